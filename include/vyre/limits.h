@@ -1,0 +1,36 @@
+/* The limits of a program: one table for the builder, the parser, the decoder, the verifier and the
+ * documentation. What the verifier accepts always decodes, because both read these numbers. */
+#ifndef VYRE_LIMITS_H
+#define VYRE_LIMITS_H
+
+/* X(name, value, what it bounds) */
+#define VYRE_LIMITS(X)                                                                             \
+    X(INSTRUCTIONS, 16777216, "instructions in a program")                                         \
+    X(OPERANDS, 67108864, "operand list entries in a program")                                     \
+    X(CONSTANTS, 4194304, "different constants in a program")                                      \
+    X(NESTING, 128, "blocks nested in one another")                                                \
+    X(EXPRESSION_NESTING, 256, "parentheses and operators nested in one expression")               \
+    X(CARRIED, 4096, "values carried by one loop, branch or call")                                 \
+    X(ARGUMENTS, 256, "arguments of a program or function")                                        \
+    X(RESOURCES, 4096, "buffers, scratch, shared and private arrays of a program")                 \
+    X(SHARED_ARRAYS, 64, "shared arrays of a phase")                                               \
+    X(SHARED_BYTES, 262144, "bytes of shared memory of a workgroup")                               \
+    X(PRIVATE_BYTES, 65536, "bytes of private arrays of an invocation")                            \
+    X(SIZE_NODES, 65536, "terms in all size expressions of a program")                             \
+    X(PHASES, 4096, "phases of a program")                                                         \
+    X(REPEATS, 8, "repeats nested in one another")                                                 \
+    X(WORKGROUP, 1024, "invocations of a workgroup")                                               \
+    X(NAME_BYTES, 255, "bytes of a name")                                                          \
+    X(STRING_BYTES, 16777216, "bytes of all names of a program")                                   \
+    X(SCOPES, 1048576, "inlined calls that places remember")                                       \
+    X(TEXT_BYTES, 268435456, "bytes of a source text")                                             \
+    X(WIRE_BYTES, 1073741824, "bytes of a program's binary form")                                  \
+    X(DIAGNOSTICS, 100, "errors reported for a text before it gives up")
+
+enum {
+#define VYRE_LIMIT_ENUM(name, value, text) VYRE_LIMIT_##name = value,
+    VYRE_LIMITS(VYRE_LIMIT_ENUM)
+#undef VYRE_LIMIT_ENUM
+};
+
+#endif

@@ -1,0 +1,37 @@
+/* The log callback. The library never prints; whoever embeds it decides where messages go. */
+#ifndef VYRE_LOG_H
+#define VYRE_LOG_H
+
+#include <vyre/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VYRE_LOG_LEVELS(X)                                                                         \
+    X(ERROR, 0, "error")                                                                           \
+    X(WARNING, 1, "warning")                                                                       \
+    X(INFO, 2, "info")                                                                             \
+    X(DEBUG, 3, "debug")                                                                           \
+    X(TRACE, 4, "trace")
+
+typedef enum vyre_log_level {
+#define VYRE_LOG_ENUM(name, number, text) VYRE_LOG_##name = number,
+    VYRE_LOG_LEVELS(VYRE_LOG_ENUM)
+#undef VYRE_LOG_ENUM
+} vyre_log_level;
+
+/* `message` is one line without a newline, valid during the call. Any thread may call it. */
+typedef void (*vyre_log_function)(void *user, vyre_log_level level, const char *message);
+
+/* Messages above `level` are not even formatted. NULL silences the log, which is the default. Set
+ * it before other threads use the library. */
+VYRE_API void vyre_log_set(vyre_log_function function, void *user, vyre_log_level level);
+
+VYRE_API const char *vyre_log_level_name(vyre_log_level level);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
