@@ -1,9 +1,10 @@
 /* Builder: programs made by calls instead of text.
  *
  * Calls check types and places at once. A mistake is remembered with its code and the operand it
- * names, the call gives VYRE_NONE, and VYRE_NONE as an operand is passed over silently, so that one
- * mistake is one diagnostic. Nothing has to be tested until vyre_builder_finish, which reports all of
- * them or hands out a verified program.
+ * names, and the call gives VYRE_NONE. VYRE_NONE as an operand is passed over silently once there is a
+ * mistake, so that one mistake is one diagnostic; before, it is itself a mistake. A frontend therefore
+ * reports its own mistakes through vyre_build_report. Nothing has to be tested until vyre_builder_finish,
+ * which reports all of them or hands out a verified program.
  *
  *     vyre_builder *b;
  *     status = vyre_builder_create("saxpy", &b);

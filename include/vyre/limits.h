@@ -5,9 +5,9 @@
 
 /* X(name, value, what it bounds) */
 #define VYRE_LIMITS(X)                                                                             \
-    X(INSTRUCTIONS, 16777216, "instructions in a program")                                         \
-    X(OPERANDS, 67108864, "operand list entries in a program")                                     \
-    X(CONSTANTS, 4194304, "different constants in a program")                                      \
+    X(INSTRUCTIONS, 4194304,  "instructions in a program")                                         \
+    X(OPERANDS, 16777216, "operand list entries in a program")                                     \
+    X(CONSTANTS, 1048576, "different constants in a program")                                      \
     X(NESTING, 128, "blocks nested in one another")                                                \
     X(EXPRESSION_NESTING, 256, "parentheses and operators nested in one expression")               \
     X(CARRIED, 4096, "values carried by one loop, branch or call")                                 \
@@ -18,6 +18,7 @@
     X(PRIVATE_BYTES, 65536, "bytes of private arrays of an invocation")                            \
     X(SIZE_NODES, 65536, "terms in all size expressions of a program")                             \
     X(PHASES, 4096, "phases of a program")                                                         \
+    X(STEPS, 8192, "phases and repeats of a program")                                              \
     X(REPEATS, 8, "repeats nested in one another")                                                 \
     X(WORKGROUP, 1024, "invocations of a workgroup")                                               \
     X(NAME_BYTES, 255, "bytes of a name")                                                          \

@@ -154,7 +154,6 @@ enum { VYRE_PROGRAM_DETERMINISTIC = 1 /* the author claims it */ };
 
 typedef struct vyre_ir {
     uint32_t flags; /* VYRE_PROGRAM_ bits */
-    uint32_t name;  /* in strings */
 
     const vyre_arg *args;
     const vyre_resource *resources;
@@ -164,19 +163,20 @@ typedef struct vyre_ir {
     const vyre_const *consts;
     const uint32_t *operands;
     const vyre_inst *insts;
-    const char *strings; /* NUL after each */
+    const char *strings; /* the program's name, then the arguments', a NUL after each */
     uint32_t arg_count, resource_count, size_count, step_count, phase_count;
     uint32_t const_count, operand_count, inst_count, string_bytes;
 
     /* For people only; not part of the meaning or the digest. A name of 0 is none. */
     const char *debug_strings;         /* starts with an empty one */
-    const uint32_t *resource_names;    /* NULL if none, else one a resource */
-    const uint32_t *step_names;        /* NULL if none, else of each phase and repeat */
-    const vyre_place *places;          /* NULL if none, else one an instruction */
-    const vyre_call_scope *scopes;     /* scope k is scopes[k - 1] */
+    const uint32_t *resource_names;     /* one a resource, or none at all */
+    const uint32_t *step_names;         /* one a step, or none at all */
+    const vyre_place *places;           /* one an instruction, or none at all */
+    const vyre_call_scope *scopes;      /* scope k is scopes[k - 1] */
     const vyre_value_name *value_names; /* by value, ascending */
-    uint32_t file;                     /* name of the source file */
-    uint32_t debug_string_bytes, scope_count, value_name_count;
+    uint32_t file;                      /* name of the source file */
+    uint32_t resource_name_count, step_name_count, place_count, scope_count, value_name_count;
+    uint32_t debug_string_bytes;
 } vyre_ir;
 
 VYRE_API vyre_program *vyre_program_retain(vyre_program *program);

@@ -1,0 +1,255 @@
+#include <string.h>
+
+#include "ir/build_ssa.h"
+#include "ir/diagnostic.h"
+#include "ir/program.h"
+#include "ir/section.h"
+
+/* The tables that the draft keeps in its own order, on their way to the final one. */
+typedef struct finishing {
+    vyre_builder *draft;
+    vyre_ir ir;
+    vyre_arg *args;
+    vyre_resource *resources;
+    vyre_size_node *sizes;
+    vyre_step *steps;
+    vyre_phase *phases;
+    uint32_t *resource_names, *step_names;
+    uint32_t *resource_map; /* draft resource -> final one */
+    bool failed;
+} finishing;
+
+static void *take(finishing *f, vyre_section_id section, size_t count) {
+    void *items = vyre_alloc_zeroed(count, vyre_section_item_bytes(section));
+    f->failed |= !items;
+    vyre_section_set(&f->ir, section, items, items ? (uint32_t)count : 0);
+    return items;
+}
+
+static void place_resource(finishing *f, uint32_t from, uint32_t *next) {
+    const draft_resource *row = &f->draft->resources.items[from];
+    f->resource_map[from] = *next;
+    f->resources[*next] = row->row;
+    f->resource_names[*next] = row->name;
+    ++*next;
+}
+
+/* Buffers, then scratch, then the arrays of each phase. */
+static void order_resources(finishing *f) {
+    const vyre_builder *draft = f->draft;
+    uint32_t next = 0;
+    for (int kind = VYRE_RESOURCE_BUFFER; kind <= VYRE_RESOURCE_SCRATCH; kind++) {
+        for (uint32_t i = 0; i < draft->resources.count; i++) {
+            if (draft->resources.items[i].row.kind == kind) {
+                place_resource(f, i, &next);
+            }
+        }
+    }
+    /* Arrays are declared while their phase is open, so they stand in the order of phases. */
+    uint32_t from = 0;
+    for (uint32_t phase = 0; phase < draft->phases.count; phase++) {
+        f->phases[phase].first_resource = next;
+        for (; from < draft->resources.count && (draft->resources.items[from].phase == VYRE_NONE ||
+                                                 draft->resources.items[from].phase == phase);
+             from++) {
+            if (draft->resources.items[from].phase == phase) {
+                place_resource(f, from, &next);
+            }
+        }
+        f->phases[phase].end_resource = next;
+    }
+}
+
+/* Writes a size behind those already written, operands first, and gives its number. */
+static uint32_t place_size(finishing *f, uint32_t size) {
+    if (size == VYRE_NONE) {
+        return VYRE_NONE;
+    }
+    vyre_size_node node = f->draft->sizes.items[size].node;
+    if (node.op >= VYRE_SIZE_ADD) {
+        node.a = place_size(f, node.a);
+        node.b = place_size(f, node.b);
+    }
+    f->sizes[f->ir.size_count] = node;
+    return f->ir.size_count++;
+}
+
+static void place_sizes(finishing *f) {
+    f->ir.size_count = 0;
+    for (uint32_t i = 0; i < f->ir.resource_count; i++) {
+        f->resources[i].size = place_size(f, f->resources[i].size);
+    }
+    for (uint32_t i = 0; i < f->ir.step_count; i++) {
+        vyre_step *step = &f->steps[i];
+        if (step->resource != VYRE_NONE) {
+            step->resource = f->resource_map[step->resource];
+        }
+        if (step->kind != VYRE_STEP_PHASE) {
+            step->size = place_size(f, step->size);
+            continue;
+        }
+        vyre_phase *phase = &f->phases[step->size];
+        for (int k = 0; k < 3; k++) {
+            phase->domain[k] = place_size(f, phase->domain[k]);
+        }
+        phase->from_index = place_size(f, phase->from_index);
+        if (phase->from_resource != VYRE_NONE) {
+            phase->from_resource = f->resource_map[phase->from_resource];
+        }
+    }
+}
+
+static void make_tables(finishing *f) {
+    const vyre_builder *draft = f->draft;
+    f->args = take(f, VYRE_SECTION_ARGS, draft->args.count);
+    f->resources = take(f, VYRE_SECTION_RESOURCES, draft->resources.count);
+    f->resource_names = take(f, VYRE_SECTION_RESOURCE_NAMES, draft->resources.count);
+    f->sizes = take(f, VYRE_SECTION_SIZES, draft->sizes.count);
+    f->steps = take(f, VYRE_SECTION_STEPS, draft->steps.count);
+    f->step_names = take(f, VYRE_SECTION_STEP_NAMES, draft->steps.count);
+    f->phases = take(f, VYRE_SECTION_PHASES, draft->phases.count);
+    char *strings = take(f, VYRE_SECTION_STRINGS, draft->strings.size);
+    char *debug_strings = take(f, VYRE_SECTION_DEBUG_STRINGS, draft->debug_strings.size);
+    void *scopes = take(f, VYRE_SECTION_SCOPES, draft->scopes.count);
+    f->resource_map = vyre_alloc_array(draft->resources.count, sizeof *f->resource_map);
+    f->failed |= !f->resource_map;
+    if (f->failed) {
+        return;
+    }
+    memcpy(strings, draft->strings.data, draft->strings.size);
+    memcpy(debug_strings, draft->debug_strings.data, draft->debug_strings.size);
+    if (draft->scopes.count) {
+        memcpy(scopes, draft->scopes.items, draft->scopes.count * sizeof *draft->scopes.items);
+    }
+    for (size_t i = 0; i < draft->steps.count; i++) {
+        f->steps[i] = draft->steps.items[i].row;
+        f->step_names[i] = draft->steps.items[i].name;
+    }
+    if (draft->phases.count) {
+        memcpy(f->phases, draft->phases.items, draft->phases.count * sizeof *f->phases);
+    }
+    order_resources(f);
+    for (size_t i = 0; i < draft->args.count; i++) {
+        const draft_arg *arg = &draft->args.items[i];
+        f->args[i] = (vyre_arg){arg->name, arg->type,
+                                arg->resource == VYRE_NONE ? VYRE_NONE
+                                                           : f->resource_map[arg->resource]};
+    }
+    place_sizes(f);
+}
+
+/* Shrinks a finished array to what it holds and hands it over. */
+static void hand_over(finishing *f, vyre_section_id section, void **items, size_t count) {
+    void *fitting = count ? vyre_resize(*items, count, vyre_section_item_bytes(section)) : NULL;
+    vyre_section_set(&f->ir, section, fitting ? fitting : *items, (uint32_t)count);
+    *items = NULL;
+}
+
+static void map_resources(finishing *f, vyre_inst *insts, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        switch ((vyre_shape)vyre_op_info_of(insts[i].op)->shape) {
+        case VYRE_SHAPE_R:
+        case VYRE_SHAPE_R_V1:
+        case VYRE_SHAPE_R_V2:
+        case VYRE_SHAPE_R_LIST: insts[i].a = f->resource_map[insts[i].a]; break;
+        default: break;
+        }
+    }
+}
+
+/* The width is stated where it means something, and nowhere else. */
+static void settle_subgroup(vyre_phase *phase, const vyre_inst *insts) {
+    bool used = false;
+    for (uint32_t i = phase->first; i < phase->end && !used; i++) {
+        used = insts[i].op == VYRE_OP_LANE || insts[i].op == VYRE_OP_SUBGROUP_ID ||
+               vyre_op_info_of(insts[i].op)->effects & VYRE_EFFECT_SUBGROUP;
+    }
+    phase->subgroup = !used ? 0 : phase->subgroup ? phase->subgroup : 32;
+}
+
+static void make_code(finishing *f, ssa_output *out) {
+    map_resources(f, out->insts.items, out->insts.count);
+    for (uint32_t i = 0; i < f->ir.phase_count; i++) {
+        f->phases[i].first = out->phase_first[i];
+        f->phases[i].end = i + 1 < f->ir.phase_count ? out->phase_first[i + 1]
+                                                     : (uint32_t)out->insts.count;
+        settle_subgroup(&f->phases[i], out->insts.items);
+    }
+    hand_over(f, VYRE_SECTION_INSTS, (void **)&out->insts.items, out->insts.count);
+    hand_over(f, VYRE_SECTION_PLACES, (void **)&out->places.items, out->places.count);
+    hand_over(f, VYRE_SECTION_OPERANDS, (void **)&out->operands.items, out->operands.count);
+    hand_over(f, VYRE_SECTION_CONSTS, (void **)&out->consts.items, out->consts.count);
+    hand_over(f, VYRE_SECTION_VALUE_NAMES, (void **)&out->value_names.items,
+              out->value_names.count);
+}
+
+/* What only the end can tell. */
+static void check_closed(vyre_builder *builder) {
+    if (builder->in_phase || builder->open_repeats.count) {
+        vyre_build_report(builder, 507, "close it before finishing", "a %s is still open",
+                          builder->in_phase ? "phase" : "repeat");
+    } else if (!builder->phases.count && !vyre_diagnostics_errors(builder->diagnostics)) {
+        vyre_build_report(builder, 606, "add one: over a domain, or `phase` inside the body",
+                          "program `%s` has no phase", builder->strings.data);
+    }
+}
+
+static vyre_status make_program(vyre_builder *builder, vyre_program **out_program) {
+    finishing f = {.draft = builder};
+    ssa_output out = {0};
+    const char *file = builder->debug_strings.data + builder->file;
+    vyre_status status = VYRE_OK;
+    make_tables(&f);
+    bool made = !f.failed && vyre_build_ssa(builder, &out);
+    if (made) {
+        make_code(&f, &out);
+        f.ir.flags = builder->flags;
+        f.ir.file = builder->file;
+        vyre_vec_free(&builder->insts);
+        vyre_vec_free(&builder->places);
+        vyre_vec_free(&builder->operands);
+        status = vyre_program_seal(&f.ir, builder->diagnostics, out_program);
+    } else if (out.insts.count > VYRE_LIMIT_INSTRUCTIONS) {
+        vyre_build_report(builder, 701, "split the program, or inline less",
+                          "the program has more than %d instructions", VYRE_LIMIT_INSTRUCTIONS);
+        status = vyre_diagnostics_status(builder->diagnostics, builder->file ? file : NULL);
+    } else {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory for program `%s`", builder->strings.data);
+    }
+    vyre_sections_free(&f.ir);
+    vyre_free(f.resource_map);
+    vyre_free(out.phase_first);
+    vyre_vec_free(&out.insts);
+    vyre_vec_free(&out.places);
+    vyre_vec_free(&out.operands);
+    vyre_vec_free(&out.consts);
+    vyre_vec_free(&out.value_names);
+    return status;
+}
+
+vyre_status vyre_builder_finish(vyre_builder *builder, vyre_diagnostics *diagnostics,
+                                vyre_program **out_program) {
+    *out_program = NULL;
+    vyre_status status = VYRE_OK;
+    if (builder->finished) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "create a new builder",
+                                "the builder of `%s` was finished before", builder->strings.data);
+    }
+    builder->finished = true;
+    const char *file = builder->file ? builder->debug_strings.data + builder->file : NULL;
+    check_closed(builder);
+    if (builder->no_memory) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory left while building `%s`", builder->strings.data);
+    } else {
+        status = vyre_diagnostics_status(builder->diagnostics, file);
+    }
+    if (!status) {
+        status = make_program(builder, out_program);
+    }
+    if (diagnostics) {
+        vyre_diagnostics_merge(diagnostics, builder->diagnostics);
+    }
+    return status;
+}

@@ -1,0 +1,379 @@
+/* The draft's variables become values: what a block assigns leaves it as one more result, what a loop
+ * assigns is carried by one more argument.
+ *
+ * The first sweep finds, for each instruction that holds blocks, the variables of the outside that are
+ * assigned within. The second writes the final instructions, with the current value of each variable at
+ * hand. Both are linear in the size of draft and result. */
+#include "ir/build_ssa.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An instruction with blocks that is open during a sweep. */
+typedef struct region {
+    uint32_t owner;       /* in the draft */
+    uint32_t final_owner; /* in the result */
+    uint32_t end;         /* in the draft */
+    uint32_t first;       /* its variables: in `pending` in the first sweep, in `carried` after */
+    uint32_t count;
+    uint32_t saved;       /* if: values before the first branch, in `saves` */
+    uint32_t else_at;     /* if: where its second branch starts in the draft, until it has */
+    uint32_t list;        /* first sweep: number of the region */
+    uint32_t loop, call;  /* innermost enclosing ones, itself included; or VYRE_NONE */
+} region;
+
+typedef struct ssa {
+    vyre_builder *draft;
+    ssa_output *out;
+    VYRE_VEC(uint32_t) pending;
+    VYRE_VEC(uint32_t) carried;       /* lists of variables, one a region */
+    VYRE_VEC(uint32_t) carried_lists; /* where each list starts and its length, as regions open */
+    VYRE_VEC(region) regions;
+    VYRE_VEC(uint32_t) saves;
+    uint32_t *map;       /* draft value -> final value or draft constant */
+    uint32_t *const_map; /* draft constant -> final constant */
+    uint32_t *current;   /* variable -> final value or draft constant */
+    size_t next_name;    /* in the draft's names */
+    size_t next_region;
+    bool failed;
+} ssa;
+
+static int compare_u32(const void *left, const void *right) {
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+static bool holds_blocks(uint32_t op) {
+    return vyre_op_info_of(op)->effects & VYRE_EFFECT_BLOCK;
+}
+
+/* First sweep */
+
+/* Sorts the region's assigned variables and stores those from outside as its list. They stay in
+ * `pending`, now as assignments of the region around. */
+static bool finish_region(ssa *s) {
+    region *top = &s->regions.items[s->regions.count - 1];
+    size_t list = top->list;
+    uint32_t *found = s->pending.items + top->first;
+    size_t count = s->pending.count - top->first, kept = 0;
+    if (count > 1) {
+        qsort(found, count, sizeof *found, compare_u32);
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool outside = s->draft->variables.items[found[i]].declared < top->owner;
+        if (outside && (!kept || found[kept - 1] != found[i])) {
+            found[kept++] = found[i];
+        }
+    }
+    s->pending.count = top->first + kept;
+    s->carried_lists.items[list * 2] = (uint32_t)s->carried.count;
+    s->carried_lists.items[list * 2 + 1] = (uint32_t)kept;
+    if (!vyre_vec_reserve(&s->carried, kept)) {
+        return false;
+    }
+    if (kept) {
+        memcpy(s->carried.items + s->carried.count, found, kept * sizeof *found);
+    }
+    s->carried.count += kept;
+    s->regions.count--;
+    return true;
+}
+
+static bool find_carried(ssa *s) {
+    const vyre_builder *draft = s->draft;
+    for (uint32_t i = 0; i < draft->insts.count; i++) {
+        while (s->regions.count && s->regions.items[s->regions.count - 1].end == i) {
+            if (!finish_region(s)) {
+                return false;
+            }
+        }
+        const vyre_inst *inst = &draft->insts.items[i];
+        if (inst->op == DRAFT_SET && !vyre_vec_push(&s->pending, inst->a)) {
+            return false;
+        }
+        if (holds_blocks(inst->op)) {
+            region opened = {.owner = i,
+                             .end = inst->c,
+                             .first = (uint32_t)s->pending.count,
+                             .list = (uint32_t)(s->carried_lists.count / 2)};
+            if (!vyre_vec_push(&s->regions, opened) || !vyre_vec_push(&s->carried_lists, 0) ||
+                !vyre_vec_push(&s->carried_lists, 0)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Second sweep */
+
+/* `map` and `current` hold final values and draft constants: a constant gets its final number when an
+ * instruction uses it, so that they come out in the order of first use. */
+static uint32_t resolve(ssa *s, uint32_t value) {
+    if (!(value & VYRE_CONSTANT)) {
+        return value;
+    }
+    uint32_t *mapped = &s->const_map[value & ~VYRE_CONSTANT];
+    if (*mapped == VYRE_NONE) {
+        *mapped = (uint32_t)s->out->consts.count;
+        s->failed |=
+            !vyre_vec_push(&s->out->consts, s->draft->consts.items[value & ~VYRE_CONSTANT]);
+    }
+    return *mapped | VYRE_CONSTANT;
+}
+
+static uint32_t draft_value(const ssa *s, uint32_t operand) {
+    return operand & VYRE_CONSTANT ? operand : s->map[operand];
+}
+
+static uint32_t map_operand(ssa *s, uint32_t operand) {
+    return resolve(s, draft_value(s, operand));
+}
+
+static uint32_t emit(ssa *s, vyre_inst inst, vyre_place place) {
+    uint32_t index = (uint32_t)s->out->insts.count;
+    s->failed |= index > VYRE_LIMIT_INSTRUCTIONS || !vyre_vec_push(&s->out->insts, inst) ||
+                 !vyre_vec_push(&s->out->places, place);
+    return index;
+}
+
+static void name_value(ssa *s, uint32_t value, uint32_t name) {
+    if (name) {
+        s->failed |= !vyre_vec_push(&s->out->value_names, (vyre_value_name){value, name});
+    }
+}
+
+/* Copies the names of a draft value to the final one; the last of several wins. */
+static void copy_names(ssa *s, uint32_t draft_value, uint32_t value) {
+    uint32_t name = 0;
+    while (s->next_name < s->draft->names.count &&
+           s->draft->names.items[s->next_name].value <= draft_value) {
+        if (s->draft->names.items[s->next_name].value == draft_value) {
+            name = s->draft->names.items[s->next_name].name;
+        }
+        s->next_name++;
+    }
+    name_value(s, value, name);
+}
+
+static uint32_t add_list(ssa *s, uint32_t from, uint32_t count, const region *target) {
+    uint32_t at = (uint32_t)s->out->operands.count;
+    uint32_t extra = target ? target->count : 0;
+    if (!vyre_vec_reserve(&s->out->operands, (size_t)count + extra)) {
+        s->failed = true;
+        return at;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        s->out->operands.items[at + i] = map_operand(s, s->draft->operands.items[from + i]);
+    }
+    for (uint32_t i = 0; i < extra; i++) {
+        s->out->operands.items[at + count + i] =
+            resolve(s, s->current[s->carried.items[target->first + i]]);
+    }
+    s->out->operands.count += (size_t)count + extra;
+    return at;
+}
+
+static void open_region(ssa *s, uint32_t owner, uint32_t final_owner) {
+    const vyre_inst *inst = &s->draft->insts.items[owner];
+    const uint32_t *list = s->carried_lists.items + 2 * s->next_region++;
+    region opened = {.owner = owner,
+                     .final_owner = final_owner,
+                     .end = inst->c,
+                     .first = list[0],
+                     .count = list[1],
+                     .saved = (uint32_t)s->saves.count,
+                     .else_at = inst->op == VYRE_OP_IF ? inst->b : VYRE_NONE,
+                     .loop = VYRE_NONE,
+                     .call = VYRE_NONE};
+    uint32_t self = (uint32_t)s->regions.count;
+    if (self) {
+        opened.loop = s->regions.items[self - 1].loop;
+        opened.call = s->regions.items[self - 1].call;
+    }
+    if (inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR) {
+        opened.loop = self;
+    } else if (inst->op == VYRE_OP_INLINE) {
+        opened.call = self;
+    }
+    for (uint32_t i = 0; inst->op == VYRE_OP_IF && i < opened.count; i++) {
+        uint32_t variable = s->carried.items[opened.first + i];
+        s->failed |= !vyre_vec_push(&s->saves, s->current[variable]);
+    }
+    s->failed |= !vyre_vec_push(&s->regions, opened);
+}
+
+static void start_else(ssa *s, region *top) {
+    top->else_at = VYRE_NONE;
+    s->out->insts.items[top->final_owner].b = (uint32_t)s->out->insts.count;
+    for (uint32_t i = 0; i < top->count; i++) {
+        s->current[s->carried.items[top->first + i]] = s->saves.items[top->saved + i];
+    }
+}
+
+/* Emits the `arg`s or `result`s of an owner: those that stand in the draft from `at` on, then one a
+ * variable. Returns how many draft instructions were used up. */
+static uint32_t emit_picks(ssa *s, const region *owner, vyre_op op, uint32_t at) {
+    uint32_t used = 0;
+    for (; at + used < s->draft->insts.count; used++) {
+        vyre_inst inst = s->draft->insts.items[at + used];
+        if (inst.op != op || inst.a != owner->owner) {
+            break;
+        }
+        inst.a = owner->final_owner;
+        s->map[at + used] = emit(s, inst, s->draft->places.items[at + used]);
+        copy_names(s, at + used, s->map[at + used]);
+    }
+    if (at + used < s->draft->insts.count &&
+        s->draft->insts.items[at + used].op == VYRE_OP_UNREACHABLE) {
+        return used; /* nothing leaves it */
+    }
+    for (uint32_t i = 0; i < owner->count; i++) {
+        uint32_t variable = s->carried.items[owner->first + i];
+        const draft_variable *row = &s->draft->variables.items[variable];
+        vyre_inst inst = {.op = (uint16_t)op,
+                          .type = row->type,
+                          .a = owner->final_owner,
+                          .b = used + i};
+        s->current[variable] = emit(s, inst, s->draft->places.items[owner->owner]);
+        name_value(s, s->current[variable], row->name);
+    }
+    return used;
+}
+
+static uint32_t close_region(ssa *s, uint32_t at) {
+    region closed = s->regions.items[--s->regions.count];
+    s->saves.count = closed.saved;
+    s->out->insts.items[closed.final_owner].c = (uint32_t)s->out->insts.count;
+    return emit_picks(s, &closed, VYRE_OP_RESULT, at);
+}
+
+static uint32_t emit_loop(ssa *s, uint32_t at) {
+    vyre_inst inst = s->draft->insts.items[at];
+    const uint32_t *list = s->carried_lists.items + 2 * s->next_region;
+    region self = {.first = list[0], .count = list[1]};
+    inst.a = add_list(s, inst.a, inst.b, &self);
+    inst.b += self.count;
+    s->map[at] = emit(s, inst, s->draft->places.items[at]);
+    open_region(s, at, s->map[at]);
+    if (s->failed) {
+        return 1;
+    }
+    region opened = s->regions.items[s->regions.count - 1];
+    return 1 + emit_picks(s, &opened, VYRE_OP_ARG, at + 1);
+}
+
+/* Where the values of a terminator go; NULL for the end of an invocation. */
+static const region *end_target(const ssa *s, uint32_t op) {
+    const region *top = s->regions.count ? &s->regions.items[s->regions.count - 1] : NULL;
+    if (!top || op == VYRE_OP_YIELD) {
+        return top;
+    }
+    uint32_t target = op == VYRE_OP_RETURN ? top->call : top->loop;
+    return target == VYRE_NONE ? NULL : &s->regions.items[target];
+}
+
+/* Returns how many draft instructions were used up. */
+static uint32_t emit_inst(ssa *s, uint32_t at) {
+    vyre_inst inst = s->draft->insts.items[at];
+    switch (inst.op) {
+    case DRAFT_VAR:
+    case DRAFT_SET: s->current[inst.a] = draft_value(s, inst.b); return 1;
+    case DRAFT_GET: s->map[at] = s->current[inst.a]; return 1;
+    case VYRE_OP_LOOP:
+    case VYRE_OP_FOR: return emit_loop(s, at);
+    default: break;
+    }
+    switch ((vyre_shape)vyre_op_info_of(inst.op)->shape) {
+    case VYRE_SHAPE_V3:
+        inst.a = map_operand(s, inst.a);
+        inst.b = map_operand(s, inst.b);
+        inst.c = map_operand(s, inst.c);
+        break;
+    case VYRE_SHAPE_V2:
+        inst.a = map_operand(s, inst.a);
+        inst.b = map_operand(s, inst.b);
+        break;
+    case VYRE_SHAPE_V1:
+    case VYRE_SHAPE_IF: inst.a = map_operand(s, inst.a); break;
+    case VYRE_SHAPE_R_V2:
+        inst.b = map_operand(s, inst.b);
+        inst.c = map_operand(s, inst.c);
+        break;
+    case VYRE_SHAPE_R_V1: inst.b = map_operand(s, inst.b); break;
+    case VYRE_SHAPE_R_LIST: inst.b = add_list(s, inst.b, inst.c, NULL); break;
+    case VYRE_SHAPE_LIST: {
+        const region *target = end_target(s, inst.op);
+        inst.a = add_list(s, inst.a, inst.b, target);
+        inst.b += target ? target->count : 0;
+        break;
+    }
+    case VYRE_SHAPE_NONE:
+    case VYRE_SHAPE_NUMBER:
+    case VYRE_SHAPE_R:
+    case VYRE_SHAPE_PICK: /* emitted with their owner */
+    case VYRE_SHAPE_LOOP:
+    case VYRE_SHAPE_INLINE: break;
+    }
+    if (vyre_op_info_of(inst.op)->effects & VYRE_EFFECT_BLOCK) {
+        inst.b = inst.c = 0; /* known when the blocks are */
+    }
+    s->map[at] = emit(s, inst, s->draft->places.items[at]);
+    copy_names(s, at, s->map[at]);
+    if (holds_blocks(inst.op)) {
+        open_region(s, at, s->map[at]);
+    }
+    return 1;
+}
+
+static void rewrite(ssa *s) {
+    const vyre_builder *draft = s->draft;
+    size_t phase = 0;
+    for (uint32_t at = 0; at < draft->insts.count && !s->failed;) {
+        if (phase < draft->phases.count && draft->phases.items[phase].first == at) {
+            s->out->phase_first[phase++] = (uint32_t)s->out->insts.count;
+        }
+        region *top = s->regions.count ? &s->regions.items[s->regions.count - 1] : NULL;
+        if (top && top->end == at) {
+            at += close_region(s, at);
+            continue;
+        }
+        if (top && top->else_at == at) {
+            start_else(s, top);
+        }
+        at += emit_inst(s, at);
+    }
+}
+
+static int compare_names(const void *left, const void *right) {
+    uint32_t a = ((const vyre_value_name *)left)->value;
+    uint32_t b = ((const vyre_value_name *)right)->value;
+    return (a > b) - (a < b);
+}
+
+bool vyre_build_ssa(vyre_builder *draft, ssa_output *out) {
+    ssa s = {.draft = draft, .out = out};
+    s.map = vyre_alloc_array(draft->insts.count, sizeof *s.map);
+    s.const_map = vyre_alloc_array(draft->consts.count, sizeof *s.const_map);
+    s.current = vyre_alloc_array(draft->variables.count, sizeof *s.current);
+    out->phase_first = vyre_alloc_array(draft->phases.count, sizeof *out->phase_first);
+    s.failed = !s.map || !s.const_map || !s.current || !out->phase_first || !find_carried(&s);
+    if (!s.failed) {
+        memset(s.map, 0xff, draft->insts.count * sizeof *s.map);
+        memset(s.const_map, 0xff, draft->consts.count * sizeof *s.const_map);
+        if (draft->names.count) {
+            qsort(draft->names.items, draft->names.count, sizeof *draft->names.items,
+                  compare_names);
+        }
+        rewrite(&s);
+    }
+    vyre_free(s.map);
+    vyre_free(s.const_map);
+    vyre_free(s.current);
+    vyre_vec_free(&s.pending);
+    vyre_vec_free(&s.carried);
+    vyre_vec_free(&s.carried_lists);
+    vyre_vec_free(&s.regions);
+    vyre_vec_free(&s.saves);
+    return !s.failed;
+}

@@ -1,0 +1,166 @@
+#include "ir/builder.h"
+
+static uint32_t add_step(vyre_builder *builder, vyre_step row, const char *name) {
+    if (builder->steps.count >= VYRE_LIMIT_STEPS) {
+        vyre_build_report(builder, 701, "split the program into several",
+                       "a program has more than %d phases and repeats", VYRE_LIMIT_STEPS);
+        return VYRE_NONE;
+    }
+    if (!vyre_vec_push(&builder->steps, (draft_step){row, builder_name(builder, name)})) {
+        builder_no_memory(builder);
+        return VYRE_NONE;
+    }
+    return (uint32_t)builder->steps.count - 1;
+}
+
+static bool outside_phase(vyre_builder *builder, const char *what) {
+    if (builder->in_phase) {
+        vyre_build_report(builder, 507, "close the phase first", "%s starts inside a phase", what);
+    }
+    return !builder->in_phase && !builder->finished;
+}
+
+/* The workgroup as stored: missing dimensions are 1, without a clause all are 0. */
+static bool set_workgroup(vyre_builder *builder, const vyre_phase_desc *desc, vyre_phase *phase) {
+    phase->subgroup = desc->subgroup;
+    if (!desc->workgroup[0]) {
+        if (desc->workgroup[1] || desc->workgroup[2] || desc->subgroup) {
+            vyre_build_report(builder, 602, "add a clause such as `workgroup 256`",
+                           "a subgroup or a further dimension needs a workgroup of its own");
+            return false;
+        }
+        return true;
+    }
+    uint64_t total = 1;
+    for (int i = 0; i < 3; i++) {
+        phase->workgroup[i] = desc->workgroup[i] ? desc->workgroup[i] : 1;
+        total = phase->workgroup[i] > VYRE_LIMIT_WORKGROUP ? UINT32_MAX
+                                                           : total * phase->workgroup[i];
+    }
+    if (total > VYRE_LIMIT_WORKGROUP) {
+        vyre_build_report(builder, 602, "choose at most 1024 invocations in all",
+                       "a workgroup of %u x %u x %u is too large", phase->workgroup[0],
+                       phase->workgroup[1], phase->workgroup[2]);
+        return false;
+    }
+    uint32_t width = desc->subgroup;
+    if (width && width != 8 && width != 16 && width != 32 && width != 64) {
+        vyre_build_report(builder, 602, "choose 8, 16, 32 or 64",
+                       "a subgroup of %u is not one of the possible widths", width);
+        return false;
+    }
+    return true;
+}
+
+static bool set_domain(vyre_builder *builder, const vyre_phase_desc *desc, vyre_phase *phase) {
+    uint32_t dimensions = desc->dimensions ? desc->dimensions : 1;
+    if (dimensions > 3 || (desc->from_memory && dimensions > 1)) {
+        vyre_build_report(builder, 601, "use 1 to 3 dimensions, and 1 for a domain from memory",
+                       "a domain of %u dimensions is not possible", dimensions);
+        return false;
+    }
+    phase->dimensions = dimensions;
+    bool valid = true;
+    for (uint32_t i = 0; i < 3; i++) {
+        phase->domain[i] = i < dimensions ? desc->domain[i] : VYRE_NONE;
+        valid = valid && (i >= dimensions || builder_use_size(builder, "over", desc->domain[i]));
+    }
+    phase->from_resource = phase->from_index = VYRE_NONE;
+    if (desc->from_memory && valid) {
+        valid = builder_resource(builder, "over", desc->from_resource) &&
+                builder_use_size(builder, "over", desc->from_index);
+        phase->from_resource = desc->from_resource;
+        phase->from_index = desc->from_index;
+    }
+    return valid;
+}
+
+void vyre_build_phase(vyre_builder *builder, const vyre_phase_desc *desc) {
+    if (!outside_phase(builder, "a phase")) {
+        return;
+    }
+    vyre_phase phase = {.first = (uint32_t)builder->insts.count};
+    /* A phase with a mistake is opened all the same, so that its body is checked too. */
+    bool has_domain = set_domain(builder, desc, &phase);
+    bool has_workgroup = set_workgroup(builder, desc, &phase);
+    if (!has_domain || !has_workgroup) {
+        phase.dimensions = has_domain ? phase.dimensions : 3;
+        phase.workgroup[0] = desc->workgroup[0];
+    }
+    vyre_step row = {.kind = VYRE_STEP_PHASE,
+                     .end = (uint32_t)builder->steps.count + 1,
+                     .size = (uint32_t)builder->phases.count,
+                     .resource = VYRE_NONE};
+    if (add_step(builder, row, desc->name) == VYRE_NONE) {
+        return;
+    }
+    if (!vyre_vec_push(&builder->phases, phase)) {
+        builder_no_memory(builder);
+        return;
+    }
+    builder->in_phase = true;
+    builder_open_phase_block(builder);
+}
+
+void vyre_build_phase_end(vyre_builder *builder) {
+    if (!builder->in_phase) {
+        if (!builder->no_memory) {
+            vyre_build_report(builder, 507, "remove it, or open a phase first",
+                           "a phase ends that never started");
+        }
+        return;
+    }
+    builder_close_phase_block(builder);
+    builder->phases.items[builder->phases.count - 1].end = (uint32_t)builder->insts.count;
+    builder->in_phase = false;
+}
+
+static uint32_t open_repeat(vyre_builder *builder, const char *name, vyre_step row) {
+    if (builder->open_repeats.count >= VYRE_LIMIT_REPEATS) {
+        vyre_build_report(builder, 701, "repeat more phases in fewer repeats",
+                       "more than %d repeats are nested", VYRE_LIMIT_REPEATS);
+        return VYRE_NONE;
+    }
+    uint32_t step = add_step(builder, row, name);
+    if (step != VYRE_NONE && !vyre_vec_push(&builder->open_repeats, step)) {
+        builder_no_memory(builder);
+        return VYRE_NONE;
+    }
+    return step;
+}
+
+uint32_t vyre_build_repeat(vyre_builder *builder, const char *name, uint32_t count_size) {
+    if (!outside_phase(builder, "a repeat")) {
+        return VYRE_NONE;
+    }
+    builder_use_size(builder, "repeat", count_size);
+    vyre_step row = {.kind = VYRE_STEP_REPEAT_COUNT, .size = count_size, .resource = VYRE_NONE};
+    return open_repeat(builder, name, row);
+}
+
+uint32_t vyre_build_repeat_while(vyre_builder *builder, const char *name, uint32_t resource,
+                                 uint32_t index_size) {
+    if (!outside_phase(builder, "a repeat")) {
+        return VYRE_NONE;
+    }
+    builder_resource(builder, "repeat", resource);
+    builder_use_size(builder, "repeat", index_size);
+    vyre_step row = {.kind = VYRE_STEP_REPEAT_WHILE, .size = index_size, .resource = resource};
+    return open_repeat(builder, name, row);
+}
+
+void vyre_build_repeat_end(vyre_builder *builder) {
+    if (builder->in_phase || !builder->open_repeats.count) {
+        if (!builder->no_memory) {
+            vyre_build_report(builder, 507, "open and close phases and repeats in pairs",
+                           "a repeat ends that %s",
+                           builder->in_phase ? "has an open phase" : "never started");
+        }
+        return;
+    }
+    uint32_t step = builder->open_repeats.items[--builder->open_repeats.count];
+    builder->steps.items[step].row.end = (uint32_t)builder->steps.count;
+    if (builder->steps.items[step].row.end == step + 1) {
+        vyre_build_report(builder, 605, "put a phase into it", "a repeat repeats nothing");
+    }
+}

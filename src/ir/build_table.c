@@ -1,0 +1,380 @@
+#include <string.h>
+
+#include "base/hash.h"
+#include "ir/builder.h"
+#include "ir/diagnostic.h"
+
+vyre_status vyre_builder_create(const char *name, vyre_builder **out_builder) {
+    *out_builder = NULL;
+    vyre_builder *builder = vyre_alloc_zeroed(1, sizeof *builder);
+    vyre_status status = VYRE_OK;
+    if (builder) {
+        status = vyre_diagnostics_create(&builder->diagnostics);
+        vyre_text_add(&builder->strings, name, strlen(name) + 1);
+        vyre_text_add(&builder->debug_strings, "", 1);
+    }
+    if (!builder || status || builder->strings.failed || builder->debug_strings.failed) {
+        vyre_status_free(status);
+        vyre_builder_free(builder);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for the builder of `%s`", name);
+    }
+    *out_builder = builder;
+    return VYRE_OK;
+}
+
+void vyre_builder_free(vyre_builder *builder) {
+    if (!builder) {
+        return;
+    }
+    vyre_diagnostics_free(builder->diagnostics);
+    vyre_text_free(&builder->strings);
+    vyre_text_free(&builder->debug_strings);
+    vyre_map_free(&builder->debug_map);
+    vyre_vec_free(&builder->args);
+    vyre_vec_free(&builder->resources);
+    vyre_vec_free(&builder->sizes);
+    vyre_vec_free(&builder->steps);
+    vyre_vec_free(&builder->phases);
+    vyre_vec_free(&builder->open_repeats);
+    vyre_vec_free(&builder->consts);
+    vyre_map_free(&builder->const_map);
+    vyre_vec_free(&builder->operands);
+    vyre_vec_free(&builder->insts);
+    vyre_vec_free(&builder->places);
+    vyre_vec_free(&builder->names);
+    vyre_vec_free(&builder->scopes);
+    vyre_vec_free(&builder->variables);
+    vyre_vec_free(&builder->blocks);
+    vyre_vec_free(&builder->type_stack);
+    vyre_free(builder);
+}
+
+void builder_no_memory(vyre_builder *builder) {
+    builder->no_memory = true;
+}
+
+static vyre_diagnostic here(const vyre_builder *builder) {
+    vyre_diagnostic at = {.line = builder->line,
+                          .column = builder->column,
+                          .length = builder->length,
+                          .inst = VYRE_NONE};
+    if (builder->scope) {
+        const vyre_call_scope *scope = &builder->scopes.items[builder->scope - 1];
+        at.function = builder->debug_strings.data + scope->name;
+        at.call_line = VYRE_PLACE_LINE(scope->call);
+        at.call_column = VYRE_PLACE_COLUMN(scope->call);
+    }
+    return at;
+}
+
+void vyre_build_report(vyre_builder *builder, uint32_t code, const char *fix, const char *format,
+                       ...) {
+    vyre_diagnostic at = here(builder);
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_diagnostics_vadd(builder->diagnostics, &at, code, fix, format, arguments);
+    va_end(arguments);
+}
+
+typedef struct name_key {
+    const char *strings, *name;
+} name_key;
+
+static bool same_name(const void *context, uint32_t offset) {
+    const name_key *key = context;
+    return !strcmp(key->strings + offset, key->name);
+}
+
+uint32_t builder_name(vyre_builder *builder, const char *name) {
+    if (!name || !*name) {
+        return 0;
+    }
+    size_t size = strlen(name);
+    uint64_t hash = vyre_hash_key(name, size);
+    name_key key = {builder->debug_strings.data, name};
+    uint32_t *found = vyre_map_find(&builder->debug_map, hash, same_name, &key);
+    if (found) {
+        return *found;
+    }
+    size_t offset = builder->debug_strings.size;
+    if (size > VYRE_LIMIT_NAME_BYTES || offset + size >= VYRE_LIMIT_STRING_BYTES) {
+        vyre_build_report(builder, 701, "use shorter or fewer names", "the name `%.40s%s` is too much",
+                       name, size > 40 ? "..." : "");
+        return 0;
+    }
+    vyre_text_add(&builder->debug_strings, name, size + 1);
+    if (builder->debug_strings.failed ||
+        !vyre_map_add(&builder->debug_map, hash, (uint32_t)offset)) {
+        builder_no_memory(builder);
+        return 0;
+    }
+    return (uint32_t)offset;
+}
+
+void vyre_build_file(vyre_builder *builder, const char *file) {
+    builder->file = builder_name(builder, file);
+}
+
+void vyre_build_at(vyre_builder *builder, uint32_t line, uint32_t column, uint32_t length) {
+    builder->line = line;
+    builder->column = column;
+    builder->length = length;
+}
+
+/* A place keeps what fits: line and column stop at their largest number. */
+static vyre_place current_place(const vyre_builder *builder) {
+    uint32_t line = builder->line > 0xffffff ? 0xffffff : builder->line;
+    uint32_t column = builder->column > 0xfff ? 0xfff : builder->column;
+    return VYRE_PLACE(line, column, builder->scope);
+}
+
+void vyre_build_scope(vyre_builder *builder, const char *function) {
+    vyre_call_scope scope = {.call = current_place(builder),
+                             .name = builder_name(builder, function)};
+    if (builder->scopes.count >= VYRE_LIMIT_SCOPES) {
+        vyre_build_report(builder, 701, "split the program into several",
+                       "more than %d calls are inlined", VYRE_LIMIT_SCOPES);
+    } else if (!vyre_vec_push(&builder->scopes, scope)) {
+        builder_no_memory(builder);
+    } else {
+        builder->scope = (uint32_t)builder->scopes.count;
+    }
+}
+
+void vyre_build_scope_end(vyre_builder *builder) {
+    if (builder->scope) {
+        builder->scope = VYRE_PLACE_SCOPE(builder->scopes.items[builder->scope - 1].call);
+    }
+}
+
+void vyre_build_deterministic(vyre_builder *builder) {
+    builder->flags |= VYRE_PROGRAM_DETERMINISTIC;
+}
+
+/* Interface */
+
+static uint32_t add_arg(vyre_builder *builder, const char *name, vyre_type type,
+                        uint32_t resource) {
+    size_t size = name ? strlen(name) : 0;
+    if (!size || size > VYRE_LIMIT_NAME_BYTES) {
+        vyre_build_report(builder, 204, "give every argument a name of 1 to 255 bytes",
+                       "an argument has %s name", size ? "too long a" : "no");
+        return VYRE_NONE;
+    }
+    for (size_t i = 0; i < builder->args.count; i++) {
+        if (!strcmp(builder->strings.data + builder->args.items[i].name, name)) {
+            vyre_build_report(builder, 202, "give every argument its own name",
+                           "argument `%s` is declared twice", name);
+            return VYRE_NONE;
+        }
+    }
+    if (builder->args.count >= VYRE_LIMIT_ARGUMENTS) {
+        vyre_build_report(builder, 701, "pass several values in one buffer",
+                       "a program has more than %d arguments", VYRE_LIMIT_ARGUMENTS);
+        return VYRE_NONE;
+    }
+    draft_arg arg = {(uint32_t)builder->strings.size, type, resource};
+    vyre_text_add(&builder->strings, name, size + 1);
+    if (builder->strings.failed || !vyre_vec_push(&builder->args, arg)) {
+        builder_no_memory(builder);
+        return VYRE_NONE;
+    }
+    return (uint32_t)builder->args.count - 1;
+}
+
+uint32_t vyre_build_scalar(vyre_builder *builder, const char *name, vyre_type type) {
+    if (!vyre_type_class_of(type)) {
+        vyre_build_report(builder, 306, "use one of the scalar types", "argument `%s` has no type",
+                       name ? name : "");
+        return VYRE_NONE;
+    }
+    return add_arg(builder, name, type, VYRE_NONE);
+}
+
+static uint32_t add_resource(vyre_builder *builder, const char *name, vyre_resource row,
+                             uint32_t phase) {
+    if (!vyre_type_class_of((vyre_type)row.type)) {
+        vyre_build_report(builder, 306, "use one of the scalar types", "array `%s` has no element type",
+                       name ? name : "");
+        return VYRE_NONE;
+    }
+    if (builder->resources.count >= VYRE_LIMIT_RESOURCES) {
+        vyre_build_report(builder, 701, "merge some of them", "a program has more than %d arrays",
+                       VYRE_LIMIT_RESOURCES);
+        return VYRE_NONE;
+    }
+    if (!vyre_vec_push(&builder->resources,
+                       (draft_resource){row, builder_name(builder, name), phase})) {
+        builder_no_memory(builder);
+        return VYRE_NONE;
+    }
+    return (uint32_t)builder->resources.count - 1;
+}
+
+uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access access,
+                           vyre_type type, uint32_t size) {
+    const char *shown = name ? name : "";
+    if (type == VYRE_TYPE_BOOL) {
+        vyre_build_report(builder, 306, "use u8 and compare with 0",
+                       "buffer `%s` has elements of bool, whose bytes a host cannot promise", shown);
+        return VYRE_NONE;
+    }
+    if (size != VYRE_NONE && !builder_use_size(builder, shown, size)) {
+        return VYRE_NONE;
+    }
+    if (access == VYRE_ACCESS_OUT && size == VYRE_NONE) {
+        vyre_build_report(builder, 604, "state it, as in out buffer<u32>[256] or [len(x)]",
+                       "out buffer `%s` does not say how large it is", shown);
+        return VYRE_NONE;
+    }
+    vyre_resource row = {.kind = VYRE_RESOURCE_BUFFER,
+                         .type = (uint8_t)type,
+                         .access = (uint8_t)access,
+                         .size = size};
+    uint32_t resource = add_resource(builder, name, row, VYRE_NONE);
+    if (resource != VYRE_NONE && add_arg(builder, name, type, resource) == VYRE_NONE) {
+        return VYRE_NONE;
+    }
+    return resource;
+}
+
+uint32_t vyre_build_scratch(vyre_builder *builder, const char *name, vyre_type type,
+                            uint32_t size) {
+    if (!builder_use_size(builder, name ? name : "scratch", size)) {
+        return VYRE_NONE;
+    }
+    vyre_resource row = {.kind = VYRE_RESOURCE_SCRATCH,
+                         .type = (uint8_t)type,
+                         .access = VYRE_ACCESS_INOUT,
+                         .size = size};
+    return add_resource(builder, name, row, VYRE_NONE);
+}
+
+static uint32_t add_array(vyre_builder *builder, vyre_resource_kind kind, const char *name,
+                          vyre_type type, uint32_t length) {
+    const char *what = kind == VYRE_RESOURCE_SHARED ? "shared" : "private";
+    const char *shown = name ? name : "";
+    if (!builder->in_phase) {
+        vyre_build_report(builder, 108, "declare it inside the phase that uses it",
+                       "%s array `%s` stands outside of a phase", what, shown);
+        return VYRE_NONE;
+    }
+    uint64_t limit = kind == VYRE_RESOURCE_SHARED ? VYRE_LIMIT_SHARED_BYTES
+                                                  : VYRE_LIMIT_PRIVATE_BYTES;
+    if (!length) {
+        vyre_build_report(builder, 604, "give it at least one element",
+                       "%s array `%s` has no elements", what, shown);
+        return VYRE_NONE;
+    }
+    if ((uint64_t)length * vyre_type_bytes(type) > limit) {
+        vyre_build_report(builder, 701, "make it smaller or use a scratch buffer",
+                       "%s array `%s` takes %llu bytes, more than the %llu there can be", what,
+                       shown, (unsigned long long)length * vyre_type_bytes(type),
+                       (unsigned long long)limit);
+        return VYRE_NONE;
+    }
+    uint32_t phase = (uint32_t)builder->phases.count - 1;
+    if (kind == VYRE_RESOURCE_SHARED && !builder->phases.items[phase].workgroup[0]) {
+        vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
+                       "shared array `%s` belongs to a workgroup, and the phase has no workgroup "
+                       "clause",
+                       shown);
+        return VYRE_NONE;
+    }
+    vyre_resource row = {.kind = (uint8_t)kind,
+                         .type = (uint8_t)type,
+                         .access = VYRE_ACCESS_INOUT,
+                         .size = VYRE_NONE,
+                         .length = length};
+    return add_resource(builder, name, row, phase);
+}
+
+uint32_t vyre_build_shared(vyre_builder *builder, const char *name, vyre_type type,
+                           uint32_t length) {
+    return add_array(builder, VYRE_RESOURCE_SHARED, name, type, length);
+}
+
+uint32_t vyre_build_private(vyre_builder *builder, const char *name, vyre_type type,
+                            uint32_t length) {
+    return add_array(builder, VYRE_RESOURCE_PRIVATE, name, type, length);
+}
+
+/* Sizes */
+
+static uint32_t add_size(vyre_builder *builder, vyre_size_node node, uint32_t depth) {
+    if (builder->sizes.count >= VYRE_LIMIT_SIZE_NODES ||
+        depth > VYRE_LIMIT_EXPRESSION_NESTING) {
+        vyre_build_report(builder, 701, "simplify the size expressions",
+                       "the size expressions are too large");
+        return VYRE_NONE;
+    }
+    if (!vyre_vec_push(&builder->sizes, (draft_size){node, depth, false})) {
+        builder_no_memory(builder);
+        return VYRE_NONE;
+    }
+    return (uint32_t)builder->sizes.count - 1;
+}
+
+bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size) {
+    if (size == VYRE_NONE) {
+        builder_absent(builder, what, "size");
+        return false;
+    }
+    if (size >= builder->sizes.count || builder->sizes.items[size].used) {
+        vyre_build_report(builder, 604, "make a new size for each use", "the size of `%s` is %s", what,
+                       size >= builder->sizes.count ? "not one of this builder"
+                                                    : "used somewhere else already");
+        return false;
+    }
+    builder->sizes.items[size].used = true;
+    return true;
+}
+
+uint32_t vyre_build_size_const(vyre_builder *builder, uint64_t value) {
+    vyre_size_node node = {VYRE_SIZE_CONST, (uint32_t)value, (uint32_t)(value >> 32)};
+    return add_size(builder, node, 1);
+}
+
+uint32_t vyre_build_size_len(vyre_builder *builder, uint32_t buffer) {
+    if (!builder_resource(builder, "len", buffer)) {
+        return VYRE_NONE;
+    }
+    for (uint32_t i = 0; i < builder->args.count; i++) {
+        if (builder->args.items[i].resource == buffer) {
+            return add_size(builder, (vyre_size_node){VYRE_SIZE_LEN, i, 0}, 1);
+        }
+    }
+    vyre_build_report(builder, 604, "use the length of an argument",
+                   "a size can use only lengths of the program's buffers");
+    return VYRE_NONE;
+}
+
+uint32_t vyre_build_size_param(vyre_builder *builder, uint32_t scalar) {
+    if (scalar >= builder->args.count || builder->args.items[scalar].resource != VYRE_NONE ||
+        !(vyre_type_class_of((vyre_type)builder->args.items[scalar].type) & VYRE_CLASS_INTEGER)) {
+        if (scalar == VYRE_NONE) {
+            builder_absent(builder, "size", "argument");
+        } else {
+            vyre_build_report(builder, 604, "use an argument of an integer type",
+                           "a size can use only integer arguments");
+        }
+        return VYRE_NONE;
+    }
+    return add_size(builder, (vyre_size_node){VYRE_SIZE_PARAM, scalar, 0}, 1);
+}
+
+uint32_t vyre_build_size_op(vyre_builder *builder, vyre_size_op op, uint32_t left, uint32_t right) {
+    if (op < VYRE_SIZE_ADD || op >= VYRE_SIZE_COUNT) {
+        vyre_build_report(builder, 604, "use an operation such as VYRE_SIZE_ADD",
+                       "%d is not a size operation with two operands", (int)op);
+        return VYRE_NONE;
+    }
+    if (!builder_use_size(builder, "a size", left) || !builder_use_size(builder, "a size", right)) {
+        return VYRE_NONE;
+    }
+    uint32_t left_depth = builder->sizes.items[left].depth;
+    uint32_t right_depth = builder->sizes.items[right].depth;
+    uint32_t depth = 1 + (left_depth > right_depth ? left_depth : right_depth);
+    return add_size(builder, (vyre_size_node){op, left, right}, depth);
+}

@@ -1,0 +1,520 @@
+#include <string.h>
+
+#include "base/hash.h"
+#include "ir/builder.h"
+#include "ir/rule.h"
+
+bool builder_ready(vyre_builder *builder, const char *what) {
+    if (builder->in_phase && builder->blocks.count) {
+        return true;
+    }
+    if (!builder->no_memory) {
+        vyre_build_report(builder, 108, "open a phase first", "`%s` stands outside of a phase",
+                          what);
+    }
+    return false;
+}
+
+void builder_absent(vyre_builder *builder, const char *what, const char *kind) {
+    if (!vyre_diagnostics_errors(builder->diagnostics) && !builder->no_memory) {
+        vyre_build_report(builder, 309, "pass one that was made earlier", "`%s` is given no %s",
+                          what, kind);
+    }
+}
+
+bool builder_value(vyre_builder *builder, const char *what, uint32_t operand, uint32_t value) {
+    if (value == VYRE_NONE) {
+        static const char *const kinds[] = {"operand 1", "operand 2", "operand 3", "operand 4"};
+        builder_absent(builder, what, operand <= 4 ? kinds[operand - 1] : "operand");
+        return false;
+    }
+    bool known = value & VYRE_CONSTANT
+                     ? (value & ~VYRE_CONSTANT) < builder->consts.count
+                     : value < builder->insts.count &&
+                           value >= builder->phases.items[builder->phases.count - 1].first;
+    if (!known || vyre_build_type(builder, value) == VYRE_TYPE_VOID) {
+        vyre_build_report(builder, 309, "pass a value that was built earlier in the same phase",
+                          "operand %u of `%s` is not a value", operand, what);
+        return false;
+    }
+    return true;
+}
+
+bool builder_resource(vyre_builder *builder, const char *what, uint32_t resource) {
+    if (resource == VYRE_NONE) {
+        builder_absent(builder, what, "array");
+        return false;
+    }
+    if (resource < builder->resources.count) {
+        uint32_t phase = builder->resources.items[resource].phase;
+        if (phase == VYRE_NONE || phase + 1 == builder->phases.count) {
+            return true;
+        }
+    }
+    vyre_build_report(builder, 309, "pass an array of the program or of this phase",
+                      "the array of `%s` does not exist here", what);
+    return false;
+}
+
+uint32_t builder_emit(vyre_builder *builder, vyre_inst inst) {
+    if (builder->insts.count >= 2 * (size_t)VYRE_LIMIT_INSTRUCTIONS) {
+        vyre_build_report(builder, 701, "split the program, or inline less",
+                          "the program has more than %d instructions", VYRE_LIMIT_INSTRUCTIONS);
+        return VYRE_NONE;
+    }
+    uint32_t line = builder->line > 0xffffff ? 0xffffff : builder->line;
+    uint32_t column = builder->column > 0xfff ? 0xfff : builder->column;
+    if (!vyre_vec_reserve(&builder->insts, 1) ||
+        !vyre_vec_push(&builder->places, VYRE_PLACE(line, column, builder->scope))) {
+        builder_no_memory(builder);
+        return VYRE_NONE;
+    }
+    builder->insts.items[builder->insts.count++] = inst;
+    return (uint32_t)builder->insts.count - 1;
+}
+
+bool builder_list(vyre_builder *builder, uint32_t count, const uint32_t *values, uint32_t *at) {
+    *at = (uint32_t)builder->operands.count;
+    if (count > VYRE_LIMIT_CARRIED ||
+        builder->operands.count + count > 2 * (size_t)VYRE_LIMIT_OPERANDS) {
+        vyre_build_report(builder, 701, "carry fewer values", "%u values are carried at once",
+                          count);
+        return false;
+    }
+    if (!vyre_vec_reserve(&builder->operands, count)) {
+        builder_no_memory(builder);
+        return false;
+    }
+    if (count) {
+        memcpy(builder->operands.items + *at, values, count * sizeof *values);
+    }
+    builder->operands.count += count;
+    return true;
+}
+
+vyre_type vyre_build_type(const vyre_builder *builder, uint32_t value) {
+    uint32_t index = value & ~VYRE_CONSTANT;
+    if (value == VYRE_NONE) {
+        return VYRE_TYPE_VOID;
+    }
+    if (value & VYRE_CONSTANT) {
+        return index < builder->consts.count ? (vyre_type)builder->consts.items[index].type
+                                             : VYRE_TYPE_VOID;
+    }
+    return index < builder->insts.count ? (vyre_type)builder->insts.items[index].type
+                                        : VYRE_TYPE_VOID;
+}
+
+void vyre_build_name(vyre_builder *builder, uint32_t value, const char *name) {
+    if (value & VYRE_CONSTANT || value >= builder->insts.count) {
+        return; /* constants have no place of their own, and mistakes are reported already */
+    }
+    vyre_value_name row = {value, builder_name(builder, name)};
+    if (row.name && !vyre_vec_push(&builder->names, row)) {
+        builder_no_memory(builder);
+    }
+}
+
+/* Constants */
+
+typedef struct const_key {
+    const vyre_const *consts;
+    uint64_t bits;
+    uint32_t type;
+} const_key;
+
+static bool same_const(const void *context, uint32_t index) {
+    const const_key *key = context;
+    return key->consts[index].bits == key->bits && key->consts[index].type == key->type;
+}
+
+uint32_t vyre_build_const(vyre_builder *builder, vyre_type type, uint64_t bits) {
+    uint32_t bytes = vyre_type_bytes(type);
+    if (!bytes || (type == VYRE_TYPE_BOOL && bits > 1)) {
+        vyre_build_report(builder, 304, "pass a scalar type, and 0 or 1 for a bool",
+                          "no constant of type %s has the bits 0x%llx", vyre_type_name(type),
+                          (unsigned long long)bits);
+        return VYRE_NONE;
+    }
+    bits = bytes == 8 ? bits : bits & (((uint64_t)1 << bytes * 8) - 1);
+    uint64_t words[2] = {bits, type};
+    uint64_t hash = vyre_hash_key(words, sizeof words);
+    const_key key = {builder->consts.items, bits, type};
+    uint32_t *found = vyre_map_find(&builder->const_map, hash, same_const, &key);
+    if (found) {
+        return *found | VYRE_CONSTANT;
+    }
+    uint32_t index = (uint32_t)builder->consts.count;
+    if (index >= 2 * VYRE_LIMIT_CONSTANTS) {
+        vyre_build_report(builder, 701, "read them from a buffer",
+                          "the program has more than %d constants", VYRE_LIMIT_CONSTANTS);
+        return VYRE_NONE;
+    }
+    if (!vyre_vec_reserve(&builder->consts, 1) || !vyre_map_add(&builder->const_map, hash, index)) {
+        builder_no_memory(builder);
+        return VYRE_NONE;
+    }
+    builder->consts.items[builder->consts.count++] = (vyre_const){bits, type, 0};
+    return index | VYRE_CONSTANT;
+}
+
+uint32_t vyre_build_u32(vyre_builder *builder, uint32_t value) {
+    return vyre_build_const(builder, VYRE_TYPE_U32, value);
+}
+
+uint32_t vyre_build_i32(vyre_builder *builder, int32_t value) {
+    return vyre_build_const(builder, VYRE_TYPE_I32, (uint32_t)value);
+}
+
+uint32_t vyre_build_f32(vyre_builder *builder, float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return vyre_build_const(builder, VYRE_TYPE_F32, bits);
+}
+
+uint32_t vyre_build_bool(vyre_builder *builder, bool value) {
+    return vyre_build_const(builder, VYRE_TYPE_BOOL, value);
+}
+
+/* Surroundings */
+
+static uint32_t emit_plain(vyre_builder *builder, vyre_op op, vyre_type type, uint32_t a) {
+    return builder_emit(builder, (vyre_inst){.op = (uint16_t)op, .type = (uint8_t)type, .a = a});
+}
+
+uint32_t vyre_build_position(vyre_builder *builder, vyre_op op, uint32_t dimension) {
+    const char *name = vyre_op_info_of(op)->name;
+    bool has_dimensions = op == VYRE_OP_GID || op == VYRE_OP_LID || op == VYRE_OP_WID ||
+                          op == VYRE_OP_NUM_WORKGROUPS;
+    bool is_other = op == VYRE_OP_IN_DOMAIN || op == VYRE_OP_LANE || op == VYRE_OP_SUBGROUP_ID;
+    if (!builder_ready(builder, name ? name : "position")) {
+        return VYRE_NONE;
+    }
+    if (!has_dimensions && !is_other) {
+        vyre_build_report(builder, 206, "use GID, LID, WID, NUM_WORKGROUPS or the like",
+                          "%d is not a position", (int)op);
+        return VYRE_NONE;
+    }
+    const vyre_phase *phase = &builder->phases.items[builder->phases.count - 1];
+    if (op != VYRE_OP_GID && !phase->workgroup[0]) {
+        vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
+                          "`%s` has no meaning without a workgroup clause", name);
+        return VYRE_NONE;
+    }
+    if (dimension >= (has_dimensions ? phase->dimensions : 1)) {
+        vyre_build_report(builder, 607, "use a component that the domain has",
+                          "`%s` has no component %u: the domain has %u", name, dimension,
+                          phase->dimensions);
+        return VYRE_NONE;
+    }
+    return emit_plain(builder, op, op == VYRE_OP_IN_DOMAIN ? VYRE_TYPE_BOOL : VYRE_TYPE_U32,
+                      dimension);
+}
+
+uint32_t vyre_build_param(vyre_builder *builder, uint32_t scalar) {
+    if (!builder_ready(builder, "param")) {
+        return VYRE_NONE;
+    }
+    if (scalar == VYRE_NONE) {
+        builder_absent(builder, "param", "argument");
+        return VYRE_NONE;
+    }
+    if (scalar >= builder->args.count || builder->args.items[scalar].resource != VYRE_NONE) {
+        vyre_build_report(builder, 309, "pass what vyre_build_scalar gave",
+                          "operand 1 of `param` is not a scalar argument");
+        return VYRE_NONE;
+    }
+    return emit_plain(builder, VYRE_OP_PARAM, (vyre_type)builder->args.items[scalar].type, scalar);
+}
+
+uint32_t vyre_build_iteration(vyre_builder *builder, uint32_t repeat) {
+    if (!builder_ready(builder, "iteration")) {
+        return VYRE_NONE;
+    }
+    if (repeat == VYRE_NONE) {
+        builder_absent(builder, "iteration", "repeat");
+        return VYRE_NONE;
+    }
+    for (size_t i = 0; i < builder->open_repeats.count; i++) {
+        if (builder->open_repeats.items[i] == repeat) {
+            return emit_plain(builder, VYRE_OP_ITERATION, VYRE_TYPE_U32, repeat);
+        }
+    }
+    vyre_build_report(builder, 309, "use it inside that repeat",
+                      "operand 1 of `iteration` is not a repeat around this phase");
+    return VYRE_NONE;
+}
+
+uint32_t vyre_build_len(vyre_builder *builder, uint32_t resource) {
+    if (!builder_ready(builder, "len") || !builder_resource(builder, "len", resource)) {
+        return VYRE_NONE;
+    }
+    return emit_plain(builder, VYRE_OP_LEN, VYRE_TYPE_U32, resource);
+}
+
+/* Operations on values */
+
+static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre_type wanted,
+                           const uint32_t *values) {
+    const vyre_op_info *info = vyre_op_info_of(op);
+    uint32_t count = vyre_rule_arity(op);
+    const char *name = info->name ? info->name : "?";
+    if (!count || info->rule == VYRE_RULE_OWN || info->rule == VYRE_RULE_NONE) {
+        vyre_build_report(builder, 206, "use the call made for it",
+                          "`%s` is not an operation on values alone", name);
+        return VYRE_NONE;
+    }
+    if (!builder_ready(builder, name)) {
+        return VYRE_NONE;
+    }
+    vyre_phase *phase = &builder->phases.items[builder->phases.count - 1];
+    if (info->effects & VYRE_EFFECT_SUBGROUP && !phase->workgroup[0]) {
+        vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
+                          "`%s` has no meaning without a workgroup clause", name);
+        return VYRE_NONE;
+    }
+    vyre_type types[3] = {VYRE_TYPE_VOID, VYRE_TYPE_VOID, VYRE_TYPE_VOID}, type;
+    bool valid = true;
+    for (uint32_t i = 0; i < count; i++) {
+        valid &= builder_value(builder, name, i + 1, values[i]);
+        types[i] = vyre_build_type(builder, values[i]);
+    }
+    vyre_rule_error error;
+    if (!valid) {
+        return VYRE_NONE;
+    }
+    if (!vyre_rule_check(op, aux, wanted, phase->subgroup, types, &type, &error)) {
+        vyre_build_report(builder, error.code, error.fix, "%s", error.message);
+        return VYRE_NONE;
+    }
+    return builder_emit(builder, (vyre_inst){.op = (uint16_t)op,
+                                             .type = (uint8_t)type,
+                                             .aux = (uint8_t)aux,
+                                             .a = values[0],
+                                             .b = count > 1 ? values[1] : 0,
+                                             .c = count > 2 ? values[2] : 0});
+}
+
+uint32_t vyre_build_op(vyre_builder *builder, vyre_op op, uint32_t a, uint32_t b, uint32_t c) {
+    uint8_t rule = vyre_op_info_of(op)->rule;
+    if (rule == VYRE_RULE_CONVERT || rule == VYRE_RULE_BITCAST || rule == VYRE_RULE_COMBINE) {
+        vyre_build_report(builder, 206, "use the call made for it",
+                          "`%s` needs to be told more than its operands",
+                          vyre_op_info_of(op)->name);
+        return VYRE_NONE;
+    }
+    return build_rule(builder, op, 0, VYRE_TYPE_VOID, (uint32_t[]){a, b, c});
+}
+
+uint32_t vyre_build_convert(vyre_builder *builder, vyre_type type, uint32_t value) {
+    if (value != VYRE_NONE && vyre_build_type(builder, value) == type) {
+        return value;
+    }
+    return build_rule(builder, VYRE_OP_CONVERT, 0, type, &value);
+}
+
+uint32_t vyre_build_bitcast(vyre_builder *builder, vyre_type type, uint32_t value) {
+    if (value != VYRE_NONE && vyre_build_type(builder, value) == type) {
+        return value;
+    }
+    return build_rule(builder, VYRE_OP_BITCAST, 0, type, &value);
+}
+
+uint32_t vyre_build_combine(vyre_builder *builder, vyre_op op, vyre_combination how,
+                            uint32_t value) {
+    if (vyre_op_info_of(op)->rule != VYRE_RULE_COMBINE || how >= VYRE_COMBINE_COUNT) {
+        vyre_build_report(builder, 206, "use REDUCE, SCAN or SCAN_EXCLUSIVE with a combination",
+                          "%d is not a subgroup combination", (int)op);
+        return VYRE_NONE;
+    }
+    return build_rule(builder, op, how, VYRE_TYPE_VOID, &value);
+}
+
+/* Memory */
+
+static const char *array_name(const vyre_builder *builder, uint32_t resource) {
+    uint32_t name = builder->resources.items[resource].name;
+    return name ? builder->debug_strings.data + name : "the array";
+}
+
+/* The checks every access shares: a place to stand, an array, an index, rights. */
+static bool check_access(vyre_builder *builder, vyre_op op, uint32_t resource, uint32_t index) {
+    const vyre_op_info *info = vyre_op_info_of(op);
+    if (!builder_ready(builder, info->name) || !builder_resource(builder, info->name, resource) ||
+        !builder_value(builder, info->name, 2, index)) {
+        return false;
+    }
+    vyre_type index_type = vyre_build_type(builder, index);
+    if (!(vyre_type_class_of(index_type) & VYRE_CLASS_INTEGER)) {
+        vyre_build_report(builder, 301, "convert it with u32(...)",
+                          "the index of `%s` is %s, expected an integer",
+                          array_name(builder, resource), vyre_type_name(index_type));
+        return false;
+    }
+    const vyre_resource *row = &builder->resources.items[resource].row;
+    if (info->effects & VYRE_EFFECT_WRITE && row->kind == VYRE_RESOURCE_BUFFER &&
+        row->access == VYRE_ACCESS_IN) {
+        vyre_build_report(builder, 401, "declare it `inout buffer` or `out buffer`",
+                          "buffer `%s` is only read, and `%s` writes it",
+                          array_name(builder, resource), info->name);
+        return false;
+    }
+    return true;
+}
+
+static bool check_stored(vyre_builder *builder, vyre_op op, uint32_t operand, uint32_t resource,
+                         uint32_t value) {
+    if (!builder_value(builder, vyre_op_info_of(op)->name, operand, value)) {
+        return false;
+    }
+    vyre_type wanted = (vyre_type)builder->resources.items[resource].row.type;
+    vyre_type type = vyre_build_type(builder, value);
+    if (type != wanted) {
+        vyre_build_report(builder, 302,
+                          wanted == VYRE_TYPE_BOOL ? "compare it with something, as in x != 0"
+                                                   : "convert it to the array's element type",
+                          "the value for `%s` is %s, its elements are %s",
+                          array_name(builder, resource), vyre_type_name(type),
+                          vyre_type_name(wanted));
+        return false;
+    }
+    return true;
+}
+
+static uint32_t emit_access(vyre_builder *builder, vyre_op op, bool has_result, uint32_t aux,
+                            uint32_t resource, uint32_t b, uint32_t c) {
+    uint8_t type = has_result ? builder->resources.items[resource].row.type : VYRE_TYPE_VOID;
+    return builder_emit(builder, (vyre_inst){.op = (uint16_t)op,
+                                             .type = type,
+                                             .aux = (uint8_t)aux,
+                                             .a = resource,
+                                             .b = b,
+                                             .c = c});
+}
+
+uint32_t vyre_build_load(vyre_builder *builder, uint32_t resource, uint32_t index) {
+    if (!check_access(builder, VYRE_OP_LOAD, resource, index)) {
+        return VYRE_NONE;
+    }
+    return emit_access(builder, VYRE_OP_LOAD, true, 0, resource, index, 0);
+}
+
+uint32_t vyre_build_uniform_load(vyre_builder *builder, uint32_t resource, uint32_t index) {
+    if (!check_access(builder, VYRE_OP_UNIFORM_LOAD, resource, index)) {
+        return VYRE_NONE;
+    }
+    if (builder->resources.items[resource].row.kind == VYRE_RESOURCE_PRIVATE) {
+        vyre_build_report(builder, 402, "read it plainly, or use a shared array",
+                          "`%s` is private, so there is nothing uniform about it",
+                          array_name(builder, resource));
+        return VYRE_NONE;
+    }
+    if (!builder->phases.items[builder->phases.count - 1].workgroup[0]) {
+        vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
+                          "`uniform_load` has no meaning without a workgroup clause");
+        return VYRE_NONE;
+    }
+    return emit_access(builder, VYRE_OP_UNIFORM_LOAD, true, 0, resource, index, 0);
+}
+
+void vyre_build_store(vyre_builder *builder, uint32_t resource, uint32_t index, uint32_t value) {
+    if (check_access(builder, VYRE_OP_STORE, resource, index) &&
+        check_stored(builder, VYRE_OP_STORE, 3, resource, value)) {
+        emit_access(builder, VYRE_OP_STORE, false, 0, resource, index, value);
+    }
+}
+
+void vyre_build_clear(vyre_builder *builder, uint32_t resource) {
+    if (!builder_ready(builder, "clear") || !builder_resource(builder, "clear", resource)) {
+        return;
+    }
+    if (builder->resources.items[resource].row.kind != VYRE_RESOURCE_PRIVATE) {
+        vyre_build_report(builder, 402, "write zeros in a loop",
+                          "`%s` is not a private array, which alone can be cleared at once",
+                          array_name(builder, resource));
+        return;
+    }
+    emit_access(builder, VYRE_OP_CLEAR, false, 0, resource, 0, 0);
+}
+
+static bool check_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
+                         vyre_ordering ordering, vyre_scope scope) {
+    const char *name = vyre_op_info_of(op)->name;
+    const vyre_resource *row = &builder->resources.items[resource].row;
+    if (row->kind == VYRE_RESOURCE_PRIVATE ||
+        (row->kind == VYRE_RESOURCE_BUFFER && row->access == VYRE_ACCESS_IN)) {
+        vyre_build_report(builder, 402, "access it plainly", "`%s` is %s, which needs no `%s`",
+                          array_name(builder, resource),
+                          row->kind == VYRE_RESOURCE_PRIVATE ? "private" : "only read", name);
+        return false;
+    }
+    if (!vyre_rule_atomic_type((vyre_type)row->type)) {
+        vyre_build_report(builder, 404, "use elements of i32, u32, i64 or u64",
+                          "`%s` works on i32, u32, i64 and u64, the elements of `%s` are %s", name,
+                          array_name(builder, resource), vyre_type_name((vyre_type)row->type));
+        return false;
+    }
+    if (!vyre_rule_ordering_allowed(op, ordering)) {
+        const char *text = vyre_ordering_name(ordering);
+        vyre_build_report(builder, 403,
+                          op == VYRE_OP_ATOMIC_LOAD ? "use relaxed, acquire or seq_cst"
+                                                    : "use relaxed, release or seq_cst",
+                          "`%s` cannot have the ordering %s", name, text ? text : "?");
+        return false;
+    }
+    if (scope == VYRE_SCOPE_WORKGROUP &&
+        !builder->phases.items[builder->phases.count - 1].workgroup[0]) {
+        vyre_build_report(builder, 603, "use `device`, or add a workgroup clause to the phase",
+                          "the scope `workgroup` has no meaning without a workgroup clause");
+        return false;
+    }
+    return true;
+}
+
+uint32_t vyre_build_atomic(vyre_builder *builder, vyre_op op, uint32_t resource, uint32_t index,
+                           uint32_t value, uint32_t desired, vyre_ordering ordering,
+                           vyre_scope scope) {
+    const vyre_op_info *info = vyre_op_info_of(op);
+    if (!(info->effects & VYRE_EFFECT_ATOMIC)) {
+        vyre_build_report(builder, 206, "use an operation such as ATOMIC_ADD",
+                          "%d is not an atomic operation", (int)op);
+        return VYRE_NONE;
+    }
+    if (!check_access(builder, op, resource, index) ||
+        !check_atomic(builder, op, resource, ordering, scope) ||
+        (op != VYRE_OP_ATOMIC_LOAD && !check_stored(builder, op, 3, resource, value)) ||
+        (op == VYRE_OP_ATOMIC_CAS && !check_stored(builder, op, 4, resource, desired))) {
+        return VYRE_NONE;
+    }
+    if (builder->resources.items[resource].row.kind == VYRE_RESOURCE_SHARED) {
+        scope = VYRE_SCOPE_WORKGROUP;
+    }
+    uint32_t aux = (uint32_t)ordering + 8 * (uint32_t)scope;
+    if (op == VYRE_OP_ATOMIC_CAS) {
+        uint32_t at;
+        return builder_list(builder, 3, (uint32_t[]){index, value, desired}, &at)
+                   ? emit_access(builder, op, true, aux, resource, at, 3)
+                   : VYRE_NONE;
+    }
+    return emit_access(builder, op, op != VYRE_OP_ATOMIC_STORE, aux, resource, index,
+                       op == VYRE_OP_ATOMIC_LOAD ? 0 : value);
+}
+
+void vyre_build_barrier(vyre_builder *builder, vyre_op barrier_or_grid_barrier) {
+    vyre_op op = barrier_or_grid_barrier;
+    if (op != VYRE_OP_BARRIER && op != VYRE_OP_GRID_BARRIER) {
+        vyre_build_report(builder, 206, "use BARRIER or GRID_BARRIER", "%d is not a barrier",
+                          (int)op);
+        return;
+    }
+    if (!builder_ready(builder, vyre_op_info_of(op)->name)) {
+        return;
+    }
+    if (op == VYRE_OP_BARRIER &&
+        !builder->phases.items[builder->phases.count - 1].workgroup[0]) {
+        vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
+                          "`barrier` has no meaning without a workgroup clause");
+        return;
+    }
+    emit_plain(builder, op, VYRE_TYPE_VOID, 0);
+}

@@ -1,0 +1,139 @@
+/* The inside of the builder: a draft of the program, in which variables are still instructions.
+ *
+ * build_table.c  interface and sizes            build_step.c    phases and repeats
+ * build_value.c  values and memory              build_block.c   control flow and variables
+ * build_ssa.c    variables become values        build_finish.c  the draft becomes a program
+ */
+#ifndef VYRE_IR_BUILDER_H
+#define VYRE_IR_BUILDER_H
+
+#include <vyre/builder.h>
+
+#include "base/map.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+/* Operations of the draft alone, beyond all others. */
+enum {
+    DRAFT_VAR = 0xff00, /* a: variable, b: first value */
+    DRAFT_GET,          /* a: variable */
+    DRAFT_SET           /* a: variable, b: value */
+};
+
+typedef struct draft_arg {
+    uint32_t name; /* in the builder's strings */
+    uint32_t type, resource;
+} draft_arg;
+
+typedef struct draft_resource {
+    vyre_resource row;
+    uint32_t name;  /* in debug_strings */
+    uint32_t phase; /* of shared and private arrays; else VYRE_NONE */
+} draft_resource;
+
+typedef struct draft_size {
+    vyre_size_node node;
+    uint32_t depth;
+    bool used;
+} draft_size;
+
+typedef struct draft_step {
+    vyre_step row;
+    uint32_t name;
+} draft_step;
+
+typedef struct draft_variable {
+    uint32_t name;
+    uint32_t declared; /* its DRAFT_VAR */
+    uint32_t block;    /* serial number of the block it lives in */
+    uint8_t type;
+} draft_variable;
+
+typedef enum block_kind {
+    BLOCK_PHASE,
+    BLOCK_THEN,
+    BLOCK_ELSE,
+    BLOCK_LOOP,
+    BLOCK_FOR,
+    BLOCK_INLINE
+} block_kind;
+
+typedef struct block {
+    block_kind kind;
+    uint32_t serial;
+    uint32_t owner;         /* instruction that holds the block; VYRE_NONE for a phase */
+    uint32_t loop, call;    /* innermost enclosing loop and inline, itself included; or VYRE_NONE */
+    uint32_t exits;         /* reachable ways out of the owner so far */
+    uint32_t results;       /* explicit values on the ways out; VYRE_NONE before the first */
+    uint32_t types;         /* their types, in type_stack */
+    uint32_t args;          /* explicit values a loop carries */
+    bool unreachable;       /* the whole block */
+    bool dead;              /* from here on: a terminator was built */
+    size_t dead_insts, dead_operands, dead_names; /* what was there then; the rest is cut off */
+} block;
+
+struct vyre_builder {
+    vyre_diagnostics *diagnostics;
+    bool no_memory, finished;
+    uint32_t flags;
+
+    vyre_text strings, debug_strings;
+    vyre_map debug_map;
+    uint32_t file;
+    VYRE_VEC(draft_arg) args;
+    VYRE_VEC(draft_resource) resources;
+    VYRE_VEC(draft_size) sizes;
+    VYRE_VEC(draft_step) steps;
+    VYRE_VEC(vyre_phase) phases;
+    VYRE_VEC(uint32_t) open_repeats; /* their steps */
+    bool in_phase;
+
+    VYRE_VEC(vyre_const) consts;
+    vyre_map const_map;
+    VYRE_VEC(uint32_t) operands;
+    VYRE_VEC(vyre_inst) insts;
+    VYRE_VEC(vyre_place) places; /* as many as insts */
+    VYRE_VEC(vyre_value_name) names;
+    VYRE_VEC(vyre_call_scope) scopes;
+    VYRE_VEC(draft_variable) variables;
+    VYRE_VEC(block) blocks;
+    VYRE_VEC(uint8_t) type_stack; /* result types of the phase's blocks; grows until its end */
+    uint32_t block_serial;
+
+    uint32_t line, column, length, scope;
+};
+
+void builder_no_memory(vyre_builder *builder);
+
+/* Appends an instruction and gives its number; VYRE_NONE if it cannot. */
+uint32_t builder_emit(vyre_builder *builder, vyre_inst inst);
+
+/* The same for a list of operands: gives where it starts. False if it cannot. */
+bool builder_list(vyre_builder *builder, uint32_t count, const uint32_t *values, uint32_t *at);
+
+/* Whether an instruction may be built here at all; reports if not. */
+bool builder_ready(vyre_builder *builder, const char *what);
+
+/* VYRE_NONE was passed. That is what an earlier mistake leaves behind; without one it is itself the
+ * mistake, and reported. */
+void builder_absent(vyre_builder *builder, const char *what, const char *kind);
+
+/* Whether `value` is one; reports if not. `operand` counts from 1. */
+bool builder_value(vyre_builder *builder, const char *what, uint32_t operand, uint32_t value);
+bool builder_resource(vyre_builder *builder, const char *what, uint32_t resource);
+
+/* Closes the phase's block. */
+void builder_open_phase_block(vyre_builder *builder);
+void builder_close_phase_block(vyre_builder *builder);
+
+/* A name's place in debug_strings; 0 for none. */
+uint32_t builder_name(vyre_builder *builder, const char *name);
+
+/* Takes a size into use as part of something; reports if it is none or used already. */
+bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size);
+
+static inline block *builder_block(vyre_builder *builder) {
+    return &builder->blocks.items[builder->blocks.count - 1];
+}
+
+#endif

@@ -1,0 +1,134 @@
+/* Invocations can tell their order only by atomics, data races being errors. A phase is proven
+ * deterministic if nobody uses what an atomic returns, and each array is updated by one kind of atomic
+ * whose order does not show: add with sub, and, or, xor, min, max, or stores of one constant. */
+#include "ir/determinism.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "ir/program.h"
+
+enum { UNTOUCHED = 0, LOADED = 1 };
+
+/* Kinds of updates that commute with themselves. */
+static uint16_t update_kind(uint32_t op) {
+    switch (op) {
+    case VYRE_OP_ATOMIC_LOAD: return LOADED;
+    case VYRE_OP_ATOMIC_SUB: return VYRE_OP_ATOMIC_ADD;
+    case VYRE_OP_ATOMIC_EXCHANGE: return VYRE_OP_ATOMIC_STORE;
+    default: return (uint16_t)op;
+    }
+}
+
+typedef struct use {
+    uint16_t kind;
+    uint32_t inst;     /* the first such update */
+    uint32_t constant; /* stores: what is stored */
+} use;
+
+static bool is_pure(uint32_t op) {
+    return !(vyre_op_info_of(op)->effects & ~(uint32_t)VYRE_EFFECT_READ);
+}
+
+/* Which values matter: operands of anything with an effect, and of values that matter. */
+static void mark_needed(const vyre_ir *ir, uint8_t *needed) {
+    memset(needed, 0, ir->inst_count);
+    for (uint32_t i = ir->inst_count; i-- > 0;) {
+        const vyre_inst *inst = &ir->insts[i];
+        if (is_pure(inst->op) && !needed[i]) {
+            continue;
+        }
+        const uint32_t *values;
+        uint32_t count = vyre_inst_values(ir, inst, &values);
+        for (uint32_t k = 0; k < count; k++) {
+            if (!(values[k] & VYRE_CONSTANT)) {
+                needed[values[k]] = 1;
+            }
+        }
+    }
+}
+
+static void explain(const vyre_ir *ir, vyre_text *text, uint32_t inst, const char *what) {
+    uint32_t line = vyre_ir_line(ir, inst);
+    vyre_text_printf(text, "`%s`", vyre_op_info_of(ir->insts[inst].op)->name);
+    vyre_text_printf(text, line ? " in line %u " : " at instruction %u ", line ? line : inst);
+    vyre_text_puts(text, what);
+}
+
+/* Looks for the first reason in a phase; leaves `text` empty if there is none. */
+static void judge_phase(const vyre_ir *ir, const vyre_phase *phase, const uint8_t *needed,
+                        use *uses, vyre_text *text) {
+    memset(uses, 0, ir->resource_count * sizeof *uses);
+    for (uint32_t i = phase->first; i < phase->end && !text->size && !text->failed; i++) {
+        const vyre_inst *inst = &ir->insts[i];
+        if (!(vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_ATOMIC)) {
+            continue;
+        }
+        uint16_t kind = update_kind(inst->op);
+        if (kind == VYRE_OP_ATOMIC_CAS) {
+            explain(ir, text, i, "succeeds or fails by what other invocations did before");
+            break;
+        }
+        if (needed[i] && kind != LOADED) {
+            explain(ir, text, i, "returns an old value that may reach an output");
+            break;
+        }
+        if (kind == LOADED && !needed[i]) {
+            continue;
+        }
+        use *found = &uses[inst->a];
+        if (found->kind == UNTOUCHED) {
+            *found = (use){kind, i, inst->c};
+        } else if (found->kind != kind) {
+            explain(ir, text, i,
+                    "meets another kind of atomic on the same array in the same phase");
+        }
+        if (kind == VYRE_OP_ATOMIC_STORE &&
+            (!(inst->c & VYRE_CONSTANT) || found->constant != inst->c)) {
+            explain(ir, text, i, "leaves the value of whichever invocation comes last");
+        }
+    }
+}
+
+bool vyre_determinism_classify(const vyre_ir *ir, vyre_determinism *out_class, char **out_reason) {
+    *out_class = VYRE_DETERMINISTIC;
+    *out_reason = NULL;
+    bool has_atomics = false;
+    for (uint32_t i = 0; i < ir->inst_count && !has_atomics; i++) {
+        has_atomics = vyre_op_info_of(ir->insts[i].op)->effects & VYRE_EFFECT_ATOMIC;
+    }
+    if (!has_atomics) {
+        return true;
+    }
+    uint8_t *needed = vyre_alloc_array(ir->inst_count, 1);
+    use *uses = vyre_alloc_array(ir->resource_count, sizeof *uses);
+    vyre_text text = {0};
+    bool done = needed && uses;
+    if (done) {
+        mark_needed(ir, needed);
+        for (uint32_t i = 0; i < ir->phase_count && !text.size; i++) {
+            judge_phase(ir, &ir->phases[i], needed, uses, &text);
+        }
+        done = !text.failed;
+    }
+    vyre_free(needed);
+    vyre_free(uses);
+    if (!done || !text.size) {
+        vyre_text_free(&text);
+        return done;
+    }
+    *out_class =
+        ir->flags & VYRE_PROGRAM_DETERMINISTIC ? VYRE_CLAIMED : VYRE_SCHEDULE_DEPENDENT;
+    *out_reason = text.data;
+    return true;
+}
+
+const char *vyre_determinism_name(vyre_determinism determinism) {
+    switch (determinism) {
+    case VYRE_DETERMINISTIC: return "deterministic";
+    case VYRE_CLAIMED: return "claimed deterministic";
+    case VYRE_SCHEDULE_DEPENDENT: return "schedule-dependent";
+    }
+    return "unknown";
+}

@@ -1,0 +1,187 @@
+#include "ir/diagnostic.h"
+
+#include <string.h>
+
+#include <vyre/limits.h>
+#include <vyre/program.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+struct vyre_diagnostics {
+    vyre_arena arena; /* the texts */
+    VYRE_VEC(vyre_diagnostic) items;
+    size_t errors;
+    bool failed;
+};
+
+static const struct {
+    uint16_t number;
+    uint8_t severity;
+    const char *title;
+} codes[] = {
+#define ROW(number, severity, title) {number, VYRE_SEVERITY_##severity, title},
+    VYRE_DIAGNOSTICS(ROW)
+#undef ROW
+};
+
+static size_t find_code(uint32_t code) {
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        if (codes[i].number == code) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+const char *vyre_diagnostic_title(uint32_t code) {
+    size_t row = find_code(code);
+    return row == SIZE_MAX ? "" : codes[row].title;
+}
+
+vyre_status vyre_diagnostics_create(vyre_diagnostics **out_diagnostics) {
+    *out_diagnostics = vyre_alloc_zeroed(1, sizeof **out_diagnostics);
+    if (!*out_diagnostics) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for a list of diagnostics");
+    }
+    return VYRE_OK;
+}
+
+void vyre_diagnostics_free(vyre_diagnostics *diagnostics) {
+    if (diagnostics) {
+        vyre_arena_deinit(&diagnostics->arena);
+        vyre_vec_free(&diagnostics->items);
+        vyre_free(diagnostics);
+    }
+}
+
+size_t vyre_diagnostics_count(const vyre_diagnostics *diagnostics) {
+    return diagnostics->items.count;
+}
+
+size_t vyre_diagnostics_errors(const vyre_diagnostics *diagnostics) {
+    return diagnostics->errors;
+}
+
+const vyre_diagnostic *vyre_diagnostics_get(const vyre_diagnostics *diagnostics, size_t index) {
+    return index < diagnostics->items.count ? &diagnostics->items.items[index] : NULL;
+}
+
+bool vyre_diagnostics_full(const vyre_diagnostics *diagnostics) {
+    return diagnostics->failed || diagnostics->errors > VYRE_LIMIT_DIAGNOSTICS;
+}
+
+static bool comes_before(const vyre_diagnostic *left, const vyre_diagnostic *right) {
+    return left->line != right->line ? left->line < right->line : left->column < right->column;
+}
+
+static bool same_report(const vyre_diagnostic *left, const vyre_diagnostic *right) {
+    return left->code == right->code && left->line == right->line &&
+           left->column == right->column &&
+           (left->line || (left->inst == right->inst && !strcmp(left->message, right->message)));
+}
+
+/* Inserts behind everything that stands at the same place or before. */
+static void insert(vyre_diagnostics *list, vyre_diagnostic item) {
+    for (size_t i = 0; i < list->items.count; i++) {
+        if (same_report(&list->items.items[i], &item)) {
+            return;
+        }
+    }
+    if (!vyre_vec_reserve(&list->items, 1)) {
+        list->failed = true;
+        return;
+    }
+    size_t at = list->items.count++;
+    while (at > 0 && comes_before(&item, &list->items.items[at - 1])) {
+        list->items.items[at] = list->items.items[at - 1];
+        at--;
+    }
+    list->items.items[at] = item;
+    list->errors += item.severity == VYRE_SEVERITY_ERROR;
+}
+
+static const char *keep(vyre_diagnostics *list, const char *text) {
+    const char *copy = text ? vyre_arena_copy(&list->arena, text, strlen(text)) : NULL;
+    list->failed |= text && !copy;
+    return copy;
+}
+
+static void add_text(vyre_diagnostics *list, const vyre_diagnostic *at, uint32_t code,
+                     const char *fix, const char *message) {
+    size_t row = find_code(code);
+    vyre_diagnostic item = *at;
+    item.code = code;
+    item.severity = row == SIZE_MAX ? VYRE_SEVERITY_ERROR : (vyre_severity)codes[row].severity;
+    bool is_error = item.severity == VYRE_SEVERITY_ERROR;
+    size_t warnings = list->items.count - list->errors;
+    if (vyre_diagnostics_full(list) || (!is_error && warnings >= VYRE_LIMIT_DIAGNOSTICS)) {
+        return;
+    }
+    if (is_error && list->errors == VYRE_LIMIT_DIAGNOSTICS) {
+        item.code = 702;
+        message = "there are too many errors to list them all";
+        fix = "correct the errors listed and check again";
+    }
+    item.message = keep(list, message);
+    item.fix = keep(list, fix);
+    item.function = keep(list, at->function);
+    if (!list->failed) {
+        insert(list, item);
+    }
+}
+
+void vyre_diagnostics_vadd(vyre_diagnostics *diagnostics, const vyre_diagnostic *at, uint32_t code,
+                           const char *fix, const char *format, va_list arguments) {
+    vyre_text message = {0};
+    vyre_text_vprintf(&message, format, arguments);
+    if (message.failed) {
+        diagnostics->failed = true;
+    } else {
+        add_text(diagnostics, at, code, fix, vyre_text_string(&message));
+    }
+    vyre_text_free(&message);
+}
+
+void vyre_diagnostics_add(vyre_diagnostics *diagnostics, const vyre_diagnostic *at, uint32_t code,
+                          const char *fix, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_diagnostics_vadd(diagnostics, at, code, fix, format, arguments);
+    va_end(arguments);
+}
+
+void vyre_diagnostics_merge(vyre_diagnostics *diagnostics, const vyre_diagnostics *from) {
+    for (size_t i = 0; i < from->items.count; i++) {
+        const vyre_diagnostic *item = &from->items.items[i];
+        add_text(diagnostics, item, item->code, item->fix, item->message);
+    }
+    diagnostics->failed |= from->failed;
+}
+
+vyre_status vyre_diagnostics_status(const vyre_diagnostics *diagnostics, const char *file) {
+    if (diagnostics->failed) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory left while checking a program");
+    }
+    for (size_t i = 0; i < diagnostics->items.count; i++) {
+        const vyre_diagnostic *item = &diagnostics->items.items[i];
+        if (item->severity != VYRE_SEVERITY_ERROR) {
+            continue;
+        }
+        vyre_status_code code =
+            item->code == 701 ? VYRE_STATUS_LIMIT : VYRE_STATUS_INVALID_PROGRAM;
+        vyre_status status =
+            vyre_status_make(code, item->fix, "V%04u: %s", item->code, item->message);
+        if (diagnostics->errors > 1) {
+            status = vyre_status_annotate(status, "the first of %zu errors", diagnostics->errors);
+        }
+        if (item->line && file) {
+            status = vyre_status_at(status, file, item->line, item->column);
+        }
+        return status;
+    }
+    return VYRE_OK;
+}

@@ -1,0 +1,632 @@
+/* A program as text: one instruction a line, blocks with explicit values. What it prints parses back to
+ * the same program. */
+
+#include <string.h>
+
+#include <vyre/program.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "ir/program.h"
+#include "ir/size.h"
+
+typedef struct printer {
+    const vyre_ir *ir;
+    vyre_text text;
+    uint8_t *used;        /* by instruction: whether its value is */
+    size_t next_name;     /* in value_names */
+    uint32_t *names;      /* by instruction of the phase: its name, 0 if none */
+    uint32_t phase_first;
+    int indent;
+    bool may_collide; /* an argument's name ends like a local one */
+} printer;
+
+static void line(printer *p) {
+    vyre_text_repeat(&p->text, ' ', (size_t)p->indent * 4);
+}
+
+/* Names */
+
+static bool is_arg_name(const vyre_ir *ir, const char *name) {
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        if (!strcmp(ir->strings + ir->args[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Local names end in a number that nobody else has; arguments keep theirs, so a local name that happens to
+ * be an argument's gets one more character. */
+static void print_local(printer *p, const char *prefix, const char *separator, uint32_t number) {
+    size_t start = p->text.size;
+    vyre_text_puts(&p->text, prefix);
+    vyre_text_puts(&p->text, separator);
+    vyre_text_u64(&p->text, number);
+    while (p->may_collide && !p->text.failed && is_arg_name(p->ir, p->text.data + start)) {
+        vyre_text_putc(&p->text, '_');
+    }
+}
+
+/* Whether a name for people is a name of the language, with room for a number behind it. */
+static bool is_short_name(const char *name) {
+    const char *c = name;
+    for (; *c; c++) {
+        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
+        if (!letter && (c == name || !(*c >= '0' && *c <= '9'))) {
+            return false;
+        }
+    }
+    return c > name && c - name <= VYRE_LIMIT_NAME_BYTES - 16;
+}
+
+/* Buffers are arguments and keep their names; other arrays get a letter before the number, which values
+ * do not have. */
+static void print_resource(printer *p, uint32_t resource) {
+    const vyre_ir *ir = p->ir;
+    if (ir->resources[resource].kind == VYRE_RESOURCE_BUFFER) {
+        for (uint32_t i = 0; i < ir->arg_count; i++) {
+            if (ir->args[i].resource == resource) {
+                vyre_text_puts(&p->text, ir->strings + ir->args[i].name);
+                return;
+            }
+        }
+    }
+    const char *name = vyre_ir_resource_name(ir, resource);
+    print_local(p, is_short_name(name) ? name : "array", "_m", resource);
+}
+
+static void print_step_name(printer *p, uint32_t step) {
+    const char *name = p->ir->step_name_count ? p->ir->debug_strings + p->ir->step_names[step] : "";
+    print_local(p, is_short_name(name) ? name : "step", "_s", step);
+}
+
+/* Values that nobody uses start with `_`, which keeps the parser from warning. */
+static void print_value(printer *p, uint32_t inst) {
+    uint32_t offset = p->names[inst - p->phase_first];
+    const char *name = offset ? p->ir->debug_strings + offset : "";
+    char prefix[VYRE_LIMIT_NAME_BYTES + 2] = "_";
+    size_t hidden = p->used[inst] ? 0 : 1;
+    size_t size = strlen(name);
+    bool plain = is_short_name(name);
+    memcpy(prefix + hidden, plain ? name : "v", plain ? size + 1 : 2);
+    print_local(p, prefix, plain ? "_" : "", inst);
+}
+
+/* Constants */
+
+static vyre_float_format float_format(vyre_type type) {
+    switch (type) {
+    case VYRE_TYPE_F16: return VYRE_FLOAT_F16;
+    case VYRE_TYPE_BF16: return VYRE_FLOAT_BF16;
+    case VYRE_TYPE_F32: return VYRE_FLOAT_F32;
+    default: return VYRE_FLOAT_F64;
+    }
+}
+
+static const char *suffix(vyre_type type) {
+    switch (type) {
+    case VYRE_TYPE_U32: return "u";
+    case VYRE_TYPE_I32: return "i";
+    case VYRE_TYPE_F32: return "f";
+    default: return vyre_type_name(type);
+    }
+}
+
+static void print_float(printer *p, vyre_type type, uint64_t bits) {
+    vyre_float_format format = float_format(type);
+    uint64_t exponent = bits >> format.mantissa_bits & ((1u << format.exponent_bits) - 1);
+    if (exponent == (1u << format.exponent_bits) - 1) {
+        vyre_text_printf(&p->text, "bits<%s>(0x%llx)", vyre_type_name(type),
+                         (unsigned long long)bits);
+        return;
+    }
+    vyre_float_print(&p->text, format, bits);
+    vyre_text_puts(&p->text, suffix(type));
+}
+
+static void print_const(printer *p, const vyre_const *row) {
+    vyre_type type = (vyre_type)row->type;
+    uint32_t width = vyre_type_bytes(type) * 8;
+    switch (vyre_type_class_of(type)) {
+    case VYRE_CLASS_BOOL: vyre_text_puts(&p->text, row->bits ? "true" : "false"); return;
+    case VYRE_CLASS_FLOAT: print_float(p, type, row->bits); return;
+    case VYRE_CLASS_SIGNED:
+        if (row->bits >> (width - 1)) {
+            uint64_t mask = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+            vyre_text_putc(&p->text, '-');
+            vyre_text_u64(&p->text, (~row->bits + 1) & mask);
+            break;
+        }
+        vyre_text_u64(&p->text, row->bits);
+        break;
+    default: vyre_text_u64(&p->text, row->bits); break;
+    }
+    vyre_text_puts(&p->text, suffix(type));
+}
+
+static void print_operand(printer *p, uint32_t operand) {
+    if (operand & VYRE_CONSTANT) {
+        print_const(p, &p->ir->consts[operand & ~VYRE_CONSTANT]);
+    } else {
+        print_value(p, operand);
+    }
+}
+
+static void print_operands(printer *p, const uint32_t *values, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        vyre_text_puts(&p->text, i ? ", " : "");
+        print_operand(p, values[i]);
+    }
+}
+
+/* Expressions */
+
+static const char *infix(uint32_t op) {
+    switch (op) {
+    case VYRE_OP_ADD: return " + ";
+    case VYRE_OP_SUB: return " - ";
+    case VYRE_OP_MUL: return " * ";
+    case VYRE_OP_DIV: return " / ";
+    case VYRE_OP_REM: return " % ";
+    case VYRE_OP_AND: return " & ";
+    case VYRE_OP_OR: return " | ";
+    case VYRE_OP_XOR: return " ^ ";
+    case VYRE_OP_SHL: return " << ";
+    case VYRE_OP_SHR: return " >> ";
+    case VYRE_OP_EQ: return " == ";
+    case VYRE_OP_NE: return " != ";
+    case VYRE_OP_LT: return " < ";
+    case VYRE_OP_LE: return " <= ";
+    default: return NULL;
+    }
+}
+
+static void print_element(printer *p, const vyre_inst *inst, uint32_t index) {
+    print_resource(p, inst->a);
+    vyre_text_putc(&p->text, '[');
+    print_operand(p, index);
+    vyre_text_putc(&p->text, ']');
+}
+
+/* A call whose first argument is an element: atomics and uniform_load. */
+static void print_element_call(printer *p, const vyre_inst *inst, const vyre_op_info *info) {
+    const uint32_t *values;
+    uint32_t count = vyre_inst_values(p->ir, inst, &values);
+    vyre_text_printf(&p->text, "%s(", info->name);
+    print_element(p, inst, values[0]);
+    for (uint32_t i = 1; i < count; i++) {
+        vyre_text_puts(&p->text, ", ");
+        print_operand(p, values[i]);
+    }
+    if (info->effects & VYRE_EFFECT_ATOMIC) {
+        bool is_shared = p->ir->resources[inst->a].kind == VYRE_RESOURCE_SHARED;
+        bool workgroup = inst->aux >> 3 == VYRE_SCOPE_WORKGROUP && !is_shared;
+        if (inst->aux & 7 || workgroup) {
+            vyre_text_printf(&p->text, ", %s", vyre_ordering_name(inst->aux & 7));
+        }
+        vyre_text_puts(&p->text, workgroup ? ", workgroup" : "");
+    }
+    vyre_text_putc(&p->text, ')');
+}
+
+static void print_surroundings(printer *p, const vyre_inst *inst, const vyre_op_info *info) {
+    switch (inst->op) {
+    case VYRE_OP_PARAM:
+        vyre_text_puts(&p->text, p->ir->strings + p->ir->args[inst->a].name);
+        return;
+    case VYRE_OP_ITERATION: print_step_name(p, inst->a); return;
+    case VYRE_OP_GID:
+    case VYRE_OP_LID:
+    case VYRE_OP_WID:
+    case VYRE_OP_NUM_WORKGROUPS:
+        vyre_text_printf(&p->text, "%s.%c", info->name, "xyz"[inst->a]);
+        return;
+    default: vyre_text_puts(&p->text, info->name); return;
+    }
+}
+
+static void print_expression(printer *p, const vyre_inst *inst) {
+    const vyre_op_info *info = vyre_op_info_of(inst->op);
+    const char *sign = infix(inst->op);
+    if (sign) {
+        print_operand(p, inst->a);
+        vyre_text_puts(&p->text, sign);
+        print_operand(p, inst->b);
+        return;
+    }
+    switch (inst->op) {
+    case VYRE_OP_LOAD: print_element(p, inst, inst->b); return;
+    case VYRE_OP_LEN:
+        vyre_text_puts(&p->text, "len(");
+        print_resource(p, inst->a);
+        vyre_text_putc(&p->text, ')');
+        return;
+    case VYRE_OP_NEG: /* the parentheses keep the sign out of a constant */
+        vyre_text_puts(&p->text, "-(");
+        print_operand(p, inst->a);
+        vyre_text_putc(&p->text, ')');
+        return;
+    case VYRE_OP_NOT:
+        vyre_text_putc(&p->text, inst->type == VYRE_TYPE_BOOL ? '!' : '~');
+        print_operand(p, inst->a);
+        return;
+    case VYRE_OP_CONVERT: vyre_text_puts(&p->text, vyre_type_name((vyre_type)inst->type)); break;
+    case VYRE_OP_BITCAST:
+        vyre_text_printf(&p->text, "bitcast<%s>", vyre_type_name((vyre_type)inst->type));
+        break;
+    case VYRE_OP_REDUCE:
+    case VYRE_OP_SCAN:
+    case VYRE_OP_SCAN_EXCLUSIVE:
+        vyre_text_printf(&p->text, "%s_%s", info->name, vyre_combination_name(inst->aux));
+        break;
+    default:
+        if (info->shape == VYRE_SHAPE_NUMBER || info->shape == VYRE_SHAPE_NONE) {
+            print_surroundings(p, inst, info);
+            return;
+        }
+        if (info->effects & VYRE_EFFECT_READ) {
+            print_element_call(p, inst, info);
+            return;
+        }
+        vyre_text_puts(&p->text, info->name);
+        break;
+    }
+    const uint32_t *values;
+    uint32_t count = vyre_inst_values(p->ir, inst, &values);
+    vyre_text_putc(&p->text, '(');
+    print_operands(p, values, count);
+    vyre_text_putc(&p->text, ')');
+}
+
+/* Statements */
+
+static uint32_t result_count(const printer *p, uint32_t owner) {
+    const vyre_inst *result = &p->ir->insts[p->ir->insts[owner].c];
+    uint32_t count = 0;
+    while (result[count].op == VYRE_OP_RESULT && result[count].a == owner) {
+        count++;
+    }
+    return count;
+}
+
+/* "let (a, b) = " for the results of a block. */
+static void print_results(printer *p, uint32_t owner) {
+    uint32_t count = result_count(p, owner), first = p->ir->insts[owner].c;
+    if (!count) {
+        return;
+    }
+    vyre_text_puts(&p->text, count > 1 ? "let (" : "let ");
+    for (uint32_t i = 0; i < count; i++) {
+        vyre_text_puts(&p->text, i ? ", " : "");
+        print_value(p, first + i);
+    }
+    vyre_text_puts(&p->text, count > 1 ? ") = " : " = ");
+}
+
+static void print_carried(printer *p, const uint32_t *values, uint32_t count, uint32_t first_arg) {
+    vyre_text_putc(&p->text, '(');
+    for (uint32_t i = 0; i < count; i++) {
+        vyre_text_puts(&p->text, i ? ", " : "");
+        print_value(p, first_arg + i);
+        vyre_text_puts(&p->text, " = ");
+        print_operand(p, values[i]);
+    }
+    vyre_text_puts(&p->text, ") ");
+}
+
+static void open_block(printer *p, uint32_t at) {
+    const vyre_inst *inst = &p->ir->insts[at];
+    const uint32_t *values = p->ir->operands + inst->a;
+    line(p);
+    print_results(p, at);
+    vyre_text_printf(&p->text, "%s ", vyre_op_info_of(inst->op)->name);
+    if (inst->op == VYRE_OP_IF) {
+        print_operand(p, inst->a);
+        vyre_text_putc(&p->text, ' ');
+    } else if (inst->op == VYRE_OP_LOOP && inst->b) {
+        print_carried(p, values, inst->b, at + 1);
+    } else if (inst->op == VYRE_OP_FOR) {
+        print_value(p, at + 1);
+        vyre_text_puts(&p->text, " in ");
+        print_operand(p, values[0]);
+        vyre_text_puts(&p->text, "..");
+        print_operand(p, values[1]);
+        vyre_text_puts(&p->text, " step ");
+        print_operand(p, values[2]);
+        vyre_text_putc(&p->text, ' ');
+        if (inst->b > 3) {
+            vyre_text_puts(&p->text, "with ");
+            print_carried(p, values + 3, inst->b - 3, at + 2);
+        }
+    }
+    vyre_text_puts(&p->text, "{\n");
+    p->indent++;
+}
+
+static void print_end(printer *p, const vyre_inst *inst, bool implied) {
+    if (inst->op == VYRE_OP_UNREACHABLE || (implied && !inst->b)) {
+        return;
+    }
+    line(p);
+    vyre_text_puts(&p->text, vyre_op_info_of(inst->op)->name);
+    vyre_text_puts(&p->text, inst->b ? " " : "");
+    print_operands(p, p->ir->operands + inst->a, inst->b);
+    vyre_text_puts(&p->text, ";\n");
+}
+
+static void print_inst(printer *p, uint32_t at) {
+    const vyre_inst *inst = &p->ir->insts[at];
+    if (inst->op == VYRE_OP_ARG || inst->op == VYRE_OP_RESULT) {
+        return; /* printed with their owner */
+    }
+    line(p);
+    if (inst->op == VYRE_OP_STORE) {
+        print_element(p, inst, inst->b);
+        vyre_text_puts(&p->text, " = ");
+        print_operand(p, inst->c);
+    } else if (inst->op == VYRE_OP_CLEAR) {
+        vyre_text_puts(&p->text, "clear(");
+        print_resource(p, inst->a);
+        vyre_text_putc(&p->text, ')');
+    } else if (inst->op == VYRE_OP_ATOMIC_STORE) {
+        print_element_call(p, inst, vyre_op_info_of(inst->op));
+    } else {
+        bool drop = inst->type == VYRE_TYPE_VOID ||
+                    (!p->used[at] && vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_ATOMIC);
+        if (!drop) {
+            vyre_text_puts(&p->text, "let ");
+            print_value(p, at);
+            vyre_text_puts(&p->text, " = ");
+        }
+        print_expression(p, inst);
+    }
+    vyre_text_puts(&p->text, ";\n");
+}
+
+/* Whether an end without values goes without saying: a branch's yield, the last continue of a loop, the
+ * last return of a phase. */
+static bool is_implied(const printer *p, uint32_t at, uint32_t owner, uint32_t phase_end) {
+    const vyre_inst *inst = &p->ir->insts[at];
+    switch (inst->op) {
+    case VYRE_OP_YIELD: return true;
+    case VYRE_OP_CONTINUE:
+        return owner != VYRE_NONE && (p->ir->insts[owner].op == VYRE_OP_LOOP ||
+                                      p->ir->insts[owner].op == VYRE_OP_FOR);
+    case VYRE_OP_RETURN: return at + 1 == phase_end;
+    default: return false;
+    }
+}
+
+static void print_code(printer *p, const vyre_phase *phase) {
+    const vyre_ir *ir = p->ir;
+    uint32_t owners[VYRE_LIMIT_NESTING + 1], ends[VYRE_LIMIT_NESTING + 1], depth = 0;
+    for (uint32_t at = phase->first; at < phase->end; at++) {
+        const vyre_inst *inst = &ir->insts[at];
+        uint32_t effects = vyre_op_info_of(inst->op)->effects;
+        if (effects & VYRE_EFFECT_BLOCK) {
+            open_block(p, at);
+            owners[depth] = at;
+            ends[depth++] = inst->op == VYRE_OP_IF ? inst->b : inst->c;
+        } else if (effects & VYRE_EFFECT_END) {
+            uint32_t owner = depth ? owners[depth - 1] : VYRE_NONE;
+            print_end(p, inst, is_implied(p, at, owner, phase->end));
+        } else {
+            print_inst(p, at);
+        }
+        if (depth && ends[depth - 1] == at + 1) {
+            const vyre_inst *owner = &ir->insts[owners[depth - 1]];
+            bool has_else = ends[depth - 1] != owner->c;
+            const vyre_inst *next = &ir->insts[at + 1];
+            bool empty_else = has_else && owner->c == at + 2 && next->op == VYRE_OP_YIELD && !next->b;
+            p->indent--;
+            line(p);
+            if (has_else && !empty_else) {
+                vyre_text_puts(&p->text, "} else {\n");
+                p->indent++;
+                ends[depth - 1] = owner->c;
+                continue;
+            }
+            at += empty_else;
+            vyre_text_puts(&p->text, result_count(p, owners[depth - 1]) ? "};\n" : "}\n");
+            depth--;
+        }
+    }
+}
+
+/* Declarations */
+
+static void print_size(printer *p, uint32_t size) {
+    vyre_size_print(&p->text, p->ir, size);
+}
+
+static void print_arrays(printer *p, uint32_t first, uint32_t end) {
+    for (uint32_t i = first; i < end; i++) {
+        const vyre_resource *row = &p->ir->resources[i];
+        line(p);
+        vyre_text_puts(&p->text, row->kind == VYRE_RESOURCE_SHARED    ? "shared "
+                                 : row->kind == VYRE_RESOURCE_PRIVATE ? "var "
+                                                                      : "scratch ");
+        print_resource(p, i);
+        vyre_text_printf(&p->text, ": %s[", vyre_type_name((vyre_type)row->type));
+        if (row->kind == VYRE_RESOURCE_SCRATCH) {
+            print_size(p, row->size);
+        } else {
+            vyre_text_u64(&p->text, row->length);
+        }
+        vyre_text_puts(&p->text, "];\n");
+    }
+}
+
+static void print_domain(printer *p, const vyre_phase *phase) {
+    vyre_text_puts(&p->text, " over ");
+    if (phase->from_resource != VYRE_NONE) {
+        print_resource(p, phase->from_resource);
+        vyre_text_putc(&p->text, '[');
+        print_size(p, phase->from_index);
+        vyre_text_puts(&p->text, "] max ");
+        print_size(p, phase->domain[0]);
+    } else {
+        vyre_text_puts(&p->text, phase->dimensions > 1 ? "(" : "");
+        for (uint32_t i = 0; i < phase->dimensions; i++) {
+            vyre_text_puts(&p->text, i ? ", " : "");
+            print_size(p, phase->domain[i]);
+        }
+        vyre_text_puts(&p->text, phase->dimensions > 1 ? ")" : "");
+    }
+    if (phase->workgroup[0]) {
+        vyre_text_puts(&p->text, " workgroup ");
+        for (uint32_t i = 0; i < phase->dimensions; i++) {
+            vyre_text_puts(&p->text, i ? ", " : "");
+            vyre_text_u64(&p->text, phase->workgroup[i]);
+        }
+    }
+    if (phase->subgroup) {
+        vyre_text_puts(&p->text, " subgroup ");
+        vyre_text_u64(&p->text, phase->subgroup);
+    }
+}
+
+static void print_phase(printer *p, const vyre_phase *phase) {
+    print_domain(p, phase);
+    vyre_text_puts(&p->text, " {\n");
+    p->indent++;
+    p->phase_first = phase->first;
+    memset(p->names, 0, (phase->end - phase->first) * sizeof *p->names);
+    for (; p->next_name < p->ir->value_name_count &&
+           p->ir->value_names[p->next_name].value < phase->end;
+         p->next_name++) {
+        const vyre_value_name *row = &p->ir->value_names[p->next_name];
+        p->names[row->value - phase->first] = row->name;
+    }
+    print_arrays(p, phase->first_resource, phase->end_resource);
+    print_code(p, phase);
+    p->indent--;
+    line(p);
+    vyre_text_puts(&p->text, "}\n");
+}
+
+static void print_steps(printer *p) {
+    const vyre_ir *ir = p->ir;
+    uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0;
+    for (uint32_t i = 0; i <= ir->step_count; i++) {
+        while (depth && ends[depth - 1] == i) {
+            depth--;
+            p->indent--;
+            line(p);
+            vyre_text_puts(&p->text, "}\n");
+        }
+        if (i == ir->step_count) {
+            return;
+        }
+        const vyre_step *step = &ir->steps[i];
+        line(p);
+        vyre_text_puts(&p->text, step->kind == VYRE_STEP_PHASE ? "phase " : "repeat ");
+        print_step_name(p, i);
+        if (step->kind == VYRE_STEP_PHASE) {
+            print_phase(p, &ir->phases[step->size]);
+            continue;
+        }
+        if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+            vyre_text_puts(&p->text, " while ");
+            print_resource(p, step->resource);
+            vyre_text_putc(&p->text, '[');
+            print_size(p, step->size);
+            vyre_text_putc(&p->text, ']');
+        } else {
+            vyre_text_puts(&p->text, " in ");
+            print_size(p, step->size);
+        }
+        vyre_text_puts(&p->text, " {\n");
+        p->indent++;
+        ends[depth++] = step->end;
+    }
+}
+
+static void print_header(printer *p) {
+    const vyre_ir *ir = p->ir;
+    static const char *const access[] = {"", "inout ", "out "};
+    vyre_text_printf(&p->text, "program %s(", ir->strings);
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        const vyre_arg *arg = &ir->args[i];
+        const char *type = vyre_type_name((vyre_type)arg->type);
+        vyre_text_printf(&p->text, "%s%s: ", i ? ", " : "", ir->strings + arg->name);
+        if (arg->resource == VYRE_NONE) {
+            vyre_text_puts(&p->text, type);
+            continue;
+        }
+        const vyre_resource *row = &ir->resources[arg->resource];
+        vyre_text_printf(&p->text, "%sbuffer<%s>", access[row->access], type);
+        if (row->size != VYRE_NONE) {
+            vyre_text_putc(&p->text, '[');
+            print_size(p, row->size);
+            vyre_text_putc(&p->text, ']');
+        }
+    }
+    vyre_text_puts(&p->text, ir->flags & VYRE_PROGRAM_DETERMINISTIC ? ") deterministic" : ")");
+}
+
+static bool prepare(printer *p) {
+    const vyre_ir *ir = p->ir;
+    p->used = vyre_alloc_zeroed(ir->inst_count, 1);
+    p->names = vyre_alloc_array(ir->inst_count, sizeof *p->names);
+    if (!p->used || !p->names) {
+        return false;
+    }
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        const char *name = ir->strings + ir->args[i].name;
+        char last = name[strlen(name) - 1];
+        p->may_collide |= last == '_' || (last >= '0' && last <= '9');
+    }
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        const uint32_t *values;
+        uint32_t count = vyre_inst_values(ir, &ir->insts[i], &values);
+        for (uint32_t k = 0; k < count; k++) {
+            if (!(values[k] & VYRE_CONSTANT)) {
+                p->used[values[k]] = 1;
+            }
+        }
+    }
+    return true;
+}
+
+vyre_status vyre_program_print(const vyre_program *program, char **out_text, size_t *out_size) {
+    *out_text = NULL;
+    *out_size = 0;
+    const vyre_ir *ir = &program->ir;
+    printer p = {.ir = ir};
+    if (prepare(&p)) {
+        uint32_t scratch = 0;
+        while (scratch < ir->resource_count &&
+               ir->resources[scratch].kind == VYRE_RESOURCE_BUFFER) {
+            scratch++;
+        }
+        uint32_t arrays = scratch;
+        while (arrays < ir->resource_count &&
+               ir->resources[arrays].kind == VYRE_RESOURCE_SCRATCH) {
+            arrays++;
+        }
+        print_header(&p);
+        if (ir->step_count == 1 && arrays == scratch) {
+            print_phase(&p, &ir->phases[0]);
+        } else {
+            vyre_text_puts(&p.text, " {\n");
+            p.indent++;
+            print_arrays(&p, scratch, arrays);
+            print_steps(&p);
+            vyre_text_puts(&p.text, "}\n");
+        }
+    } else {
+        p.text.failed = true;
+    }
+    vyre_free(p.used);
+    vyre_free(p.names);
+    if (p.text.failed) {
+        vyre_text_free(&p.text);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory to print program `%s`", vyre_program_name(program));
+    }
+    *out_text = p.text.data;
+    *out_size = p.text.size;
+    return VYRE_OK;
+}

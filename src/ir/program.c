@@ -1,0 +1,106 @@
+#include "ir/program.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "ir/determinism.h"
+#include "ir/diagnostic.h"
+#include "ir/section.h"
+#include "ir/verify.h"
+
+/* Hash of the meaning: flags, then each section's count and hash. */
+static bool compute_digest(const vyre_ir *ir, vyre_digest *out_digest) {
+    uint64_t parts[1 + 3 * VYRE_SECTION_MEANING_COUNT] = {ir->flags};
+    size_t at = 1;
+    for (int id = 0; id < VYRE_SECTION_MEANING_COUNT; id++) {
+        vyre_section_id section = (vyre_section_id)id;
+        uint32_t count = vyre_section_count(ir, section);
+        const void *items = vyre_section_items(ir, section);
+        void *copy = NULL;
+        if (vyre_section_needs_copy()) {
+            copy = vyre_alloc_array(count, vyre_section_item_bytes(section));
+            if (!copy) {
+                return false;
+            }
+            vyre_section_copy(section, copy, items, count);
+            items = copy;
+        }
+        vyre_hash128 hash = vyre_hash_128(items, count * vyre_section_item_bytes(section));
+        vyre_free(copy);
+        parts[at++] = count;
+        parts[at++] = hash.low;
+        parts[at++] = hash.high;
+    }
+    unsigned char bytes[sizeof parts];
+    for (size_t i = 0; i < sizeof parts; i++) {
+        bytes[i] = (unsigned char)(parts[i / 8] >> (i % 8 * 8));
+    }
+    vyre_hash128 hash = vyre_hash_128(bytes, sizeof bytes);
+    *out_digest = (vyre_digest){hash.low, hash.high};
+    return true;
+}
+
+vyre_status vyre_program_seal(vyre_ir *ir, vyre_diagnostics *diagnostics,
+                              vyre_program **out_program) {
+    *out_program = NULL;
+    vyre_program *program = NULL;
+    vyre_status status = vyre_verify(ir, diagnostics);
+    if (status) {
+        goto done;
+    }
+    program = vyre_alloc_zeroed(1, sizeof *program);
+    if (!program || !compute_digest(ir, &program->digest) ||
+        !vyre_determinism_classify(ir, &program->determinism, &program->determinism_reason)) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory for a program of %u instructions", ir->inst_count);
+        vyre_free(program);
+        goto done;
+    }
+    program->ir = *ir;
+    atomic_init(&program->references, 1);
+    *out_program = program;
+    *ir = (vyre_ir){0};
+done:
+    vyre_sections_free(ir);
+    return status;
+}
+
+vyre_program *vyre_program_retain(vyre_program *program) {
+    atomic_fetch_add_explicit(&program->references, 1, memory_order_relaxed);
+    return program;
+}
+
+void vyre_program_release(vyre_program *program) {
+    if (program &&
+        atomic_fetch_sub_explicit(&program->references, 1, memory_order_acq_rel) == 1) {
+        vyre_sections_free(&program->ir);
+        vyre_free(program->determinism_reason);
+        vyre_free(program);
+    }
+}
+
+const vyre_ir *vyre_program_ir(const vyre_program *program) {
+    return &program->ir;
+}
+
+const char *vyre_program_name(const vyre_program *program) {
+    return program->ir.strings;
+}
+
+vyre_digest vyre_program_digest(const vyre_program *program) {
+    return program->digest;
+}
+
+vyre_determinism vyre_program_determinism(const vyre_program *program) {
+    return program->determinism;
+}
+
+const char *vyre_program_determinism_reason(const vyre_program *program) {
+    return program->determinism_reason ? program->determinism_reason : "";
+}
+
+void vyre_string_free(char *text) {
+    vyre_free(text);
+}

@@ -1,0 +1,34 @@
+/* The inside of a program, and how one comes to be. */
+#ifndef VYRE_IR_PROGRAM_H
+#define VYRE_IR_PROGRAM_H
+
+#include <stdatomic.h>
+
+#include <vyre/diagnostic.h>
+#include <vyre/program.h>
+
+struct vyre_program {
+    atomic_uint references;
+    vyre_ir ir;
+    vyre_digest digest;
+    vyre_determinism determinism;
+    char *determinism_reason;
+};
+
+/* The only way to a program: verifies `ir`, computes digest and class, and takes over its arrays (all
+ * from vyre_alloc). On failure the arrays are freed, `diagnostics` says why, and the status is the
+ * first error. */
+VYRE_MUST_USE vyre_status vyre_program_seal(vyre_ir *ir, vyre_diagnostics *diagnostics,
+                                            vyre_program **out_program);
+
+/* The names as text; a resource or step without one gives "". */
+static inline const char *vyre_ir_resource_name(const vyre_ir *ir, uint32_t resource) {
+    return ir->resource_name_count ? ir->debug_strings + ir->resource_names[resource] : "";
+}
+
+/* The line an instruction comes from; 0 if unknown. */
+static inline uint32_t vyre_ir_line(const vyre_ir *ir, uint32_t inst) {
+    return ir->place_count ? VYRE_PLACE_LINE(ir->places[inst]) : 0;
+}
+
+#endif

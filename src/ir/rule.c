@@ -1,0 +1,201 @@
+#include "ir/rule.h"
+
+#include <stdio.h>
+
+uint32_t vyre_rule_arity(vyre_op op) {
+    switch ((vyre_shape)vyre_op_info_of(op)->shape) {
+    case VYRE_SHAPE_V1: return 1;
+    case VYRE_SHAPE_V2: return 2;
+    case VYRE_SHAPE_V3: return 3;
+    default: return 0;
+    }
+}
+
+static const char *class_text(uint32_t classes) {
+    switch (classes) {
+    case VYRE_CLASS_NUMBER: return "an integer or a float";
+    case VYRE_CLASS_INTEGER: return "an integer";
+    case VYRE_CLASS_SIGNED | VYRE_CLASS_FLOAT: return "a signed integer or a float";
+    case VYRE_CLASS_INTEGER | VYRE_CLASS_BOOL: return "an integer or bool";
+    case VYRE_CLASS_FLOAT: return "a float";
+    case VYRE_CLASS_BOOL: return "bool";
+    default: return "a value";
+    }
+}
+
+static bool expect_class(vyre_op op, uint32_t operand, vyre_type type, uint32_t classes,
+                         vyre_rule_error *error) {
+    if (vyre_type_class_of(type) & classes) {
+        return true;
+    }
+    error->code = 301;
+    error->operand = operand + 1;
+    snprintf(error->message, sizeof error->message, "operand %u of `%s` is %s, expected %s",
+             operand + 1, vyre_op_info_of(op)->name, vyre_type_name(type), class_text(classes));
+    if (classes == VYRE_CLASS_BOOL) {
+        snprintf(error->fix, sizeof error->fix, "compare it with something, as in x != 0");
+    } else if (classes & VYRE_CLASS_BOOL && type != VYRE_TYPE_VOID) {
+        snprintf(error->fix, sizeof error->fix,
+                 "bitcast<u32>(x) gives the bits of an f32; u32(x) converts the number");
+    } else {
+        snprintf(error->fix, sizeof error->fix, "convert it first, as in %s(x)",
+                 classes & VYRE_CLASS_INTEGER ? (classes & VYRE_CLASS_UNSIGNED ? "u32" : "i32")
+                                              : "f32");
+    }
+    return false;
+}
+
+/* `as` is the operand whose type is to be matched, from 1, or 0 where the operation fixes it. */
+static bool expect_type(vyre_op op, uint32_t operand, vyre_type type, vyre_type wanted, uint32_t as,
+                        vyre_rule_error *error) {
+    if (type == wanted) {
+        return true;
+    }
+    error->code = as ? 302 : 301;
+    error->operand = operand + 1;
+    int size = snprintf(error->message, sizeof error->message,
+                        "operand %u of `%s` is %s, expected %s", operand + 1,
+                        vyre_op_info_of(op)->name, vyre_type_name(type), vyre_type_name(wanted));
+    if (as && size > 0 && (size_t)size < sizeof error->message) {
+        snprintf(error->message + size, sizeof error->message - (size_t)size, " as operand %u", as);
+    }
+    if (wanted == VYRE_TYPE_BOOL) {
+        snprintf(error->fix, sizeof error->fix, "compare it with something, as in x != 0");
+    } else {
+        snprintf(error->fix, sizeof error->fix, "convert one of them, as in %s(x)",
+                 vyre_type_name(wanted));
+    }
+    return false;
+}
+
+/* All operands from `first` on have the type of that one, which is of one of the classes. */
+static bool expect_same(vyre_op op, uint32_t first, uint32_t count, const vyre_type *types,
+                        uint32_t classes, vyre_rule_error *error) {
+    if (!expect_class(op, first, types[first], classes, error)) {
+        return false;
+    }
+    for (uint32_t i = first + 1; i < count; i++) {
+        if (!expect_type(op, i, types[i], types[first], first + 1, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint32_t combination_classes(uint32_t how) {
+    switch ((vyre_combination)how) {
+    case VYRE_COMBINE_ADD:
+    case VYRE_COMBINE_MUL:
+    case VYRE_COMBINE_MIN:
+    case VYRE_COMBINE_MAX: return VYRE_CLASS_NUMBER;
+    case VYRE_COMBINE_AND:
+    case VYRE_COMBINE_OR:
+    case VYRE_COMBINE_XOR: return VYRE_CLASS_INTEGER | VYRE_CLASS_BOOL;
+    case VYRE_COMBINE_COUNT: break;
+    }
+    return VYRE_CLASS_NONE;
+}
+
+static bool check_combination(vyre_op op, uint32_t how, vyre_type type, vyre_rule_error *error) {
+    uint32_t classes = combination_classes(how);
+    if (expect_class(op, 0, type, classes, error)) {
+        return true;
+    }
+    const char *name = vyre_combination_name(how);
+    snprintf(error->message, sizeof error->message, "operand 1 of `%s_%s` is %s, expected %s",
+             vyre_op_info_of(op)->name, name ? name : "?", vyre_type_name(type),
+             class_text(classes));
+    return false;
+}
+
+static bool check_conversion(vyre_op op, vyre_type wanted, vyre_type type, vyre_rule_error *error) {
+    bool possible = vyre_type_class_of(wanted) && vyre_type_class_of(type) && wanted != type;
+    if (op == VYRE_OP_BITCAST) {
+        possible = possible && vyre_type_bytes(wanted) == vyre_type_bytes(type) &&
+                   wanted != VYRE_TYPE_BOOL && type != VYRE_TYPE_BOOL;
+    }
+    if (possible) {
+        return true;
+    }
+    error->code = 305;
+    error->operand = 1;
+    snprintf(error->message, sizeof error->message, "`%s` from %s to %s is not possible",
+             vyre_op_info_of(op)->name, vyre_type_name(type), vyre_type_name(wanted));
+    if (op == VYRE_OP_BITCAST && type != VYRE_TYPE_BOOL && wanted != VYRE_TYPE_BOOL) {
+        snprintf(error->fix, sizeof error->fix, "choose another type of %u bytes, or convert: %s(x)",
+                 vyre_type_bytes(type), vyre_type_name(wanted));
+    } else {
+        snprintf(error->fix, sizeof error->fix, "compare with 0, or convert: %s(x)",
+                 vyre_type_name(wanted));
+    }
+    return false;
+}
+
+static bool check_elementary(vyre_op op, uint32_t count, const vyre_type *types,
+                             vyre_rule_error *error) {
+    if (types[0] == VYRE_TYPE_F64) {
+        error->code = 308;
+        error->operand = 1;
+        snprintf(error->message, sizeof error->message,
+                 "`%s` is not defined for f64: no correctly rounded result is known yet",
+                 vyre_op_info_of(op)->name);
+        snprintf(error->fix, sizeof error->fix, "compute it in f32: f64(%s(f32(x)))",
+                 vyre_op_info_of(op)->name);
+        return false;
+    }
+    return expect_same(op, 0, count, types, VYRE_CLASS_FLOAT, error);
+}
+
+bool vyre_rule_check(vyre_op op, uint32_t aux, vyre_type wanted, uint32_t subgroup,
+                     const vyre_type *types, vyre_type *out_type, vyre_rule_error *error) {
+    uint32_t count = vyre_rule_arity(op);
+    *out_type = types[0];
+    switch ((vyre_rule)vyre_op_info_of(op)->rule) {
+    case VYRE_RULE_NUMBER: return expect_same(op, 0, count, types, VYRE_CLASS_NUMBER, error);
+    case VYRE_RULE_INTEGER: return expect_same(op, 0, count, types, VYRE_CLASS_INTEGER, error);
+    case VYRE_RULE_NEGATABLE:
+        return expect_same(op, 0, count, types, VYRE_CLASS_SIGNED | VYRE_CLASS_FLOAT, error);
+    case VYRE_RULE_BITS:
+        return expect_same(op, 0, count, types, VYRE_CLASS_INTEGER | VYRE_CLASS_BOOL, error);
+    case VYRE_RULE_FLOAT: return expect_same(op, 0, count, types, VYRE_CLASS_FLOAT, error);
+    case VYRE_RULE_ELEMENTARY: return check_elementary(op, count, types, error);
+    case VYRE_RULE_SHIFT:
+        return expect_class(op, 0, types[0], VYRE_CLASS_INTEGER, error) &&
+               expect_type(op, 1, types[1], VYRE_TYPE_U32, 0, error);
+    case VYRE_RULE_EQUAL:
+        *out_type = VYRE_TYPE_BOOL;
+        return expect_same(op, 0, count, types, VYRE_CLASS_ANY, error);
+    case VYRE_RULE_ORDER:
+        *out_type = VYRE_TYPE_BOOL;
+        return expect_same(op, 0, count, types, VYRE_CLASS_NUMBER, error);
+    case VYRE_RULE_SELECT:
+        *out_type = types[1];
+        return expect_type(op, 0, types[0], VYRE_TYPE_BOOL, 0, error) &&
+               expect_same(op, 1, count, types, VYRE_CLASS_ANY, error);
+    case VYRE_RULE_CONVERT:
+    case VYRE_RULE_BITCAST: *out_type = wanted; return check_conversion(op, wanted, types[0], error);
+    case VYRE_RULE_LANE:
+        return expect_class(op, 0, types[0], VYRE_CLASS_ANY, error) &&
+               expect_type(op, 1, types[1], VYRE_TYPE_U32, 0, error);
+    case VYRE_RULE_BALLOT:
+        *out_type = subgroup > 32 ? VYRE_TYPE_U64 : VYRE_TYPE_U32;
+        return expect_type(op, 0, types[0], VYRE_TYPE_BOOL, 0, error);
+    case VYRE_RULE_VOTE: return expect_type(op, 0, types[0], VYRE_TYPE_BOOL, 0, error);
+    case VYRE_RULE_COMBINE: return check_combination(op, aux, types[0], error);
+    case VYRE_RULE_NONE:
+    case VYRE_RULE_OWN: break;
+    }
+    return false;
+}
+
+bool vyre_rule_ordering_allowed(vyre_op op, uint32_t ordering) {
+    switch (op) {
+    case VYRE_OP_ATOMIC_LOAD:
+        return ordering == VYRE_ORDERING_RELAXED || ordering == VYRE_ORDERING_ACQUIRE ||
+               ordering == VYRE_ORDERING_SEQ_CST;
+    case VYRE_OP_ATOMIC_STORE:
+        return ordering == VYRE_ORDERING_RELAXED || ordering == VYRE_ORDERING_RELEASE ||
+               ordering == VYRE_ORDERING_SEQ_CST;
+    default: return ordering < VYRE_ORDERING_COUNT;
+    }
+}

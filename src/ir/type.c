@@ -1,0 +1,34 @@
+#include <string.h>
+
+#include <vyre/types.h>
+
+static const struct {
+    const char *name;
+    uint8_t bytes, class_bits;
+} rows[VYRE_TYPE_COUNT] = {
+#define ROW(name, number, text, bytes, class_name) [number] = {text, bytes, VYRE_CLASS_##class_name},
+    VYRE_TYPES(ROW)
+#undef ROW
+};
+
+const char *vyre_type_name(vyre_type type) {
+    return (uint32_t)type < VYRE_TYPE_COUNT ? rows[type].name : "?";
+}
+
+uint32_t vyre_type_bytes(vyre_type type) {
+    return (uint32_t)type < VYRE_TYPE_COUNT ? rows[type].bytes : 0;
+}
+
+vyre_type_class vyre_type_class_of(vyre_type type) {
+    return (uint32_t)type < VYRE_TYPE_COUNT ? (vyre_type_class)rows[type].class_bits
+                                            : VYRE_CLASS_NONE;
+}
+
+vyre_type vyre_type_from_name(vyre_str name) {
+    for (uint32_t type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
+        if (strlen(rows[type].name) == name.size && !memcmp(rows[type].name, name.data, name.size)) {
+            return (vyre_type)type;
+        }
+    }
+    return VYRE_TYPE_VOID;
+}

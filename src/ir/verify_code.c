@@ -1,0 +1,558 @@
+#include <string.h>
+
+#include "ir/program.h"
+#include "ir/rule.h"
+#include "ir/verify.h"
+
+/* A block that is open while the sweep goes through it. */
+typedef struct frame {
+    uint32_t owner; /* VYRE_NONE for the phase */
+    uint32_t end;
+    uint32_t results;    /* how many values leave the owner */
+    uint32_t exits;      /* ways out seen so far */
+    uint32_t loop, call; /* frames of the innermost loop and inline, itself included; or VYRE_NONE */
+    bool in_then;
+} frame;
+
+typedef struct sweep {
+    verifier *v;
+    const vyre_ir *ir;
+    const vyre_phase *phase;
+    phase_facts *facts;
+    uint32_t at;
+    frame frames[VYRE_LIMIT_NESTING + 2];
+    uint32_t depth;
+    bool must_be_unreachable; /* the instruction before never completes */
+} sweep;
+
+static const char structure_fix[] =
+    "build the program with vyre_builder or the parser, which get the structure right";
+
+static bool malformed(sweep *s, const char *what) {
+    const char *name = vyre_op_info_of(s->ir->insts[s->at].op)->name;
+    return verify_error(s->v, s->at, 703, structure_fix, "instruction %u (`%s`) %s", s->at,
+                        name ? name : "?", what);
+}
+
+/* Operands */
+
+static bool check_operand(sweep *s, uint32_t operand, vyre_type *out_type) {
+    const vyre_ir *ir = s->ir;
+    if (operand & VYRE_CONSTANT) {
+        uint32_t index = operand & ~VYRE_CONSTANT;
+        if (index > s->v->next_const || index >= ir->const_count) {
+            return malformed(s, "uses constants out of order");
+        }
+        s->v->next_const += index == s->v->next_const;
+        *out_type = (vyre_type)ir->consts[index].type;
+        return true;
+    }
+    if (operand >= s->at || operand < s->phase->first ||
+        s->v->visible_until[operand] <= s->at || ir->insts[operand].type == VYRE_TYPE_VOID) {
+        return verify_error(s->v, s->at, 309,
+                            "use a value inside the block that defines it; values leave blocks by "
+                            "yield, break, continue and return",
+                            "`%s` uses value %u, which does not exist at instruction %u",
+                            vyre_op_info_of(ir->insts[s->at].op)->name, operand, s->at);
+    }
+    *out_type = (vyre_type)ir->insts[operand].type;
+    return true;
+}
+
+/* A list stands where the last one ended. */
+static bool check_list(sweep *s, uint32_t at, uint32_t count) {
+    if (at != s->v->next_operand || count > s->ir->operand_count - at) {
+        return malformed(s, "has its operands out of order");
+    }
+    if (count > VYRE_LIMIT_CARRIED + 3) {
+        return verify_error(s->v, s->at, 701, "carry fewer values",
+                            "instruction %u carries %u values, at most %d are possible", s->at,
+                            count, VYRE_LIMIT_CARRIED);
+    }
+    s->v->next_operand += count;
+    return true;
+}
+
+static bool expect(sweep *s, bool condition, const char *what) {
+    return condition || malformed(s, what);
+}
+
+/* The words that an operation does not use are zero. */
+static bool check_spare_words(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
+    uint32_t spare = 0;
+    switch ((vyre_shape)info->shape) {
+    case VYRE_SHAPE_NONE: spare = inst->a | inst->b | inst->c; break;
+    case VYRE_SHAPE_NUMBER:
+    case VYRE_SHAPE_V1:
+    case VYRE_SHAPE_R: spare = inst->b | inst->c; break;
+    case VYRE_SHAPE_V2:
+    case VYRE_SHAPE_R_V1:
+    case VYRE_SHAPE_LIST:
+    case VYRE_SHAPE_PICK: spare = inst->c; break;
+    case VYRE_SHAPE_INLINE: spare = inst->a | inst->b; break;
+    case VYRE_SHAPE_V3:
+    case VYRE_SHAPE_R_V2:
+    case VYRE_SHAPE_R_LIST:
+    case VYRE_SHAPE_IF:
+    case VYRE_SHAPE_LOOP: break;
+    }
+    bool has_aux = info->effects & VYRE_EFFECT_ATOMIC || info->rule == VYRE_RULE_COMBINE;
+    return expect(s, !spare && (has_aux || !inst->aux), "has a word set that it does not use");
+}
+
+/* Surroundings */
+
+static bool check_workgroup(sweep *s, const char *name) {
+    return s->phase->workgroup[0] ||
+           verify_error(s->v, s->at, 603, "add a clause such as `workgroup 256` to the phase",
+                        "`%s` has no meaning without a workgroup clause", name);
+}
+
+/* Whether the phase stands inside the repeat that is step `repeat`. */
+static bool inside_repeat(const sweep *s, uint32_t repeat) {
+    if (repeat >= s->ir->step_count || s->ir->steps[repeat].kind == VYRE_STEP_PHASE) {
+        return false;
+    }
+    uint32_t phase = (uint32_t)(s->phase - s->ir->phases);
+    for (uint32_t i = repeat + 1; i < s->ir->steps[repeat].end; i++) {
+        if (s->ir->steps[i].kind == VYRE_STEP_PHASE && s->ir->steps[i].size == phase) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool check_surroundings(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
+    vyre_type type = VYRE_TYPE_U32;
+    switch (inst->op) {
+    case VYRE_OP_PARAM:
+        if (!expect(s, inst->a < s->ir->arg_count && s->ir->args[inst->a].resource == VYRE_NONE,
+                    "is not a scalar argument")) {
+            return false;
+        }
+        type = (vyre_type)s->ir->args[inst->a].type;
+        break;
+    case VYRE_OP_ITERATION:
+        if (!expect(s, inside_repeat(s, inst->a), "counts a repeat that is not around it")) {
+            return false;
+        }
+        break;
+    case VYRE_OP_IN_DOMAIN: type = VYRE_TYPE_BOOL; break;
+    default: break;
+    }
+    bool has_dimensions = inst->op == VYRE_OP_GID || inst->op == VYRE_OP_LID ||
+                          inst->op == VYRE_OP_WID || inst->op == VYRE_OP_NUM_WORKGROUPS;
+    if (has_dimensions && inst->a >= s->phase->dimensions) {
+        return verify_error(s->v, s->at, 607, "use a component that the domain has",
+                            "`%s` has no component %u: the domain has %u", info->name, inst->a,
+                            s->phase->dimensions);
+    }
+    bool needs_workgroup = inst->op != VYRE_OP_PARAM && inst->op != VYRE_OP_ITERATION &&
+                           inst->op != VYRE_OP_GID;
+    return (!needs_workgroup || check_workgroup(s, info->name)) &&
+           expect(s, inst->type == type, "has the wrong type");
+}
+
+/* Memory */
+
+static bool check_resource(sweep *s, uint32_t resource) {
+    bool known = resource < s->ir->resource_count &&
+                 (s->ir->resources[resource].kind <= VYRE_RESOURCE_SCRATCH ||
+                  (resource >= s->phase->first_resource && resource < s->phase->end_resource));
+    return expect(s, known, "uses an array that does not exist in its phase");
+}
+
+static void warn_out_of_bounds(sweep *s, const vyre_resource *row, uint32_t resource,
+                               uint32_t index) {
+    if (!(index & VYRE_CONSTANT)) {
+        return;
+    }
+    uint64_t length = row->length;
+    if (row->size != VYRE_NONE && s->ir->sizes[row->size].op == VYRE_SIZE_CONST) {
+        const vyre_size_node *node = &s->ir->sizes[row->size];
+        length = node->a | (uint64_t)node->b << 32;
+    } else if (row->kind <= VYRE_RESOURCE_SCRATCH) {
+        return;
+    }
+    const vyre_const *value = &s->ir->consts[index & ~VYRE_CONSTANT];
+    uint32_t bits = vyre_type_bytes((vyre_type)value->type) * 8;
+    bool negative = vyre_type_class_of((vyre_type)value->type) == VYRE_CLASS_SIGNED &&
+                    value->bits >> (bits - 1);
+    if (negative || value->bits >= length) {
+        verify_warning(s->v, s->at, 803, "use an index from 0 to the length less 1",
+                       "the index %s%llu is outside of `%s`, which has %llu elements",
+                       negative ? "-" : "",
+                       (unsigned long long)(negative ? ((uint64_t)1 << (bits - 1)) * 2 - value->bits
+                                                     : value->bits),
+                       verify_resource_name(s->v, resource), (unsigned long long)length);
+    }
+}
+
+static bool check_stored(sweep *s, const vyre_resource *row, uint32_t operand) {
+    vyre_type type;
+    return check_operand(s, operand, &type) &&
+           (type == (vyre_type)row->type ||
+            verify_error(s->v, s->at, 302, "convert it to the array's element type",
+                         "the value is %s, the elements of the array are %s", vyre_type_name(type),
+                         vyre_type_name((vyre_type)row->type)));
+}
+
+static bool check_atomic(sweep *s, const vyre_inst *inst, const vyre_op_info *info,
+                         const vyre_resource *row) {
+    uint32_t ordering = inst->aux & 7, scope = inst->aux >> 3;
+    bool is_shared = row->kind == VYRE_RESOURCE_SHARED;
+    if (row->kind == VYRE_RESOURCE_PRIVATE || row->access == VYRE_ACCESS_IN) {
+        return verify_error(s->v, s->at, 402, "access it plainly",
+                            "`%s` is private or only read, which needs no `%s`",
+                            verify_resource_name(s->v, inst->a), info->name);
+    }
+    if (!vyre_rule_atomic_type((vyre_type)row->type)) {
+        return verify_error(s->v, s->at, 404, "use elements of i32, u32, i64 or u64",
+                            "`%s` works on i32, u32, i64 and u64, the elements are %s", info->name,
+                            vyre_type_name((vyre_type)row->type));
+    }
+    if (!vyre_rule_ordering_allowed((vyre_op)inst->op, ordering)) {
+        return verify_error(s->v, s->at, 403, "use relaxed or seq_cst",
+                            "`%s` cannot have that ordering", info->name);
+    }
+    return expect(s, scope <= VYRE_SCOPE_WORKGROUP && (!is_shared || scope), "has a wrong scope") &&
+           (!scope || check_workgroup(s, info->name));
+}
+
+static bool check_memory(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
+    if (!check_resource(s, inst->a)) {
+        return false;
+    }
+    const vyre_resource *row = &s->ir->resources[inst->a];
+    s->facts->uses_shared |= row->kind == VYRE_RESOURCE_SHARED;
+    if (inst->op == VYRE_OP_LEN) {
+        return expect(s, inst->type == VYRE_TYPE_U32, "has the wrong type");
+    }
+    if (info->effects & VYRE_EFFECT_WRITE && row->access == VYRE_ACCESS_IN) {
+        return verify_error(s->v, s->at, 401, "declare it `inout buffer` or `out buffer`",
+                            "buffer `%s` is only read, and `%s` writes it",
+                            verify_resource_name(s->v, inst->a), info->name);
+    }
+    bool is_private = row->kind == VYRE_RESOURCE_PRIVATE;
+    if (inst->op == VYRE_OP_CLEAR) {
+        return expect(s, is_private, "clears an array that is not private") &&
+               expect(s, inst->type == VYRE_TYPE_VOID, "has the wrong type");
+    }
+    if (inst->op == VYRE_OP_UNIFORM_LOAD &&
+        (!expect(s, !is_private, "reads a private array") || !check_workgroup(s, info->name))) {
+        return false;
+    }
+    if (info->effects & VYRE_EFFECT_ATOMIC && !check_atomic(s, inst, info, row)) {
+        return false;
+    }
+    if (info->shape == VYRE_SHAPE_R_LIST &&
+        (!expect(s, inst->c == 3, "has the wrong number of operands") ||
+         !check_list(s, inst->b, inst->c))) {
+        return false;
+    }
+    const uint32_t *values;
+    uint32_t count = vyre_inst_values(s->ir, inst, &values);
+    vyre_type index_type;
+    if (!check_operand(s, values[0], &index_type)) {
+        return false;
+    }
+    if (!(vyre_type_class_of(index_type) & VYRE_CLASS_INTEGER)) {
+        return verify_error(s->v, s->at, 301, "convert it with u32(...)",
+                            "the index of `%s` is %s, expected an integer",
+                            verify_resource_name(s->v, inst->a), vyre_type_name(index_type));
+    }
+    warn_out_of_bounds(s, row, inst->a, values[0]);
+    for (uint32_t i = 1; i < count; i++) {
+        if (!check_stored(s, row, values[i])) {
+            return false;
+        }
+    }
+    bool has_result = info->effects & VYRE_EFFECT_READ;
+    return expect(s, inst->type == (has_result ? row->type : VYRE_TYPE_VOID), "has the wrong type");
+}
+
+/* Values */
+
+static bool check_rule(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
+    const uint32_t *values;
+    uint32_t count = vyre_inst_values(s->ir, inst, &values);
+    vyre_type types[3] = {VYRE_TYPE_VOID, VYRE_TYPE_VOID, VYRE_TYPE_VOID}, type;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!check_operand(s, values[i], &types[i])) {
+            return false;
+        }
+    }
+    if (info->effects & VYRE_EFFECT_SUBGROUP) {
+        s->facts->syncs = true;
+        if (!check_workgroup(s, info->name)) {
+            return false;
+        }
+    }
+    vyre_rule_error error;
+    if (!vyre_rule_check((vyre_op)inst->op, inst->aux, (vyre_type)inst->type, s->phase->subgroup,
+                         types, &type, &error)) {
+        return verify_error(s->v, s->at, error.code, error.fix, "%s", error.message);
+    }
+    return expect(s, inst->type == type, "has the wrong type");
+}
+
+/* Structure */
+
+static uint32_t count_results(const sweep *s, uint32_t owner, uint32_t end) {
+    uint32_t count = 0;
+    while (end + count < s->phase->end && s->ir->insts[end + count].op == VYRE_OP_RESULT &&
+           s->ir->insts[end + count].a == owner && s->ir->insts[end + count].b == count) {
+        count++;
+    }
+    return count;
+}
+
+static bool open_frame(sweep *s, const vyre_inst *inst, uint32_t end) {
+    frame *parent = &s->frames[s->depth - 1];
+    bool is_if = inst->op == VYRE_OP_IF;
+    if (!expect(s, end > s->at + 1 && inst->c >= end && inst->c < parent->end &&
+                       (!is_if || inst->c > end),
+                "has blocks that do not lie inside its own")) {
+        return false;
+    }
+    if (s->depth > VYRE_LIMIT_NESTING) {
+        return verify_error(s->v, s->at, 701, "move inner blocks into straight code",
+                            "more than %d blocks are nested", VYRE_LIMIT_NESTING);
+    }
+    frame *opened = &s->frames[s->depth];
+    *opened = (frame){.owner = s->at,
+                      .end = end,
+                      .results = count_results(s, s->at, inst->c),
+                      .loop = parent->loop,
+                      .call = parent->call,
+                      .in_then = is_if,
+                      .exits = inst->op == VYRE_OP_FOR};
+    if (inst->op == VYRE_OP_FOR || inst->op == VYRE_OP_LOOP) {
+        opened->loop = s->depth;
+    } else if (inst->op == VYRE_OP_INLINE) {
+        opened->call = s->depth;
+        opened->loop = VYRE_NONE;
+    }
+    s->depth++;
+    return true;
+}
+
+static bool check_if(sweep *s, const vyre_inst *inst) {
+    vyre_type type;
+    if (!check_operand(s, inst->a, &type)) {
+        return false;
+    }
+    if (type != VYRE_TYPE_BOOL) {
+        return verify_error(s->v, s->at, 301, "compare it with something, as in x != 0",
+                            "the condition of `if` is %s, expected bool", vyre_type_name(type));
+    }
+    return open_frame(s, inst, inst->b);
+}
+
+/* Args stand behind the loop, of the types of what they start with. */
+static bool check_loop(sweep *s, const vyre_inst *inst) {
+    const vyre_ir *ir = s->ir;
+    uint32_t head = inst->op == VYRE_OP_FOR ? 3 : 0;
+    if (!expect(s, inst->b >= head, "has no range") || !check_list(s, inst->a, inst->b)) {
+        return false;
+    }
+    uint32_t args = inst->b - head + (head ? 1 : 0);
+    if (!open_frame(s, inst, inst->c) ||
+        !expect(s, inst->c - s->at - 1 > args, "has no room for its args")) {
+        return false;
+    }
+    if (head && !expect(s, s->frames[s->depth - 1].results == inst->b - head,
+                        "gives another number of values than it carries")) {
+        return false;
+    }
+    vyre_type range = VYRE_TYPE_VOID;
+    for (uint32_t i = 0; i < inst->b; i++) {
+        vyre_type type;
+        if (!check_operand(s, ir->operands[inst->a + i], &type)) {
+            return false;
+        }
+        if (i < head) {
+            range = i ? range : type;
+            if (type != range || !(vyre_type_class_of(type) & VYRE_CLASS_INTEGER)) {
+                return verify_error(s->v, s->at, 301, "use one integer type for the range",
+                                    "the range of `for` has a number of type %s",
+                                    vyre_type_name(type));
+            }
+        }
+        uint32_t arg = i < head ? 0 : i - head + (head ? 1 : 0);
+        const vyre_inst *found = &ir->insts[s->at + 1 + arg];
+        if (!expect(s, found->op == VYRE_OP_ARG && found->type == type && found->a == s->at &&
+                           found->b == arg,
+                    "does not match its args") ||
+            (head && i >= head &&
+             !expect(s, ir->insts[inst->c + i - head].type == type, "does not match its results"))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_pick(sweep *s, const vyre_inst *inst) {
+    const vyre_inst *owner = inst->a < s->at ? &s->ir->insts[inst->a] : NULL;
+    bool placed = false;
+    if (owner && inst->a >= s->phase->first && inst->op == VYRE_OP_ARG) {
+        bool is_for = owner->op == VYRE_OP_FOR;
+        placed = (is_for || owner->op == VYRE_OP_LOOP) && inst->a + 1 + inst->b == s->at &&
+                 inst->b < owner->b - (is_for ? 2 : 0);
+    } else if (owner && inst->a >= s->phase->first) {
+        const vyre_inst *before = inst - 1;
+        placed = vyre_op_info_of(owner->op)->effects & VYRE_EFFECT_BLOCK && inst->b < s->at &&
+                 owner->c == s->at - inst->b &&
+                 (!inst->b || (before->op == VYRE_OP_RESULT && before->a == inst->a));
+    }
+    return expect(s, placed && inst->type > VYRE_TYPE_VOID && inst->type < VYRE_TYPE_COUNT,
+                  "does not stand behind its owner");
+}
+
+/* Values that leave for `target` match its results, or its args when the loop goes on. */
+static bool check_end_values(sweep *s, const vyre_inst *inst, frame *target) {
+    const vyre_ir *ir = s->ir;
+    uint32_t wanted = 0, first = 0;
+    if (target && target->owner != VYRE_NONE) {
+        const vyre_inst *owner = &ir->insts[target->owner];
+        wanted = target->results;
+        first = owner->c;
+        if (inst->op == VYRE_OP_CONTINUE) {
+            bool is_for = owner->op == VYRE_OP_FOR;
+            wanted = owner->b - (is_for ? 3 : 0);
+            first = target->owner + 1 + is_for;
+        } else {
+            target->exits++;
+        }
+    }
+    if (inst->b != wanted) {
+        return verify_error(s->v, s->at, 506, "give as many values as are taken",
+                            "`%s` gives %u values, %u are expected",
+                            vyre_op_info_of(inst->op)->name, inst->b, wanted);
+    }
+    for (uint32_t i = 0; i < wanted; i++) {
+        vyre_type type;
+        if (!check_operand(s, ir->operands[inst->a + i], &type)) {
+            return false;
+        }
+        if (type != (vyre_type)ir->insts[first + i].type) {
+            return verify_error(s->v, s->at, 506, "convert it",
+                                "value %u of `%s` is %s, expected %s", i + 1,
+                                vyre_op_info_of(inst->op)->name, vyre_type_name(type),
+                                vyre_type_name((vyre_type)ir->insts[first + i].type));
+        }
+    }
+    return true;
+}
+
+static bool check_end(sweep *s, const vyre_inst *inst) {
+    frame *top = &s->frames[s->depth - 1], *target = NULL;
+    if (inst->op == VYRE_OP_UNREACHABLE) {
+        return expect(s, s->must_be_unreachable, "can be reached");
+    }
+    if (!check_list(s, inst->a, inst->b)) {
+        return false;
+    }
+    const char *misplaced = "stands where it has nothing to leave";
+    switch (inst->op) {
+    case VYRE_OP_YIELD:
+        if (!expect(s, top->owner != VYRE_NONE && s->ir->insts[top->owner].op == VYRE_OP_IF,
+                    misplaced)) {
+            return false;
+        }
+        target = top;
+        break;
+    case VYRE_OP_BREAK:
+    case VYRE_OP_CONTINUE:
+        if (!expect(s, top->loop != VYRE_NONE, misplaced)) {
+            return false;
+        }
+        target = &s->frames[top->loop];
+        break;
+    default: target = top->call == VYRE_NONE ? &s->frames[0] : &s->frames[top->call]; break;
+    }
+    return check_end_values(s, inst, target);
+}
+
+static bool check_inst(sweep *s) {
+    const vyre_inst *inst = &s->ir->insts[s->at];
+    const vyre_op_info *info = vyre_op_info_of(inst->op);
+    if (!info->name || !check_spare_words(s, inst, info)) {
+        return info->name ? false : malformed(s, "is no operation");
+    }
+    bool last = s->at + 1 == s->frames[s->depth - 1].end;
+    bool ends = info->effects & VYRE_EFFECT_END;
+    if (!expect(s, ends == last, last ? "does not end its block" : "ends inside of its block") ||
+        !expect(s, !s->must_be_unreachable || inst->op == VYRE_OP_UNREACHABLE,
+                "follows an instruction that never completes") ||
+        !expect(s, info->rule != VYRE_RULE_NONE || inst->type == VYRE_TYPE_VOID, "has a type")) {
+        return false;
+    }
+    switch ((vyre_shape)info->shape) {
+    case VYRE_SHAPE_R:
+    case VYRE_SHAPE_R_V1:
+    case VYRE_SHAPE_R_V2:
+    case VYRE_SHAPE_R_LIST:
+        s->facts->syncs |= inst->op == VYRE_OP_UNIFORM_LOAD;
+        return check_memory(s, inst, info);
+    case VYRE_SHAPE_V1:
+    case VYRE_SHAPE_V2:
+    case VYRE_SHAPE_V3: return check_rule(s, inst, info);
+    case VYRE_SHAPE_IF: return check_if(s, inst);
+    case VYRE_SHAPE_LOOP: return check_loop(s, inst);
+    case VYRE_SHAPE_INLINE: return open_frame(s, inst, inst->c);
+    case VYRE_SHAPE_PICK: return check_pick(s, inst);
+    case VYRE_SHAPE_LIST: return check_end(s, inst);
+    case VYRE_SHAPE_NUMBER: return check_surroundings(s, inst, info);
+    case VYRE_SHAPE_NONE: break;
+    }
+    switch (inst->op) {
+    case VYRE_OP_UNREACHABLE: return check_end(s, inst);
+    case VYRE_OP_GRID_BARRIER: s->facts->syncs = s->facts->grid_barriers = true; return true;
+    case VYRE_OP_BARRIER: s->facts->syncs = true; return check_workgroup(s, info->name);
+    default: return check_surroundings(s, inst, info);
+    }
+}
+
+/* Frames that end before the next instruction: a then goes on as the else, others close. */
+static void close_frames(sweep *s) {
+    while (s->depth > 1) {
+        frame *top = &s->frames[s->depth - 1];
+        if (top->end != s->at) {
+            return;
+        }
+        if (top->in_then) {
+            top->in_then = false;
+            top->end = s->ir->insts[top->owner].c;
+            return;
+        }
+        s->must_be_unreachable = !top->exits;
+        s->depth--;
+    }
+}
+
+bool verify_code(verifier *v, uint32_t phase, phase_facts *facts) {
+    const vyre_ir *ir = v->ir;
+    sweep s = {.v = v, .ir = ir, .phase = &ir->phases[phase], .facts = facts, .depth = 1};
+    s.frames[0] = (frame){
+        .owner = VYRE_NONE, .end = s.phase->end, .loop = VYRE_NONE, .call = VYRE_NONE};
+    bool uses_subgroup = false;
+    for (s.at = s.phase->first; s.at < s.phase->end;) {
+        v->visible_until[s.at] = s.frames[s.depth - 1].end;
+        if (!check_inst(&s)) {
+            return false;
+        }
+        uint32_t op = ir->insts[s.at].op;
+        uses_subgroup |= op == VYRE_OP_LANE || op == VYRE_OP_SUBGROUP_ID ||
+                         vyre_op_info_of(op)->effects & VYRE_EFFECT_SUBGROUP;
+        s.must_be_unreachable = false;
+        s.at++;
+        close_frames(&s);
+    }
+    if (uses_subgroup != (s.phase->subgroup != 0)) {
+        return verify_error(v, s.phase->first, 703, structure_fix,
+                            "phase %u states a subgroup width without use, or the other way round",
+                            phase);
+    }
+    return true;
+}

@@ -1,0 +1,244 @@
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "ir/program.h"
+#include "ir/uniformity.h"
+#include "ir/verify.h"
+
+/* Uniformity */
+
+static const char *const group_names[] = {"invocation", "subgroup", "workgroup", "grid"};
+
+static void describe_value(const verifier *v, uint32_t inst, char *out, size_t size) {
+    const vyre_ir *ir = v->ir;
+    const vyre_op_info *info = vyre_op_info_of(ir->insts[inst].op);
+    char place[48];
+    uint32_t line = vyre_ir_line(ir, inst);
+    snprintf(place, sizeof place, line ? "line %u" : "instruction %u", line ? line : inst);
+    if (ir->insts[inst].op == VYRE_OP_LOAD) {
+        snprintf(out, size, "an element of `%.60s`, which the phase also writes (%s)",
+                 verify_resource_name(v, ir->insts[inst].a), place);
+    } else {
+        snprintf(out, size, "`%s` (%s)", info->name, place);
+    }
+}
+
+/* What made a point of control flow or a value less uniform: the value at the root of it. */
+static void describe_cause(const verifier *v, const vyre_uniformity_map *map, uint32_t node,
+                           char *out, size_t size) {
+    while (map->causes[node] != node && map->causes[node] != VYRE_NONE) {
+        node = map->causes[node];
+    }
+    describe_value(v, map->first + node, out, size);
+}
+
+/* How large a group has to arrive together for an operation. */
+static vyre_uniformity needed_level(const vyre_inst *inst) {
+    switch (inst->op) {
+    case VYRE_OP_GRID_BARRIER: return VYRE_UNIFORM_GRID;
+    case VYRE_OP_BARRIER:
+    case VYRE_OP_UNIFORM_LOAD: return VYRE_UNIFORM_WORKGROUP;
+    default:
+        return vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_SUBGROUP ? VYRE_UNIFORM_SUBGROUP
+                                                                         : VYRE_VARYING;
+    }
+}
+
+/* The operand that must agree within the group, if the operation has one. */
+static uint32_t uniform_operand(const vyre_inst *inst) {
+    bool has_one = inst->op == VYRE_OP_UNIFORM_LOAD || inst->op == VYRE_OP_BROADCAST;
+    return has_one && !(inst->b & VYRE_CONSTANT) ? inst->b : VYRE_NONE;
+}
+
+static void check_sync(verifier *v, const vyre_uniformity_map *map, uint32_t at) {
+    const vyre_inst *inst = &v->ir->insts[at];
+    const char *name = vyre_op_info_of(inst->op)->name;
+    vyre_uniformity needed = needed_level(inst);
+    uint32_t control = map->control[at - map->first];
+    char cause[160];
+    if (map->levels[control] < needed) {
+        describe_cause(v, map, control, cause, sizeof cause);
+        bool is_subgroup = needed == VYRE_UNIFORM_SUBGROUP;
+        verify_error(v, at, is_subgroup ? 502 : 501,
+                     is_subgroup ? "move it out of that branch or loop, or make the condition the "
+                                   "same for the subgroup, as with subgroup_any(...)"
+                                 : "move it out of that branch or loop, or make the condition the "
+                                   "same for all of them, as with uniform_load(...)",
+                     "`%s` must be reached by the whole %s together, and who gets there depends on "
+                     "%s",
+                     name, group_names[needed], cause);
+        return;
+    }
+    uint32_t operand = uniform_operand(inst);
+    if (operand != VYRE_NONE && map->levels[operand - map->first] < needed) {
+        describe_cause(v, map, operand - map->first, cause, sizeof cause);
+        verify_error(v, at, 503,
+                     needed == VYRE_UNIFORM_SUBGROUP
+                         ? "use subgroup_shuffle, which takes a lane of its own in each invocation"
+                         : "use an index that does not depend on it",
+                     "operand 2 of `%s` must be the same for the whole %s, and it depends on %s",
+                     name, group_names[needed], cause);
+    }
+}
+
+void verify_uniformity(verifier *v, uint32_t phase) {
+    vyre_uniformity_map map;
+    if (!vyre_uniformity_init(&map, v->ir, phase)) {
+        v->no_memory = true;
+        return;
+    }
+    for (uint32_t at = v->ir->phases[phase].first; at < v->ir->phases[phase].end; at++) {
+        if (needed_level(&v->ir->insts[at]) > VYRE_VARYING) {
+            check_sync(v, &map, at);
+        }
+    }
+    vyre_uniformity_deinit(&map);
+}
+
+/* Shared arrays across grid barriers. A grid barrier leaves shared arrays zero; a read that can see
+ * nothing but that, of an array written before, is a mistake. */
+
+typedef struct shared_state {
+    uint64_t written; /* arrays that may have been written */
+    uint64_t stale;   /* arrays that may have lost contents and not been written since */
+    bool reachable;
+} shared_state;
+
+typedef struct shared_frame {
+    uint32_t owner, end;
+    shared_state entry; /* if: before the branches; loop: at the start of a turn */
+    shared_state exit;  /* joined over the ways out */
+    uint32_t loop, call;
+    bool in_then;
+} shared_frame;
+
+typedef struct shared_walk {
+    verifier *v;
+    const vyre_phase *phase;
+    shared_state *turns; /* by instruction of the phase: what loops have at the start of a turn */
+    shared_frame frames[VYRE_LIMIT_NESTING + 2];
+    uint32_t depth;
+    shared_state now;
+    bool changed, report;
+} shared_walk;
+
+static void join_state(shared_state *into, shared_state from) {
+    if (from.reachable) {
+        into->written |= from.written;
+        into->stale |= from.stale;
+        into->reachable = true;
+    }
+}
+
+static uint64_t array_bit(const shared_walk *w, const vyre_inst *inst) {
+    bool is_shared = w->v->ir->resources[inst->a].kind == VYRE_RESOURCE_SHARED;
+    uint32_t index = 0;
+    for (uint32_t i = w->phase->first_resource; is_shared && i < inst->a; i++) {
+        index += w->v->ir->resources[i].kind == VYRE_RESOURCE_SHARED;
+    }
+    return is_shared ? (uint64_t)1 << index : 0;
+}
+
+static void visit_access(shared_walk *w, uint32_t at, const vyre_inst *inst, uint32_t effects) {
+    uint64_t bit = array_bit(w, inst);
+    if (effects & VYRE_EFFECT_READ && w->now.stale & bit && w->report) {
+        verify_error(w->v, at, 405,
+                     "write it again after the grid barrier, or keep the values in a scratch "
+                     "buffer",
+                     "`%s` reads shared array `%s`, which a grid barrier has emptied since it was "
+                     "written",
+                     vyre_op_info_of(inst->op)->name, verify_resource_name(w->v, inst->a));
+    }
+    if (effects & VYRE_EFFECT_WRITE) {
+        w->now.written |= bit;
+        w->now.stale &= ~bit;
+    }
+}
+
+static void visit_block(shared_walk *w, uint32_t at, const vyre_inst *inst) {
+    const shared_frame *parent = &w->frames[w->depth - 1];
+    shared_frame *opened = &w->frames[w->depth];
+    bool is_loop = inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR;
+    if (is_loop) {
+        join_state(&w->turns[at - w->phase->first], w->now);
+        w->now = w->turns[at - w->phase->first];
+    }
+    *opened = (shared_frame){.owner = at,
+                             .end = inst->op == VYRE_OP_IF ? inst->b : inst->c,
+                             .entry = w->now,
+                             .loop = is_loop                      ? w->depth
+                                     : inst->op == VYRE_OP_INLINE ? VYRE_NONE
+                                                                  : parent->loop,
+                             .call = inst->op == VYRE_OP_INLINE ? w->depth : parent->call,
+                             .in_then = inst->op == VYRE_OP_IF};
+    if (inst->op == VYRE_OP_FOR) {
+        opened->exit = w->now; /* the range may be used up */
+    }
+    w->depth++;
+}
+
+static void visit_end(shared_walk *w, const vyre_inst *inst) {
+    const shared_frame *top = &w->frames[w->depth - 1];
+    if (inst->op == VYRE_OP_YIELD) {
+        join_state(&w->frames[w->depth - 1].exit, w->now);
+    } else if (inst->op == VYRE_OP_BREAK) {
+        join_state(&w->frames[top->loop].exit, w->now);
+    } else if (inst->op == VYRE_OP_RETURN && top->call != VYRE_NONE) {
+        join_state(&w->frames[top->call].exit, w->now);
+    } else if (inst->op == VYRE_OP_CONTINUE) {
+        shared_state *turn = &w->turns[w->frames[top->loop].owner - w->phase->first];
+        shared_state before = *turn;
+        join_state(turn, w->now);
+        w->changed |= turn->written != before.written || turn->stale != before.stale;
+    }
+    w->now.reachable = false;
+}
+
+static void walk_shared(shared_walk *w) {
+    const vyre_ir *ir = w->v->ir;
+    w->now = (shared_state){.reachable = true};
+    w->depth = 1;
+    w->frames[0] = (shared_frame){
+        .owner = VYRE_NONE, .end = w->phase->end, .loop = VYRE_NONE, .call = VYRE_NONE};
+    for (uint32_t at = w->phase->first; at < w->phase->end; at++) {
+        while (w->depth > 1 && w->frames[w->depth - 1].end == at) {
+            shared_frame *top = &w->frames[w->depth - 1];
+            if (top->in_then) {
+                top->in_then = false;
+                top->end = ir->insts[top->owner].c;
+                w->now = top->entry;
+                break;
+            }
+            w->now = top->exit;
+            w->depth--;
+        }
+        const vyre_inst *inst = &ir->insts[at];
+        uint32_t effects = vyre_op_info_of(inst->op)->effects;
+        if (effects & VYRE_EFFECT_BLOCK) {
+            visit_block(w, at, inst);
+        } else if (effects & VYRE_EFFECT_END) {
+            visit_end(w, inst);
+        } else if (inst->op == VYRE_OP_GRID_BARRIER) {
+            w->now.stale |= w->now.written;
+        } else if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) {
+            visit_access(w, at, inst, effects);
+        }
+    }
+}
+
+void verify_shared(verifier *v, uint32_t phase) {
+    shared_walk w = {.v = v, .phase = &v->ir->phases[phase]};
+    w.turns = vyre_alloc_zeroed(w.phase->end - w.phase->first, sizeof *w.turns);
+    if (!w.turns) {
+        v->no_memory = true;
+        return;
+    }
+    /* States only grow, so this ends; as a rule after two rounds, at most one more a nested loop. */
+    do {
+        w.changed = false;
+        walk_shared(&w);
+    } while (w.changed);
+    w.report = true;
+    walk_shared(&w);
+    vyre_free(w.turns);
+}
