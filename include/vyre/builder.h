@@ -46,6 +46,9 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_builder_finish(vyre_builder *builder,
                                                        vyre_diagnostics *diagnostics,
                                                        vyre_program **out_program);
 
+/* How many mistakes have been reported so far; a frontend need not repeat what made them. */
+VYRE_API size_t vyre_builder_errors(const vyre_builder *builder);
+
 /* Where the next instructions come from, for diagnostics and the debug section. A scope is an
  * inlined call that starts at the current place; leave it with vyre_build_scope_end. */
 VYRE_API void vyre_build_file(vyre_builder *builder, const char *file);

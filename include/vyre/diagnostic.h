@@ -39,6 +39,7 @@ typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_s
     X(307, ERROR, "not a constant")                                                                \
     X(308, ERROR, "operation is not defined for f64")                                              \
     X(309, ERROR, "operand is not a value that can be used here")                                  \
+    X(310, ERROR, "division by zero")                                                              \
     X(401, ERROR, "array cannot be written")                                                       \
     X(402, ERROR, "array cannot be used that way")                                                 \
     X(403, ERROR, "ordering or scope is not allowed here")                                         \

@@ -1,8 +1,8 @@
 /* Interned names: each name has one number in the process, the same from every thread and for good.
  *
- * Numbers are dense from 0, so that an array finds what belongs to a name. Names need not be known to
- * anybody: any bytes are a name. Names are never forgotten. All calls may come from any thread; only
- * interning a new name takes a lock, looking up never does. */
+ * Numbers are dense from 0, so that an array finds what belongs to a name. Names need not be known
+ * to anybody: any bytes are a name. Names are never forgotten. All calls may come from any thread;
+ * only interning a new name takes a lock, looking up never does. */
 #ifndef VYRE_INTERN_H
 #define VYRE_INTERN_H
 

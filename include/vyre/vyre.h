@@ -11,6 +11,7 @@
 #include <vyre/base.h>
 #include <vyre/builder.h>
 #include <vyre/diagnostic.h>
+#include <vyre/intern.h>
 #include <vyre/limits.h>
 #include <vyre/log.h>
 #include <vyre/op.h>

@@ -25,7 +25,8 @@ void vyre_arena_deinit(vyre_arena *arena) {
 }
 
 void *vyre_arena_alloc(vyre_arena *arena, size_t size) {
-    size_t align = sizeof(max_align_t);
+    size_t align = _Alignof(max_align_t);
+    size = size ? size : 1; /* an address of its own, and never NULL */
     if (size > SIZE_MAX - align - sizeof(vyre_arena_block)) {
         return NULL;
     }

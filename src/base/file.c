@@ -1,0 +1,185 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FIRST_READ = 65536, NAME_TRIES = 100 };
+
+static vyre_status file_error(const char *doing, const char *path, int error) {
+    const char *fix = error == ENOENT || error == ENOTDIR ? "check the path and its spelling"
+                      : error == EACCES || error == EPERM ? "give this user the right to do that"
+                      : error == EISDIR                   ? "name a file, not a directory"
+                      : error == ENOSPC || error == EDQUOT
+                          ? "free some space on that file system"
+                          : "see that the file system works, then try again";
+    vyre_status_code code = error == ENOENT   ? VYRE_STATUS_NOT_FOUND
+                            : error == ENOMEM ? VYRE_STATUS_OUT_OF_MEMORY
+                                              : VYRE_STATUS_IO;
+    return vyre_status_make(code, fix, "cannot %s %s: %s", doing, path, strerror(error));
+}
+
+/* Reads on until `out` holds `wanted` bytes or the file ends; 0 or errno. */
+static int read_until(int file, vyre_text *out, size_t wanted) {
+    while (out->size < wanted) {
+        size_t before = out->size;
+        size_t chunk = wanted - before;
+        chunk = chunk > SSIZE_MAX ? SSIZE_MAX : chunk;
+        vyre_text_repeat(out, '\0', chunk);
+        if (out->failed) {
+            return ENOMEM;
+        }
+        ssize_t got;
+        do {
+            got = read(file, out->data + before, chunk);
+        } while (got < 0 && errno == EINTR);
+        int error = got < 0 ? errno : 0;
+        vyre_text_cut(out, before + (got > 0 ? (size_t)got : 0));
+        if (got <= 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+vyre_status vyre_file_read_open(int file, const char *name, size_t limit, vyre_text *out) {
+    vyre_status status = VYRE_OK;
+    struct stat about;
+    int error = fstat(file, &about) == 0 ? 0 : errno;
+    /* The size is a hint: pipes have none, and files may grow. One byte more shows the end. */
+    size_t wanted = !error && about.st_size > 0 && (uintmax_t)about.st_size < SIZE_MAX
+                        ? (size_t)about.st_size + 1
+                        : FIRST_READ;
+    size_t most = limit < SIZE_MAX ? limit + 1 : limit;
+    while (!error) {
+        wanted = wanted < most ? wanted : most;
+        error = read_until(file, out, wanted);
+        if (error || out->size < wanted || out->size > limit) {
+            break;
+        }
+        wanted = wanted < SIZE_MAX / 2 ? wanted * 2 : SIZE_MAX;
+    }
+    if (error) {
+        status = file_error("read", name, error);
+    } else if (out->size > limit) {
+        status = vyre_status_make(VYRE_STATUS_LIMIT, "use a smaller file, or split this one",
+                                  "%s is larger than the %zu bytes that are read", name, limit);
+    }
+    if (status) {
+        vyre_text_free(out);
+    }
+    return status;
+}
+
+vyre_status vyre_file_read(const char *path, size_t limit, vyre_text *out) {
+    int file;
+    do {
+        file = open(path, O_RDONLY | O_CLOEXEC);
+    } while (file < 0 && errno == EINTR);
+    if (file < 0) {
+        return file_error("open", path, errno);
+    }
+    vyre_status status = vyre_file_read_open(file, path, limit, out);
+    close(file);
+    return status;
+}
+
+static int write_all(int file, const char *data, size_t size) {
+    while (size > 0) {
+        ssize_t written = write(file, data, size > SSIZE_MAX ? SSIZE_MAX : size);
+        if (written < 0 && errno != EINTR) {
+            return errno;
+        }
+        if (written > 0) {
+            data += written;
+            size -= (size_t)written;
+        }
+    }
+    return 0;
+}
+
+/* Makes an empty file beside `path`, its name in `name`; a descriptor, or -1 with errno set. The
+ * mode is left to the umask, as for any new file. */
+static int create_beside(const char *path, vyre_text *name) {
+    static _Atomic unsigned counter;
+    for (int i = 0; i < NAME_TRIES; i++) {
+        vyre_text_cut(name, 0);
+        vyre_text_printf(name, "%s.%ld-%u.new", path, (long)getpid(),
+                         atomic_fetch_add(&counter, 1));
+        if (name->failed) {
+            errno = ENOMEM;
+            return -1;
+        }
+        int file = open(name->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file >= 0 || (errno != EEXIST && errno != EINTR)) {
+            return file;
+        }
+    }
+    return -1;
+}
+
+/* The rename itself must be on the disk, too. Some file systems cannot sync a directory; then there
+ * is nothing more to be done. */
+static void sync_folder_of(char *path) {
+    char *slash = strrchr(path, '/');
+    const char *folder = ".";
+    if (slash) {
+        slash[slash == path] = '\0';
+        folder = path;
+    }
+    int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file >= 0) {
+        fsync(file);
+        close(file);
+    }
+}
+
+vyre_status vyre_file_replace(const char *path, const void *data, size_t size) {
+    vyre_status status = VYRE_OK;
+    vyre_text name = {0};
+    char target[PATH_MAX];
+    struct stat about;
+    bool exists = realpath(path, target) && stat(target, &about) == 0;
+    if (!exists && strlen(path) >= sizeof target) {
+        return file_error("write", path, ENAMETOOLONG);
+    }
+    if (!exists) {
+        memcpy(target, path, strlen(path) + 1);
+    }
+    if (exists && !S_ISREG(about.st_mode)) {
+        return file_error("replace", path, S_ISDIR(about.st_mode) ? EISDIR : EINVAL);
+    }
+    int file = create_beside(target, &name);
+    if (file < 0) {
+        status = file_error("create a file beside", path, errno);
+        goto done;
+    }
+    int error = exists && fchmod(file, about.st_mode & 07777) != 0 ? errno : 0;
+    error = error ? error : write_all(file, data, size);
+    if (!error && fsync(file) != 0) {
+        error = errno;
+    }
+    if (close(file) != 0 && !error) {
+        error = errno;
+    }
+    if (!error && rename(name.data, target) != 0) {
+        error = errno;
+    }
+    if (error) {
+        unlink(name.data);
+        status = file_error("write", path, error);
+        goto done;
+    }
+    sync_folder_of(target);
+done:
+    vyre_text_free(&name);
+    return status;
+}

@@ -1,0 +1,21 @@
+/* Whole files. */
+#ifndef VYRE_BASE_FILE_H
+#define VYRE_BASE_FILE_H
+
+#include <vyre/status.h>
+
+#include "base/text.h"
+
+/* Reads a file, a pipe or a device to its end into `out`, which must be empty and stays so on an
+ * error. More than `limit` bytes are refused without being kept. A missing file is NOT_FOUND. */
+VYRE_MUST_USE vyre_status vyre_file_read(const char *path, size_t limit, vyre_text *out);
+
+/* The same for a descriptor, which stays open, such as stdin's; `name` is for errors. */
+VYRE_MUST_USE vyre_status vyre_file_read_open(int file, const char *name, size_t limit,
+                                              vyre_text *out);
+
+/* Replaces or creates a file such that everyone, also after a crash, finds either the old contents
+ * or the new. Follows symbolic links and keeps the file's permissions. */
+VYRE_MUST_USE vyre_status vyre_file_replace(const char *path, const void *data, size_t size);
+
+#endif

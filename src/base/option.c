@@ -1,0 +1,75 @@
+#include "base/option.h"
+
+#include <string.h>
+
+#include "base/environment.h"
+#include "base/near.h"
+
+typedef struct choice {
+    const char *text;
+    int number;
+} choice;
+
+typedef struct row {
+    const char *variable, *allowed, *default_text, *documentation;
+    const choice *choices;
+    size_t choice_count;
+} row;
+
+/* A kind of option makes the list of its allowed values, and names what its row holds. */
+#define CHOICE_ENTRY(name, number, text) {text, number},
+#define CHOICE_TEXT(name, number, text) ", " text
+#define CHOICE_VALUES(option, values)                                                              \
+    static const choice option##_values[] = {values(CHOICE_ENTRY)};
+#define CHOICE_ROW(option, values)                                                                 \
+    .allowed = &("" values(CHOICE_TEXT))[2], .choices = option##_values,                           \
+    .choice_count = sizeof option##_values / sizeof option##_values[0]
+
+#define OPTION_VALUES(name, kind, values, default_text_, documentation_) kind##_VALUES(name, values)
+#define OPTION_ROW(name, kind, values, default_text_, documentation_)                              \
+    [VYRE_OPTION_##name] = {.variable = "VYRE_" #name,                                             \
+                            .default_text = default_text_,                                         \
+                            .documentation = documentation_,                                       \
+                            kind##_ROW(name, values)},
+
+VYRE_OPTIONS(OPTION_VALUES)
+static const row rows[VYRE_OPTION_COUNT] = {VYRE_OPTIONS(OPTION_ROW)};
+
+vyre_option_info vyre_option_describe(vyre_option option) {
+    const row *r = &rows[option];
+    const char *set = vyre_environment_get(r->variable);
+    bool from_environment = set && *set;
+    return (vyre_option_info){
+        .variable = r->variable,
+        .allowed = r->allowed,
+        .default_text = r->default_text,
+        .documentation = r->documentation,
+        .text = from_environment ? set : r->default_text,
+        .from_environment = from_environment,
+    };
+}
+
+vyre_status vyre_option_choice(vyre_option option, int *out_number) {
+    const row *r = &rows[option];
+    vyre_option_info info = vyre_option_describe(option);
+    vyre_near near;
+    vyre_near_init(&near, (vyre_str){info.text, strlen(info.text)});
+    for (size_t i = 0; i < r->choice_count; i++) {
+        const choice *c = &r->choices[i];
+        if (strcmp(c->text, info.text) == 0) {
+            *out_number = c->number;
+            return VYRE_OK;
+        }
+        vyre_near_add(&near, (vyre_str){c->text, strlen(c->text)});
+    }
+    vyre_text fix = {0};
+    vyre_text_printf(&fix, "set it to one of %s", r->allowed);
+    vyre_near_print(&near, &fix, ", perhaps ");
+    vyre_text_puts(&fix, ", or unset it");
+    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
+                                          "the environment variable %s is \"%s\", which is not a "
+                                          "value it can have",
+                                          info.variable, info.text);
+    vyre_text_free(&fix);
+    return status;
+}

@@ -1,0 +1,78 @@
+/* An allocator that fails on request, to prove that every allocation may fail.
+ *
+ *     for (size_t n = 1; failing_allocator_start(n); n++) {     the n-th allocation fails
+ *         status = the_call_under_test();
+ *         ...
+ *         failing_allocator_stop();                             fails the test if memory is left
+ *         if (!failing_allocator_failed()) { break; }           n is beyond the last allocation
+ *         assert_non_null(status);
+ *     }
+ *
+ * It counts allocations and the blocks that live; memory comes from the C library, so blocks of
+ * before may be freed while it is in force. Tests that use threads must not count. */
+#ifndef VYRE_TESTS_FAILING_ALLOCATOR_H
+#define VYRE_TESTS_FAILING_ALLOCATOR_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <vyre/allocator.h>
+
+static struct {
+    size_t fail_at; /* counted from 1; 0 never fails */
+    size_t count;   /* allocations and resizes so far */
+    ptrdiff_t live; /* blocks given out and not yet freed */
+    bool failed;
+} failing_allocator_state;
+
+static inline void *failing_allocator_resize(void *user, void *memory, size_t size) {
+    (void)user;
+    if (++failing_allocator_state.count == failing_allocator_state.fail_at) {
+        failing_allocator_state.failed = true;
+        return NULL;
+    }
+    void *result = realloc(memory, size);
+    failing_allocator_state.live += !memory && result;
+    return result;
+}
+
+static inline void failing_allocator_free(void *user, void *memory) {
+    (void)user;
+    failing_allocator_state.live -= memory != NULL;
+    free(memory);
+}
+
+/* Puts it in force; the n-th allocation from now on fails, none if n is 0. Always true. */
+static inline bool failing_allocator_start(size_t n) {
+    static const vyre_allocator allocator = {failing_allocator_resize, failing_allocator_free,
+                                             NULL};
+    failing_allocator_state.fail_at = n;
+    failing_allocator_state.count = 0;
+    failing_allocator_state.live = 0;
+    failing_allocator_state.failed = false;
+    vyre_allocator_set(&allocator);
+    return true;
+}
+
+/* Goes back to the default without looking for leaks. */
+static inline void failing_allocator_end(void) {
+    vyre_allocator_set(NULL);
+}
+
+static inline void failing_allocator_stop(void) {
+    failing_allocator_end();
+    assert_int_equal(failing_allocator_state.live, 0);
+}
+
+/* Whether the allocation that was to fail came. */
+static inline bool failing_allocator_failed(void) {
+    return failing_allocator_state.failed;
+}
+
+#endif

@@ -1,0 +1,158 @@
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/option.h"
+#include "tests/unit/failing_allocator.h"
+
+enum { NO_OTHER_RIGHTS = 3, USED = 4, MAX_PROGRAM = 256 << 20 };
+
+static void option_without_variable_is_the_default(void **state) {
+    (void)state;
+    int level = -1;
+    unsetenv("VYRE_LOG");
+    assert_null(vyre_option_choice(VYRE_OPTION_LOG, &level));
+    assert_int_equal(level, VYRE_LOG_WARNING);
+    vyre_option_info info = vyre_option_describe(VYRE_OPTION_LOG);
+    assert_string_equal(info.variable, "VYRE_LOG");
+    assert_string_equal(info.text, "warning");
+    assert_false(info.from_environment);
+}
+
+static void option_empty_variable_counts_as_not_set(void **state) {
+    (void)state;
+    int level = -1;
+    setenv("VYRE_LOG", "", 1);
+    assert_null(vyre_option_choice(VYRE_OPTION_LOG, &level));
+    assert_int_equal(level, VYRE_LOG_WARNING);
+    assert_false(vyre_option_describe(VYRE_OPTION_LOG).from_environment);
+    unsetenv("VYRE_LOG");
+}
+
+static void option_takes_every_allowed_value_from_the_environment(void **state) {
+    (void)state;
+    for (int level = VYRE_LOG_ERROR; level <= VYRE_LOG_TRACE; level++) {
+        int found = -1;
+        setenv("VYRE_LOG", vyre_log_level_name((vyre_log_level)level), 1);
+        assert_null(vyre_option_choice(VYRE_OPTION_LOG, &found));
+        assert_int_equal(found, level);
+        assert_true(vyre_option_describe(VYRE_OPTION_LOG).from_environment);
+    }
+    unsetenv("VYRE_LOG");
+}
+
+static void option_wrong_value_is_an_error_that_names_the_allowed_ones(void **state) {
+    (void)state;
+    int level;
+    setenv("VYRE_LOG", "debgu", 1);
+    vyre_status status = vyre_option_choice(VYRE_OPTION_LOG, &level);
+    assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(vyre_status_message(status), "VYRE_LOG is \"debgu\""));
+    assert_string_equal(vyre_status_fix(status),
+                        "set it to one of error, warning, info, debug, trace, perhaps `debug`, or "
+                        "unset it");
+    vyre_status_free(status);
+    setenv("VYRE_LOG", "DEBUG", 1);
+    status = vyre_option_choice(VYRE_OPTION_LOG, &level);
+    assert_non_null(status);
+    vyre_status_free(status);
+    unsetenv("VYRE_LOG");
+}
+
+static void option_table_is_complete(void **state) {
+    (void)state;
+    for (vyre_option option = 0; option < VYRE_OPTION_COUNT; option++) {
+        vyre_option_info info = vyre_option_describe(option);
+        int number;
+        assert_memory_equal(info.variable, "VYRE_", 5);
+        assert_true(info.documentation[0] && info.allowed[0]);
+        assert_non_null(strstr(info.allowed, info.default_text));
+        assert_null(vyre_option_choice(option, &number)); /* the default is an allowed value */
+    }
+}
+
+static void option_error_survives_every_failed_allocation(void **state) {
+    (void)state;
+    setenv("VYRE_LOG", "loud", 1);
+    for (size_t n = 1; failing_allocator_start(n); n++) {
+        int level;
+        vyre_status status = vyre_option_choice(VYRE_OPTION_LOG, &level);
+        assert_non_null(status);
+        vyre_status_free(status);
+        failing_allocator_stop();
+        if (!failing_allocator_failed()) {
+            break;
+        }
+    }
+    unsetenv("VYRE_LOG");
+}
+
+/* Runs a copy of this program that belongs to another user with the set-user-ID bit on. */
+static void option_variables_do_not_count_in_a_privileged_process(void **state) {
+    (void)state;
+    char folder[] = P_tmpdir "/vyre-option-XXXXXX", program[sizeof folder + 8];
+    vyre_text self = {0};
+    if (geteuid() != 0) {
+        skip(); /* only root can make such a program */
+    }
+    assert_non_null(mkdtemp(folder));
+    chmod(folder, 0755);
+    snprintf(program, sizeof program, "%s/program", folder);
+    assert_null(vyre_file_read("/proc/self/exe", MAX_PROGRAM, &self));
+    assert_null(vyre_file_replace(program, self.data, self.size));
+    vyre_text_free(&self);
+    assert_int_equal(chown(program, 65534, 65534), 0);
+    assert_int_equal(chmod(program, 04755), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("VYRE_LOG", "trace", 1);
+        execl(program, program, "child", (char *)NULL);
+        _exit(NO_OTHER_RIGHTS);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    unlink(program);
+    rmdir(folder);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == NO_OTHER_RIGHTS) {
+        skip(); /* this file system, or this container, does not honour the bit */
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* Leaves at once: what else runs at the end, such as a leak check, may need rights it lacks. */
+static void child_main(void) {
+    if (getuid() == geteuid()) {
+        _exit(NO_OTHER_RIGHTS);
+    }
+    _exit(vyre_option_describe(VYRE_OPTION_LOG).from_environment ? USED : 0);
+}
+
+int main(int count, char **arguments) {
+    if (count == 2 && strcmp(arguments[1], "child") == 0) {
+        child_main();
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(option_without_variable_is_the_default),
+        cmocka_unit_test(option_empty_variable_counts_as_not_set),
+        cmocka_unit_test(option_takes_every_allowed_value_from_the_environment),
+        cmocka_unit_test(option_wrong_value_is_an_error_that_names_the_allowed_ones),
+        cmocka_unit_test(option_table_is_complete),
+        cmocka_unit_test(option_error_survives_every_failed_allocation),
+        cmocka_unit_test(option_variables_do_not_count_in_a_privileged_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
