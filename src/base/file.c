@@ -59,7 +59,8 @@ vyre_status vyre_file_read_open(int file, const char *name, size_t limit, vyre_t
                         ? (size_t)about.st_size + 1
                         : FIRST_READ;
     size_t most = limit < SIZE_MAX ? limit + 1 : limit;
-    while (!error) {
+    bool too_large = !error && S_ISREG(about.st_mode) && (uintmax_t)about.st_size > limit;
+    while (!error && !too_large) {
         wanted = wanted < most ? wanted : most;
         error = read_until(file, out, wanted);
         if (error || out->size < wanted || out->size > limit) {
@@ -69,7 +70,7 @@ vyre_status vyre_file_read_open(int file, const char *name, size_t limit, vyre_t
     }
     if (error) {
         status = file_error("read", name, error);
-    } else if (out->size > limit) {
+    } else if (too_large || out->size > limit) {
         status = vyre_status_make(VYRE_STATUS_LIMIT, "use a smaller file, or split this one",
                                   "%s is larger than the %zu bytes that are read", name, limit);
     }

@@ -120,12 +120,33 @@ static void json_shows_every_failed_allocation(void **state) {
     }
 }
 
+static void json_pastes_what_another_writer_wrote(void **state) {
+    (void)state;
+    const char *value = "[\n  \"a\\n\"\n]\n";
+    vyre_text text = {0};
+    vyre_json json = {.text = &text};
+    vyre_json_object(&json);
+    vyre_json_key(&json, "list");
+    vyre_json_paste(&json, (vyre_str){value, 12});
+    vyre_json_key(&json, "next");
+    vyre_json_paste(&json, (vyre_str){"1", 1});
+    vyre_json_object_end(&json);
+    assert_string_equal(vyre_text_string(&text), "{\n"
+                                                 "  \"list\": [\n"
+                                                 "    \"a\\n\"\n"
+                                                 "  ],\n"
+                                                 "  \"next\": 1\n"
+                                                 "}");
+    vyre_text_free(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_nests_objects_and_arrays),
         cmocka_unit_test(json_writes_every_kind_of_value_to_its_limits),
         cmocka_unit_test(json_escapes_what_must_be),
         cmocka_unit_test(json_keeps_utf8_and_replaces_the_rest),
+        cmocka_unit_test(json_pastes_what_another_writer_wrote),
         cmocka_unit_test(json_shows_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
