@@ -1,21 +1,23 @@
 /* Builder: programs made by calls instead of text.
  *
  * Calls check types and places at once. A mistake is remembered with its code and the operand it
- * names, and the call gives VYRE_NONE. VYRE_NONE as an operand is passed over silently once there is a
- * mistake, so that one mistake is one diagnostic; before, it is itself a mistake. A frontend therefore
- * reports its own mistakes through vyre_build_report. Nothing has to be tested until vyre_builder_finish,
- * which reports all of them or hands out a verified program.
+ * names, and the call gives VYRE_NONE. VYRE_NONE as an operand is passed over silently once there
+ * is a mistake, so that one mistake is one diagnostic; before, it is itself a mistake. A frontend
+ * therefore reports its own mistakes through vyre_build_report. Nothing has to be tested until
+ * vyre_builder_finish, which reports all of them or hands out a verified program.
  *
  *     vyre_builder *b;
  *     status = vyre_builder_create("saxpy", &b);
  *     uint32_t a = vyre_build_scalar(b, "a", VYRE_TYPE_F32);
  *     uint32_t x = vyre_build_buffer(b, "x", VYRE_ACCESS_IN, VYRE_TYPE_F32, VYRE_NONE);
  *     uint32_t y = vyre_build_buffer(b, "y", VYRE_ACCESS_INOUT, VYRE_TYPE_F32, VYRE_NONE);
- *     vyre_build_phase(b, &(vyre_phase_desc){.domain = {vyre_build_size_len(b, y)}});
+ *     uint32_t n = vyre_build_size_len(b, y);
+ *     vyre_build_phase(b, &(vyre_phase_desc){.domain = {n}});
  *     uint32_t i = vyre_build_position(b, VYRE_OP_GID, 0);
- *     uint32_t product = vyre_build_op(b, VYRE_OP_FMA, vyre_build_param(b, a),
- *                                      vyre_build_load(b, x, i), vyre_build_load(b, y, i));
- *     vyre_build_store(b, y, i, product);
+ *     uint32_t factor = vyre_build_param(b, a);
+ *     uint32_t xi = vyre_build_load(b, x, i);
+ *     uint32_t yi = vyre_build_load(b, y, i);
+ *     vyre_build_store(b, y, i, vyre_build_op(b, VYRE_OP_FMA, factor, xi, yi));
  *     vyre_build_phase_end(b);
  *     status = vyre_builder_finish(b, NULL, &program);
  *     vyre_builder_free(b);
@@ -39,9 +41,13 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_builder_create(const char *name,
                                                        vyre_builder **out_builder);
 VYRE_API void vyre_builder_free(vyre_builder *builder); /* NULL is allowed */
 
+/* Starts over with another program, finished or not, and keeps memory for it. After an error the
+ * builder can only be freed. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_builder_reset(vyre_builder *builder, const char *name);
+
 /* Makes the program. All phases and blocks must be closed; the builder is spent afterwards and can
- * only be freed. `diagnostics`, if given, receives errors and warnings; the status carries the first
- * error either way. */
+ * only be freed. `diagnostics`, if given, receives errors and warnings; the status carries the
+ * first error either way. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_builder_finish(vyre_builder *builder,
                                                        vyre_diagnostics *diagnostics,
                                                        vyre_program **out_program);
@@ -73,14 +79,14 @@ VYRE_API uint32_t vyre_build_size_const(vyre_builder *builder, uint64_t value);
 VYRE_API uint32_t vyre_build_size_len(vyre_builder *builder, uint32_t buffer);
 VYRE_API uint32_t vyre_build_size_param(vyre_builder *builder, uint32_t scalar);
 VYRE_API uint32_t vyre_build_size_op(vyre_builder *builder, vyre_size_op op, uint32_t left,
-                               uint32_t right);
+                                     uint32_t right);
 
 /* Steps. Zero in a descriptor means the default. */
 typedef struct vyre_phase_desc {
     const char *name;
-    uint32_t domain[3];    /* sizes; a phase has as many dimensions as there are, at least one */
-    uint32_t dimensions;   /* 0 is 1 */
-    bool from_memory;      /* the domain is element `from_index` of `from_resource`, at most domain[0] */
+    uint32_t domain[3];  /* sizes; a phase has as many dimensions as there are, at least one */
+    uint32_t dimensions; /* 0 is 1 */
+    bool from_memory; /* the domain is element `from_index` of `from_resource`, at most domain[0] */
     uint32_t from_resource, from_index;
     uint32_t workgroup[3]; /* 0: no workgroup clause; missing dimensions are 1 */
     uint32_t subgroup;     /* 0 is 32 */
@@ -108,8 +114,8 @@ VYRE_API uint32_t vyre_build_i32(vyre_builder *builder, int32_t value);
 VYRE_API uint32_t vyre_build_f32(vyre_builder *builder, float value);
 VYRE_API uint32_t vyre_build_bool(vyre_builder *builder, bool value);
 
-/* Surroundings. `op` is GID, LID, WID or NUM_WORKGROUPS with a dimension from 0; or IN_DOMAIN, LANE or
- * SUBGROUP_ID with 0. */
+/* Surroundings. `op` is GID, LID, WID or NUM_WORKGROUPS with a dimension from 0; or IN_DOMAIN, LANE
+ * or SUBGROUP_ID with 0. */
 VYRE_API uint32_t vyre_build_position(vyre_builder *builder, vyre_op op, uint32_t dimension);
 VYRE_API uint32_t vyre_build_param(vyre_builder *builder, uint32_t scalar);
 VYRE_API uint32_t vyre_build_iteration(vyre_builder *builder, uint32_t repeat);
@@ -132,18 +138,20 @@ VYRE_API uint32_t vyre_build_uniform_load(vyre_builder *builder, uint32_t resour
 VYRE_API void vyre_build_store(vyre_builder *builder, uint32_t resource, uint32_t index,
                                uint32_t value);
 VYRE_API void vyre_build_clear(vyre_builder *builder, uint32_t resource);
-/* Any atomic operation. `value` is VYRE_NONE for ATOMIC_LOAD; `desired` is for ATOMIC_CAS alone, where
- * `value` is what is expected. Scope is the workgroup's on shared arrays, whatever is asked for. */
+/* Any atomic operation. `value` is VYRE_NONE for ATOMIC_LOAD; `desired` is for ATOMIC_CAS alone,
+ * where `value` is what is expected. Scope is the workgroup's on shared arrays, whatever is asked
+ * for. */
 VYRE_API uint32_t vyre_build_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
                                     uint32_t index, uint32_t value, uint32_t desired,
                                     vyre_ordering ordering, vyre_scope scope);
 VYRE_API void vyre_build_barrier(vyre_builder *builder, vyre_op barrier_or_grid_barrier);
 
-/* Control flow. Values may leave blocks in two ways: explicitly, by the lists below, or by variables,
- * which the builder turns into such lists itself.
+/* Control flow. Values may leave blocks in two ways: explicitly, by the lists below, or by
+ * variables, which the builder turns into such lists itself.
  *
- * An `if` without values needs no yield, and its else part may be left out; a loop whose block reaches
- * its end continues by itself if it carries no explicit values. `results` and `args` receive handles. */
+ * An `if` without values needs no yield, and its else part may be left out; a loop whose block
+ * reaches its end continues by itself if it carries no explicit values. `results` and `args`
+ * receive handles. */
 VYRE_API void vyre_build_if(vyre_builder *builder, uint32_t condition);
 VYRE_API void vyre_build_else(vyre_builder *builder);
 VYRE_API void vyre_build_if_end(vyre_builder *builder, uint32_t count, uint32_t *results);

@@ -74,9 +74,9 @@ typedef struct vyre_diagnostic {
     const char *message;  /* what is wrong and what was found, one sentence without a full stop */
     const char *fix;      /* what to do, without "Fix: " */
     const char *function; /* the inlined function it is in, NULL if none */
-    uint32_t line, column, length; /* in the source, from 1; line 0 where there is no source */
+    uint32_t line, column, length;   /* in the source, from 1; line 0 where there is no source */
     uint32_t call_line, call_column; /* where the function was called; 0 if none */
-    uint32_t inst;        /* the instruction, VYRE_NONE where none is to blame */
+    uint32_t inst;                   /* the instruction, VYRE_NONE where none is to blame */
 } vyre_diagnostic;
 
 typedef struct vyre_diagnostics vyre_diagnostics;

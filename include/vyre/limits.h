@@ -5,7 +5,7 @@
 
 /* X(name, value, what it bounds) */
 #define VYRE_LIMITS(X)                                                                             \
-    X(INSTRUCTIONS, 4194304,  "instructions in a program")                                         \
+    X(INSTRUCTIONS, 4194304, "instructions in a program")                                          \
     X(OPERANDS, 16777216, "operand list entries in a program")                                     \
     X(CONSTANTS, 1048576, "different constants in a program")                                      \
     X(NESTING, 128, "blocks nested in one another")                                                \

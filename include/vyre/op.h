@@ -11,20 +11,20 @@ extern "C" {
 
 /* What the three words a, b, c of an instruction hold. */
 typedef enum vyre_shape {
-    VYRE_SHAPE_NONE,      /* nothing */
-    VYRE_SHAPE_NUMBER,    /* a: a number; its meaning is the operation's own */
-    VYRE_SHAPE_V1,        /* a: value */
-    VYRE_SHAPE_V2,        /* a, b: values */
-    VYRE_SHAPE_V3,        /* a, b, c: values */
-    VYRE_SHAPE_R,         /* a: resource */
-    VYRE_SHAPE_R_V1,      /* a: resource, b: index */
-    VYRE_SHAPE_R_V2,      /* a: resource, b: index, c: value */
-    VYRE_SHAPE_R_LIST,    /* a: resource, b: operand list, c: its length */
-    VYRE_SHAPE_LIST,      /* a: operand list, b: its length */
-    VYRE_SHAPE_PICK,      /* a: the instruction that owns it, b: which one */
-    VYRE_SHAPE_IF,        /* a: condition, b: first of the else block, c: first after it */
-    VYRE_SHAPE_LOOP,      /* a: operand list, b: its length, c: first after the block */
-    VYRE_SHAPE_INLINE     /* c: first after the block */
+    VYRE_SHAPE_NONE,   /* nothing */
+    VYRE_SHAPE_NUMBER, /* a: a number; its meaning is the operation's own */
+    VYRE_SHAPE_V1,     /* a: value */
+    VYRE_SHAPE_V2,     /* a, b: values */
+    VYRE_SHAPE_V3,     /* a, b, c: values */
+    VYRE_SHAPE_R,      /* a: resource */
+    VYRE_SHAPE_R_V1,   /* a: resource, b: index */
+    VYRE_SHAPE_R_V2,   /* a: resource, b: index, c: value */
+    VYRE_SHAPE_R_LIST, /* a: resource, b: operand list, c: its length */
+    VYRE_SHAPE_LIST,   /* a: operand list, b: its length */
+    VYRE_SHAPE_PICK,   /* a: the instruction that owns it, b: which one */
+    VYRE_SHAPE_IF,     /* a: condition, b: first of the else block, c: first after it */
+    VYRE_SHAPE_LOOP,   /* a: operand list, b: its length, c: first after the block */
+    VYRE_SHAPE_INLINE  /* c: first after the block */
 } vyre_shape;
 
 /* How operand types and the result type hang together. T is one type throughout a row. */
@@ -174,8 +174,7 @@ enum {
       "a bit a lane, set where the condition holds")                                               \
     X(ANY, 150, "subgroup_any", V1, VOTE, VYRE_EFFECT_SUBGROUP, 4, "whether it holds in any lane") \
     X(ALL, 151, "subgroup_all", V1, VOTE, VYRE_EFFECT_SUBGROUP, 4, "whether it holds in all")      \
-    X(REDUCE, 152, "subgroup", V1, COMBINE, VYRE_EFFECT_SUBGROUP, 12,                              \
-      "all lanes combined")                                                                        \
+    X(REDUCE, 152, "subgroup", V1, COMBINE, VYRE_EFFECT_SUBGROUP, 12, "all lanes combined")        \
     X(SCAN, 153, "subgroup_inclusive", V1, COMBINE, VYRE_EFFECT_SUBGROUP, 16,                      \
       "lanes up to this one combined")                                                             \
     X(SCAN_EXCLUSIVE, 154, "subgroup_exclusive", V1, COMBINE, VYRE_EFFECT_SUBGROUP, 18,            \

@@ -12,8 +12,8 @@
  *   - a block is a run of instructions that ends with a terminator. `if` holds two blocks, `for`,
  *     `loop` and `inline` one; they stand right behind it, and its words say where they end;
  *   - a loop's block starts with its `arg`s; what leaves an `if`, `for`, `loop` or `inline` stands
- *     right behind it as `result`s. So argument k of loop i is instruction i + 1 + k, and result k of
- *     a block that ends at e is instruction e + k;
+ *     right behind it as `result`s. So argument k of loop i is instruction i + 1 + k, and result k
+ *     of a block that ends at e is instruction e + k;
  *   - `for` takes first, end and step in front of the values it carries, and its arg 0 is the
  *     counter. When the range is used up its results are its other args;
  *   - lists of operands stand in one array, in the order of the instructions that own them.
@@ -69,9 +69,9 @@ typedef enum vyre_resource_kind {
 /* Everything that can be indexed. Buffers come first, in the order of the arguments, then scratch,
  * then the shared and private arrays phase by phase. */
 typedef struct vyre_resource {
-    uint8_t kind;    /* vyre_resource_kind */
-    uint8_t type;    /* of an element */
-    uint8_t access;  /* buffers: vyre_access; others: inout */
+    uint8_t kind;   /* vyre_resource_kind */
+    uint8_t type;   /* of an element */
+    uint8_t access; /* buffers: vyre_access; others: inout */
     uint8_t zero;
     uint32_t size;   /* buffers and scratch: number of elements as a size, VYRE_NONE if free */
     uint32_t length; /* shared and private: number of elements; else 0 */
@@ -104,14 +104,14 @@ typedef struct vyre_size_node {
 } vyre_size_node;
 
 typedef struct vyre_phase {
-    uint32_t first, end;               /* its instructions */
+    uint32_t first, end;                   /* its instructions */
     uint32_t first_resource, end_resource; /* its shared and private arrays */
-    uint32_t dimensions;               /* 1 to 3 */
-    uint32_t domain[3];                /* sizes; VYRE_NONE beyond the dimensions */
-    uint32_t from_resource;            /* domain from memory: the array, else VYRE_NONE; */
-    uint32_t from_index;               /* its element, a size; domain[0] is then the maximum */
-    uint32_t workgroup[3];             /* 0, 0, 0 without a workgroup clause */
-    uint32_t subgroup;                 /* width; 0 where no subgroup operation is used */
+    uint32_t dimensions;                   /* 1 to 3 */
+    uint32_t domain[3];                    /* sizes; VYRE_NONE beyond the dimensions */
+    uint32_t from_resource;                /* domain from memory: the array, else VYRE_NONE; */
+    uint32_t from_index;                   /* its element, a size; domain[0] is then the maximum */
+    uint32_t workgroup[3];                 /* 0, 0, 0 without a workgroup clause */
+    uint32_t subgroup;                     /* width; 0 where no subgroup operation is used */
 } vyre_phase;
 
 typedef enum vyre_step_kind {
@@ -135,7 +135,7 @@ typedef uint64_t vyre_place;
     ((uint64_t)(line) << 40 | (uint64_t)(column) << 28 | (uint64_t)(scope))
 #define VYRE_PLACE_LINE(place) ((uint32_t)((place) >> 40))
 #define VYRE_PLACE_COLUMN(place) ((uint32_t)((place) >> 28 & 0xfff))
-#define VYRE_PLACE_SCOPE(place) ((uint32_t)((place) & 0xfffffff))
+#define VYRE_PLACE_SCOPE(place) ((uint32_t)((place)&0xfffffff))
 
 /* An inlined call. Scope 0 is the program itself. */
 typedef struct vyre_call_scope {
@@ -168,7 +168,7 @@ typedef struct vyre_ir {
     uint32_t const_count, operand_count, inst_count, string_bytes;
 
     /* For people only; not part of the meaning or the digest. A name of 0 is none. */
-    const char *debug_strings;         /* starts with an empty one */
+    const char *debug_strings;          /* starts with an empty one */
     const uint32_t *resource_names;     /* one a resource, or none at all */
     const uint32_t *step_names;         /* one a step, or none at all */
     const vyre_place *places;           /* one an instruction, or none at all */
@@ -202,16 +202,17 @@ static inline vyre_type vyre_operand_type(const vyre_ir *ir, uint32_t operand) {
                                                : ir->insts[operand].type);
 }
 
-/* Computes a size. `arguments` has one number an argument: a buffer's length in elements, an integer
- * scalar's value extended to 64 bits by its own sign rule; others are not looked at. An underflow,
- * overflow, division by zero or negative scalar is an error that shows the expression. */
+/* Computes a size. `arguments` has one number an argument: a buffer's length in elements, an
+ * integer scalar's value extended to 64 bits by its own sign rule; others are not looked at. An
+ * underflow, overflow, division by zero or negative scalar is an error that shows the expression.
+ */
 VYRE_API VYRE_MUST_USE vyre_status vyre_size_eval(const vyre_program *program, uint32_t size,
                                                   const uint64_t *arguments, uint64_t *out_value);
 
 typedef enum vyre_determinism {
-    VYRE_DETERMINISTIC,      /* proven: same bytes on every run and device */
-    VYRE_CLAIMED,            /* the author says so, and the verifier cannot prove it */
-    VYRE_SCHEDULE_DEPENDENT  /* the order in which invocations run may show in an output */
+    VYRE_DETERMINISTIC,     /* proven: same bytes on every run and device */
+    VYRE_CLAIMED,           /* the author says so, and the verifier cannot prove it */
+    VYRE_SCHEDULE_DEPENDENT /* the order in which invocations run may show in an output */
 } vyre_determinism;
 
 VYRE_API vyre_determinism vyre_program_determinism(const vyre_program *program);

@@ -1,7 +1,7 @@
 /* Text: the .vyre language, to programs and back.
  *
- * A module is a file's worth of programs. Parsing reports every mistake of the text it can find, not
- * the first; a text with a mistake gives no module. docs/language.md is the grammar. */
+ * A module is a file's worth of programs. Parsing reports every mistake of the text it can find,
+ * not the first; a text with a mistake gives no module. docs/language.md is the grammar. */
 #ifndef VYRE_TEXT_H
 #define VYRE_TEXT_H
 

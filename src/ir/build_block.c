@@ -11,6 +11,13 @@ bool vyre_build_reachable(const vyre_builder *builder) {
     return builder->blocks.count && !is_dead(builder);
 }
 
+/* What a call hands out if it comes to nothing. */
+static void clear_handles(uint32_t count, uint32_t *handles) {
+    for (uint32_t i = 0; i < count; i++) {
+        handles[i] = VYRE_NONE;
+    }
+}
+
 static bool open_block(vyre_builder *builder, block_kind kind, uint32_t owner, uint32_t args) {
     if (builder->blocks.count > VYRE_LIMIT_NESTING) {
         vyre_build_report(builder, 701, "move inner blocks into straight code or another phase",
@@ -127,6 +134,7 @@ static void leave(vyre_builder *builder, uint32_t target, vyre_op op, uint32_t c
                   const uint32_t *values) {
     bool valid = check_results(builder, target, op, count, values);
     builder->blocks.items[target].exits += !is_dead(builder);
+    builder->blocks.items[target].mistaken |= !valid;
     if (valid) {
         emit_end(builder, op, count, values);
     } else {
@@ -138,15 +146,15 @@ static void leave(vyre_builder *builder, uint32_t target, vyre_op op, uint32_t c
 static void emit_results(vyre_builder *builder, const block *closed, uint32_t count,
                          uint32_t *results) {
     uint32_t given = closed->results == VYRE_NONE ? 0 : closed->results;
-    for (uint32_t i = 0; i < count; i++) {
-        results[i] = VYRE_NONE;
-    }
     if (!closed->exits) {
         builder_emit(builder, (vyre_inst){.op = VYRE_OP_UNREACHABLE});
         die(builder);
         return;
     }
     if (given != count) {
+        if (closed->mistaken) {
+            return;
+        }
         vyre_build_report(builder, 506, "take as many values as the block gives",
                           "%u values are taken from a block that gives %u", count, given);
         return;
@@ -154,8 +162,7 @@ static void emit_results(vyre_builder *builder, const block *closed, uint32_t co
     for (uint32_t i = 0; i < count; i++) {
         uint8_t type = builder->type_stack.items[closed->types + i];
         results[i] = builder_emit(
-            builder,
-            (vyre_inst){.op = VYRE_OP_RESULT, .type = type, .a = closed->owner, .b = i});
+            builder, (vyre_inst){.op = VYRE_OP_RESULT, .type = type, .a = closed->owner, .b = i});
     }
 }
 
@@ -221,10 +228,13 @@ static void end_branch(vyre_builder *builder) {
     if (!top->dead) {
         if (top->results != VYRE_NONE && top->results != 0) {
             vyre_build_report(builder, 505, "end both branches with `yield` and their values",
-                              "a branch ends without the %u values that the other one gives",
-                              top->results);
+                              "a branch ends without the %u value%s that the other one gives",
+                              top->results, top->results == 1 ? "" : "s");
+            top->exits += !is_dead(builder);
+            die(builder);
+        } else {
+            leave(builder, (uint32_t)builder->blocks.count - 1, VYRE_OP_YIELD, 0, NULL);
         }
-        leave(builder, (uint32_t)builder->blocks.count - 1, VYRE_OP_YIELD, 0, NULL);
     }
     cut_dead(builder);
 }
@@ -244,6 +254,7 @@ void vyre_build_else(vyre_builder *builder) {
 }
 
 void vyre_build_if_end(vyre_builder *builder, uint32_t count, uint32_t *results) {
+    clear_handles(count, results);
     if (!top_is(builder, BLOCK_THEN, BLOCK_ELSE, "the end of an if")) {
         return;
     }
@@ -274,14 +285,14 @@ static void emit_loop(vyre_builder *builder, vyre_op op, uint32_t head, uint32_t
     }
     uint32_t at = 0, owner = VYRE_NONE;
     if (builder_list(builder, head + count, list, &at)) {
-        owner = builder_emit(builder,
-                             (vyre_inst){.op = (uint16_t)op, .a = at, .b = head + count});
+        owner = builder_emit(builder, (vyre_inst){.op = (uint16_t)op, .a = at, .b = head + count});
     }
     uint32_t counters = head ? 1 : 0;
     uint32_t types = (uint32_t)builder->type_stack.count;
     if (!open_block(builder, head ? BLOCK_FOR : BLOCK_LOOP, owner, count) ||
         !vyre_vec_reserve(&builder->type_stack, count)) {
         builder_no_memory(builder);
+        clear_handles(counters + count, args);
         return;
     }
     builder_block(builder)->types = types;
@@ -292,12 +303,11 @@ static void emit_loop(vyre_builder *builder, vyre_op op, uint32_t head, uint32_t
             builder->type_stack.items[builder->type_stack.count++] = type;
         }
         /* A mistake gives an argument nobody can tell from a mistake. */
-        args[i] = type == VYRE_TYPE_VOID || owner == VYRE_NONE
-                      ? VYRE_NONE
-                      : builder_emit(builder, (vyre_inst){.op = VYRE_OP_ARG,
-                                                          .type = type,
-                                                          .a = owner,
-                                                          .b = i});
+        args[i] =
+            type == VYRE_TYPE_VOID || owner == VYRE_NONE
+                ? VYRE_NONE
+                : builder_emit(builder,
+                               (vyre_inst){.op = VYRE_OP_ARG, .type = type, .a = owner, .b = i});
     }
 }
 
@@ -305,13 +315,23 @@ void vyre_build_loop(vyre_builder *builder, uint32_t count, const uint32_t *init
                      uint32_t *args) {
     if (builder_ready(builder, "loop")) {
         emit_loop(builder, VYRE_OP_LOOP, 0, count, initial, args);
+    } else {
+        clear_handles(count, args);
     }
 }
 
 uint32_t vyre_build_for(vyre_builder *builder, uint32_t first, uint32_t end, uint32_t step,
                         uint32_t count, const uint32_t *initial, uint32_t *args) {
-    if (!builder_ready(builder, "for") || count > VYRE_LIMIT_CARRIED) {
+    if (!builder_ready(builder, "for")) {
+        clear_handles(count, args);
         return VYRE_NONE;
+    }
+    if (count > VYRE_LIMIT_CARRIED) {
+        vyre_build_report(builder, 701, "carry fewer values",
+                          "a loop carries %u values, at most %d are possible", count,
+                          VYRE_LIMIT_CARRIED);
+        clear_handles(count, args);
+        count = 0;
     }
     uint32_t range[3] = {first, end, step};
     vyre_type type = vyre_build_type(builder, first);
@@ -322,9 +342,9 @@ uint32_t vyre_build_for(vyre_builder *builder, uint32_t first, uint32_t end, uin
             continue;
         }
         if (found != type || !(vyre_type_class_of(found) & VYRE_CLASS_INTEGER)) {
-            vyre_build_report(builder, found == type ? 301 : 302, "use one integer type for the range",
-                              "the %s of `for` is %s, expected %s", names[i],
-                              vyre_type_name(found),
+            vyre_build_report(builder, found == type ? 301 : 302,
+                              "use one integer type for the range",
+                              "the %s of `for` is %s, expected %s", names[i], vyre_type_name(found),
                               found == type ? "an integer" : vyre_type_name(type));
             break;
         }
@@ -345,12 +365,14 @@ uint32_t vyre_build_for(vyre_builder *builder, uint32_t first, uint32_t end, uin
         }
     } else {
         builder_no_memory(builder);
+        clear_handles(count, args);
     }
     vyre_vec_free(&list);
     return counter;
 }
 
 void vyre_build_loop_end(vyre_builder *builder, uint32_t count, uint32_t *results) {
+    clear_handles(count, results);
     if (!top_is(builder, BLOCK_LOOP, BLOCK_FOR, "the end of a loop")) {
         return;
     }
@@ -358,8 +380,8 @@ void vyre_build_loop_end(vyre_builder *builder, uint32_t count, uint32_t *result
     if (!top->dead) {
         if (top->args) {
             vyre_build_report(builder, 505, "end the block with `continue` and the next values",
-                              "a loop that carries %u values reaches its end without new ones",
-                              top->args);
+                              "a loop that carries %u value%s reaches its end without new ones",
+                              top->args, top->args == 1 ? "" : "s");
         }
         emit_end(builder, VYRE_OP_CONTINUE, 0, NULL);
     }
@@ -431,6 +453,7 @@ void vyre_build_inline(vyre_builder *builder) {
 }
 
 void vyre_build_inline_end(vyre_builder *builder, uint32_t count, uint32_t *results) {
+    clear_handles(count, results);
     if (!top_is(builder, BLOCK_INLINE, BLOCK_INLINE, "the end of an inline")) {
         return;
     }

@@ -20,8 +20,8 @@ typedef struct finishing {
 } finishing;
 
 static void *take(finishing *f, vyre_section_id section, size_t count) {
-    void *items = vyre_alloc_zeroed(count, vyre_section_item_bytes(section));
-    f->failed |= !items;
+    void *items = count ? vyre_alloc_zeroed(count, vyre_section_item_bytes(section)) : NULL;
+    f->failed |= count && !items;
     vyre_section_set(&f->ir, section, items, items ? (uint32_t)count : 0);
     return items;
 }
@@ -131,9 +131,9 @@ static void make_tables(finishing *f) {
     order_resources(f);
     for (size_t i = 0; i < draft->args.count; i++) {
         const draft_arg *arg = &draft->args.items[i];
-        f->args[i] = (vyre_arg){arg->name, arg->type,
-                                arg->resource == VYRE_NONE ? VYRE_NONE
-                                                           : f->resource_map[arg->resource]};
+        f->args[i] =
+            (vyre_arg){arg->name, arg->type,
+                       arg->resource == VYRE_NONE ? VYRE_NONE : f->resource_map[arg->resource]};
     }
     place_sizes(f);
 }
@@ -141,6 +141,7 @@ static void make_tables(finishing *f) {
 /* Shrinks a finished array to what it holds and hands it over. */
 static void hand_over(finishing *f, vyre_section_id section, void **items, size_t count) {
     void *fitting = count ? vyre_resize(*items, count, vyre_section_item_bytes(section)) : NULL;
+    f->failed |= count && !fitting;
     vyre_section_set(&f->ir, section, fitting ? fitting : *items, (uint32_t)count);
     *items = NULL;
 }
@@ -171,8 +172,8 @@ static void make_code(finishing *f, ssa_output *out) {
     map_resources(f, out->insts.items, out->insts.count);
     for (uint32_t i = 0; i < f->ir.phase_count; i++) {
         f->phases[i].first = out->phase_first[i];
-        f->phases[i].end = i + 1 < f->ir.phase_count ? out->phase_first[i + 1]
-                                                     : (uint32_t)out->insts.count;
+        f->phases[i].end =
+            i + 1 < f->ir.phase_count ? out->phase_first[i + 1] : (uint32_t)out->insts.count;
         settle_subgroup(&f->phases[i], out->insts.items);
     }
     hand_over(f, VYRE_SECTION_INSTS, (void **)&out->insts.items, out->insts.count);
@@ -201,15 +202,21 @@ static vyre_status make_program(vyre_builder *builder, vyre_program **out_progra
     vyre_status status = VYRE_OK;
     make_tables(&f);
     bool made = !f.failed && vyre_build_ssa(builder, &out);
+    bool too_many = !made && out.insts.count >= VYRE_LIMIT_INSTRUCTIONS;
     if (made) {
         make_code(&f, &out);
+        made = !f.failed;
+    }
+    if (made) {
         f.ir.flags = builder->flags;
         f.ir.file = builder->file;
-        vyre_vec_free(&builder->insts);
-        vyre_vec_free(&builder->places);
-        vyre_vec_free(&builder->operands);
-        status = vyre_program_seal(&f.ir, builder->diagnostics, out_program);
-    } else if (out.insts.count > VYRE_LIMIT_INSTRUCTIONS) {
+        if (builder->insts.count > 4096) { /* room for the verifier */
+            vyre_vec_free(&builder->insts);
+            vyre_vec_free(&builder->places);
+            vyre_vec_free(&builder->operands);
+        }
+        status = vyre_program_seal(&f.ir, builder->diagnostics, NULL, out_program);
+    } else if (too_many) {
         vyre_build_report(builder, 701, "split the program, or inline less",
                           "the program has more than %d instructions", VYRE_LIMIT_INSTRUCTIONS);
         status = vyre_diagnostics_status(builder->diagnostics, builder->file ? file : NULL);
@@ -248,8 +255,10 @@ vyre_status vyre_builder_finish(vyre_builder *builder, vyre_diagnostics *diagnos
     if (!status) {
         status = make_program(builder, out_program);
     }
-    if (diagnostics) {
-        vyre_diagnostics_merge(diagnostics, builder->diagnostics);
+    if (diagnostics && !vyre_diagnostics_merge(diagnostics, builder->diagnostics) && !status) {
+        vyre_program_release(*out_program);
+        *out_program = NULL;
+        status = vyre_diagnostics_status(diagnostics, file);
     }
     return status;
 }

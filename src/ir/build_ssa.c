@@ -1,9 +1,9 @@
-/* The draft's variables become values: what a block assigns leaves it as one more result, what a loop
- * assigns is carried by one more argument.
+/* The draft's variables become values: what a block assigns leaves it as one more result, what a
+ * loop assigns is carried by one more argument.
  *
- * The first sweep finds, for each instruction that holds blocks, the variables of the outside that are
- * assigned within. The second writes the final instructions, with the current value of each variable at
- * hand. Both are linear in the size of draft and result. */
+ * The first sweep finds, for each instruction that holds blocks, the variables of the outside that
+ * are assigned within. The second writes the final instructions, with the current value of each
+ * variable at hand. Both are linear in the size of draft and result. */
 #include "ir/build_ssa.h"
 
 #include <stdlib.h>
@@ -16,10 +16,10 @@ typedef struct region {
     uint32_t end;         /* in the draft */
     uint32_t first;       /* its variables: in `pending` in the first sweep, in `carried` after */
     uint32_t count;
-    uint32_t saved;       /* if: values before the first branch, in `saves` */
-    uint32_t else_at;     /* if: where its second branch starts in the draft, until it has */
-    uint32_t list;        /* first sweep: number of the region */
-    uint32_t loop, call;  /* innermost enclosing ones, itself included; or VYRE_NONE */
+    uint32_t saved;      /* if: values before the first branch, in `saves` */
+    uint32_t else_at;    /* if: where its second branch starts in the draft, until it has */
+    uint32_t list;       /* first sweep: number of the region */
+    uint32_t loop, call; /* innermost enclosing ones, itself included; or VYRE_NONE */
 } region;
 
 typedef struct ssa {
@@ -30,7 +30,7 @@ typedef struct ssa {
     VYRE_VEC(uint32_t) carried_lists; /* where each list starts and its length, as regions open */
     VYRE_VEC(region) regions;
     VYRE_VEC(uint32_t) saves;
-    uint32_t *map;       /* draft value -> final value or draft constant */
+    uint32_t *map;       /* draft value -> final value or draft constant; owns the two below */
     uint32_t *const_map; /* draft constant -> final constant */
     uint32_t *current;   /* variable -> final value or draft constant */
     size_t next_name;    /* in the draft's names */
@@ -54,8 +54,8 @@ static bool holds_blocks(uint32_t op) {
 static bool finish_region(ssa *s) {
     region *top = &s->regions.items[s->regions.count - 1];
     size_t list = top->list;
-    uint32_t *found = s->pending.items + top->first;
     size_t count = s->pending.count - top->first, kept = 0;
+    uint32_t *found = count ? s->pending.items + top->first : NULL;
     if (count > 1) {
         qsort(found, count, sizeof *found, compare_u32);
     }
@@ -107,8 +107,8 @@ static bool find_carried(ssa *s) {
 
 /* Second sweep */
 
-/* `map` and `current` hold final values and draft constants: a constant gets its final number when an
- * instruction uses it, so that they come out in the order of first use. */
+/* `map` and `current` hold final values and draft constants: a constant gets its final number when
+ * an instruction uses it, so that they come out in the order of first use. */
 static uint32_t resolve(ssa *s, uint32_t value) {
     if (!(value & VYRE_CONSTANT)) {
         return value;
@@ -132,7 +132,7 @@ static uint32_t map_operand(ssa *s, uint32_t operand) {
 
 static uint32_t emit(ssa *s, vyre_inst inst, vyre_place place) {
     uint32_t index = (uint32_t)s->out->insts.count;
-    s->failed |= index > VYRE_LIMIT_INSTRUCTIONS || !vyre_vec_push(&s->out->insts, inst) ||
+    s->failed |= index >= VYRE_LIMIT_INSTRUCTIONS || !vyre_vec_push(&s->out->insts, inst) ||
                  !vyre_vec_push(&s->out->places, place);
     return index;
 }
@@ -231,10 +231,8 @@ static uint32_t emit_picks(ssa *s, const region *owner, vyre_op op, uint32_t at)
     for (uint32_t i = 0; i < owner->count; i++) {
         uint32_t variable = s->carried.items[owner->first + i];
         const draft_variable *row = &s->draft->variables.items[variable];
-        vyre_inst inst = {.op = (uint16_t)op,
-                          .type = row->type,
-                          .a = owner->final_owner,
-                          .b = used + i};
+        vyre_inst inst = {
+            .op = (uint16_t)op, .type = row->type, .a = owner->final_owner, .b = used + i};
         s->current[variable] = emit(s, inst, s->draft->places.items[owner->owner]);
         name_value(s, s->current[variable], row->name);
     }
@@ -353,11 +351,15 @@ static int compare_names(const void *left, const void *right) {
 
 bool vyre_build_ssa(vyre_builder *draft, ssa_output *out) {
     ssa s = {.draft = draft, .out = out};
-    s.map = vyre_alloc_array(draft->insts.count, sizeof *s.map);
-    s.const_map = vyre_alloc_array(draft->consts.count, sizeof *s.const_map);
-    s.current = vyre_alloc_array(draft->variables.count, sizeof *s.current);
+    size_t words = draft->insts.count + draft->consts.count + draft->variables.count;
+    s.map = vyre_alloc_array(words, sizeof *s.map);
+    s.const_map = s.map ? s.map + draft->insts.count : NULL;
+    s.current = s.map ? s.const_map + draft->consts.count : NULL;
     out->phase_first = vyre_alloc_array(draft->phases.count, sizeof *out->phase_first);
-    s.failed = !s.map || !s.const_map || !s.current || !out->phase_first || !find_carried(&s);
+    /* Small programs, of which a text may have many, then grow no further. */
+    size_t room = draft->insts.count < 1024 ? draft->insts.count : 1024;
+    s.failed = !s.map || !out->phase_first || !find_carried(&s) ||
+               !vyre_vec_reserve(&out->insts, room) || !vyre_vec_reserve(&out->places, room);
     if (!s.failed) {
         memset(s.map, 0xff, draft->insts.count * sizeof *s.map);
         memset(s.const_map, 0xff, draft->consts.count * sizeof *s.const_map);
@@ -368,8 +370,6 @@ bool vyre_build_ssa(vyre_builder *draft, ssa_output *out) {
         rewrite(&s);
     }
     vyre_free(s.map);
-    vyre_free(s.const_map);
-    vyre_free(s.current);
     vyre_vec_free(&s.pending);
     vyre_vec_free(&s.carried);
     vyre_vec_free(&s.carried_lists);

@@ -3,7 +3,7 @@
 static uint32_t add_step(vyre_builder *builder, vyre_step row, const char *name) {
     if (builder->steps.count >= VYRE_LIMIT_STEPS) {
         vyre_build_report(builder, 701, "split the program into several",
-                       "a program has more than %d phases and repeats", VYRE_LIMIT_STEPS);
+                          "a program has more than %d phases and repeats", VYRE_LIMIT_STEPS);
         return VYRE_NONE;
     }
     if (!vyre_vec_push(&builder->steps, (draft_step){row, builder_name(builder, name)})) {
@@ -26,7 +26,7 @@ static bool set_workgroup(vyre_builder *builder, const vyre_phase_desc *desc, vy
     if (!desc->workgroup[0]) {
         if (desc->workgroup[1] || desc->workgroup[2] || desc->subgroup) {
             vyre_build_report(builder, 602, "add a clause such as `workgroup 256`",
-                           "a subgroup or a further dimension needs a workgroup of its own");
+                              "a subgroup or a further dimension needs a workgroup of its own");
             return false;
         }
         return true;
@@ -34,19 +34,19 @@ static bool set_workgroup(vyre_builder *builder, const vyre_phase_desc *desc, vy
     uint64_t total = 1;
     for (int i = 0; i < 3; i++) {
         phase->workgroup[i] = desc->workgroup[i] ? desc->workgroup[i] : 1;
-        total = phase->workgroup[i] > VYRE_LIMIT_WORKGROUP ? UINT32_MAX
-                                                           : total * phase->workgroup[i];
+        total =
+            phase->workgroup[i] > VYRE_LIMIT_WORKGROUP ? UINT32_MAX : total * phase->workgroup[i];
     }
     if (total > VYRE_LIMIT_WORKGROUP) {
         vyre_build_report(builder, 602, "choose at most 1024 invocations in all",
-                       "a workgroup of %u x %u x %u is too large", phase->workgroup[0],
-                       phase->workgroup[1], phase->workgroup[2]);
+                          "a workgroup of %u x %u x %u is too large", phase->workgroup[0],
+                          phase->workgroup[1], phase->workgroup[2]);
         return false;
     }
     uint32_t width = desc->subgroup;
     if (width && width != 8 && width != 16 && width != 32 && width != 64) {
         vyre_build_report(builder, 602, "choose 8, 16, 32 or 64",
-                       "a subgroup of %u is not one of the possible widths", width);
+                          "a subgroup of %u is not one of the possible widths", width);
         return false;
     }
     return true;
@@ -56,7 +56,7 @@ static bool set_domain(vyre_builder *builder, const vyre_phase_desc *desc, vyre_
     uint32_t dimensions = desc->dimensions ? desc->dimensions : 1;
     if (dimensions > 3 || (desc->from_memory && dimensions > 1)) {
         vyre_build_report(builder, 601, "use 1 to 3 dimensions, and 1 for a domain from memory",
-                       "a domain of %u dimensions is not possible", dimensions);
+                          "a domain of %u dimensions is not possible", dimensions);
         return false;
     }
     phase->dimensions = dimensions;
@@ -106,7 +106,7 @@ void vyre_build_phase_end(vyre_builder *builder) {
     if (!builder->in_phase) {
         if (!builder->no_memory) {
             vyre_build_report(builder, 507, "remove it, or open a phase first",
-                           "a phase ends that never started");
+                              "a phase ends that never started");
         }
         return;
     }
@@ -118,7 +118,7 @@ void vyre_build_phase_end(vyre_builder *builder) {
 static uint32_t open_repeat(vyre_builder *builder, const char *name, vyre_step row) {
     if (builder->open_repeats.count >= VYRE_LIMIT_REPEATS) {
         vyre_build_report(builder, 701, "repeat more phases in fewer repeats",
-                       "more than %d repeats are nested", VYRE_LIMIT_REPEATS);
+                          "more than %d repeats are nested", VYRE_LIMIT_REPEATS);
         return VYRE_NONE;
     }
     uint32_t step = add_step(builder, row, name);
@@ -153,8 +153,8 @@ void vyre_build_repeat_end(vyre_builder *builder) {
     if (builder->in_phase || !builder->open_repeats.count) {
         if (!builder->no_memory) {
             vyre_build_report(builder, 507, "open and close phases and repeats in pairs",
-                           "a repeat ends that %s",
-                           builder->in_phase ? "has an open phase" : "never started");
+                              "a repeat ends that %s",
+                              builder->in_phase ? "has an open phase" : "never started");
         }
         return;
     }

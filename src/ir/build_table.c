@@ -3,24 +3,94 @@
 #include "base/hash.h"
 #include "ir/builder.h"
 #include "ir/diagnostic.h"
+#include "ir/word.h"
+
+/* An empty builder, whatever memory it has, is given its name. */
+static vyre_status start(vyre_builder *builder, const char *name) {
+    vyre_status status = vyre_words_prepare();
+    if (!status && !builder->diagnostics) {
+        status = vyre_diagnostics_create(&builder->diagnostics);
+    }
+    vyre_text_add(&builder->strings, name, strlen(name) + 1);
+    vyre_text_add(&builder->debug_strings, "", 1);
+    if (status || builder->strings.failed || builder->debug_strings.failed) {
+        vyre_status_free(status);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for the builder of `%s`", name);
+    }
+    return VYRE_OK;
+}
 
 vyre_status vyre_builder_create(const char *name, vyre_builder **out_builder) {
     *out_builder = NULL;
     vyre_builder *builder = vyre_alloc_zeroed(1, sizeof *builder);
-    vyre_status status = VYRE_OK;
-    if (builder) {
-        status = vyre_diagnostics_create(&builder->diagnostics);
-        vyre_text_add(&builder->strings, name, strlen(name) + 1);
-        vyre_text_add(&builder->debug_strings, "", 1);
-    }
-    if (!builder || status || builder->strings.failed || builder->debug_strings.failed) {
-        vyre_status_free(status);
-        vyre_builder_free(builder);
+    if (!builder) {
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                                 "no memory for the builder of `%s`", name);
     }
+    vyre_status status = start(builder, name);
+    if (status) {
+        vyre_builder_free(builder);
+        return status;
+    }
     *out_builder = builder;
     return VYRE_OK;
+}
+
+/* Memory worth keeping is what the next program will use as well, not what a large one needed. */
+enum { KEPT_BYTES = 65536 };
+
+#define RESET_VEC(vec)                                                                             \
+    if ((vec).capacity * sizeof *(vec).items > KEPT_BYTES) {                                       \
+        vyre_vec_free(&(vec));                                                                     \
+    }                                                                                              \
+    (vec).count = 0
+
+static void reset_map(vyre_map *map) {
+    if (map->capacity * sizeof *map->slots > KEPT_BYTES / 16) {
+        vyre_map_free(map);
+    } else if (map->count) {
+        memset(map->slots, 0, map->capacity * sizeof *map->slots);
+        map->count = 0;
+    }
+}
+
+static void reset_text(vyre_text *text) {
+    if (text->capacity > KEPT_BYTES || text->failed) {
+        vyre_text_free(text);
+    }
+    vyre_text_cut(text, 0);
+}
+
+vyre_status vyre_builder_reset(vyre_builder *builder, const char *name) {
+    if (vyre_diagnostics_count(builder->diagnostics) ||
+        vyre_diagnostics_full(builder->diagnostics)) {
+        vyre_diagnostics_free(builder->diagnostics);
+        builder->diagnostics = NULL;
+    }
+    reset_text(&builder->strings);
+    reset_text(&builder->debug_strings);
+    reset_map(&builder->debug_map);
+    reset_map(&builder->const_map);
+    RESET_VEC(builder->args);
+    RESET_VEC(builder->resources);
+    RESET_VEC(builder->sizes);
+    RESET_VEC(builder->steps);
+    RESET_VEC(builder->phases);
+    RESET_VEC(builder->open_repeats);
+    RESET_VEC(builder->consts);
+    RESET_VEC(builder->operands);
+    RESET_VEC(builder->insts);
+    RESET_VEC(builder->places);
+    RESET_VEC(builder->names);
+    RESET_VEC(builder->scopes);
+    RESET_VEC(builder->variables);
+    RESET_VEC(builder->blocks);
+    RESET_VEC(builder->type_stack);
+    builder->no_memory = builder->finished = builder->in_phase = false;
+    builder->flags = builder->file = builder->block_serial = 0;
+    builder->line = builder->column = builder->length = builder->scope = 0;
+    return start(builder, name);
 }
 
 void vyre_builder_free(vyre_builder *builder) {
@@ -77,6 +147,10 @@ void vyre_build_report(vyre_builder *builder, uint32_t code, const char *fix, co
     va_end(arguments);
 }
 
+size_t vyre_builder_errors(const vyre_builder *builder) {
+    return vyre_diagnostics_errors(builder->diagnostics);
+}
+
 typedef struct name_key {
     const char *strings, *name;
 } name_key;
@@ -99,8 +173,8 @@ uint32_t builder_name(vyre_builder *builder, const char *name) {
     }
     size_t offset = builder->debug_strings.size;
     if (size > VYRE_LIMIT_NAME_BYTES || offset + size >= VYRE_LIMIT_STRING_BYTES) {
-        vyre_build_report(builder, 701, "use shorter or fewer names", "the name `%.40s%s` is too much",
-                       name, size > 40 ? "..." : "");
+        vyre_build_report(builder, 701, "use shorter or fewer names",
+                          "the name `%.40s%s` is too much", name, size > 40 ? "..." : "");
         return 0;
     }
     vyre_text_add(&builder->debug_strings, name, size + 1);
@@ -109,11 +183,17 @@ uint32_t builder_name(vyre_builder *builder, const char *name) {
         builder_no_memory(builder);
         return 0;
     }
+    for (char *c = builder->debug_strings.data + offset; *c; c++) {
+        *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c; /* terminals obey those */
+    }
     return (uint32_t)offset;
 }
 
+/* Of a long path the end is what tells files apart. */
 void vyre_build_file(vyre_builder *builder, const char *file) {
-    builder->file = builder_name(builder, file);
+    size_t size = file ? strlen(file) : 0;
+    size_t cut = size > VYRE_LIMIT_NAME_BYTES ? size - VYRE_LIMIT_NAME_BYTES : 0;
+    builder->file = builder_name(builder, file ? file + cut : NULL);
 }
 
 void vyre_build_at(vyre_builder *builder, uint32_t line, uint32_t column, uint32_t length) {
@@ -134,7 +214,7 @@ void vyre_build_scope(vyre_builder *builder, const char *function) {
                              .name = builder_name(builder, function)};
     if (builder->scopes.count >= VYRE_LIMIT_SCOPES) {
         vyre_build_report(builder, 701, "split the program into several",
-                       "more than %d calls are inlined", VYRE_LIMIT_SCOPES);
+                          "more than %d calls are inlined", VYRE_LIMIT_SCOPES);
     } else if (!vyre_vec_push(&builder->scopes, scope)) {
         builder_no_memory(builder);
     } else {
@@ -159,19 +239,25 @@ static uint32_t add_arg(vyre_builder *builder, const char *name, vyre_type type,
     size_t size = name ? strlen(name) : 0;
     if (!size || size > VYRE_LIMIT_NAME_BYTES) {
         vyre_build_report(builder, 204, "give every argument a name of 1 to 255 bytes",
-                       "an argument has %s name", size ? "too long a" : "no");
+                          "an argument has %s name", size ? "too long a" : "no");
+        return VYRE_NONE;
+    }
+    if (vyre_word_is_reserved((vyre_str){name, size})) {
+        vyre_build_report(builder, 203, "choose another name",
+                          "`%s` is a word of the language and cannot be the name of an argument",
+                          name);
         return VYRE_NONE;
     }
     for (size_t i = 0; i < builder->args.count; i++) {
         if (!strcmp(builder->strings.data + builder->args.items[i].name, name)) {
             vyre_build_report(builder, 202, "give every argument its own name",
-                           "argument `%s` is declared twice", name);
+                              "argument `%s` is declared twice", name);
             return VYRE_NONE;
         }
     }
     if (builder->args.count >= VYRE_LIMIT_ARGUMENTS) {
         vyre_build_report(builder, 701, "pass several values in one buffer",
-                       "a program has more than %d arguments", VYRE_LIMIT_ARGUMENTS);
+                          "a program has more than %d arguments", VYRE_LIMIT_ARGUMENTS);
         return VYRE_NONE;
     }
     draft_arg arg = {(uint32_t)builder->strings.size, type, resource};
@@ -186,7 +272,7 @@ static uint32_t add_arg(vyre_builder *builder, const char *name, vyre_type type,
 uint32_t vyre_build_scalar(vyre_builder *builder, const char *name, vyre_type type) {
     if (!vyre_type_class_of(type)) {
         vyre_build_report(builder, 306, "use one of the scalar types", "argument `%s` has no type",
-                       name ? name : "");
+                          name ? name : "");
         return VYRE_NONE;
     }
     return add_arg(builder, name, type, VYRE_NONE);
@@ -195,13 +281,13 @@ uint32_t vyre_build_scalar(vyre_builder *builder, const char *name, vyre_type ty
 static uint32_t add_resource(vyre_builder *builder, const char *name, vyre_resource row,
                              uint32_t phase) {
     if (!vyre_type_class_of((vyre_type)row.type)) {
-        vyre_build_report(builder, 306, "use one of the scalar types", "array `%s` has no element type",
-                       name ? name : "");
+        vyre_build_report(builder, 306, "use one of the scalar types",
+                          "array `%s` has no element type", name ? name : "");
         return VYRE_NONE;
     }
     if (builder->resources.count >= VYRE_LIMIT_RESOURCES) {
         vyre_build_report(builder, 701, "merge some of them", "a program has more than %d arrays",
-                       VYRE_LIMIT_RESOURCES);
+                          VYRE_LIMIT_RESOURCES);
         return VYRE_NONE;
     }
     if (!vyre_vec_push(&builder->resources,
@@ -217,7 +303,8 @@ uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access 
     const char *shown = name ? name : "";
     if (type == VYRE_TYPE_BOOL) {
         vyre_build_report(builder, 306, "use u8 and compare with 0",
-                       "buffer `%s` has elements of bool, whose bytes a host cannot promise", shown);
+                          "buffer `%s` has elements of bool, whose bytes a host cannot promise",
+                          shown);
         return VYRE_NONE;
     }
     if (size != VYRE_NONE && !builder_use_size(builder, shown, size)) {
@@ -225,7 +312,7 @@ uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access 
     }
     if (access == VYRE_ACCESS_OUT && size == VYRE_NONE) {
         vyre_build_report(builder, 604, "state it, as in out buffer<u32>[256] or [len(x)]",
-                       "out buffer `%s` does not say how large it is", shown);
+                          "out buffer `%s` does not say how large it is", shown);
         return VYRE_NONE;
     }
     vyre_resource row = {.kind = VYRE_RESOURCE_BUFFER,
@@ -257,29 +344,30 @@ static uint32_t add_array(vyre_builder *builder, vyre_resource_kind kind, const 
     const char *shown = name ? name : "";
     if (!builder->in_phase) {
         vyre_build_report(builder, 108, "declare it inside the phase that uses it",
-                       "%s array `%s` stands outside of a phase", what, shown);
+                          "%s array `%s` stands outside of a phase", what, shown);
         return VYRE_NONE;
     }
-    uint64_t limit = kind == VYRE_RESOURCE_SHARED ? VYRE_LIMIT_SHARED_BYTES
-                                                  : VYRE_LIMIT_PRIVATE_BYTES;
+    uint64_t limit =
+        kind == VYRE_RESOURCE_SHARED ? VYRE_LIMIT_SHARED_BYTES : VYRE_LIMIT_PRIVATE_BYTES;
     if (!length) {
         vyre_build_report(builder, 604, "give it at least one element",
-                       "%s array `%s` has no elements", what, shown);
+                          "%s array `%s` has no elements", what, shown);
         return VYRE_NONE;
     }
     if ((uint64_t)length * vyre_type_bytes(type) > limit) {
         vyre_build_report(builder, 701, "make it smaller or use a scratch buffer",
-                       "%s array `%s` takes %llu bytes, more than the %llu there can be", what,
-                       shown, (unsigned long long)length * vyre_type_bytes(type),
-                       (unsigned long long)limit);
+                          "%s array `%s` takes %llu bytes, more than the %llu there can be", what,
+                          shown, (unsigned long long)length * vyre_type_bytes(type),
+                          (unsigned long long)limit);
         return VYRE_NONE;
     }
     uint32_t phase = (uint32_t)builder->phases.count - 1;
     if (kind == VYRE_RESOURCE_SHARED && !builder->phases.items[phase].workgroup[0]) {
-        vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
-                       "shared array `%s` belongs to a workgroup, and the phase has no workgroup "
-                       "clause",
-                       shown);
+        vyre_build_report(
+            builder, 603, "add a clause such as `workgroup 256` to the phase",
+            "shared array `%s` belongs to a workgroup, and the phase has no workgroup "
+            "clause",
+            shown);
         return VYRE_NONE;
     }
     vyre_resource row = {.kind = (uint8_t)kind,
@@ -303,10 +391,9 @@ uint32_t vyre_build_private(vyre_builder *builder, const char *name, vyre_type t
 /* Sizes */
 
 static uint32_t add_size(vyre_builder *builder, vyre_size_node node, uint32_t depth) {
-    if (builder->sizes.count >= VYRE_LIMIT_SIZE_NODES ||
-        depth > VYRE_LIMIT_EXPRESSION_NESTING) {
+    if (builder->sizes.count >= VYRE_LIMIT_SIZE_NODES || depth > VYRE_LIMIT_EXPRESSION_NESTING) {
         vyre_build_report(builder, 701, "simplify the size expressions",
-                       "the size expressions are too large");
+                          "the size expressions are too large");
         return VYRE_NONE;
     }
     if (!vyre_vec_push(&builder->sizes, (draft_size){node, depth, false})) {
@@ -322,9 +409,10 @@ bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size) {
         return false;
     }
     if (size >= builder->sizes.count || builder->sizes.items[size].used) {
-        vyre_build_report(builder, 604, "make a new size for each use", "the size of `%s` is %s", what,
-                       size >= builder->sizes.count ? "not one of this builder"
-                                                    : "used somewhere else already");
+        vyre_build_report(builder, 604, "make a new size for each use", "the size of `%s` is %s",
+                          what,
+                          size >= builder->sizes.count ? "not one of this builder"
+                                                       : "used somewhere else already");
         return false;
     }
     builder->sizes.items[size].used = true;
@@ -346,7 +434,7 @@ uint32_t vyre_build_size_len(vyre_builder *builder, uint32_t buffer) {
         }
     }
     vyre_build_report(builder, 604, "use the length of an argument",
-                   "a size can use only lengths of the program's buffers");
+                      "a size can use only lengths of the program's buffers");
     return VYRE_NONE;
 }
 
@@ -357,7 +445,7 @@ uint32_t vyre_build_size_param(vyre_builder *builder, uint32_t scalar) {
             builder_absent(builder, "size", "argument");
         } else {
             vyre_build_report(builder, 604, "use an argument of an integer type",
-                           "a size can use only integer arguments");
+                              "a size can use only integer arguments");
         }
         return VYRE_NONE;
     }
@@ -367,7 +455,7 @@ uint32_t vyre_build_size_param(vyre_builder *builder, uint32_t scalar) {
 uint32_t vyre_build_size_op(vyre_builder *builder, vyre_size_op op, uint32_t left, uint32_t right) {
     if (op < VYRE_SIZE_ADD || op >= VYRE_SIZE_COUNT) {
         vyre_build_report(builder, 604, "use an operation such as VYRE_SIZE_ADD",
-                       "%d is not a size operation with two operands", (int)op);
+                          "%d is not a size operation with two operands", (int)op);
         return VYRE_NONE;
     }
     if (!builder_use_size(builder, "a size", left) || !builder_use_size(builder, "a size", right)) {

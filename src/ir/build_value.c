@@ -16,7 +16,9 @@ bool builder_ready(vyre_builder *builder, const char *what) {
 }
 
 void builder_absent(vyre_builder *builder, const char *what, const char *kind) {
-    if (!vyre_diagnostics_errors(builder->diagnostics) && !builder->no_memory) {
+    /* What leaves a block that nothing leaves is absent, too; all after it is never reached. */
+    bool is_dead = builder->blocks.count && !vyre_build_reachable(builder);
+    if (!vyre_diagnostics_errors(builder->diagnostics) && !builder->no_memory && !is_dead) {
         vyre_build_report(builder, 309, "pass one that was made earlier", "`%s` is given no %s",
                           what, kind);
     }
@@ -75,7 +77,7 @@ uint32_t builder_emit(vyre_builder *builder, vyre_inst inst) {
 
 bool builder_list(vyre_builder *builder, uint32_t count, const uint32_t *values, uint32_t *at) {
     *at = (uint32_t)builder->operands.count;
-    if (count > VYRE_LIMIT_CARRIED ||
+    if (count > VYRE_LIMIT_CARRIED + 3 || /* a `for` has its range in front */
         builder->operands.count + count > 2 * (size_t)VYRE_LIMIT_OPERANDS) {
         vyre_build_report(builder, 701, "carry fewer values", "%u values are carried at once",
                           count);
@@ -184,8 +186,8 @@ static uint32_t emit_plain(vyre_builder *builder, vyre_op op, vyre_type type, ui
 
 uint32_t vyre_build_position(vyre_builder *builder, vyre_op op, uint32_t dimension) {
     const char *name = vyre_op_info_of(op)->name;
-    bool has_dimensions = op == VYRE_OP_GID || op == VYRE_OP_LID || op == VYRE_OP_WID ||
-                          op == VYRE_OP_NUM_WORKGROUPS;
+    bool has_dimensions =
+        op == VYRE_OP_GID || op == VYRE_OP_LID || op == VYRE_OP_WID || op == VYRE_OP_NUM_WORKGROUPS;
     bool is_other = op == VYRE_OP_IN_DOMAIN || op == VYRE_OP_LANE || op == VYRE_OP_SUBGROUP_ID;
     if (!builder_ready(builder, name ? name : "position")) {
         return VYRE_NONE;
@@ -384,12 +386,10 @@ static bool check_stored(vyre_builder *builder, vyre_op op, uint32_t operand, ui
 static uint32_t emit_access(vyre_builder *builder, vyre_op op, bool has_result, uint32_t aux,
                             uint32_t resource, uint32_t b, uint32_t c) {
     uint8_t type = has_result ? builder->resources.items[resource].row.type : VYRE_TYPE_VOID;
-    return builder_emit(builder, (vyre_inst){.op = (uint16_t)op,
-                                             .type = type,
-                                             .aux = (uint8_t)aux,
-                                             .a = resource,
-                                             .b = b,
-                                             .c = c});
+    return builder_emit(
+        builder,
+        (vyre_inst){
+            .op = (uint16_t)op, .type = type, .aux = (uint8_t)aux, .a = resource, .b = b, .c = c});
 }
 
 uint32_t vyre_build_load(vyre_builder *builder, uint32_t resource, uint32_t index) {
@@ -462,6 +462,11 @@ static bool check_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
                           "`%s` cannot have the ordering %s", name, text ? text : "?");
         return false;
     }
+    if (scope != VYRE_SCOPE_DEVICE && scope != VYRE_SCOPE_WORKGROUP) {
+        vyre_build_report(builder, 403, "use VYRE_SCOPE_DEVICE or VYRE_SCOPE_WORKGROUP",
+                          "`%s` cannot have the scope %d", name, (int)scope);
+        return false;
+    }
     if (scope == VYRE_SCOPE_WORKGROUP &&
         !builder->phases.items[builder->phases.count - 1].workgroup[0]) {
         vyre_build_report(builder, 603, "use `device`, or add a workgroup clause to the phase",
@@ -510,8 +515,7 @@ void vyre_build_barrier(vyre_builder *builder, vyre_op barrier_or_grid_barrier) 
     if (!builder_ready(builder, vyre_op_info_of(op)->name)) {
         return;
     }
-    if (op == VYRE_OP_BARRIER &&
-        !builder->phases.items[builder->phases.count - 1].workgroup[0]) {
+    if (op == VYRE_OP_BARRIER && !builder->phases.items[builder->phases.count - 1].workgroup[0]) {
         vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
                           "`barrier` has no meaning without a workgroup clause");
         return;

@@ -61,14 +61,15 @@ typedef enum block_kind {
 typedef struct block {
     block_kind kind;
     uint32_t serial;
-    uint32_t owner;         /* instruction that holds the block; VYRE_NONE for a phase */
-    uint32_t loop, call;    /* innermost enclosing loop and inline, itself included; or VYRE_NONE */
-    uint32_t exits;         /* reachable ways out of the owner so far */
-    uint32_t results;       /* explicit values on the ways out; VYRE_NONE before the first */
-    uint32_t types;         /* their types, in type_stack */
-    uint32_t args;          /* explicit values a loop carries */
-    bool unreachable;       /* the whole block */
-    bool dead;              /* from here on: a terminator was built */
+    uint32_t owner;      /* instruction that holds the block; VYRE_NONE for a phase */
+    uint32_t loop, call; /* innermost enclosing loop and inline, itself included; or VYRE_NONE */
+    uint32_t exits;      /* reachable ways out of the owner so far */
+    uint32_t results;    /* explicit values on the ways out; VYRE_NONE before the first */
+    uint32_t types;      /* their types, in type_stack */
+    uint32_t args;       /* explicit values a loop carries */
+    bool mistaken;       /* values on a way out were refused: nobody knows how many there are */
+    bool unreachable;    /* the whole block */
+    bool dead;           /* from here on: a terminator was built */
     size_t dead_insts, dead_operands, dead_names; /* what was there then; the rest is cut off */
 } block;
 

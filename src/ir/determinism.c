@@ -1,12 +1,14 @@
 /* Invocations can tell their order only by atomics, data races being errors. A phase is proven
- * deterministic if nobody uses what an atomic returns, and each array is updated by one kind of atomic
- * whose order does not show: add with sub, and, or, xor, min, max, or stores of one constant. */
+ * deterministic if nobody uses what an atomic returns, and each array is updated by one kind of
+ * atomic whose order does not show: add with sub, and, or, xor, min, max, or stores of one
+ * constant. */
 #include "ir/determinism.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 
 enum { UNTOUCHED = 0, LOADED = 1 };
@@ -23,12 +25,11 @@ static uint16_t update_kind(uint32_t op) {
 
 typedef struct use {
     uint16_t kind;
-    uint32_t inst;     /* the first such update */
     uint32_t constant; /* stores: what is stored */
 } use;
 
 static bool is_pure(uint32_t op) {
-    return !(vyre_op_info_of(op)->effects & ~(uint32_t)VYRE_EFFECT_READ);
+    return !(vyre_lookup_op(op)->effects & ~(uint32_t)VYRE_EFFECT_READ);
 }
 
 /* Which values matter: operands of anything with an effect, and of values that matter. */
@@ -40,7 +41,7 @@ static void mark_needed(const vyre_ir *ir, uint8_t *needed) {
             continue;
         }
         const uint32_t *values;
-        uint32_t count = vyre_inst_values(ir, inst, &values);
+        uint32_t count = vyre_lookup_values(ir, inst, &values);
         for (uint32_t k = 0; k < count; k++) {
             if (!(values[k] & VYRE_CONSTANT)) {
                 needed[values[k]] = 1;
@@ -51,7 +52,7 @@ static void mark_needed(const vyre_ir *ir, uint8_t *needed) {
 
 static void explain(const vyre_ir *ir, vyre_text *text, uint32_t inst, const char *what) {
     uint32_t line = vyre_ir_line(ir, inst);
-    vyre_text_printf(text, "`%s`", vyre_op_info_of(ir->insts[inst].op)->name);
+    vyre_text_printf(text, "`%s`", vyre_lookup_op(ir->insts[inst].op)->name);
     vyre_text_printf(text, line ? " in line %u " : " at instruction %u ", line ? line : inst);
     vyre_text_puts(text, what);
 }
@@ -62,7 +63,7 @@ static void judge_phase(const vyre_ir *ir, const vyre_phase *phase, const uint8_
     memset(uses, 0, ir->resource_count * sizeof *uses);
     for (uint32_t i = phase->first; i < phase->end && !text->size && !text->failed; i++) {
         const vyre_inst *inst = &ir->insts[i];
-        if (!(vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_ATOMIC)) {
+        if (!(vyre_lookup_op(inst->op)->effects & VYRE_EFFECT_ATOMIC)) {
             continue;
         }
         uint16_t kind = update_kind(inst->op);
@@ -79,13 +80,13 @@ static void judge_phase(const vyre_ir *ir, const vyre_phase *phase, const uint8_
         }
         use *found = &uses[inst->a];
         if (found->kind == UNTOUCHED) {
-            *found = (use){kind, i, inst->c};
-        } else if (found->kind != kind) {
+            *found = (use){kind, inst->c};
+        }
+        if (found->kind != kind) {
             explain(ir, text, i,
                     "meets another kind of atomic on the same array in the same phase");
-        }
-        if (kind == VYRE_OP_ATOMIC_STORE &&
-            (!(inst->c & VYRE_CONSTANT) || found->constant != inst->c)) {
+        } else if (kind == VYRE_OP_ATOMIC_STORE &&
+                   (!(inst->c & VYRE_CONSTANT) || found->constant != inst->c)) {
             explain(ir, text, i, "leaves the value of whichever invocation comes last");
         }
     }
@@ -96,7 +97,7 @@ bool vyre_determinism_classify(const vyre_ir *ir, vyre_determinism *out_class, c
     *out_reason = NULL;
     bool has_atomics = false;
     for (uint32_t i = 0; i < ir->inst_count && !has_atomics; i++) {
-        has_atomics = vyre_op_info_of(ir->insts[i].op)->effects & VYRE_EFFECT_ATOMIC;
+        has_atomics = vyre_lookup_op(ir->insts[i].op)->effects & VYRE_EFFECT_ATOMIC;
     }
     if (!has_atomics) {
         return true;
@@ -118,8 +119,7 @@ bool vyre_determinism_classify(const vyre_ir *ir, vyre_determinism *out_class, c
         vyre_text_free(&text);
         return done;
     }
-    *out_class =
-        ir->flags & VYRE_PROGRAM_DETERMINISTIC ? VYRE_CLAIMED : VYRE_SCHEDULE_DEPENDENT;
+    *out_class = ir->flags & VYRE_PROGRAM_DETERMINISTIC ? VYRE_CLAIMED : VYRE_SCHEDULE_DEPENDENT;
     *out_reason = text.data;
     return true;
 }

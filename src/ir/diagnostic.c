@@ -109,15 +109,24 @@ static const char *keep(vyre_diagnostics *list, const char *text) {
     return copy;
 }
 
+static vyre_severity severity_of(uint32_t code) {
+    size_t row = find_code(code);
+    return row == SIZE_MAX ? VYRE_SEVERITY_ERROR : (vyre_severity)codes[row].severity;
+}
+
+static bool has_room(const vyre_diagnostics *list, vyre_severity severity) {
+    size_t warnings = list->items.count - list->errors;
+    return !vyre_diagnostics_full(list) &&
+           (severity == VYRE_SEVERITY_ERROR || warnings < VYRE_LIMIT_DIAGNOSTICS);
+}
+
 static void add_text(vyre_diagnostics *list, const vyre_diagnostic *at, uint32_t code,
                      const char *fix, const char *message) {
-    size_t row = find_code(code);
     vyre_diagnostic item = *at;
     item.code = code;
-    item.severity = row == SIZE_MAX ? VYRE_SEVERITY_ERROR : (vyre_severity)codes[row].severity;
+    item.severity = severity_of(code);
     bool is_error = item.severity == VYRE_SEVERITY_ERROR;
-    size_t warnings = list->items.count - list->errors;
-    if (vyre_diagnostics_full(list) || (!is_error && warnings >= VYRE_LIMIT_DIAGNOSTICS)) {
+    if (!has_room(list, item.severity)) {
         return;
     }
     if (is_error && list->errors == VYRE_LIMIT_DIAGNOSTICS) {
@@ -136,6 +145,9 @@ static void add_text(vyre_diagnostics *list, const vyre_diagnostic *at, uint32_t
 void vyre_diagnostics_vadd(vyre_diagnostics *diagnostics, const vyre_diagnostic *at, uint32_t code,
                            const char *fix, const char *format, va_list arguments) {
     vyre_text message = {0};
+    if (!has_room(diagnostics, severity_of(code))) {
+        return; /* a program may have millions of them */
+    }
     vyre_text_vprintf(&message, format, arguments);
     if (message.failed) {
         diagnostics->failed = true;
@@ -153,12 +165,13 @@ void vyre_diagnostics_add(vyre_diagnostics *diagnostics, const vyre_diagnostic *
     va_end(arguments);
 }
 
-void vyre_diagnostics_merge(vyre_diagnostics *diagnostics, const vyre_diagnostics *from) {
+bool vyre_diagnostics_merge(vyre_diagnostics *diagnostics, const vyre_diagnostics *from) {
     for (size_t i = 0; i < from->items.count; i++) {
         const vyre_diagnostic *item = &from->items.items[i];
         add_text(diagnostics, item, item->code, item->fix, item->message);
     }
     diagnostics->failed |= from->failed;
+    return !diagnostics->failed;
 }
 
 vyre_status vyre_diagnostics_status(const vyre_diagnostics *diagnostics, const char *file) {
@@ -171,8 +184,7 @@ vyre_status vyre_diagnostics_status(const vyre_diagnostics *diagnostics, const c
         if (item->severity != VYRE_SEVERITY_ERROR) {
             continue;
         }
-        vyre_status_code code =
-            item->code == 701 ? VYRE_STATUS_LIMIT : VYRE_STATUS_INVALID_PROGRAM;
+        vyre_status_code code = item->code == 701 ? VYRE_STATUS_LIMIT : VYRE_STATUS_INVALID_PROGRAM;
         vyre_status status =
             vyre_status_make(code, item->fix, "V%04u: %s", item->code, item->message);
         if (diagnostics->errors > 1) {

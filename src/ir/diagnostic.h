@@ -7,16 +7,17 @@
 #include <vyre/diagnostic.h>
 
 /* Adds one: `at` gives the places, the severity comes from the code's row. A code already reported
- * at the same line and column is dropped, and so is everything beyond VYRE_LIMIT_DIAGNOSTICS errors,
- * in whose stead V0702 stands once. Without memory the list is marked, see the status below. */
+ * at the same line and column is dropped, and so is everything beyond VYRE_LIMIT_DIAGNOSTICS
+ * errors, in whose stead V0702 stands once. Without memory the list is marked, see the status
+ * below. */
 void vyre_diagnostics_add(vyre_diagnostics *diagnostics, const vyre_diagnostic *at, uint32_t code,
                           const char *fix, const char *format, ...) VYRE_PRINTF(5, 6);
 void vyre_diagnostics_vadd(vyre_diagnostics *diagnostics, const vyre_diagnostic *at, uint32_t code,
                            const char *fix, const char *format, va_list arguments)
     VYRE_PRINTF(5, 0);
 
-/* Adds all of `from`. */
-void vyre_diagnostics_merge(vyre_diagnostics *diagnostics, const vyre_diagnostics *from);
+/* Adds all of `from`; false if a report was lost for lack of memory. */
+bool vyre_diagnostics_merge(vyre_diagnostics *diagnostics, const vyre_diagnostics *from);
 
 /* Whether the list will take no more errors. */
 bool vyre_diagnostics_full(const vyre_diagnostics *diagnostics);

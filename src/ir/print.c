@@ -1,5 +1,5 @@
-/* A program as text: one instruction a line, blocks with explicit values. What it prints parses back to
- * the same program. */
+/* A program as text: one instruction a line, blocks with explicit values. What it prints parses
+ * back to the same program. */
 
 #include <string.h>
 
@@ -13,9 +13,9 @@
 typedef struct printer {
     const vyre_ir *ir;
     vyre_text text;
-    uint8_t *used;        /* by instruction: whether its value is */
-    size_t next_name;     /* in value_names */
-    uint32_t *names;      /* by instruction of the phase: its name, 0 if none */
+    uint8_t *used;    /* by instruction: whether its value is */
+    size_t next_name; /* in value_names */
+    uint32_t *names;  /* by instruction of the phase: its name, 0 if none */
     uint32_t phase_first;
     int indent;
     bool may_collide; /* an argument's name ends like a local one */
@@ -36,8 +36,8 @@ static bool is_arg_name(const vyre_ir *ir, const char *name) {
     return false;
 }
 
-/* Local names end in a number that nobody else has; arguments keep theirs, so a local name that happens to
- * be an argument's gets one more character. */
+/* Local names end in a number that nobody else has; arguments keep theirs, so a local name that
+ * happens to be an argument's gets one more character. */
 static void print_local(printer *p, const char *prefix, const char *separator, uint32_t number) {
     size_t start = p->text.size;
     vyre_text_puts(&p->text, prefix);
@@ -60,8 +60,8 @@ static bool is_short_name(const char *name) {
     return c > name && c - name <= VYRE_LIMIT_NAME_BYTES - 16;
 }
 
-/* Buffers are arguments and keep their names; other arrays get a letter before the number, which values
- * do not have. */
+/* Buffers are arguments and keep their names; other arrays get a letter before the number, which
+ * values do not have. */
 static void print_resource(printer *p, uint32_t resource) {
     const vyre_ir *ir = p->ir;
     if (ir->resources[resource].kind == VYRE_RESOURCE_BUFFER) {
@@ -317,7 +317,8 @@ static void print_carried(printer *p, const uint32_t *values, uint32_t count, ui
 
 static void open_block(printer *p, uint32_t at) {
     const vyre_inst *inst = &p->ir->insts[at];
-    const uint32_t *values = p->ir->operands + inst->a;
+    const uint32_t *values;
+    vyre_inst_values(p->ir, inst, &values);
     line(p);
     print_results(p, at);
     vyre_text_printf(&p->text, "%s ", vyre_op_info_of(inst->op)->name);
@@ -351,7 +352,9 @@ static void print_end(printer *p, const vyre_inst *inst, bool implied) {
     line(p);
     vyre_text_puts(&p->text, vyre_op_info_of(inst->op)->name);
     vyre_text_puts(&p->text, inst->b ? " " : "");
-    print_operands(p, p->ir->operands + inst->a, inst->b);
+    const uint32_t *values;
+    uint32_t count = vyre_inst_values(p->ir, inst, &values);
+    print_operands(p, values, count);
     vyre_text_puts(&p->text, ";\n");
 }
 
@@ -384,15 +387,15 @@ static void print_inst(printer *p, uint32_t at) {
     vyre_text_puts(&p->text, ";\n");
 }
 
-/* Whether an end without values goes without saying: a branch's yield, the last continue of a loop, the
- * last return of a phase. */
+/* Whether an end without values goes without saying: a branch's yield, the last continue of a loop,
+ * the last return of a phase. */
 static bool is_implied(const printer *p, uint32_t at, uint32_t owner, uint32_t phase_end) {
     const vyre_inst *inst = &p->ir->insts[at];
     switch (inst->op) {
     case VYRE_OP_YIELD: return true;
     case VYRE_OP_CONTINUE:
-        return owner != VYRE_NONE && (p->ir->insts[owner].op == VYRE_OP_LOOP ||
-                                      p->ir->insts[owner].op == VYRE_OP_FOR);
+        return owner != VYRE_NONE &&
+               (p->ir->insts[owner].op == VYRE_OP_LOOP || p->ir->insts[owner].op == VYRE_OP_FOR);
     case VYRE_OP_RETURN: return at + 1 == phase_end;
     default: return false;
     }
@@ -418,7 +421,8 @@ static void print_code(printer *p, const vyre_phase *phase) {
             const vyre_inst *owner = &ir->insts[owners[depth - 1]];
             bool has_else = ends[depth - 1] != owner->c;
             const vyre_inst *next = &ir->insts[at + 1];
-            bool empty_else = has_else && owner->c == at + 2 && next->op == VYRE_OP_YIELD && !next->b;
+            bool empty_else =
+                has_else && owner->c == at + 2 && next->op == VYRE_OP_YIELD && !next->b;
             p->indent--;
             line(p);
             if (has_else && !empty_else) {
@@ -602,8 +606,7 @@ vyre_status vyre_program_print(const vyre_program *program, char **out_text, siz
             scratch++;
         }
         uint32_t arrays = scratch;
-        while (arrays < ir->resource_count &&
-               ir->resources[arrays].kind == VYRE_RESOURCE_SCRATCH) {
+        while (arrays < ir->resource_count && ir->resources[arrays].kind == VYRE_RESOURCE_SCRATCH) {
             arrays++;
         }
         print_header(&p);

@@ -42,11 +42,11 @@ static bool compute_digest(const vyre_ir *ir, vyre_digest *out_digest) {
     return true;
 }
 
-vyre_status vyre_program_seal(vyre_ir *ir, vyre_diagnostics *diagnostics,
+vyre_status vyre_program_seal(vyre_ir *ir, vyre_diagnostics *diagnostics, vyre_fault *out_fault,
                               vyre_program **out_program) {
     *out_program = NULL;
     vyre_program *program = NULL;
-    vyre_status status = vyre_verify(ir, diagnostics);
+    vyre_status status = vyre_verify(ir, diagnostics, out_fault);
     if (status) {
         goto done;
     }
@@ -57,6 +57,17 @@ vyre_status vyre_program_seal(vyre_ir *ir, vyre_diagnostics *diagnostics,
                                   "no memory for a program of %u instructions", ir->inst_count);
         vyre_free(program);
         goto done;
+    }
+    if (ir->flags & VYRE_PROGRAM_DETERMINISTIC && program->determinism == VYRE_DETERMINISTIC) {
+        vyre_diagnostics_add(
+            diagnostics, &(vyre_diagnostic){.inst = VYRE_NONE}, 805, "leave `deterministic` out",
+            "program `%s` claims to be deterministic, which can be proven", ir->strings);
+        status = vyre_diagnostics_status(diagnostics, NULL);
+        if (status) {
+            vyre_free(program->determinism_reason);
+            vyre_free(program);
+            goto done;
+        }
     }
     program->ir = *ir;
     atomic_init(&program->references, 1);
@@ -73,8 +84,7 @@ vyre_program *vyre_program_retain(vyre_program *program) {
 }
 
 void vyre_program_release(vyre_program *program) {
-    if (program &&
-        atomic_fetch_sub_explicit(&program->references, 1, memory_order_acq_rel) == 1) {
+    if (program && atomic_fetch_sub_explicit(&program->references, 1, memory_order_acq_rel) == 1) {
         vyre_sections_free(&program->ir);
         vyre_free(program->determinism_reason);
         vyre_free(program);

@@ -7,6 +7,8 @@
 #include <vyre/diagnostic.h>
 #include <vyre/program.h>
 
+#include "ir/verify.h"
+
 struct vyre_program {
     atomic_uint references;
     vyre_ir ir;
@@ -15,11 +17,11 @@ struct vyre_program {
     char *determinism_reason;
 };
 
-/* The only way to a program: verifies `ir`, computes digest and class, and takes over its arrays (all
- * from vyre_alloc). On failure the arrays are freed, `diagnostics` says why, and the status is the
- * first error. */
+/* The only way to a program: verifies `ir`, computes digest and class, and takes over its arrays
+ * (all from vyre_alloc). On failure the arrays are freed, `diagnostics` says why, the status is the
+ * first error, and `out_fault`, if given, says where in the arrays it lies. */
 VYRE_MUST_USE vyre_status vyre_program_seal(vyre_ir *ir, vyre_diagnostics *diagnostics,
-                                            vyre_program **out_program);
+                                            vyre_fault *out_fault, vyre_program **out_program);
 
 /* The names as text; a resource or step without one gives "". */
 static inline const char *vyre_ir_resource_name(const vyre_ir *ir, uint32_t resource) {

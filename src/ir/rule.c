@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 
+#include "ir/lookup.h"
+
 uint32_t vyre_rule_arity(vyre_op op) {
-    switch ((vyre_shape)vyre_op_info_of(op)->shape) {
+    switch ((vyre_shape)vyre_lookup_op(op)->shape) {
     case VYRE_SHAPE_V1: return 1;
     case VYRE_SHAPE_V2: return 2;
     case VYRE_SHAPE_V3: return 3;
@@ -25,13 +27,13 @@ static const char *class_text(uint32_t classes) {
 
 static bool expect_class(vyre_op op, uint32_t operand, vyre_type type, uint32_t classes,
                          vyre_rule_error *error) {
-    if (vyre_type_class_of(type) & classes) {
+    if (vyre_lookup_class(type) & classes) {
         return true;
     }
     error->code = 301;
     error->operand = operand + 1;
     snprintf(error->message, sizeof error->message, "operand %u of `%s` is %s, expected %s",
-             operand + 1, vyre_op_info_of(op)->name, vyre_type_name(type), class_text(classes));
+             operand + 1, vyre_lookup_op(op)->name, vyre_type_name(type), class_text(classes));
     if (classes == VYRE_CLASS_BOOL) {
         snprintf(error->fix, sizeof error->fix, "compare it with something, as in x != 0");
     } else if (classes & VYRE_CLASS_BOOL && type != VYRE_TYPE_VOID) {
@@ -55,7 +57,7 @@ static bool expect_type(vyre_op op, uint32_t operand, vyre_type type, vyre_type 
     error->operand = operand + 1;
     int size = snprintf(error->message, sizeof error->message,
                         "operand %u of `%s` is %s, expected %s", operand + 1,
-                        vyre_op_info_of(op)->name, vyre_type_name(type), vyre_type_name(wanted));
+                        vyre_lookup_op(op)->name, vyre_type_name(type), vyre_type_name(wanted));
     if (as && size > 0 && (size_t)size < sizeof error->message) {
         snprintf(error->message + size, sizeof error->message - (size_t)size, " as operand %u", as);
     }
@@ -103,13 +105,13 @@ static bool check_combination(vyre_op op, uint32_t how, vyre_type type, vyre_rul
     }
     const char *name = vyre_combination_name(how);
     snprintf(error->message, sizeof error->message, "operand 1 of `%s_%s` is %s, expected %s",
-             vyre_op_info_of(op)->name, name ? name : "?", vyre_type_name(type),
+             vyre_lookup_op(op)->name, name ? name : "?", vyre_type_name(type),
              class_text(classes));
     return false;
 }
 
 static bool check_conversion(vyre_op op, vyre_type wanted, vyre_type type, vyre_rule_error *error) {
-    bool possible = vyre_type_class_of(wanted) && vyre_type_class_of(type) && wanted != type;
+    bool possible = vyre_lookup_class(wanted) && vyre_lookup_class(type) && wanted != type;
     if (op == VYRE_OP_BITCAST) {
         possible = possible && vyre_type_bytes(wanted) == vyre_type_bytes(type) &&
                    wanted != VYRE_TYPE_BOOL && type != VYRE_TYPE_BOOL;
@@ -120,10 +122,11 @@ static bool check_conversion(vyre_op op, vyre_type wanted, vyre_type type, vyre_
     error->code = 305;
     error->operand = 1;
     snprintf(error->message, sizeof error->message, "`%s` from %s to %s is not possible",
-             vyre_op_info_of(op)->name, vyre_type_name(type), vyre_type_name(wanted));
+             vyre_lookup_op(op)->name, vyre_type_name(type), vyre_type_name(wanted));
     if (op == VYRE_OP_BITCAST && type != VYRE_TYPE_BOOL && wanted != VYRE_TYPE_BOOL) {
-        snprintf(error->fix, sizeof error->fix, "choose another type of %u bytes, or convert: %s(x)",
-                 vyre_type_bytes(type), vyre_type_name(wanted));
+        snprintf(error->fix, sizeof error->fix,
+                 "choose another type of %u bytes, or convert: %s(x)", vyre_type_bytes(type),
+                 vyre_type_name(wanted));
     } else {
         snprintf(error->fix, sizeof error->fix, "compare with 0, or convert: %s(x)",
                  vyre_type_name(wanted));
@@ -138,9 +141,9 @@ static bool check_elementary(vyre_op op, uint32_t count, const vyre_type *types,
         error->operand = 1;
         snprintf(error->message, sizeof error->message,
                  "`%s` is not defined for f64: no correctly rounded result is known yet",
-                 vyre_op_info_of(op)->name);
+                 vyre_lookup_op(op)->name);
         snprintf(error->fix, sizeof error->fix, "compute it in f32: f64(%s(f32(x)))",
-                 vyre_op_info_of(op)->name);
+                 vyre_lookup_op(op)->name);
         return false;
     }
     return expect_same(op, 0, count, types, VYRE_CLASS_FLOAT, error);
@@ -150,7 +153,7 @@ bool vyre_rule_check(vyre_op op, uint32_t aux, vyre_type wanted, uint32_t subgro
                      const vyre_type *types, vyre_type *out_type, vyre_rule_error *error) {
     uint32_t count = vyre_rule_arity(op);
     *out_type = types[0];
-    switch ((vyre_rule)vyre_op_info_of(op)->rule) {
+    switch ((vyre_rule)vyre_lookup_op(op)->rule) {
     case VYRE_RULE_NUMBER: return expect_same(op, 0, count, types, VYRE_CLASS_NUMBER, error);
     case VYRE_RULE_INTEGER: return expect_same(op, 0, count, types, VYRE_CLASS_INTEGER, error);
     case VYRE_RULE_NEGATABLE:
@@ -173,7 +176,9 @@ bool vyre_rule_check(vyre_op op, uint32_t aux, vyre_type wanted, uint32_t subgro
         return expect_type(op, 0, types[0], VYRE_TYPE_BOOL, 0, error) &&
                expect_same(op, 1, count, types, VYRE_CLASS_ANY, error);
     case VYRE_RULE_CONVERT:
-    case VYRE_RULE_BITCAST: *out_type = wanted; return check_conversion(op, wanted, types[0], error);
+    case VYRE_RULE_BITCAST:
+        *out_type = wanted;
+        return check_conversion(op, wanted, types[0], error);
     case VYRE_RULE_LANE:
         return expect_class(op, 0, types[0], VYRE_CLASS_ANY, error) &&
                expect_type(op, 1, types[1], VYRE_TYPE_U32, 0, error);

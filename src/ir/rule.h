@@ -1,5 +1,5 @@
-/* Type rules of the operations whose result follows from their operands. The builder and the verifier
- * both ask here, so that they cannot disagree. */
+/* Type rules of the operations whose result follows from their operands. The builder and the
+ * verifier both ask here, so that they cannot disagree. */
 #ifndef VYRE_IR_RULE_H
 #define VYRE_IR_RULE_H
 
@@ -7,8 +7,8 @@
 
 /* What is wrong with an operand; filled in only on failure. */
 typedef struct vyre_rule_error {
-    uint32_t code;     /* of the diagnostic */
-    uint32_t operand;  /* from 1 */
+    uint32_t code;    /* of the diagnostic */
+    uint32_t operand; /* from 1 */
     char message[160];
     char fix[160];
 } vyre_rule_error;
@@ -16,8 +16,8 @@ typedef struct vyre_rule_error {
 /* The number of values the operation takes; rules other than NONE and OWN. */
 uint32_t vyre_rule_arity(vyre_op op);
 
-/* The result type for these operand types. `aux` is the combination for COMBINE, `wanted` the result
- * type for CONVERT and BITCAST, `subgroup` the width for BALLOT; each ignored elsewhere. */
+/* The result type for these operand types. `aux` is the combination for COMBINE, `wanted` the
+ * result type for CONVERT and BITCAST, `subgroup` the width for BALLOT; each ignored elsewhere. */
 bool vyre_rule_check(vyre_op op, uint32_t aux, vyre_type wanted, uint32_t subgroup,
                      const vyre_type *types, vyre_type *out_type, vyre_rule_error *error);
 

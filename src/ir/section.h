@@ -6,8 +6,8 @@
 #include <vyre/program.h>
 
 /* X(name, field of vyre_ir with the array, field with the count, item type, layout, limit).
- * The layout lists the item's fields, one digit each, by their bytes. Sections up to STRINGS are the
- * meaning, the others are for people. */
+ * The layout lists the item's fields, one digit each, by their bytes. Sections up to STRINGS are
+ * the meaning, the others are for people. */
 #define VYRE_SECTIONS(X)                                                                           \
     X(ARGS, args, arg_count, vyre_arg, "444", ARGUMENTS)                                           \
     X(RESOURCES, resources, resource_count, vyre_resource, "111144", RESOURCES)                    \

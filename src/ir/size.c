@@ -118,9 +118,9 @@ vyre_status vyre_size_eval(const vyre_program *program, uint32_t size, const uin
         const vyre_size_node *node = &ir->sizes[i];
         if (node->op < VYRE_SIZE_ADD) {
             uint64_t value = node->op == VYRE_SIZE_CONST ? const_value(node) : arguments[node->a];
-            bool is_signed = node->op == VYRE_SIZE_PARAM &&
-                             vyre_type_class_of((vyre_type)ir->args[node->a].type) ==
-                                 VYRE_CLASS_SIGNED;
+            bool is_signed =
+                node->op == VYRE_SIZE_PARAM &&
+                vyre_type_class_of((vyre_type)ir->args[node->a].type) == VYRE_CLASS_SIGNED;
             if (is_signed && (int64_t)value < 0) {
                 return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "pass a positive number",
                                         "program `%s`: argument `%s` is %lld, and a size uses it",

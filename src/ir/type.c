@@ -1,12 +1,18 @@
 #include <string.h>
 
-#include <vyre/types.h>
+#include "ir/lookup.h"
 
 static const struct {
     const char *name;
-    uint8_t bytes, class_bits;
+    uint8_t bytes;
 } rows[VYRE_TYPE_COUNT] = {
-#define ROW(name, number, text, bytes, class_name) [number] = {text, bytes, VYRE_CLASS_##class_name},
+#define ROW(name, number, text, bytes, class_name) [number] = {text, bytes},
+    VYRE_TYPES(ROW)
+#undef ROW
+};
+
+const uint8_t vyre_type_classes[VYRE_TYPE_COUNT] = {
+#define ROW(name, number, text, bytes, class_name) [number] = VYRE_CLASS_##class_name,
     VYRE_TYPES(ROW)
 #undef ROW
 };
@@ -20,13 +26,13 @@ uint32_t vyre_type_bytes(vyre_type type) {
 }
 
 vyre_type_class vyre_type_class_of(vyre_type type) {
-    return (uint32_t)type < VYRE_TYPE_COUNT ? (vyre_type_class)rows[type].class_bits
-                                            : VYRE_CLASS_NONE;
+    return vyre_lookup_class(type);
 }
 
 vyre_type vyre_type_from_name(vyre_str name) {
     for (uint32_t type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
-        if (strlen(rows[type].name) == name.size && !memcmp(rows[type].name, name.data, name.size)) {
+        if (strlen(rows[type].name) == name.size &&
+            !memcmp(rows[type].name, name.data, name.size)) {
             return (vyre_type)type;
         }
     }

@@ -2,48 +2,49 @@
 
 #include <string.h>
 
-#include "base/vec.h"
-
-typedef struct edge {
-    uint32_t from, to;
-} edge;
+#include "base/alloc.h"
+#include "ir/lookup.h"
 
 /* An instruction whose blocks are open. */
 typedef struct region {
     uint32_t owner; /* VYRE_NONE for the phase */
     uint32_t end;
-    uint32_t control;      /* where its blocks stand now */
-    uint32_t before;       /* control flow in front of it */
-    uint32_t after;        /* control flow behind it if somebody jumps out */
-    uint32_t head;         /* loops: control flow at the start of a turn */
-    uint32_t ends[2];      /* how many ways there are to go on, and to leave */
-    uint32_t first_end[2]; /* control flow at the first of them */
-    uint32_t loop, call;   /* regions of the innermost loop and inline, itself included */
-    uint32_t escape;       /* outermost region that a jump from inside leaves for; own number if none */
+    uint32_t control;    /* where its blocks stand now */
+    uint32_t before;     /* control flow in front of it */
+    uint32_t head;       /* if: at the start of a branch; loop: of a turn */
+    uint32_t after;      /* where its ways out meet; 0 while there is no such point */
+    uint32_t exits;      /* ways out seen so far; of an if, its yields */
+    uint32_t turns;      /* loops: ways to go on seen so far */
+    uint32_t loop, call; /* regions of the innermost loop and inline, itself included */
+    uint32_t escape; /* outermost region that a jump from inside leaves for; own number if none */
     bool in_then;
 } region;
 
+/* The graph is walked twice: the first time edges are counted, the second they are written, so that
+ * they take no more memory than they need. */
 typedef struct analysis {
     const vyre_ir *ir;
     const vyre_phase *phase;
     vyre_uniformity_map *map;
-    uint8_t *written; /* by resource */
-    uint8_t *floors;  /* by instruction: the level it cannot fall below */
-    VYRE_VEC(edge) edges;
-    VYRE_VEC(uint8_t) control_levels;
+    uint8_t *written;  /* by resource */
+    uint32_t *starts;  /* by node: its edges in `targets`; while counting, how many */
+    uint32_t *targets; /* NULL while counting */
     region regions[VYRE_LIMIT_NESTING + 2];
     uint32_t depth;
-    bool failed;
 } analysis;
 
-enum { CONTINUES, LEAVES };
+enum { SYNC_EFFECTS = VYRE_EFFECT_SYNC | VYRE_EFFECT_SUBGROUP };
 
 static uint32_t inst_count(const analysis *a) {
     return a->phase->end - a->phase->first;
 }
 
 static void add_edge(analysis *a, uint32_t from, uint32_t to) {
-    a->failed |= !vyre_vec_push(&a->edges, (edge){from, to});
+    if (a->targets) {
+        a->targets[--a->starts[from]] = to;
+    } else {
+        a->starts[from]++;
+    }
 }
 
 /* From a value operand to a node; constants are uniform for everybody. */
@@ -53,17 +54,33 @@ static void depend(analysis *a, uint32_t operand, uint32_t node) {
     }
 }
 
+/* A point of control flow. Also used for what else several values depend on. */
 static uint32_t new_control(analysis *a) {
-    a->failed |= !vyre_vec_push(&a->control_levels, VYRE_UNIFORM_GRID);
-    return inst_count(a) + (uint32_t)a->control_levels.count - 1;
+    return a->map->count++;
+}
+
+/* Points that an instruction may need. */
+static uint32_t control_count(uint32_t op) {
+    switch (op) {
+    case VYRE_OP_IF:
+    case VYRE_OP_LOOP: return 2;
+    case VYRE_OP_FOR: return 3;
+    case VYRE_OP_INLINE: return 1;
+    default: return 0;
+    }
 }
 
 static uint32_t node_of(const analysis *a, uint32_t inst) {
     return inst - a->phase->first;
 }
 
-/* What an instruction's value is worth before its operands are looked at. */
-static vyre_uniformity start_level(const analysis *a, const vyre_inst *inst) {
+/* While the levels settle, a byte holds the level, the floor below which it cannot fall, whether
+ * the node waits to be looked at, and whether it is an operation of a group. */
+enum { LEVEL_MASK = 3, FLOOR_SHIFT = 2, FLOOR_MASK = 12, WAITING = 16, SYNC = 32 };
+
+/* What an instruction's value is worth before its operands are looked at, and its floor. */
+static uint8_t start_level(const analysis *a, const vyre_inst *inst) {
+    uint32_t level = VYRE_UNIFORM_GRID, floor = VYRE_VARYING;
     switch (inst->op) {
     case VYRE_OP_GID:
     case VYRE_OP_LID:
@@ -74,29 +91,28 @@ static vyre_uniformity start_level(const analysis *a, const vyre_inst *inst) {
     case VYRE_OP_SHUFFLE_UP:
     case VYRE_OP_SHUFFLE_DOWN:
     case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE: return VYRE_VARYING;
-    case VYRE_OP_SUBGROUP_ID: return VYRE_UNIFORM_SUBGROUP;
-    case VYRE_OP_WID: return VYRE_UNIFORM_WORKGROUP;
-    case VYRE_OP_LOAD: return a->written[inst->a] ? VYRE_VARYING : VYRE_UNIFORM_GRID;
-    case VYRE_OP_UNIFORM_LOAD:
-        return a->ir->resources[inst->a].kind == VYRE_RESOURCE_SHARED ? VYRE_UNIFORM_WORKGROUP
-                                                                      : VYRE_UNIFORM_GRID;
-    default:
-        return vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_ATOMIC ? VYRE_VARYING
-                                                                       : VYRE_UNIFORM_GRID;
-    }
-}
-
-static vyre_uniformity floor_level(const vyre_inst *inst) {
-    switch (inst->op) {
+    case VYRE_OP_SCAN_EXCLUSIVE: level = VYRE_VARYING; break;
+    case VYRE_OP_SUBGROUP_ID: level = VYRE_UNIFORM_SUBGROUP; break;
+    case VYRE_OP_WID: level = VYRE_UNIFORM_WORKGROUP; break;
+    case VYRE_OP_LOAD: level = a->written[inst->a] ? VYRE_VARYING : VYRE_UNIFORM_GRID; break;
     case VYRE_OP_BROADCAST:
     case VYRE_OP_BALLOT:
     case VYRE_OP_ANY:
     case VYRE_OP_ALL:
-    case VYRE_OP_REDUCE: return VYRE_UNIFORM_SUBGROUP;
-    case VYRE_OP_UNIFORM_LOAD: return VYRE_UNIFORM_WORKGROUP;
-    default: return VYRE_VARYING;
+    case VYRE_OP_REDUCE: floor = VYRE_UNIFORM_SUBGROUP; break;
+    case VYRE_OP_UNIFORM_LOAD:
+        floor = VYRE_UNIFORM_WORKGROUP;
+        if (a->ir->resources[inst->a].kind == VYRE_RESOURCE_SHARED) {
+            level = VYRE_UNIFORM_WORKGROUP;
+        }
+        break;
+    default:
+        if (vyre_lookup_op(inst->op)->effects & VYRE_EFFECT_ATOMIC) {
+            level = VYRE_VARYING;
+        }
     }
+    bool is_sync = vyre_lookup_op(inst->op)->effects & SYNC_EFFECTS;
+    return (uint8_t)(level | floor << FLOOR_SHIFT | (is_sync ? SYNC : 0));
 }
 
 static region *open_region(analysis *a, uint32_t at, uint32_t end, uint32_t control) {
@@ -123,7 +139,8 @@ static void open_if(analysis *a, uint32_t at, const vyre_inst *inst) {
 }
 
 static void open_loop(analysis *a, uint32_t at, const vyre_inst *inst) {
-    const uint32_t *values = a->ir->operands + inst->a;
+    const uint32_t *values;
+    vyre_lookup_values(a->ir, inst, &values);
     bool is_for = inst->op == VYRE_OP_FOR;
     uint32_t head = is_for ? 3 : 0;
     uint32_t control = new_control(a);
@@ -143,14 +160,15 @@ static void open_loop(analysis *a, uint32_t at, const vyre_inst *inst) {
     add_edge(a, control, opened->after);
     depend(a, values[0], first_arg - 1);
     depend(a, values[2], first_arg - 1);
+    uint32_t range = new_control(a);
     for (uint32_t i = 0; i < 3; i++) {
-        depend(a, values[i], control);
-        for (uint32_t k = 0; k < inst->b - head; k++) {
-            depend(a, values[i], node_of(a, inst->c) + k);
-        }
+        depend(a, values[i], range);
     }
+    add_edge(a, range, control);
     for (uint32_t k = 0; k < inst->b - head; k++) {
-        add_edge(a, first_arg + k, node_of(a, inst->c) + k);
+        uint32_t result = node_of(a, inst->c) + k;
+        add_edge(a, range, result);
+        add_edge(a, first_arg + k, result);
     }
 }
 
@@ -160,65 +178,85 @@ static void open_inline(analysis *a, uint32_t at, const vyre_inst *inst) {
     opened->loop = VYRE_NONE;
 }
 
-/* Values meet at `first`, one a list entry. Where several ways lead there, who took which way shows. */
-static void join(analysis *a, const vyre_inst *inst, region *to, int way, uint32_t first,
-                 uint32_t control) {
-    to->ends[way]++;
-    if (to->ends[way] == 1) {
-        to->first_end[way] = control;
-    }
+/* The values of a terminator arrive at `first` and behind. */
+static void hand_on(analysis *a, const vyre_inst *inst, uint32_t first) {
     for (uint32_t i = 0; i < inst->b; i++) {
         depend(a, a->ir->operands[inst->a + i], first + i);
-        if (to->ends[way] == 2) {
-            add_edge(a, to->first_end[way], first + i);
-        }
-        if (to->ends[way] > 1) {
-            add_edge(a, control, first + i);
-        }
+    }
+}
+
+/* What arrives at `first` and behind depends on `node`, too. */
+static void blame(analysis *a, uint32_t node, uint32_t first, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        add_edge(a, node, first + i);
+    }
+}
+
+static void visit_yield(analysis *a, const vyre_inst *inst, region *top) {
+    hand_on(a, inst, node_of(a, a->ir->insts[top->owner].c));
+    top->exits++;
+    if (!top->after) {
+        top->after = new_control(a);
+    }
+    add_edge(a, top->control, top->after);
+}
+
+/* Some may break in an earlier turn than others, so who does shows in the results. */
+static void visit_break(analysis *a, const vyre_inst *inst, region *loop, uint32_t control) {
+    uint32_t first = node_of(a, a->ir->insts[loop->owner].c);
+    hand_on(a, inst, first);
+    add_edge(a, control, loop->after);
+    if (++loop->exits == 1) {
+        blame(a, loop->after, first, inst->b);
+    }
+}
+
+/* All take their turns in step, so one `continue` shows nothing; of several, who took which
+ * does. */
+static void visit_continue(analysis *a, const vyre_inst *inst, region *loop, uint32_t control) {
+    bool is_for = a->ir->insts[loop->owner].op == VYRE_OP_FOR;
+    uint32_t first = node_of(a, loop->owner) + 1 + is_for;
+    hand_on(a, inst, first);
+    add_edge(a, control, loop->head);
+    if (++loop->turns == 2) {
+        blame(a, loop->head, first, inst->b);
+    }
+}
+
+/* As with `continue`; but some may return in an earlier turn of a loop than others. The first
+ * return needs no look at its control flow: who does not take it parts from those who do, and
+ * returns later. */
+static void visit_return(analysis *a, const vyre_inst *inst, region *call, uint32_t control,
+                         bool in_loop) {
+    uint32_t first = node_of(a, a->ir->insts[call->owner].c);
+    hand_on(a, inst, first);
+    call->exits++;
+    if (!call->after && (in_loop || call->exits == 2)) {
+        call->after = new_control(a);
+        blame(a, call->after, first, inst->b);
+    }
+    if (call->after) {
+        add_edge(a, control, call->after);
     }
 }
 
 static void visit_end(analysis *a, const vyre_inst *inst) {
     region *top = &a->regions[a->depth - 1];
-    uint32_t control = top->control, target = a->depth - 1;
+    uint32_t target = a->depth - 1;
     switch (inst->op) {
-    case VYRE_OP_YIELD: {
-        uint32_t first = node_of(a, a->ir->insts[top->owner].c);
-        for (uint32_t i = 0; i < inst->b; i++) {
-            depend(a, a->ir->operands[inst->a + i], first + i);
-        }
-        top->ends[LEAVES]++;
-        if (!top->after) {
-            top->after = new_control(a);
-        }
-        add_edge(a, control, top->after);
-        break;
-    }
-    case VYRE_OP_BREAK: {
+    case VYRE_OP_YIELD: visit_yield(a, inst, top); break;
+    case VYRE_OP_BREAK:
         target = top->loop;
-        region *to = &a->regions[target];
-        uint32_t first = node_of(a, a->ir->insts[to->owner].c);
-        for (uint32_t i = 0; i < inst->b; i++) {
-            /* Some may break in an earlier turn than others. */
-            depend(a, a->ir->operands[inst->a + i], first + i);
-            add_edge(a, control, first + i);
-        }
-        add_edge(a, control, to->after);
+        visit_break(a, inst, &a->regions[target], top->control);
         break;
-    }
-    case VYRE_OP_CONTINUE: {
+    case VYRE_OP_CONTINUE:
         target = top->loop;
-        region *to = &a->regions[target];
-        bool is_for = a->ir->insts[to->owner].op == VYRE_OP_FOR;
-        join(a, inst, to, CONTINUES, node_of(a, to->owner) + 1 + is_for, control);
-        add_edge(a, control, to->head);
+        visit_continue(a, inst, &a->regions[target], top->control);
         break;
-    }
     case VYRE_OP_RETURN:
         target = top->call == VYRE_NONE ? 0 : top->call;
         if (target) {
-            region *to = &a->regions[target];
-            join(a, inst, to, LEAVES, node_of(a, a->ir->insts[to->owner].c), control);
+            visit_return(a, inst, &a->regions[target], top->control, top->loop != VYRE_NONE);
         }
         break;
     default: break;
@@ -234,7 +272,7 @@ static void close_region(analysis *a) {
     if (escapes && closed->escape < parent->escape) {
         parent->escape = closed->escape;
     }
-    if (owner->op == VYRE_OP_IF && closed->ends[LEAVES] == 2) {
+    if (owner->op == VYRE_OP_IF && closed->exits == 2) {
         /* Which branch a value came from shows only in the condition. */
         const vyre_inst *result = &a->ir->insts[owner->c];
         for (uint32_t k = 0; result[k].op == VYRE_OP_RESULT && result[k].a == closed->owner; k++) {
@@ -244,137 +282,198 @@ static void close_region(analysis *a) {
     parent->control = escapes && closed->after ? closed->after : closed->before;
 }
 
-static void visit(analysis *a, uint32_t at) {
-    const vyre_inst *inst = &a->ir->insts[at];
-    uint32_t node = node_of(a, at);
+static void add_sync(analysis *a, uint32_t at) {
     uint32_t control = a->regions[a->depth - 1].control;
-    a->map->control[node] = control;
-    a->map->levels[node] = (uint8_t)start_level(a, inst);
-    a->floors[node] = (uint8_t)floor_level(inst);
-    switch (inst->op) {
-    case VYRE_OP_IF: open_if(a, at, inst); return;
-    case VYRE_OP_LOOP:
-    case VYRE_OP_FOR: open_loop(a, at, inst); return;
-    case VYRE_OP_INLINE: open_inline(a, at, inst); return;
-    default: break;
+    a->map->syncs[a->map->sync_count++] = (vyre_sync){at, control};
+}
+
+static void visit_value(analysis *a, uint32_t at, const vyre_inst *inst) {
+    uint32_t node = node_of(a, at);
+    uint8_t level = a->map->levels[node];
+    if (level & SYNC) {
+        add_sync(a, at);
     }
-    if (vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_END) {
-        visit_end(a, inst);
-        return;
+    if ((level & LEVEL_MASK) == VYRE_VARYING) {
+        return; /* as low as can be */
     }
     const uint32_t *values;
-    uint32_t count = vyre_inst_values(a->ir, inst, &values);
+    uint32_t count = vyre_lookup_values(a->ir, inst, &values);
     for (uint32_t i = 0; i < count; i++) {
         depend(a, values[i], node);
     }
     if (inst->op == VYRE_OP_UNIFORM_LOAD) {
-        add_edge(a, control, node);
+        add_edge(a, a->regions[a->depth - 1].control, node);
+    }
+}
+
+/* An instruction without a value: nobody can depend on it but by control flow. */
+static void visit_effect(analysis *a, uint32_t at, const vyre_inst *inst) {
+    switch (inst->op) {
+    case VYRE_OP_IF: open_if(a, at, inst); break;
+    case VYRE_OP_LOOP:
+    case VYRE_OP_FOR: open_loop(a, at, inst); break;
+    case VYRE_OP_INLINE: open_inline(a, at, inst); break;
+    case VYRE_OP_YIELD:
+    case VYRE_OP_BREAK:
+    case VYRE_OP_CONTINUE:
+    case VYRE_OP_RETURN: visit_end(a, inst); break;
+    case VYRE_OP_BARRIER:
+    case VYRE_OP_GRID_BARRIER: add_sync(a, at); break;
+    default: break;
+    }
+}
+
+/* Blocks that end here: a then goes on as the else, others close. */
+static void end_blocks(analysis *a, uint32_t at) {
+    while (a->depth > 1 && a->regions[a->depth - 1].end == at) {
+        region *top = &a->regions[a->depth - 1];
+        if (top->in_then) {
+            top->in_then = false;
+            top->end = a->ir->insts[top->owner].c;
+            top->control = top->head;
+            break;
+        }
+        close_region(a);
     }
 }
 
 static void walk(analysis *a) {
+    a->map->count = inst_count(a);
+    a->map->sync_count = 0;
     a->depth = 1;
     a->regions[0] = (region){.owner = VYRE_NONE,
                              .end = a->phase->end,
                              .control = new_control(a),
                              .loop = VYRE_NONE,
                              .call = VYRE_NONE};
-    for (uint32_t at = a->phase->first; at < a->phase->end && !a->failed; at++) {
-        while (a->depth > 1 && a->regions[a->depth - 1].end == at) {
-            region *top = &a->regions[a->depth - 1];
-            if (top->in_then) {
-                top->in_then = false;
-                top->end = a->ir->insts[top->owner].c;
-                top->control = top->head;
-                break;
-            }
-            close_region(a);
+    uint32_t block_end = a->phase->end;
+    for (uint32_t at = a->phase->first; at < a->phase->end; at++) {
+        const vyre_inst *inst = &a->ir->insts[at];
+        if (at == block_end) {
+            end_blocks(a, at);
+            block_end = a->regions[a->depth - 1].end;
         }
-        visit(a, at);
+        if (inst->type == VYRE_TYPE_VOID) {
+            visit_effect(a, at, inst);
+            block_end = a->regions[a->depth - 1].end;
+        } else {
+            visit_value(a, at, inst);
+        }
     }
 }
 
-/* Lowers levels along the edges until nothing changes. */
+/* Both walks; false without memory. */
+static bool make_graph(analysis *a, uint32_t most_nodes) {
+    a->starts = vyre_alloc_zeroed((size_t)most_nodes + 1, sizeof *a->starts);
+    if (!a->starts) {
+        return false;
+    }
+    walk(a);
+    /* Each node's edges are written from the back, after which `starts` is what its name says. */
+    uint32_t nodes = a->map->count;
+    for (uint32_t i = 1; i < nodes; i++) {
+        a->starts[i] += a->starts[i - 1];
+    }
+    uint32_t edges = a->starts[nodes - 1];
+    a->starts[nodes] = edges;
+    a->targets = vyre_alloc_array(edges, sizeof *a->targets);
+    if (!a->targets) {
+        return false;
+    }
+    walk(a);
+    return true;
+}
+
+/* Lowers levels along the edges until nothing changes. A node waits once at a time. */
 static bool settle(analysis *a) {
     vyre_uniformity_map *map = a->map;
-    uint32_t insts = inst_count(a), nodes = insts + (uint32_t)a->control_levels.count;
-    uint8_t *levels = vyre_resize(map->levels, nodes, 1);
-    uint32_t *first = vyre_alloc_zeroed((size_t)nodes + 1, sizeof *first);
-    uint32_t *targets = vyre_alloc_array(a->edges.count, sizeof *targets);
-    VYRE_VEC(uint32_t) work = {0};
-    map->levels = levels ? levels : map->levels;
-    map->causes = vyre_alloc_array(nodes, sizeof *map->causes);
-    map->count = nodes;
-    bool done = false;
-    if (!levels || !first || !targets || !map->causes || !vyre_vec_reserve(&work, nodes)) {
-        goto done;
-    }
-    memset(levels + insts, VYRE_UNIFORM_GRID, nodes - insts);
-    for (size_t i = 0; i < a->edges.count; i++) {
-        first[a->edges.items[i].from + 1]++;
+    uint8_t *levels = map->levels;
+    uint32_t *causes = map->causes;
+    uint32_t nodes = map->count, waiting = 0;
+    uint32_t *work = vyre_alloc_array(nodes, sizeof *work);
+    if (!work) {
+        return false;
     }
     for (uint32_t i = 0; i < nodes; i++) {
-        first[i + 1] += first[i];
-    }
-    for (size_t i = a->edges.count; i-- > 0;) {
-        edge e = a->edges.items[i];
-        targets[--first[e.from + 1]] = e.to;
-    }
-    /* first[i + 1] now says where the targets of node i start, first[i + 2] where they end. */
-    for (uint32_t i = 0; i < nodes; i++) {
-        bool lowered = levels[i] < VYRE_UNIFORM_GRID;
-        map->causes[i] = lowered ? i : VYRE_NONE;
+        bool lowered = (levels[i] & LEVEL_MASK) < VYRE_UNIFORM_GRID;
         if (lowered) {
-            work.items[work.count++] = i;
+            levels[i] |= WAITING;
+            work[waiting++] = i;
+        }
+        if (causes) {
+            causes[i] = lowered ? i : VYRE_NONE;
         }
     }
-    while (work.count) {
-        uint32_t node = work.items[--work.count];
-        size_t end = node + 2 <= nodes ? first[node + 2] : a->edges.count;
-        for (size_t i = first[node + 1]; i < end; i++) {
-            uint32_t to = targets[i];
-            uint8_t floor = to < insts ? a->floors[to] : VYRE_VARYING;
-            uint8_t level = levels[node] < floor ? floor : levels[node];
-            if (level < levels[to]) {
-                levels[to] = level;
-                map->causes[to] = node;
-                if (!vyre_vec_push(&work, to)) {
-                    goto done;
+    while (waiting) {
+        uint32_t node = work[--waiting];
+        levels[node] &= LEVEL_MASK | FLOOR_MASK;
+        uint32_t level = levels[node] & LEVEL_MASK;
+        for (uint32_t i = a->starts[node]; i < a->starts[node + 1]; i++) {
+            uint32_t to = a->targets[i];
+            uint32_t floor = levels[to] >> FLOOR_SHIFT & LEVEL_MASK;
+            uint32_t lowered = level < floor ? floor : level;
+            if (lowered < (levels[to] & LEVEL_MASK)) {
+                if (!(levels[to] & WAITING)) {
+                    work[waiting++] = to;
+                }
+                levels[to] = (uint8_t)((levels[to] & FLOOR_MASK) | WAITING | lowered);
+                if (causes) {
+                    causes[to] = node;
                 }
             }
         }
     }
-    done = true;
-done:
-    vyre_free(first);
-    vyre_free(targets);
-    vyre_vec_free(&work);
-    return done;
+    for (uint32_t i = 0; i < nodes; i++) {
+        levels[i] &= LEVEL_MASK;
+    }
+    vyre_free(work);
+    return true;
 }
 
-bool vyre_uniformity_init(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase) {
-    analysis a = {.ir = ir, .phase = &ir->phases[phase], .map = map};
-    uint32_t insts = inst_count(&a);
-    *map = (vyre_uniformity_map){.first = a.phase->first};
-    map->levels = vyre_alloc_array(insts, 1);
-    map->control = vyre_alloc_array(insts, sizeof *map->control);
-    a.floors = vyre_alloc_array(insts, 1);
-    a.written = vyre_alloc_zeroed(ir->resource_count, 1);
-    a.failed = !map->levels || !map->control || !a.floors || !a.written;
-    for (uint32_t i = a.phase->first; i < a.phase->end && !a.failed; i++) {
-        const vyre_inst *inst = &ir->insts[i];
-        if (vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_WRITE) {
-            a.written[inst->a] = 1;
+/* What has to be known before the walks: which arrays the phase writes, and the most that there can
+ * be of nodes and synchronising instructions. */
+static uint32_t survey(analysis *a, uint32_t *out_syncs) {
+    uint32_t most_nodes = inst_count(a) + 1, syncs = 0;
+    for (uint32_t i = a->phase->first; i < a->phase->end; i++) {
+        const vyre_inst *inst = &a->ir->insts[i];
+        uint32_t effects = vyre_lookup_op(inst->op)->effects;
+        if (effects & VYRE_EFFECT_BLOCK) {
+            most_nodes += control_count(inst->op);
+        } else if (effects & VYRE_EFFECT_WRITE) {
+            a->written[inst->a] = 1;
         }
+        syncs += (effects & SYNC_EFFECTS) != 0;
     }
-    if (!a.failed) {
-        walk(&a);
+    *out_syncs = syncs;
+    return most_nodes;
+}
+
+bool vyre_uniformity_init(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase,
+                          bool with_causes) {
+    analysis a = {.ir = ir, .phase = &ir->phases[phase], .map = map};
+    *map = (vyre_uniformity_map){.first = a.phase->first};
+    bool done = false;
+    a.written = vyre_alloc_zeroed(ir->resource_count, 1);
+    if (!a.written) {
+        goto done;
     }
-    bool done = !a.failed && settle(&a);
-    vyre_free(a.floors);
+    uint32_t insts = inst_count(&a), syncs, most_nodes = survey(&a, &syncs);
+    map->levels = vyre_alloc_array(most_nodes, 1);
+    map->syncs = vyre_alloc_array(syncs, sizeof *map->syncs);
+    map->causes = with_causes ? vyre_alloc_array(most_nodes, sizeof *map->causes) : NULL;
+    if (!map->levels || !map->syncs || (with_causes && !map->causes)) {
+        goto done;
+    }
+    for (uint32_t i = 0; i < insts; i++) {
+        const vyre_inst *inst = &ir->insts[a.phase->first + i];
+        map->levels[i] = inst->type == VYRE_TYPE_VOID ? VYRE_UNIFORM_GRID : start_level(&a, inst);
+    }
+    memset(map->levels + insts, VYRE_UNIFORM_GRID, most_nodes - insts);
+    done = make_graph(&a, most_nodes) && settle(&a);
+done:
     vyre_free(a.written);
-    vyre_vec_free(&a.edges);
-    vyre_vec_free(&a.control_levels);
+    vyre_free(a.starts);
+    vyre_free(a.targets);
     if (!done) {
         vyre_uniformity_deinit(map);
     }
@@ -384,6 +483,6 @@ bool vyre_uniformity_init(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t 
 void vyre_uniformity_deinit(vyre_uniformity_map *map) {
     vyre_free(map->levels);
     vyre_free(map->causes);
-    vyre_free(map->control);
+    vyre_free(map->syncs);
     *map = (vyre_uniformity_map){0};
 }

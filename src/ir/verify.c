@@ -1,13 +1,13 @@
 #include "ir/verify.h"
+#include "ir/word.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/hash.h"
-#include "base/map.h"
 #include "ir/diagnostic.h"
 #include "ir/program.h"
+
+/* Reports */
 
 static vyre_diagnostic place_of(const verifier *v, uint32_t inst) {
     vyre_diagnostic at = {.inst = inst};
@@ -27,23 +27,57 @@ static vyre_diagnostic place_of(const verifier *v, uint32_t inst) {
     return at;
 }
 
+static void report(verifier *v, uint32_t inst, uint32_t code, const char *fix, const char *format,
+                   va_list arguments) VYRE_PRINTF(5, 0);
+
+static void report(verifier *v, uint32_t inst, uint32_t code, const char *fix, const char *format,
+                   va_list arguments) {
+    vyre_diagnostic at = place_of(v, inst);
+    vyre_diagnostics_vadd(v->diagnostics, &at, code, fix, format, arguments);
+}
+
 bool verify_error(verifier *v, uint32_t inst, uint32_t code, const char *fix, const char *format,
                   ...) {
-    vyre_diagnostic at = place_of(v, inst);
     va_list arguments;
     va_start(arguments, format);
-    vyre_diagnostics_vadd(v->diagnostics, &at, code, fix, format, arguments);
+    report(v, inst, code, fix, format, arguments);
     va_end(arguments);
     v->has_errors = true;
     return false;
 }
 
-void verify_warning(verifier *v, uint32_t inst, uint32_t code, const char *fix, const char *format,
-                    ...) {
-    vyre_diagnostic at = place_of(v, inst);
+bool verify_item_error(verifier *v, vyre_section_id section, uint32_t item, uint32_t code,
+                       const char *fix, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vyre_diagnostics_vadd(v->diagnostics, &at, code, fix, format, arguments);
+    report(v, VYRE_NONE, code, fix, format, arguments);
+    va_end(arguments);
+    if (!v->has_errors) {
+        v->fault = (vyre_fault){section, item};
+    }
+    v->has_errors = true;
+    return false;
+}
+
+static const char table_fix[] = "build the program with vyre_builder or the parser, which order "
+                                "every table the one right way";
+
+/* What an item of each section is called. */
+static const char *const nouns[VYRE_SECTION_COUNT] = {
+    "argument",  "array",   "size term",   "step",       "phase",
+    "constant",  "operand", "instruction", "name byte",  "array name",
+    "step name", "place",   "call",        "value name", "debug string byte"};
+
+bool verify_not_canonical(verifier *v, vyre_section_id section, uint32_t item, const char *what) {
+    return verify_item_error(v, section, item, 703, table_fix, "%s %u %s", nouns[section], item,
+                             what);
+}
+
+void verify_warning(verifier *v, uint32_t inst, uint32_t code, const char *fix, const char *format,
+                    ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    report(v, inst, code, fix, format, arguments);
     va_end(arguments);
 }
 
@@ -57,398 +91,114 @@ const char *verify_resource_name(const verifier *v, uint32_t resource) {
     return *name ? name : "the array";
 }
 
-static const char table_fix[] = "build the program with vyre_builder or the parser, which order "
-                                "every table the one right way";
-
-static bool not_canonical(verifier *v, const char *table, uint32_t row, const char *what) {
-    return verify_error(v, VYRE_NONE, 703, table_fix, "%s %u: %s", table, row, what);
-}
-
-/* Names: the program's, then the arguments', each ended by a NUL, nothing else. */
-static bool check_strings(verifier *v) {
-    const vyre_ir *ir = v->ir;
-    uint32_t next = 0;
-    for (uint32_t i = 0; i <= ir->arg_count; i++) {
-        const char *rest = ir->strings + next;
-        const char *end = next < ir->string_bytes ? memchr(rest, 0, ir->string_bytes - next) : NULL;
-        if (!end || (i && ir->args[i - 1].name != next)) {
-            return not_canonical(v, "name", i, "is missing or out of order");
-        }
-        if (end - rest > VYRE_LIMIT_NAME_BYTES || end == rest) {
-            return not_canonical(v, "name", i, "is empty or too long");
-        }
-        for (const char *c = rest; c < end; c++) {
-            bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
-            if (!letter && (c == rest || !(*c >= '0' && *c <= '9'))) {
-                return verify_error(v, VYRE_NONE, 204, "use letters, digits and _",
-                                    "name %u has a character that names cannot have", i);
-            }
-        }
-        next += (uint32_t)(end - rest) + 1;
-    }
-    return next == ir->string_bytes || not_canonical(v, "name", ir->arg_count, "is not the last");
-}
-
-static bool is_scalar_type(uint32_t type) {
-    return type > VYRE_TYPE_VOID && type < VYRE_TYPE_COUNT;
-}
-
-static bool check_args(verifier *v) {
-    const vyre_ir *ir = v->ir;
-    uint32_t buffers = 0;
-    for (uint32_t i = 0; i < ir->arg_count; i++) {
-        const vyre_arg *arg = &ir->args[i];
-        if (!is_scalar_type(arg->type)) {
-            return not_canonical(v, "argument", i, "has no type");
-        }
-        if (arg->resource != VYRE_NONE) {
-            if (arg->resource != buffers || buffers >= ir->resource_count ||
-                ir->resources[buffers].kind != VYRE_RESOURCE_BUFFER ||
-                ir->resources[buffers].type != arg->type) {
-                return not_canonical(v, "argument", i, "does not match its buffer");
-            }
-            buffers++;
-        }
-        for (uint32_t k = 0; k < i; k++) {
-            if (!strcmp(ir->strings + ir->args[k].name, ir->strings + arg->name)) {
-                return verify_error(v, VYRE_NONE, 202, "give every argument its own name",
-                                    "argument `%s` is declared twice", ir->strings + arg->name);
-            }
-        }
-    }
-    if (buffers < ir->resource_count && ir->resources[buffers].kind == VYRE_RESOURCE_BUFFER) {
-        return not_canonical(v, "array", buffers, "is a buffer without an argument");
-    }
-    return true;
-}
-
-/* Sizes are postfix code: an operator's operands are the two expressions right before it. */
-static bool check_size_nodes(verifier *v) {
-    const vyre_ir *ir = v->ir;
-    if (!ir->size_count) {
-        return true;
-    }
-    typedef struct span {
-        uint32_t first, depth;
-    } span;
-    span *spans = vyre_alloc_array(ir->size_count, sizeof *spans);
-    if (!spans) {
-        v->no_memory = true;
-        return false;
-    }
-    bool valid = true;
-    for (uint32_t i = 0; i < ir->size_count && valid; i++) {
-        const vyre_size_node *node = &ir->sizes[i];
-        spans[i] = (span){i, 1};
-        switch (node->op) {
-        case VYRE_SIZE_CONST: break;
-        case VYRE_SIZE_LEN:
-            valid = node->a < ir->arg_count && ir->args[node->a].resource != VYRE_NONE && !node->b;
-            break;
-        case VYRE_SIZE_PARAM:
-            valid = node->a < ir->arg_count && ir->args[node->a].resource == VYRE_NONE &&
-                    vyre_type_class_of((vyre_type)ir->args[node->a].type) & VYRE_CLASS_INTEGER &&
-                    !node->b;
-            break;
-        default:
-            valid = node->op < VYRE_SIZE_COUNT && i >= 2 && node->b == i - 1 &&
-                    spans[node->b].first > 0 && node->a == spans[node->b].first - 1;
-            if (valid) {
-                uint32_t left = spans[node->a].depth, right = spans[node->b].depth;
-                spans[i] = (span){spans[node->a].first, 1 + (left > right ? left : right)};
-                valid = spans[i].depth <= VYRE_LIMIT_EXPRESSION_NESTING;
-            }
-        }
-        if (!valid) {
-            not_canonical(v, "size term", i, "is not a number, length, argument or operator");
-        }
-    }
-    vyre_free(spans);
-    return valid;
-}
-
-/* The size that comes next in canonical order: its last node is `size`. */
-static bool take_size(verifier *v, uint32_t size, uint32_t *next, const char *what, uint32_t row) {
-    const vyre_ir *ir = v->ir;
-    if (size == VYRE_NONE || size >= ir->size_count) {
-        return not_canonical(v, what, row, "has no size");
-    }
-    uint32_t first = size;
-    for (uint32_t open = 1; open; first--) {
-        open += ir->sizes[first].op >= VYRE_SIZE_ADD ? 1 : -1u;
-    }
-    first++; /* the loop went one too far */
-    if (first != *next) {
-        return not_canonical(v, what, row, "has a size out of order");
-    }
-    *next = size + 1;
-    return true;
-}
-
-static bool check_resources(verifier *v, uint32_t *next_size) {
-    const vyre_ir *ir = v->ir;
-    uint32_t stage = VYRE_RESOURCE_BUFFER;
-    for (uint32_t i = 0; i < ir->resource_count; i++) {
-        const vyre_resource *row = &ir->resources[i];
-        uint32_t kind = row->kind < VYRE_RESOURCE_SHARED ? row->kind : VYRE_RESOURCE_SHARED;
-        if (row->kind > VYRE_RESOURCE_PRIVATE || kind < stage || row->zero ||
-            !is_scalar_type(row->type) || row->access > VYRE_ACCESS_OUT) {
-            return not_canonical(v, "array", i, "is malformed or out of order");
-        }
-        stage = kind;
-        if (kind == VYRE_RESOURCE_SHARED) {
-            if (row->size != VYRE_NONE || !row->length || row->access != VYRE_ACCESS_INOUT) {
-                return not_canonical(v, "array", i, "has no length of its own");
-            }
-            continue;
-        }
-        if (row->length || (kind == VYRE_RESOURCE_SCRATCH && row->access != VYRE_ACCESS_INOUT)) {
-            return not_canonical(v, "array", i, "has fields that its kind does not have");
-        }
-        if (kind == VYRE_RESOURCE_BUFFER && row->type == VYRE_TYPE_BOOL) {
-            return verify_error(v, VYRE_NONE, 306, "use u8 and compare with 0",
-                                "buffer `%s` has elements of bool", verify_resource_name(v, i));
-        }
-        bool sized = row->size != VYRE_NONE || kind == VYRE_RESOURCE_SCRATCH ||
-                     row->access == VYRE_ACCESS_OUT;
-        if (sized && !take_size(v, row->size, next_size, "array", i)) {
-            return false;
+/* The limits that the decoder has, too. */
+static bool check_limits(verifier *v) {
+    for (uint32_t id = 0; id < VYRE_SECTION_COUNT; id++) {
+        uint32_t count = vyre_section_count(v->ir, id), limit = vyre_section_limit(id);
+        if (count > limit) {
+            return verify_item_error(v, id, limit, 701, "split the program, or inline less",
+                                     "the program has %u %ss, more than the %u there can be", count,
+                                     nouns[id], limit);
         }
     }
     return true;
 }
 
-/* Domain, workgroup and arrays of a phase. */
-static bool check_phase(verifier *v, uint32_t index, uint32_t *next_size, uint32_t *next_resource) {
-    const vyre_ir *ir = v->ir;
-    const vyre_phase *phase = &ir->phases[index];
-    uint32_t expected = index ? ir->phases[index - 1].end : 0;
-    if (phase->first != expected || phase->end <= phase->first || phase->end > ir->inst_count ||
-        phase->first_resource != *next_resource || phase->end_resource < *next_resource ||
-        phase->end_resource > ir->resource_count) {
-        return not_canonical(v, "phase", index, "does not follow the one before");
+/* Names and places for people */
+
+static bool misfit(verifier *v, vyre_section_id section, uint32_t item) {
+    return verify_not_canonical(v, section, item, "does not fit the program");
+}
+
+/* An empty string first, a NUL last, and no string that could not be a name. */
+static bool check_debug_strings(verifier *v) {
+    const char *strings = v->ir->debug_strings;
+    uint32_t bytes = v->ir->debug_string_bytes;
+    if (bytes && (strings[0] || strings[bytes - 1])) {
+        return misfit(v, VYRE_SECTION_DEBUG_STRINGS, strings[0] ? 0 : bytes - 1);
     }
-    *next_resource = phase->end_resource;
-    if (phase->dimensions < 1 || phase->dimensions > 3) {
-        return not_canonical(v, "phase", index, "has no dimensions");
-    }
-    for (uint32_t i = 0; i < 3; i++) {
-        if (i >= phase->dimensions ? phase->domain[i] != VYRE_NONE
-                                   : !take_size(v, phase->domain[i], next_size, "phase", index)) {
-            return v->has_errors ? false : not_canonical(v, "phase", index, "has spare dimensions");
+    uint32_t start = 0;
+    for (uint32_t at = 0; at < bytes; at++) {
+        bool is_control = (unsigned char)strings[at] < ' ' || strings[at] == 0x7f;
+        if ((strings[at] && is_control) || at - start > VYRE_LIMIT_NAME_BYTES) {
+            return misfit(v, VYRE_SECTION_DEBUG_STRINGS, at);
         }
-    }
-    if (phase->from_resource != VYRE_NONE) {
-        if (phase->from_resource >= ir->resource_count || phase->dimensions != 1 ||
-            ir->resources[phase->from_resource].kind > VYRE_RESOURCE_SCRATCH) {
-            return not_canonical(v, "phase", index, "has a domain from no array");
-        }
-        vyre_type type = (vyre_type)ir->resources[phase->from_resource].type;
-        if (!(vyre_type_class_of(type) & VYRE_CLASS_INTEGER)) {
-            return verify_error(v, VYRE_NONE, 601, "count in an array of u32",
-                                "the domain comes from `%s`, whose elements are %s",
-                                verify_resource_name(v, phase->from_resource),
-                                vyre_type_name(type));
-        }
-        if (!take_size(v, phase->from_index, next_size, "phase", index)) {
-            return false;
-        }
-    } else if (phase->from_index != VYRE_NONE) {
-        return not_canonical(v, "phase", index, "has an index without an array");
-    }
-    uint64_t total = 1;
-    for (uint32_t i = 0; i < 3; i++) {
-        uint32_t size = phase->workgroup[i];
-        if (!size != !phase->workgroup[0] || size > VYRE_LIMIT_WORKGROUP ||
-            (i >= phase->dimensions && size > 1)) {
-            return verify_error(v, VYRE_NONE, 602,
-                                "give each dimension of the domain 1 to 1024 invocations",
-                                "a workgroup of %u x %u x %u is not possible here",
-                                phase->workgroup[0], phase->workgroup[1], phase->workgroup[2]);
-        }
-        total *= size;
-    }
-    uint32_t width = phase->subgroup;
-    if (total > VYRE_LIMIT_WORKGROUP ||
-        (width && (!total || total % width || (width != 8 && width != 16 && width != 32 &&
-                                               width != 64)))) {
-        return verify_error(v, VYRE_NONE, 602,
-                            "choose at most 1024 invocations, a multiple of the subgroup's width, "
-                            "which is 8, 16, 32 or 64",
-                            "a workgroup of %llu invocations in subgroups of %u is not possible",
-                            (unsigned long long)total, width);
-    }
-    uint64_t shared_bytes = 0, private_bytes = 0, shared_arrays = 0;
-    for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
-        const vyre_resource *row = &ir->resources[i];
-        uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
-        if (row->kind < VYRE_RESOURCE_SHARED) {
-            return not_canonical(v, "array", i, "is not an array of a phase");
-        }
-        bool is_shared = row->kind == VYRE_RESOURCE_SHARED;
-        if (is_shared && !phase->workgroup[0]) {
-            return verify_error(v, VYRE_NONE, 603, "add a workgroup clause to the phase",
-                                "shared array `%s` has no workgroup", verify_resource_name(v, i));
-        }
-        shared_arrays += is_shared;
-        *(is_shared ? &shared_bytes : &private_bytes) += bytes;
-    }
-    if (shared_bytes > VYRE_LIMIT_SHARED_BYTES || private_bytes > VYRE_LIMIT_PRIVATE_BYTES ||
-        shared_arrays > VYRE_LIMIT_SHARED_ARRAYS) {
-        return verify_error(v, VYRE_NONE, 701, "use fewer or smaller arrays, or scratch buffers",
-                            "phase %u has %llu shared arrays of %llu bytes and %llu bytes of "
-                            "private arrays, the limits are %d, %d and %d",
-                            index, (unsigned long long)shared_arrays,
-                            (unsigned long long)shared_bytes, (unsigned long long)private_bytes,
-                            VYRE_LIMIT_SHARED_ARRAYS, VYRE_LIMIT_SHARED_BYTES,
-                            VYRE_LIMIT_PRIVATE_BYTES);
+        start = strings[at] ? start : at + 1;
     }
     return true;
 }
 
-static bool check_repeat(verifier *v, uint32_t index, uint32_t *next_size) {
-    const vyre_step *step = &v->ir->steps[index];
-    if (step->kind == VYRE_STEP_REPEAT_WHILE) {
-        if (step->resource >= v->ir->resource_count ||
-            v->ir->resources[step->resource].kind > VYRE_RESOURCE_SCRATCH) {
-            return not_canonical(v, "step", index, "repeats while an element of no array");
-        }
-        vyre_type type = (vyre_type)v->ir->resources[step->resource].type;
-        if (!(vyre_type_class_of(type) & VYRE_CLASS_INTEGER)) {
-            return verify_error(v, VYRE_NONE, 605, "keep the flag in an array of u32",
-                                "a repeat depends on `%s`, whose elements are %s",
-                                verify_resource_name(v, step->resource), vyre_type_name(type));
-        }
-    } else if (step->resource != VYRE_NONE) {
-        return not_canonical(v, "step", index, "has an array it does not need");
+static bool check_names(verifier *v, vyre_section_id section, const uint32_t *names, uint32_t count,
+                        uint32_t wanted) {
+    if (count && count != wanted) {
+        return misfit(v, section, count < wanted ? count : wanted);
     }
-    return take_size(v, step->size, next_size, "step", index);
-}
-
-static bool check_steps(verifier *v, uint32_t *next_size) {
-    const vyre_ir *ir = v->ir;
-    uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0, phase = 0, next_resource = 0;
-    while (next_resource < ir->resource_count &&
-           ir->resources[next_resource].kind <= VYRE_RESOURCE_SCRATCH) {
-        next_resource++;
-    }
-    for (uint32_t i = 0; i < ir->step_count; i++) {
-        const vyre_step *step = &ir->steps[i];
-        while (depth && ends[depth - 1] == i) {
-            depth--;
+    for (uint32_t i = 0; i < count; i++) {
+        if (names[i] >= v->ir->debug_string_bytes) {
+            return misfit(v, section, i);
         }
-        uint32_t limit = depth ? ends[depth - 1] : ir->step_count;
-        if (step->kind == VYRE_STEP_PHASE) {
-            if (step->end != i + 1 || step->size != phase || phase >= ir->phase_count ||
-                step->resource != VYRE_NONE) {
-                return not_canonical(v, "step", i, "is not the next phase");
-            }
-            if (!check_phase(v, phase++, next_size, &next_resource)) {
-                return false;
-            }
-            continue;
-        }
-        if (step->kind > VYRE_STEP_REPEAT_WHILE || step->end <= i + 1 || step->end > limit) {
-            return not_canonical(v, "step", i, "repeats nothing, or beyond its surroundings");
-        }
-        if (depth == VYRE_LIMIT_REPEATS) {
-            return verify_error(v, VYRE_NONE, 701, "repeat more phases in fewer repeats",
-                                "more than %d repeats are nested", VYRE_LIMIT_REPEATS);
-        }
-        if (!check_repeat(v, i, next_size)) {
-            return false;
-        }
-        ends[depth++] = step->end;
-    }
-    if (!phase) {
-        return verify_error(v, VYRE_NONE, 606, "add a phase", "the program has no phase");
-    }
-    if (phase != ir->phase_count || ir->phases[phase - 1].end != ir->inst_count ||
-        next_resource != ir->resource_count || *next_size != ir->size_count) {
-        return not_canonical(v, "phase", phase, "or one of its tables has entries that nobody uses");
     }
     return true;
 }
 
-typedef struct const_key {
-    const vyre_const *consts, *row;
-} const_key;
-
-static bool same_const(const void *context, uint32_t index) {
-    const const_key *key = context;
-    return key->consts[index].bits == key->row->bits && key->consts[index].type == key->row->type;
-}
-
-/* Every constant fits its type and stands there once. */
-static bool check_consts(verifier *v) {
-    vyre_map seen = {0};
-    bool valid = true;
-    for (uint32_t i = 0; i < v->ir->const_count && valid && !v->no_memory; i++) {
-        const vyre_const *row = &v->ir->consts[i];
-        uint32_t bytes = vyre_type_bytes((vyre_type)row->type);
-        if (!is_scalar_type(row->type) || row->zero || (bytes < 8 && row->bits >> bytes * 8) ||
-            (row->type == VYRE_TYPE_BOOL && row->bits > 1)) {
-            valid = not_canonical(v, "constant", i, "does not fit its type");
-            break;
-        }
-        uint64_t hash = vyre_hash_key(row, sizeof *row);
-        const_key key = {v->ir->consts, row};
-        if (vyre_map_find(&seen, hash, same_const, &key)) {
-            valid = not_canonical(v, "constant", i, "stands there twice");
-        } else {
-            v->no_memory = !vyre_map_add(&seen, hash, i);
+static bool check_places(verifier *v) {
+    const vyre_ir *ir = v->ir;
+    for (uint32_t i = 0; i < ir->scope_count; i++) {
+        if (ir->scopes[i].name >= ir->debug_string_bytes || ir->scopes[i].zero ||
+            VYRE_PLACE_SCOPE(ir->scopes[i].call) > i) {
+            return misfit(v, VYRE_SECTION_SCOPES, i);
         }
     }
-    vyre_map_free(&seen);
-    return valid && !v->no_memory;
+    if (ir->place_count && ir->place_count != ir->inst_count) {
+        return misfit(v, VYRE_SECTION_PLACES,
+                      ir->place_count < ir->inst_count ? ir->place_count : ir->inst_count);
+    }
+    for (uint32_t i = 0; i < ir->place_count; i++) {
+        if (VYRE_PLACE_SCOPE(ir->places[i]) > ir->scope_count) {
+            return misfit(v, VYRE_SECTION_PLACES, i);
+        }
+    }
+    return true;
 }
 
-/* The debug tables: nothing in them may point outside. */
+static bool check_value_names(verifier *v) {
+    const vyre_ir *ir = v->ir;
+    for (uint32_t i = 0; i < ir->value_name_count; i++) {
+        const vyre_value_name *row = &ir->value_names[i];
+        if (row->name >= ir->debug_string_bytes || row->value >= ir->inst_count ||
+            (i && row->value <= row[-1].value)) {
+            return misfit(v, VYRE_SECTION_VALUE_NAMES, i);
+        }
+    }
+    return true;
+}
+
+/* Nothing may point outside. */
 static bool check_debug(verifier *v) {
     const vyre_ir *ir = v->ir;
-    uint32_t bytes = ir->debug_string_bytes;
-    bool used = ir->file || ir->resource_name_count || ir->step_name_count || ir->scope_count ||
-                ir->value_name_count;
-    bool valid = bytes ? !ir->debug_strings[0] && !ir->debug_strings[bytes - 1] : !used;
-    valid = valid && (!ir->resource_name_count || ir->resource_name_count == ir->resource_count) &&
-            (!ir->step_name_count || ir->step_name_count == ir->step_count) &&
-            (!ir->place_count || ir->place_count == ir->inst_count) &&
-            (!ir->file || ir->file < bytes);
-    for (uint32_t i = 0; valid && i < ir->resource_name_count; i++) {
-        valid = ir->resource_names[i] < bytes;
+    if (ir->file && ir->file >= ir->debug_string_bytes) {
+        return verify_item_error(v, VYRE_SECTION_COUNT, 0, 703, table_fix,
+                                 "the source file has no name");
     }
-    for (uint32_t i = 0; valid && i < ir->step_name_count; i++) {
-        valid = ir->step_names[i] < bytes;
-    }
-    for (uint32_t i = 0; valid && i < ir->scope_count; i++) {
-        valid = ir->scopes[i].name < bytes && !ir->scopes[i].zero &&
-                VYRE_PLACE_SCOPE(ir->scopes[i].call) <= i;
-    }
-    for (uint32_t i = 0; valid && i < ir->place_count; i++) {
-        valid = VYRE_PLACE_SCOPE(ir->places[i]) <= ir->scope_count;
-    }
-    for (uint32_t i = 0; valid && i < ir->value_name_count; i++) {
-        const vyre_value_name *row = &ir->value_names[i];
-        valid = row->name < bytes && row->value < ir->inst_count &&
-                (!i || row->value > row[-1].value);
-    }
-    if (!valid) {
-        /* Nothing of the debug section can be used to say more. */
-        vyre_diagnostic at = {.inst = VYRE_NONE};
-        vyre_diagnostics_add(v->diagnostics, &at, 703, table_fix,
-                             "the names and places for people do not fit the program");
-        v->has_errors = true;
-    }
-    return valid;
+    return check_debug_strings(v) &&
+           check_names(v, VYRE_SECTION_RESOURCE_NAMES, ir->resource_names, ir->resource_name_count,
+                       ir->resource_count) &&
+           check_names(v, VYRE_SECTION_STEP_NAMES, ir->step_names, ir->step_name_count,
+                       ir->step_count) &&
+           check_places(v) && check_value_names(v);
 }
+
+/* The whole */
 
 static void check_code(verifier *v) {
     const vyre_ir *ir = v->ir;
-    v->visible_until = vyre_alloc_array(ir->inst_count, sizeof *v->visible_until);
-    v->no_memory = !v->visible_until;
-    for (uint32_t phase = 0; phase < ir->phase_count && !v->no_memory && !v->has_errors; phase++) {
+    for (uint32_t step = 0; step < ir->step_count && !v->no_memory && !v->has_errors; step++) {
+        uint32_t phase = ir->steps[step].size;
         phase_facts facts = {0};
-        if (!verify_code(v, phase, &facts)) {
+        if (ir->steps[step].kind != VYRE_STEP_PHASE) {
+            continue;
+        }
+        if (!verify_code(v, phase, step, &facts)) {
             break;
         }
         if (facts.syncs) {
@@ -458,28 +208,46 @@ static void check_code(verifier *v) {
             verify_shared(v, phase);
         }
     }
-    if (!v->has_errors && !v->no_memory &&
-        (v->next_const != ir->const_count || v->next_operand != ir->operand_count)) {
-        not_canonical(v, "constant or operand", v->next_const, "is never used");
+    if (!v->has_errors && !v->no_memory) {
+        if (v->next_const != ir->const_count) {
+            verify_not_canonical(v, VYRE_SECTION_CONSTS, v->next_const, "is never used");
+        } else if (v->next_operand != ir->operand_count) {
+            verify_not_canonical(v, VYRE_SECTION_OPERANDS, v->next_operand, "is never used");
+        }
     }
-    vyre_free(v->visible_until);
 }
 
-vyre_status vyre_verify(const vyre_ir *ir, vyre_diagnostics *diagnostics) {
-    verifier v = {.ir = ir, .diagnostics = diagnostics};
-    uint32_t next_size = 0;
-    bool has_names = check_debug(&v);
-    if (has_names && check_strings(&v) && check_args(&v) && check_size_nodes(&v) &&
-        check_resources(&v, &next_size) && check_steps(&v, &next_size) && check_consts(&v)) {
-        check_code(&v);
+/* What the error is about that stands first in the list. */
+static vyre_fault first_fault(const verifier *v) {
+    for (size_t i = 0; i < vyre_diagnostics_count(v->diagnostics); i++) {
+        const vyre_diagnostic *item = vyre_diagnostics_get(v->diagnostics, i);
+        if (item->severity == VYRE_SEVERITY_ERROR) {
+            return item->inst == VYRE_NONE ? v->fault
+                                           : (vyre_fault){VYRE_SECTION_INSTS, item->inst};
+        }
     }
-    if (ir->flags & ~(uint32_t)VYRE_PROGRAM_DETERMINISTIC) {
-        not_canonical(&v, "flags", ir->flags, "are not known");
+    return v->fault;
+}
+
+vyre_status vyre_verify(const vyre_ir *ir, vyre_diagnostics *diagnostics, vyre_fault *out_fault) {
+    verifier v = {.ir = ir, .diagnostics = diagnostics, .fault = {VYRE_SECTION_COUNT, 0}};
+    vyre_status status = vyre_words_prepare();
+    if (status) {
+        return status;
+    }
+    bool has_names = check_limits(&v) && check_debug(&v);
+    if (has_names && ir->flags & ~(uint32_t)VYRE_PROGRAM_DETERMINISTIC) {
+        verify_item_error(&v, VYRE_SECTION_COUNT, 0, 703, table_fix,
+                          "the flags 0x%x of the program are not known", ir->flags);
+    } else if (has_names && verify_tables(&v)) {
+        check_code(&v);
     }
     if (v.no_memory) {
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory to verify a program of %u instructions",
-                                ir->inst_count);
+                                "no memory to verify a program of %u instructions", ir->inst_count);
+    }
+    if (out_fault) {
+        *out_fault = first_fault(&v);
     }
     const char *file = has_names && ir->file ? ir->debug_strings + ir->file : NULL;
     return vyre_diagnostics_status(diagnostics, file);

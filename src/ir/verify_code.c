@@ -1,5 +1,7 @@
 #include <string.h>
 
+#include "base/alloc.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "ir/rule.h"
 #include "ir/verify.h"
@@ -8,9 +10,10 @@
 typedef struct frame {
     uint32_t owner; /* VYRE_NONE for the phase */
     uint32_t end;
-    uint32_t results;    /* how many values leave the owner */
-    uint32_t exits;      /* ways out seen so far */
-    uint32_t loop, call; /* frames of the innermost loop and inline, itself included; or VYRE_NONE */
+    uint32_t results; /* how many values leave the owner */
+    uint32_t exits;   /* ways out seen so far */
+    uint32_t loop,
+        call; /* frames of the innermost loop and inline, itself included; or VYRE_NONE */
     bool in_then;
 } frame;
 
@@ -18,7 +21,9 @@ typedef struct sweep {
     verifier *v;
     const vyre_ir *ir;
     const vyre_phase *phase;
+    uint32_t step; /* the phase among the steps */
     phase_facts *facts;
+    uint32_t *visible_until; /* by instruction of the phase: end of the block that defines it */
     uint32_t at;
     frame frames[VYRE_LIMIT_NESTING + 2];
     uint32_t depth;
@@ -29,15 +34,24 @@ static const char structure_fix[] =
     "build the program with vyre_builder or the parser, which get the structure right";
 
 static bool malformed(sweep *s, const char *what) {
-    const char *name = vyre_op_info_of(s->ir->insts[s->at].op)->name;
+    const char *name = vyre_lookup_op(s->ir->insts[s->at].op)->name;
     return verify_error(s->v, s->at, 703, structure_fix, "instruction %u (`%s`) %s", s->at,
                         name ? name : "?", what);
 }
 
 /* Operands */
 
-static bool check_operand(sweep *s, uint32_t operand, vyre_type *out_type) {
+static bool unknown_value(sweep *s, uint32_t operand) {
+    return verify_error(s->v, s->at, 309,
+                        "use a value inside the block that defines it; values leave blocks by "
+                        "yield, break, continue and return",
+                        "`%s` uses value %u, which does not exist at instruction %u",
+                        vyre_lookup_op(s->ir->insts[s->at].op)->name, operand, s->at);
+}
+
+static inline bool check_operand(sweep *s, uint32_t operand, vyre_type *out_type) {
     const vyre_ir *ir = s->ir;
+    *out_type = VYRE_TYPE_VOID;
     if (operand & VYRE_CONSTANT) {
         uint32_t index = operand & ~VYRE_CONSTANT;
         if (index > s->v->next_const || index >= ir->const_count) {
@@ -48,56 +62,45 @@ static bool check_operand(sweep *s, uint32_t operand, vyre_type *out_type) {
         return true;
     }
     if (operand >= s->at || operand < s->phase->first ||
-        s->v->visible_until[operand] <= s->at || ir->insts[operand].type == VYRE_TYPE_VOID) {
-        return verify_error(s->v, s->at, 309,
-                            "use a value inside the block that defines it; values leave blocks by "
-                            "yield, break, continue and return",
-                            "`%s` uses value %u, which does not exist at instruction %u",
-                            vyre_op_info_of(ir->insts[s->at].op)->name, operand, s->at);
+        s->visible_until[operand - s->phase->first] <= s->at ||
+        ir->insts[operand].type == VYRE_TYPE_VOID) {
+        return unknown_value(s, operand);
     }
     *out_type = (vyre_type)ir->insts[operand].type;
     return true;
 }
 
 /* A list stands where the last one ended. */
-static bool check_list(sweep *s, uint32_t at, uint32_t count) {
+static bool check_list(sweep *s, uint32_t at, uint32_t count, uint32_t limit) {
     if (at != s->v->next_operand || count > s->ir->operand_count - at) {
         return malformed(s, "has its operands out of order");
     }
-    if (count > VYRE_LIMIT_CARRIED + 3) {
+    if (count > limit) {
         return verify_error(s->v, s->at, 701, "carry fewer values",
-                            "instruction %u carries %u values, at most %d are possible", s->at,
-                            count, VYRE_LIMIT_CARRIED);
+                            "instruction %u carries %u values, at most %u are possible", s->at,
+                            count, limit);
     }
     s->v->next_operand += count;
     return true;
 }
 
-static bool expect(sweep *s, bool condition, const char *what) {
+static inline bool expect(sweep *s, bool condition, const char *what) {
     return condition || malformed(s, what);
 }
 
 /* The words that an operation does not use are zero. */
 static bool check_spare_words(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
-    uint32_t spare = 0;
-    switch ((vyre_shape)info->shape) {
-    case VYRE_SHAPE_NONE: spare = inst->a | inst->b | inst->c; break;
-    case VYRE_SHAPE_NUMBER:
-    case VYRE_SHAPE_V1:
-    case VYRE_SHAPE_R: spare = inst->b | inst->c; break;
-    case VYRE_SHAPE_V2:
-    case VYRE_SHAPE_R_V1:
-    case VYRE_SHAPE_LIST:
-    case VYRE_SHAPE_PICK: spare = inst->c; break;
-    case VYRE_SHAPE_INLINE: spare = inst->a | inst->b; break;
-    case VYRE_SHAPE_V3:
-    case VYRE_SHAPE_R_V2:
-    case VYRE_SHAPE_R_LIST:
-    case VYRE_SHAPE_IF:
-    case VYRE_SHAPE_LOOP: break;
-    }
+    enum { A = 1, B = 2, C = 4 };
+    static const uint8_t spare_words[] = {
+        [VYRE_SHAPE_NONE] = A | B | C, [VYRE_SHAPE_NUMBER] = B | C, [VYRE_SHAPE_V1] = B | C,
+        [VYRE_SHAPE_V2] = C,           [VYRE_SHAPE_V3] = 0,         [VYRE_SHAPE_R] = B | C,
+        [VYRE_SHAPE_R_V1] = C,         [VYRE_SHAPE_R_V2] = 0,       [VYRE_SHAPE_R_LIST] = 0,
+        [VYRE_SHAPE_LIST] = C,         [VYRE_SHAPE_PICK] = C,       [VYRE_SHAPE_IF] = 0,
+        [VYRE_SHAPE_LOOP] = 0,         [VYRE_SHAPE_INLINE] = A | B};
+    uint32_t words = spare_words[info->shape];
+    bool is_set = (words & A && inst->a) || (words & B && inst->b) || (words & C && inst->c);
     bool has_aux = info->effects & VYRE_EFFECT_ATOMIC || info->rule == VYRE_RULE_COMBINE;
-    return expect(s, !spare && (has_aux || !inst->aux), "has a word set that it does not use");
+    return expect(s, !is_set && (has_aux || !inst->aux), "has a word set that it does not use");
 }
 
 /* Surroundings */
@@ -110,16 +113,8 @@ static bool check_workgroup(sweep *s, const char *name) {
 
 /* Whether the phase stands inside the repeat that is step `repeat`. */
 static bool inside_repeat(const sweep *s, uint32_t repeat) {
-    if (repeat >= s->ir->step_count || s->ir->steps[repeat].kind == VYRE_STEP_PHASE) {
-        return false;
-    }
-    uint32_t phase = (uint32_t)(s->phase - s->ir->phases);
-    for (uint32_t i = repeat + 1; i < s->ir->steps[repeat].end; i++) {
-        if (s->ir->steps[i].kind == VYRE_STEP_PHASE && s->ir->steps[i].size == phase) {
-            return true;
-        }
-    }
-    return false;
+    return repeat < s->step && s->ir->steps[repeat].kind != VYRE_STEP_PHASE &&
+           s->step < s->ir->steps[repeat].end;
 }
 
 static bool check_surroundings(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
@@ -147,8 +142,8 @@ static bool check_surroundings(sweep *s, const vyre_inst *inst, const vyre_op_in
                             "`%s` has no component %u: the domain has %u", info->name, inst->a,
                             s->phase->dimensions);
     }
-    bool needs_workgroup = inst->op != VYRE_OP_PARAM && inst->op != VYRE_OP_ITERATION &&
-                           inst->op != VYRE_OP_GID;
+    bool needs_workgroup =
+        inst->op != VYRE_OP_PARAM && inst->op != VYRE_OP_ITERATION && inst->op != VYRE_OP_GID;
     return (!needs_workgroup || check_workgroup(s, info->name)) &&
            expect(s, inst->type == type, "has the wrong type");
 }
@@ -176,8 +171,8 @@ static void warn_out_of_bounds(sweep *s, const vyre_resource *row, uint32_t reso
     }
     const vyre_const *value = &s->ir->consts[index & ~VYRE_CONSTANT];
     uint32_t bits = vyre_type_bytes((vyre_type)value->type) * 8;
-    bool negative = vyre_type_class_of((vyre_type)value->type) == VYRE_CLASS_SIGNED &&
-                    value->bits >> (bits - 1);
+    bool negative =
+        vyre_lookup_class((vyre_type)value->type) == VYRE_CLASS_SIGNED && value->bits >> (bits - 1);
     if (negative || value->bits >= length) {
         verify_warning(s->v, s->at, 803, "use an index from 0 to the length less 1",
                        "the index %s%llu is outside of `%s`, which has %llu elements",
@@ -247,16 +242,16 @@ static bool check_memory(sweep *s, const vyre_inst *inst, const vyre_op_info *in
     }
     if (info->shape == VYRE_SHAPE_R_LIST &&
         (!expect(s, inst->c == 3, "has the wrong number of operands") ||
-         !check_list(s, inst->b, inst->c))) {
+         !check_list(s, inst->b, inst->c, 3))) {
         return false;
     }
     const uint32_t *values;
-    uint32_t count = vyre_inst_values(s->ir, inst, &values);
+    uint32_t count = vyre_lookup_values(s->ir, inst, &values);
     vyre_type index_type;
     if (!check_operand(s, values[0], &index_type)) {
         return false;
     }
-    if (!(vyre_type_class_of(index_type) & VYRE_CLASS_INTEGER)) {
+    if (!(vyre_lookup_class(index_type) & VYRE_CLASS_INTEGER)) {
         return verify_error(s->v, s->at, 301, "convert it with u32(...)",
                             "the index of `%s` is %s, expected an integer",
                             verify_resource_name(s->v, inst->a), vyre_type_name(index_type));
@@ -275,7 +270,7 @@ static bool check_memory(sweep *s, const vyre_inst *inst, const vyre_op_info *in
 
 static bool check_rule(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
     const uint32_t *values;
-    uint32_t count = vyre_inst_values(s->ir, inst, &values);
+    uint32_t count = vyre_lookup_values(s->ir, inst, &values);
     vyre_type types[3] = {VYRE_TYPE_VOID, VYRE_TYPE_VOID, VYRE_TYPE_VOID}, type;
     for (uint32_t i = 0; i < count; i++) {
         if (!check_operand(s, values[i], &types[i])) {
@@ -283,7 +278,7 @@ static bool check_rule(sweep *s, const vyre_inst *inst, const vyre_op_info *info
         }
     }
     if (info->effects & VYRE_EFFECT_SUBGROUP) {
-        s->facts->syncs = true;
+        s->facts->syncs = s->facts->uses_subgroup = true;
         if (!check_workgroup(s, info->name)) {
             return false;
         }
@@ -310,8 +305,9 @@ static uint32_t count_results(const sweep *s, uint32_t owner, uint32_t end) {
 static bool open_frame(sweep *s, const vyre_inst *inst, uint32_t end) {
     frame *parent = &s->frames[s->depth - 1];
     bool is_if = inst->op == VYRE_OP_IF;
-    if (!expect(s, end > s->at + 1 && inst->c >= end && inst->c < parent->end &&
-                       (!is_if || inst->c > end),
+    if (!expect(s,
+                end > s->at + 1 && inst->c >= end && inst->c < parent->end &&
+                    (!is_if || inst->c > end),
                 "has blocks that do not lie inside its own")) {
         return false;
     }
@@ -353,7 +349,8 @@ static bool check_if(sweep *s, const vyre_inst *inst) {
 static bool check_loop(sweep *s, const vyre_inst *inst) {
     const vyre_ir *ir = s->ir;
     uint32_t head = inst->op == VYRE_OP_FOR ? 3 : 0;
-    if (!expect(s, inst->b >= head, "has no range") || !check_list(s, inst->a, inst->b)) {
+    if (!expect(s, inst->b >= head, "has no range") ||
+        !check_list(s, inst->a, inst->b, VYRE_LIMIT_CARRIED + head)) {
         return false;
     }
     uint32_t args = inst->b - head + (head ? 1 : 0);
@@ -373,7 +370,7 @@ static bool check_loop(sweep *s, const vyre_inst *inst) {
         }
         if (i < head) {
             range = i ? range : type;
-            if (type != range || !(vyre_type_class_of(type) & VYRE_CLASS_INTEGER)) {
+            if (type != range || !(vyre_lookup_class(type) & VYRE_CLASS_INTEGER)) {
                 return verify_error(s->v, s->at, 301, "use one integer type for the range",
                                     "the range of `for` has a number of type %s",
                                     vyre_type_name(type));
@@ -381,11 +378,13 @@ static bool check_loop(sweep *s, const vyre_inst *inst) {
         }
         uint32_t arg = i < head ? 0 : i - head + (head ? 1 : 0);
         const vyre_inst *found = &ir->insts[s->at + 1 + arg];
-        if (!expect(s, found->op == VYRE_OP_ARG && found->type == type && found->a == s->at &&
-                           found->b == arg,
+        if (!expect(s,
+                    found->op == VYRE_OP_ARG && found->type == type && found->a == s->at &&
+                        found->b == arg,
                     "does not match its args") ||
             (head && i >= head &&
-             !expect(s, ir->insts[inst->c + i - head].type == type, "does not match its results"))) {
+             !expect(s, ir->insts[inst->c + i - head].type == type,
+                     "does not match its results"))) {
             return false;
         }
     }
@@ -401,7 +400,7 @@ static bool check_pick(sweep *s, const vyre_inst *inst) {
                  inst->b < owner->b - (is_for ? 2 : 0);
     } else if (owner && inst->a >= s->phase->first) {
         const vyre_inst *before = inst - 1;
-        placed = vyre_op_info_of(owner->op)->effects & VYRE_EFFECT_BLOCK && inst->b < s->at &&
+        placed = vyre_lookup_op(owner->op)->effects & VYRE_EFFECT_BLOCK && inst->b < s->at &&
                  owner->c == s->at - inst->b &&
                  (!inst->b || (before->op == VYRE_OP_RESULT && before->a == inst->a));
     }
@@ -427,8 +426,8 @@ static bool check_end_values(sweep *s, const vyre_inst *inst, frame *target) {
     }
     if (inst->b != wanted) {
         return verify_error(s->v, s->at, 506, "give as many values as are taken",
-                            "`%s` gives %u values, %u are expected",
-                            vyre_op_info_of(inst->op)->name, inst->b, wanted);
+                            "`%s` gives %u values, %u are expected", vyre_lookup_op(inst->op)->name,
+                            inst->b, wanted);
     }
     for (uint32_t i = 0; i < wanted; i++) {
         vyre_type type;
@@ -438,7 +437,7 @@ static bool check_end_values(sweep *s, const vyre_inst *inst, frame *target) {
         if (type != (vyre_type)ir->insts[first + i].type) {
             return verify_error(s->v, s->at, 506, "convert it",
                                 "value %u of `%s` is %s, expected %s", i + 1,
-                                vyre_op_info_of(inst->op)->name, vyre_type_name(type),
+                                vyre_lookup_op(inst->op)->name, vyre_type_name(type),
                                 vyre_type_name((vyre_type)ir->insts[first + i].type));
         }
     }
@@ -450,7 +449,7 @@ static bool check_end(sweep *s, const vyre_inst *inst) {
     if (inst->op == VYRE_OP_UNREACHABLE) {
         return expect(s, s->must_be_unreachable, "can be reached");
     }
-    if (!check_list(s, inst->a, inst->b)) {
+    if (!check_list(s, inst->a, inst->b, VYRE_LIMIT_CARRIED)) {
         return false;
     }
     const char *misplaced = "stands where it has nothing to leave";
@@ -476,7 +475,7 @@ static bool check_end(sweep *s, const vyre_inst *inst) {
 
 static bool check_inst(sweep *s) {
     const vyre_inst *inst = &s->ir->insts[s->at];
-    const vyre_op_info *info = vyre_op_info_of(inst->op);
+    const vyre_op_info *info = vyre_lookup_op(inst->op);
     if (!info->name || !check_spare_words(s, inst, info)) {
         return info->name ? false : malformed(s, "is no operation");
     }
@@ -510,6 +509,10 @@ static bool check_inst(sweep *s) {
     case VYRE_OP_UNREACHABLE: return check_end(s, inst);
     case VYRE_OP_GRID_BARRIER: s->facts->syncs = s->facts->grid_barriers = true; return true;
     case VYRE_OP_BARRIER: s->facts->syncs = true; return check_workgroup(s, info->name);
+    case VYRE_OP_LANE:
+    case VYRE_OP_SUBGROUP_ID:
+        s->facts->uses_subgroup = true;
+        return check_surroundings(s, inst, info);
     default: return check_surroundings(s, inst, info);
     }
 }
@@ -531,28 +534,33 @@ static void close_frames(sweep *s) {
     }
 }
 
-bool verify_code(verifier *v, uint32_t phase, phase_facts *facts) {
+bool verify_code(verifier *v, uint32_t phase, uint32_t step, phase_facts *facts) {
     const vyre_ir *ir = v->ir;
-    sweep s = {.v = v, .ir = ir, .phase = &ir->phases[phase], .facts = facts, .depth = 1};
-    s.frames[0] = (frame){
-        .owner = VYRE_NONE, .end = s.phase->end, .loop = VYRE_NONE, .call = VYRE_NONE};
-    bool uses_subgroup = false;
+    sweep s = {
+        .v = v, .ir = ir, .phase = &ir->phases[phase], .step = step, .facts = facts, .depth = 1};
+    s.frames[0] =
+        (frame){.owner = VYRE_NONE, .end = s.phase->end, .loop = VYRE_NONE, .call = VYRE_NONE};
+    s.visible_until = vyre_alloc_array(s.phase->end - s.phase->first, sizeof *s.visible_until);
+    if (!s.visible_until) {
+        v->no_memory = true;
+        return false;
+    }
+    bool valid = true;
     for (s.at = s.phase->first; s.at < s.phase->end;) {
-        v->visible_until[s.at] = s.frames[s.depth - 1].end;
-        if (!check_inst(&s)) {
-            return false;
+        s.visible_until[s.at - s.phase->first] = s.frames[s.depth - 1].end;
+        valid = check_inst(&s);
+        if (!valid) {
+            break;
         }
-        uint32_t op = ir->insts[s.at].op;
-        uses_subgroup |= op == VYRE_OP_LANE || op == VYRE_OP_SUBGROUP_ID ||
-                         vyre_op_info_of(op)->effects & VYRE_EFFECT_SUBGROUP;
         s.must_be_unreachable = false;
         s.at++;
         close_frames(&s);
     }
-    if (uses_subgroup != (s.phase->subgroup != 0)) {
+    vyre_free(s.visible_until);
+    if (valid && facts->uses_subgroup != (s.phase->subgroup != 0)) {
         return verify_error(v, s.phase->first, 703, structure_fix,
                             "phase %u states a subgroup width without use, or the other way round",
                             phase);
     }
-    return true;
+    return valid;
 }

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "ir/uniformity.h"
 #include "ir/verify.h"
@@ -11,7 +12,7 @@ static const char *const group_names[] = {"invocation", "subgroup", "workgroup",
 
 static void describe_value(const verifier *v, uint32_t inst, char *out, size_t size) {
     const vyre_ir *ir = v->ir;
-    const vyre_op_info *info = vyre_op_info_of(ir->insts[inst].op);
+    const vyre_op_info *info = vyre_lookup_op(ir->insts[inst].op);
     char place[48];
     uint32_t line = vyre_ir_line(ir, inst);
     snprintf(place, sizeof place, line ? "line %u" : "instruction %u", line ? line : inst);
@@ -39,8 +40,8 @@ static vyre_uniformity needed_level(const vyre_inst *inst) {
     case VYRE_OP_BARRIER:
     case VYRE_OP_UNIFORM_LOAD: return VYRE_UNIFORM_WORKGROUP;
     default:
-        return vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_SUBGROUP ? VYRE_UNIFORM_SUBGROUP
-                                                                         : VYRE_VARYING;
+        return vyre_lookup_op(inst->op)->effects & VYRE_EFFECT_SUBGROUP ? VYRE_UNIFORM_SUBGROUP
+                                                                        : VYRE_VARYING;
     }
 }
 
@@ -50,49 +51,58 @@ static uint32_t uniform_operand(const vyre_inst *inst) {
     return has_one && !(inst->b & VYRE_CONSTANT) ? inst->b : VYRE_NONE;
 }
 
-static void check_sync(verifier *v, const vyre_uniformity_map *map, uint32_t at) {
-    const vyre_inst *inst = &v->ir->insts[at];
-    const char *name = vyre_op_info_of(inst->op)->name;
+/* Whether all arrive together at an instruction, and agree where they must. Explains if not, where
+ * the map knows causes. */
+static bool check_sync(verifier *v, const vyre_uniformity_map *map, vyre_sync sync) {
+    const vyre_inst *inst = &v->ir->insts[sync.inst];
+    const char *name = vyre_lookup_op(inst->op)->name;
     vyre_uniformity needed = needed_level(inst);
-    uint32_t control = map->control[at - map->first];
-    char cause[160];
-    if (map->levels[control] < needed) {
-        describe_cause(v, map, control, cause, sizeof cause);
-        bool is_subgroup = needed == VYRE_UNIFORM_SUBGROUP;
-        verify_error(v, at, is_subgroup ? 502 : 501,
-                     is_subgroup ? "move it out of that branch or loop, or make the condition the "
-                                   "same for the subgroup, as with subgroup_any(...)"
-                                 : "move it out of that branch or loop, or make the condition the "
-                                   "same for all of them, as with uniform_load(...)",
-                     "`%s` must be reached by the whole %s together, and who gets there depends on "
-                     "%s",
-                     name, group_names[needed], cause);
-        return;
-    }
+    bool is_subgroup = needed == VYRE_UNIFORM_SUBGROUP;
     uint32_t operand = uniform_operand(inst);
-    if (operand != VYRE_NONE && map->levels[operand - map->first] < needed) {
-        describe_cause(v, map, operand - map->first, cause, sizeof cause);
-        verify_error(v, at, 503,
-                     needed == VYRE_UNIFORM_SUBGROUP
-                         ? "use subgroup_shuffle, which takes a lane of its own in each invocation"
-                         : "use an index that does not depend on it",
-                     "operand 2 of `%s` must be the same for the whole %s, and it depends on %s",
-                     name, group_names[needed], cause);
+    bool arrive = map->levels[sync.control] >= needed;
+    bool agree = operand == VYRE_NONE || map->levels[operand - map->first] >= needed;
+    if ((arrive && agree) || !map->causes) {
+        return arrive && agree;
     }
+    char cause[160];
+    if (!arrive) {
+        describe_cause(v, map, sync.control, cause, sizeof cause);
+        return verify_error(
+            v, sync.inst, is_subgroup ? 502 : 501,
+            is_subgroup ? "move it out of that branch or loop, or make the condition the same for "
+                          "the subgroup, as with subgroup_any(...)"
+                        : "move it out of that branch or loop, or make the condition the same for "
+                          "all of them, as with uniform_load(...)",
+            "`%s` must be reached by the whole %s together, and who gets there depends on %s", name,
+            group_names[needed], cause);
+    }
+    describe_cause(v, map, operand - map->first, cause, sizeof cause);
+    return verify_error(
+        v, sync.inst, 503,
+        is_subgroup ? "use subgroup_shuffle, which takes a lane of its own in each invocation"
+                    : "use an index that does not depend on it",
+        "operand 2 of `%s` must be the same for the whole %s, and it depends on %s", name,
+        group_names[needed], cause);
+}
+
+static bool check_syncs(verifier *v, uint32_t phase, bool explain) {
+    vyre_uniformity_map map;
+    bool valid = true;
+    if (!vyre_uniformity_init(&map, v->ir, phase, explain)) {
+        v->no_memory = true;
+        return true;
+    }
+    for (uint32_t i = 0; i < map.sync_count; i++) {
+        valid &= check_sync(v, &map, map.syncs[i]);
+    }
+    vyre_uniformity_deinit(&map);
+    return valid;
 }
 
 void verify_uniformity(verifier *v, uint32_t phase) {
-    vyre_uniformity_map map;
-    if (!vyre_uniformity_init(&map, v->ir, phase)) {
-        v->no_memory = true;
-        return;
+    if (!check_syncs(v, phase, false)) {
+        check_syncs(v, phase, true);
     }
-    for (uint32_t at = v->ir->phases[phase].first; at < v->ir->phases[phase].end; at++) {
-        if (needed_level(&v->ir->insts[at]) > VYRE_VARYING) {
-            check_sync(v, &map, at);
-        }
-    }
-    vyre_uniformity_deinit(&map);
 }
 
 /* Shared arrays across grid barriers. A grid barrier leaves shared arrays zero; a read that can see
@@ -116,6 +126,7 @@ typedef struct shared_walk {
     verifier *v;
     const vyre_phase *phase;
     shared_state *turns; /* by instruction of the phase: what loops have at the start of a turn */
+    uint64_t *bits;      /* by array of the phase: its own bit if it is shared, else 0 */
     shared_frame frames[VYRE_LIMIT_NESTING + 2];
     uint32_t depth;
     shared_state now;
@@ -131,12 +142,17 @@ static void join_state(shared_state *into, shared_state from) {
 }
 
 static uint64_t array_bit(const shared_walk *w, const vyre_inst *inst) {
-    bool is_shared = w->v->ir->resources[inst->a].kind == VYRE_RESOURCE_SHARED;
+    uint32_t first = w->phase->first_resource;
+    return inst->a < first ? 0 : w->bits[inst->a - first];
+}
+
+static void number_arrays(shared_walk *w) {
     uint32_t index = 0;
-    for (uint32_t i = w->phase->first_resource; is_shared && i < inst->a; i++) {
-        index += w->v->ir->resources[i].kind == VYRE_RESOURCE_SHARED;
+    for (uint32_t i = w->phase->first_resource; i < w->phase->end_resource; i++) {
+        if (w->v->ir->resources[i].kind == VYRE_RESOURCE_SHARED) {
+            w->bits[i - w->phase->first_resource] = (uint64_t)1 << index++;
+        }
     }
-    return is_shared ? (uint64_t)1 << index : 0;
 }
 
 static void visit_access(shared_walk *w, uint32_t at, const vyre_inst *inst, uint32_t effects) {
@@ -147,7 +163,7 @@ static void visit_access(shared_walk *w, uint32_t at, const vyre_inst *inst, uin
                      "buffer",
                      "`%s` reads shared array `%s`, which a grid barrier has emptied since it was "
                      "written",
-                     vyre_op_info_of(inst->op)->name, verify_resource_name(w->v, inst->a));
+                     vyre_lookup_op(inst->op)->name, verify_resource_name(w->v, inst->a));
     }
     if (effects & VYRE_EFFECT_WRITE) {
         w->now.written |= bit;
@@ -213,7 +229,7 @@ static void walk_shared(shared_walk *w) {
             w->depth--;
         }
         const vyre_inst *inst = &ir->insts[at];
-        uint32_t effects = vyre_op_info_of(inst->op)->effects;
+        uint32_t effects = vyre_lookup_op(inst->op)->effects;
         if (effects & VYRE_EFFECT_BLOCK) {
             visit_block(w, at, inst);
         } else if (effects & VYRE_EFFECT_END) {
@@ -229,16 +245,21 @@ static void walk_shared(shared_walk *w) {
 void verify_shared(verifier *v, uint32_t phase) {
     shared_walk w = {.v = v, .phase = &v->ir->phases[phase]};
     w.turns = vyre_alloc_zeroed(w.phase->end - w.phase->first, sizeof *w.turns);
-    if (!w.turns) {
+    w.bits = vyre_alloc_zeroed(w.phase->end_resource - w.phase->first_resource, sizeof *w.bits);
+    if (!w.turns || !w.bits) {
         v->no_memory = true;
-        return;
+        goto done;
     }
-    /* States only grow, so this ends; as a rule after two rounds, at most one more a nested loop. */
+    number_arrays(&w);
+    /* States only grow, so this ends; as a rule after two rounds, at most one more a nested
+     * loop. */
     do {
         w.changed = false;
         walk_shared(&w);
     } while (w.changed);
     w.report = true;
     walk_shared(&w);
+done:
     vyre_free(w.turns);
+    vyre_free(w.bits);
 }

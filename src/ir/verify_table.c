@@ -1,0 +1,421 @@
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "ir/verify.h"
+#include "ir/word.h"
+
+static const char order_fix[] = "declare everything through vyre_builder or the parser";
+
+static bool bad_name(verifier *v, uint32_t at, uint32_t number, uint32_t code, const char *what) {
+    const char *fix = code == 203   ? "choose another name"
+                      : code == 204 ? "use letters, digits and _, at most 255 of them"
+                                    : order_fix;
+    return number ? verify_item_error(v, VYRE_SECTION_STRINGS, at, code, fix,
+                                      "the name of argument %u %s", number - 1, what)
+                  : verify_item_error(v, VYRE_SECTION_STRINGS, at, code, fix,
+                                      "the name of the program %s", what);
+}
+
+/* Names: the program's, then the arguments', each ended by a NUL, nothing else. */
+static bool check_strings(verifier *v) {
+    const vyre_ir *ir = v->ir;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i <= ir->arg_count; i++) {
+        const char *rest = ir->strings + next;
+        const char *end = next < ir->string_bytes ? memchr(rest, 0, ir->string_bytes - next) : NULL;
+        if (!end) {
+            return bad_name(v, next, i, 703, "is missing");
+        }
+        if (i && ir->args[i - 1].name != next) {
+            return verify_not_canonical(v, VYRE_SECTION_ARGS, i - 1, "has its name out of order");
+        }
+        if (end - rest > VYRE_LIMIT_NAME_BYTES || end == rest) {
+            return bad_name(v, next, i, 204, "is empty or too long");
+        }
+        for (const char *c = rest; c < end; c++) {
+            bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
+            if (!letter && (c == rest || !(*c >= '0' && *c <= '9'))) {
+                return bad_name(v, (uint32_t)(c - ir->strings), i, 204,
+                                "has a character that names cannot have");
+            }
+        }
+        if (vyre_word_is_reserved((vyre_str){rest, (size_t)(end - rest)})) {
+            return bad_name(v, next, i, 203, "is a word of the language");
+        }
+        next += (uint32_t)(end - rest) + 1;
+    }
+    return next == ir->string_bytes ||
+           verify_not_canonical(v, VYRE_SECTION_STRINGS, next, "belongs to no name");
+}
+
+static bool is_scalar_type(uint32_t type) {
+    return type > VYRE_TYPE_VOID && type < VYRE_TYPE_COUNT;
+}
+
+static bool check_args(verifier *v) {
+    const vyre_ir *ir = v->ir;
+    uint32_t buffers = 0;
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        const vyre_arg *arg = &ir->args[i];
+        if (!is_scalar_type(arg->type)) {
+            return verify_not_canonical(v, VYRE_SECTION_ARGS, i, "has no type");
+        }
+        if (arg->resource != VYRE_NONE) {
+            if (arg->resource != buffers || buffers >= ir->resource_count ||
+                ir->resources[buffers].kind != VYRE_RESOURCE_BUFFER ||
+                ir->resources[buffers].type != arg->type) {
+                return verify_not_canonical(v, VYRE_SECTION_ARGS, i, "does not match its buffer");
+            }
+            buffers++;
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            if (!strcmp(ir->strings + ir->args[k].name, ir->strings + arg->name)) {
+                return verify_item_error(
+                    v, VYRE_SECTION_ARGS, i, 202, "give every argument its own name",
+                    "argument `%s` is declared twice", ir->strings + arg->name);
+            }
+        }
+    }
+    if (buffers < ir->resource_count && ir->resources[buffers].kind == VYRE_RESOURCE_BUFFER) {
+        return verify_not_canonical(v, VYRE_SECTION_RESOURCES, buffers,
+                                    "is a buffer without an argument");
+    }
+    return true;
+}
+
+/* Sizes are postfix code: an operator's operands are the two expressions right before it. */
+static bool check_size_nodes(verifier *v) {
+    const vyre_ir *ir = v->ir;
+    if (!ir->size_count) {
+        return true;
+    }
+    typedef struct span {
+        uint32_t first, depth;
+    } span;
+    span *spans = vyre_alloc_array(ir->size_count, sizeof *spans);
+    if (!spans) {
+        v->no_memory = true;
+        return false;
+    }
+    bool valid = true;
+    for (uint32_t i = 0; i < ir->size_count && valid; i++) {
+        const vyre_size_node *node = &ir->sizes[i];
+        spans[i] = (span){i, 1};
+        switch (node->op) {
+        case VYRE_SIZE_CONST: break;
+        case VYRE_SIZE_LEN:
+            valid = node->a < ir->arg_count && ir->args[node->a].resource != VYRE_NONE && !node->b;
+            break;
+        case VYRE_SIZE_PARAM:
+            valid = node->a < ir->arg_count && ir->args[node->a].resource == VYRE_NONE &&
+                    vyre_type_class_of((vyre_type)ir->args[node->a].type) & VYRE_CLASS_INTEGER &&
+                    !node->b;
+            break;
+        default:
+            valid = node->op < VYRE_SIZE_COUNT && i >= 2 && node->b == i - 1 &&
+                    spans[node->b].first > 0 && node->a == spans[node->b].first - 1;
+            if (valid) {
+                uint32_t left = spans[node->a].depth, right = spans[node->b].depth;
+                spans[i] = (span){spans[node->a].first, 1 + (left > right ? left : right)};
+                valid = spans[i].depth <= VYRE_LIMIT_EXPRESSION_NESTING;
+            }
+        }
+        if (!valid) {
+            verify_not_canonical(v, VYRE_SECTION_SIZES, i,
+                                 "is not a number, length, argument or operator");
+        }
+    }
+    vyre_free(spans);
+    return valid;
+}
+
+/* The size that comes next in canonical order: its last node is `size`. */
+static bool take_size(verifier *v, uint32_t size, uint32_t *next, vyre_section_id section,
+                      uint32_t item) {
+    const vyre_ir *ir = v->ir;
+    if (size == VYRE_NONE || size >= ir->size_count) {
+        return verify_not_canonical(v, section, item, "has no size");
+    }
+    uint32_t first = size;
+    for (uint32_t open = 1; open; first--) {
+        open += ir->sizes[first].op >= VYRE_SIZE_ADD ? 1 : -1u;
+    }
+    first++; /* the loop went one too far */
+    if (first != *next) {
+        return verify_not_canonical(v, section, item, "has a size out of order");
+    }
+    *next = size + 1;
+    return true;
+}
+
+/* A buffer's size, the terms from `first` on, uses only arguments declared before it: so no size
+ * depends on itself, and they can be computed one after the other. */
+static bool check_buffer_size(verifier *v, uint32_t buffer, uint32_t first, uint32_t end) {
+    const vyre_ir *ir = v->ir;
+    uint32_t arg = 0;
+    while (ir->args[arg].resource != buffer) {
+        arg++;
+    }
+    for (uint32_t i = first; i < end; i++) {
+        bool uses_arg = ir->sizes[i].op == VYRE_SIZE_LEN || ir->sizes[i].op == VYRE_SIZE_PARAM;
+        if (uses_arg && ir->sizes[i].a >= arg) {
+            return verify_item_error(
+                v, VYRE_SECTION_SIZES, i, 604, "use arguments that are declared before it",
+                "the size of `%s` depends on `%s`, which is not declared before",
+                ir->strings + ir->args[arg].name, ir->strings + ir->args[ir->sizes[i].a].name);
+        }
+    }
+    return true;
+}
+
+static bool check_resources(verifier *v, uint32_t *next_size) {
+    const vyre_ir *ir = v->ir;
+    uint32_t stage = VYRE_RESOURCE_BUFFER;
+    for (uint32_t i = 0; i < ir->resource_count; i++) {
+        const vyre_resource *row = &ir->resources[i];
+        uint32_t kind = row->kind < VYRE_RESOURCE_SHARED ? row->kind : VYRE_RESOURCE_SHARED;
+        if (row->kind > VYRE_RESOURCE_PRIVATE || kind < stage || row->zero ||
+            !is_scalar_type(row->type) || row->access > VYRE_ACCESS_OUT) {
+            return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
+                                        "is malformed or out of order");
+        }
+        stage = kind;
+        if (kind == VYRE_RESOURCE_SHARED) {
+            if (row->size != VYRE_NONE || !row->length || row->access != VYRE_ACCESS_INOUT) {
+                return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
+                                            "has no length of its own");
+            }
+            continue;
+        }
+        if (row->length || (kind == VYRE_RESOURCE_SCRATCH && row->access != VYRE_ACCESS_INOUT)) {
+            return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
+                                        "has fields that its kind does not have");
+        }
+        if (kind == VYRE_RESOURCE_BUFFER && row->type == VYRE_TYPE_BOOL) {
+            return verify_item_error(v, VYRE_SECTION_RESOURCES, i, 306, "use u8 and compare with 0",
+                                     "buffer `%s` has elements of bool",
+                                     verify_resource_name(v, i));
+        }
+        bool sized = row->size != VYRE_NONE || kind == VYRE_RESOURCE_SCRATCH ||
+                     row->access == VYRE_ACCESS_OUT;
+        uint32_t first_size = *next_size;
+        if (sized &&
+            (!take_size(v, row->size, next_size, VYRE_SECTION_RESOURCES, i) ||
+             (kind == VYRE_RESOURCE_BUFFER && !check_buffer_size(v, i, first_size, *next_size)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Domain, workgroup and arrays of a phase. */
+static bool check_phase(verifier *v, uint32_t index, uint32_t *next_size, uint32_t *next_resource) {
+    const vyre_ir *ir = v->ir;
+    const vyre_phase *phase = &ir->phases[index];
+    uint32_t expected = index ? ir->phases[index - 1].end : 0;
+    if (phase->first != expected || phase->end <= phase->first || phase->end > ir->inst_count ||
+        phase->first_resource != *next_resource || phase->end_resource < *next_resource ||
+        phase->end_resource > ir->resource_count) {
+        return verify_not_canonical(v, VYRE_SECTION_PHASES, index,
+                                    "does not follow the one before");
+    }
+    *next_resource = phase->end_resource;
+    if (phase->dimensions < 1 || phase->dimensions > 3) {
+        return verify_not_canonical(v, VYRE_SECTION_PHASES, index, "has no dimensions");
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        if (i >= phase->dimensions
+                ? phase->domain[i] != VYRE_NONE
+                : !take_size(v, phase->domain[i], next_size, VYRE_SECTION_PHASES, index)) {
+            return v->has_errors ? false
+                                 : verify_not_canonical(v, VYRE_SECTION_PHASES, index,
+                                                        "has spare dimensions");
+        }
+    }
+    if (phase->from_resource != VYRE_NONE) {
+        if (phase->from_resource >= ir->resource_count || phase->dimensions != 1 ||
+            ir->resources[phase->from_resource].kind > VYRE_RESOURCE_SCRATCH) {
+            return verify_not_canonical(v, VYRE_SECTION_PHASES, index,
+                                        "has a domain from no array");
+        }
+        vyre_type type = (vyre_type)ir->resources[phase->from_resource].type;
+        if (!(vyre_type_class_of(type) & VYRE_CLASS_INTEGER)) {
+            return verify_item_error(v, VYRE_SECTION_PHASES, index, 601, "count in an array of u32",
+                                     "the domain comes from `%s`, whose elements are %s",
+                                     verify_resource_name(v, phase->from_resource),
+                                     vyre_type_name(type));
+        }
+        if (!take_size(v, phase->from_index, next_size, VYRE_SECTION_PHASES, index)) {
+            return false;
+        }
+    } else if (phase->from_index != VYRE_NONE) {
+        return verify_not_canonical(v, VYRE_SECTION_PHASES, index, "has an index without an array");
+    }
+    uint64_t total = 1;
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t size = phase->workgroup[i];
+        if (!size != !phase->workgroup[0] || size > VYRE_LIMIT_WORKGROUP ||
+            (i >= phase->dimensions && size > 1)) {
+            return verify_item_error(v, VYRE_SECTION_PHASES, index, 602,
+                                     "give each dimension of the domain 1 to 1024 invocations",
+                                     "a workgroup of %u x %u x %u is not possible here",
+                                     phase->workgroup[0], phase->workgroup[1], phase->workgroup[2]);
+        }
+        total *= size;
+    }
+    uint32_t width = phase->subgroup;
+    if (total > VYRE_LIMIT_WORKGROUP ||
+        (width &&
+         (!total || total % width || (width != 8 && width != 16 && width != 32 && width != 64)))) {
+        return verify_item_error(
+            v, VYRE_SECTION_PHASES, index, 602,
+            "choose at most 1024 invocations, a multiple of the subgroup's width, "
+            "which is 8, 16, 32 or 64",
+            "a workgroup of %llu invocations in subgroups of %u is not possible",
+            (unsigned long long)total, width);
+    }
+    uint64_t shared_bytes = 0, private_bytes = 0, shared_arrays = 0;
+    for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
+        const vyre_resource *row = &ir->resources[i];
+        uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
+        if (row->kind < VYRE_RESOURCE_SHARED) {
+            return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i, "is not an array of a phase");
+        }
+        bool is_shared = row->kind == VYRE_RESOURCE_SHARED;
+        if (is_shared && !phase->workgroup[0]) {
+            return verify_item_error(
+                v, VYRE_SECTION_RESOURCES, i, 603, "add a workgroup clause to the phase",
+                "shared array `%s` has no workgroup", verify_resource_name(v, i));
+        }
+        shared_arrays += is_shared;
+        *(is_shared ? &shared_bytes : &private_bytes) += bytes;
+    }
+    if (shared_bytes > VYRE_LIMIT_SHARED_BYTES || private_bytes > VYRE_LIMIT_PRIVATE_BYTES ||
+        shared_arrays > VYRE_LIMIT_SHARED_ARRAYS) {
+        return verify_item_error(
+            v, VYRE_SECTION_PHASES, index, 701, "use fewer or smaller arrays, or scratch buffers",
+            "phase %u has %llu shared arrays of %llu bytes and %llu bytes of "
+            "private arrays, the limits are %d, %d and %d",
+            index, (unsigned long long)shared_arrays, (unsigned long long)shared_bytes,
+            (unsigned long long)private_bytes, VYRE_LIMIT_SHARED_ARRAYS, VYRE_LIMIT_SHARED_BYTES,
+            VYRE_LIMIT_PRIVATE_BYTES);
+    }
+    return true;
+}
+
+static bool check_repeat(verifier *v, uint32_t index, uint32_t *next_size) {
+    const vyre_step *step = &v->ir->steps[index];
+    if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+        if (step->resource >= v->ir->resource_count ||
+            v->ir->resources[step->resource].kind > VYRE_RESOURCE_SCRATCH) {
+            return verify_not_canonical(v, VYRE_SECTION_STEPS, index,
+                                        "repeats while an element of no array");
+        }
+        vyre_type type = (vyre_type)v->ir->resources[step->resource].type;
+        if (!(vyre_type_class_of(type) & VYRE_CLASS_INTEGER)) {
+            return verify_item_error(v, VYRE_SECTION_STEPS, index, 605,
+                                     "keep the flag in an array of u32",
+                                     "a repeat depends on `%s`, whose elements are %s",
+                                     verify_resource_name(v, step->resource), vyre_type_name(type));
+        }
+    } else if (step->resource != VYRE_NONE) {
+        return verify_not_canonical(v, VYRE_SECTION_STEPS, index, "has an array it does not need");
+    }
+    return take_size(v, step->size, next_size, VYRE_SECTION_STEPS, index);
+}
+
+static bool check_steps(verifier *v, uint32_t *next_size) {
+    const vyre_ir *ir = v->ir;
+    uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0, phase = 0, next_resource = 0;
+    while (next_resource < ir->resource_count &&
+           ir->resources[next_resource].kind <= VYRE_RESOURCE_SCRATCH) {
+        next_resource++;
+    }
+    for (uint32_t i = 0; i < ir->step_count; i++) {
+        const vyre_step *step = &ir->steps[i];
+        while (depth && ends[depth - 1] == i) {
+            depth--;
+        }
+        uint32_t limit = depth ? ends[depth - 1] : ir->step_count;
+        if (step->kind == VYRE_STEP_PHASE) {
+            if (step->end != i + 1 || step->size != phase || phase >= ir->phase_count ||
+                step->resource != VYRE_NONE) {
+                return verify_not_canonical(v, VYRE_SECTION_STEPS, i, "is not the next phase");
+            }
+            if (!check_phase(v, phase++, next_size, &next_resource)) {
+                return false;
+            }
+            continue;
+        }
+        if (step->kind > VYRE_STEP_REPEAT_WHILE || step->end <= i + 1 || step->end > limit) {
+            return verify_not_canonical(v, VYRE_SECTION_STEPS, i,
+                                        "repeats nothing, or beyond its surroundings");
+        }
+        if (depth == VYRE_LIMIT_REPEATS) {
+            return verify_item_error(v, VYRE_SECTION_STEPS, i, 701,
+                                     "repeat more phases in fewer repeats",
+                                     "more than %d repeats are nested", VYRE_LIMIT_REPEATS);
+        }
+        if (!check_repeat(v, i, next_size)) {
+            return false;
+        }
+        ends[depth++] = step->end;
+    }
+    if (!phase) {
+        return verify_item_error(v, VYRE_SECTION_PHASES, 0, 606, "add a phase",
+                                 "the program has no phase");
+    }
+    static const char unused[] = "is not used by any phase";
+    if (phase != ir->phase_count) {
+        return verify_not_canonical(v, VYRE_SECTION_PHASES, phase, "is not a step");
+    }
+    if (ir->phases[phase - 1].end != ir->inst_count) {
+        return verify_not_canonical(v, VYRE_SECTION_INSTS, ir->phases[phase - 1].end, unused);
+    }
+    if (next_resource != ir->resource_count) {
+        return verify_not_canonical(v, VYRE_SECTION_RESOURCES, next_resource, unused);
+    }
+    return *next_size == ir->size_count ||
+           verify_not_canonical(v, VYRE_SECTION_SIZES, *next_size, unused);
+}
+
+typedef struct const_key {
+    const vyre_const *consts, *row;
+} const_key;
+
+static bool same_const(const void *context, uint32_t index) {
+    const const_key *key = context;
+    return key->consts[index].bits == key->row->bits && key->consts[index].type == key->row->type;
+}
+
+/* Every constant fits its type and stands there once. */
+static bool check_consts(verifier *v) {
+    vyre_map seen = {0};
+    bool valid = true;
+    for (uint32_t i = 0; i < v->ir->const_count && valid && !v->no_memory; i++) {
+        const vyre_const *row = &v->ir->consts[i];
+        uint32_t bytes = vyre_type_bytes((vyre_type)row->type);
+        if (!is_scalar_type(row->type) || row->zero || (bytes < 8 && row->bits >> bytes * 8) ||
+            (row->type == VYRE_TYPE_BOOL && row->bits > 1)) {
+            valid = verify_not_canonical(v, VYRE_SECTION_CONSTS, i, "does not fit its type");
+            break;
+        }
+        uint64_t hash = vyre_hash_key(row, sizeof *row);
+        const_key key = {v->ir->consts, row};
+        if (vyre_map_find(&seen, hash, same_const, &key)) {
+            valid = verify_not_canonical(v, VYRE_SECTION_CONSTS, i, "stands there twice");
+        } else {
+            v->no_memory = !vyre_map_add(&seen, hash, i);
+        }
+    }
+    vyre_map_free(&seen);
+    return valid && !v->no_memory;
+}
+
+bool verify_tables(verifier *v) {
+    uint32_t next_size = 0;
+    return check_strings(v) && check_args(v) && check_size_nodes(v) &&
+           check_resources(v, &next_size) && check_steps(v, &next_size) && check_consts(v);
+}

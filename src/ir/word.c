@@ -1,0 +1,154 @@
+#include "ir/word.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include <vyre/intern.h>
+
+#include "base/alloc.h"
+
+/* X(operation, name, how it is written) */
+#define OPERATORS(X)                                                                               \
+    X(ADD, "add", "a + b")                                                                         \
+    X(SUB, "sub", "a - b")                                                                         \
+    X(MUL, "mul", "a * b")                                                                         \
+    X(DIV, "div", "a / b")                                                                         \
+    X(REM, "rem", "a % b")                                                                         \
+    X(NEG, "neg", "-a")                                                                            \
+    X(AND, "and", "a & b")                                                                         \
+    X(OR, "or", "a | b")                                                                           \
+    X(XOR, "xor", "a ^ b")                                                                         \
+    X(NOT, "not", "~a")                                                                            \
+    X(SHL, "shl", "a << b")                                                                        \
+    X(SHR, "shr", "a >> b")                                                                        \
+    X(EQ, "eq", "a == b")                                                                          \
+    X(NE, "ne", "a != b")                                                                          \
+    X(LT, "lt", "a < b")                                                                           \
+    X(LE, "le", "a <= b")
+
+const char *vyre_operator_form(vyre_op op) {
+    switch (op) {
+#define ROW(operation, name, form)                                                                 \
+    case VYRE_OP_##operation: return form;
+        OPERATORS(ROW)
+#undef ROW
+    default: return "";
+    }
+}
+
+#define COMBINED(op, prefix)                                                                       \
+    {prefix "_add", VYRE_WORD_OP, VYRE_OP_##op, VYRE_COMBINE_ADD},                                 \
+        {prefix "_mul", VYRE_WORD_OP, VYRE_OP_##op, VYRE_COMBINE_MUL},                             \
+        {prefix "_min", VYRE_WORD_OP, VYRE_OP_##op, VYRE_COMBINE_MIN},                             \
+        {prefix "_max", VYRE_WORD_OP, VYRE_OP_##op, VYRE_COMBINE_MAX},                             \
+        {prefix "_and", VYRE_WORD_OP, VYRE_OP_##op, VYRE_COMBINE_AND},                             \
+        {prefix "_or", VYRE_WORD_OP, VYRE_OP_##op, VYRE_COMBINE_OR}, {                             \
+        prefix "_xor", VYRE_WORD_OP, VYRE_OP_##op, VYRE_COMBINE_XOR                                \
+    }
+
+/* Where two rows have the same text, the first one counts. */
+const vyre_word vyre_words[] = {[VYRE_WORD_NO_CONTEXT] = {"", VYRE_WORD_NONE, 0, 0},
+#define ROW(name, text) [VYRE_WORD_##name] = {text, VYRE_WORD_CONTEXT, VYRE_WORD_##name, 0},
+                                VYRE_CONTEXT_WORDS(ROW)
+#undef ROW
+#define ROW(name, text) {text, VYRE_WORD_KEYWORD, VYRE_KEYWORD_##name, 0},
+                                    VYRE_KEYWORDS(ROW)
+#undef ROW
+#define ROW(name, number, text) {text, VYRE_WORD_ORDERING, number, 0},
+                                        VYRE_ORDERINGS(ROW)
+#undef ROW
+#define ROW(name, number, text, bytes, class_name) {text, VYRE_WORD_TYPE, number, 0},
+                                            VYRE_TYPES(ROW)
+#undef ROW
+#define ROW(operation, name, form) {name, VYRE_WORD_OPERATOR, VYRE_OP_##operation, 0},
+                                                OPERATORS(ROW)
+#undef ROW
+                                                    COMBINED(REDUCE, "subgroup"),
+                                COMBINED(SCAN, "subgroup_inclusive"),
+                                COMBINED(SCAN_EXCLUSIVE, "subgroup_exclusive"),
+#define ROW(name, number, text, shape, rule, effects, cost, doc) {text, VYRE_WORD_OP, number, 0},
+                                VYRE_OPS(ROW)
+#undef ROW
+};
+
+enum { WORDS = sizeof vyre_words / sizeof *vyre_words };
+
+/* Operations that syntax of their own stands for; their names are free. */
+static bool has_syntax(const vyre_word *word) {
+    if (word->class_of == VYRE_WORD_TYPE) {
+        return word->code == VYRE_TYPE_VOID;
+    }
+    if (word->class_of != VYRE_WORD_OP) {
+        return false;
+    }
+    switch (word->code) {
+    case VYRE_OP_PARAM:
+    case VYRE_OP_ITERATION:
+    case VYRE_OP_CONVERT:
+    case VYRE_OP_LOAD:
+    case VYRE_OP_STORE:
+    case VYRE_OP_ARG:
+    case VYRE_OP_RESULT: return true;
+    default: {
+        const vyre_op_info *info = vyre_op_info_of(word->code);
+        return info->effects & (VYRE_EFFECT_BLOCK | VYRE_EFFECT_END) ||
+               (info->rule == VYRE_RULE_COMBINE && !strcmp(info->name, word->text));
+    }
+    }
+}
+
+/* Numbers of words by the numbers of interned names; made once, kept as long as those. */
+typedef struct numbers {
+    uint32_t count;
+    uint16_t items[];
+} numbers;
+
+static _Atomic(numbers *) known;
+
+vyre_status vyre_words_prepare(void) {
+    if (atomic_load_explicit(&known, memory_order_acquire)) {
+        return VYRE_OK;
+    }
+    uint32_t ids[WORDS];
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < WORDS; i++) {
+        vyre_status status =
+            vyre_intern((vyre_str){vyre_words[i].text, strlen(vyre_words[i].text)}, &ids[i]);
+        if (status) {
+            return status;
+        }
+        count = ids[i] >= count ? ids[i] + 1 : count;
+    }
+    numbers *made = vyre_alloc_zeroed(1, sizeof *made + count * sizeof made->items[0]);
+    if (!made) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for the words of the language");
+    }
+    made->count = count;
+    for (uint32_t i = 1; i < WORDS; i++) {
+        if (!made->items[ids[i]] && !has_syntax(&vyre_words[i])) {
+            made->items[ids[i]] = (uint16_t)i;
+        }
+    }
+    numbers *none = NULL;
+    if (!atomic_compare_exchange_strong(&known, &none, made)) {
+        vyre_free(made); /* another thread was faster */
+    }
+    return VYRE_OK;
+}
+
+uint32_t vyre_word_find(vyre_str name) {
+    const numbers *table = atomic_load_explicit(&known, memory_order_acquire);
+    uint32_t id = vyre_intern_find(name);
+    return table && id < table->count ? table->items[id] : 0;
+}
+
+bool vyre_word_is_reserved(vyre_str name) {
+    vyre_word_class class_of = (vyre_word_class)vyre_words[vyre_word_find(name)].class_of;
+    return (name.size == 1 && *name.data == '_') || class_of == VYRE_WORD_KEYWORD ||
+           class_of == VYRE_WORD_TYPE || class_of == VYRE_WORD_OP;
+}
+
+uint32_t vyre_word_count(void) {
+    return WORDS;
+}

@@ -1,0 +1,106 @@
+/* Words: every name that the language itself gives a meaning to. Keywords, types and operations are
+ * reserved; the other words mean something only where the grammar expects them. */
+#ifndef VYRE_IR_WORD_H
+#define VYRE_IR_WORD_H
+
+#include <vyre/op.h>
+#include <vyre/status.h>
+
+/* X(name, text): a token of its own each. */
+#define VYRE_KEYWORDS(X)                                                                           \
+    X(PROGRAM, "program")                                                                          \
+    X(FN, "fn")                                                                                    \
+    X(CONST, "const")                                                                              \
+    X(OVER, "over")                                                                                \
+    X(SCRATCH, "scratch")                                                                          \
+    X(PHASE, "phase")                                                                              \
+    X(REPEAT, "repeat")                                                                            \
+    X(LET, "let")                                                                                  \
+    X(VAR, "var")                                                                                  \
+    X(SHARED, "shared")                                                                            \
+    X(BARRIER, "barrier")                                                                          \
+    X(GRID_BARRIER, "grid_barrier")                                                                \
+    X(IF, "if")                                                                                    \
+    X(ELSE, "else")                                                                                \
+    X(FOR, "for")                                                                                  \
+    X(IN, "in")                                                                                    \
+    X(WITH, "with")                                                                                \
+    X(WHILE, "while")                                                                              \
+    X(LOOP, "loop")                                                                                \
+    X(INLINE, "inline")                                                                            \
+    X(BREAK, "break")                                                                              \
+    X(CONTINUE, "continue")                                                                        \
+    X(YIELD, "yield")                                                                              \
+    X(RETURN, "return")                                                                            \
+    X(BITCAST, "bitcast")                                                                          \
+    X(TRUE, "true")                                                                                \
+    X(FALSE, "false")                                                                              \
+    X(INF, "inf")                                                                                  \
+    X(NAN, "nan")
+
+/* X(name, text): names that mean something in one place only. */
+#define VYRE_CONTEXT_WORDS(X)                                                                      \
+    X(BUFFER, "buffer")                                                                            \
+    X(INOUT, "inout")                                                                              \
+    X(OUT, "out")                                                                                  \
+    X(DETERMINISTIC, "deterministic")                                                              \
+    X(WORKGROUP, "workgroup")                                                                      \
+    X(SUBGROUP, "subgroup")                                                                        \
+    X(STEP, "step")                                                                                \
+    X(BITS, "bits")                                                                                \
+    X(CEIL_DIV, "ceil_div")                                                                        \
+    X(DEVICE, "device")                                                                            \
+    X(COMPONENT_X, "x")                                                                            \
+    X(COMPONENT_Y, "y")                                                                            \
+    X(COMPONENT_Z, "z")
+
+typedef enum vyre_keyword {
+#define VYRE_KEYWORD_ENUM(name, text) VYRE_KEYWORD_##name,
+    VYRE_KEYWORDS(VYRE_KEYWORD_ENUM)
+#undef VYRE_KEYWORD_ENUM
+} vyre_keyword;
+
+/* Each is its number among all words; they come first. */
+typedef enum vyre_context_word {
+    VYRE_WORD_NO_CONTEXT,
+#define VYRE_CONTEXT_ENUM(name, text) VYRE_WORD_##name,
+    VYRE_CONTEXT_WORDS(VYRE_CONTEXT_ENUM)
+#undef VYRE_CONTEXT_ENUM
+} vyre_context_word;
+
+typedef enum vyre_word_class {
+    VYRE_WORD_NONE,    /* no word of the language: a name anybody may use */
+    VYRE_WORD_KEYWORD, /* code: vyre_keyword */
+    VYRE_WORD_TYPE,    /* code: vyre_type */
+    VYRE_WORD_OP, /* code: vyre_op that is called or stands for itself; extra: how to combine */
+    VYRE_WORD_CONTEXT,  /* code: vyre_context_word */
+    VYRE_WORD_ORDERING, /* code: vyre_ordering */
+    VYRE_WORD_OPERATOR  /* code: vyre_op that is written as an operator; not reserved */
+} vyre_word_class;
+
+typedef struct vyre_word {
+    const char *text;
+    uint8_t class_of, code, extra;
+} vyre_word;
+
+/* Makes the words known; to be called before any other function, as often as one likes. */
+VYRE_MUST_USE vyre_status vyre_words_prepare(void);
+
+/* The number of a word, 0 for a name that is none. */
+uint32_t vyre_word_find(vyre_str name);
+
+/* Number 0 is a word of class none. Numbers are dense, so that all words can be listed. */
+extern const vyre_word vyre_words[];
+static inline const vyre_word *vyre_word_of(uint32_t number) {
+    return &vyre_words[number];
+}
+uint32_t vyre_word_count(void);
+
+/* Whether the language keeps the name for itself, so that nothing else can have it; `_` too, which
+ * names nothing. */
+bool vyre_word_is_reserved(vyre_str name);
+
+/* How an operation of class operator is written, "a + b". */
+const char *vyre_operator_form(vyre_op op);
+
+#endif
