@@ -1,0 +1,418 @@
+/* The canonical layout, made from tokens: line ends between statements, four spaces a block, one
+ * way to put spaces. Inside a statement the author's line ends stay. Nothing but white space
+ * changes. */
+#include <string.h>
+
+#include <vyre/limits.h>
+#include <vyre/text.h>
+
+#include "base/text.h"
+#include "ir/diagnostic.h"
+#include "text/parser.h"
+
+enum { INDENT = 4, COLUMNS = 100 };
+
+typedef struct piece {
+    uint32_t offset, length;
+    uint8_t kind;     /* vyre_token_kind */
+    bool unary;       /* an operator in front of its operand */
+    bool angle;       /* < or > around a type */
+    bool line_before; /* the author began a line here */
+    bool gap_before;  /* and left one empty before it */
+    bool breaks;      /* a comment that ends its line, or has several */
+} piece;
+
+/* A comment behind the code of its line, waiting to be aligned with its neighbours. */
+typedef struct trailer {
+    size_t at;     /* where it starts in the output */
+    size_t column; /* of the end of the code in front of it */
+} trailer;
+
+typedef struct formatter {
+    vyre_source *source;
+    VYRE_VEC(piece) pieces;
+    VYRE_VEC(trailer) trailers; /* of the lines in front of this one */
+    vyre_text out;
+    size_t line_start; /* of the line that is being written */
+    uint32_t depth;    /* blocks that are open */
+    bool in_statement; /* the statement has begun and not ended */
+    bool else_open;    /* it is an `else` whose block comes next */
+    bool flat[VYRE_LIMIT_NESTING +
+              8]; /* by depth: the block, or the one before it, is on one line */
+} formatter;
+
+static bool is_word(vyre_token_kind kind) {
+    return kind == VYRE_TOKEN_NAME || kind == VYRE_TOKEN_NUMBER || kind == VYRE_TOKEN_TYPE ||
+           kind >= VYRE_TOKEN_PROGRAM;
+}
+
+static bool is_operator(vyre_token_kind kind) {
+    return kind >= VYRE_TOKEN_PLUS && kind <= VYRE_TOKEN_ASSIGN_SHIFT_RIGHT;
+}
+
+/* Whether an operator behind this piece has an operand in front of it. */
+static bool ends_operand(const piece *before) {
+    switch (before->kind) {
+    case VYRE_TOKEN_NAME:
+    case VYRE_TOKEN_NUMBER:
+    case VYRE_TOKEN_TYPE:
+    case VYRE_TOKEN_RIGHT_PAREN:
+    case VYRE_TOKEN_RIGHT_BRACKET:
+    case VYRE_TOKEN_TRUE:
+    case VYRE_TOKEN_FALSE:
+    case VYRE_TOKEN_INF:
+    case VYRE_TOKEN_NAN: return true;
+    default: return false;
+    }
+}
+
+/* Which < and > enclose a type, and which operators stand in front of their operand. */
+static void classify(formatter *f) {
+    const piece *before = NULL;
+    piece *opened = NULL;
+    for (size_t i = 0; i < f->pieces.count; i++) {
+        piece *here = &f->pieces.items[i];
+        if (here->kind == VYRE_TOKEN_COMMENT) {
+            continue;
+        }
+        bool may_be_sign = here->kind == VYRE_TOKEN_MINUS || here->kind == VYRE_TOKEN_NOT ||
+                           here->kind == VYRE_TOKEN_COMPLEMENT;
+        here->unary = may_be_sign && !(before && ends_operand(before));
+        /* A type is reserved: no comparison has one on its right alone. */
+        if (here->kind == VYRE_TOKEN_GREATER && opened && before->kind == VYRE_TOKEN_TYPE) {
+            opened->angle = here->angle = true;
+        }
+        if (here->kind == VYRE_TOKEN_LESS) {
+            opened = here;
+        } else if (here->kind != VYRE_TOKEN_TYPE) {
+            opened = NULL;
+        }
+        before = here;
+    }
+}
+
+static bool read_pieces(formatter *f, vyre_names *names) {
+    vyre_lexer lexer;
+    vyre_lexer_init(&lexer, f->source, names);
+    lexer.comments = true;
+    uint32_t line = 1;
+    for (;;) {
+        vyre_token token;
+        vyre_lexer_next(&lexer, &token);
+        if (token.kind == VYRE_TOKEN_END) {
+            break;
+        }
+        const char *text = f->source->text + token.offset;
+        piece here = {.offset = token.offset,
+                      .length = token.length,
+                      .kind = token.kind,
+                      .line_before = token.line > line,
+                      .gap_before = token.line > line + 1};
+        if (token.kind == VYRE_TOKEN_COMMENT) {
+            bool to_line_end = text[1] == '/';
+            here.breaks = to_line_end || memchr(text, '\n', token.length);
+            while (to_line_end && (text[here.length - 1] == ' ' || text[here.length - 1] == '\t' ||
+                                   text[here.length - 1] == '\r')) {
+                here.length--;
+            }
+        }
+        line = lexer.line;
+        if (!vyre_vec_push(&f->pieces, here)) {
+            return false;
+        }
+    }
+    classify(f);
+    return !f->source->no_memory;
+}
+
+/* Whether a space separates two pieces of one line. */
+static bool wants_space(const piece *left, const piece *right) {
+    if (left->kind == VYRE_TOKEN_COMMENT || right->kind == VYRE_TOKEN_COMMENT) {
+        return left->kind != VYRE_TOKEN_LEFT_PAREN && left->kind != VYRE_TOKEN_LEFT_BRACKET &&
+               right->kind != VYRE_TOKEN_RIGHT_PAREN && right->kind != VYRE_TOKEN_RIGHT_BRACKET &&
+               right->kind != VYRE_TOKEN_COMMA && right->kind != VYRE_TOKEN_SEMICOLON;
+    }
+    if (left->angle || right->angle) {
+        return left->angle && left->kind == VYRE_TOKEN_GREATER &&
+               (is_word(right->kind) || right->kind == VYRE_TOKEN_LEFT_BRACE ||
+                (is_operator(right->kind) && !right->unary));
+    }
+    switch (right->kind) {
+    case VYRE_TOKEN_COMMA:
+    case VYRE_TOKEN_SEMICOLON:
+    case VYRE_TOKEN_COLON:
+    case VYRE_TOKEN_RIGHT_PAREN:
+    case VYRE_TOKEN_RIGHT_BRACKET:
+    case VYRE_TOKEN_DOT:
+    case VYRE_TOKEN_RANGE: return false;
+    case VYRE_TOKEN_LEFT_BRACE:
+    case VYRE_TOKEN_RIGHT_BRACE: return true;
+    case VYRE_TOKEN_LEFT_BRACKET:
+        if (left->kind == VYRE_TOKEN_NAME || left->kind == VYRE_TOKEN_TYPE) {
+            return false;
+        }
+        break;
+    case VYRE_TOKEN_LEFT_PAREN:
+        if (left->kind == VYRE_TOKEN_NAME || left->kind == VYRE_TOKEN_TYPE) {
+            return false;
+        }
+        break;
+    default: break;
+    }
+    switch (left->kind) {
+    case VYRE_TOKEN_LEFT_PAREN:
+    case VYRE_TOKEN_LEFT_BRACKET:
+    case VYRE_TOKEN_DOT:
+    case VYRE_TOKEN_RANGE: return false;
+    default: return !left->unary;
+    }
+}
+
+static const piece *next_token(const formatter *f, size_t at) {
+    for (at++; at < f->pieces.count; at++) {
+        if (f->pieces.items[at].kind != VYRE_TOKEN_COMMENT) {
+            return &f->pieces.items[at];
+        }
+    }
+    return NULL;
+}
+
+static size_t width_of(const char *text, size_t size) {
+    size_t width = 0;
+    for (size_t i = 0; i < size; i++) {
+        width += ((unsigned char)text[i] & 0xc0) != 0x80;
+    }
+    return width;
+}
+
+/* Whether a block, with the branches of `else` behind it, was written on one line and fits. */
+static bool is_flat(const formatter *f, size_t open, size_t column) {
+    size_t depth = 0;
+    for (size_t i = open; i < f->pieces.count; i++) {
+        const piece *here = &f->pieces.items[i];
+        column += width_of(f->source->text + here->offset, here->length);
+        column += i > open && wants_space(here - 1, here);
+        if (column > COLUMNS || here->breaks || (i > open && here->line_before)) {
+            return false;
+        }
+        depth += here->kind == VYRE_TOKEN_LEFT_BRACE;
+        if (here->kind == VYRE_TOKEN_RIGHT_BRACE && --depth == 0) {
+            const piece *next = next_token(f, i);
+            if (!next || next->kind != VYRE_TOKEN_ELSE) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Pushes the comments of neighbouring lines to one column, moving each byte once, the last first.
+ */
+static void align_trailers(formatter *f) {
+    size_t column = 0, shift = 0, end = f->out.size;
+    for (size_t i = 0; i < f->trailers.count; i++) {
+        column = f->trailers.items[i].column > column ? f->trailers.items[i].column : column;
+    }
+    for (size_t i = 0; i < f->trailers.count; i++) {
+        shift += column - f->trailers.items[i].column;
+    }
+    f->line_start += shift;
+    vyre_text_repeat(&f->out, ' ', shift); /* room at the end */
+    for (size_t i = f->trailers.count; i-- > 0 && shift && !f->out.failed;) {
+        const trailer *here = &f->trailers.items[i];
+        memmove(f->out.data + here->at + shift, f->out.data + here->at, end - here->at);
+        shift -= column - here->column;
+        memset(f->out.data + here->at + shift, ' ', column - here->column);
+        end = here->at;
+    }
+    f->trailers.count = 0;
+}
+
+static size_t column_of(const formatter *f) {
+    return width_of(vyre_text_string(&f->out) + f->line_start, f->out.size - f->line_start);
+}
+
+static void end_line(formatter *f, bool has_trailer) {
+    vyre_text_putc(&f->out, '\n');
+    f->line_start = f->out.size;
+    if (!has_trailer) {
+        align_trailers(f);
+    }
+}
+
+/* Whether a line ends between two pieces. */
+static bool wants_line(const formatter *f, const piece *left, const piece *right) {
+    bool inside_flat = f->depth && f->flat[f->depth];
+    if (left->kind == VYRE_TOKEN_COMMENT && f->source->text[left->offset + 1] == '/') {
+        return true;
+    }
+    if (right->kind == VYRE_TOKEN_COMMENT) {
+        return right->line_before;
+    }
+    if (left->kind == VYRE_TOKEN_COMMENT && right->line_before) {
+        return true;
+    }
+    if (left->kind == VYRE_TOKEN_COMMENT && f->in_statement) {
+        return false;
+    }
+    switch (right->kind) {
+    case VYRE_TOKEN_RIGHT_BRACE: return !inside_flat && left->kind != VYRE_TOKEN_LEFT_BRACE;
+    case VYRE_TOKEN_LEFT_BRACE:
+        if (f->in_statement) {
+            return false;
+        }
+        break;
+    case VYRE_TOKEN_ELSE:
+    case VYRE_TOKEN_SEMICOLON:
+    case VYRE_TOKEN_COMMA: return false;
+    default: break;
+    }
+    switch (left->kind) {
+    case VYRE_TOKEN_LEFT_BRACE:
+    case VYRE_TOKEN_RIGHT_BRACE:
+    case VYRE_TOKEN_SEMICOLON: return !inside_flat;
+    default: return right->line_before;
+    }
+}
+
+static void start_line(formatter *f, const piece *before, const piece *here) {
+    bool trailing =
+        f->trailers.count && f->trailers.items[f->trailers.count - 1].at >= f->line_start;
+    end_line(f, trailing);
+    if (here->gap_before && before->kind != VYRE_TOKEN_LEFT_BRACE &&
+        here->kind != VYRE_TOKEN_RIGHT_BRACE) {
+        end_line(f, false);
+    }
+    bool closes = here->kind == VYRE_TOKEN_RIGHT_PAREN || here->kind == VYRE_TOKEN_RIGHT_BRACKET;
+    size_t levels = f->depth;
+    if (here->kind == VYRE_TOKEN_RIGHT_BRACE) {
+        levels--;
+    } else if (f->in_statement && !closes && here->kind != VYRE_TOKEN_ELSE &&
+               here->kind != VYRE_TOKEN_LEFT_BRACE) {
+        levels++;
+    }
+    vyre_text_repeat(&f->out, ' ', levels * INDENT);
+}
+
+static void put_piece(formatter *f, size_t index) {
+    const piece *here = &f->pieces.items[index];
+    const piece *before = index ? here - 1 : NULL;
+    const char *text = f->source->text + here->offset;
+    if (before && wants_line(f, before, here)) {
+        start_line(f, before, here);
+    } else if (before) {
+        bool empty_block =
+            before->kind == VYRE_TOKEN_LEFT_BRACE && here->kind == VYRE_TOKEN_RIGHT_BRACE;
+        if (!empty_block && wants_space(before, here)) {
+            vyre_text_putc(&f->out, ' ');
+        }
+        if (here->kind == VYRE_TOKEN_COMMENT && text[1] == '/') {
+            vyre_text_putc(&f->out, ' ');
+            if (!vyre_vec_push(&f->trailers, (trailer){f->out.size, column_of(f)})) {
+                f->out.failed = true;
+            }
+        }
+    }
+    if (here->kind == VYRE_TOKEN_LEFT_BRACE) {
+        bool outer_flat = f->depth && f->flat[f->depth];
+        bool after_else = f->in_statement && f->else_open;
+        f->depth++;
+        if (!after_else) {
+            f->flat[f->depth] = outer_flat || is_flat(f, index, column_of(f));
+        }
+    }
+    vyre_text_add(&f->out, text, here->length);
+    if (here->breaks && text[1] == '*') {
+        const char *newline = text + here->length;
+        while (newline[-1] != '\n') {
+            newline--;
+        }
+        align_trailers(f);
+        f->line_start = f->out.size - (size_t)(text + here->length - newline);
+    }
+    switch (here->kind) {
+    case VYRE_TOKEN_COMMENT: break;
+    case VYRE_TOKEN_RIGHT_BRACE:
+        f->depth--;
+        f->in_statement = f->else_open = false;
+        break;
+    case VYRE_TOKEN_LEFT_BRACE:
+    case VYRE_TOKEN_SEMICOLON: f->in_statement = f->else_open = false; break;
+    case VYRE_TOKEN_ELSE: f->in_statement = f->else_open = true; break;
+    default: f->in_statement = true; break;
+    }
+}
+
+/* Reads the whole text for mistakes of syntax. */
+static void check_syntax(vyre_source *source, vyre_names *names) {
+    vyre_parser parser;
+    vyre_parser_init(&parser, source, names);
+    vyre_lexer start;
+    vyre_lexer_init(&start, source, names);
+    if (!source->no_memory) {
+        vyre_parser_open(&parser, &start);
+    }
+    while (!source->no_memory && parser.state.token.kind != VYRE_TOKEN_END &&
+           !vyre_diagnostics_full(source->diagnostics)) {
+        uint32_t item = vyre_parse_item(&parser);
+        if (vyre_parser_node(&parser, item).kind == VYRE_NODE_FUNCTION) {
+            vyre_parse_body(&parser);
+        }
+        while (vyre_parse_next(&parser) != VYRE_NONE) {
+        }
+    }
+    vyre_parser_deinit(&parser);
+}
+
+vyre_status vyre_text_format(const char *name, const char *text, size_t size,
+                             vyre_diagnostics *diagnostics, char **out_text, size_t *out_size) {
+    *out_text = NULL;
+    *out_size = 0;
+    text = text ? text : ""; /* of 0 bytes */
+    vyre_diagnostics *own = NULL;
+    vyre_names names = {0};
+    formatter f = {0};
+    vyre_status status = vyre_words_prepare();
+    if (!status && !diagnostics) {
+        status = vyre_diagnostics_create(&own);
+        diagnostics = own;
+    }
+    if (status) {
+        goto done;
+    }
+    vyre_source source = {
+        .name = name, .text = text, .end = text + size, .diagnostics = diagnostics};
+    vyre_names_init(&names, text, text + size);
+    if (vyre_source_check(&source)) {
+        check_syntax(&source, &names);
+    }
+    bool memory = !source.no_memory; /* without it, errors say nothing about the text */
+    status = memory ? vyre_diagnostics_status(diagnostics, name) : VYRE_OK;
+    f.source = &source;
+    if (!status && memory && read_pieces(&f, &names)) {
+        for (size_t i = 0; i < f.pieces.count; i++) {
+            put_piece(&f, i);
+        }
+        if (f.pieces.count) {
+            end_line(&f, true);
+            align_trailers(&f);
+        }
+        vyre_text_add(&f.out, "", 0); /* a string even where there is nothing */
+    }
+    if (!status && (!memory || source.no_memory || f.out.failed || !f.out.data)) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory to lay out %s", name);
+    }
+    if (!status) {
+        *out_text = f.out.data;
+        *out_size = f.out.size;
+        f.out = (vyre_text){0};
+    }
+done:
+    vyre_text_free(&f.out);
+    vyre_vec_free(&f.pieces);
+    vyre_vec_free(&f.trailers);
+    vyre_names_deinit(&names);
+    vyre_diagnostics_free(own);
+    return status;
+}

@@ -1,0 +1,518 @@
+#include "text/lexer.h"
+
+#include <string.h>
+
+#include <vyre/limits.h>
+
+#include "text/literal.h"
+
+/* Keeps what is rare out of the short path through vyre_lexer_next. */
+#if defined(__GNUC__)
+#define OUT_OF_LINE __attribute__((noinline))
+#else
+#define OUT_OF_LINE
+#endif
+
+/* In this order: what may be skipped, what names are made of, the rest. */
+enum { OTHER, SPACE, NEWLINE, LETTER, DIGIT, QUOTE, PUNCTUATION };
+
+/* clang-format off */
+#define LETTERS(X)                                                                                 \
+    X('a') X('b') X('c') X('d') X('e') X('f') X('g') X('h') X('i') X('j') X('k') X('l') X('m')     \
+    X('n') X('o') X('p') X('q') X('r') X('s') X('t') X('u') X('v') X('w') X('x') X('y') X('z')     \
+    X('A') X('B') X('C') X('D') X('E') X('F') X('G') X('H') X('I') X('J') X('K') X('L') X('M')     \
+    X('N') X('O') X('P') X('Q') X('R') X('S') X('T') X('U') X('V') X('W') X('X') X('Y') X('Z')     \
+    X('_')
+
+static const uint8_t classes[256] = {
+#define ROW(c) [c] = LETTER,
+    LETTERS(ROW)
+#undef ROW
+    ['0'] = DIGIT, ['1'] = DIGIT, ['2'] = DIGIT, ['3'] = DIGIT, ['4'] = DIGIT,
+    ['5'] = DIGIT, ['6'] = DIGIT, ['7'] = DIGIT, ['8'] = DIGIT, ['9'] = DIGIT,
+    [' '] = SPACE, ['\t'] = SPACE, ['\r'] = SPACE, ['\n'] = NEWLINE, ['\''] = QUOTE,
+    ['('] = PUNCTUATION, [')'] = PUNCTUATION, ['{'] = PUNCTUATION, ['}'] = PUNCTUATION,
+    ['['] = PUNCTUATION, [']'] = PUNCTUATION, [','] = PUNCTUATION, [';'] = PUNCTUATION,
+    [':'] = PUNCTUATION, ['.'] = PUNCTUATION, ['-'] = PUNCTUATION, ['+'] = PUNCTUATION,
+    ['*'] = PUNCTUATION, ['/'] = PUNCTUATION, ['%'] = PUNCTUATION, ['&'] = PUNCTUATION,
+    ['|'] = PUNCTUATION, ['^'] = PUNCTUATION, ['<'] = PUNCTUATION, ['>'] = PUNCTUATION,
+    ['='] = PUNCTUATION, ['!'] = PUNCTUATION, ['~'] = PUNCTUATION,
+};
+/* clang-format on */
+
+/* Characters that are a token whatever follows. */
+static const uint8_t singles[256] = {
+    ['('] = VYRE_TOKEN_LEFT_PAREN,   [')'] = VYRE_TOKEN_RIGHT_PAREN,
+    ['{'] = VYRE_TOKEN_LEFT_BRACE,   ['}'] = VYRE_TOKEN_RIGHT_BRACE,
+    ['['] = VYRE_TOKEN_LEFT_BRACKET, [']'] = VYRE_TOKEN_RIGHT_BRACKET,
+    [','] = VYRE_TOKEN_COMMA,        [';'] = VYRE_TOKEN_SEMICOLON,
+    [':'] = VYRE_TOKEN_COLON,        ['~'] = VYRE_TOKEN_COMPLEMENT,
+};
+
+static uint8_t class_of(char c) {
+    return classes[(unsigned char)c];
+}
+
+static const char *const texts[VYRE_TOKEN_COUNT] = {
+    [VYRE_TOKEN_END] = "the end of the text", [VYRE_TOKEN_NAME] = "a name",
+    [VYRE_TOKEN_NUMBER] = "a number",         [VYRE_TOKEN_TYPE] = "a type",
+    [VYRE_TOKEN_COMMENT] = "a comment",
+#define ROW(name, text) [VYRE_TOKEN_##name] = text,
+    VYRE_PUNCTUATION(ROW) VYRE_KEYWORDS(ROW)
+#undef ROW
+};
+
+vyre_token_kind vyre_token_of_word(uint32_t word) {
+    static const uint8_t keywords[] = {
+#define ROW(name, text) VYRE_TOKEN_##name,
+        VYRE_KEYWORDS(ROW)
+#undef ROW
+    };
+    const vyre_word *row = vyre_word_of(word);
+    switch (row->class_of) {
+    case VYRE_WORD_KEYWORD: return (vyre_token_kind)keywords[row->code];
+    case VYRE_WORD_TYPE: return VYRE_TOKEN_TYPE;
+    default: return VYRE_TOKEN_NAME;
+    }
+}
+
+const char *vyre_token_text(vyre_token_kind kind) {
+    return texts[kind];
+}
+
+void vyre_lexer_init(vyre_lexer *lexer, vyre_source *source, vyre_names *names) {
+    *lexer = (vyre_lexer){source, names, source->text, source->text, 1, false, false};
+    if (source->end - source->text >= 3 && !memcmp(source->text, "\xef\xbb\xbf", 3)) {
+        lexer->at += 3; /* a byte order mark */
+    }
+}
+
+static vyre_spot spot_of(const vyre_lexer *lexer, const char *at, size_t length) {
+    return (vyre_spot){lexer->line, (uint32_t)(at - lexer->line_start) + 1, (uint32_t)length};
+}
+
+static void count_lines(vyre_lexer *lexer, const char *from, const char *to) {
+    for (const char *next; (next = memchr(from, '\n', (size_t)(to - from))); from = next + 1) {
+        lexer->line++;
+        lexer->line_start = next + 1;
+    }
+}
+
+/* The end of the comment at `at`, NULL if it has none. Comments in comments are skipped with it. */
+static const char *block_comment_end(const char *at, const char *end) {
+    size_t depth = 0;
+    while (end - at >= 2) {
+        if (at[0] == '/' && at[1] == '*') {
+            depth++;
+            at += 2;
+        } else if (at[0] == '*' && at[1] == '/') {
+            at += 2;
+            if (--depth == 0) {
+                return at;
+            }
+        } else {
+            at++;
+        }
+    }
+    return NULL;
+}
+
+/* The advice for characters that people bring from other languages. */
+static const char *character_fix(char c) {
+    switch (c) {
+    case '#': return "start comments with //, and constants with `const NAME = number;`";
+    case '?': return "write select(condition, a, b) for a choice between two values";
+    case '@': return "leave it out; attributes are words here, such as `workgroup 256`";
+    case '\\': return "leave it out; a line may end anywhere";
+    case '\0': return "remove the zero byte; this may not be a text file";
+    default: return "remove it; outside of comments only ASCII letters, digits and operators stand";
+    }
+}
+
+/* A whole run of characters that mean nothing is one mistake. */
+static void skip_unexpected(vyre_lexer *lexer) {
+    const char *at = lexer->at, *end = lexer->source->end;
+    const char *after = at + 1;
+    while (after < end && class_of(*after) == OTHER && *after != '"') {
+        after++;
+    }
+    size_t first = 1;
+    while (at + first < after && (at[first] & 0xc0) == 0x80) {
+        first++;
+    }
+    unsigned char c = (unsigned char)*at;
+    vyre_spot spot = spot_of(lexer, at, (size_t)(after - at));
+    if (c < 0x20 || c == 0x7f) {
+        vyre_source_report(lexer->source, spot, 101, character_fix(*at),
+                           "unexpected character with the number %u", c);
+    } else {
+        vyre_source_report(lexer->source, spot, 101, character_fix(*at),
+                           "unexpected character `%.*s`", (int)first, at);
+    }
+    lexer->at = after;
+    lexer->skipped = true;
+}
+
+/* Behind white space, comments unless they are wanted, and characters that mean nothing; keeps
+ * count of lines. */
+static OUT_OF_LINE const char *skip_space(vyre_lexer *lexer, const char *at) {
+    const char *end = lexer->source->end;
+    for (; at < end; at++) {
+        uint8_t class = class_of(*at);
+        if (class == SPACE) {
+            continue;
+        }
+        if (class == NEWLINE) {
+            lexer->line++;
+            lexer->line_start = at + 1;
+            while (end - at > 4 && !memcmp(at + 1, "    ", 4)) {
+                at += 4; /* indentation */
+            }
+            continue;
+        }
+        if (class == OTHER && *at != '"') {
+            lexer->at = at;
+            skip_unexpected(lexer);
+            at = lexer->at - 1;
+            continue;
+        }
+        if (*at != '/' || end - at < 2 || (at[1] != '/' && at[1] != '*') || lexer->comments) {
+            break;
+        }
+        if (at[1] == '/') {
+            const char *newline = memchr(at, '\n', (size_t)(end - at));
+            at = (newline ? newline : end) - 1;
+            continue;
+        }
+        const char *after = block_comment_end(at, end);
+        if (!after) {
+            vyre_source_report(lexer->source, spot_of(lexer, at, 2), 104,
+                               "close it with */; comments nest, so each /* needs one",
+                               "the comment that starts here has no end");
+            lexer->source->cut = true;
+            at = end;
+            break;
+        }
+        count_lines(lexer, at, after);
+        at = after - 1;
+    }
+    return at;
+}
+
+static void lex_comment(vyre_lexer *lexer, vyre_token *token) {
+    const char *at = lexer->at, *end = lexer->source->end;
+    const char *after;
+    if (at[1] == '/') {
+        after = memchr(at, '\n', (size_t)(end - at));
+        after = after ? after : end;
+    } else {
+        after = block_comment_end(at, end);
+        if (!after) {
+            after = end;
+        }
+    }
+    token->kind = VYRE_TOKEN_COMMENT;
+    token->length = (uint32_t)(after - at);
+    count_lines(lexer, at, after);
+    lexer->at = after;
+}
+
+/* Behind the letters and digits at `at`. */
+static const char *word_end(const char *at, const char *end) {
+    while (at < end && (uint8_t)(class_of(*at) - LETTER) <= DIGIT - LETTER) {
+        at++;
+    }
+    return at;
+}
+
+/* Reports a name that is too long; only its start counts. */
+static OUT_OF_LINE uint32_t cut_name(vyre_lexer *lexer, const char *at, vyre_token *token) {
+    vyre_source_report(lexer->source, spot_of(lexer, at, token->length), 701, "shorten it",
+                       "the name has %u bytes, more than the %d that are allowed", token->length,
+                       VYRE_LIMIT_NAME_BYTES);
+    token->malformed = true;
+    return VYRE_LIMIT_NAME_BYTES;
+}
+
+static OUT_OF_LINE void lex_name(vyre_lexer *lexer, const char *at, vyre_token *token) {
+    const char *after = word_end(at + 1, lexer->source->end);
+    lexer->at = after;
+    uint32_t length = token->length = (uint32_t)(after - at);
+    if (length > VYRE_LIMIT_NAME_BYTES) {
+        length = cut_name(lexer, at, token);
+    }
+    token->symbol = vyre_names_symbol(lexer->names, token->offset, length);
+    if (token->symbol == VYRE_NONE) {
+        lexer->source->no_memory = true;
+        lexer->at = lexer->source->end;
+        token->kind = VYRE_TOKEN_END;
+        return;
+    }
+    token->kind = lexer->names->symbols.items[token->symbol].token;
+}
+
+vyre_type vyre_token_type(const vyre_lexer *lexer, const vyre_token *token) {
+    return (vyre_type)vyre_word_of(lexer->names->symbols.items[token->symbol].word)->code;
+}
+
+/* A point belongs to the number only in front of a digit, so that 0..n is a range; a sign only
+ * behind the letter of an exponent. */
+static const char *number_end(const char *at, const char *end) {
+    bool hexadecimal = end - at > 1 && at[0] == '0' && at[1] == 'x';
+    char exponent = hexadecimal ? 'p' : 'e';
+    for (at++; at < end; at++) {
+        uint8_t class = class_of(*at);
+        if (class == DIGIT || class == LETTER) {
+            continue;
+        }
+        bool digit_follows = end - at > 1 && class_of(at[1]) == DIGIT;
+        bool hex_follows = hexadecimal && end - at > 1 &&
+                           ((at[1] >= 'a' && at[1] <= 'f') || (at[1] >= 'A' && at[1] <= 'F'));
+        bool is_point = *at == '.' && (digit_follows || hex_follows);
+        if (!is_point && !((*at == '+' || *at == '-') && at[-1] == exponent && digit_follows)) {
+            break;
+        }
+    }
+    return at;
+}
+
+/* Most numbers: a few digits, perhaps a letter for the type. These are well formed. */
+static bool is_short_number(const char *at, uint32_t length) {
+    char last = at[length - 1];
+    length -= last == 'u' || last == 'i' || last == 'f';
+    for (uint32_t i = 0; i < length; i++) {
+        if (class_of(at[i]) != DIGIT) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void lex_number(vyre_lexer *lexer, vyre_token *token) {
+    const char *at = lexer->at;
+    lexer->at = number_end(at, lexer->source->end);
+    token->kind = VYRE_TOKEN_NUMBER;
+    token->length = (uint32_t)(lexer->at - at);
+    vyre_literal literal;
+    if (!is_short_number(at, token->length) &&
+        !vyre_literal_read((vyre_str){at, token->length}, &literal)) {
+        vyre_source_report(lexer->source, spot_of(lexer, at, token->length), 103, literal.fix, "%s",
+                           literal.problem);
+        token->malformed = true;
+    }
+}
+
+/* Behind the closing quote, or at the end of the line where there is none. */
+static const char *character_end(const char *at, const char *end) {
+    for (at++; at < end && *at != '\n'; at++) {
+        if (*at == '\'') {
+            return at + 1;
+        }
+        at += *at == '\\' && end - at > 1 && at[1] != '\n';
+    }
+    return at;
+}
+
+static void lex_character(vyre_lexer *lexer, vyre_token *token) {
+    const char *at = lexer->at;
+    const char *after = character_end(at, lexer->source->end);
+    bool closed = after - at > 1 && after[-1] == '\'';
+    lexer->at = after;
+    token->kind = VYRE_TOKEN_NUMBER;
+    token->length = (uint32_t)(after - at);
+    vyre_literal literal;
+    if (!closed) {
+        vyre_source_report(lexer->source, spot_of(lexer, at, 1), 104,
+                           "write one character between quotes, as in 'a'",
+                           "the character that starts here has no closing quote");
+        token->malformed = true;
+    } else if (!vyre_literal_read((vyre_str){at, token->length}, &literal)) {
+        vyre_source_report(lexer->source, spot_of(lexer, at, token->length), 103, literal.fix, "%s",
+                           literal.problem);
+        token->malformed = true;
+    }
+}
+
+/* A string of other languages, as if it were a number. */
+static void lex_string(vyre_lexer *lexer, vyre_token *token) {
+    const char *at = lexer->at, *end = lexer->source->end;
+    const char *after = at + 1;
+    while (after < end && *after != '\n' && *after != '"') {
+        after++;
+    }
+    after += after < end && *after == '"';
+    token->kind = VYRE_TOKEN_NUMBER;
+    token->length = (uint32_t)(after - at);
+    token->malformed = true;
+    vyre_source_report(lexer->source, spot_of(lexer, at, token->length), 101,
+                       "leave it out; a character is written 'a'", "the language has no strings");
+    lexer->at = after;
+}
+
+/* Tokens that differ by what follows their first character. */
+static vyre_token_kind punctuation(const char *at, size_t left, uint32_t *length) {
+    char second = left > 1 ? at[1] : '\0';
+    char third = left > 2 ? at[2] : '\0';
+    bool assigns = second == '=';
+    *length = 1 + assigns;
+    switch (*at) {
+    case '+': return assigns ? VYRE_TOKEN_ASSIGN_PLUS : VYRE_TOKEN_PLUS;
+    case '*': return assigns ? VYRE_TOKEN_ASSIGN_STAR : VYRE_TOKEN_STAR;
+    case '/': return assigns ? VYRE_TOKEN_ASSIGN_SLASH : VYRE_TOKEN_SLASH;
+    case '%': return assigns ? VYRE_TOKEN_ASSIGN_PERCENT : VYRE_TOKEN_PERCENT;
+    case '^': return assigns ? VYRE_TOKEN_ASSIGN_XOR : VYRE_TOKEN_XOR;
+    case '=': return assigns ? VYRE_TOKEN_EQUAL : VYRE_TOKEN_ASSIGN;
+    case '!': return assigns ? VYRE_TOKEN_NOT_EQUAL : VYRE_TOKEN_NOT;
+    case '.':
+        *length = 1 + (second == '.');
+        return second == '.' ? VYRE_TOKEN_RANGE : VYRE_TOKEN_DOT;
+    default: break;
+    }
+    bool doubled = second == *at;
+    bool shifts = doubled && third == '=';
+    switch (*at) {
+    case '-':
+        if (second == '>') {
+            *length = 2;
+            return VYRE_TOKEN_ARROW;
+        }
+        return assigns ? VYRE_TOKEN_ASSIGN_MINUS : VYRE_TOKEN_MINUS;
+    case '&':
+        *length += doubled;
+        return doubled ? VYRE_TOKEN_AND_AND : assigns ? VYRE_TOKEN_ASSIGN_AND : VYRE_TOKEN_AND;
+    case '|':
+        *length += doubled;
+        return doubled ? VYRE_TOKEN_OR_OR : assigns ? VYRE_TOKEN_ASSIGN_OR : VYRE_TOKEN_OR;
+    case '<':
+        *length += doubled + shifts;
+        return shifts    ? VYRE_TOKEN_ASSIGN_SHIFT_LEFT
+               : doubled ? VYRE_TOKEN_SHIFT_LEFT
+               : assigns ? VYRE_TOKEN_LESS_EQUAL
+                         : VYRE_TOKEN_LESS;
+    default:
+        *length += doubled + shifts;
+        return shifts    ? VYRE_TOKEN_ASSIGN_SHIFT_RIGHT
+               : doubled ? VYRE_TOKEN_SHIFT_RIGHT
+               : assigns ? VYRE_TOKEN_GREATER_EQUAL
+                         : VYRE_TOKEN_GREATER;
+    }
+}
+
+/* Tokens that are neither names nor single characters. */
+static OUT_OF_LINE void lex_other(vyre_lexer *lexer, const char *at, uint8_t class,
+                                  vyre_token *token) {
+    switch (class) {
+    case DIGIT: lex_number(lexer, token); return;
+    case QUOTE: lex_character(lexer, token); return;
+    case PUNCTUATION: {
+        size_t left = (size_t)(lexer->source->end - at);
+        if (lexer->comments && left > 1 && *at == '/' && (at[1] == '/' || at[1] == '*')) {
+            lex_comment(lexer, token);
+            return;
+        }
+        token->kind = (uint8_t)punctuation(at, left, &token->length);
+        lexer->at = at + token->length;
+        return;
+    }
+    default: lex_string(lexer, token); return;
+    }
+}
+
+void vyre_lexer_next(vyre_lexer *lexer, vyre_token *out_token) {
+    const char *at = lexer->at, *end = lexer->source->end;
+    while (at < end && *at == ' ') {
+        at++;
+    }
+    if (at == end || class_of(*at) < LETTER || *at == '/') {
+        at = skip_space(lexer, at);
+    }
+    out_token->malformed = lexer->skipped;
+    lexer->skipped = false;
+    out_token->offset = (uint32_t)(at - lexer->source->text);
+    out_token->line = lexer->line;
+    out_token->column = (uint32_t)(at - lexer->line_start) + 1;
+    uint8_t class = at < end ? class_of(*at) : SPACE;
+    if (class == LETTER) {
+        lex_name(lexer, at, out_token);
+        return;
+    }
+    out_token->symbol = VYRE_NONE;
+    if (class == SPACE) {
+        lexer->at = at;
+        out_token->kind = VYRE_TOKEN_END;
+        out_token->length = 0;
+        return;
+    }
+    uint8_t single = singles[(unsigned char)*at];
+    if (single) {
+        lexer->at = at + 1;
+        out_token->kind = single;
+        out_token->length = 1;
+        return;
+    }
+    lexer->at = at;
+    lex_other(lexer, at, class, out_token);
+}
+
+/* Whether a word starts an item; `deep` inside of braces. A name has to follow. */
+static bool starts_item(const vyre_lexer *lexer, const char *at, size_t length, bool deep) {
+    bool is_const = length == 5 && !memcmp(at, "const", 5);
+    if (!is_const && !(length == 2 && !memcmp(at, "fn", 2)) &&
+        !(length == 7 && !memcmp(at, "program", 7))) {
+        return false;
+    }
+    if (is_const && deep && at != lexer->line_start) {
+        return false;
+    }
+    vyre_lexer ahead = *lexer;
+    const char *next = skip_space(&ahead, at + length);
+    return !deep || (next < lexer->source->end && class_of(*next) == LETTER);
+}
+
+/* What the search for items has to look at: all else is passed over. */
+static const bool interests[256] = {
+    ['p'] = true, ['f'] = true, ['c'] = true,  ['{'] = true,
+    ['}'] = true, ['/'] = true, ['\''] = true, ['\n'] = true,
+};
+
+void vyre_lexer_find_item(vyre_lexer *lexer) {
+    const char *first = lexer->at, *end = lexer->source->end;
+    size_t depth = 0;
+    for (const char *at = first;; at++) {
+        while (end - at >= 4 &&
+               !(interests[(unsigned char)at[0]] | interests[(unsigned char)at[1]] |
+                 interests[(unsigned char)at[2]] | interests[(unsigned char)at[3]])) {
+            at += 4;
+        }
+        while (at < end && !interests[(unsigned char)*at]) {
+            at++;
+        }
+        lexer->at = at;
+        if (at == end) {
+            return;
+        }
+        bool inside_word = at > first && (uint8_t)(class_of(at[-1]) - LETTER) <= DIGIT - LETTER;
+        switch (*at) {
+        case '\n':
+            lexer->line++;
+            lexer->line_start = at + 1;
+            break;
+        case '\'': at = character_end(at, end) - 1; break;
+        case '{': depth++; break;
+        case '}': depth -= depth > 0; break;
+        case '/':
+            if (end - at > 1 && (at[1] == '/' || at[1] == '*')) {
+                vyre_token comment;
+                lex_comment(lexer, &comment);
+                at = lexer->at - 1;
+            }
+            break;
+        default:
+            if (!inside_word &&
+                starts_item(lexer, at, (size_t)(word_end(at, end) - at), depth > 0)) {
+                return;
+            }
+            break;
+        }
+    }
+}

@@ -1,0 +1,216 @@
+#include "text/lower.h"
+
+#include <string.h>
+
+#include <vyre/limits.h>
+
+#include "base/near.h"
+#include "base/text.h"
+#include "ir/diagnostic.h"
+
+void lower_no_memory(vyre_lower *lower) {
+    lower->source->no_memory = true;
+    lower->parser.state.lexer.at = lower->source->end;
+    lower->parser.state.token.kind = VYRE_TOKEN_END;
+}
+
+bool lower_start(vyre_lower *lower, const char *name) {
+    vyre_status status = lower->spare ? vyre_builder_reset(lower->spare, name)
+                                      : vyre_builder_create(name, &lower->spare);
+    if (status) {
+        vyre_status_free(status);
+        lower_no_memory(lower);
+        return false;
+    }
+    lower->builder = lower->spare;
+    return true;
+}
+
+void lower_report(vyre_lower *lower, vyre_spot spot, uint32_t code, const char *fix,
+                  const char *format, ...) {
+    vyre_text message = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_text_vprintf(&message, format, arguments);
+    va_end(arguments);
+    if (message.failed) {
+        lower_no_memory(lower);
+    } else if (lower->builder) {
+        lower_at(lower, spot);
+        vyre_build_report(lower->builder, code, fix, "%s", message.data);
+    } else {
+        vyre_source_report(lower->source, spot, code, fix, "%s", message.data);
+        lower->poisoned = true;
+    }
+    vyre_text_free(&message);
+}
+
+void lower_spoil(vyre_lower *lower) {
+    const vyre_diagnostics *list = lower->source->diagnostics;
+    if (!lower->builder || !(lower->parser.failed || lower->poisoned) ||
+        vyre_builder_errors(lower->builder)) {
+        return;
+    }
+    for (size_t i = 0; i < vyre_diagnostics_count(list); i++) {
+        const vyre_diagnostic *item = vyre_diagnostics_get(list, i);
+        if (item->severity == VYRE_SEVERITY_ERROR) {
+            lower_report(lower, (vyre_spot){item->line, item->column, item->length}, item->code,
+                         item->fix, "%s", item->message);
+            return;
+        }
+    }
+}
+
+bool lower_has_mistakes(const vyre_lower *lower) {
+    return lower->poisoned || lower->parser.failed || vyre_builder_errors(lower->builder);
+}
+
+const char *lower_name(const vyre_lower *lower, uint32_t symbol, vyre_name_text *out) {
+    vyre_str text = vyre_symbol_text(&lower->names, symbol);
+    memcpy(out->text, text.data, text.size);
+    out->text[text.size] = '\0';
+    return out->text;
+}
+
+void lower_bind(vyre_lower *lower, vyre_node name, vyre_binding binding) {
+    vyre_str own =
+        name.kind == VYRE_NODE_NAME ? vyre_symbol_text(&lower->names, name.a) : (vyre_str){0};
+    if (!own.size || (own.size == 1 && *own.data == '_')) {
+        return; /* `_` is for what nobody wants to name */
+    }
+    const vyre_binding *found = vyre_names_find(&lower->names, name.a);
+    uint32_t scope = lower->blocks.items[lower->blocks.count - 1].bindings;
+    if (found && found >= lower->names.bindings.items + scope &&
+        found->kind != VYRE_BINDING_POISON) {
+        vyre_name_text text;
+        lower_report(lower, vyre_node_spot(&name), 202, "rename one of them",
+                     "`%s` is declared twice in this block, first in line %u",
+                     lower_name(lower, name.a, &text), found->line);
+        binding.kind = VYRE_BINDING_POISON;
+    }
+    if (vyre_word_of(lower->names.symbols.items[name.a].word)->class_of == VYRE_WORD_OP) {
+        binding.kind = VYRE_BINDING_POISON; /* reserved, as the parser said */
+    }
+    binding.used |= lower->blocks.items[lower->blocks.count - 1].warned; /* that is enough */
+    binding.symbol = name.a;
+    binding.line = name.line;
+    binding.column = name.column;
+    binding.used |= *own.data == '_';
+    if (!vyre_names_bind(&lower->names, binding)) {
+        lower_no_memory(lower);
+    }
+}
+
+const char *lower_kind_of(const vyre_lower *lower, uint32_t symbol) {
+    static const char *const bindings[] = {
+        [VYRE_BINDING_POISON] = "a mistake",      [VYRE_BINDING_VALUE] = "a value",
+        [VYRE_BINDING_PARAMETER] = "a parameter", [VYRE_BINDING_COUNTER] = "the counter of a loop",
+        [VYRE_BINDING_VARIABLE] = "a variable",   [VYRE_BINDING_SCALAR] = "an argument",
+        [VYRE_BINDING_ARRAY] = "an array",        [VYRE_BINDING_REPEAT] = "the count of a repeat"};
+    static const char *const items[] = {[VYRE_ITEM_PROGRAM] = "a program",
+                                        [VYRE_ITEM_FUNCTION] = "a function",
+                                        [VYRE_ITEM_CONSTANT] = "a constant"};
+    const vyre_binding *binding = vyre_names_find(&lower->names, symbol);
+    if (binding) {
+        return bindings[binding->kind];
+    }
+    uint32_t item = lower->names.symbols.items[symbol].item;
+    return item == VYRE_NONE ? "part of the language" : items[lower->items.items[item].kind];
+}
+
+/* Names one could have meant: locals that are visible, items of the file, words of the language. */
+static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
+    const vyre_names *names = &lower->names;
+    for (size_t i = names->frame; i < names->bindings.count && !is_call; i++) {
+        vyre_near_add(near, vyre_symbol_text(names, names->bindings.items[i].symbol));
+    }
+    for (size_t i = 0; i < lower->items.count; i++) {
+        const vyre_item *item = &lower->items.items[i];
+        bool fits = is_call ? item->kind == VYRE_ITEM_FUNCTION : item->kind == VYRE_ITEM_CONSTANT;
+        if (fits && item->symbol != VYRE_NONE) {
+            vyre_near_add(near, vyre_symbol_text(names, item->symbol));
+        }
+    }
+    for (uint32_t i = 1; i < vyre_word_count(); i++) {
+        const vyre_word *word = vyre_word_of(i);
+        bool stands_alone = word->class_of == VYRE_WORD_OP &&
+                            (word->code <= VYRE_OP_SUBGROUP_ID && word->code != VYRE_OP_PARAM);
+        bool is_called = word->class_of == VYRE_WORD_OP && !stands_alone;
+        vyre_str text = {word->text, strlen(word->text)};
+        if (vyre_word_find(text) == i && (is_call ? is_called : stands_alone)) {
+            vyre_near_add(near, text);
+        }
+    }
+}
+
+void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_call) {
+    vyre_str text = vyre_symbol_text(&lower->names, symbol);
+    const vyre_word *word = vyre_word_of(lower->names.symbols.items[symbol].word);
+    vyre_text fix = {0};
+    if (lower->builder && vyre_builder_errors(lower->builder) > VYRE_LIMIT_DIAGNOSTICS) {
+        return; /* nobody will see it */
+    }
+    if (word->class_of == VYRE_WORD_OPERATOR && is_call) {
+        vyre_text_printf(&fix, "write it as an operator: %s",
+                         vyre_operator_form((vyre_op)word->code));
+    } else {
+        vyre_near near;
+        vyre_near_init(&near, text);
+        find_near(lower, &near, is_call);
+        vyre_near_print(&near, &fix, "did you mean ");
+        vyre_text_puts(&fix, near.count ? "?"
+                             : is_call  ? "declare a function of that name with `fn`, or see "
+                                          "docs/operations.md for what there is"
+                                       : "declare it with `let`, `var` or `const` before using it");
+    }
+    vyre_spot spot = vyre_node_spot(&node);
+    lower_report(lower, spot, is_call ? 206 : 201, vyre_text_string(&fix),
+                 is_call ? "unknown operation or function `%.*s`" : "unknown name `%.*s`",
+                 (int)text.size, text.data);
+    if (fix.failed) {
+        lower_no_memory(lower);
+    }
+    vyre_text_free(&fix);
+    if (!is_call && lower->builder && lower->blocks.count) {
+        vyre_binding poison = {.symbol = symbol, .kind = VYRE_BINDING_POISON, .used = true};
+        if (!vyre_names_bind(&lower->names, poison)) {
+            lower_no_memory(lower);
+        }
+    }
+}
+
+bool lower_open(vyre_lower *lower, vyre_lower_block block) {
+    block.bindings = (uint32_t)lower->names.bindings.count;
+    if (!vyre_vec_push(&lower->blocks, block)) {
+        lower_no_memory(lower);
+        return false;
+    }
+    return true;
+}
+
+static void warn_unused(vyre_lower *lower, const vyre_binding *binding) {
+    static const char *const kinds[] = {[VYRE_BINDING_VALUE] = "value",
+                                        [VYRE_BINDING_PARAMETER] = "parameter",
+                                        [VYRE_BINDING_VARIABLE] = "variable",
+                                        [VYRE_BINDING_ARRAY] = "array"};
+    if (binding->used || lower->silent || lower_has_mistakes(lower) ||
+        binding->kind >= sizeof kinds / sizeof *kinds || !kinds[binding->kind]) {
+        return;
+    }
+    vyre_name_text text;
+    const char *name = lower_name(lower, binding->symbol, &text);
+    vyre_spot spot = {binding->line, binding->column, (uint32_t)strlen(name)};
+    lower_report(lower, spot, 801, "remove it, or start its name with `_` to keep it",
+                 "the %s `%s` is never used", kinds[binding->kind], name);
+}
+
+void lower_forget(vyre_lower *lower, uint32_t bindings) {
+    while (lower->names.bindings.count > bindings) {
+        warn_unused(lower, &lower->names.bindings.items[lower->names.bindings.count - 1]);
+        vyre_names_pop(&lower->names);
+    }
+}
+
+void lower_close(vyre_lower *lower) {
+    lower_forget(lower, lower->blocks.items[--lower->blocks.count].bindings);
+}

@@ -1,0 +1,412 @@
+#include <string.h>
+
+#include "text/lower.h"
+
+static vyre_node node_of(const vyre_lower *lower, uint32_t node) {
+    return vyre_parser_node(&lower->parser, node);
+}
+
+static vyre_lower_block *top(vyre_lower *lower) {
+    return &lower->blocks.items[lower->blocks.count - 1];
+}
+
+/* Keeps the names of a list beyond their statement. `stride` 2 takes every other one. */
+static bool keep_names(vyre_lower *lower, uint32_t list, uint32_t stride, uint32_t *first,
+                       uint32_t *count) {
+    *first = (uint32_t)lower->block_names.count;
+    *count = vyre_parser_count(&lower->parser, list) / stride;
+    for (uint32_t i = 0; i < *count; i++) {
+        vyre_node name = node_of(lower, vyre_parser_item(&lower->parser, list, i * stride));
+        if (!vyre_vec_push(&lower->block_names, name)) {
+            lower_no_memory(lower);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void bind_value(vyre_lower *lower, vyre_node name, uint32_t value, vyre_binding_kind kind,
+                       bool used) {
+    vyre_type type = vyre_build_type(lower->builder, value);
+    value = type == VYRE_TYPE_VOID ? VYRE_NONE : value;
+    if (value != VYRE_NONE && name.kind == VYRE_NODE_NAME) {
+        vyre_name_text text;
+        vyre_build_name(lower->builder, value, lower_name(lower, name.a, &text));
+    }
+    lower_bind(lower, name,
+               (vyre_binding){
+                   .kind = (uint8_t)kind, .type = (uint8_t)type, .handle = value, .used = used});
+}
+
+/* The first values of what a loop carries, pushed onto `values`; their types go to the names. */
+static bool lower_carried(vyre_lower *lower, uint32_t list, vyre_lower_block *block) {
+    if (!keep_names(lower, list, 2, &block->carried, &block->carried_count)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < block->carried_count; i++) {
+        uint32_t node = vyre_parser_item(&lower->parser, list, i * 2 + 1);
+        vyre_type type = (vyre_type)lower->block_names.items[block->carried + i].detail;
+        uint32_t value = type == VYRE_TYPE_VOID
+                             ? lower_value(lower, node, type, &type)
+                             : lower_typed(lower, node, type, "the first value", VYRE_NONE);
+        lower->block_names.items[block->carried + i].detail = (uint8_t)type;
+        if (!vyre_vec_push(&lower->values, value)) {
+            lower_no_memory(lower);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The range of a `for`: one integer type, that of the first number that has one, else u32. */
+static void lower_range(vyre_lower *lower, const uint32_t nodes[3], uint32_t values[3]) {
+    vyre_operand operands[3];
+    vyre_type type = VYRE_TYPE_VOID;
+    for (uint32_t i = 0; i < 3; i++) {
+        if (nodes[i] == VYRE_NONE) {
+            operands[i] = vyre_plain_operand((vyre_plain){.number = 1});
+            continue;
+        }
+        operands[i] = lower_expression(lower, nodes[i], type ? type : VYRE_TYPE_U32);
+        if (!type && operands[i].kind == VYRE_OPERAND_VALUE) {
+            type = (vyre_type)operands[i].type;
+        }
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        vyre_node node = node_of(lower, nodes[i] == VYRE_NONE ? nodes[0] : nodes[i]);
+        bool valid =
+            lower_settle(lower, &operands[i], type ? type : VYRE_TYPE_U32, vyre_node_spot(&node));
+        values[i] = valid ? (uint32_t)operands[i].value : VYRE_NONE;
+    }
+}
+
+/* Opens a loop whose carried values are the last of `values`, and binds names to its arguments. */
+static void open_loop(vyre_lower *lower, vyre_node head, vyre_lower_block block,
+                      const uint32_t *range, vyre_node counter) {
+    uint32_t count = block.carried_count;
+    size_t initial = lower->values.count - count;
+    if (!vyre_vec_reserve(&lower->values, count)) {
+        lower_no_memory(lower);
+        return;
+    }
+    uint32_t *args = lower->values.items + initial + count;
+    memset(args, 0xff, count * sizeof *args);
+    lower_at(lower, vyre_node_spot(&head));
+    uint32_t turn = VYRE_NONE;
+    if (range) {
+        turn = vyre_build_for(lower->builder, range[0], range[1], range[2], count,
+                              lower->values.items + initial, args);
+    } else {
+        vyre_build_loop(lower->builder, count, lower->values.items + initial, args);
+    }
+    lower->loops++;
+    if (!lower_open(lower, block)) {
+        return;
+    }
+    if (range) {
+        bind_value(lower, counter, turn, VYRE_BINDING_COUNTER, true);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bind_value(lower, lower->block_names.items[block.carried + i],
+                   lower->values.items[initial + count + i], VYRE_BINDING_VALUE, true);
+    }
+    lower->values.count = initial;
+}
+
+static void lower_for(vyre_lower *lower, vyre_node node, vyre_lower_block block) {
+    const vyre_parser *parser = &lower->parser;
+    uint32_t nodes[3] = {vyre_parser_part(parser, node.a, VYRE_FOR_FIRST),
+                         vyre_parser_part(parser, node.a, VYRE_FOR_END),
+                         vyre_parser_part(parser, node.a, VYRE_FOR_STEP)};
+    vyre_node counter = node_of(lower, vyre_parser_part(parser, node.a, VYRE_FOR_NAME));
+    uint32_t range[3];
+    lower_range(lower, nodes, range);
+    uint32_t carried = vyre_parser_part(parser, node.a, VYRE_FOR_CARRIED);
+    if (!lower_carried(lower, carried, &block)) {
+        return;
+    }
+    if (!block.gives) {
+        block.result_count = block.carried_count; /* given, though nobody names them */
+    }
+    open_loop(lower, node, block, range, counter);
+}
+
+/* Opens an `if`. */
+static void lower_condition(vyre_lower *lower, uint32_t number) {
+    vyre_type type;
+    uint32_t value = lower_value(lower, number, VYRE_TYPE_BOOL, &type);
+    vyre_node node = node_of(lower, number);
+    if (value != VYRE_NONE && type != VYRE_TYPE_BOOL) {
+        lower_report(lower, vyre_node_spot(&node), 301, "compare it with something, as in x != 0",
+                     "the condition is %s, expected bool", vyre_type_name(type));
+        value = VYRE_NONE;
+    }
+    lower_at(lower, vyre_node_spot(&node));
+    vyre_build_if(lower->builder, value);
+}
+
+static void lower_while(vyre_lower *lower, vyre_node node, vyre_lower_block block) {
+    open_loop(lower, node, block, NULL, (vyre_node){0});
+    vyre_node condition = node_of(lower, node.a);
+    if (condition.kind == VYRE_NODE_BOOL && condition.detail) {
+        return;
+    }
+    lower_condition(lower, node.a);
+    vyre_build_else(lower->builder);
+    vyre_build_break(lower->builder, 0, NULL);
+    vyre_build_if_end(lower->builder, 0, NULL);
+}
+
+void lower_head(vyre_lower *lower, uint32_t number) {
+    vyre_node node = node_of(lower, number);
+    vyre_lower_block *outer = top(lower);
+    vyre_lower_block block = {.kind = node.kind, .warned = outer->warned};
+    bool may_give = node.kind != VYRE_NODE_WHILE && node.kind != VYRE_NODE_BLOCK;
+    bool chained = node.kind == VYRE_NODE_IF && node.detail;
+    if (chained && outer->gives) {
+        block.gives = block.chained = true;
+        block.results = outer->results;
+        block.result_count = outer->result_count;
+    } else if (may_give && node.b != VYRE_NONE) {
+        block.gives = true;
+        if (!keep_names(lower, node.b, 1, &block.results, &block.result_count)) {
+            return;
+        }
+    }
+    switch (node.kind) {
+    case VYRE_NODE_IF:
+        lower_condition(lower, node.a);
+        lower_open(lower, block);
+        break;
+    case VYRE_NODE_FOR: lower_for(lower, node, block); break;
+    case VYRE_NODE_WHILE: lower_while(lower, node, block); break;
+    case VYRE_NODE_LOOP:
+        if (lower_carried(lower, node.a, &block)) {
+            open_loop(lower, node, block, NULL, (vyre_node){0});
+        }
+        break;
+    case VYRE_NODE_INLINE:
+        lower_at(lower, vyre_node_spot(&node));
+        vyre_build_inline(lower->builder);
+        lower_open(lower, block);
+        break;
+    default: lower_open(lower, block); break;
+    }
+}
+
+void lower_else(vyre_lower *lower) {
+    vyre_lower_block *block = top(lower);
+    lower_forget(lower, block->bindings);
+    block->kind = VYRE_NODE_ELSE;
+    vyre_build_else(lower->builder);
+    block->warned = !vyre_build_reachable(lower->builder);
+}
+
+/* Closes the builder's block; its results are the last of `values`. */
+static void end_in_builder(vyre_lower *lower, const vyre_lower_block *block) {
+    uint32_t count = block->result_count;
+    if (!vyre_vec_reserve(&lower->values, count)) {
+        lower_no_memory(lower);
+        return;
+    }
+    uint32_t *results = lower->values.items + lower->values.count;
+    memset(results, 0xff, count * sizeof *results);
+    lower->values.count += count;
+    switch (block->kind) {
+    case VYRE_NODE_IF:
+    case VYRE_NODE_ELSE: vyre_build_if_end(lower->builder, count, results); break;
+    case VYRE_NODE_INLINE: vyre_build_inline_end(lower->builder, count, results); break;
+    default: vyre_build_loop_end(lower->builder, count, results); break;
+    }
+}
+
+static void check_result_type(vyre_lower *lower, vyre_node name, uint32_t value) {
+    vyre_type type = vyre_build_type(lower->builder, value);
+    if (value != VYRE_NONE && name.detail && name.detail != type) {
+        lower_report(lower, vyre_node_spot(&name), 301, "change the type, or convert the value",
+                     "the value is %s, declared %s", vyre_type_name(type),
+                     vyre_type_name((vyre_type)name.detail));
+    }
+}
+
+void lower_end(vyre_lower *lower, vyre_node node) {
+    lower->end = vyre_node_spot(&node);
+    vyre_lower_block block = *top(lower);
+    size_t base = lower->values.count;
+    lower_at(lower, lower->end);
+    switch (block.kind) {
+    case VYRE_NODE_FOR:
+    case VYRE_NODE_WHILE:
+    case VYRE_NODE_LOOP:
+        lower->loops--;
+        end_in_builder(lower, &block);
+        break;
+    case VYRE_NODE_IF:
+    case VYRE_NODE_ELSE:
+    case VYRE_NODE_INLINE: end_in_builder(lower, &block); break;
+    case VYRE_NODE_PHASE: vyre_build_phase_end(lower->builder); break;
+    case VYRE_NODE_REPEAT: vyre_build_repeat_end(lower->builder); break;
+    default: break;
+    }
+    lower_close(lower);
+    if (block.chained) {
+        vyre_build_yield(lower->builder, block.result_count, lower->values.items + base);
+    } else if (block.gives) {
+        for (uint32_t i = 0; i < block.result_count; i++) {
+            vyre_node name = lower->block_names.items[block.results + i];
+            check_result_type(lower, name, lower->values.items[base + i]);
+            bind_value(lower, name, lower->values.items[base + i], VYRE_BINDING_VALUE, false);
+        }
+    }
+    if (!block.chained && (block.gives || block.carried_count)) {
+        lower->block_names.count = block.gives ? block.results : block.carried;
+    }
+    lower->values.count = base;
+}
+
+/* Jumps */
+
+/* The innermost block of the current function that the jump leaves, NULL if there is none. */
+static vyre_lower_block *find_target(vyre_lower *lower, vyre_node_kind jump) {
+    for (size_t i = lower->blocks.count; i > lower->frame; i--) {
+        vyre_lower_block *block = &lower->blocks.items[i - 1];
+        bool is_loop = block->kind == VYRE_NODE_FOR || block->kind == VYRE_NODE_LOOP ||
+                       block->kind == VYRE_NODE_WHILE;
+        bool is_branch = block->kind == VYRE_NODE_IF || block->kind == VYRE_NODE_ELSE;
+        switch (jump) {
+        case VYRE_NODE_YIELD:
+            if (block->kind != VYRE_NODE_BLOCK) {
+                return is_branch && block->gives ? block : NULL;
+            }
+            break;
+        case VYRE_NODE_RETURN:
+            if (block->kind == VYRE_NODE_INLINE) {
+                return block;
+            }
+            break;
+        default:
+            if (is_loop) {
+                return block;
+            }
+            if (block->kind == VYRE_NODE_INLINE) {
+                return NULL;
+            }
+            break;
+        }
+    }
+    return NULL;
+}
+
+/* Lowers the values of a jump onto `values`. The names (in block_names) of what they become may
+ * have a type; where they have none, the first jump decides for plain numbers of the others. */
+static void push_values(vyre_lower *lower, uint32_t list, uint32_t names, uint32_t name_count) {
+    uint32_t count = vyre_parser_count(&lower->parser, list);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t node = vyre_parser_item(&lower->parser, list, i);
+        vyre_node name = {0};
+        if (i < name_count) {
+            name = lower->block_names.items[names + i];
+        }
+        vyre_type found = (vyre_type)name.b;
+        uint32_t value =
+            name.detail ? lower_typed(lower, node, (vyre_type)name.detail, "the value", VYRE_NONE)
+                        : lower_value(lower, node, found, &found);
+        if (i < name_count && !name.b) {
+            lower->block_names.items[names + i].b = found;
+        }
+        if (!vyre_vec_push(&lower->values, value)) {
+            lower_no_memory(lower);
+            return;
+        }
+    }
+}
+
+/* A return of the function itself: as many values as it has results, of their types. */
+static void lower_return(vyre_lower *lower, vyre_node node) {
+    vyre_function function = lower->functions.items[lower->function];
+    uint32_t count = vyre_parser_count(&lower->parser, node.a);
+    size_t base = lower->values.count;
+    vyre_name_text text;
+    bool matches = count == function.result_count;
+    if (!matches) {
+        lower_name(lower, lower->items.items[function.item].symbol, &text);
+        if (!function.result_count) {
+            lower_report(lower, vyre_node_spot(&node), 506,
+                         "state the type of the result behind `->`",
+                         "`%s` is declared to return no value", text.text);
+        } else {
+            lower_report(lower, vyre_node_spot(&node), 506,
+                         "return as many values as stand behind `->`",
+                         "`%s` returns %u value%s, found %u", text.text, function.result_count,
+                         function.result_count == 1 ? "" : "s", count);
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t value_node = vyre_parser_item(&lower->parser, node.a, i);
+        vyre_type type = i < function.result_count
+                             ? (vyre_type)lower->result_types.items[function.results + i]
+                             : VYRE_TYPE_VOID;
+        uint32_t value = lower_typed(lower, value_node, type, "the value returned", VYRE_NONE);
+        if (matches && !vyre_vec_push(&lower->values, value)) {
+            lower_no_memory(lower);
+            return;
+        }
+    }
+    for (uint32_t i = 0; i < function.result_count && !matches; i++) {
+        if (!vyre_vec_push(&lower->values, VYRE_NONE)) {
+            lower_no_memory(lower);
+            return;
+        }
+    }
+    if (lower->spliced) {
+        lower->returned = base;
+        return;
+    }
+    lower_at(lower, vyre_node_spot(&node));
+    vyre_build_return(lower->builder, function.result_count, lower->values.items + base);
+    lower->values.count = base;
+}
+
+void lower_jump(vyre_lower *lower, uint32_t number) {
+    vyre_node node = node_of(lower, number);
+    vyre_lower_block *found = find_target(lower, (vyre_node_kind)node.kind);
+    vyre_lower_block target = found ? *found : (vyre_lower_block){0};
+    vyre_spot spot = vyre_node_spot(&node);
+    size_t base = lower->values.count;
+    if (node.kind == VYRE_NODE_RETURN && !found && lower->function != VYRE_NONE) {
+        lower_return(lower, node);
+        return;
+    }
+    uint32_t count = vyre_parser_count(&lower->parser, node.a);
+    if (node.kind == VYRE_NODE_RETURN && !found && count) {
+        lower_report(lower, spot, 506, "store it in a buffer instead",
+                     "a program returns no value");
+        count = 0;
+    } else if (node.kind != VYRE_NODE_RETURN && !found) {
+        bool is_yield = node.kind == VYRE_NODE_YIELD;
+        lower_report(lower, spot, 504,
+                     is_yield ? "yield directly in a branch of `let a = if ... else ...;`"
+                              : "use it inside a loop of the same function",
+                     is_yield ? "`yield` stands outside of an `if` that gives values"
+                     : node.kind == VYRE_NODE_BREAK ? "`break` stands outside of a loop"
+                                                    : "`continue` stands outside of a loop");
+        push_values(lower, node.a, 0, 0);
+        lower->values.count = base;
+        return;
+    }
+    bool to_next_turn = node.kind == VYRE_NODE_CONTINUE ||
+                        (node.kind == VYRE_NODE_BREAK && target.kind == VYRE_NODE_FOR);
+    push_values(lower, node.a, to_next_turn ? target.carried : target.results,
+                to_next_turn   ? target.carried_count
+                : target.gives ? target.result_count
+                               : 0);
+    lower_at(lower, spot);
+    const uint32_t *values = lower->values.items + base;
+    switch (node.kind) {
+    case VYRE_NODE_BREAK: vyre_build_break(lower->builder, count, values); break;
+    case VYRE_NODE_CONTINUE: vyre_build_continue(lower->builder, count, values); break;
+    case VYRE_NODE_YIELD: vyre_build_yield(lower->builder, count, values); break;
+    default: vyre_build_return(lower->builder, count, values); break;
+    }
+    lower->values.count = base;
+}

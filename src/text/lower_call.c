@@ -1,0 +1,467 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/near.h"
+#include "text/lower.h"
+
+static vyre_operand wrap(const vyre_lower *lower, uint32_t value) {
+    vyre_type type = vyre_build_type(lower->builder, value);
+    return type == VYRE_TYPE_VOID
+               ? lower_poison()
+               : (vyre_operand){.kind = VYRE_OPERAND_VALUE, .type = (uint8_t)type, .value = value};
+}
+
+static vyre_spot spot_of(const vyre_lower *lower, uint32_t node) {
+    return vyre_node_spot(&lower->parser.syntax.nodes.items[node]);
+}
+
+static uint32_t argument(const vyre_lower *lower, vyre_node call, uint32_t index) {
+    return vyre_parser_item(&lower->parser, call.b, index);
+}
+
+/* Lowers all arguments for the mistakes that are in them. */
+static vyre_operand look_through(vyre_lower *lower, vyre_node call) {
+    uint32_t count = vyre_parser_count(&lower->parser, call.b);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t node = argument(lower, call, i);
+        if (vyre_parser_node(&lower->parser, node).kind != VYRE_NODE_NAME) {
+            lower_expression(lower, node, VYRE_TYPE_VOID);
+        }
+    }
+    return lower_poison();
+}
+
+static bool check_count(vyre_lower *lower, vyre_node call, const char *name, uint32_t wanted) {
+    uint32_t found = vyre_parser_count(&lower->parser, call.b);
+    if (found == wanted) {
+        return true;
+    }
+    if (found && argument(lower, call, found - 1) == 0) {
+        return false; /* the list itself is broken, as was reported */
+    }
+    lower_report(lower, vyre_node_spot(&call), 303,
+                 found < wanted ? "add what is missing" : "remove what is too much",
+                 "`%s` takes %u operand%s, found %u", name, wanted, wanted == 1 ? "" : "s", found);
+    look_through(lower, call);
+    return false;
+}
+
+/* Operations on values */
+
+enum role { ROLE_SAME, ROLE_U32, ROLE_BOOL };
+
+static enum role role_of(vyre_rule rule, uint32_t operand) {
+    switch (rule) {
+    case VYRE_RULE_SHIFT:
+    case VYRE_RULE_LANE: return operand == 1 ? ROLE_U32 : ROLE_SAME;
+    case VYRE_RULE_SELECT: return operand == 0 ? ROLE_BOOL : ROLE_SAME;
+    case VYRE_RULE_BALLOT:
+    case VYRE_RULE_VOTE: return ROLE_BOOL;
+    default: return ROLE_SAME;
+    }
+}
+
+/* The type plain operands take where no other operand has one: what the place asks for, if the
+ * operation can give that. */
+static vyre_type plain_type(vyre_rule rule, vyre_type expected) {
+    vyre_type_class allowed;
+    switch (rule) {
+    case VYRE_RULE_FLOAT:
+    case VYRE_RULE_ELEMENTARY: allowed = VYRE_CLASS_FLOAT; break;
+    case VYRE_RULE_INTEGER:
+    case VYRE_RULE_SHIFT: allowed = VYRE_CLASS_INTEGER; break;
+    case VYRE_RULE_EQUAL:
+    case VYRE_RULE_ORDER: allowed = VYRE_CLASS_NONE; break; /* it asks for a bool */
+    default: allowed = VYRE_CLASS_NUMBER; break;
+    }
+    if (vyre_type_class_of(expected) & allowed) {
+        return expected;
+    }
+    return allowed == VYRE_CLASS_FLOAT ? VYRE_TYPE_F32 : VYRE_TYPE_VOID;
+}
+
+static vyre_operand lower_combined(vyre_lower *lower, const vyre_word *word, vyre_operand operand,
+                                   vyre_spot spot) {
+    lower_at(lower, spot);
+    return wrap(lower, vyre_build_combine(lower->builder, (vyre_op)word->code,
+                                          (vyre_combination)word->extra, (uint32_t)operand.value));
+}
+
+/* Whether min or max of two numbers is the second one. */
+static bool choose(const vyre_lower *lower, vyre_plain a, vyre_plain b, vyre_op op) {
+    vyre_plain less;
+    vyre_plain_binary(lower->source->text, op == VYRE_OP_MIN ? VYRE_TOKEN_LESS : VYRE_TOKEN_GREATER,
+                      &b, &a, &less);
+    return less.number;
+}
+
+static vyre_operand lower_values(vyre_lower *lower, vyre_node call, const vyre_word *word,
+                                 vyre_type expected) {
+    vyre_op op = (vyre_op)word->code;
+    const vyre_op_info *info = vyre_op_info_of(op);
+    vyre_rule rule = (vyre_rule)info->rule;
+    uint32_t count = info->shape == VYRE_SHAPE_V1 ? 1 : info->shape == VYRE_SHAPE_V2 ? 2 : 3;
+    if (!check_count(lower, call, word->text, count)) {
+        return lower_poison();
+    }
+    vyre_operand operands[3];
+    vyre_type same = VYRE_TYPE_VOID;
+    bool valid = true, plain = true;
+    for (uint32_t i = 0; i < count; i++) {
+        enum role role = role_of(rule, i);
+        vyre_type hint = role == ROLE_U32    ? VYRE_TYPE_U32
+                         : role == ROLE_BOOL ? VYRE_TYPE_BOOL
+                         : same              ? same
+                                             : plain_type(rule, expected);
+        operands[i] = lower_expression(lower, argument(lower, call, i), hint);
+        valid &= operands[i].kind != VYRE_OPERAND_POISON;
+        if (operands[i].kind == VYRE_OPERAND_VALUE && role == ROLE_SAME) {
+            same = same ? same : (vyre_type)operands[i].type;
+            plain = false;
+        }
+    }
+    if (!valid) {
+        return lower_poison();
+    }
+    vyre_spot spot = vyre_node_spot(&call);
+    bool is_choice = op == VYRE_OP_MIN || op == VYRE_OP_MAX;
+    if (plain && is_choice) {
+        bool second =
+            choose(lower, vyre_operand_plain(operands[0]), vyre_operand_plain(operands[1]), op);
+        return operands[second];
+    }
+    if (!lower->builder && !is_choice) {
+        lower_report(lower, spot, 307, "use operators, conversions, min and max",
+                     "`%s` is not computed when the file is read", word->text);
+        return lower_poison();
+    }
+    same = same ? same : plain_type(rule, expected);
+    for (uint32_t i = 0; i < count; i++) {
+        enum role role = role_of(rule, i);
+        vyre_type type = role == ROLE_U32    ? VYRE_TYPE_U32
+                         : role == ROLE_BOOL ? VYRE_TYPE_BOOL
+                                             : same;
+        if (!lower_settle(lower, &operands[i], type, spot_of(lower, argument(lower, call, i)))) {
+            return lower_poison();
+        }
+        same = same || role != ROLE_SAME ? same : (vyre_type)operands[i].type;
+    }
+    if (!lower->builder) {
+        if (operands[0].type != operands[1].type || same == VYRE_TYPE_BOOL) {
+            lower_report(lower, spot, 302, "convert one of them with a type's name, as in u32(x)",
+                         "the operands of `%s` are %s and %s, expected one type of number",
+                         word->text, vyre_type_name((vyre_type)operands[0].type),
+                         vyre_type_name((vyre_type)operands[1].type));
+            return lower_poison();
+        }
+        vyre_plain a = vyre_plain_from(same, operands[0].value);
+        vyre_plain b = vyre_plain_from(same, operands[1].value);
+        return operands[choose(lower, a, b, op)];
+    }
+    return rule == VYRE_RULE_COMBINE ? lower_combined(lower, word, operands[0], spot)
+                                     : lower_operation(lower, op, operands, count, spot);
+}
+
+/* Operations on arrays */
+
+const vyre_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
+    vyre_binding *binding = vyre_names_find(&lower->names, symbol);
+    const vyre_word *word = vyre_word_of(lower->names.symbols.items[symbol].word);
+    if (binding) {
+        binding->used = true;
+        if (binding->kind == VYRE_BINDING_ARRAY) {
+            return binding;
+        }
+        if (binding->kind == VYRE_BINDING_POISON) {
+            return NULL;
+        }
+    }
+    if (!binding && word->class_of != VYRE_WORD_OP &&
+        lower->names.symbols.items[symbol].item == VYRE_NONE) {
+        lower_unknown(lower, node, symbol, false);
+        return NULL;
+    }
+    vyre_name_text text;
+    vyre_spot spot = vyre_node_spot(&node);
+    spot.length = (uint32_t)vyre_symbol_text(&lower->names, symbol).size;
+    lower_report(lower, spot, 204, "use a buffer, scratch, shared or private array here",
+                 "`%s` is %s, not an array", lower_name(lower, symbol, &text),
+                 lower_kind_of(lower, symbol));
+    return NULL;
+}
+
+bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_binding *array) {
+    if (array->writable) {
+        return true;
+    }
+    vyre_name_text text;
+    char fix[64];
+    snprintf(fix, sizeof fix, "declare it as `inout buffer<%s>`",
+             vyre_type_name((vyre_type)array->type));
+    vyre_spot spot = vyre_node_spot(&node);
+    lower_report(lower, spot, 401, fix, "`%s` is declared as a buffer that is only read",
+                 lower_name(lower, array->symbol, &text));
+    return false;
+}
+
+/* len(a) and clear(a) */
+static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre_word *word) {
+    if (!check_count(lower, call, word->text, 1)) {
+        return lower_poison();
+    }
+    vyre_node node = vyre_parser_node(&lower->parser, argument(lower, call, 0));
+    if (node.kind != VYRE_NODE_NAME) {
+        if (node.kind != VYRE_NODE_ERROR) {
+            lower_report(lower, vyre_node_spot(&node), 309, "write the name of an array alone",
+                         "the operand of `%s` is not an array", word->text);
+        }
+        return lower_poison();
+    }
+    const vyre_binding *array = lower_array(lower, node, node.a);
+    if (!array) {
+        return lower_poison();
+    }
+    lower_at(lower, vyre_node_spot(&call));
+    if (word->code == VYRE_OP_LEN) {
+        return wrap(lower, vyre_build_len(lower->builder, array->handle));
+    }
+    if (lower_check_writable(lower, node, array)) {
+        lower_at(lower, vyre_node_spot(&call));
+        vyre_build_clear(lower->builder, array->handle);
+    }
+    return lower_poison();
+}
+
+/* Words behind the operands of an atomic: an ordering, a scope. False after a report. */
+static bool read_ordering(vyre_lower *lower, vyre_node call, uint32_t first,
+                          vyre_ordering *ordering, vyre_scope *scope) {
+    uint32_t count = vyre_parser_count(&lower->parser, call.b);
+    bool has_ordering = false, has_scope = false;
+    for (uint32_t i = first; i < count; i++) {
+        vyre_node node = vyre_parser_node(&lower->parser, argument(lower, call, i));
+        const vyre_word *word = node.kind == VYRE_NODE_NAME
+                                    ? vyre_word_of(lower->names.symbols.items[node.a].word)
+                                    : vyre_word_of(0);
+        bool is_scope = word->class_of == VYRE_WORD_CONTEXT &&
+                        (word->code == VYRE_WORD_WORKGROUP || word->code == VYRE_WORD_DEVICE);
+        if (word->class_of == VYRE_WORD_ORDERING && !has_ordering && !has_scope) {
+            *ordering = (vyre_ordering)word->code;
+            has_ordering = true;
+        } else if (is_scope && !has_scope) {
+            *scope = word->code == VYRE_WORD_WORKGROUP ? VYRE_SCOPE_WORKGROUP : VYRE_SCOPE_DEVICE;
+            has_scope = true;
+        } else {
+            if (node.kind != VYRE_NODE_ERROR) {
+                lower_report(lower, vyre_node_spot(&node), 403,
+                             "end with relaxed, acquire, release, acq_rel or seq_cst, then "
+                             "workgroup or device",
+                             "operand %u is neither an ordering nor a scope", i + 1);
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Atomics and uniform_load: the first operand is a place. */
+static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vyre_word *word) {
+    vyre_op op = (vyre_op)word->code;
+    const vyre_op_info *info = vyre_op_info_of(op);
+    uint32_t count = vyre_parser_count(&lower->parser, call.b);
+    uint32_t values = info->shape == VYRE_SHAPE_R_V1 ? 0 : info->shape == VYRE_SHAPE_R_V2 ? 1 : 2;
+    bool is_atomic = info->effects & VYRE_EFFECT_ATOMIC;
+    if (count < 1 + values || (!is_atomic && count > 1)) {
+        check_count(lower, call, word->text, 1 + values);
+        return lower_poison();
+    }
+    vyre_node place = vyre_parser_node(&lower->parser, argument(lower, call, 0));
+    if (place.kind != VYRE_NODE_ELEMENT) {
+        if (place.kind != VYRE_NODE_ERROR) {
+            lower_report(lower, vyre_node_spot(&place), 309,
+                         "write the element first, as in atomic_add(a[i], 1)",
+                         "the first operand of `%s` is not an element of an array", word->text);
+        }
+        return look_through(lower, call);
+    }
+    const vyre_binding *array = lower_array(lower, place, place.a);
+    vyre_type type = array ? (vyre_type)array->type : VYRE_TYPE_VOID;
+    uint32_t resource = array ? array->handle : VYRE_NONE;
+    bool valid = array && (!(info->effects & VYRE_EFFECT_WRITE) ||
+                           lower_check_writable(lower, place, array));
+    uint32_t index = lower_index(lower, place.b);
+    uint32_t operands[2] = {VYRE_NONE, VYRE_NONE};
+    for (uint32_t i = 0; i < values; i++) {
+        operands[i] = lower_value(lower, argument(lower, call, 1 + i), type, NULL);
+        valid &= operands[i] != VYRE_NONE;
+    }
+    vyre_ordering ordering = VYRE_ORDERING_RELAXED;
+    vyre_scope scope = VYRE_SCOPE_DEVICE;
+    valid &= read_ordering(lower, call, 1 + values, &ordering, &scope);
+    if (!valid || index == VYRE_NONE) {
+        return lower_poison();
+    }
+    lower_at(lower, vyre_node_spot(&call));
+    if (!is_atomic) {
+        return wrap(lower, vyre_build_uniform_load(lower->builder, resource, index));
+    }
+    return wrap(lower, vyre_build_atomic(lower->builder, op, resource, index, operands[0],
+                                         operands[1], ordering, scope));
+}
+
+/* Calls */
+
+static vyre_operand lower_named_operation(vyre_lower *lower, vyre_node call, const vyre_word *word,
+                                          vyre_type expected) {
+    const vyre_op_info *info = vyre_op_info_of(word->code);
+    bool on_values = info->shape >= VYRE_SHAPE_V1 && info->shape <= VYRE_SHAPE_V3;
+    if (!lower->builder && !on_values) {
+        lower_report(lower, vyre_node_spot(&call), 307,
+                     "use numbers, other constants and operators on them",
+                     "`%s` is not known when the file is read", word->text);
+        return lower_poison();
+    }
+    if (on_values) {
+        return lower_values(lower, call, word, expected);
+    }
+    switch (info->shape) {
+    case VYRE_SHAPE_R: return lower_of_array(lower, call, word);
+    case VYRE_SHAPE_R_V1:
+    case VYRE_SHAPE_R_V2:
+    case VYRE_SHAPE_R_LIST: return lower_of_element(lower, call, word);
+    default:
+        lower_report(lower, vyre_node_spot(&call), 204, "write it without parentheses",
+                     "`%s` is a value and cannot be called", word->text);
+        return lower_poison();
+    }
+}
+
+static void unknown_library(vyre_lower *lower, vyre_node call) {
+    lower_report(lower, vyre_node_spot(&call), 206,
+                 "declare a function with `fn` and call it; no library of operations is loaded",
+                 "unknown library operation `%.*s`", (int)call.length,
+                 lower->source->text + call.a);
+    look_through(lower, call);
+}
+
+uint32_t lower_callee(vyre_lower *lower, vyre_node node) {
+    const vyre_symbol *symbol = &lower->names.symbols.items[node.a];
+    const vyre_binding *binding = vyre_names_find(&lower->names, node.a);
+    if (!binding && symbol->item == VYRE_NONE) {
+        const vyre_word *word = vyre_word_of(symbol->word);
+        if (word->class_of == VYRE_WORD_CONTEXT && word->code == VYRE_WORD_CEIL_DIV) {
+            lower_report(lower, vyre_node_spot(&node), 206, "write (a + b - 1) / b",
+                         "`ceil_div` stands in sizes only");
+        } else {
+            lower_unknown(lower, node, node.a, true);
+        }
+        look_through(lower, node);
+        return VYRE_NONE;
+    }
+    if (!binding && lower->items.items[symbol->item].kind == VYRE_ITEM_FUNCTION) {
+        return lower->items.items[symbol->item].index;
+    }
+    if (!binding || binding->kind != VYRE_BINDING_POISON) {
+        vyre_name_text text;
+        const char *name = lower_name(lower, node.a, &text);
+        bool is_array = binding && binding->kind == VYRE_BINDING_ARRAY;
+        lower_report(lower, vyre_node_spot(&node), 204,
+                     is_array ? "write its index in brackets: a[i]"
+                              : "call a function or an operation",
+                     "`%s` is %s and cannot be called", name, lower_kind_of(lower, node.a));
+    }
+    look_through(lower, node);
+    return VYRE_NONE;
+}
+
+vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected) {
+    vyre_node node = vyre_parser_node(&lower->parser, number);
+    if (node.kind == VYRE_NODE_LIBRARY_CALL) {
+        unknown_library(lower, node);
+        return lower_poison();
+    }
+    const vyre_word *word = vyre_word_of(lower->names.symbols.items[node.a].word);
+    if (word->class_of == VYRE_WORD_OP) {
+        if (word->code == VYRE_OP_CLEAR || word->code == VYRE_OP_ATOMIC_STORE) {
+            lower_report(lower, vyre_node_spot(&node), 309, "write it as a statement of its own",
+                         "`%s` gives no value", word->text);
+            return look_through(lower, node);
+        }
+        return lower_named_operation(lower, node, word, expected);
+    }
+    uint32_t function = lower_callee(lower, node);
+    if (function == VYRE_NONE) {
+        return lower_poison();
+    }
+    vyre_name_text text;
+    if (!lower->builder) {
+        lower_report(lower, vyre_node_spot(&node), 307,
+                     "use numbers, other constants and operators on them",
+                     "`%s` is a function, and functions run when the program does",
+                     lower_name(lower, node.a, &text));
+        return lower_poison();
+    }
+    const vyre_function *callee = &lower->functions.items[function];
+    uint32_t results = callee->result_count;
+    if (results != 1 && !callee->failed) {
+        lower_name(lower, node.a, &text);
+        if (results) {
+            lower_report(lower, vyre_node_spot(&node), 309,
+                         "name all of them, as in `let (a, b) = f(x);`",
+                         "`%s` gives %u values where one is asked for", text.text, results);
+        } else {
+            lower_report(lower, vyre_node_spot(&node), 309,
+                         "call it in a statement of its own, or let it return a value",
+                         "`%s` gives no value", text.text);
+        }
+        look_through(lower, node);
+        return lower_poison();
+    }
+    size_t base = lower->values.count;
+    lower_inline(lower, function, number);
+    uint32_t value = lower->values.count == base + 1 ? lower->values.items[base] : VYRE_NONE;
+    lower->values.count = base;
+    return wrap(lower, value);
+}
+
+void lower_call_statement(vyre_lower *lower, uint32_t number) {
+    vyre_node node = vyre_parser_node(&lower->parser, number);
+    if (node.kind == VYRE_NODE_LIBRARY_CALL) {
+        unknown_library(lower, node);
+        return;
+    }
+    if (node.kind != VYRE_NODE_CALL) {
+        return;
+    }
+    static const char fix[] = "use the value, as in `let name = ...;`, or remove the statement";
+    vyre_name_text text;
+    const vyre_word *word = vyre_word_of(lower->names.symbols.items[node.a].word);
+    if (word->class_of == VYRE_WORD_OP) {
+        vyre_operand result = lower_named_operation(lower, node, word, VYRE_TYPE_VOID);
+        if (!(vyre_op_info_of(word->code)->effects & ~VYRE_EFFECT_SUBGROUP) &&
+            result.kind != VYRE_OPERAND_POISON) {
+            lower_report(lower, vyre_node_spot(&node), 107, fix,
+                         "the result of `%s` is dropped, and it has no other effect", word->text);
+        }
+        return;
+    }
+    uint32_t function = lower_callee(lower, node);
+    if (function == VYRE_NONE) {
+        return;
+    }
+    size_t base = lower->values.count;
+    lower_inline(lower, function, number);
+    lower->values.count = base;
+    uint32_t results = lower->functions.items[function].result_count;
+    if (!results || lower->functions.items[function].failed) {
+        return;
+    }
+    if (lower_is_pure(lower, function, 0)) {
+        lower_report(lower, vyre_node_spot(&node), 107, fix,
+                     "the result of `%s` is dropped, and it has no other effect",
+                     lower_name(lower, node.a, &text));
+    } else if (!lower->silent) {
+        lower_report(lower, vyre_node_spot(&node), 804,
+                     "write `let _ = ...;` if that is what you want",
+                     "the result of `%s` is dropped", lower_name(lower, node.a, &text));
+    }
+}

@@ -1,0 +1,458 @@
+#include <stdio.h>
+#include <string.h>
+
+#include <vyre/limits.h>
+
+#include "ir/diagnostic.h"
+#include "text/lower.h"
+
+/* What is known about a function */
+
+enum { PURITY_UNKNOWN, PURITY_PURE, PURITY_IMPURE };
+
+static bool read_signature(vyre_lower *lower, vyre_function *function, vyre_node node) {
+    const vyre_parser *parser = &lower->parser;
+    uint32_t parameters = vyre_parser_part(parser, node.b, VYRE_FUNCTION_PARAMETERS);
+    uint32_t results = vyre_parser_part(parser, node.b, VYRE_FUNCTION_RESULTS);
+    function->parameters = (uint32_t)lower->parameters.count;
+    function->parameter_count = vyre_parser_count(parser, parameters);
+    for (uint32_t i = 0; i < function->parameter_count; i++) {
+        vyre_node argument = vyre_parser_node(parser, vyre_parser_item(parser, parameters, i));
+        vyre_node name = vyre_parser_node(parser, argument.a);
+        vyre_parameter parameter = {name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE, name.line,
+                                    name.column, argument.detail, name.detail};
+        if (!vyre_vec_push(&lower->parameters, parameter)) {
+            return false;
+        }
+    }
+    function->results = (uint32_t)lower->result_types.count;
+    function->result_count = vyre_parser_count(parser, results);
+    for (uint32_t i = 0; i < function->result_count; i++) {
+        vyre_node type = vyre_parser_node(parser, vyre_parser_item(parser, results, i));
+        if (!vyre_vec_push(&lower->result_types, type.detail)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Notes what a statement does, from its nodes. */
+static bool note_nodes(vyre_lower *lower, vyre_function *function) {
+    const vyre_parser *parser = &lower->parser;
+    for (size_t i = parser->state.nodes; i < parser->syntax.nodes.count; i++) {
+        vyre_node node = parser->syntax.nodes.items[i];
+        switch (node.kind) {
+        case VYRE_NODE_ELEMENT:
+        case VYRE_NODE_LIBRARY_CALL:
+        case VYRE_NODE_ARRAY:
+        case VYRE_NODE_BARRIER:
+        case VYRE_NODE_WHILE:
+        case VYRE_NODE_LOOP:
+        case VYRE_NODE_FOR: function->touches = true; break;
+        case VYRE_NODE_CALL: {
+            const vyre_word *word = vyre_word_of(lower->names.symbols.items[node.a].word);
+            if (word->class_of == VYRE_WORD_OP) {
+                function->touches |= vyre_op_info_of(word->code)->effects != 0;
+            } else if (!vyre_vec_push(&lower->callees, node.a)) {
+                return false;
+            }
+            break;
+        }
+        default: break;
+        }
+    }
+    return true;
+}
+
+static bool is_inside_inline(const vyre_parser *parser) {
+    for (size_t i = parser->state.base; i < parser->blocks.count; i++) {
+        if (parser->blocks.items[i].kind == VYRE_NODE_INLINE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool survey_body(vyre_lower *lower, vyre_function *function) {
+    vyre_parser *parser = &lower->parser;
+    function->callees = (uint32_t)lower->callees.count;
+    for (uint32_t node; (node = vyre_parse_next(parser)) != VYRE_NONE;) {
+        vyre_node head = vyre_parser_node(parser, node);
+        if (head.kind == VYRE_NODE_END && head.detail == VYRE_NODE_FUNCTION) {
+            continue;
+        }
+        function->early |= function->last; /* something follows what seemed the last return */
+        if (head.kind == VYRE_NODE_RETURN && !is_inside_inline(parser)) {
+            bool outermost = parser->blocks.count == parser->state.base + 1;
+            function->last = outermost;
+            function->early |= !outermost;
+        }
+        if (!note_nodes(lower, function)) {
+            return false;
+        }
+    }
+    function->callee_count = (uint32_t)lower->callees.count - function->callees;
+    return true;
+}
+
+void lower_survey(vyre_lower *lower, uint32_t number) {
+    vyre_parser *parser = &lower->parser;
+    vyre_function function = lower->functions.items[number];
+    vyre_parser_state saved = vyre_parser_save(parser);
+    vyre_parser_open(parser, &lower->items.items[function.item].place);
+    uint32_t node = vyre_parse_item(parser);
+    bool failed = parser->failed;
+    if (vyre_parser_node(parser, node).kind == VYRE_NODE_FUNCTION) {
+        bool memory = read_signature(lower, &function, vyre_parser_node(parser, node));
+        function.body = vyre_parser_here(parser);
+        vyre_parse_body(parser);
+        if (!memory || !survey_body(lower, &function)) {
+            lower_no_memory(lower);
+        }
+        failed |= parser->failed;
+        if (!vyre_parser_done(parser)) {
+            vyre_parse_item(parser); /* reports what follows */
+        }
+    } else {
+        function.failed = true;
+    }
+    function.broken = failed;
+    vyre_parser_restore(parser, &saved);
+    lower->functions.items[number] = function;
+}
+
+bool lower_is_pure(vyre_lower *lower, uint32_t number, uint32_t depth) {
+    enum { DEEPEST = 64 };
+    vyre_function *function = &lower->functions.items[number];
+    if (function->purity != PURITY_UNKNOWN || depth > DEEPEST) {
+        return function->purity == PURITY_PURE;
+    }
+    function->purity = PURITY_IMPURE; /* until proven; also what a circle of calls finds */
+    bool pure = !function->touches;
+    for (uint32_t i = 0; i < function->callee_count && pure; i++) {
+        uint32_t symbol = lower->callees.items[function->callees + i];
+        uint32_t item = lower->names.symbols.items[symbol].item;
+        pure = item != VYRE_NONE && lower->items.items[item].kind == VYRE_ITEM_FUNCTION &&
+               lower_is_pure(lower, lower->items.items[item].index, depth + 1);
+    }
+    function->purity = pure ? PURITY_PURE : PURITY_IMPURE;
+    return pure;
+}
+
+/* Inlining */
+
+void lower_statements(vyre_lower *lower) {
+    vyre_parser *parser = &lower->parser;
+    for (uint32_t node; (node = vyre_parse_next(parser)) != VYRE_NONE;) {
+        if (lower->function != VYRE_NONE) {
+            lower->inlined += parser->syntax.nodes.count - parser->state.nodes;
+        }
+        lower_statement(lower, node);
+        if (lower->source->no_memory) {
+            return;
+        }
+    }
+}
+
+static void bind_parameters(vyre_lower *lower, const vyre_function *function, size_t arguments) {
+    for (uint32_t i = 0; i < function->parameter_count; i++) {
+        vyre_parameter parameter = lower->parameters.items[function->parameters + i];
+        uint32_t handle = lower->values.items[arguments + i];
+        if (parameter.symbol == VYRE_NONE) {
+            continue;
+        }
+        vyre_node name = {.kind = VYRE_NODE_NAME,
+                          .line = parameter.line,
+                          .column = parameter.column,
+                          .length =
+                              (uint32_t)vyre_symbol_text(&lower->names, parameter.symbol).size,
+                          .a = parameter.symbol};
+        bool is_array = parameter.kind != VYRE_ARGUMENT_SCALAR;
+        vyre_binding binding = {.kind = handle == VYRE_NONE ? VYRE_BINDING_POISON
+                                        : is_array          ? VYRE_BINDING_ARRAY
+                                                            : VYRE_BINDING_PARAMETER,
+                                .type = parameter.type,
+                                .handle = handle,
+                                .size = VYRE_NONE,
+                                .writable = parameter.kind == VYRE_ARGUMENT_INOUT};
+        lower_bind(lower, name, binding);
+    }
+}
+
+/* Values that leave the function: pushed in place of its arguments. */
+static void push_results(vyre_lower *lower, const vyre_function *function, size_t base,
+                         bool by_block) {
+    uint32_t count = function->result_count;
+    size_t returned = lower->returned;
+    bool has_returned = returned != VYRE_NOT_RETURNED;
+    lower->values.count = has_returned ? lower->values.count : base;
+    if (!vyre_vec_reserve(&lower->values, count)) {
+        lower_no_memory(lower);
+        return;
+    }
+    uint32_t *results = lower->values.items + base;
+    if (by_block) {
+        vyre_build_inline_end(lower->builder, count, results);
+    } else if (has_returned) {
+        memmove(results, lower->values.items + returned, count * sizeof *results);
+    } else {
+        memset(results, 0xff, count * sizeof *results);
+    }
+    lower->values.count = base + count;
+}
+
+/* The body of a function, whose arguments are the values from `arguments` on; its results take
+ * their place. */
+static void inline_body(vyre_lower *lower, uint32_t number, size_t arguments, vyre_spot call) {
+    vyre_function function = lower->functions.items[number];
+    const vyre_item *item = &lower->items.items[function.item];
+    vyre_name_text text = {""};
+    vyre_parser_state parser = vyre_parser_save(&lower->parser);
+    uint32_t frame = lower->names.frame, outer = lower->function;
+    size_t blocks = lower->frame, returned = lower->returned;
+    bool spliced = lower->spliced, silent = lower->silent, failed = lower->parser.failed;
+    size_t errors = vyre_builder_errors(lower->builder);
+
+    lower_at(lower, call);
+    if (item->symbol != VYRE_NONE) {
+        lower_name(lower, item->symbol, &text);
+    }
+    vyre_build_scope(lower->builder, text.text);
+    bool own_block = function.early;
+    if (own_block) {
+        vyre_build_inline(lower->builder);
+    }
+    lower->names.frame = (uint32_t)lower->names.bindings.count;
+    lower->frame = lower->blocks.count;
+    lower->function = number;
+    lower->spliced = !own_block;
+    lower->returned = VYRE_NOT_RETURNED;
+    lower->silent = silent || function.seen;
+    lower->functions.items[number].active = true;
+    if (lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_FUNCTION})) {
+        bind_parameters(lower, &function, arguments);
+        vyre_parser_open(&lower->parser, &function.body);
+        vyre_parse_body(&lower->parser);
+        lower_statements(lower);
+        vyre_parser_restore(&lower->parser, &parser);
+    }
+    if (function.result_count && lower->returned == VYRE_NOT_RETURNED &&
+        vyre_build_reachable(lower->builder) && !function.broken) {
+        lower_report(lower, lower->end, 505, "end the function with `return` and its value",
+                     "a path reaches the end of `%s` without returning a value", text.text);
+    }
+    push_results(lower, &function, arguments, own_block);
+    lower->functions.items[number].active = false;
+    lower->functions.items[number].seen = true;
+    lower->functions.items[number].failed |= vyre_builder_errors(lower->builder) > errors;
+    vyre_build_scope_end(lower->builder);
+
+    lower->names.frame = frame;
+    lower->frame = blocks;
+    lower->function = outer;
+    lower->spliced = spliced;
+    lower->returned = returned;
+    lower->silent = silent;
+    lower->parser.failed = failed;
+}
+
+/* The array that an argument names, as the parameter wants it; VYRE_NONE after a report. */
+static uint32_t lower_array_argument(vyre_lower *lower, uint32_t node, vyre_parameter parameter,
+                                     uint32_t position, const char *name) {
+    vyre_node head = vyre_parser_node(&lower->parser, node);
+    vyre_spot spot = vyre_node_spot(&head);
+    if (head.kind != VYRE_NODE_NAME) {
+        if (head.kind != VYRE_NODE_ERROR) {
+            lower_report(lower, spot, 309, "pass the name of an array, without an index",
+                         "argument %u of `%s` is a value, expected an array", position, name);
+        }
+        return VYRE_NONE;
+    }
+    const vyre_binding *array = lower_array(lower, head, head.a);
+    if (!array) {
+        return VYRE_NONE;
+    }
+    if (parameter.type != VYRE_TYPE_VOID && array->type != parameter.type) {
+        lower_report(lower, spot, 301, "pass an array of that type, or change the parameter",
+                     "argument %u of `%s` has %s elements, expected %s", position, name,
+                     vyre_type_name((vyre_type)array->type),
+                     vyre_type_name((vyre_type)parameter.type));
+        return VYRE_NONE;
+    }
+    if (parameter.kind == VYRE_ARGUMENT_INOUT && !lower_check_writable(lower, head, array)) {
+        return VYRE_NONE;
+    }
+    return array->handle;
+}
+
+static uint32_t lower_scalar_argument(vyre_lower *lower, uint32_t node, vyre_parameter parameter,
+                                      uint32_t position, const char *name) {
+    vyre_type wanted = (vyre_type)parameter.type, found;
+    uint32_t value = lower_value(lower, node, wanted, &found);
+    if (value != VYRE_NONE && wanted != VYRE_TYPE_VOID && found != wanted) {
+        vyre_node head = vyre_parser_node(&lower->parser, node);
+        char fix[40];
+        snprintf(fix, sizeof fix, "convert it with %s(...)", vyre_type_name(wanted));
+        lower_report(lower, vyre_node_spot(&head), 301, fix,
+                     "argument %u of `%s` is %s, expected %s", position, name,
+                     vyre_type_name(found), vyre_type_name(wanted));
+        return VYRE_NONE;
+    }
+    return value;
+}
+
+/* Whether the function can be inlined here; reports if not. */
+static bool may_inline(vyre_lower *lower, uint32_t number, vyre_node call, const char *name) {
+    const vyre_function *function = &lower->functions.items[number];
+    vyre_spot spot = vyre_node_spot(&call);
+    uint32_t found = vyre_parser_count(&lower->parser, call.b);
+    if (function->active) {
+        lower_report(lower, spot, 205, "write a loop; functions are always inlined",
+                     lower->function == number ? "`%s` calls itself"
+                                               : "`%s` calls itself through others",
+                     name);
+        return false;
+    }
+    if (function->failed || function->broken) {
+        lower->poisoned = true;
+        lower_spoil(lower);
+        return false;
+    }
+    if (found && vyre_parser_item(&lower->parser, call.b, found - 1) == 0) {
+        return false; /* the list of arguments is broken, as was reported */
+    }
+    if (found != function->parameter_count) {
+        lower_report(lower, spot, 303,
+                     found < function->parameter_count ? "add what is missing"
+                                                       : "remove what is too much",
+                     "`%s` takes %u argument%s, found %u", name, function->parameter_count,
+                     function->parameter_count == 1 ? "" : "s", found);
+        return false;
+    }
+    if (lower->exhausted) {
+        lower->poisoned = true;
+        return false;
+    }
+    if (lower->inlined > VYRE_LIMIT_INSTRUCTIONS) {
+        lower->exhausted = true;
+        lower_report(lower, spot, 701, "call functions less often, or in a loop",
+                     "inlined functions make the text longer than %d instructions",
+                     VYRE_LIMIT_INSTRUCTIONS);
+        return false;
+    }
+    if (lower->depth >= VYRE_LIMIT_EXPRESSION_NESTING) {
+        lower_report(lower, spot, 701, "let functions call fewer others",
+                     "expressions and calls are nested deeper than %d levels",
+                     VYRE_LIMIT_EXPRESSION_NESTING);
+        return false;
+    }
+    return true;
+}
+
+void lower_inline(vyre_lower *lower, uint32_t number, uint32_t call) {
+    vyre_node node = vyre_parser_node(&lower->parser, call);
+    vyre_function function = lower->functions.items[number];
+    vyre_name_text text;
+    const char *name = lower_name(lower, node.a, &text);
+    bool allowed = may_inline(lower, number, node, name);
+    uint32_t count = vyre_parser_count(&lower->parser, node.b);
+    size_t base = lower->values.count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t argument = vyre_parser_item(&lower->parser, node.b, i);
+        vyre_parameter parameter = {.symbol = VYRE_NONE};
+        if (i < function.parameter_count) {
+            parameter = lower->parameters.items[function.parameters + i];
+        }
+        uint32_t value = parameter.kind == VYRE_ARGUMENT_SCALAR
+                             ? lower_scalar_argument(lower, argument, parameter, i + 1, name)
+                             : lower_array_argument(lower, argument, parameter, i + 1, name);
+        if (!vyre_vec_push(&lower->values, value)) {
+            lower_no_memory(lower);
+            allowed = false;
+        }
+    }
+    if (allowed) {
+        lower->depth++;
+        inline_body(lower, number, base, vyre_node_spot(&node));
+        lower->depth--;
+        return;
+    }
+    lower->values.count = base;
+    for (uint32_t i = 0; i < function.result_count; i++) {
+        if (!vyre_vec_push(&lower->values, VYRE_NONE)) {
+            lower_no_memory(lower);
+        }
+    }
+}
+
+/* Functions that no program uses */
+
+/* What depends on the program that calls it cannot be told without one. */
+static bool depends_on_caller(uint32_t code) {
+    return code >= 500 && code < 700 && code != 504 && code != 505 && code != 506;
+}
+
+void lower_check_function(vyre_lower *lower, uint32_t number) {
+    vyre_function function = lower->functions.items[number];
+    vyre_diagnostics *found = NULL;
+    vyre_program *program = NULL;
+    vyre_status status = vyre_diagnostics_create(&found);
+    if (status) {
+        goto done;
+    }
+    if (!lower_start(lower, "check")) {
+        goto done;
+    }
+    vyre_builder *builder = lower->builder;
+    size_t base = lower->values.count;
+    for (uint32_t i = 0; i < function.parameter_count; i++) {
+        vyre_parameter parameter = lower->parameters.items[function.parameters + i];
+        vyre_type type = (vyre_type)parameter.type;
+        char name[16];
+        snprintf(name, sizeof name, "p%u", i);
+        uint32_t handle = VYRE_NONE;
+        if (type != VYRE_TYPE_VOID) {
+            handle = parameter.kind == VYRE_ARGUMENT_SCALAR
+                         ? vyre_build_scalar(builder, name, type)
+                         : vyre_build_buffer(builder, name, VYRE_ACCESS_INOUT, type, VYRE_NONE);
+        }
+        if (!vyre_vec_push(&lower->values, handle)) {
+            lower_no_memory(lower);
+            goto done;
+        }
+    }
+    vyre_build_phase(builder, &(vyre_phase_desc){.domain = {vyre_build_size_const(builder, 1),
+                                                            vyre_build_size_const(builder, 1),
+                                                            vyre_build_size_const(builder, 1)},
+                                                 .dimensions = 3,
+                                                 .workgroup = {16, 2, 1}});
+    for (uint32_t i = 0; i < function.parameter_count; i++) {
+        if (lower->parameters.items[function.parameters + i].kind == VYRE_ARGUMENT_SCALAR) {
+            uint32_t *value = &lower->values.items[base + i];
+            *value = *value == VYRE_NONE ? VYRE_NONE : vyre_build_param(builder, *value);
+        }
+    }
+    lower->dimensions = 0;
+    lower->poisoned = lower->silent = false;
+    lower->function = VYRE_NONE;
+    lower->parser.failed = function.broken;
+    inline_body(lower, number, base, (vyre_spot){0});
+    lower->values.count = base;
+    vyre_build_phase_end(builder);
+    vyre_status_free(vyre_builder_finish(builder, found, &program));
+    for (size_t i = 0; i < vyre_diagnostics_count(found); i++) {
+        const vyre_diagnostic *item = vyre_diagnostics_get(found, i);
+        if (!depends_on_caller(item->code)) {
+            vyre_diagnostics_add(lower->source->diagnostics, item, item->code, item->fix, "%s",
+                                 item->message);
+        }
+    }
+done:
+    if (status) {
+        vyre_status_free(status);
+        lower_no_memory(lower);
+    }
+    vyre_program_release(program);
+    lower->builder = NULL;
+    vyre_diagnostics_free(found);
+}

@@ -1,0 +1,251 @@
+#include <vyre/limits.h>
+
+#include "ir/diagnostic.h"
+#include "text/lower.h"
+
+static vyre_node node_of(const vyre_lower *lower, uint32_t node) {
+    return vyre_parser_node(&lower->parser, node);
+}
+
+static void lower_argument(vyre_lower *lower, vyre_node node) {
+    vyre_node name = node_of(lower, node.a);
+    vyre_type type = (vyre_type)name.detail;
+    bool is_buffer = node.detail != VYRE_ARGUMENT_SCALAR;
+    uint32_t size = node.b == VYRE_NONE ? VYRE_NONE : lower_size(lower, node.b);
+    bool size_failed = node.b != VYRE_NONE && size == VYRE_NONE;
+    vyre_binding binding = {.kind = VYRE_BINDING_POISON,
+                            .type = (uint8_t)type,
+                            .size = VYRE_NONE,
+                            .writable = node.detail != VYRE_ARGUMENT_IN,
+                            .used = true};
+    if (name.kind == VYRE_NODE_NAME && type != VYRE_TYPE_VOID) {
+        static const vyre_access access[] = {[VYRE_ARGUMENT_IN] = VYRE_ACCESS_IN,
+                                             [VYRE_ARGUMENT_INOUT] = VYRE_ACCESS_INOUT,
+                                             [VYRE_ARGUMENT_OUT] = VYRE_ACCESS_OUT};
+        vyre_name_text text;
+        lower_name(lower, name.a, &text);
+        lower_at(lower, vyre_node_spot(&name));
+        /* A size that is wrong was reported; any other one serves for the checks that follow. */
+        size = size_failed ? vyre_build_size_const(lower->builder, 1) : size;
+        binding.handle = is_buffer ? vyre_build_buffer(lower->builder, text.text,
+                                                       access[node.detail], type, size)
+                                   : vyre_build_scalar(lower->builder, text.text, type);
+        if (binding.handle != VYRE_NONE) {
+            binding.kind = is_buffer ? VYRE_BINDING_ARRAY : VYRE_BINDING_SCALAR;
+        }
+    }
+    lower_bind(lower, name, binding);
+}
+
+static void lower_scratch(vyre_lower *lower, vyre_node node) {
+    vyre_node name = node_of(lower, node.a);
+    uint32_t size = lower_size(lower, node.b);
+    vyre_binding binding = {.kind = VYRE_BINDING_POISON,
+                            .type = name.detail,
+                            .size = VYRE_NONE,
+                            .writable = true,
+                            .used = true};
+    if (name.kind == VYRE_NODE_NAME && name.detail && size != VYRE_NONE) {
+        vyre_name_text text;
+        lower_name(lower, name.a, &text);
+        lower_at(lower, vyre_node_spot(&name));
+        binding.handle =
+            vyre_build_scratch(lower->builder, text.text, (vyre_type)name.detail, size);
+        if (binding.handle != VYRE_NONE) {
+            binding.kind = VYRE_BINDING_ARRAY;
+            binding.used = false;
+            binding.size = (uint32_t)lower->scratch_sizes.count;
+            if (!vyre_vec_push(&lower->scratch_sizes, lower->parser.array_size)) {
+                lower_no_memory(lower);
+            }
+        }
+    }
+    lower_bind(lower, name, binding);
+}
+
+/* An element outside of phases: its array and, as a size, its index. */
+static bool lower_outer_element(vyre_lower *lower, uint32_t number, uint32_t *resource,
+                                uint32_t *index) {
+    vyre_node node = node_of(lower, number);
+    if (node.kind != VYRE_NODE_ELEMENT) {
+        return false;
+    }
+    const vyre_binding *array = lower_array(lower, node, node.a);
+    *resource = array ? array->handle : VYRE_NONE;
+    *index = lower_size(lower, node.b);
+    return array && *index != VYRE_NONE;
+}
+
+static void lower_phase(vyre_lower *lower, vyre_node node) {
+    const vyre_parser *parser = &lower->parser;
+    vyre_name_text text;
+    vyre_phase_desc desc = {.from_resource = VYRE_NONE, .from_index = VYRE_NONE};
+    uint32_t name = vyre_parser_part(parser, node.a, VYRE_PHASE_NAME);
+    if (name != VYRE_NONE) {
+        desc.name = lower_name(lower, node_of(lower, name).a, &text);
+    }
+    uint32_t from = vyre_parser_part(parser, node.a, VYRE_PHASE_FROM);
+    if (from != VYRE_NONE) {
+        desc.from_memory = lower_outer_element(lower, from, &desc.from_resource, &desc.from_index);
+    }
+    uint32_t domain = vyre_parser_part(parser, node.a, VYRE_PHASE_DOMAIN);
+    uint32_t count = vyre_parser_count(parser, domain);
+    if (count > 3) {
+        lower_report(lower, vyre_node_spot(&node), 601, "use one, two or three",
+                     "the domain has %u dimensions", count);
+        count = 3;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        desc.domain[i] = lower_size(lower, vyre_parser_item(parser, domain, i));
+        if (desc.domain[i] == VYRE_NONE) { /* reported; the phase is looked through all the same */
+            desc.domain[i] = vyre_build_size_const(lower->builder, 1);
+        }
+    }
+    if (!count) {
+        desc.domain[0] = vyre_build_size_const(lower->builder, 1);
+    }
+    desc.dimensions = lower->dimensions = count ? count : 1;
+    uint32_t workgroup = vyre_parser_part(parser, node.a, VYRE_PHASE_WORKGROUP);
+    count = vyre_parser_count(parser, workgroup);
+    if (count > desc.dimensions) {
+        lower_report(lower, vyre_node_spot(&node), 602, "give both as many dimensions",
+                     "the workgroup has %u dimensions, the domain %u", count, desc.dimensions);
+        count = 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t size = lower_count(lower, vyre_parser_item(parser, workgroup, i),
+                                    VYRE_LIMIT_WORKGROUP, 602, "a workgroup");
+        desc.workgroup[i] = size ? size : 32;
+    }
+    uint32_t subgroup = vyre_parser_part(parser, node.a, VYRE_PHASE_SUBGROUP);
+    if (subgroup != VYRE_NONE) {
+        desc.subgroup = lower_count(lower, subgroup, 64, 602, "a subgroup");
+    }
+    lower_at(lower, vyre_node_spot(&node));
+    vyre_build_phase(lower->builder, &desc);
+    lower->loops = 0;
+    lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_PHASE});
+}
+
+static void lower_repeat(vyre_lower *lower, vyre_node node) {
+    vyre_name_text text;
+    vyre_node name = node.a == VYRE_NONE ? (vyre_node){0} : node_of(lower, node.a);
+    const char *label = name.kind == VYRE_NODE_NAME ? lower_name(lower, name.a, &text) : NULL;
+    uint32_t handle = VYRE_NONE;
+    bool valid;
+    if (node.kind == VYRE_NODE_REPEAT_WHILE) {
+        uint32_t resource, index;
+        valid = lower_outer_element(lower, node.b, &resource, &index);
+        lower_at(lower, vyre_node_spot(&node));
+        if (valid) {
+            handle = vyre_build_repeat_while(lower->builder, label, resource, index);
+        }
+    } else {
+        uint32_t size = lower_size(lower, node.b);
+        valid = size != VYRE_NONE;
+        lower_at(lower, vyre_node_spot(&node));
+        if (valid) {
+            handle = vyre_build_repeat(lower->builder, label, size);
+        }
+    }
+    if (!valid) { /* reported; the steps are looked through all the same */
+        handle = vyre_build_repeat(lower->builder, label, vyre_build_size_const(lower->builder, 1));
+    }
+    if (!lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_REPEAT})) {
+        return;
+    }
+    lower_bind(
+        lower, name,
+        (vyre_binding){.kind = handle == VYRE_NONE ? VYRE_BINDING_POISON : VYRE_BINDING_REPEAT,
+                       .type = VYRE_TYPE_U32,
+                       .handle = handle,
+                       .used = true});
+}
+
+void lower_step(vyre_lower *lower, uint32_t number) {
+    vyre_node node = node_of(lower, number);
+    switch (node.kind) {
+    case VYRE_NODE_SCRATCH: lower_scratch(lower, node); break;
+    case VYRE_NODE_PHASE: lower_phase(lower, node); break;
+    default: lower_repeat(lower, node); break;
+    }
+}
+
+static void lower_head_of_program(vyre_lower *lower, vyre_node node) {
+    const vyre_parser *parser = &lower->parser;
+    if (vyre_parser_part(parser, node.b, VYRE_PROGRAM_CLAIM)) {
+        vyre_build_deterministic(lower->builder);
+    }
+    uint32_t arguments = vyre_parser_part(parser, node.b, VYRE_PROGRAM_ARGUMENTS);
+    uint32_t count = vyre_parser_count(parser, arguments);
+    for (uint32_t i = 0; i < count; i++) {
+        lower_argument(lower, node_of(lower, vyre_parser_item(parser, arguments, i)));
+    }
+    uint32_t phase = vyre_parser_part(parser, node.b, VYRE_PROGRAM_PHASE);
+    if (phase != VYRE_NONE) {
+        lower_phase(lower, node_of(lower, phase));
+    }
+}
+
+/* What the verifier says about the program as a whole has no place; it gets that of the name. */
+static void finish(vyre_lower *lower, vyre_spot name, vyre_program **out_program) {
+    vyre_status status = VYRE_OK;
+    if (!lower->found) {
+        status = vyre_diagnostics_create(&lower->found);
+    }
+    if (!status) {
+        status = vyre_builder_finish(lower->builder, lower->found, out_program);
+    }
+    if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
+        lower_no_memory(lower);
+    }
+    vyre_status_free(status);
+    size_t count = lower->found ? vyre_diagnostics_count(lower->found) : 0;
+    for (size_t i = 0; i < count; i++) {
+        vyre_diagnostic item = *vyre_diagnostics_get(lower->found, i);
+        if (!item.line) {
+            item.line = name.line;
+            item.column = name.column;
+            item.length = name.length;
+        }
+        vyre_diagnostics_add(lower->source->diagnostics, &item, item.code, item.fix, "%s",
+                             item.message);
+    }
+    if (count) {
+        vyre_diagnostics_free(lower->found);
+        lower->found = NULL;
+    }
+}
+
+vyre_program *lower_program(vyre_lower *lower, uint32_t number) {
+    vyre_node node = node_of(lower, number);
+    vyre_node name = node_of(lower, node.a);
+    vyre_name_text text = {"program"};
+    if (name.kind == VYRE_NODE_NAME) {
+        lower_name(lower, name.a, &text);
+    }
+    vyre_program *program = NULL;
+    if (!lower_start(lower, text.text)) {
+        return NULL;
+    }
+    lower->function = VYRE_NONE;
+    lower->frame = 0;
+    lower->names.frame = 0;
+    lower->silent = lower->poisoned = false;
+    lower->blocks.count = 0;
+    lower->block_names.count = lower->values.count = lower->spine.count = 0;
+    lower->scratch_sizes.count = 0;
+    vyre_build_file(lower->builder, lower->source->name);
+    lower_at(lower, vyre_node_spot(&name));
+    lower_spoil(lower);
+    if (lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_PROGRAM})) {
+        lower_head_of_program(lower, node);
+        lower_statements(lower);
+    }
+    if (!lower->source->no_memory) {
+        lower_spoil(lower);
+        finish(lower, vyre_node_spot(&name), &program);
+    }
+    lower->builder = NULL;
+    return program;
+}

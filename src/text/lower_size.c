@@ -1,0 +1,267 @@
+#include <stdio.h>
+
+#include <vyre/limits.h>
+
+#include "text/lower.h"
+
+/* Constants */
+
+enum { STATE_NEW, STATE_ACTIVE, STATE_DONE };
+
+/* Computes an expression of constants: no builder, no local names. */
+static vyre_operand evaluate(vyre_lower *lower, uint32_t node, vyre_type expected) {
+    vyre_builder *builder = lower->builder;
+    lower->builder = NULL;
+    vyre_operand value = lower_expression(lower, node, expected);
+    lower->builder = builder;
+    lower_spoil(lower);
+    return value;
+}
+
+/* Gives a constant the type it was declared with. */
+static void settle_constant(vyre_lower *lower, vyre_operand *value, vyre_type type,
+                            vyre_spot spot) {
+    if (type == VYRE_TYPE_VOID || value->kind == VYRE_OPERAND_POISON) {
+        return;
+    }
+    vyre_builder *builder = lower->builder;
+    lower->builder = NULL;
+    if (lower_settle(lower, value, type, spot) && value->type != type) {
+        lower_report(lower, spot, 301, "convert the value, or change the type",
+                     "the value of the constant is %s, declared %s",
+                     vyre_type_name((vyre_type)value->type), vyre_type_name(type));
+        *value = lower_poison();
+    }
+    lower->builder = builder;
+}
+
+vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
+    vyre_constant *constant = &lower->constants.items[number];
+    const vyre_item *item = &lower->items.items[constant->item];
+    vyre_name_text text;
+    if (constant->state == STATE_DONE) {
+        lower->poisoned |= constant->value.kind == VYRE_OPERAND_POISON;
+        lower_spoil(lower);
+        return constant->value;
+    }
+    if (constant->state == STATE_ACTIVE) {
+        vyre_source_report(lower->source, item->spot, 307, "break the circle with a number",
+                           "the constant `%s` depends on itself",
+                           lower_name(lower, item->symbol, &text));
+        return lower_poison();
+    }
+    constant->state = STATE_ACTIVE;
+    vyre_parser *parser = &lower->parser;
+    vyre_parser_state saved = vyre_parser_save(parser);
+    uint32_t frame = lower->names.frame;
+    bool failed = parser->failed;
+    lower->names.frame = (uint32_t)lower->names.bindings.count;
+    vyre_parser_open(parser, &item->place);
+    vyre_node node = vyre_parser_node(parser, vyre_parse_item(parser));
+    vyre_operand value = lower_poison();
+    if (node.kind == VYRE_NODE_CONSTANT) {
+        vyre_node name = vyre_parser_node(parser, node.a);
+        vyre_node expression = vyre_parser_node(parser, node.b);
+        vyre_type type = (vyre_type)name.detail;
+        value = evaluate(lower, node.b, type);
+        settle_constant(lower, &value, type, vyre_node_spot(&expression));
+        if (!vyre_parser_done(parser)) {
+            vyre_parse_item(parser); /* reports what follows */
+        }
+    }
+    vyre_parser_restore(parser, &saved);
+    parser->failed = failed;
+    lower->names.frame = frame;
+    constant = &lower->constants.items[number];
+    constant->state = STATE_DONE;
+    constant->value = value;
+    lower->poisoned |= value.kind == VYRE_OPERAND_POISON;
+    lower_spoil(lower);
+    return value;
+}
+
+/* A whole number that is not negative, out of a constant. */
+static bool whole_number(const vyre_operand *value, uint64_t *out) {
+    if (value->kind == VYRE_OPERAND_PLAIN) {
+        *out = value->value;
+        return !value->real && !value->negative;
+    }
+    vyre_type type = (vyre_type)value->type;
+    *out = value->value;
+    uint32_t width = vyre_type_bytes(type) * 8;
+    bool negative = vyre_type_class_of(type) == VYRE_CLASS_SIGNED && value->value >> (width - 1);
+    return value->kind == VYRE_OPERAND_VALUE && vyre_type_class_of(type) & VYRE_CLASS_INTEGER &&
+           !negative;
+}
+
+uint32_t lower_count(vyre_lower *lower, uint32_t node, uint32_t most, uint32_t code,
+                     const char *what) {
+    vyre_operand value = evaluate(lower, node, VYRE_TYPE_VOID);
+    if (value.kind == VYRE_OPERAND_POISON) {
+        lower->poisoned = true;
+        return 0;
+    }
+    uint64_t number;
+    if (!whole_number(&value, &number) || !number || number > most) {
+        vyre_node head = vyre_parser_node(&lower->parser, node);
+        lower_report(lower, vyre_node_spot(&head), code, "use a whole number within these bounds",
+                     "the size of %s is not between 1 and %u", what, most);
+        return 0;
+    }
+    return (uint32_t)number;
+}
+
+/* Sizes */
+
+static uint32_t refuse(vyre_lower *lower, vyre_node node, const char *what) {
+    lower_report(lower, vyre_node_spot(&node), 604,
+                 "use numbers, constants, integer arguments, len(buffer), + - * / %, min, max and "
+                 "ceil_div",
+                 "%s cannot be part of a size", what);
+    return VYRE_NONE;
+}
+
+static uint32_t lower_size_constant(vyre_lower *lower, vyre_node node, vyre_operand value) {
+    uint64_t number;
+    if (value.kind == VYRE_OPERAND_POISON) {
+        return VYRE_NONE;
+    }
+    if (!whole_number(&value, &number)) {
+        return refuse(lower, node, "a number that is negative or not whole");
+    }
+    lower_at(lower, vyre_node_spot(&node));
+    return vyre_build_size_const(lower->builder, number);
+}
+
+/* The length of a scratch array is the size it was declared with, once more. */
+static uint32_t lower_scratch_size(vyre_lower *lower, uint32_t scratch) {
+    vyre_parser *parser = &lower->parser;
+    vyre_parser_state saved = vyre_parser_save(parser);
+    uint32_t depth = parser->depth;
+    vyre_parser_open(parser, &lower->scratch_sizes.items[scratch]);
+    uint32_t size = lower_size(lower, vyre_parse_expression(parser));
+    vyre_parser_restore(parser, &saved);
+    parser->depth = depth;
+    return size;
+}
+
+static uint32_t lower_length(vyre_lower *lower, vyre_node node, uint32_t symbol) {
+    const vyre_binding *array = lower_array(lower, node, symbol);
+    if (!array) {
+        return VYRE_NONE;
+    }
+    if (array->size != VYRE_NONE) {
+        return lower_scratch_size(lower, array->size);
+    }
+    lower_at(lower, vyre_node_spot(&node));
+    return vyre_build_size_len(lower->builder, array->handle);
+}
+
+static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
+    vyre_symbol symbol = lower->names.symbols.items[node.a];
+    const vyre_word *word = vyre_word_of(symbol.word);
+    vyre_binding *binding = vyre_names_find(&lower->names, node.a);
+    if (word->class_of == VYRE_WORD_OP) {
+        vyre_name_text text;
+        snprintf(text.text, sizeof text.text, "`%s`", word->text);
+        return refuse(lower, node, text.text);
+    }
+    if (!binding && symbol.item == VYRE_NONE) {
+        lower_unknown(lower, node, node.a, false);
+        return VYRE_NONE;
+    }
+    if (!binding && lower->items.items[symbol.item].kind == VYRE_ITEM_CONSTANT) {
+        uint32_t constant = lower->items.items[symbol.item].index;
+        return lower_size_constant(lower, node, lower_constant_item(lower, constant));
+    }
+    if (binding && binding->kind == VYRE_BINDING_SCALAR) {
+        lower_at(lower, vyre_node_spot(&node));
+        return vyre_build_size_param(lower->builder, binding->handle);
+    }
+    if (binding && binding->kind == VYRE_BINDING_ARRAY) {
+        return lower_length(lower, node, node.a);
+    }
+    return binding && binding->kind == VYRE_BINDING_POISON
+               ? VYRE_NONE
+               : refuse(lower, node, lower_kind_of(lower, node.a));
+}
+
+static uint32_t lower_size_op(vyre_lower *lower, vyre_node node, vyre_size_op op, uint32_t left,
+                              uint32_t right) {
+    uint32_t a = lower_size(lower, left);
+    uint32_t b = lower_size(lower, right);
+    if (a == VYRE_NONE || b == VYRE_NONE) {
+        return VYRE_NONE;
+    }
+    lower_at(lower, vyre_node_spot(&node));
+    return vyre_build_size_op(lower->builder, op, a, b);
+}
+
+static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
+    const vyre_word *word = vyre_word_of(lower->names.symbols.items[node.a].word);
+    uint32_t count = vyre_parser_count(&lower->parser, node.b);
+    bool is_op = word->class_of == VYRE_WORD_OP;
+    bool is_len = is_op && word->code == VYRE_OP_LEN;
+    vyre_size_op op = is_op && word->code == VYRE_OP_MIN   ? VYRE_SIZE_MIN
+                      : is_op && word->code == VYRE_OP_MAX ? VYRE_SIZE_MAX
+                      : word->class_of == VYRE_WORD_CONTEXT && word->code == VYRE_WORD_CEIL_DIV
+                          ? VYRE_SIZE_CEIL_DIV
+                          : VYRE_SIZE_CONST;
+    if (!is_len && op == VYRE_SIZE_CONST) {
+        return refuse(lower, node, "a call of another operation");
+    }
+    if (count != (is_len ? 1u : 2u)) {
+        lower_report(lower, vyre_node_spot(&node), 303, "write len(a), or min(a, b) and the like",
+                     "`%s` takes %d operand%s, found %u", word->text, is_len ? 1 : 2,
+                     is_len ? "" : "s", count);
+        return VYRE_NONE;
+    }
+    uint32_t first = vyre_parser_item(&lower->parser, node.b, 0);
+    if (!is_len) {
+        return lower_size_op(lower, node, op, first, vyre_parser_item(&lower->parser, node.b, 1));
+    }
+    vyre_node array = vyre_parser_node(&lower->parser, first);
+    if (array.kind != VYRE_NODE_NAME) {
+        return array.kind == VYRE_NODE_ERROR
+                   ? VYRE_NONE
+                   : refuse(lower, array, "the length of something that is not an array");
+    }
+    return lower_length(lower, array, array.a);
+}
+
+static uint32_t lower_size_any(vyre_lower *lower, uint32_t number) {
+    vyre_node node = vyre_parser_node(&lower->parser, number);
+    switch (node.kind) {
+    case VYRE_NODE_ERROR: return VYRE_NONE;
+    case VYRE_NODE_NUMBER:
+        return lower_size_constant(lower, node, evaluate(lower, number, VYRE_TYPE_VOID));
+    case VYRE_NODE_NAME: return lower_size_name(lower, node);
+    case VYRE_NODE_CALL: return lower_size_call(lower, node);
+    case VYRE_NODE_BINARY:
+        switch (node.detail) {
+        case VYRE_TOKEN_PLUS: return lower_size_op(lower, node, VYRE_SIZE_ADD, node.a, node.b);
+        case VYRE_TOKEN_MINUS: return lower_size_op(lower, node, VYRE_SIZE_SUB, node.a, node.b);
+        case VYRE_TOKEN_STAR: return lower_size_op(lower, node, VYRE_SIZE_MUL, node.a, node.b);
+        case VYRE_TOKEN_SLASH: return lower_size_op(lower, node, VYRE_SIZE_DIV, node.a, node.b);
+        case VYRE_TOKEN_PERCENT: return lower_size_op(lower, node, VYRE_SIZE_REM, node.a, node.b);
+        default: return refuse(lower, node, "this operator");
+        }
+    case VYRE_NODE_ELEMENT: return refuse(lower, node, "an element of an array");
+    default: return refuse(lower, node, "this expression");
+    }
+}
+
+uint32_t lower_size(vyre_lower *lower, uint32_t node) {
+    if (lower->depth >= VYRE_LIMIT_EXPRESSION_NESTING || lower->inlined > VYRE_LIMIT_INSTRUCTIONS) {
+        vyre_node head = vyre_parser_node(&lower->parser, node);
+        lower_report(lower, vyre_node_spot(&head), 701, "use fewer terms, or a constant",
+                     "the size has more than %d terms nested in one another",
+                     VYRE_LIMIT_EXPRESSION_NESTING);
+        return VYRE_NONE;
+    }
+    lower->inlined++;
+    lower->depth++;
+    uint32_t size = lower_size_any(lower, node);
+    lower->depth--;
+    return size;
+}

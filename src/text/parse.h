@@ -1,0 +1,118 @@
+/* What the files of the parser share: looking at tokens, making nodes, reporting. */
+#ifndef VYRE_TEXT_PARSE_H
+#define VYRE_TEXT_PARSE_H
+
+#include "text/parser.h"
+
+/* Ends everything: no memory. */
+void parse_stop(vyre_parser *parser);
+
+static inline void parse_advance(vyre_parser *parser) {
+    vyre_token *token = &parser->state.token;
+    parser->state.after.line = token->line;
+    parser->state.after.column = token->column + token->length;
+    vyre_lexer_next(&parser->state.lexer, token);
+    if (token->malformed) {
+        parser->quiet = parser->failed = true;
+    }
+}
+
+static inline bool parse_at(const vyre_parser *parser, vyre_token_kind kind) {
+    return parser->state.token.kind == kind;
+}
+
+/* Whether the next token is that word, which is a name anywhere else. */
+static inline bool parse_at_word(const vyre_parser *parser, vyre_context_word word) {
+    const vyre_token *token = &parser->state.token;
+    return token->kind == VYRE_TOKEN_NAME &&
+           parser->names->symbols.items[token->symbol].word == word;
+}
+
+/* Whether an item starts here, or the text ends: nothing of the item before may go further. */
+bool parse_at_item(const vyre_parser *parser);
+
+static inline bool parse_take(vyre_parser *parser, vyre_token_kind kind) {
+    if (!parse_at(parser, kind)) {
+        return false;
+    }
+    parse_advance(parser);
+    return true;
+}
+
+/* Takes the token or reports that it is missing. `fix` may be NULL: to write it. */
+bool parse_missing(vyre_parser *parser, vyre_token_kind kind, const char *fix);
+
+static inline bool parse_expect(vyre_parser *parser, vyre_token_kind kind, const char *fix) {
+    if (parser->lost || !parse_at(parser, kind)) {
+        return parse_missing(parser, kind, fix);
+    }
+    parse_advance(parser);
+    return true;
+}
+
+/* The token after the next one. */
+vyre_token parse_peek(const vyre_parser *parser);
+
+/* Reports unless a mistake of this statement was reported before; a statement is not worth more. */
+void parse_error(vyre_parser *parser, vyre_spot spot, uint32_t code, const char *fix,
+                 const char *format, ...) VYRE_PRINTF(5, 6);
+
+/* "expected WHAT, found ..." at the next token. */
+void parse_unexpected(vyre_parser *parser, const char *what, const char *fix);
+
+/* A node at a place; node 0 is an ERROR and stands in where there is no memory. */
+static inline uint32_t parse_node(vyre_parser *parser, vyre_node_kind kind, vyre_spot spot,
+                                  uint32_t detail, uint32_t a, uint32_t b) {
+    if (!vyre_vec_reserve(&parser->syntax.nodes, 1)) {
+        parse_stop(parser);
+        return 0;
+    }
+    uint32_t number = (uint32_t)parser->syntax.nodes.count++;
+    parser->syntax.nodes.items[number] =
+        (vyre_node){(uint8_t)kind, (uint8_t)detail, spot.line, spot.column, spot.length, a, b};
+    return number;
+}
+
+/* Lists: note how many are pending, push, then make a list of those beyond. */
+void parse_push(vyre_parser *parser, uint32_t word);
+uint32_t parse_list(vyre_parser *parser, size_t pending);
+
+/* Words that stand at a node without a count. */
+uint32_t parse_parts(vyre_parser *parser, const uint32_t *words, uint32_t count);
+
+/* A name that is being declared, as NAME; reports reserved ones. */
+uint32_t parse_name(vyre_parser *parser, const char *what);
+
+/* What a type of other languages is called here, NULL for a name that is none. */
+const char *parse_foreign_type(vyre_str name);
+
+/* A type, VYRE_TYPE_VOID if there is none. */
+vyre_type parse_type(vyre_parser *parser);
+
+/* A name with its call, index, component: a primary expression. */
+uint32_t parse_named(vyre_parser *parser);
+
+/* The rest of an expression whose first operand has been read. */
+uint32_t parse_rest(vyre_parser *parser, uint32_t left);
+
+/* Heads of phases and bodies, shared by items and steps. */
+uint32_t parse_phase(vyre_parser *parser, uint32_t name);
+bool parse_open(vyre_parser *parser, vyre_node_kind kind, vyre_semicolon semicolon);
+
+/* `shared` and `scratch` arrays. */
+uint32_t parse_array(vyre_parser *parser, vyre_node_kind kind, const char *what);
+
+/* Statement and step of the innermost block. */
+uint32_t parse_statement(vyre_parser *parser);
+uint32_t parse_step(vyre_parser *parser);
+
+/* A block that gives values where it may not stand: reports and skips it. */
+void parse_skip_values(vyre_parser *parser);
+
+/* After a mistake: skips the rest of a statement. */
+void parse_recover(vyre_parser *parser);
+
+/* After a mistake in a head: skips to its block; false if there seems to be none. */
+bool parse_recover_block(vyre_parser *parser);
+
+#endif

@@ -1,0 +1,275 @@
+#include <vyre/limits.h>
+
+#include "text/parse.h"
+
+/* How strongly an operator binds; 0 for a token that is none. */
+enum { COMPARISON = 3 };
+
+static const uint8_t strengths[VYRE_TOKEN_COUNT] = {
+    [VYRE_TOKEN_OR_OR] = 1,
+    [VYRE_TOKEN_AND_AND] = 2,
+    [VYRE_TOKEN_EQUAL] = COMPARISON,
+    [VYRE_TOKEN_NOT_EQUAL] = COMPARISON,
+    [VYRE_TOKEN_LESS] = COMPARISON,
+    [VYRE_TOKEN_LESS_EQUAL] = COMPARISON,
+    [VYRE_TOKEN_GREATER] = COMPARISON,
+    [VYRE_TOKEN_GREATER_EQUAL] = COMPARISON,
+    [VYRE_TOKEN_OR] = 4,
+    [VYRE_TOKEN_XOR] = 5,
+    [VYRE_TOKEN_AND] = 6,
+    [VYRE_TOKEN_SHIFT_LEFT] = 7,
+    [VYRE_TOKEN_SHIFT_RIGHT] = 7,
+    [VYRE_TOKEN_PLUS] = 8,
+    [VYRE_TOKEN_MINUS] = 8,
+    [VYRE_TOKEN_STAR] = 9,
+    [VYRE_TOKEN_SLASH] = 9,
+    [VYRE_TOKEN_PERCENT] = 9,
+};
+
+static const char operand_fix[] = "write a number, a name, a call or an expression in parentheses";
+
+static uint32_t parse_unary(vyre_parser *parser);
+
+/* Whether one level more is allowed; the caller gives it back with parser->depth--. */
+static bool go_deeper(vyre_parser *parser) {
+    if (parser->depth >= VYRE_LIMIT_EXPRESSION_NESTING) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 701,
+                    "name parts of the expression with `let`",
+                    "the expression is nested deeper than %d levels",
+                    VYRE_LIMIT_EXPRESSION_NESTING);
+        parser->lost = true;
+        return false;
+    }
+    parser->depth++;
+    return true;
+}
+
+/* Operators that bind at least as strongly as `weakest`, behind their first operand. */
+static uint32_t parse_operators(vyre_parser *parser, uint32_t left, uint32_t weakest) {
+    for (;;) {
+        vyre_token token = parser->state.token;
+        uint32_t strength = strengths[token.kind];
+        if (strength < weakest || !strength) {
+            return left;
+        }
+        parse_advance(parser);
+        uint32_t right = parse_operators(parser, parse_unary(parser), strength + 1);
+        left =
+            parse_node(parser, VYRE_NODE_BINARY, vyre_token_spot(&token), token.kind, left, right);
+        const vyre_token *next = &parser->state.token;
+        if (strength == COMPARISON && strengths[next->kind] == COMPARISON) {
+            parse_error(parser, vyre_token_spot(next), 106,
+                        "combine two comparisons with &&, or put one in parentheses",
+                        "comparisons cannot be chained: `%s` follows `%s`",
+                        vyre_token_text(next->kind), vyre_token_text(token.kind));
+            left = 0;
+        }
+    }
+}
+
+static uint32_t parse_nested(vyre_parser *parser) {
+    if (!go_deeper(parser)) {
+        return 0;
+    }
+    uint32_t node = vyre_parse_expression(parser);
+    parser->depth--;
+    return node;
+}
+
+/* Arguments up to and with the closing parenthesis; the opening one has been taken. */
+static uint32_t parse_arguments(vyre_parser *parser) {
+    size_t pending = parser->pending.count;
+    if (!parse_at(parser, VYRE_TOKEN_RIGHT_PAREN)) {
+        do {
+            parse_push(parser, parse_nested(parser));
+        } while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
+    }
+    parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "separate arguments by commas and close with )");
+    return parse_list(parser, pending);
+}
+
+/* NAME.x, or the id of an operation of the library, whose parts are joined by points. */
+static uint32_t parse_dotted(vyre_parser *parser, vyre_token first) {
+    vyre_token last = first;
+    uint32_t parts = 1;
+    while (parse_take(parser, VYRE_TOKEN_DOT)) {
+        last = parser->state.token;
+        parts++;
+        if (last.symbol == VYRE_NONE || parse_at_item(parser)) {
+            parse_unexpected(parser, "a name behind the point", "write .x, .y or .z");
+            return 0;
+        }
+        parse_advance(parser);
+    }
+    vyre_spot whole = vyre_token_spot(&first);
+    whole.length = last.offset + last.length - first.offset;
+    if (parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
+        return parse_node(parser, VYRE_NODE_LIBRARY_CALL, whole, 0, first.offset,
+                          parse_arguments(parser));
+    }
+    const vyre_word *word = vyre_word_of(parser->names->symbols.items[last.symbol].word);
+    uint32_t component = (uint32_t)word->code - VYRE_WORD_COMPONENT_X;
+    if (parts != 2 || word->class_of != VYRE_WORD_CONTEXT || component > 2) {
+        parse_error(parser, vyre_token_spot(&last), 102, "write .x, .y or .z",
+                    "expected the component x, y or z, found `%.*s`", (int)last.length,
+                    parser->source->text + last.offset);
+        return 0;
+    }
+    return parse_node(parser, VYRE_NODE_COMPONENT, whole, component, first.symbol, 0);
+}
+
+/* <type>(operand) */
+static uint32_t parse_typed(vyre_parser *parser, vyre_node_kind kind, vyre_token first) {
+    parse_expect(parser, VYRE_TOKEN_LESS,
+                 "write the type in angle brackets, as in bitcast<u32>(x)");
+    vyre_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
+    if (parser->lost || !parse_expect(parser, VYRE_TOKEN_GREATER, NULL) ||
+        !parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, NULL)) {
+        return 0;
+    }
+    uint32_t operand = parse_nested(parser);
+    parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
+    return parse_node(parser, kind, vyre_token_spot(&first), type, operand, 0);
+}
+
+/* `bits` is a name like any other, unless a type in angle brackets follows. */
+static bool at_bits(const vyre_parser *parser) {
+    if (!parse_at_word(parser, VYRE_WORD_BITS)) {
+        return false;
+    }
+    vyre_lexer ahead = parser->state.lexer;
+    vyre_token token;
+    vyre_lexer_next(&ahead, &token);
+    if (token.kind != VYRE_TOKEN_LESS) {
+        return false;
+    }
+    vyre_lexer_next(&ahead, &token);
+    return token.kind == VYRE_TOKEN_TYPE;
+}
+
+uint32_t parse_named(vyre_parser *parser) {
+    vyre_token token = parser->state.token;
+    if (at_bits(parser)) {
+        parse_advance(parser);
+        return parse_typed(parser, VYRE_NODE_BITS, token);
+    }
+    parse_advance(parser);
+    vyre_spot spot = vyre_token_spot(&token);
+    if (parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
+        return parse_node(parser, VYRE_NODE_CALL, spot, 0, token.symbol, parse_arguments(parser));
+    }
+    if (parse_take(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        uint32_t index = parse_nested(parser);
+        parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
+        if (parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+            parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                        "compute one index, as in a[row * width + column]",
+                        "an array has one index, found a second one");
+            parser->lost = true;
+        }
+        if (parser->state.after.line == spot.line) {
+            spot.length = parser->state.after.column - spot.column;
+        }
+        return parse_node(parser, VYRE_NODE_ELEMENT, spot, 0, token.symbol, index);
+    }
+    if (parse_at(parser, VYRE_TOKEN_DOT)) {
+        return parse_dotted(parser, token);
+    }
+    return parse_node(parser, VYRE_NODE_NAME, spot, 0, token.symbol, 0);
+}
+
+static uint32_t parse_convert(vyre_parser *parser) {
+    vyre_token token = parser->state.token;
+    parse_advance(parser);
+    if (!parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, "a type converts a value, as in u32(x)")) {
+        return 0;
+    }
+    uint32_t operand = parse_nested(parser);
+    parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "a conversion takes one value, as in u32(x)");
+    return parse_node(parser, VYRE_NODE_CONVERT, vyre_token_spot(&token),
+                      vyre_token_type(&parser->state.lexer, &token), operand, 0);
+}
+
+static uint32_t parse_number(vyre_parser *parser, bool negative) {
+    vyre_token token = parser->state.token;
+    uint32_t node = token.malformed ? 0
+                                    : parse_node(parser, VYRE_NODE_NUMBER, vyre_token_spot(&token),
+                                                 negative, token.offset, token.length);
+    parse_advance(parser);
+    return node;
+}
+
+static bool at_number(const vyre_parser *parser) {
+    return parse_at(parser, VYRE_TOKEN_NUMBER) || parse_at(parser, VYRE_TOKEN_INF) ||
+           parse_at(parser, VYRE_TOKEN_NAN);
+}
+
+static uint32_t parse_primary(vyre_parser *parser) {
+    vyre_token token = parser->state.token;
+    switch (token.kind) {
+    case VYRE_TOKEN_NUMBER:
+    case VYRE_TOKEN_INF:
+    case VYRE_TOKEN_NAN: return parse_number(parser, false);
+    case VYRE_TOKEN_NAME: return parse_named(parser);
+    case VYRE_TOKEN_TYPE: return parse_convert(parser);
+    case VYRE_TOKEN_TRUE:
+    case VYRE_TOKEN_FALSE:
+        parse_advance(parser);
+        return parse_node(parser, VYRE_NODE_BOOL, vyre_token_spot(&token),
+                          token.kind == VYRE_TOKEN_TRUE, 0, 0);
+    case VYRE_TOKEN_BITCAST:
+        parse_advance(parser);
+        return parse_typed(parser, VYRE_NODE_BITCAST, token);
+    case VYRE_TOKEN_LEFT_PAREN: {
+        parse_advance(parser);
+        uint32_t node = parse_nested(parser);
+        parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "close the parenthesis");
+        return node;
+    }
+    case VYRE_TOKEN_DOT:
+        parse_unexpected(parser, "an operand", "write a digit in front of the point, as in 0.5");
+        return 0;
+    case VYRE_TOKEN_PLUS:
+        parse_unexpected(parser, "an operand", "leave out the sign; to count up write `i += 1`");
+        return 0;
+    case VYRE_TOKEN_IF:
+    case VYRE_TOKEN_FOR:
+    case VYRE_TOKEN_LOOP:
+    case VYRE_TOKEN_INLINE: parse_skip_values(parser); return 0;
+    default: parse_unexpected(parser, "an operand", operand_fix); return 0;
+    }
+}
+
+static uint32_t parse_unary(vyre_parser *parser) {
+    vyre_token token = parser->state.token;
+    if (token.kind != VYRE_TOKEN_MINUS && token.kind != VYRE_TOKEN_NOT &&
+        token.kind != VYRE_TOKEN_COMPLEMENT) {
+        return parse_primary(parser);
+    }
+    parse_advance(parser);
+    if (token.kind == VYRE_TOKEN_MINUS && at_number(parser)) {
+        uint32_t node = parse_number(parser, true);
+        if (node) { /* the sign is part of the number */
+            vyre_node *number = &parser->syntax.nodes.items[node];
+            if (number->line == token.line) {
+                number->length += number->column - token.column;
+                number->column = token.column;
+            }
+        }
+        return node;
+    }
+    if (!go_deeper(parser)) {
+        return 0;
+    }
+    uint32_t operand = parse_unary(parser);
+    parser->depth--;
+    return parse_node(parser, VYRE_NODE_UNARY, vyre_token_spot(&token), token.kind, operand, 0);
+}
+
+uint32_t vyre_parse_expression(vyre_parser *parser) {
+    return parse_operators(parser, parse_unary(parser), 1);
+}
+
+uint32_t parse_rest(vyre_parser *parser, uint32_t left) {
+    return parse_operators(parser, left, 1);
+}

@@ -1,0 +1,429 @@
+#include <vyre/limits.h>
+
+#include "text/parse.h"
+
+static vyre_open_block *top(vyre_parser *parser) {
+    return &parser->blocks.items[parser->blocks.count - 1];
+}
+
+/* NAME ":" ( type | [ "inout" | "out" ] "buffer" "<" type ">" [ "[" size "]" ] ) */
+static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_program) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    uint32_t name = parse_name(parser, what);
+    parse_expect(parser, VYRE_TOKEN_COLON, "write name and type, as in `x: f32`");
+    if (parser->lost) {
+        return parse_node(parser, VYRE_NODE_ARGUMENT, spot, 0, name, VYRE_NONE);
+    }
+    vyre_argument_kind kind = VYRE_ARGUMENT_SCALAR;
+    uint32_t size = VYRE_NONE;
+    if (parse_at_word(parser, VYRE_WORD_INOUT)) {
+        kind = VYRE_ARGUMENT_INOUT;
+        parse_advance(parser);
+    } else if (parse_at_word(parser, VYRE_WORD_OUT)) {
+        kind = VYRE_ARGUMENT_OUT;
+        if (!of_program) {
+            parse_error(parser, vyre_token_spot(&parser->state.token), 108,
+                        "write `inout buffer`; it takes any array that may be written",
+                        "a function's parameter cannot be `out`");
+        }
+        parse_advance(parser);
+    }
+    if (parse_at_word(parser, VYRE_WORD_BUFFER)) {
+        kind = kind == VYRE_ARGUMENT_SCALAR ? VYRE_ARGUMENT_IN : kind;
+        parse_advance(parser);
+        parse_expect(parser, VYRE_TOKEN_LESS, "write the type of its elements, as in buffer<f32>");
+        vyre_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
+        parser->syntax.nodes.items[name].detail = (uint8_t)type;
+        parse_expect(parser, VYRE_TOKEN_GREATER, NULL);
+        if (!parser->lost && of_program && parse_take(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+            size = vyre_parse_expression(parser);
+            parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
+        }
+    } else if (kind != VYRE_ARGUMENT_SCALAR) {
+        parse_unexpected(parser, "`buffer`", "write `buffer<type>`; only buffers are written to");
+    } else {
+        vyre_type type = parse_type(parser);
+        parser->syntax.nodes.items[name].detail = (uint8_t)type;
+        if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+            parse_unexpected(parser, "`,` or `)`", "an array is written buffer<type>");
+        }
+    }
+    parser->quiet = parser->lost; /* other arguments may have mistakes of their own */
+    return parse_node(parser, VYRE_NODE_ARGUMENT, spot, kind, name, size);
+}
+
+static uint32_t parse_argument_list(vyre_parser *parser, const char *what, bool of_program) {
+    size_t pending = parser->pending.count;
+    parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, "list the arguments in parentheses");
+    while (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_PAREN)) {
+        if (parser->pending.count - pending == VYRE_LIMIT_ARGUMENTS) {
+            parse_error(parser, vyre_token_spot(&parser->state.token), 701,
+                        "put values into a buffer", "there are more than %d arguments",
+                        VYRE_LIMIT_ARGUMENTS);
+            parser->lost = true;
+            break;
+        }
+        parse_push(parser, parse_argument(parser, what, of_program));
+        if (!parse_take(parser, VYRE_TOKEN_COMMA)) {
+            break;
+        }
+    }
+    parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "separate arguments by commas and close with )");
+    return parse_list(parser, pending);
+}
+
+/* One to three sizes in parentheses, or one without. A parenthesis may also just be the start of an
+ * expression. */
+static uint32_t parse_domain(vyre_parser *parser, uint32_t *from) {
+    size_t pending = parser->pending.count;
+    if (parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
+        uint32_t first = vyre_parse_expression(parser);
+        if (!parser->lost && parse_at(parser, VYRE_TOKEN_COMMA)) {
+            parse_push(parser, first);
+            while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA)) {
+                parse_push(parser, vyre_parse_expression(parser));
+            }
+            parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
+            return parse_list(parser, pending);
+        }
+        parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
+        parse_push(parser, parse_rest(parser, first));
+        return parse_list(parser, pending);
+    }
+    uint32_t size = vyre_parse_expression(parser);
+    const vyre_token *next = &parser->state.token;
+    if (!parser->lost && vyre_parser_node(parser, size).kind == VYRE_NODE_ELEMENT) {
+        const vyre_word *word = next->kind == VYRE_TOKEN_NAME
+                                    ? vyre_word_of(parser->names->symbols.items[next->symbol].word)
+                                    : vyre_word_of(0);
+        if (word->class_of == VYRE_WORD_OP && word->code == VYRE_OP_MAX) {
+            parse_advance(parser);
+            *from = size;
+            size = vyre_parse_expression(parser);
+        } else {
+            parse_unexpected(parser, "`max` behind the element",
+                             "state the largest size it may have, as in `over count[0] max n`");
+        }
+    }
+    parse_push(parser, size);
+    return parse_list(parser, pending);
+}
+
+static uint32_t parse_workgroup(vyre_parser *parser) {
+    size_t pending = parser->pending.count;
+    do {
+        parse_push(parser, vyre_parse_expression(parser));
+    } while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
+    return parse_list(parser, pending);
+}
+
+/* Clauses that stand where they do not belong. */
+static void complain_clause(vyre_parser *parser) {
+    const char *clause = parse_at_word(parser, VYRE_WORD_DETERMINISTIC) ? "deterministic"
+                         : parse_at_word(parser, VYRE_WORD_WORKGROUP)   ? "workgroup"
+                         : parse_at_word(parser, VYRE_WORD_SUBGROUP)    ? "subgroup"
+                         : parse_at(parser, VYRE_TOKEN_OVER)            ? "over"
+                                                                        : NULL;
+    if (clause) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 108,
+                    "the order is: deterministic over DOMAIN workgroup SIZE subgroup WIDTH",
+                    "`%s` is out of place or stands there twice", clause);
+        parser->lost = true;
+    }
+}
+
+uint32_t parse_phase(vyre_parser *parser, uint32_t name) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    uint32_t parts[VYRE_PHASE_PARTS] = {name, VYRE_NONE, VYRE_NONE, VYRE_NONE, VYRE_NONE};
+    if (!parser->lost && !parse_at(parser, VYRE_TOKEN_OVER)) {
+        complain_clause(parser);
+    }
+    parse_expect(parser, VYRE_TOKEN_OVER, "say what the phase runs over, as in `over y`");
+    if (!parser->lost) {
+        parts[VYRE_PHASE_DOMAIN] = parse_domain(parser, &parts[VYRE_PHASE_FROM]);
+    }
+    if (!parser->lost && parse_at_word(parser, VYRE_WORD_WORKGROUP)) {
+        parse_advance(parser);
+        parts[VYRE_PHASE_WORKGROUP] = parse_workgroup(parser);
+    }
+    if (!parser->lost && parse_at_word(parser, VYRE_WORD_SUBGROUP)) {
+        parse_advance(parser);
+        parts[VYRE_PHASE_SUBGROUP] = vyre_parse_expression(parser);
+    }
+    if (!parser->lost) {
+        complain_clause(parser);
+    }
+    return parse_node(parser, VYRE_NODE_PHASE, spot, 0,
+                      parse_parts(parser, parts, VYRE_PHASE_PARTS), 0);
+}
+
+/* After a mistake between the parts of an item: on to the next one. */
+static uint32_t skip_item(vyre_parser *parser) {
+    if (!parse_at_item(parser)) {
+        vyre_lexer_find_item(&parser->state.lexer);
+        parse_advance(parser);
+    }
+    return 0;
+}
+
+/* A program over a domain is its phase: two blocks that end together. */
+static bool open_program(vyre_parser *parser, bool over) {
+    if (!over) {
+        return parse_open(parser, VYRE_NODE_PROGRAM, VYRE_SEMICOLON_NONE);
+    }
+    vyre_open_block program = {.kind = VYRE_NODE_PROGRAM, .chained = true, .started = true};
+    if (!vyre_vec_push(&parser->blocks, program)) {
+        parser->source->no_memory = true;
+        return false;
+    }
+    if (!parse_open(parser, VYRE_NODE_PHASE, VYRE_SEMICOLON_NONE)) {
+        parser->blocks.count--;
+        return false;
+    }
+    return true;
+}
+
+static uint32_t parse_program(vyre_parser *parser, vyre_spot spot) {
+    uint32_t name = parse_name(parser, "a program");
+    uint32_t parts[VYRE_PROGRAM_PARTS] = {VYRE_NONE, 0, VYRE_NONE};
+    if (!parser->lost) {
+        parts[VYRE_PROGRAM_ARGUMENTS] = parse_argument_list(parser, "an argument", true);
+    }
+    if (!parser->lost && parse_at_word(parser, VYRE_WORD_DETERMINISTIC)) {
+        parts[VYRE_PROGRAM_CLAIM] = 1;
+        parse_advance(parser);
+    }
+    bool over = !parser->lost && !parse_at(parser, VYRE_TOKEN_LEFT_BRACE);
+    if (over) {
+        parts[VYRE_PROGRAM_PHASE] = parse_phase(parser, VYRE_NONE);
+    }
+    uint32_t at = parse_parts(parser, parts, VYRE_PROGRAM_PARTS);
+    uint32_t node = parse_node(parser, VYRE_NODE_PROGRAM, spot, 0, name, at);
+    /* Behind a broken head one cannot tell steps from statements. */
+    return parser->lost || !open_program(parser, over) ? skip_item(parser) : node;
+}
+
+static uint32_t parse_results(vyre_parser *parser) {
+    size_t pending = parser->pending.count;
+    if (parse_take(parser, VYRE_TOKEN_ARROW)) {
+        bool several = parse_take(parser, VYRE_TOKEN_LEFT_PAREN);
+        do {
+            vyre_spot spot = vyre_token_spot(&parser->state.token);
+            vyre_type type = parse_type(parser);
+            parse_push(parser, parse_node(parser, VYRE_NODE_TYPE, spot, type, 0, 0));
+            parser->quiet = parser->lost;
+        } while (several && !parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
+        if (several) {
+            parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
+        }
+    } else if (!parser->lost && parse_at(parser, VYRE_TOKEN_COLON)) {
+        parse_unexpected(parser, "`->` or `{`", "write the result's type behind ->");
+    }
+    return parse_list(parser, pending);
+}
+
+static uint32_t parse_function(vyre_parser *parser, vyre_spot spot) {
+    uint32_t name = parse_name(parser, "a function");
+    uint32_t parts[VYRE_FUNCTION_PARTS] = {VYRE_NONE, VYRE_NONE};
+    if (!parser->lost) {
+        parts[VYRE_FUNCTION_PARAMETERS] = parse_argument_list(parser, "a parameter", false);
+    }
+    if (!parser->lost) {
+        parts[VYRE_FUNCTION_RESULTS] = parse_results(parser);
+    }
+    uint32_t at = parse_parts(parser, parts, VYRE_FUNCTION_PARTS);
+    uint32_t node = parse_node(parser, VYRE_NODE_FUNCTION, spot, 0, name, at);
+    if (parser->lost) {
+        return skip_item(parser);
+    }
+    /* The block itself is opened where the function is used: see vyre_parse_body. */
+    return node;
+}
+
+static uint32_t parse_constant(vyre_parser *parser, vyre_spot spot) {
+    uint32_t name = parse_name(parser, "a constant");
+    if (!parser->lost && parse_take(parser, VYRE_TOKEN_COLON)) {
+        vyre_type type = parse_type(parser);
+        parser->syntax.nodes.items[name].detail = (uint8_t)type;
+    }
+    parse_expect(parser, VYRE_TOKEN_ASSIGN, "a constant needs a value: `const NAME = value;`");
+    uint32_t value = parser->lost ? 0 : vyre_parse_expression(parser);
+    uint32_t node = parse_node(parser, VYRE_NODE_CONSTANT, spot, 0, name, value);
+    parse_expect(parser, VYRE_TOKEN_SEMICOLON, "end the constant with `;`");
+    if (parser->lost && !parse_at_item(parser)) {
+        skip_item(parser);
+    }
+    return node;
+}
+
+uint32_t vyre_parse_item(vyre_parser *parser) {
+    parser->failed = false;
+    parser->lost = false;
+    parser->quiet = parser->state.token.malformed;
+    parser->syntax.nodes.count = parser->state.nodes;
+    parser->syntax.words.count = parser->state.words;
+    vyre_token token = parser->state.token;
+    vyre_spot spot = vyre_token_spot(&token);
+    switch (token.kind) {
+    case VYRE_TOKEN_PROGRAM: parse_advance(parser); return parse_program(parser, spot);
+    case VYRE_TOKEN_FN: parse_advance(parser); return parse_function(parser, spot);
+    case VYRE_TOKEN_CONST: parse_advance(parser); return parse_constant(parser, spot);
+    case VYRE_TOKEN_RIGHT_BRACE:
+        parse_unexpected(parser, "`program`, `fn` or `const`",
+                         "remove the brace; all blocks in front of it are closed");
+        return skip_item(parser);
+    default:
+        parse_unexpected(parser, "`program`, `fn` or `const`",
+                         "statements stand inside a program or function");
+        return skip_item(parser);
+    }
+}
+
+void vyre_parse_body(vyre_parser *parser) {
+    if (!parse_open(parser, VYRE_NODE_FUNCTION, VYRE_SEMICOLON_NONE)) {
+        skip_item(parser);
+    }
+}
+
+uint32_t parse_step(vyre_parser *parser) {
+    vyre_token token = parser->state.token;
+    vyre_spot spot = vyre_token_spot(&token);
+    bool of_program = top(parser)->kind == VYRE_NODE_PROGRAM;
+    switch (token.kind) {
+    case VYRE_TOKEN_SCRATCH:
+        if (!of_program || top(parser)->started) {
+            parse_error(parser, spot, 108, "move it to the start of the program",
+                        "a scratch array is declared behind a phase or repeat");
+            parser->quiet = false;
+        }
+        return parse_array(parser, VYRE_NODE_SCRATCH, "a scratch array");
+    case VYRE_TOKEN_PHASE: {
+        top(parser)->started = true;
+        parse_advance(parser);
+        /* Any word may name a phase. */
+        vyre_token name = parser->state.token;
+        bool named =
+            name.symbol != VYRE_NONE && name.kind != VYRE_TOKEN_OVER && !parse_at_item(parser);
+        uint32_t node = VYRE_NONE;
+        if (named) {
+            node = parse_node(parser, VYRE_NODE_NAME, vyre_token_spot(&name), 0, name.symbol, 0);
+            parse_advance(parser);
+        }
+        uint32_t phase = parse_phase(parser, node);
+        return parse_open(parser, VYRE_NODE_PHASE, VYRE_SEMICOLON_NONE) ? phase : 0;
+    }
+    case VYRE_TOKEN_REPEAT: {
+        top(parser)->started = true;
+        parse_advance(parser);
+        vyre_token_kind after = parse_at(parser, VYRE_TOKEN_NAME)
+                                    ? (vyre_token_kind)parse_peek(parser).kind
+                                    : VYRE_TOKEN_END;
+        bool named = after == VYRE_TOKEN_IN || after == VYRE_TOKEN_WHILE;
+        uint32_t name = named ? parse_name(parser, "a repeat's count") : VYRE_NONE;
+        bool until = parse_take(parser, VYRE_TOKEN_WHILE);
+        if (!until && named) {
+            parse_take(parser, VYRE_TOKEN_IN);
+        }
+        uint32_t size = vyre_parse_expression(parser);
+        if (until && !parser->lost && vyre_parser_node(parser, size).kind != VYRE_NODE_ELEMENT) {
+            vyre_node head = vyre_parser_node(parser, size);
+            parse_error(parser, vyre_node_spot(&head), 605,
+                        "write `while` with an element, as in `repeat while changed[0] { ... }`",
+                        "a repeat is controlled by one element of an array");
+        }
+        uint32_t node = parse_node(parser, until ? VYRE_NODE_REPEAT_WHILE : VYRE_NODE_REPEAT, spot,
+                                   0, name, size);
+        return parse_open(parser, VYRE_NODE_REPEAT, VYRE_SEMICOLON_NONE) ? node : 0;
+    }
+    default:
+        if (top(parser)->complained) {
+            parser->quiet = true;
+        }
+        top(parser)->complained = true;
+        parse_error(parser, spot, 108,
+                    "put it into a phase: `phase over DOMAIN { ... }`, or write `over DOMAIN` in "
+                    "front of the program's `{`",
+                    "a statement stands outside of any phase");
+        parse_advance(parser);
+        parse_recover(parser);
+        return 0;
+    }
+}
+
+static uint32_t end_block(vyre_parser *parser, vyre_spot spot) {
+    vyre_open_block block = parser->blocks.items[--parser->blocks.count];
+    if (block.semicolon == VYRE_SEMICOLON_ALLOWED) {
+        parse_take(parser, VYRE_TOKEN_SEMICOLON);
+    } else if (block.semicolon == VYRE_SEMICOLON_NEEDED) {
+        parse_expect(parser, VYRE_TOKEN_SEMICOLON, "a block that gives values ends with `};`");
+    }
+    return parse_node(parser, VYRE_NODE_END, spot, block.kind, 0, 0);
+}
+
+/* At the brace that closes the innermost block. */
+static uint32_t close_block(vyre_parser *parser) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    parse_advance(parser);
+    vyre_open_block *block = top(parser);
+    if (block->kind == VYRE_NODE_IF && parse_at(parser, VYRE_TOKEN_ELSE)) {
+        spot = vyre_token_spot(&parser->state.token);
+        parse_advance(parser);
+        block->kind = VYRE_NODE_ELSE;
+        if (parse_at(parser, VYRE_TOKEN_IF)) {
+            block->chained = true;
+        } else if (!parse_expect(parser, VYRE_TOKEN_LEFT_BRACE, "write `else { ... }`")) {
+            if (parse_recover_block(parser)) {
+                parse_advance(parser);
+            } else {
+                block->chained = block->started = true; /* ends at once */
+            }
+        }
+        return parse_node(parser, VYRE_NODE_ELSE, spot, 0, 0, 0);
+    }
+    if (block->kind == VYRE_NODE_IF && block->results) {
+        parse_error(parser, spot, 505, "add `else { yield ...; }`",
+                    "an `if` that gives values needs both branches");
+    }
+    return end_block(parser, spot);
+}
+
+uint32_t vyre_parse_next(vyre_parser *parser) {
+    parser->syntax.nodes.count = parser->state.nodes;
+    parser->syntax.words.count = parser->state.words;
+    parser->pending.count = 0;
+    parser->depth = 0;
+    bool was_lost = parser->lost;
+    parser->lost = false;
+    parser->quiet = parser->state.token.malformed;
+    if (parser->blocks.count == parser->state.base) {
+        return VYRE_NONE;
+    }
+    vyre_open_block *block = top(parser);
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    if (block->chained && block->started) {
+        return end_block(parser, spot);
+    }
+    if (block->chained) {
+        block->started = true;
+        return parse_statement(parser);
+    }
+    if (parse_at(parser, VYRE_TOKEN_RIGHT_BRACE)) {
+        return close_block(parser);
+    }
+    if (parse_at_item(parser)) {
+        if (!block->complained && !was_lost && !parser->source->no_memory && !parser->source->cut) {
+            vyre_spot behind = {parser->state.after.line, parser->state.after.column, 1};
+            parse_error(parser, behind, 507, "close it with `}`",
+                        "the block opened in line %u is not closed", block->line);
+        }
+        for (size_t i = parser->state.base; i < parser->blocks.count; i++) {
+            parser->blocks.items[i].complained = true;
+        }
+        parser->lost = true;
+        return end_block(parser, spot);
+    }
+    if (block->kind == VYRE_NODE_PROGRAM || block->kind == VYRE_NODE_REPEAT) {
+        return parse_step(parser);
+    }
+    return parse_statement(parser);
+}

@@ -1,0 +1,529 @@
+#include <stdio.h>
+#include <string.h>
+
+#include <vyre/limits.h>
+
+#include "base/near.h"
+#include "text/parse.h"
+
+/* Tokens that only ever start a statement or a step: where skipping stops. */
+static bool starts_statement(vyre_token_kind kind) {
+    switch (kind) {
+    case VYRE_TOKEN_LET:
+    case VYRE_TOKEN_VAR:
+    case VYRE_TOKEN_SHARED:
+    case VYRE_TOKEN_SCRATCH:
+    case VYRE_TOKEN_PHASE:
+    case VYRE_TOKEN_REPEAT:
+    case VYRE_TOKEN_BARRIER:
+    case VYRE_TOKEN_GRID_BARRIER:
+    case VYRE_TOKEN_IF:
+    case VYRE_TOKEN_FOR:
+    case VYRE_TOKEN_WHILE:
+    case VYRE_TOKEN_LOOP:
+    case VYRE_TOKEN_BREAK:
+    case VYRE_TOKEN_CONTINUE:
+    case VYRE_TOKEN_YIELD:
+    case VYRE_TOKEN_RETURN: return true;
+    default: return false;
+    }
+}
+
+/* Skips a block with everything in it; the next token is its opening brace. */
+static void skip_block(vyre_parser *parser) {
+    uint32_t open = 0;
+    do {
+        open += parse_at(parser, VYRE_TOKEN_LEFT_BRACE);
+        open -= parse_at(parser, VYRE_TOKEN_RIGHT_BRACE);
+        parse_advance(parser);
+    } while (open && !parse_at_item(parser));
+}
+
+void parse_recover(vyre_parser *parser) {
+    for (;;) {
+        vyre_token_kind kind = parser->state.token.kind;
+        if (kind == VYRE_TOKEN_SEMICOLON) {
+            parse_advance(parser);
+            return;
+        }
+        if (kind == VYRE_TOKEN_LEFT_BRACE) {
+            skip_block(parser);
+            return;
+        }
+        if (kind == VYRE_TOKEN_RIGHT_BRACE || parse_at_item(parser) || starts_statement(kind)) {
+            return;
+        }
+        parse_advance(parser);
+    }
+}
+
+void parse_skip_values(vyre_parser *parser) {
+    parse_unexpected(parser, "an operand",
+                     "name the block's value first, as in `let a = if ... ;`, and use the name");
+    while (!parse_at(parser, VYRE_TOKEN_SEMICOLON) && !parse_at(parser, VYRE_TOKEN_RIGHT_BRACE) &&
+           !parse_at_item(parser)) {
+        if (parse_at(parser, VYRE_TOKEN_LEFT_BRACE)) {
+            skip_block(parser);
+        } else {
+            parse_advance(parser);
+        }
+    }
+}
+
+bool parse_recover_block(vyre_parser *parser) {
+    for (;;) {
+        vyre_token_kind kind = parser->state.token.kind;
+        if (kind == VYRE_TOKEN_LEFT_BRACE) {
+            return true;
+        }
+        if (kind == VYRE_TOKEN_SEMICOLON) {
+            parse_advance(parser);
+            return false;
+        }
+        if (kind == VYRE_TOKEN_RIGHT_BRACE || parse_at_item(parser) || starts_statement(kind)) {
+            return false;
+        }
+        parse_advance(parser);
+    }
+}
+
+bool parse_open(vyre_parser *parser, vyre_node_kind kind, vyre_semicolon semicolon) {
+    if (!parser->lost && !parse_at(parser, VYRE_TOKEN_LEFT_BRACE)) {
+        parse_unexpected(parser, "`{`", "write the statements of the block in braces");
+    }
+    if (parser->lost && !parse_recover_block(parser)) {
+        return false;
+    }
+    uint32_t line = parser->state.token.line;
+    if (parser->blocks.count - parser->state.base > VYRE_LIMIT_NESTING) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 701,
+                    "move inner blocks into functions", "blocks are nested deeper than %d levels",
+                    VYRE_LIMIT_NESTING);
+        skip_block(parser);
+        return false;
+    }
+    vyre_open_block block = {.kind = (uint8_t)kind, .semicolon = (uint8_t)semicolon, .line = line};
+    if (!vyre_vec_push(&parser->blocks, block)) {
+        parse_stop(parser);
+        return false;
+    }
+    parse_advance(parser);
+    return true;
+}
+
+/* The end of a simple statement. */
+static void parse_semicolon(vyre_parser *parser) {
+    if (!parser->lost && !parse_at(parser, VYRE_TOKEN_SEMICOLON)) {
+        parse_expect(parser, VYRE_TOKEN_SEMICOLON, "end the statement with `;`");
+        if (parser->state.token.line > parser->state.after.line) {
+            return; /* nothing else is wrong: the next line is a statement of its own */
+        }
+    }
+    if (parser->lost) {
+        parse_recover(parser);
+    } else {
+        parse_advance(parser);
+    }
+}
+
+/* NAME [ ":" type ], for what `let` declares. */
+static uint32_t parse_typed_name(vyre_parser *parser, const char *what) {
+    uint32_t name = parse_name(parser, what);
+    if (!parser->lost && parse_take(parser, VYRE_TOKEN_COLON)) {
+        parser->syntax.nodes.items[name].detail = (uint8_t)parse_type(parser);
+    }
+    return name;
+}
+
+static uint32_t parse_values_list(vyre_parser *parser, vyre_token_kind end) {
+    size_t pending = parser->pending.count;
+    if (!parse_at(parser, end)) {
+        do {
+            parse_push(parser, vyre_parse_expression(parser));
+        } while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
+    }
+    return parse_list(parser, pending);
+}
+
+/* "(" NAME [ ":" type ] "=" expression { "," ... } ")" */
+static uint32_t parse_carried(vyre_parser *parser) {
+    size_t pending = parser->pending.count;
+    parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, "list the carried values, as in (sum = 0.0f)");
+    while (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_PAREN)) {
+        parse_push(parser, parse_typed_name(parser, "a carried value"));
+        parse_expect(parser, VYRE_TOKEN_ASSIGN, "give the carried value its first value");
+        parse_push(parser, parser->lost ? 0 : vyre_parse_expression(parser));
+        if (!parse_take(parser, VYRE_TOKEN_COMMA)) {
+            break;
+        }
+    }
+    parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
+    return parse_list(parser, pending);
+}
+
+/* Opens a head's block, or gives an ERROR if there is none. */
+static uint32_t open_head(vyre_parser *parser, vyre_node_kind kind, uint32_t node,
+                          vyre_semicolon semicolon) {
+    return parse_open(parser, kind, semicolon) ? node : 0;
+}
+
+static vyre_semicolon semicolon_of(uint32_t results) {
+    return results == VYRE_NONE ? VYRE_SEMICOLON_ALLOWED : VYRE_SEMICOLON_NEEDED;
+}
+
+static uint32_t parse_if(vyre_parser *parser, uint32_t results) {
+    /* Behind `else` the values go where the outer ones go. */
+    const vyre_open_block *outer = &parser->blocks.items[parser->blocks.count - 1];
+    bool chained = outer->kind == VYRE_NODE_ELSE && outer->chained;
+    bool gives = results != VYRE_NONE || (chained && outer->results);
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    parse_advance(parser);
+    uint32_t condition = vyre_parse_expression(parser);
+    if (!parser->lost && parse_at(parser, VYRE_TOKEN_ASSIGN)) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                    "compare with ==", "expected `{` behind the condition, found `=`");
+        parser->lost = true;
+        condition = 0;
+    }
+    uint32_t node = parse_node(parser, VYRE_NODE_IF, spot, chained, condition, results);
+    if (!parse_open(parser, VYRE_NODE_IF,
+                    results == VYRE_NONE ? VYRE_SEMICOLON_NONE : VYRE_SEMICOLON_NEEDED)) {
+        return 0;
+    }
+    parser->blocks.items[parser->blocks.count - 1].results = gives;
+    return node;
+}
+
+/* for (i = 0; i < n; i++) of other languages: what would be the counter's name is kept. */
+static uint32_t skip_foreign_for(vyre_parser *parser) {
+    parse_unexpected(parser, "the name of a counter", "write `for i in 0..n { ... }`");
+    uint32_t name = 0;
+    while (!parse_at(parser, VYRE_TOKEN_LEFT_BRACE) && !parse_at(parser, VYRE_TOKEN_RIGHT_BRACE) &&
+           !parse_at_item(parser)) {
+        const vyre_token *token = &parser->state.token;
+        if (!name && token->kind == VYRE_TOKEN_NAME) {
+            name = parse_node(parser, VYRE_NODE_NAME, vyre_token_spot(token), 0, token->symbol, 0);
+        }
+        parse_advance(parser);
+    }
+    return name;
+}
+
+static uint32_t parse_for(vyre_parser *parser, uint32_t results) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    parse_advance(parser);
+    uint32_t parts[VYRE_FOR_PARTS] = {0, 0, 0, VYRE_NONE, VYRE_NONE};
+    if (parse_at(parser, VYRE_TOKEN_LEFT_PAREN)) {
+        parts[VYRE_FOR_NAME] = skip_foreign_for(parser);
+    } else {
+        parts[VYRE_FOR_NAME] = parse_name(parser, "a counter");
+    }
+    parse_expect(parser, VYRE_TOKEN_IN, "write `for i in 0..n { ... }`");
+    if (!parser->lost) {
+        parts[VYRE_FOR_FIRST] = vyre_parse_expression(parser);
+        parse_expect(parser, VYRE_TOKEN_RANGE, "write the range as first..end, as in 0..n");
+    }
+    if (!parser->lost) {
+        parts[VYRE_FOR_END] = vyre_parse_expression(parser);
+    }
+    if (!parser->lost && parse_at_word(parser, VYRE_WORD_STEP)) {
+        parse_advance(parser);
+        parts[VYRE_FOR_STEP] = vyre_parse_expression(parser);
+    }
+    if (!parser->lost && parse_take(parser, VYRE_TOKEN_WITH)) {
+        parts[VYRE_FOR_CARRIED] = parse_carried(parser);
+    }
+    vyre_semicolon semicolon = semicolon_of(results);
+    uint32_t at = parse_parts(parser, parts, VYRE_FOR_PARTS);
+    uint32_t node = parse_node(parser, VYRE_NODE_FOR, spot, 0, at, results);
+    return open_head(parser, VYRE_NODE_FOR, node, semicolon);
+}
+
+static uint32_t parse_loop(vyre_parser *parser, uint32_t results) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    parse_advance(parser);
+    bool carries = parse_at(parser, VYRE_TOKEN_LEFT_PAREN);
+    uint32_t carried = carries ? parse_carried(parser) : VYRE_NONE;
+    uint32_t node = parse_node(parser, VYRE_NODE_LOOP, spot, 0, carried, results);
+    return open_head(parser, VYRE_NODE_LOOP, node, semicolon_of(results));
+}
+
+/* A block that gives values, for `let` or alone. */
+static uint32_t parse_values(vyre_parser *parser, uint32_t results) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    switch (parser->state.token.kind) {
+    case VYRE_TOKEN_IF: return parse_if(parser, results);
+    case VYRE_TOKEN_FOR: return parse_for(parser, results);
+    case VYRE_TOKEN_LOOP: return parse_loop(parser, results);
+    default:
+        parse_advance(parser);
+        return open_head(parser, VYRE_NODE_INLINE,
+                         parse_node(parser, VYRE_NODE_INLINE, spot, 0, 0, results),
+                         semicolon_of(results));
+    }
+}
+
+static bool at_values(const vyre_parser *parser) {
+    return parse_at(parser, VYRE_TOKEN_IF) || parse_at(parser, VYRE_TOKEN_FOR) ||
+           parse_at(parser, VYRE_TOKEN_LOOP) || parse_at(parser, VYRE_TOKEN_INLINE);
+}
+
+static uint32_t parse_let_list(vyre_parser *parser, vyre_spot spot) {
+    size_t pending = parser->pending.count;
+    do {
+        parse_push(parser, parse_typed_name(parser, "a value"));
+    } while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
+    parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
+    uint32_t names = parse_list(parser, pending);
+    parse_expect(parser, VYRE_TOKEN_ASSIGN, NULL);
+    if (!parser->lost && at_values(parser)) {
+        return parse_values(parser, names);
+    }
+    uint32_t value = parser->lost ? 0 : vyre_parse_expression(parser);
+    uint32_t node = parse_node(parser, VYRE_NODE_LET_LIST, spot, 0, names, value);
+    parse_semicolon(parser);
+    return node;
+}
+
+static uint32_t parse_let(vyre_parser *parser) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    parse_advance(parser);
+    if (parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
+        return parse_let_list(parser, spot);
+    }
+    uint32_t name = parse_typed_name(parser, "a value");
+    parse_expect(parser, VYRE_TOKEN_ASSIGN, "a `let` needs a value: `let name = value;`");
+    if (!parser->lost && at_values(parser)) {
+        size_t pending = parser->pending.count;
+        parse_push(parser, name);
+        return parse_values(parser, parse_list(parser, pending));
+    }
+    uint32_t value = parser->lost ? 0 : vyre_parse_expression(parser);
+    uint32_t node = parse_node(parser, VYRE_NODE_LET, spot, 0, name, value);
+    parse_semicolon(parser);
+    return node;
+}
+
+/* NAME ":" type "[" length "]" behind `shared`, `scratch` or `var`. */
+static uint32_t parse_length(vyre_parser *parser) {
+    parse_expect(parser, VYRE_TOKEN_LEFT_BRACKET, "write the length in brackets, as in u32[256]");
+    parser->array_size = vyre_parser_here(parser);
+    uint32_t length = parser->lost ? 0 : vyre_parse_expression(parser);
+    parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
+    return length;
+}
+
+static uint32_t parse_var(vyre_parser *parser) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    parse_advance(parser);
+    uint32_t name = parse_typed_name(parser, "a variable");
+    vyre_node_kind kind = VYRE_NODE_VAR;
+    uint32_t value = VYRE_NONE;
+    if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        kind = VYRE_NODE_ARRAY;
+        value = parse_length(parser);
+        if (!parser->lost && parse_at(parser, VYRE_TOKEN_ASSIGN)) {
+            parse_unexpected(parser, "`;`",
+                             "private arrays start as zeros; assign elements instead");
+        }
+    } else if (!parser->lost && parse_take(parser, VYRE_TOKEN_ASSIGN)) {
+        value = vyre_parse_expression(parser);
+    }
+    if (parser->lost && kind == VYRE_NODE_VAR) {
+        value = 0;
+    }
+    uint32_t node = parse_node(parser, kind, spot, 0, name, value);
+    if (!parser->lost && kind == VYRE_NODE_VAR && value == VYRE_NONE &&
+        !vyre_parser_node(parser, name).detail) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                    "give it a type or a first value, as in `var n: u32;` or `var n = 0u;`",
+                    "the variable has neither a type nor a value");
+    }
+    parse_semicolon(parser);
+    return node;
+}
+
+/* `shared` and `scratch`. */
+uint32_t parse_array(vyre_parser *parser, vyre_node_kind kind, const char *what) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    parse_advance(parser);
+    uint32_t name = parse_name(parser, what);
+    parse_expect(parser, VYRE_TOKEN_COLON, "write name, type and length, as in `part: u32[256]`");
+    vyre_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
+    parser->syntax.nodes.items[name].detail = name ? (uint8_t)type : 0;
+    uint32_t length = parser->lost ? 0 : parse_length(parser);
+    uint32_t node = parse_node(parser, kind, spot, 0, name, length);
+    parse_semicolon(parser);
+    return node;
+}
+
+static uint32_t parse_shared(vyre_parser *parser) {
+    const vyre_open_block *block = &parser->blocks.items[parser->blocks.count - 1];
+    if (block->kind != VYRE_NODE_PHASE) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 108,
+                    "move it to the start of the phase",
+                    "a shared array is declared inside an inner block");
+        parser->quiet = false; /* its syntax is looked at all the same */
+    }
+    return parse_array(parser, VYRE_NODE_SHARED, "a shared array");
+}
+
+static uint32_t parse_jump(vyre_parser *parser, vyre_node_kind kind) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    parse_advance(parser);
+    uint32_t values = parse_values_list(parser, VYRE_TOKEN_SEMICOLON);
+    uint32_t node = parse_node(parser, kind, spot, 0, values, 0);
+    parse_semicolon(parser);
+    return node;
+}
+
+/* A statement that starts with a name which nothing sensible follows: a keyword misspelt? */
+static void explain_name(vyre_parser *parser, vyre_token first) {
+    static const char *const words[] = {"let",      "var",   "shared", "barrier", "if",
+                                        "else",     "for",   "while",  "loop",    "break",
+                                        "continue", "yield", "return", "inline"};
+    vyre_near near;
+    vyre_near_init(&near, (vyre_str){parser->source->text + first.offset, first.length});
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        vyre_near_add(&near, (vyre_str){words[i], strlen(words[i])});
+    }
+    char fix[96] = "assign to it, or call it with ( )";
+    vyre_str name = {parser->source->text + first.offset, first.length};
+    if (parse_foreign_type(name)) {
+        snprintf(fix, sizeof fix, "declare it with `let name: %s = value;`, or `var` if it changes",
+                 parse_foreign_type(name));
+    } else if (near.count) {
+        snprintf(fix, sizeof fix, "write `%.*s`", (int)near.names[0].size, near.names[0].data);
+    }
+    parse_unexpected(parser, "`=`, `[` or `(` behind the name", fix);
+}
+
+/* An assignment or a call; anything else that starts like an expression does nothing. */
+static uint32_t parse_other(vyre_parser *parser) {
+    vyre_token first = parser->state.token;
+    uint32_t place =
+        first.kind == VYRE_TOKEN_NAME ? parse_named(parser) : vyre_parse_expression(parser);
+    vyre_token token = parser->state.token;
+    uint32_t node = 0;
+    vyre_node_kind kind = vyre_parser_node(parser, place).kind;
+    if (parser->lost) {
+        /* nothing more to say */
+    } else if (token.kind >= VYRE_TOKEN_ASSIGN && token.kind <= VYRE_TOKEN_ASSIGN_SHIFT_RIGHT) {
+        if (kind != VYRE_NODE_NAME && kind != VYRE_NODE_ELEMENT) {
+            parse_error(parser, vyre_token_spot(&first), 102,
+                        "assign to a variable or to an element of an array",
+                        "this cannot be assigned to");
+        }
+        parse_advance(parser);
+        uint32_t value = vyre_parse_expression(parser);
+        node =
+            parse_node(parser, VYRE_NODE_ASSIGN, vyre_token_spot(&token), token.kind, place, value);
+    } else if (kind == VYRE_NODE_CALL || kind == VYRE_NODE_LIBRARY_CALL) {
+        if (!parse_at(parser, VYRE_TOKEN_SEMICOLON)) {
+            place = parse_rest(parser, place);
+            kind = vyre_parser_node(parser, place).kind;
+        }
+        node = parse_node(parser, VYRE_NODE_EVALUATE, vyre_token_spot(&first), 0, place, 0);
+        if (kind == VYRE_NODE_BINARY) {
+            parse_error(parser, vyre_token_spot(&first), 107,
+                        "use the value, as in `let name = ...;`, or remove the statement",
+                        "the statement computes a value and drops it");
+        }
+    } else if ((token.kind == VYRE_TOKEN_PLUS || token.kind == VYRE_TOKEN_MINUS) &&
+               parse_peek(parser).kind == token.kind) {
+        parse_error(parser, vyre_token_spot(&token), 102,
+                    token.kind == VYRE_TOKEN_PLUS ? "write `+= 1`" : "write `-= 1`",
+                    "there is no operator `%s%s`", vyre_token_text(token.kind),
+                    vyre_token_text(token.kind));
+        parser->lost = true;
+    } else if (first.kind == VYRE_TOKEN_NAME && kind == VYRE_NODE_NAME &&
+               (token.kind == VYRE_TOKEN_NAME || token.kind == VYRE_TOKEN_NUMBER ||
+                token.kind == VYRE_TOKEN_TYPE || token.kind == VYRE_TOKEN_LEFT_BRACE ||
+                token.kind == VYRE_TOKEN_COLON)) {
+        explain_name(parser, first);
+    } else {
+        parse_rest(parser, place);
+        parse_error(parser, vyre_token_spot(&first), 107,
+                    "use the value, as in `let name = ...;`, or remove the statement",
+                    "the statement computes a value and drops it");
+    }
+    parse_semicolon(parser);
+    return node;
+}
+
+uint32_t parse_statement(vyre_parser *parser) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    switch (parser->state.token.kind) {
+    case VYRE_TOKEN_LET: return parse_let(parser);
+    case VYRE_TOKEN_VAR: return parse_var(parser);
+    case VYRE_TOKEN_SHARED: return parse_shared(parser);
+    case VYRE_TOKEN_BARRIER:
+    case VYRE_TOKEN_GRID_BARRIER: {
+        bool grid = parse_at(parser, VYRE_TOKEN_GRID_BARRIER);
+        parse_advance(parser);
+        if (parse_at(parser, VYRE_TOKEN_LEFT_PAREN)) {
+            parse_unexpected(parser, "`;`", "write the barrier without parentheses");
+        }
+        uint32_t node = parse_node(parser, VYRE_NODE_BARRIER, spot,
+                                   grid ? VYRE_OP_GRID_BARRIER : VYRE_OP_BARRIER, 0, 0);
+        parse_semicolon(parser);
+        return node;
+    }
+    case VYRE_TOKEN_IF:
+    case VYRE_TOKEN_FOR:
+    case VYRE_TOKEN_LOOP:
+    case VYRE_TOKEN_INLINE: return parse_values(parser, VYRE_NONE);
+    case VYRE_TOKEN_WHILE: {
+        parse_advance(parser);
+        uint32_t condition = vyre_parse_expression(parser);
+        return open_head(parser, VYRE_NODE_WHILE,
+                         parse_node(parser, VYRE_NODE_WHILE, spot, 0, condition, 0),
+                         VYRE_SEMICOLON_NONE);
+    }
+    case VYRE_TOKEN_LEFT_BRACE:
+        return open_head(parser, VYRE_NODE_BLOCK,
+                         parse_node(parser, VYRE_NODE_BLOCK, spot, 0, 0, 0), VYRE_SEMICOLON_NONE);
+    case VYRE_TOKEN_BREAK: return parse_jump(parser, VYRE_NODE_BREAK);
+    case VYRE_TOKEN_CONTINUE: return parse_jump(parser, VYRE_NODE_CONTINUE);
+    case VYRE_TOKEN_YIELD: return parse_jump(parser, VYRE_NODE_YIELD);
+    case VYRE_TOKEN_RETURN: return parse_jump(parser, VYRE_NODE_RETURN);
+    case VYRE_TOKEN_SCRATCH:
+    case VYRE_TOKEN_PHASE:
+    case VYRE_TOKEN_REPEAT:
+        parse_error(parser, spot, 108, "move it out to the level of the program",
+                    "`%s` stands inside a phase or function",
+                    vyre_token_text(parser->state.token.kind));
+        parse_advance(parser);
+        parse_recover(parser);
+        return 0;
+    case VYRE_TOKEN_CONST:
+        parse_error(parser, spot, 108, "move it out of the program, or name the value with `let`",
+                    "a constant stands inside a block");
+        parse_advance(parser);
+        parse_recover(parser);
+        return 0;
+    case VYRE_TOKEN_ELSE:
+        parse_error(parser, spot, 102, "remove it, or write the `if` in front of it",
+                    "`else` without an `if`");
+        parse_advance(parser);
+        parse_recover(parser);
+        return 0;
+    case VYRE_TOKEN_SEMICOLON:
+        parse_error(parser, spot, 107, "remove the `;`", "the statement is empty");
+        parse_advance(parser);
+        return 0;
+    case VYRE_TOKEN_RIGHT_PAREN:
+    case VYRE_TOKEN_RIGHT_BRACKET:
+        parse_unexpected(parser, "a statement", "remove it, or open it earlier");
+        parse_advance(parser);
+        parse_recover(parser);
+        return 0;
+    case VYRE_TOKEN_TYPE:
+        if (parse_peek(parser).kind == VYRE_TOKEN_NAME) {
+            parse_unexpected(parser, "a statement",
+                             "declare with `let name: type = value;`, or `var` if it changes");
+        }
+        return parse_other(parser);
+    default: return parse_other(parser);
+    }
+}

@@ -1,0 +1,256 @@
+#include "text/parser.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <vyre/limits.h>
+
+#include "base/near.h"
+#include "base/text.h"
+#include "ir/diagnostic.h"
+#include "text/parse.h"
+
+void vyre_syntax_free(vyre_syntax *syntax) {
+    vyre_vec_free(&syntax->nodes);
+    vyre_vec_free(&syntax->words);
+}
+
+void parse_stop(vyre_parser *parser) {
+    parser->source->no_memory = true;
+    parser->state.lexer.at = parser->source->end;
+    parser->state.token.kind = VYRE_TOKEN_END;
+}
+
+void vyre_parser_init(vyre_parser *parser, vyre_source *source, vyre_names *names) {
+    *parser = (vyre_parser){.source = source, .names = names};
+    vyre_lexer_init(&parser->state.lexer, source, names);
+    vyre_node error = {.kind = VYRE_NODE_ERROR};
+    if (!vyre_vec_push(&parser->syntax.nodes, error) ||
+        !vyre_vec_reserve(&parser->syntax.words, 1) || !vyre_vec_reserve(&parser->pending, 1)) {
+        parse_stop(parser);
+    }
+    parser->state.nodes = parser->syntax.nodes.count;
+}
+
+void vyre_parser_deinit(vyre_parser *parser) {
+    vyre_syntax_free(&parser->syntax);
+    vyre_vec_free(&parser->blocks);
+    vyre_vec_free(&parser->pending);
+}
+
+vyre_parser_state vyre_parser_save(const vyre_parser *parser) {
+    return parser->state;
+}
+
+void vyre_parser_open(vyre_parser *parser, const vyre_lexer *place) {
+    parser->state = (vyre_parser_state){.lexer = *place,
+                                        .base = parser->blocks.count,
+                                        .nodes = parser->syntax.nodes.count,
+                                        .words = parser->syntax.words.count};
+    parser->quiet = parser->lost = false;
+    parse_advance(parser);
+}
+
+void vyre_parser_restore(vyre_parser *parser, const vyre_parser_state *state) {
+    parser->blocks.count = parser->state.base;
+    parser->syntax.nodes.count = parser->state.nodes;
+    parser->syntax.words.count = parser->state.words;
+    parser->state = *state;
+}
+
+vyre_lexer vyre_parser_here(const vyre_parser *parser) {
+    vyre_lexer place = parser->state.lexer;
+    const vyre_token *token = &parser->state.token;
+    place.at = parser->source->text + token->offset;
+    place.line = token->line;
+    place.line_start = place.at - (token->column - 1);
+    return place;
+}
+
+bool parse_at_item(const vyre_parser *parser) {
+    const vyre_token *token = &parser->state.token;
+    bool inside = parser->blocks.count > parser->state.base;
+    switch (token->kind) {
+    case VYRE_TOKEN_END: return true;
+    case VYRE_TOKEN_CONST:
+        if (inside && token->column > 1) {
+            return false;
+        }
+        break;
+    case VYRE_TOKEN_PROGRAM:
+    case VYRE_TOKEN_FN: break;
+    default: return false;
+    }
+    return !inside || parse_peek(parser).symbol != VYRE_NONE;
+}
+
+vyre_token parse_peek(const vyre_parser *parser) {
+    vyre_lexer ahead = parser->state.lexer;
+    vyre_token token;
+    vyre_lexer_next(&ahead, &token);
+    return token;
+}
+
+void parse_error(vyre_parser *parser, vyre_spot spot, uint32_t code, const char *fix,
+                 const char *format, ...) {
+    parser->failed = true;
+    if (parser->quiet) {
+        return;
+    }
+    parser->quiet = true;
+    vyre_diagnostic at = {
+        .line = spot.line, .column = spot.column, .length = spot.length, .inst = VYRE_NONE};
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_diagnostics_vadd(parser->source->diagnostics, &at, code, fix, format, arguments);
+    va_end(arguments);
+}
+
+enum { SHOWN_BYTES = 40 };
+
+/* The next token as messages show it. */
+static void describe(const vyre_parser *parser, char *out, size_t size) {
+    const vyre_token *token = &parser->state.token;
+    if (token->kind == VYRE_TOKEN_END) {
+        snprintf(out, size, "the end of the text");
+        return;
+    }
+    bool cut = token->length > SHOWN_BYTES;
+    snprintf(out, size, "`%.*s%s`", cut ? SHOWN_BYTES : (int)token->length,
+             parser->source->text + token->offset, cut ? "..." : "");
+}
+
+void parse_unexpected(vyre_parser *parser, const char *what, const char *fix) {
+    char found[SHOWN_BYTES + 8];
+    describe(parser, found, sizeof found);
+    parse_error(parser, vyre_token_spot(&parser->state.token), 102, fix, "expected %s, found %s",
+                what, found);
+    parser->lost = true;
+}
+
+bool parse_missing(vyre_parser *parser, vyre_token_kind kind, const char *fix) {
+    if (parser->lost) {
+        return false;
+    }
+    char found[SHOWN_BYTES + 8], general[32];
+    describe(parser, found, sizeof found);
+    snprintf(general, sizeof general, "write `%s` here", vyre_token_text(kind));
+    /* What is missing at the end of a line belongs there, not in front of the next one. */
+    const vyre_token *token = &parser->state.token;
+    vyre_spot behind = {parser->state.after.line, parser->state.after.column, 1};
+    bool line_ends = token->kind == VYRE_TOKEN_END || token->line > behind.line;
+    parse_error(parser, line_ends ? behind : vyre_token_spot(token), 102, fix ? fix : general,
+                "expected `%s`, found %s", vyre_token_text(kind), found);
+    parser->lost = true;
+    return false;
+}
+
+void parse_push(vyre_parser *parser, uint32_t word) {
+    if (!vyre_vec_push(&parser->pending, word)) {
+        parse_stop(parser);
+    }
+}
+
+uint32_t parse_parts(vyre_parser *parser, const uint32_t *words, uint32_t count) {
+    uint32_t at = (uint32_t)parser->syntax.words.count;
+    if (!vyre_vec_reserve(&parser->syntax.words, count)) {
+        parse_stop(parser);
+        return VYRE_NONE;
+    }
+    if (count) {
+        memcpy(parser->syntax.words.items + at, words, count * sizeof *words);
+    }
+    parser->syntax.words.count += count;
+    return at;
+}
+
+uint32_t parse_list(vyre_parser *parser, size_t pending) {
+    uint32_t count = (uint32_t)(parser->pending.count - pending);
+    uint32_t at = parse_parts(parser, &count, 1);
+    if (at != VYRE_NONE &&
+        parse_parts(parser, parser->pending.items + pending, count) == VYRE_NONE) {
+        at = VYRE_NONE;
+    }
+    parser->pending.count = pending;
+    return at;
+}
+
+uint32_t parse_name(vyre_parser *parser, const char *what) {
+    vyre_token token = parser->state.token;
+    if (token.kind == VYRE_TOKEN_NAME) {
+        const vyre_word *word = vyre_word_of(parser->names->symbols.items[token.symbol].word);
+        if (word->class_of == VYRE_WORD_OP) {
+            parse_error(parser, vyre_token_spot(&token), 203, "choose another name",
+                        "`%s` is an operation and cannot be the name of %s", word->text, what);
+        }
+        parse_advance(parser);
+        return parse_node(parser, VYRE_NODE_NAME, vyre_token_spot(&token), 0, token.symbol, 0);
+    }
+    if (token.symbol != VYRE_NONE && !parse_at_item(parser)) {
+        parse_error(parser, vyre_token_spot(&token), 203, "choose another name",
+                    "`%.*s` is a word of the language and cannot be the name of %s",
+                    (int)token.length, parser->source->text + token.offset, what);
+        parse_advance(parser);
+        return 0;
+    }
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "the name of %s", what);
+    parse_unexpected(parser, wanted, "names are letters, digits and _, not starting with a digit");
+    return 0;
+}
+
+/* What people call types elsewhere. */
+static const char *const foreign_types[][2] = {
+    {"int", "i32"},      {"uint", "u32"},  {"unsigned", "u32"},  {"float", "f32"},
+    {"double", "f64"},   {"half", "f16"},  {"bfloat16", "bf16"}, {"char", "u8"},
+    {"uchar", "u8"},     {"byte", "u8"},   {"short", "i16"},     {"ushort", "u16"},
+    {"long", "i64"},     {"ulong", "u64"}, {"size_t", "u64"},    {"usize", "u64"},
+    {"boolean", "bool"},
+};
+
+const char *parse_foreign_type(vyre_str name) {
+    for (size_t i = 0; i < sizeof foreign_types / sizeof *foreign_types; i++) {
+        if (strlen(foreign_types[i][0]) == name.size &&
+            !memcmp(foreign_types[i][0], name.data, name.size)) {
+            return foreign_types[i][1];
+        }
+    }
+    return NULL;
+}
+
+vyre_type parse_type(vyre_parser *parser) {
+    vyre_token token = parser->state.token;
+    if (token.kind == VYRE_TOKEN_TYPE) {
+        vyre_type type = vyre_token_type(&parser->state.lexer, &token);
+        parse_advance(parser);
+        return type;
+    }
+    if (token.kind != VYRE_TOKEN_NAME) {
+        parse_unexpected(parser, "a type",
+                         "write bool, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32 or f64");
+        return VYRE_TYPE_VOID;
+    }
+    vyre_str name = {parser->source->text + token.offset, token.length};
+    vyre_near near;
+    vyre_near_init(&near, name);
+    for (vyre_type type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
+        const char *known = vyre_type_name(type);
+        vyre_near_add(&near, (vyre_str){known, strlen(known)});
+    }
+    vyre_str best = near.count ? near.names[0] : (vyre_str){"u32", 3};
+    const char *foreign = parse_foreign_type(name);
+    bool sure = foreign || near.count > 0;
+    best = foreign ? (vyre_str){foreign, strlen(foreign)} : best;
+    char fix[96];
+    snprintf(fix, sizeof fix, "%s%.*s",
+             sure ? "write " : "use bool, or i, u or f with its bits, as ", (int)best.size,
+             best.data);
+    parse_error(parser, vyre_token_spot(&token), 201, fix, "unknown type `%.*s`",
+                (int)(token.length < SHOWN_BYTES ? token.length : SHOWN_BYTES), name.data);
+    parse_advance(parser);
+    return VYRE_TYPE_VOID;
+}
+
+bool vyre_parser_done(const vyre_parser *parser) {
+    return parse_at_item(parser);
+}

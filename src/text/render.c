@@ -1,0 +1,247 @@
+#include <string.h>
+
+#include <vyre/program.h>
+#include <vyre/text.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+enum { TAB = 4, WINDOW = 100, BEFORE_CARET = 64 };
+
+typedef struct palette {
+    const char *error, *warning, *bold, *gutter, *caret, *fix, *reset;
+} palette;
+
+static const palette plain = {"", "", "", "", "", "", ""};
+static const palette colored = {"\033[1;31m", "\033[1;35m", "\033[1m", "\033[34m",
+                                "\033[1;32m", "\033[36m",   "\033[0m"};
+
+typedef struct renderer {
+    vyre_text *out;
+    const palette *colors;
+    const char *name;
+    const char *line_start, *end; /* of the text's line `line` */
+    uint32_t line;
+} renderer;
+
+/* Bytes of the character at `at` and whether it can be shown as it is. */
+static size_t character(const char *at, const char *end, bool *shown) {
+    size_t size = vyre_utf8_size(at, (size_t)(end - at));
+    uint32_t c = size ? vyre_utf8_read(at) : 0;
+    *shown = c >= 0x20 && (c < 0x7f || c > 0x9f) && !(c >= 0x202a && c <= 0x202e) &&
+             !(c >= 0x2066 && c <= 0x2069);
+    return size ? size : 1;
+}
+
+/* What could act on a terminal becomes a question mark. */
+static void put_safely(vyre_text *out, const char *text) {
+    const char *end = text + strlen(text);
+    while (text < end) {
+        bool shown;
+        size_t size = character(text, end, &shown);
+        vyre_text_add(out, shown ? text : "?", shown ? size : 1);
+        text += size;
+    }
+}
+
+/* The start of a line, going on from the one before; NULL beyond the end. */
+static const char *find_line(renderer *r, uint32_t line) {
+    while (r->line < line) {
+        const char *newline = memchr(r->line_start, '\n', (size_t)(r->end - r->line_start));
+        if (!newline) {
+            return NULL;
+        }
+        r->line_start = newline + 1;
+        r->line++;
+    }
+    return r->line_start;
+}
+
+/* The columns in front of the bar that separates line numbers from the text. */
+static size_t gutter_width(const vyre_diagnostic *item) {
+    size_t width = 3;
+    for (uint32_t line = item->line; line > 9; line /= 10) {
+        width++;
+    }
+    return width;
+}
+
+static size_t columns_of(const char *at, const char *end, size_t column, bool *shown,
+                         size_t *bytes) {
+    *bytes = character(at, end, shown);
+    return *at == '\t' ? TAB - column % TAB : 1;
+}
+
+static const char *boundary(const char *at, const char *start) {
+    while (at > start && ((unsigned char)*at & 0xc0) == 0x80) {
+        at--;
+    }
+    return at;
+}
+
+static bool is_name_part(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* The line, cut to a window around the place, and under it the caret. */
+static void put_excerpt(renderer *r, const vyre_diagnostic *item) {
+    const char *start = item->line ? find_line(r, item->line) : NULL;
+    if (!start) {
+        return;
+    }
+    const char *end = memchr(start, '\n', (size_t)(r->end - start));
+    end = end ? end : r->end;
+    end -= end > start && end[-1] == '\r';
+    size_t length = (size_t)(end - start);
+    size_t offset = item->column ? item->column - 1 : 0;
+    const char *place = start + (offset < length ? offset : length);
+    const char *last = item->length < (size_t)(end - place) ? place + item->length : end;
+    while (!item->length && last < end && is_name_part(*last)) {
+        last++; /* what comes from an instruction knows where it starts only */
+    }
+    const char *from = start;
+    if (length > WINDOW && place - start > BEFORE_CARET) {
+        from = boundary(place - BEFORE_CARET, start);
+    }
+    const palette *c = r->colors;
+    vyre_text_printf(r->out, " %s%u |%s %s", c->gutter, item->line, c->reset,
+                     from > start ? "..." : "");
+    size_t column = 0, caret = 0, marked = 0, lead = from > start ? 3 : 0;
+    const char *at = from;
+    for (bool shown; at < end && column < WINDOW;) {
+        size_t bytes, columns = columns_of(at, end, column, &shown, &bytes);
+        if (*at == '\t') {
+            vyre_text_repeat(r->out, ' ', columns);
+        } else {
+            vyre_text_add(r->out, shown ? at : "?", shown ? bytes : 1);
+        }
+        caret += at < place ? columns : 0;
+        marked += at >= place && at < last ? columns : 0;
+        column += columns;
+        at += bytes;
+    }
+    vyre_text_puts(r->out, at < end ? "...\n" : "\n");
+    vyre_text_repeat(r->out, ' ', gutter_width(item));
+    vyre_text_printf(r->out, "%s|%s ", c->gutter, c->reset);
+    vyre_text_repeat(r->out, ' ', lead + caret);
+    vyre_text_puts(r->out, c->caret);
+    vyre_text_putc(r->out, '^');
+    vyre_text_repeat(r->out, '~', marked > 1 ? marked - 1 : 0);
+    vyre_text_printf(r->out, "%s\n", c->reset);
+}
+
+static void put_note(renderer *r, const vyre_diagnostic *item, const char *label) {
+    vyre_text_repeat(r->out, ' ', gutter_width(item));
+    vyre_text_printf(r->out, "%s= %s%s", r->colors->fix, label, r->colors->reset);
+}
+
+static void put_diagnostic(renderer *r, const vyre_diagnostic *item) {
+    const palette *c = r->colors;
+    bool is_error = item->severity == VYRE_SEVERITY_ERROR;
+    vyre_text_puts(r->out, c->bold);
+    put_safely(r->out, r->name);
+    if (item->line) {
+        vyre_text_printf(r->out, ":%u:%u", item->line, item->column);
+    }
+    vyre_text_printf(r->out, ":%s %s%s[V%04u]%s%s: ", c->reset, is_error ? c->error : c->warning,
+                     is_error ? "error" : "warning", item->code, c->reset, c->bold);
+    put_safely(r->out, item->message);
+    vyre_text_printf(r->out, "%s\n", c->reset);
+    put_excerpt(r, item);
+    if (item->function && *item->function) {
+        put_note(r, item, "In: ");
+        vyre_text_puts(r->out, "function `");
+        put_safely(r->out, item->function);
+        vyre_text_putc(r->out, '`');
+        if (item->call_line) {
+            vyre_text_printf(r->out, ", called in line %u, column %u", item->call_line,
+                             item->call_column);
+        }
+        vyre_text_putc(r->out, '\n');
+    }
+    if (item->fix && *item->fix) {
+        put_note(r, item, "Fix: ");
+        put_safely(r->out, item->fix);
+        vyre_text_putc(r->out, '\n');
+    }
+}
+
+static void put_json(vyre_json *json, const char *name, const vyre_diagnostic *item) {
+    char code[8] = "V";
+    for (uint32_t i = 0, number = item->code; i < 4; i++, number /= 10) {
+        code[4 - i] = (char)('0' + number % 10);
+    }
+    code[5] = '\0';
+    vyre_json_object(json);
+    vyre_json_key(json, "severity");
+    vyre_json_string(json, item->severity == VYRE_SEVERITY_ERROR ? "error" : "warning");
+    vyre_json_key(json, "code");
+    vyre_json_string(json, code);
+    vyre_json_key(json, "title");
+    vyre_json_string(json, vyre_diagnostic_title(item->code));
+    vyre_json_key(json, "message");
+    vyre_json_string(json, item->message);
+    vyre_json_key(json, "fix");
+    vyre_json_string(json, item->fix ? item->fix : "");
+    vyre_json_key(json, "file");
+    vyre_json_string(json, name);
+    vyre_json_key(json, "line");
+    vyre_json_u64(json, item->line);
+    vyre_json_key(json, "column");
+    vyre_json_u64(json, item->column);
+    vyre_json_key(json, "length");
+    vyre_json_u64(json, item->length);
+    if (item->function && *item->function) {
+        vyre_json_key(json, "function");
+        vyre_json_string(json, item->function);
+        vyre_json_key(json, "call_line");
+        vyre_json_u64(json, item->call_line);
+        vyre_json_key(json, "call_column");
+        vyre_json_u64(json, item->call_column);
+    }
+    if (item->inst != VYRE_NONE) {
+        vyre_json_key(json, "instruction");
+        vyre_json_u64(json, item->inst);
+    }
+    vyre_json_object_end(json);
+}
+
+vyre_status vyre_diagnostics_render(const vyre_diagnostics *diagnostics, const char *name,
+                                    const char *text, size_t size, vyre_diagnostic_form form,
+                                    char **out_text, size_t *out_size) {
+    *out_text = NULL;
+    *out_size = 0;
+    text = text ? text : ""; /* of 0 bytes */
+    vyre_text out = {0};
+    vyre_json json = {.text = &out};
+    renderer r = {.out = &out,
+                  .colors = form == VYRE_FORM_COLOR_TEXT ? &colored : &plain,
+                  .name = name,
+                  .line_start = text,
+                  .end = text + size,
+                  .line = 1};
+    if (form == VYRE_FORM_JSON) {
+        vyre_json_array(&json);
+    }
+    for (size_t i = 0; i < vyre_diagnostics_count(diagnostics); i++) {
+        const vyre_diagnostic *item = vyre_diagnostics_get(diagnostics, i);
+        if (form == VYRE_FORM_JSON) {
+            put_json(&json, name, item);
+        } else {
+            put_diagnostic(&r, item);
+        }
+    }
+    if (form == VYRE_FORM_JSON) {
+        vyre_json_array_end(&json);
+        vyre_text_putc(&out, '\n');
+    }
+    vyre_text_add(&out, "", 0); /* a string even where there is nothing */
+    if (out.failed) {
+        vyre_text_free(&out);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory to show the diagnostics of %s", name);
+    }
+    *out_text = out.data;
+    *out_size = out.size;
+    return VYRE_OK;
+}

@@ -1,0 +1,46 @@
+#include "text/source.h"
+
+#include <string.h>
+
+#include <vyre/limits.h>
+#include <vyre/program.h>
+
+#include "base/utf8.h"
+#include "ir/diagnostic.h"
+
+void vyre_source_report(vyre_source *source, vyre_spot spot, uint32_t code, const char *fix,
+                        const char *format, ...) {
+    vyre_diagnostic at = {
+        .line = spot.line, .column = spot.column, .length = spot.length, .inst = VYRE_NONE};
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_diagnostics_vadd(source->diagnostics, &at, code, fix, format, arguments);
+    va_end(arguments);
+}
+
+static vyre_spot spot_of(const vyre_source *source, const char *at) {
+    uint32_t line = 1;
+    const char *start = source->text;
+    for (const char *next; (next = memchr(start, '\n', (size_t)(at - start))); start = next + 1) {
+        line++;
+    }
+    return (vyre_spot){line, (uint32_t)(at - start) + 1, 1};
+}
+
+bool vyre_source_check(vyre_source *source) {
+    size_t size = (size_t)(source->end - source->text);
+    if (size > VYRE_LIMIT_TEXT_BYTES) {
+        vyre_source_report(source, (vyre_spot){0}, 701, "split it into several files",
+                           "the text has %zu bytes, more than the %d that are allowed", size,
+                           VYRE_LIMIT_TEXT_BYTES);
+        return false;
+    }
+    size_t valid = vyre_utf8_check(source->text, size);
+    if (valid < size) {
+        vyre_source_report(source, spot_of(source, source->text + valid), 105,
+                           "save the file as UTF-8", "byte 0x%02x is not part of a UTF-8 character",
+                           (unsigned char)source->text[valid]);
+        return false;
+    }
+    return true;
+}

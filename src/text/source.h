@@ -1,0 +1,25 @@
+/* Source: the text that is being read, and the list that receives what is wrong with it. */
+#ifndef VYRE_TEXT_SOURCE_H
+#define VYRE_TEXT_SOURCE_H
+
+#include <vyre/diagnostic.h>
+
+typedef struct vyre_source {
+    const char *name, *text, *end;
+    vyre_diagnostics *diagnostics;
+    bool no_memory; /* everything ends early, and the status says so */
+    bool cut;       /* a comment without an end has swallowed the rest */
+} vyre_source;
+
+/* A place in the text; lines and columns count from 1, columns and lengths in bytes. */
+typedef struct vyre_spot {
+    uint32_t line, column, length;
+} vyre_spot;
+
+void vyre_source_report(vyre_source *source, vyre_spot spot, uint32_t code, const char *fix,
+                        const char *format, ...) VYRE_PRINTF(5, 6);
+
+/* Checks size and encoding; a text that fails is not looked at any further. */
+bool vyre_source_check(vyre_source *source);
+
+#endif
