@@ -1,0 +1,231 @@
+/* Nothing is allocated before the sizes are known to fit the bytes that are there. What the bytes
+ * mean is the verifier's to judge; here they are only put where they belong. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <vyre/wire.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "ir/program.h"
+#include "wire/layout.h"
+
+typedef struct input {
+    const uint8_t *bytes;
+    size_t size;
+    size_t offsets[VYRE_SECTION_COUNT]; /* of the sections; 0 where there is none */
+    uint32_t counts[VYRE_SECTION_COUNT];
+} input;
+
+static const char *const section_names[VYRE_SECTION_COUNT] = {
+#define NAME(name, array, count, type, layout, limit) #name,
+    VYRE_SECTIONS(NAME)
+#undef NAME
+};
+
+static const char damaged_fix[] = "get the bytes again from where they were encoded; they were "
+                                  "changed or cut short since";
+
+static vyre_status refuse(size_t at, const char *format, ...) VYRE_PRINTF(2, 3);
+
+static vyre_status refuse(size_t at, const char *format, ...) {
+    char what[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return vyre_status_make(VYRE_STATUS_MALFORMED, damaged_fix, "malformed program at byte %zu: %s",
+                            at, what);
+}
+
+static vyre_status check_header(const input *in) {
+    size_t magic_bytes = in->size < 8 ? in->size : 8;
+    if (magic_bytes && memcmp(in->bytes, WIRE_MAGIC, magic_bytes) != 0) {
+        return vyre_status_make(VYRE_STATUS_MALFORMED,
+                                "pass what vyre_wire_encode gave; text is for vyre_module_parse",
+                                "malformed program at byte 0: the bytes do not start like a "
+                                "program's binary form");
+    }
+    if (in->size < WIRE_AT_TABLE) {
+        return refuse(in->size, "the bytes end inside of the header");
+    }
+    uint32_t major = (uint32_t)wire_get(in->bytes + WIRE_AT_MAJOR, 2);
+    uint32_t minor = (uint32_t)wire_get(in->bytes + WIRE_AT_MINOR, 2);
+    if (major != WIRE_MAJOR || minor > WIRE_MINOR) {
+        return vyre_status_make(
+            VYRE_STATUS_UNSUPPORTED,
+            "upgrade vyre to a release that reads this version, or encode the "
+            "program again with this one",
+            "at byte %d: the program has version %u.%u of the binary form, vyre "
+            "%s reads %d.%d",
+            WIRE_AT_MAJOR, major, minor, VYRE_VERSION_STRING, WIRE_MAJOR, WIRE_MINOR);
+    }
+    uint64_t length = wire_get(in->bytes + WIRE_AT_LENGTH, 8);
+    if (length > VYRE_LIMIT_WIRE_BYTES) {
+        return vyre_status_make(VYRE_STATUS_LIMIT, "split the program",
+                                "at byte %d: the program has %llu bytes, the limit is %d",
+                                WIRE_AT_LENGTH, (unsigned long long)length, VYRE_LIMIT_WIRE_BYTES);
+    }
+    if (length > in->size) {
+        return refuse(in->size, "the bytes end, and the header says that there are %llu",
+                      (unsigned long long)length);
+    }
+    if (length < in->size) {
+        return refuse((size_t)length, "more bytes follow the end that the header states");
+    }
+    uint64_t stated = wire_get(in->bytes + WIRE_AT_CHECKSUM, 8);
+    uint64_t found = vyre_hash(in->bytes + WIRE_CHECKED_FROM, in->size - WIRE_CHECKED_FROM);
+    if (stated != found) {
+        return refuse(WIRE_AT_CHECKSUM, "the checksum is %016llx, the bytes behind it have %016llx",
+                      (unsigned long long)stated, (unsigned long long)found);
+    }
+    return VYRE_OK;
+}
+
+static vyre_status check_padding(const input *in, size_t at, size_t end) {
+    for (; at < end; at++) {
+        if (in->bytes[at]) {
+            return refuse(at, "a byte between sections is not zero");
+        }
+    }
+    return VYRE_OK;
+}
+
+/* One entry of the section table: `*end` is where the section before ends, and then this one. */
+static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, size_t *end) {
+    const uint8_t *row = in->bytes + entry;
+    uint32_t number = wire_get_u32(row + WIRE_ENTRY_NUMBER);
+    uint32_t item_bytes = wire_get_u32(row + WIRE_ENTRY_ITEM_BYTES);
+    uint32_t count = wire_get_u32(row + WIRE_ENTRY_COUNT);
+    uint32_t offset = wire_get_u32(row + WIRE_ENTRY_OFFSET);
+    if (number < *next_id || number >= VYRE_SECTION_COUNT) {
+        return refuse(entry + WIRE_ENTRY_NUMBER, "section %u is unknown or out of order", number);
+    }
+    vyre_section_id id = (vyre_section_id)number;
+    const char *name = section_names[id];
+    if (item_bytes != vyre_section_item_bytes(id)) {
+        return refuse(entry + WIRE_ENTRY_ITEM_BYTES, "items of %s have %u bytes, expected %zu",
+                      name, item_bytes, vyre_section_item_bytes(id));
+    }
+    if (!count) {
+        return refuse(entry + WIRE_ENTRY_COUNT, "section %s is listed and has no items", name);
+    }
+    if (count > vyre_section_limit(id)) {
+        return vyre_status_make(VYRE_STATUS_LIMIT, "split the program",
+                                "at byte %zu: section %s has %u items, the limit is %u",
+                                entry + WIRE_ENTRY_COUNT, name, count, vyre_section_limit(id));
+    }
+    size_t expected = wire_align(*end);
+    if (offset != expected) {
+        return refuse(entry + WIRE_ENTRY_OFFSET, "section %s starts at byte %u, expected %zu", name,
+                      offset, expected);
+    }
+    size_t bytes = count * (size_t)item_bytes;
+    if (expected > in->size || bytes > in->size - expected) {
+        return refuse(entry + WIRE_ENTRY_COUNT,
+                      "the %u items of section %s end behind the last "
+                      "byte",
+                      count, name);
+    }
+    vyre_status status = check_padding(in, *end, expected);
+    in->offsets[id] = expected;
+    in->counts[id] = count;
+    *next_id = number + 1;
+    *end = expected + bytes;
+    return status;
+}
+
+static vyre_status check_sections(input *in) {
+    uint32_t sections = wire_get_u32(in->bytes + WIRE_AT_SECTIONS);
+    if (sections > (in->size - WIRE_AT_TABLE) / WIRE_ENTRY_BYTES) {
+        return refuse(WIRE_AT_SECTIONS, "a table of %u sections ends behind the last byte",
+                      sections);
+    }
+    size_t end = WIRE_AT_TABLE + sections * (size_t)WIRE_ENTRY_BYTES;
+    uint32_t next_id = 0;
+    for (uint32_t i = 0; i < sections; i++) {
+        size_t entry = WIRE_AT_TABLE + i * (size_t)WIRE_ENTRY_BYTES;
+        vyre_status status = check_section(in, entry, &next_id, &end);
+        if (status) {
+            return status;
+        }
+    }
+    static const vyre_section_id required[] = {VYRE_SECTION_STEPS, VYRE_SECTION_PHASES,
+                                               VYRE_SECTION_INSTS, VYRE_SECTION_STRINGS};
+    for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
+        if (!in->counts[required[i]]) {
+            return refuse(WIRE_AT_SECTIONS, "section %s is missing", section_names[required[i]]);
+        }
+    }
+    if (wire_align(end) != in->size) {
+        return refuse(end, "more bytes follow the last section");
+    }
+    return check_padding(in, end, in->size);
+}
+
+/* Copies the sections into arrays of their own; false without memory. */
+static bool copy_sections(const input *in, vyre_ir *ir) {
+    ir->flags = wire_get_u32(in->bytes + WIRE_AT_FLAGS);
+    ir->file = wire_get_u32(in->bytes + WIRE_AT_FILE);
+    for (uint32_t id = 0; id < VYRE_SECTION_COUNT; id++) {
+        if (!in->counts[id]) {
+            continue;
+        }
+        void *items = vyre_alloc_array(in->counts[id], vyre_section_item_bytes(id));
+        if (!items) {
+            return false;
+        }
+        vyre_section_set(ir, id, items, in->counts[id]);
+        vyre_section_copy(id, items, in->bytes + in->offsets[id], in->counts[id]);
+    }
+    return true;
+}
+
+/* The byte at which the verifier's first error lies: the row of a table, the table's entry where
+ * the row does not exist, or a field of the header. */
+static size_t find_fault(const input *in, vyre_fault fault) {
+    if (fault.section >= VYRE_SECTION_COUNT) {
+        return WIRE_AT_FLAGS;
+    }
+    if (fault.item < in->counts[fault.section]) {
+        return in->offsets[fault.section] +
+               fault.item * vyre_section_item_bytes((vyre_section_id)fault.section);
+    }
+    size_t entry = WIRE_AT_TABLE;
+    for (uint32_t id = 0; id < (uint32_t)fault.section; id++) {
+        entry += in->counts[id] ? WIRE_ENTRY_BYTES : 0;
+    }
+    return in->counts[fault.section] ? entry + WIRE_ENTRY_COUNT : WIRE_AT_SECTIONS;
+}
+
+vyre_status vyre_wire_decode(const uint8_t *bytes, size_t size, vyre_program **out_program) {
+    *out_program = NULL;
+    input in = {.bytes = bytes, .size = size};
+    vyre_ir ir = {0};
+    vyre_diagnostics *diagnostics = NULL;
+    vyre_status status = check_header(&in);
+    if (!status) {
+        status = check_sections(&in);
+    }
+    if (!status) {
+        status = vyre_diagnostics_create(&diagnostics);
+    }
+    if (status) {
+        goto done;
+    }
+    if (!copy_sections(&in, &ir)) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory to decode a program of %zu bytes", size);
+        goto done;
+    }
+    vyre_fault fault = {VYRE_SECTION_COUNT, 0};
+    status = vyre_program_seal(&ir, diagnostics, &fault, out_program);
+    if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
+        status = vyre_status_annotate(status, "at byte %zu", find_fault(&in, fault));
+    }
+done:
+    vyre_sections_free(&ir);
+    vyre_diagnostics_free(diagnostics);
+    return status;
+}

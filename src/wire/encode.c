@@ -1,0 +1,79 @@
+#include <string.h>
+
+#include <vyre/wire.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "wire/layout.h"
+
+/* A program within all limits fits into the limit of the binary form. */
+enum {
+#define SECTION_BYTES(name, array, count, type, layout, limit)                                     \
+    +(uint64_t)VYRE_LIMIT_##limit * sizeof(type) + WIRE_ENTRY_BYTES + WIRE_ALIGNMENT
+    FITS = WIRE_AT_TABLE VYRE_SECTIONS(SECTION_BYTES) <= (uint64_t)VYRE_LIMIT_WIRE_BYTES
+#undef SECTION_BYTES
+};
+_Static_assert(FITS, "raise VYRE_LIMIT_WIRE_BYTES with the limits of the sections");
+
+static size_t section_bytes(const vyre_ir *ir, vyre_section_id id) {
+    return vyre_section_count(ir, id) * vyre_section_item_bytes(id);
+}
+
+vyre_status vyre_wire_encode(const vyre_program *program, uint32_t flags, uint8_t **out_bytes,
+                             size_t *out_size) {
+    *out_bytes = NULL;
+    *out_size = 0;
+    if (flags & ~(uint32_t)VYRE_WIRE_NO_DEBUG) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "pass 0 or VYRE_WIRE_NO_DEBUG",
+                                "the flags 0x%x are not known", flags);
+    }
+    const vyre_ir *ir = vyre_program_ir(program);
+    bool has_debug = !(flags & VYRE_WIRE_NO_DEBUG);
+    uint32_t end = has_debug ? VYRE_SECTION_COUNT : VYRE_SECTION_MEANING_COUNT;
+    uint32_t sections = 0;
+    size_t size = 0;
+    for (uint32_t id = 0; id < end; id++) {
+        sections += vyre_section_count(ir, id) != 0;
+        size += wire_align(section_bytes(ir, id));
+    }
+    size_t at = WIRE_AT_TABLE + sections * (size_t)WIRE_ENTRY_BYTES;
+    size += at;
+    uint8_t *bytes = vyre_alloc(size);
+    if (!bytes) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for the %zu bytes of program `%s`", size,
+                                vyre_program_name(program));
+    }
+    uint8_t *entry = bytes + WIRE_AT_TABLE;
+    for (uint32_t id = 0; id < end; id++) {
+        uint32_t count = vyre_section_count(ir, id);
+        if (!count) {
+            continue;
+        }
+        wire_put(entry + WIRE_ENTRY_NUMBER, 4, id);
+        wire_put(entry + WIRE_ENTRY_ITEM_BYTES, 4, vyre_section_item_bytes(id));
+        wire_put(entry + WIRE_ENTRY_COUNT, 4, count);
+        wire_put(entry + WIRE_ENTRY_OFFSET, 4, at);
+        entry += WIRE_ENTRY_BYTES;
+        vyre_section_copy(id, bytes + at, vyre_section_items(ir, id), count);
+        size_t used = section_bytes(ir, id);
+        memset(bytes + at + used, 0, wire_align(used) - used);
+        at += wire_align(used);
+    }
+    memcpy(bytes + WIRE_AT_MAGIC, WIRE_MAGIC, 8);
+    wire_put(bytes + WIRE_AT_MAJOR, 2, WIRE_MAJOR);
+    wire_put(bytes + WIRE_AT_MINOR, 2, WIRE_MINOR);
+    wire_put(bytes + WIRE_AT_SECTIONS, 4, sections);
+    wire_put(bytes + WIRE_AT_LENGTH, 8, size);
+    wire_put(bytes + WIRE_AT_FLAGS, 4, ir->flags);
+    wire_put(bytes + WIRE_AT_FILE, 4, has_debug ? ir->file : 0);
+    wire_put(bytes + WIRE_AT_CHECKSUM, 8,
+             vyre_hash(bytes + WIRE_CHECKED_FROM, size - WIRE_CHECKED_FROM));
+    *out_bytes = bytes;
+    *out_size = size;
+    return VYRE_OK;
+}
+
+void vyre_bytes_free(uint8_t *bytes) {
+    vyre_free(bytes);
+}

@@ -1,0 +1,68 @@
+/* Where things stand in the binary form; docs/wire.md is the contract this follows.
+ *
+ *     header | section table | sections, each at a multiple of 8, zeros between
+ *
+ * Numbers are little-endian. The sections are those of ir/section.h under their number there, those
+ * that have items, in order. */
+#ifndef VYRE_WIRE_LAYOUT_H
+#define VYRE_WIRE_LAYOUT_H
+
+#include "ir/section.h"
+
+#define WIRE_MAGIC "VYRE\r\n\x1a\n" /* the line ends tell when somebody sent it as text */
+
+enum {
+    WIRE_MAJOR = 1,
+    WIRE_MINOR = 0,
+
+    /* Header */
+    WIRE_AT_MAGIC = 0,     /* 8 bytes */
+    WIRE_AT_MAJOR = 8,     /* 2 */
+    WIRE_AT_MINOR = 10,    /* 2 */
+    WIRE_AT_SECTIONS = 12, /* 4: entries of the section table */
+    WIRE_AT_LENGTH = 16,   /* 8: of everything */
+    WIRE_AT_CHECKSUM = 24, /* 8: XXH3-64 of everything behind it */
+    WIRE_AT_FLAGS = 32,    /* 4: of the program */
+    WIRE_AT_FILE = 36,     /* 4: of the program, in DEBUG_STRINGS */
+    WIRE_AT_TABLE = 40,
+
+    WIRE_CHECKED_FROM = WIRE_AT_CHECKSUM + 8,
+
+    /* Entry of the section table */
+    WIRE_ENTRY_NUMBER = 0,     /* 4 */
+    WIRE_ENTRY_ITEM_BYTES = 4, /* 4 */
+    WIRE_ENTRY_COUNT = 8,      /* 4 */
+    WIRE_ENTRY_OFFSET = 12,    /* 4: from the first byte of the header */
+    WIRE_ENTRY_BYTES = 16,
+
+    WIRE_ALIGNMENT = 8
+};
+
+/* The numbers are part of the form, so the order of the sections may not change. */
+_Static_assert(VYRE_SECTION_ARGS == 0 && VYRE_SECTION_INSTS == 7 && VYRE_SECTION_STRINGS == 8 &&
+                   VYRE_SECTION_DEBUG_STRINGS == 14 && VYRE_SECTION_COUNT == 15,
+               "a change of the sections needs a new major version of the binary form");
+
+static inline uint64_t wire_get(const uint8_t *bytes, int size) {
+    uint64_t number = 0;
+    for (int i = 0; i < size; i++) {
+        number |= (uint64_t)bytes[i] << 8 * i;
+    }
+    return number;
+}
+
+static inline uint32_t wire_get_u32(const uint8_t *bytes) {
+    return (uint32_t)wire_get(bytes, 4);
+}
+
+static inline void wire_put(uint8_t *bytes, int size, uint64_t number) {
+    for (int i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)(number >> 8 * i);
+    }
+}
+
+static inline size_t wire_align(size_t offset) {
+    return (offset + WIRE_ALIGNMENT - 1) / WIRE_ALIGNMENT * WIRE_ALIGNMENT;
+}
+
+#endif
