@@ -1,0 +1,189 @@
+#include "cli/command.h"
+
+#include <string.h>
+
+#include "base/near.h"
+
+const cli_command *const cli_commands[] = {
+#define ROW(name) &cli_command_##name,
+    CLI_COMMANDS(ROW)
+#undef ROW
+        NULL};
+
+const cli_option cli_option_help = {"--help", 'h', NULL, NULL, "explain the subcommand"};
+
+const cli_choice cli_formats[] = {
+#define ROW(name, text, documentation) {text, documentation},
+    CLI_FORMATS(ROW)
+#undef ROW
+        {NULL, NULL}};
+
+const cli_command *cli_command_find(const char *name) {
+    for (size_t i = 0; cli_commands[i]; i++) {
+        if (!strcmp(cli_commands[i]->name, name)) {
+            return cli_commands[i];
+        }
+    }
+    return NULL;
+}
+
+static vyre_str str(const char *string) {
+    return (vyre_str){string, strlen(string)};
+}
+
+/* The error for a word that is none of those that `near` was given. */
+static vyre_status unknown(const char *what, const char *word, const vyre_near *near,
+                           const char *fix) {
+    vyre_text message = {0};
+    vyre_text_printf(&message, "there is no %s `%s`", what, word);
+    vyre_near_print(near, &message, "; did you mean ");
+    vyre_text_puts(&message, near->count ? "?" : "");
+    vyre_status status =
+        vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix, "%s", vyre_text_string(&message));
+    vyre_text_free(&message);
+    return status;
+}
+
+vyre_status cli_unknown(const char *what, const char *word, const char *const *names,
+                        const char *fix) {
+    vyre_near near;
+    vyre_near_init(&near, str(word));
+    for (; *names; names++) {
+        vyre_near_add(&near, str(*names));
+    }
+    return unknown(what, word, &near, fix);
+}
+
+static vyre_status wrong_usage(const cli_command *command, const char *format, ...)
+    VYRE_PRINTF(2, 3);
+
+static vyre_status wrong_usage(const cli_command *command, const char *format, ...) {
+    vyre_text message = {0}, fix = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_text_vprintf(&message, format, arguments);
+    va_end(arguments);
+    vyre_text_printf(&fix, "`vyre %s --help` shows how it is used", command->name);
+    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
+                                          "%s", vyre_text_string(&message));
+    vyre_text_free(&message);
+    vyre_text_free(&fix);
+    return status;
+}
+
+static vyre_status unknown_option(const cli_command *command, vyre_str wanted) {
+    vyre_near near;
+    vyre_near_init(&near, wanted);
+    vyre_near_add(&near, str(cli_option_help.name));
+    for (size_t i = 0; i < command->option_count; i++) {
+        vyre_near_add(&near, str(command->options[i].name));
+    }
+    vyre_text word = {0}, fix = {0};
+    vyre_text_add(&word, wanted.data, wanted.size);
+    vyre_text_printf(&fix,
+                     "`vyre %s --help` lists the options; a file of that name goes behind `--`",
+                     command->name);
+    vyre_status status = unknown("option", vyre_text_string(&word), &near, vyre_text_string(&fix));
+    vyre_text_free(&word);
+    vyre_text_free(&fix);
+    return status;
+}
+
+/* `word` is `--name` or `-n`; NULL if there is no such option. */
+static const cli_option *find_option(const cli_command *command, vyre_str word) {
+    for (size_t i = 0; i <= command->option_count; i++) {
+        const cli_option *option =
+            i < command->option_count ? &command->options[i] : &cli_option_help;
+        bool is_short = word.size == 2 && option->letter && word.data[1] == option->letter;
+        bool is_long =
+            strlen(option->name) == word.size && !memcmp(option->name, word.data, word.size);
+        if (is_short || is_long) {
+            return option;
+        }
+    }
+    return NULL;
+}
+
+static vyre_status set_value(const cli_option *option, const char *text, cli_value *value) {
+    *value = (cli_value){.given = true, .text = text};
+    if (!option->choices) {
+        return VYRE_OK;
+    }
+    vyre_near near;
+    vyre_near_init(&near, str(text));
+    vyre_text fix = {0};
+    vyre_text_printf(&fix, "%s takes ", option->name);
+    for (uint32_t i = 0; option->choices[i].text; i++) {
+        if (!strcmp(option->choices[i].text, text)) {
+            value->choice = i;
+            vyre_text_free(&fix);
+            return VYRE_OK;
+        }
+        vyre_near_add(&near, str(option->choices[i].text));
+        vyre_text_puts(&fix, i == 0 ? "" : option->choices[i + 1].text ? ", " : " or ");
+        vyre_text_puts(&fix, option->choices[i].text);
+    }
+    vyre_status status = unknown(option->name, text, &near, vyre_text_string(&fix));
+    vyre_text_free(&fix);
+    return status;
+}
+
+/* Reads the option in words[*at], and its value, which may be the next word. */
+static vyre_status parse_option(const cli_command *command, size_t count, const char **words,
+                                size_t *at, cli_arguments *arguments) {
+    const char *word = words[*at];
+    bool is_long = word[1] == '-';
+    vyre_str name = {word, is_long ? strcspn(word, "=") : 2};
+    const char *value = word[name.size] ? word + name.size + is_long : NULL;
+    const cli_option *option = find_option(command, name);
+    if (!option) {
+        return unknown_option(command, name);
+    }
+    if (!option->value && value) {
+        return wrong_usage(command, "`%.*s` takes no value", (int)name.size, name.data);
+    }
+    if (option == &cli_option_help) {
+        arguments->help = true;
+        return VYRE_OK;
+    }
+    cli_value *slot = &arguments->values[option - command->options];
+    if (!option->value) {
+        slot->given = true;
+        return VYRE_OK;
+    }
+    if (!value) {
+        if (*at + 1 == count) {
+            return wrong_usage(command, "`%s` needs %s behind it", word, option->value);
+        }
+        value = words[++*at];
+    }
+    return set_value(option, value, slot);
+}
+
+vyre_status cli_arguments_parse(const cli_command *command, size_t count, const char **words,
+                                cli_arguments *out_arguments) {
+    cli_arguments *arguments = out_arguments;
+    *arguments = (cli_arguments){.command = command, .operands = words};
+    bool options = true;
+    for (size_t i = 0; i < count; i++) {
+        const char *word = words[i];
+        if (options && !strcmp(word, "--")) {
+            options = false;
+        } else if (options && word[0] == '-' && word[1] != '\0') {
+            vyre_status status = parse_option(command, count, words, &i, arguments);
+            if (status || arguments->help) {
+                return status;
+            }
+        } else {
+            words[arguments->operand_count++] = word;
+        }
+    }
+    if (arguments->operand_count < command->operands_min) {
+        return wrong_usage(command, "%.*s is missing", (int)strcspn(command->operands, " ."),
+                           command->operands);
+    }
+    if (arguments->operand_count > command->operands_max) {
+        return wrong_usage(command, "`%s` is one word too many", words[command->operands_max]);
+    }
+    return VYRE_OK;
+}

@@ -1,0 +1,131 @@
+/* Commands: what the `vyre` command understands.
+ *
+ * Each subcommand is one file that defines a `cli_command`: names, options, help and the function
+ * that does it. Dispatch, usage errors, --help, the man page and the shell completions all read the
+ * same tables. To add a subcommand: write its file, add its row to CLI_COMMANDS. */
+#ifndef VYRE_CLI_COMMAND_H
+#define VYRE_CLI_COMMAND_H
+
+#include <vyre/status.h>
+
+#include "base/text.h"
+
+/* X(name), in the order in which help lists them; the command is cli_command_NAME. */
+#define CLI_COMMANDS(X)                                                                            \
+    X(check)                                                                                       \
+    X(fmt)                                                                                         \
+    X(show)                                                                                        \
+    X(help)                                                                                        \
+    X(version)
+
+/* X(name, status, what it means) */
+#define CLI_EXITS(X)                                                                               \
+    X(DONE, 0, "done")                                                                             \
+    X(NO, 1, "the answer is no: a program is not valid, or a text not in canonical layout")        \
+    X(USAGE, 2, "the command line, or an environment variable, is wrong")                          \
+    X(BACKEND, 3, "no usable backend")                                                             \
+    X(FAILED, 4, "failure while running: a file that cannot be read or written, no memory")
+
+typedef enum cli_exit {
+#define CLI_EXIT_ENUM(name, status, text) CLI_EXIT_##name = status,
+    CLI_EXITS(CLI_EXIT_ENUM)
+#undef CLI_EXIT_ENUM
+} cli_exit;
+
+/* One of the words that an option takes. A list of them ends with one whose text is NULL. */
+typedef struct cli_choice {
+    const char *text, *documentation;
+} cli_choice;
+
+typedef struct cli_option {
+    const char *name;          /* with its dashes: "--format" */
+    char letter;               /* 0: there is no short form */
+    const char *value;         /* what it takes, as help shows it; NULL: nothing */
+    const cli_choice *choices; /* NULL: any text */
+    const char *documentation; /* one line without a full stop */
+} cli_option;
+
+#define CLI_OPTIONS_MAX 16        /* of a subcommand */
+#define CLI_ANY_NUMBER UINT32_MAX /* of operands */
+
+/* A subcommand's file lists its options as X(ID, letter, name, value, choices, documentation). This
+ * makes of the list an enum of their numbers and the table `options`. */
+#define CLI_OPTION_TABLE(LIST)                                                                     \
+    enum { LIST(CLI_OPTION_ENUM) OPTION_COUNT };                                                   \
+    _Static_assert(OPTION_COUNT <= CLI_OPTIONS_MAX, "raise CLI_OPTIONS_MAX");                      \
+    static const cli_option options[] = {LIST(CLI_OPTION_ROW)}
+#define CLI_OPTION_ENUM(id, letter, name, value, choices, documentation) id,
+#define CLI_OPTION_ROW(id, letter, name, value, choices, documentation)                            \
+    {name, letter, value, choices, documentation},
+
+/* What operands are, for shell completion. */
+typedef enum cli_operand { CLI_OPERAND_NONE, CLI_OPERAND_FILE, CLI_OPERAND_TOPIC } cli_operand;
+
+typedef struct cli_example {
+    const char *command, *documentation;
+} cli_example;
+
+typedef struct cli_arguments cli_arguments;
+
+typedef struct cli_command {
+    const char *name;
+    const char *operands; /* as usage shows them: "FILE [PROGRAM]" */
+    const char *summary;  /* one line without a full stop */
+    const char *text;     /* paragraphs with an empty line between them */
+    cli_operand operand;
+    uint32_t operands_min, operands_max;
+    const cli_option *options;
+    size_t option_count;
+    const cli_example *examples; /* ends with one whose command is NULL */
+    cli_exit (*run)(const cli_arguments *arguments);
+} cli_command;
+
+#define CLI_COMMAND_EXTERN(name) extern const cli_command cli_command_##name;
+CLI_COMMANDS(CLI_COMMAND_EXTERN)
+#undef CLI_COMMAND_EXTERN
+
+typedef struct cli_value {
+    bool given;
+    uint32_t choice;  /* number of the word in the option's choices, 0 if it is not given */
+    const char *text; /* NULL if it is not given */
+} cli_value;
+
+struct cli_arguments {
+    const cli_command *command;
+    const char *const *operands;
+    size_t operand_count;
+    bool help; /* --help was asked for; the rest was not looked at */
+    cli_value values[CLI_OPTIONS_MAX];
+};
+
+/* All of them; the list ends with NULL. */
+extern const cli_command *const cli_commands[];
+
+/* NULL if there is none of that name. */
+const cli_command *cli_command_find(const char *name);
+
+/* The option that every subcommand has besides its own. */
+extern const cli_option cli_option_help;
+
+/* The words of --format. */
+#define CLI_FORMATS(X)                                                                             \
+    X(TEXT, "text", "for people")                                                                  \
+    X(JSON, "json", "for programs")
+typedef enum cli_format {
+#define CLI_FORMAT_ENUM(name, text, documentation) CLI_FORMAT_##name,
+    CLI_FORMATS(CLI_FORMAT_ENUM)
+#undef CLI_FORMAT_ENUM
+} cli_format;
+extern const cli_choice cli_formats[];
+
+/* Sorts `words` into options and operands; the operands are moved to the front. The arguments point
+ * into `words`. */
+VYRE_MUST_USE vyre_status cli_arguments_parse(const cli_command *command, size_t count,
+                                              const char **words, cli_arguments *out_arguments);
+
+/* An error about a word that means nothing: `what` it should have been, the near ones of `names`
+ * (which ends with NULL), and the fix. */
+vyre_status cli_unknown(const char *what, const char *word, const char *const *names,
+                        const char *fix);
+
+#endif

@@ -1,0 +1,45 @@
+/* Describing a program: class, digest, arguments, steps, statistics. */
+#ifndef VYRE_CLI_DESCRIBE_H
+#define VYRE_CLI_DESCRIBE_H
+
+#include <vyre/program.h>
+
+#include "base/json.h"
+#include "base/text.h"
+
+/* A block of lines, the first with the program's name and `file`. */
+void cli_describe_text(vyre_text *text, const vyre_program *program, const char *file, bool color);
+
+/* The same facts as an object. */
+void cli_describe_json(vyre_json *json, const vyre_program *program);
+
+/* 32 hexadecimal digits. */
+void cli_describe_digest(vyre_text *text, const vyre_program *program);
+
+/* What both forms take from a program: names as the author wrote them, "" where there are none. */
+const char *cli_array_name(const vyre_ir *ir, uint32_t resource);
+const char *cli_step_name(const vyre_ir *ir, uint32_t step);
+const char *cli_access_name(uint32_t access);
+
+/* "count[0]": an element of an array that the host looks at. */
+void cli_describe_element(vyre_text *text, const vyre_ir *ir, uint32_t resource, uint32_t index);
+
+/* X(field of vyre_stats, name, one, several): what is counted in a program's code. */
+#define CLI_STATISTICS(X)                                                                          \
+    X(insts, "instructions", "instruction", "instructions")                                        \
+    X(loads, "loads", "load", "loads")                                                             \
+    X(stores, "stores", "store", "stores")                                                         \
+    X(atomics, "atomics", "atomic", "atomics")                                                     \
+    X(barriers, "barriers", "barrier", "barriers")                                                 \
+    X(grid_barriers, "grid_barriers", "grid barrier", "grid barriers")                             \
+    X(subgroup_ops, "subgroup_operations", "subgroup operation", "subgroup operations")            \
+    X(integer_ops, "integer_operations", "integer operation", "integer operations")                \
+    X(float_ops, "float_operations", "float operation", "float operations")                        \
+    X(elementary_ops, "elementary_operations", "elementary function", "elementary functions")      \
+    X(consts, "constants", "constant", "constants")                                                \
+    X(blocks, "blocks", "block", "blocks")                                                         \
+    X(depth, "depth", "level deep", "levels deep")                                                 \
+    X(shared_bytes, "shared_bytes", "byte shared", "bytes shared")                                 \
+    X(private_bytes, "private_bytes", "byte private", "bytes private")
+
+#endif

@@ -1,0 +1,174 @@
+#include "cli/describe.h"
+#include "ir/size.h"
+
+static void add_string(vyre_json *json, const char *key, const char *value) {
+    vyre_json_key(json, key);
+    vyre_json_string(json, value);
+}
+
+/* A name, or null where the author gave none or it was not kept. */
+static void add_name(vyre_json *json, const char *name) {
+    vyre_json_key(json, "name");
+    if (*name) {
+        vyre_json_string(json, name);
+    } else {
+        vyre_json_null(json);
+    }
+}
+
+static void write_size(vyre_json *json, const vyre_ir *ir, uint32_t size) {
+    if (size == VYRE_NONE) {
+        vyre_json_null(json);
+        return;
+    }
+    vyre_text text = {0};
+    vyre_size_print(&text, ir, size);
+    json->text->failed |= text.failed;
+    vyre_json_string(json, vyre_text_string(&text));
+    vyre_text_free(&text);
+}
+
+static void write_element(vyre_json *json, const vyre_ir *ir, uint32_t resource, uint32_t index) {
+    vyre_text text = {0};
+    cli_describe_element(&text, ir, resource, index);
+    json->text->failed |= text.failed;
+    vyre_json_string(json, vyre_text_string(&text));
+    vyre_text_free(&text);
+}
+
+static void add_arguments(vyre_json *json, const vyre_ir *ir) {
+    vyre_json_key(json, "arguments");
+    vyre_json_array(json);
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        const vyre_arg *arg = &ir->args[i];
+        bool is_scalar = arg->resource == VYRE_NONE;
+        vyre_json_object(json);
+        add_name(json, ir->strings + arg->name);
+        add_string(json, "kind", is_scalar ? "scalar" : "buffer");
+        add_string(json, "type", vyre_type_name((vyre_type)arg->type));
+        if (!is_scalar) {
+            const vyre_resource *buffer = &ir->resources[arg->resource];
+            add_string(json, "access", cli_access_name(buffer->access));
+            vyre_json_key(json, "size");
+            write_size(json, ir, buffer->size);
+        }
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+}
+
+/* Arrays of one kind within a range of resources. */
+static void add_arrays(vyre_json *json, const vyre_ir *ir, const char *key, vyre_resource_kind kind,
+                       uint32_t first, uint32_t end) {
+    vyre_json_key(json, key);
+    vyre_json_array(json);
+    for (uint32_t i = first; i < end; i++) {
+        const vyre_resource *array = &ir->resources[i];
+        if (array->kind != kind) {
+            continue;
+        }
+        vyre_json_object(json);
+        add_name(json, cli_array_name(ir, i));
+        add_string(json, "type", vyre_type_name((vyre_type)array->type));
+        if (kind == VYRE_RESOURCE_SCRATCH) {
+            vyre_json_key(json, "size");
+            write_size(json, ir, array->size);
+        } else {
+            vyre_json_key(json, "length");
+            vyre_json_u64(json, array->length);
+        }
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+}
+
+static void add_phase(vyre_json *json, const vyre_ir *ir, const vyre_phase *phase) {
+    vyre_json_key(json, "domain");
+    vyre_json_array(json);
+    for (uint32_t i = 0; i < phase->dimensions; i++) {
+        write_size(json, ir, phase->domain[i]);
+    }
+    vyre_json_array_end(json);
+    if (phase->from_resource != VYRE_NONE) {
+        vyre_json_key(json, "from");
+        write_element(json, ir, phase->from_resource, phase->from_index);
+    }
+    vyre_json_key(json, "workgroup");
+    if (phase->workgroup[0]) {
+        vyre_json_array(json);
+        for (uint32_t i = 0; i < phase->dimensions; i++) {
+            vyre_json_u64(json, phase->workgroup[i]);
+        }
+        vyre_json_array_end(json);
+    } else {
+        vyre_json_null(json);
+    }
+    vyre_json_key(json, "subgroup");
+    if (phase->subgroup) {
+        vyre_json_u64(json, phase->subgroup);
+    } else {
+        vyre_json_null(json);
+    }
+    add_arrays(json, ir, "shared", VYRE_RESOURCE_SHARED, phase->first_resource,
+               phase->end_resource);
+    add_arrays(json, ir, "private", VYRE_RESOURCE_PRIVATE, phase->first_resource,
+               phase->end_resource);
+}
+
+/* A repeat holds its steps; repeats are not nested deeply. */
+static void add_steps(vyre_json *json, const vyre_ir *ir, uint32_t first, uint32_t end) {
+    vyre_json_key(json, "steps");
+    vyre_json_array(json);
+    for (uint32_t i = first; i < end; i = ir->steps[i].end) {
+        const vyre_step *step = &ir->steps[i];
+        vyre_json_object(json);
+        add_string(json, "kind", step->kind == VYRE_STEP_PHASE ? "phase" : "repeat");
+        add_name(json, cli_step_name(ir, i));
+        if (step->kind == VYRE_STEP_PHASE) {
+            add_phase(json, ir, &ir->phases[step->size]);
+        } else {
+            bool is_count = step->kind == VYRE_STEP_REPEAT_COUNT;
+            vyre_json_key(json, is_count ? "count" : "while");
+            if (is_count) {
+                write_size(json, ir, step->size);
+            } else {
+                write_element(json, ir, step->resource, step->size);
+            }
+            add_steps(json, ir, i + 1, step->end);
+        }
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+}
+
+static void add_statistics(vyre_json *json, const vyre_stats *stats) {
+    vyre_json_key(json, "statistics");
+    vyre_json_object(json);
+#define ROW(field, name, one, several)                                                             \
+    vyre_json_key(json, name);                                                                     \
+    vyre_json_u64(json, stats->field);
+    CLI_STATISTICS(ROW)
+#undef ROW
+    vyre_json_key(json, "cost");
+    vyre_json_u64(json, stats->cost);
+    vyre_json_object_end(json);
+}
+
+void cli_describe_json(vyre_json *json, const vyre_program *program) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    vyre_stats stats = vyre_program_stats(program);
+    vyre_text digest = {0};
+    cli_describe_digest(&digest, program);
+    vyre_json_object(json);
+    add_name(json, vyre_program_name(program));
+    add_string(json, "class", vyre_determinism_name(vyre_program_determinism(program)));
+    add_string(json, "reason", vyre_program_determinism_reason(program));
+    add_string(json, "digest", vyre_text_string(&digest));
+    add_arguments(json, ir);
+    add_arrays(json, ir, "scratch", VYRE_RESOURCE_SCRATCH, 0, ir->resource_count);
+    add_steps(json, ir, 0, ir->step_count);
+    add_statistics(json, &stats);
+    vyre_json_object_end(json);
+    json->text->failed |= digest.failed;
+    vyre_text_free(&digest);
+}

@@ -1,0 +1,230 @@
+#include <string.h>
+
+#include "cli/describe.h"
+#include "ir/program.h"
+#include "ir/size.h"
+
+enum { INDENT = 4, LABEL = 11, WIDTH = 100 };
+
+const char *cli_array_name(const vyre_ir *ir, uint32_t resource) {
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        if (ir->args[i].resource == resource) {
+            return ir->strings + ir->args[i].name;
+        }
+    }
+    return vyre_ir_resource_name(ir, resource);
+}
+
+const char *cli_step_name(const vyre_ir *ir, uint32_t step) {
+    return ir->step_name_count ? ir->debug_strings + ir->step_names[step] : "";
+}
+
+const char *cli_access_name(uint32_t access) {
+    static const char *const names[] = {"in", "inout", "out"};
+    return names[access];
+}
+
+void cli_describe_digest(vyre_text *text, const vyre_program *program) {
+    vyre_digest digest = vyre_program_digest(program);
+    vyre_text_printf(text, "%016llx%016llx", (unsigned long long)digest.high,
+                     (unsigned long long)digest.low);
+}
+
+/* An array whose name was not kept goes by its number. */
+static void describe_name(vyre_text *text, const vyre_ir *ir, uint32_t resource) {
+    const char *name = cli_array_name(ir, resource);
+    vyre_text_puts(text, *name ? name : "array");
+    if (!*name) {
+        vyre_text_u64(text, resource);
+    }
+}
+
+void cli_describe_element(vyre_text *text, const vyre_ir *ir, uint32_t resource, uint32_t index) {
+    describe_name(text, ir, resource);
+    vyre_text_putc(text, '[');
+    vyre_size_print(text, ir, index);
+    vyre_text_putc(text, ']');
+}
+
+/* The start of a line: its label where there is one, else as much space. */
+static void start_line(vyre_text *text, const char *label) {
+    vyre_text_printf(text, "%*s%-*s", INDENT, "", LABEL, label);
+}
+
+static void describe_arguments(vyre_text *text, const vyre_ir *ir) {
+    if (!ir->arg_count) {
+        start_line(text, "arguments");
+        vyre_text_puts(text, "none\n");
+    }
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        const vyre_arg *arg = &ir->args[i];
+        const char *type = vyre_type_name((vyre_type)arg->type);
+        start_line(text, i ? "" : "arguments");
+        vyre_text_printf(text, "%s: ", ir->strings + arg->name);
+        if (arg->resource == VYRE_NONE) {
+            vyre_text_printf(text, "%s\n", type);
+            continue;
+        }
+        const vyre_resource *buffer = &ir->resources[arg->resource];
+        if (buffer->access != VYRE_ACCESS_IN) {
+            vyre_text_printf(text, "%s ", cli_access_name(buffer->access));
+        }
+        vyre_text_printf(text, "buffer<%s>", type);
+        if (buffer->size != VYRE_NONE) {
+            vyre_text_putc(text, '[');
+            vyre_size_print(text, ir, buffer->size);
+            vyre_text_putc(text, ']');
+        }
+        vyre_text_putc(text, '\n');
+    }
+}
+
+static void describe_array(vyre_text *text, const vyre_ir *ir, uint32_t resource) {
+    const vyre_resource *array = &ir->resources[resource];
+    describe_name(text, ir, resource);
+    vyre_text_printf(text, ": %s[", vyre_type_name((vyre_type)array->type));
+    if (array->kind == VYRE_RESOURCE_SCRATCH) {
+        vyre_size_print(text, ir, array->size);
+    } else {
+        vyre_text_u64(text, array->length);
+    }
+    vyre_text_putc(text, ']');
+}
+
+static void describe_scratch(vyre_text *text, const vyre_ir *ir) {
+    const char *label = "scratch";
+    for (uint32_t i = 0; i < ir->resource_count; i++) {
+        if (ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
+            start_line(text, label);
+            describe_array(text, ir, i);
+            vyre_text_putc(text, '\n');
+            label = "";
+        }
+    }
+}
+
+static void describe_list(vyre_text *text, const uint32_t *numbers, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        vyre_text_puts(text, i ? ", " : "");
+        vyre_text_u64(text, numbers[i]);
+    }
+}
+
+static void describe_phase(vyre_text *text, const vyre_ir *ir, const vyre_phase *phase) {
+    vyre_text_puts(text, "over ");
+    if (phase->from_resource != VYRE_NONE) {
+        cli_describe_element(text, ir, phase->from_resource, phase->from_index);
+        vyre_text_puts(text, " max ");
+        vyre_size_print(text, ir, phase->domain[0]);
+    } else {
+        vyre_text_puts(text, phase->dimensions > 1 ? "(" : "");
+        for (uint32_t i = 0; i < phase->dimensions; i++) {
+            vyre_text_puts(text, i ? ", " : "");
+            vyre_size_print(text, ir, phase->domain[i]);
+        }
+        vyre_text_puts(text, phase->dimensions > 1 ? ")" : "");
+    }
+    if (phase->workgroup[0]) {
+        vyre_text_puts(text, " workgroup ");
+        describe_list(text, phase->workgroup, phase->dimensions);
+    }
+    if (phase->subgroup) {
+        vyre_text_printf(text, " subgroup %u", phase->subgroup);
+    }
+}
+
+/* One line an array, below its phase. */
+static void describe_phase_arrays(vyre_text *text, const vyre_ir *ir, const vyre_phase *phase,
+                                  uint32_t depth) {
+    for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
+        bool is_shared = ir->resources[i].kind == VYRE_RESOURCE_SHARED;
+        vyre_text_putc(text, '\n');
+        start_line(text, "");
+        vyre_text_repeat(text, ' ', ((size_t)depth + 1) * INDENT);
+        vyre_text_puts(text, is_shared ? "shared " : "private ");
+        describe_array(text, ir, i);
+    }
+}
+
+static void describe_steps(vyre_text *text, const vyre_ir *ir) {
+    uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0;
+    for (uint32_t i = 0; i < ir->step_count; i++) {
+        while (depth && ends[depth - 1] == i) {
+            depth--;
+        }
+        const vyre_step *step = &ir->steps[i];
+        const char *name = cli_step_name(ir, i);
+        start_line(text, i ? "" : ir->step_count > 1 ? "steps" : "phase");
+        vyre_text_repeat(text, ' ', (size_t)depth * INDENT);
+        if (step->kind == VYRE_STEP_PHASE) {
+            if (ir->step_count > 1) {
+                vyre_text_printf(text, "phase %s%s", name, *name ? " " : "");
+            }
+            describe_phase(text, ir, &ir->phases[step->size]);
+            describe_phase_arrays(text, ir, &ir->phases[step->size], depth);
+        } else {
+            vyre_text_printf(text, "repeat %s%s", name, *name ? " " : "");
+            ends[depth++] = step->end;
+            if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+                vyre_text_puts(text, "while ");
+                cli_describe_element(text, ir, step->resource, step->size);
+            } else {
+                vyre_text_puts(text, *name ? "in " : "");
+                vyre_size_print(text, ir, step->size);
+            }
+        }
+        vyre_text_putc(text, '\n');
+    }
+}
+
+/* Everything that there is any of, wrapped at WIDTH. */
+static void describe_statistics(vyre_text *text, const vyre_stats *stats) {
+    const struct {
+        uint64_t count;
+        const char *one, *several;
+    } rows[] = {
+#define ROW(field, name, one, several) {stats->field, one, several},
+        CLI_STATISTICS(ROW)
+#undef ROW
+    };
+    start_line(text, "code");
+    size_t line = text->size - INDENT - LABEL;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!rows[i].count) {
+            continue;
+        }
+        vyre_text item = {0};
+        vyre_text_printf(&item, "%llu %s", (unsigned long long)rows[i].count,
+                         rows[i].count == 1 ? rows[i].one : rows[i].several);
+        vyre_text_puts(text, i ? "," : "");
+        if (text->size - line + item.size + 2 > WIDTH) {
+            vyre_text_putc(text, '\n');
+            line = text->size;
+            start_line(text, "");
+        } else {
+            vyre_text_puts(text, i ? " " : "");
+        }
+        vyre_text_puts(text, vyre_text_string(&item));
+        vyre_text_free(&item);
+    }
+    vyre_text_putc(text, '\n');
+}
+
+void cli_describe_text(vyre_text *text, const vyre_program *program, const char *file, bool color) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    vyre_determinism class_of = vyre_program_determinism(program);
+    const char *reason = vyre_program_determinism_reason(program);
+    vyre_stats stats = vyre_program_stats(program);
+    vyre_text_printf(text, "program %s%s%s in %s\n", color ? "\033[1m" : "",
+                     vyre_program_name(program), color ? "\033[0m" : "", file);
+    start_line(text, "class");
+    vyre_text_printf(text, "%s%s%s\n", vyre_determinism_name(class_of), *reason ? ": " : "",
+                     reason);
+    start_line(text, "digest");
+    cli_describe_digest(text, program);
+    vyre_text_putc(text, '\n');
+    describe_arguments(text, ir);
+    describe_scratch(text, ir);
+    describe_steps(text, ir);
+    describe_statistics(text, &stats);
+}

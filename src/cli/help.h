@@ -1,0 +1,49 @@
+/* Help: everything the command says about itself, from the tables. Calls append to a buffer. */
+#ifndef VYRE_CLI_HELP_H
+#define VYRE_CLI_HELP_H
+
+#include "cli/command.h"
+#include "cli/page.h"
+
+/* All subcommands, topics, exit statuses. */
+void cli_help_overview(vyre_text *text);
+
+/* One subcommand: usage, description, options, examples. */
+void cli_help_command(vyre_text *text, const cli_command *command);
+
+/* vyre(1) in roff. */
+void cli_help_man(vyre_text *text);
+
+/* X(name, what to do with it): each makes a completion script. */
+#define CLI_SHELLS(X)                                                                              \
+    X(bash, "to be sourced, or put where bash-completion looks")                                   \
+    X(zsh, "to be put into a folder of $fpath as _vyre")                                           \
+    X(fish, "to be put into ~/.config/fish/completions as vyre.fish")
+
+#define CLI_SHELL_FUNCTION(name, documentation) void cli_help_completion_##name(vyre_text *text);
+CLI_SHELLS(CLI_SHELL_FUNCTION)
+#undef CLI_SHELL_FUNCTION
+
+/* X(name, what it is): topics of help, which are also the generated pages of docs/. */
+#define CLI_TOPICS(X)                                                                              \
+    X(operations, "the operations of the language")                                                \
+    X(diagnostics, "the codes of errors and warnings")                                             \
+    X(limits, "how large a program may be")                                                        \
+    X(environment, "the environment variables that are read")
+
+#define CLI_TOPIC_FUNCTION(name, documentation) void cli_help_##name(cli_page *page);
+CLI_TOPICS(CLI_TOPIC_FUNCTION)
+#undef CLI_TOPIC_FUNCTION
+
+/* Their names and descriptions. */
+extern const cli_choice cli_topics[];
+
+/* An environment variable. */
+typedef struct cli_variable {
+    const char *name, *values, *default_text, *documentation;
+} cli_variable;
+
+/* The variable with that number, from 0; false beyond the last. */
+bool cli_help_variable(size_t index, cli_variable *out_variable);
+
+#endif

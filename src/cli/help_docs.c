@@ -1,0 +1,121 @@
+/* The topics diagnostics, limits and environment. */
+#include <stdio.h>
+
+#include <vyre/diagnostic.h>
+#include <vyre/limits.h>
+
+#include "base/option.h"
+#include "cli/help.h"
+
+void cli_help_diagnostics(cli_page *page) {
+    static const struct {
+        uint32_t number;
+        const char *severity, *title;
+    } rows[] = {
+#define ERROR_TEXT "error"
+#define WARNING_TEXT "warning"
+#define ROW(number, severity, title) {number, severity##_TEXT, title},
+        VYRE_DIAGNOSTICS(ROW)
+#undef ROW
+#undef ERROR_TEXT
+#undef WARNING_TEXT
+    };
+    static const char *const kinds[] = {
+        [1] = "Characters and syntax",
+        [2] = "Names",
+        [3] = "Types",
+        [4] = "Memory",
+        [5] = "Control flow",
+        [6] = "Domains, sizes and phases",
+        [7] = "Limits",
+        [8] = "Warnings",
+    };
+    size_t count = sizeof rows / sizeof rows[0];
+    cli_page_title(page, "Diagnostics");
+    cli_page_paragraph(
+        page, "What `vyre check` may say about a program. Each comes with its place, what was "
+              "found there, and a fix. A code keeps its meaning for ever.");
+    for (size_t i = 0; i < count;) {
+        uint32_t kind = rows[i].number / 100;
+        cli_table table = {.columns = 3};
+        cli_table_add(&table, "code");
+        cli_table_add(&table, "severity");
+        cli_table_add(&table, "title");
+        for (; i < count && rows[i].number / 100 == kind; i++) {
+            cli_table_add(&table, "V%04u", rows[i].number);
+            cli_table_add(&table, "%s", rows[i].severity);
+            cli_table_add(&table, "%s", rows[i].title);
+        }
+        cli_page_heading(page, kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : "Others");
+        cli_page_table(page, &table);
+    }
+    cli_page_source(page, "include/vyre/diagnostic.h");
+}
+
+/* 4194304 as 4,194,304. */
+static void add_number(cli_table *table, uint64_t number) {
+    char digits[32], grouped[48];
+    int count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+    size_t at = 0;
+    for (int i = 0; i < count; i++) {
+        if (i && (count - i) % 3 == 0) {
+            grouped[at++] = ',';
+        }
+        grouped[at++] = digits[i];
+    }
+    grouped[at] = '\0';
+    cli_table_add(table, "%s", grouped);
+}
+
+void cli_help_limits(cli_page *page) {
+    cli_table table = {.columns = 3, .right = 2};
+    cli_table_add(&table, "limit");
+    cli_table_add(&table, "at most");
+    cli_table_add(&table, "of what");
+#define ROW(name, value, text)                                                                     \
+    cli_table_add(&table, "%s", #name);                                                            \
+    add_number(&table, value);                                                                     \
+    cli_table_add(&table, "%s", text);
+    VYRE_LIMITS(ROW)
+#undef ROW
+    cli_page_title(page, "Limits");
+    cli_page_paragraph(
+        page, "How large a program may be. Parser, builder, verifier and decoder share this "
+              "table, so that what one accepts the others do not refuse. In C a limit is "
+              "`VYRE_LIMIT_` and its name.");
+    cli_page_table(page, &table);
+    cli_page_source(page, "include/vyre/limits.h");
+}
+
+bool cli_help_variable(size_t index, cli_variable *out_variable) {
+    if (index < VYRE_OPTION_COUNT) {
+        vyre_option_info info = vyre_option_describe((vyre_option)index);
+        *out_variable =
+            (cli_variable){info.variable, info.allowed, info.default_text, info.documentation};
+        return true;
+    }
+    *out_variable =
+        (cli_variable){"NO_COLOR", "any text", "", "no colours, not even on a terminal"};
+    return index == VYRE_OPTION_COUNT;
+}
+
+void cli_help_environment(cli_page *page) {
+    cli_table table = {.columns = 4, .code = 1};
+    cli_table_add(&table, "variable");
+    cli_table_add(&table, "values");
+    cli_table_add(&table, "default");
+    cli_table_add(&table, "meaning");
+    cli_variable variable;
+    for (size_t i = 0; cli_help_variable(i, &variable); i++) {
+        cli_table_add(&table, "%s", variable.name);
+        cli_table_add(&table, "%s", variable.values);
+        cli_table_add(&table, "%s", variable.default_text);
+        cli_table_add(&table, "%s", variable.documentation);
+    }
+    cli_page_title(page, "Environment");
+    cli_page_paragraph(
+        page, "The environment variables that are read. One that is set to a value it cannot "
+              "have is an error; an empty one counts as not set.");
+    cli_page_table(page, &table);
+    cli_page_source(page, "src/base/option.h");
+}

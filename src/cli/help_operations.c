@@ -1,0 +1,154 @@
+/* The topic `operations`: the operation table for readers of the language. */
+#include <stdio.h>
+
+#include <vyre/op.h>
+
+#include "cli/help.h"
+#include "ir/word.h"
+
+/* Numbers of operations that belong together start at multiples of 16. */
+static const struct {
+    uint32_t first;
+    const char *heading, *text;
+} groups[] = {
+    {VYRE_OP_PARAM, "Surroundings", "What an invocation knows without computing it."},
+    {VYRE_OP_ADD, "Arithmetic", NULL},
+    {VYRE_OP_AND, "Bits", NULL},
+    {VYRE_OP_FMA, "Floats", NULL},
+    {VYRE_OP_EQ, "Comparison, choice, conversion",
+     "`a > b` and `a >= b` are `b < a` and `b <= a`."},
+    {VYRE_OP_EXP, "Elementary functions", NULL},
+    {VYRE_OP_LOAD, "Memory and barriers",
+     "`x` is an array. Past its end a load gives 0 and a store does nothing. Atomics may take an "
+     "ordering and a scope behind their operands, and all but `atomic_store` give the old value."},
+    {VYRE_OP_SHUFFLE, "Subgroups",
+     "OP is one of `add`, `mul`, `min`, `max`, for numbers, and `and`, `or`, `xor`, for integers "
+     "and "
+     "bool."},
+    {VYRE_OP_IF, "Control flow",
+     "Statements of the language; docs/language.md shows how they look."},
+};
+
+/* How a type rule reads. */
+static const char *rule_text(vyre_rule rule) {
+    switch (rule) {
+    case VYRE_RULE_NONE: return "";
+    case VYRE_RULE_OWN: return "";
+    case VYRE_RULE_NUMBER: return "integers, floats";
+    case VYRE_RULE_INTEGER: return "integers";
+    case VYRE_RULE_NEGATABLE: return "signed integers, floats";
+    case VYRE_RULE_BITS: return "integers, bool";
+    case VYRE_RULE_FLOAT: return "floats";
+    case VYRE_RULE_ELEMENTARY: return "f16, bf16, f32";
+    case VYRE_RULE_SHIFT: return "integers; b is u32";
+    case VYRE_RULE_EQUAL: return "all; gives bool";
+    case VYRE_RULE_ORDER: return "integers, floats; gives bool";
+    case VYRE_RULE_SELECT: return "all; a is bool";
+    case VYRE_RULE_CONVERT: return "all";
+    case VYRE_RULE_BITCAST: return "all but bool; T as large as a's";
+    case VYRE_RULE_LANE: return "all; b is u32";
+    case VYRE_RULE_BALLOT: return "bool; gives u32, u64 for 64 lanes";
+    case VYRE_RULE_VOTE: return "bool";
+    case VYRE_RULE_COMBINE: return "see above";
+    }
+    return "";
+}
+
+static const char *types_of(vyre_op op, const vyre_op_info *info) {
+    if (info->effects & VYRE_EFFECT_ATOMIC) {
+        return "i32, u32, i64, u64";
+    }
+    switch (op) {
+    case VYRE_OP_IN_DOMAIN: return "bool";
+    case VYRE_OP_LOAD:
+    case VYRE_OP_STORE:
+    case VYRE_OP_UNIFORM_LOAD: return "all";
+    case VYRE_OP_PARAM: return "its own";
+    default: break;
+    }
+    bool is_surrounding = info->rule == VYRE_RULE_OWN && info->shape != VYRE_SHAPE_PICK;
+    return is_surrounding ? "u32" : rule_text((vyre_rule)info->rule);
+}
+
+/* How the operation is written: values are a, b, c, an array is x. */
+static void write_form(char *form, size_t size, vyre_op op, const vyre_op_info *info) {
+    const char *operator_form = vyre_operator_form(op);
+    const char *values = "";
+    switch (info->shape) {
+    case VYRE_SHAPE_V1: values = "a"; break;
+    case VYRE_SHAPE_V2: values = "a, b"; break;
+    case VYRE_SHAPE_V3: values = "a, b, c"; break;
+    case VYRE_SHAPE_R: values = "x"; break;
+    case VYRE_SHAPE_R_V1: values = "x[i]"; break;
+    case VYRE_SHAPE_R_V2: values = "x[i], a"; break;
+    case VYRE_SHAPE_R_LIST: values = "x[i], a, b"; break;
+    default: break;
+    }
+    switch (op) {
+    case VYRE_OP_PARAM: snprintf(form, size, "NAME"); return;
+    case VYRE_OP_ITERATION: snprintf(form, size, "NAME of a repeat"); return;
+    case VYRE_OP_LOAD: snprintf(form, size, "x[i]"); return;
+    case VYRE_OP_STORE: snprintf(form, size, "x[i] = a"); return;
+    case VYRE_OP_CONVERT: snprintf(form, size, "T(a)"); return;
+    case VYRE_OP_BITCAST: snprintf(form, size, "bitcast<T>(a)"); return;
+    case VYRE_OP_NOT: snprintf(form, size, "~a, !a"); return;
+    case VYRE_OP_GID:
+    case VYRE_OP_LID:
+    case VYRE_OP_WID:
+    case VYRE_OP_NUM_WORKGROUPS:
+        snprintf(form, size, "%s, %s.x .y .z", info->name, info->name);
+        return;
+    default: break;
+    }
+    if (*operator_form) {
+        snprintf(form, size, "%s", operator_form);
+    } else if (*values) {
+        snprintf(form, size, "%s%s(%s)", info->name, info->rule == VYRE_RULE_COMBINE ? "_OP" : "",
+                 values);
+    } else {
+        snprintf(form, size, "%s", info->name);
+    }
+}
+
+/* Block arguments, results and ends that have no word exist only in programs, not in text. */
+static bool is_written(vyre_op op, const vyre_op_info *info) {
+    return info->name && info->shape != VYRE_SHAPE_PICK && op != VYRE_OP_UNREACHABLE;
+}
+
+static void add_rows(cli_table *table, uint32_t first, uint32_t end) {
+    for (uint32_t op = first; op < end; op++) {
+        const vyre_op_info *info = vyre_op_info_of(op);
+        if (!is_written((vyre_op)op, info)) {
+            continue;
+        }
+        char form[64];
+        write_form(form, sizeof form, (vyre_op)op, info);
+        cli_table_add(table, "%s", form);
+        cli_table_add(table, "%s", types_of((vyre_op)op, info));
+        cli_table_add(table, "%u", info->cost);
+        cli_table_add(table, "%s", info->doc);
+    }
+}
+
+void cli_help_operations(cli_page *page) {
+    cli_page_title(page, "Operations");
+    cli_page_paragraph(page,
+                       "Every operation of the language. Values are `a`, `b`, `c`; those of one "
+                       "operation have one type T, of those listed, which is the result's, too, "
+                       "unless it says otherwise. The cost is a rough count of cycles.");
+    size_t count = sizeof groups / sizeof groups[0];
+    for (size_t i = 0; i < count; i++) {
+        cli_table table = {.columns = 4, .right = 4, .code = 1};
+        cli_table_add(&table, "written");
+        cli_table_add(&table, "types");
+        cli_table_add(&table, "cost");
+        cli_table_add(&table, "meaning");
+        add_rows(&table, groups[i].first, i + 1 < count ? groups[i + 1].first : VYRE_OP_COUNT);
+        cli_page_heading(page, groups[i].heading);
+        if (groups[i].text) {
+            cli_page_paragraph(page, groups[i].text);
+        }
+        cli_page_table(page, &table);
+    }
+    cli_page_source(page, "include/vyre/op.h");
+}

@@ -1,0 +1,110 @@
+#include "cli/input.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <vyre/limits.h>
+#include <vyre/wire.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "cli/output.h"
+#include "wire/layout.h"
+
+/* By the start of the magic number, so that a file that was damaged later is still known for what
+ * it was. No text of the language starts like it. */
+static bool looks_like_wire(const vyre_text *contents) {
+    const size_t size = 4;
+    return contents->size > size && !memcmp(contents->data, WIRE_MAGIC, size) &&
+           (contents->data[size] == '\r' || contents->data[size] == '\n');
+}
+
+vyre_status cli_input_read(cli_input *input, const char *path) {
+    bool is_stdin = !strcmp(path, "-");
+    *input = (cli_input){.name = is_stdin ? "<stdin>" : path};
+    if (!*path) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "see that the variable it comes from is set", "a FILE has no name");
+    }
+    /* The larger of the two limits; text has a smaller one, which the parser knows. */
+    vyre_status status = is_stdin ? vyre_file_read_open(STDIN_FILENO, input->name,
+                                                        VYRE_LIMIT_WIRE_BYTES, &input->contents)
+                                  : vyre_file_read(path, VYRE_LIMIT_WIRE_BYTES, &input->contents);
+    if (!status) {
+        input->is_wire = looks_like_wire(&input->contents);
+        vyre_log(VYRE_LOG_DEBUG, "read %s, %zu bytes of %s", input->name, input->contents.size,
+                 input->is_wire ? "binary form" : "text");
+    }
+    return status;
+}
+
+vyre_status cli_input_load(cli_input *input) {
+    if (input->is_wire) {
+        return vyre_status_annotate(vyre_wire_decode((const uint8_t *)input->contents.data,
+                                                     input->contents.size, &input->program),
+                                    "in %s", input->name);
+    }
+    vyre_status status = vyre_diagnostics_create(&input->diagnostics);
+    return status ? status
+                  : vyre_module_parse(input->name, vyre_text_string(&input->contents),
+                                      input->contents.size, input->diagnostics, &input->module);
+}
+
+void cli_input_deinit(cli_input *input) {
+    vyre_text_free(&input->contents);
+    vyre_diagnostics_free(input->diagnostics);
+    vyre_module_free(input->module);
+    vyre_program_release(input->program);
+    *input = (cli_input){0};
+}
+
+size_t cli_input_count(const cli_input *input) {
+    return input->program ? 1 : input->module ? vyre_module_count(input->module) : 0;
+}
+
+vyre_program *cli_input_program(const cli_input *input, size_t index) {
+    return input->program ? input->program : vyre_module_program(input->module, index);
+}
+
+size_t cli_input_errors(const cli_input *input) {
+    return input->diagnostics ? vyre_diagnostics_errors(input->diagnostics) : 0;
+}
+
+size_t cli_input_warnings(const cli_input *input) {
+    return input->diagnostics ? vyre_diagnostics_count(input->diagnostics) - cli_input_errors(input)
+                              : 0;
+}
+
+vyre_status cli_input_render(const cli_input *input, vyre_diagnostic_form form, char **out_text,
+                             size_t *out_size) {
+    return vyre_diagnostics_render(input->diagnostics, input->name,
+                                   vyre_text_string(&input->contents), input->contents.size, form,
+                                   out_text, out_size);
+}
+
+static vyre_status show_diagnostics(const cli_input *input) {
+    char *text;
+    size_t size;
+    vyre_status status = cli_input_render(
+        input, cli_message_has_color() ? VYRE_FORM_COLOR_TEXT : VYRE_FORM_TEXT, &text, &size);
+    if (!status) {
+        cli_message_write(text, size);
+        vyre_string_free(text);
+    }
+    return status;
+}
+
+cli_exit cli_input_report(const cli_input *input, const cli_command *command, vyre_status status) {
+    cli_exit result = status ? CLI_EXIT_NO : CLI_EXIT_DONE;
+    if (input->diagnostics && vyre_diagnostics_count(input->diagnostics)) {
+        vyre_status trouble = show_diagnostics(input);
+        if (trouble) {
+            result = cli_message_status(command, trouble);
+        }
+    }
+    if (status && !cli_input_errors(input)) {
+        return cli_message_status(command, status);
+    }
+    vyre_status_free(status);
+    return result;
+}

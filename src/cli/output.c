@@ -1,0 +1,159 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+static int output_error; /* errno of the first write that failed */
+
+void cli_output_prepare(void) {
+    /* Opened the wrong way round, so that whoever uses a stream that was closed gets an error. */
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+        int way = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", way) != stream) {
+            _Exit(CLI_EXIT_FAILED);
+        }
+    }
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static int write_all(int file, const char *data, size_t size) {
+    while (size > 0) {
+        ssize_t written = write(file, data, size);
+        if (written < 0 && errno != EINTR) {
+            return errno;
+        }
+        if (written > 0) {
+            data += written;
+            size -= (size_t)written;
+        }
+    }
+    return 0;
+}
+
+void cli_output_write(vyre_text *text) {
+    if (!output_error && text->failed) {
+        output_error = ENOMEM;
+    }
+    if (!output_error) {
+        output_error = write_all(STDOUT_FILENO, text->data, text->size);
+    }
+    vyre_text_free(text);
+}
+
+cli_exit cli_output_finish(cli_exit status) {
+    /* Some file systems tell of a full disk only when the file is closed. */
+    if (!output_error && close(STDOUT_FILENO) != 0) {
+        output_error = errno;
+    }
+    if (!output_error) {
+        return status;
+    }
+    if (output_error != EPIPE) {
+        const char *fix = output_error == ENOSPC   ? "free some space on that file system"
+                          : output_error == ENOMEM ? "free memory, then try again"
+                                                   : "see where stdout leads, then try again";
+        cli_message_print("vyre: cannot write to stdout: %s. Fix: %s\n", strerror(output_error),
+                          fix);
+    }
+    return CLI_EXIT_FAILED;
+}
+
+bool cli_output_is_terminal(void) {
+    return isatty(STDOUT_FILENO) == 1;
+}
+
+static bool has_color(int file) {
+    const char *no_color = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    return isatty(file) == 1 && !(no_color && *no_color) &&
+           !(terminal && !strcmp(terminal, "dumb"));
+}
+
+bool cli_output_has_color(void) {
+    return has_color(STDOUT_FILENO);
+}
+
+bool cli_message_has_color(void) {
+    return has_color(STDERR_FILENO);
+}
+
+void cli_message_write(const char *data, size_t size) {
+    (void)write_all(STDERR_FILENO, data, size);
+}
+
+void cli_message_print(const char *format, ...) {
+    vyre_text text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_text_vprintf(&text, format, arguments);
+    va_end(arguments);
+    if (text.failed) {
+        vyre_text_free(&text);
+        static const char lost[] = "vyre: out of memory. Fix: free memory, then try again\n";
+        cli_message_write(lost, sizeof lost - 1);
+        return;
+    }
+    cli_message_write(text.data, text.size);
+    vyre_text_free(&text);
+}
+
+const char *cli_plural(size_t count) {
+    return count == 1 ? "" : "s";
+}
+
+cli_exit cli_exit_of(vyre_status status) {
+    switch (vyre_status_code_of(status)) {
+    case VYRE_STATUS_OK: return CLI_EXIT_DONE;
+    case VYRE_STATUS_INVALID_ARGUMENT: return CLI_EXIT_USAGE;
+    case VYRE_STATUS_INVALID_PROGRAM:
+    case VYRE_STATUS_MALFORMED:
+    case VYRE_STATUS_LIMIT:
+    case VYRE_STATUS_UNSUPPORTED: return CLI_EXIT_NO;
+    case VYRE_STATUS_OUT_OF_MEMORY:
+    case VYRE_STATUS_NOT_FOUND:
+    case VYRE_STATUS_IO: break;
+    }
+    return CLI_EXIT_FAILED;
+}
+
+cli_exit cli_message_status(const cli_command *command, vyre_status status) {
+    cli_exit result = cli_exit_of(status);
+    cli_message_print("vyre%s%s: %s\n", command ? " " : "", command ? command->name : "",
+                      vyre_status_text(status));
+    vyre_status_free(status);
+    return result;
+}
+
+vyre_status cli_output_save(const char *path, vyre_text *contents) {
+    vyre_status status = VYRE_OK;
+    struct stat about;
+    if (!strcmp(path, "-")) {
+        cli_output_write(contents);
+        return VYRE_OK;
+    }
+    bool special = stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+    if (contents->failed) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                                  "no memory for what is to be written to %s", path);
+    } else if (special) {
+        int file = open(path, O_WRONLY | O_CLOEXEC);
+        int error = file < 0 ? errno : write_all(file, contents->data, contents->size);
+        if (file >= 0 && close(file) != 0 && !error) {
+            error = errno;
+        }
+        status = error ? vyre_status_make(VYRE_STATUS_IO, "name a file that can be written",
+                                          "cannot write %s: %s", path, strerror(error))
+                       : VYRE_OK;
+    } else {
+        status = vyre_file_replace(path, contents->data, contents->size);
+    }
+    vyre_text_free(contents);
+    return status;
+}

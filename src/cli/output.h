@@ -1,0 +1,44 @@
+/* Output: results to stdout, everything else to stderr.
+ *
+ * A result that cannot be written is remembered, later ones are dropped, and cli_output_finish
+ * turns the exit status into a failure; so nobody has to test each write. Trouble with stderr is
+ * ignored, there being nobody left to tell. */
+#ifndef VYRE_CLI_OUTPUT_H
+#define VYRE_CLI_OUTPUT_H
+
+#include "cli/command.h"
+
+/* To be called before any other file is opened: makes sure that none takes the place of a standard
+ * stream that the caller closed. */
+void cli_output_prepare(void);
+
+/* Writes what the buffer holds and empties it. One that ran out of memory is a failure, too. */
+void cli_output_write(vyre_text *text);
+
+/* The exit status to end with. Says why stdout could not be written, unless its reader left. */
+cli_exit cli_output_finish(cli_exit status);
+
+bool cli_output_is_terminal(void);
+
+/* Whether colours are wanted on stdout and on stderr: on terminals without NO_COLOR. */
+bool cli_output_has_color(void);
+bool cli_message_has_color(void);
+
+/* Writes to stderr, after everything that went to stdout before. */
+void cli_message_write(const char *data, size_t size);
+void cli_message_print(const char *format, ...) VYRE_PRINTF(1, 2);
+
+/* "s" unless there is one. */
+const char *cli_plural(size_t count);
+
+/* How the command should end because of a status. */
+cli_exit cli_exit_of(vyre_status status);
+
+/* Says what failed and frees the status; returns how the command should end because of it. The text
+ * starts with the command's name, which may be NULL. */
+cli_exit cli_message_status(const cli_command *command, vyre_status status);
+
+/* Writes a whole result to a file: atomically, or straight into a device or pipe. "-" is stdout. */
+VYRE_MUST_USE vyre_status cli_output_save(const char *path, vyre_text *contents);
+
+#endif

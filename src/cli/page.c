@@ -1,0 +1,114 @@
+#include "cli/page.h"
+
+#include <string.h>
+
+void cli_wrap(vyre_text *text, const char *words, size_t indent, size_t column) {
+    bool at_start = true;
+    while (*words) {
+        size_t size = strcspn(words, " ");
+        if (!at_start && column + 1 + size > CLI_PAGE_WIDTH) {
+            vyre_text_putc(text, '\n');
+            vyre_text_repeat(text, ' ', indent);
+            column = indent;
+        } else if (!at_start) {
+            vyre_text_putc(text, ' ');
+            column++;
+        }
+        vyre_text_add(text, words, size);
+        column += size;
+        words += size;
+        words += strspn(words, " ");
+        at_start = false;
+    }
+    vyre_text_putc(text, '\n');
+}
+
+/* An empty line between parts. */
+static void start_part(cli_page *page) {
+    if (page->text->size) {
+        vyre_text_putc(page->text, '\n');
+    }
+}
+
+void cli_page_title(cli_page *page, const char *title) {
+    start_part(page);
+    vyre_text_printf(page->text, "%s%s\n", page->is_markdown ? "# " : "", title);
+}
+
+void cli_page_heading(cli_page *page, const char *heading) {
+    start_part(page);
+    vyre_text_printf(page->text, "%s%s\n", page->is_markdown ? "## " : "", heading);
+}
+
+void cli_page_paragraph(cli_page *page, const char *paragraph) {
+    start_part(page);
+    cli_wrap(page->text, paragraph, 0, 0);
+}
+
+void cli_page_source(cli_page *page, const char *file) {
+    if (page->is_markdown) {
+        start_part(page);
+        vyre_text_printf(page->text, "This page is made from `%s` by `./dev docs`.\n", file);
+    }
+}
+
+void cli_table_add(cli_table *table, const char *format, ...) {
+    if (!vyre_vec_push(&table->starts, table->cells.size)) {
+        table->cells.failed = true;
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_text_vprintf(&table->cells, format, arguments);
+    va_end(arguments);
+    vyre_text_putc(&table->cells, '\0');
+}
+
+static void write_markdown(vyre_text *text, const cli_table *table) {
+    for (size_t i = 0; i < table->starts.count; i++) {
+        bool code = i >= table->columns && table->code >> i % table->columns & 1;
+        vyre_text_puts(text, code ? "| `" : "| ");
+        for (const char *c = table->cells.data + table->starts.items[i]; *c; c++) {
+            vyre_text_puts(text, *c == '|' ? "\\" : "");
+            vyre_text_putc(text, *c);
+        }
+        vyre_text_puts(text, code ? "`" : "");
+        bool last = (i + 1) % table->columns == 0;
+        vyre_text_puts(text, last ? " |\n" : " ");
+        for (size_t k = 0; i + 1 == table->columns && k < table->columns; k++) {
+            vyre_text_puts(text, table->right >> k & 1 ? "|---:" : "|---");
+            vyre_text_puts(text, k + 1 == table->columns ? "|\n" : "");
+        }
+    }
+}
+
+static void write_text(vyre_text *text, const cli_table *table) {
+    size_t widths[32] = {0};
+    for (size_t i = 0; i < table->starts.count; i++) {
+        size_t size = strlen(table->cells.data + table->starts.items[i]);
+        size_t *width = &widths[i % table->columns];
+        *width = size > *width ? size : *width;
+    }
+    for (size_t i = 0; i < table->starts.count; i++) {
+        const char *cell = table->cells.data + table->starts.items[i];
+        size_t column = i % table->columns, left = widths[column] - strlen(cell);
+        bool right = table->right >> column & 1, last = column + 1 == table->columns;
+        vyre_text_repeat(text, ' ', right ? left : 0);
+        vyre_text_puts(text, cell);
+        vyre_text_repeat(text, ' ', right || last ? 0 : left);
+        vyre_text_puts(text, last ? "\n" : "  ");
+    }
+}
+
+void cli_page_table(cli_page *page, cli_table *table) {
+    start_part(page);
+    if (table->cells.failed) {
+        page->text->failed = true;
+    } else if (page->is_markdown) {
+        write_markdown(page->text, table);
+    } else {
+        write_text(page->text, table);
+    }
+    vyre_vec_free(&table->starts);
+    vyre_text_free(&table->cells);
+}

@@ -1,0 +1,285 @@
+/* vyre show: what a program becomes on its way. */
+#include <string.h>
+
+#include <vyre/wire.h>
+
+#include "base/json.h"
+#include "base/vec.h"
+#include "cli/command.h"
+#include "cli/describe.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/page.h"
+#include "wire/layout.h"
+
+/* X(name, text, documentation) */
+#define STAGES(X)                                                                                  \
+    X(IR, "ir", "the verified program, one instruction a line, as text that parses again")         \
+    X(WIRE, "wire", "the binary form, to be stored and sent")
+
+typedef enum stage {
+#define STAGE_ENUM(name, text, documentation) STAGE_##name,
+    STAGES(STAGE_ENUM)
+#undef STAGE_ENUM
+} stage;
+
+static const cli_choice stages[] = {
+#define ROW(name, text, documentation) {text, documentation},
+    STAGES(ROW)
+#undef ROW
+        {NULL, NULL}};
+
+#define OPTIONS(X)                                                                                 \
+    X(STAGE, 0, "--stage", "STAGE", stages, "what to show; ir if not given")                       \
+    X(OUTPUT, 'o', "--output", "FILE", NULL, "write to FILE instead of stdout")                    \
+    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "describe it; the binary form by its sections")
+
+CLI_OPTION_TABLE(OPTIONS);
+
+/* The programs to show: the one that was named, else all. */
+typedef struct selection {
+    size_t first, end;
+} selection;
+
+static vyre_status choose(const cli_arguments *arguments, const cli_input *input, selection *out) {
+    const char *wanted = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
+    bool one = arguments->values[STAGE].choice == STAGE_WIRE;
+    size_t count = cli_input_count(input);
+    VYRE_VEC(const char *) names = {0};
+    vyre_text list = {0};
+    vyre_status status = VYRE_OK;
+    bool stored = true;
+    *out = (selection){0, wanted ? 0 : count};
+    for (size_t i = 0; i < count && stored; i++) {
+        const char *name = vyre_program_name(cli_input_program(input, i));
+        vyre_text_printf(&list, "%s`%s`", i ? ", " : "", name);
+        stored = vyre_vec_push(&names, name);
+        if (wanted && !strcmp(wanted, name)) {
+            *out = (selection){i, i + 1};
+        }
+    }
+    if (!stored || !vyre_vec_push(&names, NULL)) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                                  "no memory for the list of programs");
+    } else if (!count) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_PROGRAM, "put a program into it",
+                                  "%s has no program in it", input->name);
+    } else if (out->first == out->end) {
+        vyre_text fix = {0};
+        vyre_text_printf(&fix, "%s has %s", input->name, vyre_text_string(&list));
+        status = cli_unknown("program", wanted, names.items, vyre_text_string(&fix));
+        vyre_text_free(&fix);
+    } else if (one && out->end - out->first > 1) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name one of them behind the file",
+                                  "%s has %zu programs, and the binary form holds one: %s",
+                                  input->name, count, vyre_text_string(&list));
+    }
+    vyre_vec_free(&names);
+    vyre_text_free(&list);
+    return status;
+}
+
+static void add_string(vyre_json *json, const char *key, const char *value) {
+    vyre_json_key(json, key);
+    vyre_json_string(json, value);
+}
+
+static void add_number(vyre_json *json, const char *key, uint64_t value) {
+    vyre_json_key(json, key);
+    vyre_json_u64(json, value);
+}
+
+static void add_program(vyre_json *json, const vyre_program *program) {
+    vyre_text digest = {0};
+    cli_describe_digest(&digest, program);
+    add_string(json, "program", vyre_program_name(program));
+    add_string(json, "digest", vyre_text_string(&digest));
+    json->text->failed |= digest.failed;
+    vyre_text_free(&digest);
+}
+
+static vyre_status show_ir(const cli_input *input, selection chosen, bool as_json,
+                           vyre_text *text) {
+    vyre_json json = {.text = text};
+    if (as_json) {
+        vyre_json_array(&json);
+    }
+    for (size_t i = chosen.first; i < chosen.end; i++) {
+        const vyre_program *program = cli_input_program(input, i);
+        char *printed;
+        size_t size;
+        vyre_status status = vyre_program_print(program, &printed, &size);
+        if (status) {
+            return status;
+        }
+        if (as_json) {
+            vyre_json_object(&json);
+            add_program(&json, program);
+            add_string(&json, "ir", printed);
+            vyre_json_object_end(&json);
+        } else {
+            vyre_text_puts(text, i > chosen.first ? "\n" : "");
+            vyre_text_add(text, printed, size);
+        }
+        vyre_string_free(printed);
+    }
+    if (as_json) {
+        vyre_json_array_end(&json);
+        vyre_text_putc(text, '\n');
+    }
+    return VYRE_OK;
+}
+
+typedef struct section {
+    const char *name;
+    uint64_t offset, bytes, count;
+} section;
+
+/* `bytes` are what the encoder gave, so that nothing has to be doubted. */
+static section read_section(const uint8_t *bytes, uint32_t index) {
+    static const char *const names[] = {
+#define NAME(name, array, count, type, layout, limit) [VYRE_SECTION_##name] = #array,
+        VYRE_SECTIONS(NAME)
+#undef NAME
+    };
+    const uint8_t *entry = bytes + WIRE_AT_TABLE + (size_t)index * WIRE_ENTRY_BYTES;
+    uint64_t count = wire_get_u32(entry + WIRE_ENTRY_COUNT);
+    return (section){.name = names[wire_get_u32(entry + WIRE_ENTRY_NUMBER)],
+                     .offset = wire_get_u32(entry + WIRE_ENTRY_OFFSET),
+                     .bytes = count * wire_get_u32(entry + WIRE_ENTRY_ITEM_BYTES),
+                     .count = count};
+}
+
+static void summarize_json(vyre_text *text, const vyre_program *program, const uint8_t *bytes,
+                           size_t size) {
+    vyre_json json = {.text = text};
+    vyre_json_object(&json);
+    add_program(&json, program);
+    add_number(&json, "bytes", size);
+    vyre_json_key(&json, "sections");
+    vyre_json_array(&json);
+    for (uint32_t i = 0; i < wire_get_u32(bytes + WIRE_AT_SECTIONS); i++) {
+        section row = read_section(bytes, i);
+        vyre_json_object(&json);
+        add_string(&json, "name", row.name);
+        add_number(&json, "offset", row.offset);
+        add_number(&json, "bytes", row.bytes);
+        add_number(&json, "count", row.count);
+        vyre_json_object_end(&json);
+    }
+    vyre_json_array_end(&json);
+    vyre_json_object_end(&json);
+    vyre_text_putc(text, '\n');
+}
+
+static void summarize_text(vyre_text *text, const vyre_program *program, const uint8_t *bytes,
+                           size_t size) {
+    cli_page page = {.text = text};
+    cli_table table = {.columns = 4, .right = 2 | 4 | 8};
+    vyre_text_printf(text, "program %s, %zu bytes, digest ", vyre_program_name(program), size);
+    cli_describe_digest(text, program);
+    vyre_text_putc(text, '\n');
+    cli_table_add(&table, "section");
+    cli_table_add(&table, "offset");
+    cli_table_add(&table, "bytes");
+    cli_table_add(&table, "count");
+    for (uint32_t i = 0; i < wire_get_u32(bytes + WIRE_AT_SECTIONS); i++) {
+        section row = read_section(bytes, i);
+        cli_table_add(&table, "%s", row.name);
+        cli_table_add(&table, "%llu", (unsigned long long)row.offset);
+        cli_table_add(&table, "%llu", (unsigned long long)row.bytes);
+        cli_table_add(&table, "%llu", (unsigned long long)row.count);
+    }
+    cli_page_table(&page, &table);
+}
+
+static const char *path_of(const cli_arguments *arguments) {
+    return arguments->values[OUTPUT].given ? arguments->values[OUTPUT].text : "-";
+}
+
+/* The bytes, or a description of them: where it is asked for, and on a terminal, which bytes would
+ * only confuse. */
+static vyre_status show_wire(const cli_arguments *arguments, const vyre_program *program,
+                             vyre_text *text) {
+    uint8_t *bytes;
+    size_t size;
+    vyre_status status = vyre_wire_encode(program, 0, &bytes, &size);
+    if (status) {
+        return status;
+    }
+    bool asked = arguments->values[FORMAT].given;
+    bool on_terminal = !asked && !strcmp(path_of(arguments), "-") && cli_output_is_terminal();
+    if (asked && arguments->values[FORMAT].choice == CLI_FORMAT_JSON) {
+        summarize_json(text, program, bytes, size);
+    } else if (asked || on_terminal) {
+        summarize_text(text, program, bytes, size);
+    } else {
+        vyre_text_add(text, (const char *)bytes, size);
+    }
+    if (on_terminal) {
+        cli_message_print("vyre show: these bytes are not for a terminal, so here are their "
+                          "sections. Fix: -o FILE writes the bytes\n");
+    }
+    vyre_bytes_free(bytes);
+    return VYRE_OK;
+}
+
+static cli_exit run(const cli_arguments *arguments) {
+    cli_exit result = CLI_EXIT_DONE;
+    selection chosen;
+    vyre_text text = {0};
+    cli_input input;
+    vyre_status status = cli_input_read(&input, arguments->operands[0]);
+    if (!status) {
+        status = cli_input_load(&input);
+        bool loaded = !status;
+        result = cli_input_report(&input, arguments->command, status);
+        if (!loaded) {
+            goto done;
+        }
+        status = choose(arguments, &input, &chosen);
+    }
+    if (!status) {
+        bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
+        status = arguments->values[STAGE].choice == STAGE_IR
+                     ? show_ir(&input, chosen, as_json, &text)
+                     : show_wire(arguments, cli_input_program(&input, chosen.first), &text);
+    }
+    if (!status) {
+        status = cli_output_save(path_of(arguments), &text);
+    }
+    if (status) {
+        result = cli_message_status(arguments->command, status);
+    }
+done:
+    vyre_text_free(&text);
+    cli_input_deinit(&input);
+    return result;
+}
+
+static const cli_example examples[] = {
+    {"vyre show kernel.vyre", "the programs as the compiler sees them"},
+    {"vyre show kernel.vyre saxpy --stage wire -o saxpy.vyreb", "store one in binary form"},
+    {"vyre show saxpy.vyreb", "and read it again"},
+    {"vyre show kernel.vyre saxpy --stage wire --format text", "what the binary form consists of"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_show = {
+    .name = "show",
+    .operands = "FILE [PROGRAM]",
+    .summary = "print what a program becomes",
+    .text =
+        "Shows a stage of the programs in FILE, which may be text or a program in binary form: of "
+        "PROGRAM alone where it is named, else of all.\n\n"
+        "The binary form holds one program, so PROGRAM is needed where there are several. Its "
+        "bytes "
+        "go to FILE or to a redirected stdout; a terminal gets a description of them instead.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 1,
+    .operands_max = 2,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};

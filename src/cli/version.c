@@ -1,0 +1,19 @@
+/* vyre version. */
+#include "cli/command.h"
+#include "cli/output.h"
+
+static cli_exit run(const cli_arguments *arguments) {
+    (void)arguments;
+    vyre_text text = {0};
+    vyre_text_printf(&text, "vyre %s\n", vyre_version());
+    cli_output_write(&text);
+    return CLI_EXIT_DONE;
+}
+
+const cli_command cli_command_version = {
+    .name = "version",
+    .operands = "",
+    .summary = "print the version",
+    .text = "Prints the version of the command and of the library in it, as `vyre --version` does.",
+    .run = run,
+};
