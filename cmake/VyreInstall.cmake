@@ -1,0 +1,30 @@
+# What `cmake --install` gives. Everything can be moved as a whole: nothing in it knows the prefix.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS vyre vyre_static EXPORT vyreTargets)
+install(DIRECTORY include/vyre DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# find_package(vyre) -> vyre::vyre and vyre::vyre_static
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vyre)
+install(EXPORT vyreTargets NAMESPACE vyre:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/vyreConfig.cmake.in ${PROJECT_BINARY_DIR}/vyreConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/vyreConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/vyreConfig.cmake ${PROJECT_BINARY_DIR}/vyreConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# pkg-config; the prefix is found from where vyre.pc lies.
+file(RELATIVE_PATH VYRE_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" VYRE_PC_PREFIX "${VYRE_PC_PREFIX}")
+configure_file(cmake/vyre.pc.in ${PROJECT_BINARY_DIR}/vyre.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/vyre.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(TARGETS vyre_command)
+install(FILES ${VYRE_MAN_PAGE} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${VYRE_COMPLETION_BASH} RENAME vyre
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${VYRE_COMPLETION_ZSH} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${VYRE_COMPLETION_FISH}
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
