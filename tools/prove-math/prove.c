@@ -1,0 +1,186 @@
+#include "prove.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "oracle.h"
+
+enum { CHUNK = 1 << 14 };
+
+vyre_status proof_module(const char *path, vyre_module **out_module) {
+    *out_module = NULL;
+    vyre_text text = {0};
+    vyre_status status = vyre_file_read(path, 1 << 20, &text);
+    if (status) {
+        return vyre_status_annotate(status, "reading the expansions");
+    }
+    for (size_t i = 0; i < math_function_count; i++) {
+        const char *name = math_functions[i].name;
+        bool two = math_functions[i].operands == 2;
+        vyre_text_printf(
+            &text,
+            "program prove_%s(x: buffer<u32>, %sresult: out buffer<u32>[len(x)])"
+            " over x { result[gid] = bitcast<u32>(%s_f32(bitcast<f32>(x[gid])%s)); }\n",
+            name, two ? "y: buffer<u32>, " : "", name, two ? ", bitcast<f32>(y[gid])" : "");
+    }
+    status = text.failed
+                 ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL, "no memory for %s", path)
+                 : vyre_module_parse(path, text.data, text.size, NULL, out_module);
+    vyre_text_free(&text);
+    return status;
+}
+
+const vyre_program *proof_program(const vyre_module *module, const math_function *function) {
+    char name[32];
+    snprintf(name, sizeof(name), "prove_%s", function->name);
+    return vyre_module_find(module, name);
+}
+
+proof_size proof_program_size(const vyre_program *program) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    proof_size size = {0};
+    uint32_t branch_end = 0;
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        const vyre_inst *inst = &ir->insts[i];
+        const vyre_op_info *info = vyre_op_info_of(inst->op);
+        bool counts = info->effects == 0 && inst->op != VYRE_OP_BITCAST &&
+                      inst->op != VYRE_OP_RESULT && inst->op != VYRE_OP_GID;
+        if (i < branch_end) {
+            size.in_branches += counts;
+        } else {
+            size.always += counts;
+        }
+        if (inst->op == VYRE_OP_IF && i >= branch_end) {
+            size.always++;
+            branch_end = inst->c;
+        }
+    }
+    return size;
+}
+
+/* Numbers in order: neighbours differ by 1, both zeros are 0. */
+static int64_t position(uint32_t bits) {
+    int64_t magnitude = bits & 0x7fffffff;
+    return bits >> 31 ? -magnitude : magnitude;
+}
+
+static uint64_t distance(uint32_t found, uint32_t truth) {
+    if ((found & 0x7fffffff) > 0x7f800000 || (truth & 0x7fffffff) > 0x7f800000) {
+        return UINT64_MAX;
+    }
+    uint64_t steps = (uint64_t)llabs(position(found) - position(truth));
+    return steps ? steps : UINT64_MAX; /* a zero of the wrong sign is no rounding error */
+}
+
+typedef struct proof {
+    const math_function *function;
+    const executor *how;
+    const vyre_program *program;
+    input_extent extent;
+    pthread_mutex_t lock; /* of the rest */
+    uint64_t next;
+    proof_result result;
+    vyre_status status;
+} proof;
+
+static bool take_chunk(proof *shared, uint64_t *out_first, size_t *out_count) {
+    pthread_mutex_lock(&shared->lock);
+    uint64_t left = shared->status ? 0 : shared->result.inputs - shared->next;
+    *out_first = shared->next;
+    *out_count = left < CHUNK ? (size_t)left : CHUNK;
+    shared->next += *out_count;
+    pthread_mutex_unlock(&shared->lock);
+    return *out_count > 0;
+}
+
+static void note(proof_result *result, const math_function *function, proof_difference found) {
+    uint64_t ulp = distance(found.found, found.truth);
+    result->inexact++;
+    result->failures += ulp > function->allowed_ulp;
+    result->worst_ulp = ulp > result->worst_ulp ? ulp : result->worst_ulp;
+    if (result->shown_count < PROOF_SHOWN) {
+        result->shown[result->shown_count++] = found;
+    }
+}
+
+static void *work(void *argument) {
+    proof *shared = argument;
+    proof_result own = {0};
+    void *state = NULL;
+    uint32_t *memory = malloc(3 * CHUNK * sizeof(uint32_t));
+    vyre_status status = memory ? shared->how->create(shared->program, &state)
+                                : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL,
+                                                   "no memory for %d inputs", CHUNK);
+    oracle truth;
+    oracle_init(&truth, shared->function, shared->extent == INPUTS_SPECIAL);
+    uint64_t first;
+    size_t count;
+    while (!status && take_chunk(shared, &first, &count)) {
+        uint32_t *x = memory, *y = x + CHUNK, *found = y + CHUNK;
+        const uint32_t *inputs[2] = {x, y};
+        inputs_make(shared->function, shared->extent, first, count, x, y);
+        shared->how->run(state, count, inputs, found);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t right = oracle_truth(&truth, x[i], y[i]);
+            if (found[i] != right) {
+                note(&own, shared->function, (proof_difference){x[i], y[i], found[i], right});
+            }
+        }
+    }
+
+    pthread_mutex_lock(&shared->lock);
+    proof_result *all = &shared->result;
+    all->uncertain += truth.uncertain;
+    all->inexact += own.inexact;
+    all->failures += own.failures;
+    all->worst_ulp = own.worst_ulp > all->worst_ulp ? own.worst_ulp : all->worst_ulp;
+    for (size_t i = 0; i < own.shown_count && all->shown_count < PROOF_SHOWN; i++) {
+        all->shown[all->shown_count++] = own.shown[i];
+    }
+    if (!shared->status) {
+        shared->status = status;
+        status = VYRE_OK;
+    }
+    pthread_mutex_unlock(&shared->lock);
+
+    vyre_status_free(status);
+    oracle_deinit(&truth);
+    mpfr_free_cache();
+    shared->how->free(state);
+    free(memory);
+    return NULL;
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+vyre_status proof_run(const math_function *function, const executor *how,
+                      const vyre_program *program, input_extent extent, unsigned threads,
+                      proof_result *out_result) {
+    enum { MOST = 64 };
+    pthread_t ids[MOST];
+    proof shared = {.function = function, .how = how, .program = program, .extent = extent};
+    shared.result.inputs = inputs_count(function, extent);
+    pthread_mutex_init(&shared.lock, NULL);
+    double start = seconds();
+    unsigned started = 0;
+    while (started + 1 < threads && started < MOST &&
+           !pthread_create(&ids[started], NULL, work, &shared)) {
+        started++;
+    }
+    work(&shared);
+    for (unsigned i = 0; i < started; i++) {
+        pthread_join(ids[i], NULL);
+    }
+    pthread_mutex_destroy(&shared.lock);
+    shared.result.seconds = seconds() - start;
+    *out_result = shared.result;
+    return shared.status;
+}

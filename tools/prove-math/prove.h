@@ -1,0 +1,48 @@
+/* Proof: all inputs of a function, or a sample, through an executor and compared with the oracle.
+ */
+#ifndef PROVE_MATH_PROVE_H
+#define PROVE_MATH_PROVE_H
+
+#include <vyre/text.h>
+
+#include "inputs.h"
+
+/* Something that runs `y[gid] = f(x[gid])` on words of 32 bits. A state belongs to one thread; the
+ * program outlives it. */
+typedef struct executor {
+    vyre_status (*create)(const vyre_program *program, void **out_state);
+    void (*run)(void *state, size_t count, const uint32_t *const *inputs, uint32_t *output);
+    void (*free)(void *state); /* NULL is allowed */
+} executor;
+
+/* Reads the expansions from `path` and makes a program of each function. */
+VYRE_MUST_USE vyre_status proof_module(const char *path, vyre_module **out_module);
+const vyre_program *proof_program(const vyre_module *module, const math_function *function);
+
+/* Instructions of a program that compute: always, and in branches. */
+typedef struct proof_size {
+    uint32_t always, in_branches;
+} proof_size;
+proof_size proof_program_size(const vyre_program *program);
+
+enum { PROOF_SHOWN = 8 };
+
+typedef struct proof_difference {
+    uint32_t x, y, found, truth;
+} proof_difference;
+
+typedef struct proof_result {
+    uint64_t inputs, uncertain;
+    uint64_t inexact;   /* not the nearest f32 */
+    uint64_t failures;  /* farther off than the function may be */
+    uint64_t worst_ulp; /* UINT64_MAX: NaN against a number */
+    size_t shown_count; /* the first few of the inexact ones */
+    proof_difference shown[PROOF_SHOWN];
+    double seconds;
+} proof_result;
+
+VYRE_MUST_USE vyre_status proof_run(const math_function *function, const executor *how,
+                                    const vyre_program *program, input_extent extent,
+                                    unsigned threads, proof_result *out_result);
+
+#endif
