@@ -45,5 +45,7 @@ void *vyre_resize(void *memory, size_t count, size_t size) {
 }
 
 void vyre_free(void *memory) {
-    current.free(current.user, memory);
+    if (memory) {
+        current.free(current.user, memory);
+    }
 }

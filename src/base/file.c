@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +16,15 @@
 enum { FIRST_READ = 65536, NAME_TRIES = 100 };
 
 static vyre_status file_error(const char *doing, const char *path, int error) {
-    const char *fix = error == ENOENT || error == ENOTDIR ? "check the path and its spelling"
-                      : error == EACCES || error == EPERM ? "give this user the right to do that"
-                      : error == EISDIR                   ? "name a file, not a directory"
-                      : error == ENOSPC || error == EDQUOT
-                          ? "free some space on that file system"
-                          : "see that the file system works, then try again";
+    const char *fix = error == ENOENT || error == ENOTDIR  ? "check the path and its spelling"
+                      : error == EACCES || error == EPERM  ? "give this user the right to do that"
+                      : error == EISDIR                    ? "name a file, not a directory"
+                      : error == ENOSPC || error == EDQUOT ? "free some space on that file system"
+                      : error == EFBIG                     ? "raise the limit on the size of files"
+                      : error == ENOMEM                    ? "free memory, then try again"
+                      : error == EROFS                     ? "name a file on another file system"
+                      : error == ELOOP                     ? "see where the symbolic link leads"
+                                       : "see that the file system works, then try again";
     vyre_status_code code = error == ENOENT   ? VYRE_STATUS_NOT_FOUND
                             : error == ENOMEM ? VYRE_STATUS_OUT_OF_MEMORY
                                               : VYRE_STATUS_IO;
@@ -93,14 +97,18 @@ vyre_status vyre_file_read(const char *path, size_t limit, vyre_text *out) {
     return status;
 }
 
-static int write_all(int file, const char *data, size_t size) {
+int vyre_file_write_open(int file, const void *data, size_t size) {
+    const char *rest = data;
     while (size > 0) {
-        ssize_t written = write(file, data, size > SSIZE_MAX ? SSIZE_MAX : size);
-        if (written < 0 && errno != EINTR) {
+        ssize_t written = write(file, rest, size > SSIZE_MAX ? SSIZE_MAX : size);
+        if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            /* Somebody made the pipe or terminal non-blocking, for us as well. */
+            poll(&(struct pollfd){.fd = file, .events = POLLOUT}, 1, -1);
+        } else if (written < 0 && errno != EINTR) {
             return errno;
         }
         if (written > 0) {
-            data += written;
+            rest += written;
             size -= (size_t)written;
         }
     }
@@ -155,8 +163,12 @@ vyre_status vyre_file_replace(const char *path, const void *data, size_t size) {
     if (!exists) {
         memcpy(target, path, strlen(path) + 1);
     }
+    if (exists && S_ISDIR(about.st_mode)) {
+        return file_error("replace", path, EISDIR);
+    }
     if (exists && !S_ISREG(about.st_mode)) {
-        return file_error("replace", path, S_ISDIR(about.st_mode) ? EISDIR : EINVAL);
+        return vyre_status_make(VYRE_STATUS_IO, "name a regular file",
+                                "cannot replace %s: it is a pipe, a socket or a device", path);
     }
     int file = create_beside(target, &name);
     if (file < 0) {
@@ -164,7 +176,7 @@ vyre_status vyre_file_replace(const char *path, const void *data, size_t size) {
         goto done;
     }
     int error = exists && fchmod(file, about.st_mode & 07777) != 0 ? errno : 0;
-    error = error ? error : write_all(file, data, size);
+    error = error ? error : vyre_file_write_open(file, data, size);
     if (!error && fsync(file) != 0) {
         error = errno;
     }

@@ -15,7 +15,10 @@ VYRE_MUST_USE vyre_status vyre_file_read_open(int file, const char *name, size_t
                                               vyre_text *out);
 
 /* Replaces or creates a file such that everyone, also after a crash, finds either the old contents
- * or the new. Follows symbolic links and keeps the file's permissions. */
+ * or the new. Follows symbolic links that lead to a file, and keeps its permissions. */
 VYRE_MUST_USE vyre_status vyre_file_replace(const char *path, const void *data, size_t size);
+
+/* Writes all of it to a descriptor, which stays open; 0 or errno. */
+int vyre_file_write_open(int file, const void *data, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "ir/builder.h"
+#include "ir/lookup.h"
 
 static bool is_dead(const vyre_builder *builder) {
     const block *top = &builder->blocks.items[builder->blocks.count - 1];
@@ -91,7 +92,7 @@ static void emit_end(vyre_builder *builder, vyre_op op, uint32_t count, const ui
 /* The values on a way out of `target` agree with the other ways out, or are the first. */
 static bool check_results(vyre_builder *builder, uint32_t target, vyre_op op, uint32_t count,
                           const uint32_t *values) {
-    const char *name = vyre_op_info_of(op)->name;
+    const char *name = vyre_lookup_op(op)->name;
     for (uint32_t i = 0; i < count; i++) {
         if (!builder_value(builder, name, i + 1, values[i])) {
             return false;
@@ -106,7 +107,7 @@ static bool check_results(vyre_builder *builder, uint32_t target, vyre_op op, ui
         }
         for (uint32_t i = 0; i < count; i++) {
             builder->type_stack.items[builder->type_stack.count++] =
-                (uint8_t)vyre_build_type(builder, values[i]);
+                (uint8_t)builder_type(builder, values[i]);
         }
         to->results = count;
         return true;
@@ -119,7 +120,7 @@ static bool check_results(vyre_builder *builder, uint32_t target, vyre_op op, ui
     }
     for (uint32_t i = 0; i < count; i++) {
         vyre_type wanted = (vyre_type)builder->type_stack.items[to->types + i];
-        vyre_type type = vyre_build_type(builder, values[i]);
+        vyre_type type = builder_type(builder, values[i]);
         if (type != wanted) {
             vyre_build_report(builder, 506, "convert one of them",
                               "value %u of `%s` is %s, on another way out it is %s", i + 1, name,
@@ -213,10 +214,10 @@ void vyre_build_if(vyre_builder *builder, uint32_t condition) {
         return;
     }
     if (builder_value(builder, "if", 1, condition) &&
-        vyre_build_type(builder, condition) != VYRE_TYPE_BOOL) {
+        builder_type(builder, condition) != VYRE_TYPE_BOOL) {
         vyre_build_report(builder, 301, "compare it with something, as in x != 0",
                           "the condition of `if` is %s, expected bool",
-                          vyre_type_name(vyre_build_type(builder, condition)));
+                          vyre_type_name(builder_type(builder, condition)));
     }
     uint32_t owner = builder_emit(builder, (vyre_inst){.op = VYRE_OP_IF, .a = condition});
     open_block(builder, BLOCK_THEN, owner, 0);
@@ -279,7 +280,7 @@ void vyre_build_yield(vyre_builder *builder, uint32_t count, const uint32_t *val
 
 static void emit_loop(vyre_builder *builder, vyre_op op, uint32_t head, uint32_t count,
                       const uint32_t *list, uint32_t *args) {
-    const char *name = vyre_op_info_of(op)->name;
+    const char *name = vyre_lookup_op(op)->name;
     for (uint32_t i = 0; i < head + count; i++) {
         builder_value(builder, name, i + 1, list[i]);
     }
@@ -298,7 +299,7 @@ static void emit_loop(vyre_builder *builder, vyre_op op, uint32_t head, uint32_t
     builder_block(builder)->types = types;
     for (uint32_t i = 0; i < counters + count; i++) {
         uint32_t initial = list[i < counters ? i : i - counters + head];
-        uint8_t type = (uint8_t)vyre_build_type(builder, initial);
+        uint8_t type = (uint8_t)builder_type(builder, initial);
         if (i >= counters) {
             builder->type_stack.items[builder->type_stack.count++] = type;
         }
@@ -334,10 +335,10 @@ uint32_t vyre_build_for(vyre_builder *builder, uint32_t first, uint32_t end, uin
         count = 0;
     }
     uint32_t range[3] = {first, end, step};
-    vyre_type type = vyre_build_type(builder, first);
+    vyre_type type = builder_type(builder, first);
     static const char *const names[3] = {"first number", "end", "step"};
     for (int i = 0; i < 3; i++) {
-        vyre_type found = vyre_build_type(builder, range[i]);
+        vyre_type found = builder_type(builder, range[i]);
         if (found == VYRE_TYPE_VOID || type == VYRE_TYPE_VOID) {
             continue;
         }
@@ -430,8 +431,8 @@ void vyre_build_continue(vyre_builder *builder, uint32_t count, const uint32_t *
             die(builder);
             return;
         }
-        vyre_type wanted = vyre_build_type(builder, first_arg + i);
-        vyre_type type = vyre_build_type(builder, values[i]);
+        vyre_type wanted = builder_type(builder, first_arg + i);
+        vyre_type type = builder_type(builder, values[i]);
         if (to->owner != VYRE_NONE && type != wanted) {
             vyre_build_report(builder, 506, "convert it, or start the loop with another type",
                               "value %u of `continue` is %s, the loop carries %s there", i + 1,
@@ -518,7 +519,7 @@ uint32_t vyre_build_var(vyre_builder *builder, const char *name, uint32_t initia
     draft_variable row = {.name = builder_name(builder, name),
                           .declared = (uint32_t)builder->insts.count,
                           .block = builder_block(builder)->serial,
-                          .type = (uint8_t)vyre_build_type(builder, initial)};
+                          .type = (uint8_t)builder_type(builder, initial)};
     if (!vyre_vec_push(&builder->variables, row)) {
         builder_no_memory(builder);
         return VYRE_NONE;
@@ -545,7 +546,7 @@ void vyre_build_set(vyre_builder *builder, uint32_t variable, uint32_t value) {
     if (!row) {
         return;
     }
-    vyre_type type = vyre_build_type(builder, value);
+    vyre_type type = builder_type(builder, value);
     if (type != (vyre_type)row->type) {
         vyre_build_report(builder, 302,
                           row->type == VYRE_TYPE_BOOL ? "compare it with something, as in x != 0"

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "ir/build_ssa.h"
+#include "ir/builder.h"
 #include "ir/diagnostic.h"
 #include "ir/program.h"
 #include "ir/section.h"
@@ -19,11 +19,19 @@ typedef struct finishing {
     bool failed;
 } finishing;
 
+/* An array of the program, to be filled. */
 static void *take(finishing *f, vyre_section_id section, size_t count) {
-    void *items = count ? vyre_alloc_zeroed(count, vyre_section_item_bytes(section)) : NULL;
+    void *items = count ? vyre_alloc_array(count, vyre_section_item_bytes(section)) : NULL;
     f->failed |= count && !items;
     vyre_section_set(&f->ir, section, items, items ? (uint32_t)count : 0);
     return items;
+}
+
+static void copy(finishing *f, vyre_section_id section, const void *items, size_t count) {
+    void *copied = take(f, section, count);
+    if (copied) {
+        memcpy(copied, items, count * vyre_section_item_bytes(section));
+    }
 }
 
 static void place_resource(finishing *f, uint32_t from, uint32_t *next) {
@@ -108,19 +116,14 @@ static void make_tables(finishing *f) {
     f->steps = take(f, VYRE_SECTION_STEPS, draft->steps.count);
     f->step_names = take(f, VYRE_SECTION_STEP_NAMES, draft->steps.count);
     f->phases = take(f, VYRE_SECTION_PHASES, draft->phases.count);
-    char *strings = take(f, VYRE_SECTION_STRINGS, draft->strings.size);
-    char *debug_strings = take(f, VYRE_SECTION_DEBUG_STRINGS, draft->debug_strings.size);
-    void *scopes = take(f, VYRE_SECTION_SCOPES, draft->scopes.count);
-    f->resource_map = vyre_alloc_array(draft->resources.count, sizeof *f->resource_map);
-    f->failed |= !f->resource_map;
+    copy(f, VYRE_SECTION_STRINGS, draft->strings.data, draft->strings.size);
+    copy(f, VYRE_SECTION_DEBUG_STRINGS, draft->debug_strings.data, draft->debug_strings.size);
+    copy(f, VYRE_SECTION_SCOPES, draft->scopes.items, draft->scopes.count);
+    f->failed |= !vyre_vec_reserve(&f->draft->resource_map, draft->resources.count);
     if (f->failed) {
         return;
     }
-    memcpy(strings, draft->strings.data, draft->strings.size);
-    memcpy(debug_strings, draft->debug_strings.data, draft->debug_strings.size);
-    if (draft->scopes.count) {
-        memcpy(scopes, draft->scopes.items, draft->scopes.count * sizeof *draft->scopes.items);
-    }
+    f->resource_map = draft->resource_map.items;
     for (size_t i = 0; i < draft->steps.count; i++) {
         f->steps[i] = draft->steps.items[i].row;
         f->step_names[i] = draft->steps.items[i].name;
@@ -138,50 +141,21 @@ static void make_tables(finishing *f) {
     place_sizes(f);
 }
 
-/* Shrinks a finished array to what it holds and hands it over. */
-static void hand_over(finishing *f, vyre_section_id section, void **items, size_t count) {
-    void *fitting = count ? vyre_resize(*items, count, vyre_section_item_bytes(section)) : NULL;
-    f->failed |= count && !fitting;
-    vyre_section_set(&f->ir, section, fitting ? fitting : *items, (uint32_t)count);
-    *items = NULL;
-}
-
-static void map_resources(finishing *f, vyre_inst *insts, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        switch ((vyre_shape)vyre_op_info_of(insts[i].op)->shape) {
-        case VYRE_SHAPE_R:
-        case VYRE_SHAPE_R_V1:
-        case VYRE_SHAPE_R_V2:
-        case VYRE_SHAPE_R_LIST: insts[i].a = f->resource_map[insts[i].a]; break;
-        default: break;
-        }
-    }
-}
-
-/* The width is stated where it means something, and nowhere else. */
-static void settle_subgroup(vyre_phase *phase, const vyre_inst *insts) {
-    bool used = false;
-    for (uint32_t i = phase->first; i < phase->end && !used; i++) {
-        used = insts[i].op == VYRE_OP_LANE || insts[i].op == VYRE_OP_SUBGROUP_ID ||
-               vyre_op_info_of(insts[i].op)->effects & VYRE_EFFECT_SUBGROUP;
-    }
-    phase->subgroup = !used ? 0 : phase->subgroup ? phase->subgroup : 32;
-}
-
-static void make_code(finishing *f, ssa_output *out) {
-    map_resources(f, out->insts.items, out->insts.count);
+static void make_code(finishing *f) {
+    const ssa_arrays *code = &f->draft->ssa;
     for (uint32_t i = 0; i < f->ir.phase_count; i++) {
-        f->phases[i].first = out->phase_first[i];
-        f->phases[i].end =
-            i + 1 < f->ir.phase_count ? out->phase_first[i + 1] : (uint32_t)out->insts.count;
-        settle_subgroup(&f->phases[i], out->insts.items);
+        vyre_phase *phase = &f->phases[i];
+        const ssa_phase *row = &code->phases.items[i];
+        phase->first = row->first;
+        phase->end = i + 1 < f->ir.phase_count ? row[1].first : (uint32_t)code->insts.count;
+        /* The width is stated where it means something, and nowhere else. */
+        phase->subgroup = !row->uses_subgroup ? 0 : phase->subgroup ? phase->subgroup : 32;
     }
-    hand_over(f, VYRE_SECTION_INSTS, (void **)&out->insts.items, out->insts.count);
-    hand_over(f, VYRE_SECTION_PLACES, (void **)&out->places.items, out->places.count);
-    hand_over(f, VYRE_SECTION_OPERANDS, (void **)&out->operands.items, out->operands.count);
-    hand_over(f, VYRE_SECTION_CONSTS, (void **)&out->consts.items, out->consts.count);
-    hand_over(f, VYRE_SECTION_VALUE_NAMES, (void **)&out->value_names.items,
-              out->value_names.count);
+    copy(f, VYRE_SECTION_INSTS, code->insts.items, code->insts.count);
+    copy(f, VYRE_SECTION_PLACES, code->places.items, code->places.count);
+    copy(f, VYRE_SECTION_OPERANDS, code->operands.items, code->operands.count);
+    copy(f, VYRE_SECTION_CONSTS, code->consts.items, code->consts.count);
+    copy(f, VYRE_SECTION_VALUE_NAMES, code->value_names.items, code->value_names.count);
 }
 
 /* What only the end can tell. */
@@ -197,24 +171,24 @@ static void check_closed(vyre_builder *builder) {
 
 static vyre_status make_program(vyre_builder *builder, vyre_program **out_program) {
     finishing f = {.draft = builder};
-    ssa_output out = {0};
     const char *file = builder->debug_strings.data + builder->file;
     vyre_status status = VYRE_OK;
+    bool is_large = builder->insts.count > 4096; /* whose memory others need */
     make_tables(&f);
-    bool made = !f.failed && vyre_build_ssa(builder, &out);
-    bool too_many = !made && out.insts.count >= VYRE_LIMIT_INSTRUCTIONS;
-    if (made) {
-        make_code(&f, &out);
-        made = !f.failed;
+    bool made = !f.failed && vyre_build_ssa(builder);
+    bool too_many = !made && builder->ssa.insts.count >= VYRE_LIMIT_INSTRUCTIONS;
+    if (is_large) {
+        builder_free_draft(builder);
     }
     if (made) {
+        make_code(&f);
+    }
+    if (is_large) {
+        builder_free_code(builder);
+    }
+    if (made && !f.failed) {
         f.ir.flags = builder->flags;
         f.ir.file = builder->file;
-        if (builder->insts.count > 4096) { /* room for the verifier */
-            vyre_vec_free(&builder->insts);
-            vyre_vec_free(&builder->places);
-            vyre_vec_free(&builder->operands);
-        }
         status = vyre_program_seal(&f.ir, builder->diagnostics, NULL, out_program);
     } else if (too_many) {
         vyre_build_report(builder, 701, "split the program, or inline less",
@@ -225,13 +199,6 @@ static vyre_status make_program(vyre_builder *builder, vyre_program **out_progra
                                   "no memory for program `%s`", builder->strings.data);
     }
     vyre_sections_free(&f.ir);
-    vyre_free(f.resource_map);
-    vyre_free(out.phase_first);
-    vyre_vec_free(&out.insts);
-    vyre_vec_free(&out.places);
-    vyre_vec_free(&out.operands);
-    vyre_vec_free(&out.consts);
-    vyre_vec_free(&out.value_names);
     return status;
 }
 

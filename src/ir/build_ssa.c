@@ -9,30 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An instruction with blocks that is open during a sweep. */
-typedef struct region {
-    uint32_t owner;       /* in the draft */
-    uint32_t final_owner; /* in the result */
-    uint32_t end;         /* in the draft */
-    uint32_t first;       /* its variables: in `pending` in the first sweep, in `carried` after */
-    uint32_t count;
-    uint32_t saved;      /* if: values before the first branch, in `saves` */
-    uint32_t else_at;    /* if: where its second branch starts in the draft, until it has */
-    uint32_t list;       /* first sweep: number of the region */
-    uint32_t loop, call; /* innermost enclosing ones, itself included; or VYRE_NONE */
-} region;
+#include "ir/builder.h"
+#include "ir/lookup.h"
 
 typedef struct ssa {
     vyre_builder *draft;
-    ssa_output *out;
-    VYRE_VEC(uint32_t) pending;
-    VYRE_VEC(uint32_t) carried;       /* lists of variables, one a region */
-    VYRE_VEC(uint32_t) carried_lists; /* where each list starts and its length, as regions open */
-    VYRE_VEC(region) regions;
-    VYRE_VEC(uint32_t) saves;
-    uint32_t *map;       /* draft value -> final value or draft constant; owns the two below */
+    ssa_arrays *out;
+    uint32_t *map;       /* draft value -> final value or draft constant */
     uint32_t *const_map; /* draft constant -> final constant */
     uint32_t *current;   /* variable -> final value or draft constant */
+    size_t room;         /* for instructions: more there cannot be, or are too many */
     size_t next_name;    /* in the draft's names */
     size_t next_region;
     bool failed;
@@ -44,7 +30,7 @@ static int compare_u32(const void *left, const void *right) {
 }
 
 static bool holds_blocks(uint32_t op) {
-    return vyre_op_info_of(op)->effects & VYRE_EFFECT_BLOCK;
+    return vyre_lookup_op(op)->effects & VYRE_EFFECT_BLOCK;
 }
 
 /* First sweep */
@@ -52,10 +38,10 @@ static bool holds_blocks(uint32_t op) {
 /* Sorts the region's assigned variables and stores those from outside as its list. They stay in
  * `pending`, now as assignments of the region around. */
 static bool finish_region(ssa *s) {
-    region *top = &s->regions.items[s->regions.count - 1];
+    ssa_region *top = &s->out->regions.items[s->out->regions.count - 1];
     size_t list = top->list;
-    size_t count = s->pending.count - top->first, kept = 0;
-    uint32_t *found = count ? s->pending.items + top->first : NULL;
+    size_t count = s->out->pending.count - top->first, kept = 0;
+    uint32_t *found = count ? s->out->pending.items + top->first : NULL;
     if (count > 1) {
         qsort(found, count, sizeof *found, compare_u32);
     }
@@ -65,39 +51,40 @@ static bool finish_region(ssa *s) {
             found[kept++] = found[i];
         }
     }
-    s->pending.count = top->first + kept;
-    s->carried_lists.items[list * 2] = (uint32_t)s->carried.count;
-    s->carried_lists.items[list * 2 + 1] = (uint32_t)kept;
-    if (!vyre_vec_reserve(&s->carried, kept)) {
+    s->out->pending.count = top->first + kept;
+    s->out->carried_lists.items[list * 2] = (uint32_t)s->out->carried.count;
+    s->out->carried_lists.items[list * 2 + 1] = (uint32_t)kept;
+    if (!vyre_vec_reserve(&s->out->carried, kept)) {
         return false;
     }
     if (kept) {
-        memcpy(s->carried.items + s->carried.count, found, kept * sizeof *found);
+        memcpy(s->out->carried.items + s->out->carried.count, found, kept * sizeof *found);
     }
-    s->carried.count += kept;
-    s->regions.count--;
+    s->out->carried.count += kept;
+    s->out->regions.count--;
     return true;
 }
 
 static bool find_carried(ssa *s) {
     const vyre_builder *draft = s->draft;
     for (uint32_t i = 0; i < draft->insts.count; i++) {
-        while (s->regions.count && s->regions.items[s->regions.count - 1].end == i) {
+        while (s->out->regions.count && s->out->regions.items[s->out->regions.count - 1].end == i) {
             if (!finish_region(s)) {
                 return false;
             }
         }
         const vyre_inst *inst = &draft->insts.items[i];
-        if (inst->op == DRAFT_SET && !vyre_vec_push(&s->pending, inst->a)) {
+        if (inst->op == DRAFT_SET && !vyre_vec_push(&s->out->pending, inst->a)) {
             return false;
         }
         if (holds_blocks(inst->op)) {
-            region opened = {.owner = i,
-                             .end = inst->c,
-                             .first = (uint32_t)s->pending.count,
-                             .list = (uint32_t)(s->carried_lists.count / 2)};
-            if (!vyre_vec_push(&s->regions, opened) || !vyre_vec_push(&s->carried_lists, 0) ||
-                !vyre_vec_push(&s->carried_lists, 0)) {
+            ssa_region opened = {.owner = i,
+                                 .end = inst->c,
+                                 .first = (uint32_t)s->out->pending.count,
+                                 .list = (uint32_t)(s->out->carried_lists.count / 2)};
+            if (!vyre_vec_push(&s->out->regions, opened) ||
+                !vyre_vec_push(&s->out->carried_lists, 0) ||
+                !vyre_vec_push(&s->out->carried_lists, 0)) {
                 return false;
             }
         }
@@ -131,10 +118,15 @@ static uint32_t map_operand(ssa *s, uint32_t operand) {
 }
 
 static uint32_t emit(ssa *s, vyre_inst inst, vyre_place place) {
-    uint32_t index = (uint32_t)s->out->insts.count;
-    s->failed |= index >= VYRE_LIMIT_INSTRUCTIONS || !vyre_vec_push(&s->out->insts, inst) ||
-                 !vyre_vec_push(&s->out->places, place);
-    return index;
+    size_t index = s->out->insts.count;
+    if (index == s->room) {
+        s->failed = true;
+        return (uint32_t)index;
+    }
+    s->out->insts.items[index] = inst;
+    s->out->places.items[index] = place;
+    s->out->insts.count = s->out->places.count = index + 1;
+    return (uint32_t)index;
 }
 
 static void name_value(ssa *s, uint32_t value, uint32_t name) {
@@ -156,7 +148,7 @@ static void copy_names(ssa *s, uint32_t draft_value, uint32_t value) {
     name_value(s, value, name);
 }
 
-static uint32_t add_list(ssa *s, uint32_t from, uint32_t count, const region *target) {
+static uint32_t add_list(ssa *s, uint32_t from, uint32_t count, const ssa_region *target) {
     uint32_t at = (uint32_t)s->out->operands.count;
     uint32_t extra = target ? target->count : 0;
     if (!vyre_vec_reserve(&s->out->operands, (size_t)count + extra)) {
@@ -168,7 +160,7 @@ static uint32_t add_list(ssa *s, uint32_t from, uint32_t count, const region *ta
     }
     for (uint32_t i = 0; i < extra; i++) {
         s->out->operands.items[at + count + i] =
-            resolve(s, s->current[s->carried.items[target->first + i]]);
+            resolve(s, s->current[s->out->carried.items[target->first + i]]);
     }
     s->out->operands.count += (size_t)count + extra;
     return at;
@@ -176,20 +168,20 @@ static uint32_t add_list(ssa *s, uint32_t from, uint32_t count, const region *ta
 
 static void open_region(ssa *s, uint32_t owner, uint32_t final_owner) {
     const vyre_inst *inst = &s->draft->insts.items[owner];
-    const uint32_t *list = s->carried_lists.items + 2 * s->next_region++;
-    region opened = {.owner = owner,
-                     .final_owner = final_owner,
-                     .end = inst->c,
-                     .first = list[0],
-                     .count = list[1],
-                     .saved = (uint32_t)s->saves.count,
-                     .else_at = inst->op == VYRE_OP_IF ? inst->b : VYRE_NONE,
-                     .loop = VYRE_NONE,
-                     .call = VYRE_NONE};
-    uint32_t self = (uint32_t)s->regions.count;
+    const uint32_t *list = s->out->carried_lists.items + 2 * s->next_region++;
+    ssa_region opened = {.owner = owner,
+                         .final_owner = final_owner,
+                         .end = inst->c,
+                         .first = list[0],
+                         .count = list[1],
+                         .saved = (uint32_t)s->out->saves.count,
+                         .else_at = inst->op == VYRE_OP_IF ? inst->b : VYRE_NONE,
+                         .loop = VYRE_NONE,
+                         .call = VYRE_NONE};
+    uint32_t self = (uint32_t)s->out->regions.count;
     if (self) {
-        opened.loop = s->regions.items[self - 1].loop;
-        opened.call = s->regions.items[self - 1].call;
+        opened.loop = s->out->regions.items[self - 1].loop;
+        opened.call = s->out->regions.items[self - 1].call;
     }
     if (inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR) {
         opened.loop = self;
@@ -197,23 +189,23 @@ static void open_region(ssa *s, uint32_t owner, uint32_t final_owner) {
         opened.call = self;
     }
     for (uint32_t i = 0; inst->op == VYRE_OP_IF && i < opened.count; i++) {
-        uint32_t variable = s->carried.items[opened.first + i];
-        s->failed |= !vyre_vec_push(&s->saves, s->current[variable]);
+        uint32_t variable = s->out->carried.items[opened.first + i];
+        s->failed |= !vyre_vec_push(&s->out->saves, s->current[variable]);
     }
-    s->failed |= !vyre_vec_push(&s->regions, opened);
+    s->failed |= !vyre_vec_push(&s->out->regions, opened);
 }
 
-static void start_else(ssa *s, region *top) {
+static void start_else(ssa *s, ssa_region *top) {
     top->else_at = VYRE_NONE;
     s->out->insts.items[top->final_owner].b = (uint32_t)s->out->insts.count;
     for (uint32_t i = 0; i < top->count; i++) {
-        s->current[s->carried.items[top->first + i]] = s->saves.items[top->saved + i];
+        s->current[s->out->carried.items[top->first + i]] = s->out->saves.items[top->saved + i];
     }
 }
 
 /* Emits the `arg`s or `result`s of an owner: those that stand in the draft from `at` on, then one a
  * variable. Returns how many draft instructions were used up. */
-static uint32_t emit_picks(ssa *s, const region *owner, vyre_op op, uint32_t at) {
+static uint32_t emit_picks(ssa *s, const ssa_region *owner, vyre_op op, uint32_t at) {
     uint32_t used = 0;
     for (; at + used < s->draft->insts.count; used++) {
         vyre_inst inst = s->draft->insts.items[at + used];
@@ -229,7 +221,7 @@ static uint32_t emit_picks(ssa *s, const region *owner, vyre_op op, uint32_t at)
         return used; /* nothing leaves it */
     }
     for (uint32_t i = 0; i < owner->count; i++) {
-        uint32_t variable = s->carried.items[owner->first + i];
+        uint32_t variable = s->out->carried.items[owner->first + i];
         const draft_variable *row = &s->draft->variables.items[variable];
         vyre_inst inst = {
             .op = (uint16_t)op, .type = row->type, .a = owner->final_owner, .b = used + i};
@@ -240,16 +232,16 @@ static uint32_t emit_picks(ssa *s, const region *owner, vyre_op op, uint32_t at)
 }
 
 static uint32_t close_region(ssa *s, uint32_t at) {
-    region closed = s->regions.items[--s->regions.count];
-    s->saves.count = closed.saved;
+    ssa_region closed = s->out->regions.items[--s->out->regions.count];
+    s->out->saves.count = closed.saved;
     s->out->insts.items[closed.final_owner].c = (uint32_t)s->out->insts.count;
     return emit_picks(s, &closed, VYRE_OP_RESULT, at);
 }
 
 static uint32_t emit_loop(ssa *s, uint32_t at) {
     vyre_inst inst = s->draft->insts.items[at];
-    const uint32_t *list = s->carried_lists.items + 2 * s->next_region;
-    region self = {.first = list[0], .count = list[1]};
+    const uint32_t *list = s->out->carried_lists.items + 2 * s->next_region;
+    ssa_region self = {.first = list[0], .count = list[1]};
     inst.a = add_list(s, inst.a, inst.b, &self);
     inst.b += self.count;
     s->map[at] = emit(s, inst, s->draft->places.items[at]);
@@ -257,18 +249,19 @@ static uint32_t emit_loop(ssa *s, uint32_t at) {
     if (s->failed) {
         return 1;
     }
-    region opened = s->regions.items[s->regions.count - 1];
+    ssa_region opened = s->out->regions.items[s->out->regions.count - 1];
     return 1 + emit_picks(s, &opened, VYRE_OP_ARG, at + 1);
 }
 
 /* Where the values of a terminator go; NULL for the end of an invocation. */
-static const region *end_target(const ssa *s, uint32_t op) {
-    const region *top = s->regions.count ? &s->regions.items[s->regions.count - 1] : NULL;
+static const ssa_region *end_target(const ssa *s, uint32_t op) {
+    const ssa_region *top =
+        s->out->regions.count ? &s->out->regions.items[s->out->regions.count - 1] : NULL;
     if (!top || op == VYRE_OP_YIELD) {
         return top;
     }
     uint32_t target = op == VYRE_OP_RETURN ? top->call : top->loop;
-    return target == VYRE_NONE ? NULL : &s->regions.items[target];
+    return target == VYRE_NONE ? NULL : &s->out->regions.items[target];
 }
 
 /* Returns how many draft instructions were used up. */
@@ -282,7 +275,8 @@ static uint32_t emit_inst(ssa *s, uint32_t at) {
     case VYRE_OP_FOR: return emit_loop(s, at);
     default: break;
     }
-    switch ((vyre_shape)vyre_op_info_of(inst.op)->shape) {
+    const vyre_op_info *info = vyre_lookup_op(inst.op);
+    switch ((vyre_shape)info->shape) {
     case VYRE_SHAPE_V3:
         inst.a = map_operand(s, inst.a);
         inst.b = map_operand(s, inst.b);
@@ -295,30 +289,42 @@ static uint32_t emit_inst(ssa *s, uint32_t at) {
     case VYRE_SHAPE_V1:
     case VYRE_SHAPE_IF: inst.a = map_operand(s, inst.a); break;
     case VYRE_SHAPE_R_V2:
+        inst.a = s->draft->resource_map.items[inst.a];
         inst.b = map_operand(s, inst.b);
         inst.c = map_operand(s, inst.c);
         break;
-    case VYRE_SHAPE_R_V1: inst.b = map_operand(s, inst.b); break;
-    case VYRE_SHAPE_R_LIST: inst.b = add_list(s, inst.b, inst.c, NULL); break;
+    case VYRE_SHAPE_R_V1:
+        inst.a = s->draft->resource_map.items[inst.a];
+        inst.b = map_operand(s, inst.b);
+        break;
+    case VYRE_SHAPE_R_LIST:
+        inst.a = s->draft->resource_map.items[inst.a];
+        inst.b = add_list(s, inst.b, inst.c, NULL);
+        break;
+    case VYRE_SHAPE_R: inst.a = s->draft->resource_map.items[inst.a]; break;
     case VYRE_SHAPE_LIST: {
-        const region *target = end_target(s, inst.op);
+        const ssa_region *target = end_target(s, inst.op);
         inst.a = add_list(s, inst.a, inst.b, target);
         inst.b += target ? target->count : 0;
         break;
     }
     case VYRE_SHAPE_NONE:
     case VYRE_SHAPE_NUMBER:
-    case VYRE_SHAPE_R:
     case VYRE_SHAPE_PICK: /* emitted with their owner */
     case VYRE_SHAPE_LOOP:
     case VYRE_SHAPE_INLINE: break;
     }
-    if (vyre_op_info_of(inst.op)->effects & VYRE_EFFECT_BLOCK) {
+    if (info->effects & VYRE_EFFECT_SUBGROUP || inst.op == VYRE_OP_LANE ||
+        inst.op == VYRE_OP_SUBGROUP_ID) {
+        s->out->phases.items[s->out->phases.count - 1].uses_subgroup = true;
+    }
+    bool opens = info->effects & VYRE_EFFECT_BLOCK;
+    if (opens) {
         inst.b = inst.c = 0; /* known when the blocks are */
     }
     s->map[at] = emit(s, inst, s->draft->places.items[at]);
     copy_names(s, at, s->map[at]);
-    if (holds_blocks(inst.op)) {
+    if (opens) {
         open_region(s, at, s->map[at]);
     }
     return 1;
@@ -326,12 +332,14 @@ static uint32_t emit_inst(ssa *s, uint32_t at) {
 
 static void rewrite(ssa *s) {
     const vyre_builder *draft = s->draft;
-    size_t phase = 0;
     for (uint32_t at = 0; at < draft->insts.count && !s->failed;) {
+        size_t phase = s->out->phases.count;
         if (phase < draft->phases.count && draft->phases.items[phase].first == at) {
-            s->out->phase_first[phase++] = (uint32_t)s->out->insts.count;
+            s->out->phases.items[s->out->phases.count++] =
+                (ssa_phase){(uint32_t)s->out->insts.count, false};
         }
-        region *top = s->regions.count ? &s->regions.items[s->regions.count - 1] : NULL;
+        ssa_region *top =
+            s->out->regions.count ? &s->out->regions.items[s->out->regions.count - 1] : NULL;
         if (top && top->end == at) {
             at += close_region(s, at);
             continue;
@@ -349,31 +357,26 @@ static int compare_names(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-bool vyre_build_ssa(vyre_builder *draft, ssa_output *out) {
-    ssa s = {.draft = draft, .out = out};
-    size_t words = draft->insts.count + draft->consts.count + draft->variables.count;
-    s.map = vyre_alloc_array(words, sizeof *s.map);
-    s.const_map = s.map ? s.map + draft->insts.count : NULL;
-    s.current = s.map ? s.const_map + draft->consts.count : NULL;
-    out->phase_first = vyre_alloc_array(draft->phases.count, sizeof *out->phase_first);
-    /* Small programs, of which a text may have many, then grow no further. */
-    size_t room = draft->insts.count < 1024 ? draft->insts.count : 1024;
-    s.failed = !s.map || !out->phase_first || !find_carried(&s) ||
-               !vyre_vec_reserve(&out->insts, room) || !vyre_vec_reserve(&out->places, room);
-    if (!s.failed) {
-        memset(s.map, 0xff, draft->insts.count * sizeof *s.map);
-        memset(s.const_map, 0xff, draft->consts.count * sizeof *s.const_map);
-        if (draft->names.count) {
-            qsort(draft->names.items, draft->names.count, sizeof *draft->names.items,
-                  compare_names);
-        }
-        rewrite(&s);
+bool vyre_build_ssa(vyre_builder *draft) {
+    ssa s = {.draft = draft, .out = &draft->ssa};
+    size_t insts = draft->insts.count, consts = draft->consts.count;
+    if (!vyre_vec_reserve(&s.out->map, insts + consts + draft->variables.count) ||
+        !vyre_vec_reserve(&s.out->phases, draft->phases.count) || !find_carried(&s)) {
+        return false;
     }
-    vyre_free(s.map);
-    vyre_vec_free(&s.pending);
-    vyre_vec_free(&s.carried);
-    vyre_vec_free(&s.carried_lists);
-    vyre_vec_free(&s.regions);
-    vyre_vec_free(&s.saves);
+    /* A variable that a region carries goes in at most once and comes out once. */
+    s.room = insts + 2 * s.out->carried.count;
+    s.room = s.room < VYRE_LIMIT_INSTRUCTIONS ? s.room : VYRE_LIMIT_INSTRUCTIONS;
+    if (!vyre_vec_reserve(&s.out->insts, s.room) || !vyre_vec_reserve(&s.out->places, s.room)) {
+        return false;
+    }
+    s.map = s.out->map.items;
+    s.const_map = s.map + insts;
+    s.current = s.const_map + consts;
+    memset(s.map, 0xff, (insts + consts) * sizeof *s.map);
+    if (draft->names.count) {
+        qsort(draft->names.items, draft->names.count, sizeof *draft->names.items, compare_names);
+    }
+    rewrite(&s);
     return !s.failed;
 }

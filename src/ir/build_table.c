@@ -87,10 +87,45 @@ vyre_status vyre_builder_reset(vyre_builder *builder, const char *name) {
     RESET_VEC(builder->variables);
     RESET_VEC(builder->blocks);
     RESET_VEC(builder->type_stack);
+    RESET_VEC(builder->resource_map);
+    RESET_VEC(builder->ssa.insts);
+    RESET_VEC(builder->ssa.places);
+    RESET_VEC(builder->ssa.operands);
+    RESET_VEC(builder->ssa.consts);
+    RESET_VEC(builder->ssa.value_names);
+    RESET_VEC(builder->ssa.phases);
+    RESET_VEC(builder->ssa.pending);
+    RESET_VEC(builder->ssa.carried);
+    RESET_VEC(builder->ssa.carried_lists);
+    RESET_VEC(builder->ssa.regions);
+    RESET_VEC(builder->ssa.saves);
+    RESET_VEC(builder->ssa.map);
     builder->no_memory = builder->finished = builder->in_phase = false;
     builder->flags = builder->file = builder->block_serial = 0;
     builder->line = builder->column = builder->length = builder->scope = 0;
     return start(builder, name);
+}
+
+void builder_free_draft(vyre_builder *builder) {
+    vyre_vec_free(&builder->operands);
+    vyre_vec_free(&builder->insts);
+    vyre_vec_free(&builder->places);
+    vyre_vec_free(&builder->names);
+    vyre_vec_free(&builder->ssa.pending);
+    vyre_vec_free(&builder->ssa.carried);
+    vyre_vec_free(&builder->ssa.carried_lists);
+    vyre_vec_free(&builder->ssa.regions);
+    vyre_vec_free(&builder->ssa.saves);
+    vyre_vec_free(&builder->ssa.map);
+}
+
+void builder_free_code(vyre_builder *builder) {
+    vyre_vec_free(&builder->ssa.insts);
+    vyre_vec_free(&builder->ssa.places);
+    vyre_vec_free(&builder->ssa.operands);
+    vyre_vec_free(&builder->ssa.consts);
+    vyre_vec_free(&builder->ssa.value_names);
+    vyre_vec_free(&builder->ssa.phases);
 }
 
 void vyre_builder_free(vyre_builder *builder) {
@@ -109,14 +144,13 @@ void vyre_builder_free(vyre_builder *builder) {
     vyre_vec_free(&builder->open_repeats);
     vyre_vec_free(&builder->consts);
     vyre_map_free(&builder->const_map);
-    vyre_vec_free(&builder->operands);
-    vyre_vec_free(&builder->insts);
-    vyre_vec_free(&builder->places);
-    vyre_vec_free(&builder->names);
     vyre_vec_free(&builder->scopes);
     vyre_vec_free(&builder->variables);
     vyre_vec_free(&builder->blocks);
     vyre_vec_free(&builder->type_stack);
+    vyre_vec_free(&builder->resource_map);
+    builder_free_draft(builder);
+    builder_free_code(builder);
     vyre_free(builder);
 }
 

@@ -2,7 +2,9 @@
 
 #include "base/hash.h"
 #include "ir/builder.h"
+#include "ir/lookup.h"
 #include "ir/rule.h"
+#include "ir/word.h"
 
 bool builder_ready(vyre_builder *builder, const char *what) {
     if (builder->in_phase && builder->blocks.count) {
@@ -24,22 +26,14 @@ void builder_absent(vyre_builder *builder, const char *what, const char *kind) {
     }
 }
 
-bool builder_value(vyre_builder *builder, const char *what, uint32_t operand, uint32_t value) {
+void builder_no_value(vyre_builder *builder, const char *what, uint32_t operand, uint32_t value) {
     if (value == VYRE_NONE) {
         static const char *const kinds[] = {"operand 1", "operand 2", "operand 3", "operand 4"};
         builder_absent(builder, what, operand <= 4 ? kinds[operand - 1] : "operand");
-        return false;
-    }
-    bool known = value & VYRE_CONSTANT
-                     ? (value & ~VYRE_CONSTANT) < builder->consts.count
-                     : value < builder->insts.count &&
-                           value >= builder->phases.items[builder->phases.count - 1].first;
-    if (!known || vyre_build_type(builder, value) == VYRE_TYPE_VOID) {
+    } else {
         vyre_build_report(builder, 309, "pass a value that was built earlier in the same phase",
                           "operand %u of `%s` is not a value", operand, what);
-        return false;
     }
-    return true;
 }
 
 bool builder_resource(vyre_builder *builder, const char *what, uint32_t resource) {
@@ -95,16 +89,7 @@ bool builder_list(vyre_builder *builder, uint32_t count, const uint32_t *values,
 }
 
 vyre_type vyre_build_type(const vyre_builder *builder, uint32_t value) {
-    uint32_t index = value & ~VYRE_CONSTANT;
-    if (value == VYRE_NONE) {
-        return VYRE_TYPE_VOID;
-    }
-    if (value & VYRE_CONSTANT) {
-        return index < builder->consts.count ? (vyre_type)builder->consts.items[index].type
-                                             : VYRE_TYPE_VOID;
-    }
-    return index < builder->insts.count ? (vyre_type)builder->insts.items[index].type
-                                        : VYRE_TYPE_VOID;
+    return builder_type(builder, value);
 }
 
 void vyre_build_name(vyre_builder *builder, uint32_t value, const char *name) {
@@ -119,6 +104,9 @@ void vyre_build_name(vyre_builder *builder, uint32_t value, const char *name) {
 
 /* Constants */
 
+/* The first few constants are looked through, the map is for more. */
+enum { FEW_CONSTS = 12 };
+
 typedef struct const_key {
     const vyre_const *consts;
     uint64_t bits;
@@ -130,6 +118,38 @@ static bool same_const(const void *context, uint32_t index) {
     return key->consts[index].bits == key->bits && key->consts[index].type == key->type;
 }
 
+static uint64_t hash_const(vyre_type type, uint64_t bits) {
+    uint64_t words[2] = {bits, type};
+    return vyre_hash_key(words, sizeof words);
+}
+
+static uint32_t find_const(const vyre_builder *builder, vyre_type type, uint64_t bits) {
+    const_key key = {builder->consts.items, bits, type};
+    if (builder->consts.count <= FEW_CONSTS) {
+        for (uint32_t i = 0; i < builder->consts.count; i++) {
+            if (same_const(&key, i)) {
+                return i;
+            }
+        }
+        return VYRE_NONE;
+    }
+    const uint32_t *found =
+        vyre_map_find(&builder->const_map, hash_const(type, bits), same_const, &key);
+    return found ? *found : VYRE_NONE;
+}
+
+/* Enters the newest constant into the map, and all others once they are no longer few. */
+static bool map_consts(vyre_builder *builder) {
+    size_t count = builder->consts.count;
+    bool done = true;
+    for (size_t i = builder->const_map.count; count > FEW_CONSTS && i < count && done; i++) {
+        const vyre_const *row = &builder->consts.items[i];
+        done = vyre_map_add(&builder->const_map, hash_const((vyre_type)row->type, row->bits),
+                            (uint32_t)i);
+    }
+    return done;
+}
+
 uint32_t vyre_build_const(vyre_builder *builder, vyre_type type, uint64_t bits) {
     uint32_t bytes = vyre_type_bytes(type);
     if (!bytes || (type == VYRE_TYPE_BOOL && bits > 1)) {
@@ -139,24 +159,20 @@ uint32_t vyre_build_const(vyre_builder *builder, vyre_type type, uint64_t bits) 
         return VYRE_NONE;
     }
     bits = bytes == 8 ? bits : bits & (((uint64_t)1 << bytes * 8) - 1);
-    uint64_t words[2] = {bits, type};
-    uint64_t hash = vyre_hash_key(words, sizeof words);
-    const_key key = {builder->consts.items, bits, type};
-    uint32_t *found = vyre_map_find(&builder->const_map, hash, same_const, &key);
-    if (found) {
-        return *found | VYRE_CONSTANT;
+    uint32_t index = find_const(builder, type, bits);
+    if (index != VYRE_NONE) {
+        return index | VYRE_CONSTANT;
     }
-    uint32_t index = (uint32_t)builder->consts.count;
+    index = (uint32_t)builder->consts.count;
     if (index >= 2 * VYRE_LIMIT_CONSTANTS) {
         vyre_build_report(builder, 701, "read them from a buffer",
                           "the program has more than %d constants", VYRE_LIMIT_CONSTANTS);
         return VYRE_NONE;
     }
-    if (!vyre_vec_reserve(&builder->consts, 1) || !vyre_map_add(&builder->const_map, hash, index)) {
+    if (!vyre_vec_push(&builder->consts, (vyre_const){bits, type, 0}) || !map_consts(builder)) {
         builder_no_memory(builder);
         return VYRE_NONE;
     }
-    builder->consts.items[builder->consts.count++] = (vyre_const){bits, type, 0};
     return index | VYRE_CONSTANT;
 }
 
@@ -185,7 +201,7 @@ static uint32_t emit_plain(vyre_builder *builder, vyre_op op, vyre_type type, ui
 }
 
 uint32_t vyre_build_position(vyre_builder *builder, vyre_op op, uint32_t dimension) {
-    const char *name = vyre_op_info_of(op)->name;
+    const char *name = vyre_lookup_op(op)->name;
     bool has_dimensions =
         op == VYRE_OP_GID || op == VYRE_OP_LID || op == VYRE_OP_WID || op == VYRE_OP_NUM_WORKGROUPS;
     bool is_other = op == VYRE_OP_IN_DOMAIN || op == VYRE_OP_LANE || op == VYRE_OP_SUBGROUP_ID;
@@ -205,8 +221,8 @@ uint32_t vyre_build_position(vyre_builder *builder, vyre_op op, uint32_t dimensi
     }
     if (dimension >= (has_dimensions ? phase->dimensions : 1)) {
         vyre_build_report(builder, 607, "use a component that the domain has",
-                          "`%s` has no component %u: the domain has %u", name, dimension,
-                          phase->dimensions);
+                          "`%s` has no component %s: the domain has %u", name,
+                          vyre_rule_component(dimension), phase->dimensions);
         return VYRE_NONE;
     }
     return emit_plain(builder, op, op == VYRE_OP_IN_DOMAIN ? VYRE_TYPE_BOOL : VYRE_TYPE_U32,
@@ -258,7 +274,7 @@ uint32_t vyre_build_len(vyre_builder *builder, uint32_t resource) {
 
 static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre_type wanted,
                            const uint32_t *values) {
-    const vyre_op_info *info = vyre_op_info_of(op);
+    const vyre_op_info *info = vyre_lookup_op(op);
     uint32_t count = vyre_rule_arity(op);
     const char *name = info->name ? info->name : "?";
     if (!count || info->rule == VYRE_RULE_OWN || info->rule == VYRE_RULE_NONE) {
@@ -272,14 +288,15 @@ static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre
     vyre_phase *phase = &builder->phases.items[builder->phases.count - 1];
     if (info->effects & VYRE_EFFECT_SUBGROUP && !phase->workgroup[0]) {
         vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
-                          "`%s` has no meaning without a workgroup clause", name);
+                          "`%s` has no meaning without a workgroup clause",
+                          vyre_op_written(op, aux));
         return VYRE_NONE;
     }
     vyre_type types[3] = {VYRE_TYPE_VOID, VYRE_TYPE_VOID, VYRE_TYPE_VOID}, type;
     bool valid = true;
     for (uint32_t i = 0; i < count; i++) {
-        valid &= builder_value(builder, name, i + 1, values[i]);
-        types[i] = vyre_build_type(builder, values[i]);
+        types[i] = builder_value(builder, name, i + 1, values[i]);
+        valid &= types[i] != VYRE_TYPE_VOID;
     }
     vyre_rule_error error;
     if (!valid) {
@@ -298,25 +315,24 @@ static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre
 }
 
 uint32_t vyre_build_op(vyre_builder *builder, vyre_op op, uint32_t a, uint32_t b, uint32_t c) {
-    uint8_t rule = vyre_op_info_of(op)->rule;
+    uint8_t rule = vyre_lookup_op(op)->rule;
     if (rule == VYRE_RULE_CONVERT || rule == VYRE_RULE_BITCAST || rule == VYRE_RULE_COMBINE) {
         vyre_build_report(builder, 206, "use the call made for it",
-                          "`%s` needs to be told more than its operands",
-                          vyre_op_info_of(op)->name);
+                          "`%s` needs to be told more than its operands", vyre_lookup_op(op)->name);
         return VYRE_NONE;
     }
     return build_rule(builder, op, 0, VYRE_TYPE_VOID, (uint32_t[]){a, b, c});
 }
 
 uint32_t vyre_build_convert(vyre_builder *builder, vyre_type type, uint32_t value) {
-    if (value != VYRE_NONE && vyre_build_type(builder, value) == type) {
+    if (value != VYRE_NONE && builder_type(builder, value) == type) {
         return value;
     }
     return build_rule(builder, VYRE_OP_CONVERT, 0, type, &value);
 }
 
 uint32_t vyre_build_bitcast(vyre_builder *builder, vyre_type type, uint32_t value) {
-    if (value != VYRE_NONE && vyre_build_type(builder, value) == type) {
+    if (value != VYRE_NONE && builder_type(builder, value) == type) {
         return value;
     }
     return build_rule(builder, VYRE_OP_BITCAST, 0, type, &value);
@@ -324,7 +340,7 @@ uint32_t vyre_build_bitcast(vyre_builder *builder, vyre_type type, uint32_t valu
 
 uint32_t vyre_build_combine(vyre_builder *builder, vyre_op op, vyre_combination how,
                             uint32_t value) {
-    if (vyre_op_info_of(op)->rule != VYRE_RULE_COMBINE || how >= VYRE_COMBINE_COUNT) {
+    if (vyre_lookup_op(op)->rule != VYRE_RULE_COMBINE || how >= VYRE_COMBINE_COUNT) {
         vyre_build_report(builder, 206, "use REDUCE, SCAN or SCAN_EXCLUSIVE with a combination",
                           "%d is not a subgroup combination", (int)op);
         return VYRE_NONE;
@@ -341,13 +357,15 @@ static const char *array_name(const vyre_builder *builder, uint32_t resource) {
 
 /* The checks every access shares: a place to stand, an array, an index, rights. */
 static bool check_access(vyre_builder *builder, vyre_op op, uint32_t resource, uint32_t index) {
-    const vyre_op_info *info = vyre_op_info_of(op);
-    if (!builder_ready(builder, info->name) || !builder_resource(builder, info->name, resource) ||
-        !builder_value(builder, info->name, 2, index)) {
+    const vyre_op_info *info = vyre_lookup_op(op);
+    if (!builder_ready(builder, info->name) || !builder_resource(builder, info->name, resource)) {
         return false;
     }
-    vyre_type index_type = vyre_build_type(builder, index);
-    if (!(vyre_type_class_of(index_type) & VYRE_CLASS_INTEGER)) {
+    vyre_type index_type = builder_value(builder, info->name, 2, index);
+    if (index_type == VYRE_TYPE_VOID) {
+        return false;
+    }
+    if (!(vyre_lookup_class(index_type) & VYRE_CLASS_INTEGER)) {
         vyre_build_report(builder, 301, "convert it with u32(...)",
                           "the index of `%s` is %s, expected an integer",
                           array_name(builder, resource), vyre_type_name(index_type));
@@ -366,11 +384,11 @@ static bool check_access(vyre_builder *builder, vyre_op op, uint32_t resource, u
 
 static bool check_stored(vyre_builder *builder, vyre_op op, uint32_t operand, uint32_t resource,
                          uint32_t value) {
-    if (!builder_value(builder, vyre_op_info_of(op)->name, operand, value)) {
+    vyre_type wanted = (vyre_type)builder->resources.items[resource].row.type;
+    vyre_type type = builder_value(builder, vyre_lookup_op(op)->name, operand, value);
+    if (type == VYRE_TYPE_VOID) {
         return false;
     }
-    vyre_type wanted = (vyre_type)builder->resources.items[resource].row.type;
-    vyre_type type = vyre_build_type(builder, value);
     if (type != wanted) {
         vyre_build_report(builder, 302,
                           wanted == VYRE_TYPE_BOOL ? "compare it with something, as in x != 0"
@@ -439,7 +457,7 @@ void vyre_build_clear(vyre_builder *builder, uint32_t resource) {
 
 static bool check_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
                          vyre_ordering ordering, vyre_scope scope) {
-    const char *name = vyre_op_info_of(op)->name;
+    const char *name = vyre_lookup_op(op)->name;
     const vyre_resource *row = &builder->resources.items[resource].row;
     if (row->kind == VYRE_RESOURCE_PRIVATE ||
         (row->kind == VYRE_RESOURCE_BUFFER && row->access == VYRE_ACCESS_IN)) {
@@ -479,7 +497,7 @@ static bool check_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
 uint32_t vyre_build_atomic(vyre_builder *builder, vyre_op op, uint32_t resource, uint32_t index,
                            uint32_t value, uint32_t desired, vyre_ordering ordering,
                            vyre_scope scope) {
-    const vyre_op_info *info = vyre_op_info_of(op);
+    const vyre_op_info *info = vyre_lookup_op(op);
     if (!(info->effects & VYRE_EFFECT_ATOMIC)) {
         vyre_build_report(builder, 206, "use an operation such as ATOMIC_ADD",
                           "%d is not an atomic operation", (int)op);
@@ -512,7 +530,7 @@ void vyre_build_barrier(vyre_builder *builder, vyre_op barrier_or_grid_barrier) 
                           (int)op);
         return;
     }
-    if (!builder_ready(builder, vyre_op_info_of(op)->name)) {
+    if (!builder_ready(builder, vyre_lookup_op(op)->name)) {
         return;
     }
     if (op == VYRE_OP_BARRIER && !builder->phases.items[builder->phases.count - 1].workgroup[0]) {

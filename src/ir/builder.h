@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "ir/build_ssa.h"
 
 /* Operations of the draft alone, beyond all others. */
 enum {
@@ -102,7 +103,15 @@ struct vyre_builder {
     uint32_t block_serial;
 
     uint32_t line, column, length, scope;
+
+    VYRE_VEC(uint32_t) resource_map; /* resource -> final one, while the program is made */
+    ssa_arrays ssa;
 };
+
+/* Gives back the memory of the draft's code with what turning it into final instructions took, and
+ * of those instructions. */
+void builder_free_draft(vyre_builder *builder);
+void builder_free_code(vyre_builder *builder);
 
 void builder_no_memory(vyre_builder *builder);
 
@@ -119,8 +128,10 @@ bool builder_ready(vyre_builder *builder, const char *what);
  * mistake, and reported. */
 void builder_absent(vyre_builder *builder, const char *what, const char *kind);
 
-/* Whether `value` is one; reports if not. `operand` counts from 1. */
-bool builder_value(vyre_builder *builder, const char *what, uint32_t operand, uint32_t value);
+/* The type of `value`; void, after a report, if it is none. `operand` counts from 1. */
+static inline vyre_type builder_value(vyre_builder *builder, const char *what, uint32_t operand,
+                                      uint32_t value);
+void builder_no_value(vyre_builder *builder, const char *what, uint32_t operand, uint32_t value);
 bool builder_resource(vyre_builder *builder, const char *what, uint32_t resource);
 
 /* Closes the phase's block. */
@@ -132,6 +143,29 @@ uint32_t builder_name(vyre_builder *builder, const char *name);
 
 /* Takes a size into use as part of something; reports if it is none or used already. */
 bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size);
+
+/* void for what is no value. */
+static inline vyre_type builder_type(const vyre_builder *builder, uint32_t value) {
+    uint32_t index = value & ~VYRE_CONSTANT;
+    if (value & VYRE_CONSTANT) { /* VYRE_NONE is beyond all of them */
+        return index < builder->consts.count ? (vyre_type)builder->consts.items[index].type
+                                             : VYRE_TYPE_VOID;
+    }
+    return index < builder->insts.count ? (vyre_type)builder->insts.items[index].type
+                                        : VYRE_TYPE_VOID;
+}
+
+static inline vyre_type builder_value(vyre_builder *builder, const char *what, uint32_t operand,
+                                      uint32_t value) {
+    vyre_type type = builder_type(builder, value);
+    bool is_here =
+        value & VYRE_CONSTANT || value >= builder->phases.items[builder->phases.count - 1].first;
+    if (type == VYRE_TYPE_VOID || !is_here) {
+        builder_no_value(builder, what, operand, value);
+        return VYRE_TYPE_VOID;
+    }
+    return type;
+}
 
 static inline block *builder_block(vyre_builder *builder) {
     return &builder->blocks.items[builder->blocks.count - 1];

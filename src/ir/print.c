@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "ir/program.h"
 #include "ir/size.h"
+#include "ir/word.h"
 
 typedef struct printer {
     const vyre_ir *ir;
@@ -38,9 +39,11 @@ static bool is_arg_name(const vyre_ir *ir, const char *name) {
 
 /* Local names end in a number that nobody else has; arguments keep theirs, so a local name that
  * happens to be an argument's gets one more character. */
-static void print_local(printer *p, const char *prefix, const char *separator, uint32_t number) {
+static void print_local(printer *p, const char *start_with, vyre_str name, const char *separator,
+                        uint32_t number) {
     size_t start = p->text.size;
-    vyre_text_puts(&p->text, prefix);
+    vyre_text_puts(&p->text, start_with);
+    vyre_text_add(&p->text, name.data, name.size);
     vyre_text_puts(&p->text, separator);
     vyre_text_u64(&p->text, number);
     while (p->may_collide && !p->text.failed && is_arg_name(p->ir, p->text.data + start)) {
@@ -48,16 +51,35 @@ static void print_local(printer *p, const char *prefix, const char *separator, u
     }
 }
 
-/* Whether a name for people is a name of the language, with room for a number behind it. */
-static bool is_short_name(const char *name) {
-    const char *c = name;
-    for (; *c; c++) {
-        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
-        if (!letter && (c == name || !(*c >= '0' && *c <= '9'))) {
-            return false;
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* The author's part of a name for people: without the numbers that printing puts behind it, so
+ * that they do not pile up when a printed program is parsed and printed again. `otherwise` if
+ * nothing is left, or if it is no name of the language with room for a number. */
+static vyre_str stem(const char *name, const char *otherwise) {
+    size_t size = strlen(name);
+    for (size_t at = size; at > 0;) {
+        while (at > 0 && is_digit(name[at - 1])) {
+            at--;
         }
+        bool lettered = at > 1 && (name[at - 1] == 'm' || name[at - 1] == 's');
+        size_t cut = at - lettered;
+        if (at == size || cut < 2 || name[cut - 1] != '_') {
+            break;
+        }
+        size = at = cut - 1;
     }
-    return c > name && c - name <= VYRE_LIMIT_NAME_BYTES - 16;
+    bool valid = size > 0 && size <= VYRE_LIMIT_NAME_BYTES - 16;
+    bool numbered = name[0] == 'v' && size > 1; /* as values without a name are printed */
+    for (size_t i = 0; i < size && valid; i++) {
+        char c = name[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        valid = letter || (i > 0 && is_digit(c));
+        numbered = numbered && (i == 0 || is_digit(c));
+    }
+    return valid && !numbered ? (vyre_str){name, size} : (vyre_str){otherwise, strlen(otherwise)};
 }
 
 /* Buffers are arguments and keep their names; other arrays get a letter before the number, which
@@ -73,24 +95,25 @@ static void print_resource(printer *p, uint32_t resource) {
         }
     }
     const char *name = vyre_ir_resource_name(ir, resource);
-    print_local(p, is_short_name(name) ? name : "array", "_m", resource);
+    print_local(p, "", stem(name, "array"), "_m", resource);
 }
 
 static void print_step_name(printer *p, uint32_t step) {
     const char *name = p->ir->step_name_count ? p->ir->debug_strings + p->ir->step_names[step] : "";
-    print_local(p, is_short_name(name) ? name : "step", "_s", step);
+    print_local(p, "", stem(name, "step"), "_s", step);
 }
 
 /* Values that nobody uses start with `_`, which keeps the parser from warning. */
 static void print_value(printer *p, uint32_t inst) {
     uint32_t offset = p->names[inst - p->phase_first];
     const char *name = offset ? p->ir->debug_strings + offset : "";
-    char prefix[VYRE_LIMIT_NAME_BYTES + 2] = "_";
-    size_t hidden = p->used[inst] ? 0 : 1;
-    size_t size = strlen(name);
-    bool plain = is_short_name(name);
-    memcpy(prefix + hidden, plain ? name : "v", plain ? size + 1 : 2);
-    print_local(p, prefix, plain ? "_" : "", inst);
+    const char *hidden = p->used[inst] ? "" : "_";
+    vyre_str prefix = stem(name + (*name == '_'), "");
+    if (prefix.size) {
+        print_local(p, hidden, prefix, "_", inst);
+    } else {
+        print_local(p, hidden, (vyre_str){"v", 1}, "", inst);
+    }
 }
 
 /* Constants */
@@ -162,26 +185,6 @@ static void print_operands(printer *p, const uint32_t *values, uint32_t count) {
 
 /* Expressions */
 
-static const char *infix(uint32_t op) {
-    switch (op) {
-    case VYRE_OP_ADD: return " + ";
-    case VYRE_OP_SUB: return " - ";
-    case VYRE_OP_MUL: return " * ";
-    case VYRE_OP_DIV: return " / ";
-    case VYRE_OP_REM: return " % ";
-    case VYRE_OP_AND: return " & ";
-    case VYRE_OP_OR: return " | ";
-    case VYRE_OP_XOR: return " ^ ";
-    case VYRE_OP_SHL: return " << ";
-    case VYRE_OP_SHR: return " >> ";
-    case VYRE_OP_EQ: return " == ";
-    case VYRE_OP_NE: return " != ";
-    case VYRE_OP_LT: return " < ";
-    case VYRE_OP_LE: return " <= ";
-    default: return NULL;
-    }
-}
-
 static void print_element(printer *p, const vyre_inst *inst, uint32_t index) {
     print_resource(p, inst->a);
     vyre_text_putc(&p->text, '[');
@@ -228,10 +231,12 @@ static void print_surroundings(printer *p, const vyre_inst *inst, const vyre_op_
 
 static void print_expression(printer *p, const vyre_inst *inst) {
     const vyre_op_info *info = vyre_op_info_of(inst->op);
-    const char *sign = infix(inst->op);
-    if (sign) {
+    const char *sign = vyre_operator_sign(inst->op);
+    if (sign && info->shape == VYRE_SHAPE_V2) {
         print_operand(p, inst->a);
+        vyre_text_putc(&p->text, ' ');
         vyre_text_puts(&p->text, sign);
+        vyre_text_putc(&p->text, ' ');
         print_operand(p, inst->b);
         return;
     }
@@ -258,7 +263,7 @@ static void print_expression(printer *p, const vyre_inst *inst) {
     case VYRE_OP_REDUCE:
     case VYRE_OP_SCAN:
     case VYRE_OP_SCAN_EXCLUSIVE:
-        vyre_text_printf(&p->text, "%s_%s", info->name, vyre_combination_name(inst->aux));
+        vyre_text_puts(&p->text, vyre_op_written(inst->op, inst->aux));
         break;
     default:
         if (info->shape == VYRE_SHAPE_NUMBER || info->shape == VYRE_SHAPE_NONE) {

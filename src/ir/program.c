@@ -34,8 +34,10 @@ static bool compute_digest(const vyre_ir *ir, vyre_digest *out_digest) {
         parts[at++] = hash.high;
     }
     unsigned char bytes[sizeof parts];
-    for (size_t i = 0; i < sizeof parts; i++) {
-        bytes[i] = (unsigned char)(parts[i / 8] >> (i % 8 * 8));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        for (size_t k = 0; k < 8; k++) {
+            bytes[i * 8 + k] = (unsigned char)(parts[i] >> k * 8);
+        }
     }
     vyre_hash128 hash = vyre_hash_128(bytes, sizeof bytes);
     *out_digest = (vyre_digest){hash.low, hash.high};

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "ir/lookup.h"
+#include "ir/word.h"
 
 uint32_t vyre_rule_arity(vyre_op op) {
     switch ((vyre_shape)vyre_lookup_op(op)->shape) {
@@ -25,15 +26,16 @@ static const char *class_text(uint32_t classes) {
     }
 }
 
-static bool expect_class(vyre_op op, uint32_t operand, vyre_type type, uint32_t classes,
-                         vyre_rule_error *error) {
+/* `how` is the combination of an operation that has one. */
+static bool expect_class_of(vyre_op op, uint32_t how, uint32_t operand, vyre_type type,
+                            uint32_t classes, vyre_rule_error *error) {
     if (vyre_lookup_class(type) & classes) {
         return true;
     }
     error->code = 301;
     error->operand = operand + 1;
     snprintf(error->message, sizeof error->message, "operand %u of `%s` is %s, expected %s",
-             operand + 1, vyre_lookup_op(op)->name, vyre_type_name(type), class_text(classes));
+             operand + 1, vyre_op_written(op, how), vyre_type_name(type), class_text(classes));
     if (classes == VYRE_CLASS_BOOL) {
         snprintf(error->fix, sizeof error->fix, "compare it with something, as in x != 0");
     } else if (classes & VYRE_CLASS_BOOL && type != VYRE_TYPE_VOID) {
@@ -47,6 +49,11 @@ static bool expect_class(vyre_op op, uint32_t operand, vyre_type type, uint32_t 
     return false;
 }
 
+static bool expect_class(vyre_op op, uint32_t operand, vyre_type type, uint32_t classes,
+                         vyre_rule_error *error) {
+    return expect_class_of(op, 0, operand, type, classes, error);
+}
+
 /* `as` is the operand whose type is to be matched, from 1, or 0 where the operation fixes it. */
 static bool expect_type(vyre_op op, uint32_t operand, vyre_type type, vyre_type wanted, uint32_t as,
                         vyre_rule_error *error) {
@@ -55,9 +62,9 @@ static bool expect_type(vyre_op op, uint32_t operand, vyre_type type, vyre_type 
     }
     error->code = as ? 302 : 301;
     error->operand = operand + 1;
-    int size = snprintf(error->message, sizeof error->message,
-                        "operand %u of `%s` is %s, expected %s", operand + 1,
-                        vyre_lookup_op(op)->name, vyre_type_name(type), vyre_type_name(wanted));
+    int size =
+        snprintf(error->message, sizeof error->message, "operand %u of `%s` is %s, expected %s",
+                 operand + 1, vyre_op_written(op, 0), vyre_type_name(type), vyre_type_name(wanted));
     if (as && size > 0 && (size_t)size < sizeof error->message) {
         snprintf(error->message + size, sizeof error->message - (size_t)size, " as operand %u", as);
     }
@@ -96,18 +103,6 @@ static uint32_t combination_classes(uint32_t how) {
     case VYRE_COMBINE_COUNT: break;
     }
     return VYRE_CLASS_NONE;
-}
-
-static bool check_combination(vyre_op op, uint32_t how, vyre_type type, vyre_rule_error *error) {
-    uint32_t classes = combination_classes(how);
-    if (expect_class(op, 0, type, classes, error)) {
-        return true;
-    }
-    const char *name = vyre_combination_name(how);
-    snprintf(error->message, sizeof error->message, "operand 1 of `%s_%s` is %s, expected %s",
-             vyre_lookup_op(op)->name, name ? name : "?", vyre_type_name(type),
-             class_text(classes));
-    return false;
 }
 
 static bool check_conversion(vyre_op op, vyre_type wanted, vyre_type type, vyre_rule_error *error) {
@@ -186,11 +181,17 @@ bool vyre_rule_check(vyre_op op, uint32_t aux, vyre_type wanted, uint32_t subgro
         *out_type = subgroup > 32 ? VYRE_TYPE_U64 : VYRE_TYPE_U32;
         return expect_type(op, 0, types[0], VYRE_TYPE_BOOL, 0, error);
     case VYRE_RULE_VOTE: return expect_type(op, 0, types[0], VYRE_TYPE_BOOL, 0, error);
-    case VYRE_RULE_COMBINE: return check_combination(op, aux, types[0], error);
+    case VYRE_RULE_COMBINE:
+        return expect_class_of(op, aux, 0, types[0], combination_classes(aux), error);
     case VYRE_RULE_NONE:
     case VYRE_RULE_OWN: break;
     }
     return false;
+}
+
+const char *vyre_rule_component(uint32_t dimension) {
+    static const char *const names[] = {".x", ".y", ".z"};
+    return dimension < 3 ? names[dimension] : "beyond .z";
 }
 
 bool vyre_rule_ordering_allowed(vyre_op op, uint32_t ordering) {

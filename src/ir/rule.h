@@ -27,6 +27,9 @@ static inline bool vyre_rule_atomic_type(vyre_type type) {
            type == VYRE_TYPE_U64;
 }
 
+/* What a dimension of a position is called: ".x". */
+const char *vyre_rule_component(uint32_t dimension);
+
 /* Whether an atomic operation may have that ordering. */
 bool vyre_rule_ordering_allowed(vyre_op op, uint32_t ordering);
 

@@ -117,13 +117,15 @@ static bool check_debug_strings(verifier *v) {
     if (bytes && (strings[0] || strings[bytes - 1])) {
         return misfit(v, VYRE_SECTION_DEBUG_STRINGS, strings[0] ? 0 : bytes - 1);
     }
-    uint32_t start = 0;
-    for (uint32_t at = 0; at < bytes; at++) {
-        bool is_control = (unsigned char)strings[at] < ' ' || strings[at] == 0x7f;
-        if ((strings[at] && is_control) || at - start > VYRE_LIMIT_NAME_BYTES) {
+    for (uint32_t at = 0, start = 0; at < bytes; at++) {
+        unsigned char c = (unsigned char)strings[at];
+        if (c > ' ' && c != 0x7f && at - start <= VYRE_LIMIT_NAME_BYTES) {
+            continue; /* most */
+        }
+        if ((c && (c < ' ' || c == 0x7f)) || at - start > VYRE_LIMIT_NAME_BYTES) {
             return misfit(v, VYRE_SECTION_DEBUG_STRINGS, at);
         }
-        start = strings[at] ? start : at + 1;
+        start = c ? start : at + 1;
     }
     return true;
 }

@@ -5,6 +5,7 @@
 #include "ir/program.h"
 #include "ir/rule.h"
 #include "ir/verify.h"
+#include "ir/word.h"
 
 /* A block that is open while the sweep goes through it. */
 typedef struct frame {
@@ -25,7 +26,7 @@ typedef struct sweep {
     phase_facts *facts;
     uint32_t *visible_until; /* by instruction of the phase: end of the block that defines it */
     uint32_t at;
-    frame frames[VYRE_LIMIT_NESTING + 2];
+    frame *frames;
     uint32_t depth;
     bool must_be_unreachable; /* the instruction before never completes */
 } sweep;
@@ -90,17 +91,21 @@ static inline bool expect(sweep *s, bool condition, const char *what) {
 
 /* The words that an operation does not use are zero. */
 static bool check_spare_words(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
-    enum { A = 1, B = 2, C = 4 };
-    static const uint8_t spare_words[] = {
-        [VYRE_SHAPE_NONE] = A | B | C, [VYRE_SHAPE_NUMBER] = B | C, [VYRE_SHAPE_V1] = B | C,
-        [VYRE_SHAPE_V2] = C,           [VYRE_SHAPE_V3] = 0,         [VYRE_SHAPE_R] = B | C,
-        [VYRE_SHAPE_R_V1] = C,         [VYRE_SHAPE_R_V2] = 0,       [VYRE_SHAPE_R_LIST] = 0,
-        [VYRE_SHAPE_LIST] = C,         [VYRE_SHAPE_PICK] = C,       [VYRE_SHAPE_IF] = 0,
-        [VYRE_SHAPE_LOOP] = 0,         [VYRE_SHAPE_INLINE] = A | B};
-    uint32_t words = spare_words[info->shape];
-    bool is_set = (words & A && inst->a) || (words & B && inst->b) || (words & C && inst->c);
+    enum { ALL = -1 };
+    static const struct {
+        int32_t a, b, c; /* bits that are zero */
+    } spare[] = {[VYRE_SHAPE_NONE] = {ALL, ALL, ALL}, [VYRE_SHAPE_NUMBER] = {0, ALL, ALL},
+                 [VYRE_SHAPE_V1] = {0, ALL, ALL},     [VYRE_SHAPE_V2] = {0, 0, ALL},
+                 [VYRE_SHAPE_V3] = {0, 0, 0},         [VYRE_SHAPE_R] = {0, ALL, ALL},
+                 [VYRE_SHAPE_R_V1] = {0, 0, ALL},     [VYRE_SHAPE_R_V2] = {0, 0, 0},
+                 [VYRE_SHAPE_R_LIST] = {0, 0, 0},     [VYRE_SHAPE_LIST] = {0, 0, ALL},
+                 [VYRE_SHAPE_PICK] = {0, 0, ALL},     [VYRE_SHAPE_IF] = {0, 0, 0},
+                 [VYRE_SHAPE_LOOP] = {0, 0, 0},       [VYRE_SHAPE_INLINE] = {ALL, ALL, 0}};
+    uint32_t set = (inst->a & (uint32_t)spare[info->shape].a) |
+                   (inst->b & (uint32_t)spare[info->shape].b) |
+                   (inst->c & (uint32_t)spare[info->shape].c);
     bool has_aux = info->effects & VYRE_EFFECT_ATOMIC || info->rule == VYRE_RULE_COMBINE;
-    return expect(s, !is_set && (has_aux || !inst->aux), "has a word set that it does not use");
+    return expect(s, !set && (!inst->aux || has_aux), "has a word set that it does not use");
 }
 
 /* Surroundings */
@@ -139,8 +144,8 @@ static bool check_surroundings(sweep *s, const vyre_inst *inst, const vyre_op_in
                           inst->op == VYRE_OP_WID || inst->op == VYRE_OP_NUM_WORKGROUPS;
     if (has_dimensions && inst->a >= s->phase->dimensions) {
         return verify_error(s->v, s->at, 607, "use a component that the domain has",
-                            "`%s` has no component %u: the domain has %u", info->name, inst->a,
-                            s->phase->dimensions);
+                            "`%s` has no component %s: the domain has %u", info->name,
+                            vyre_rule_component(inst->a), s->phase->dimensions);
     }
     bool needs_workgroup =
         inst->op != VYRE_OP_PARAM && inst->op != VYRE_OP_ITERATION && inst->op != VYRE_OP_GID;
@@ -279,8 +284,8 @@ static bool check_rule(sweep *s, const vyre_inst *inst, const vyre_op_info *info
     }
     if (info->effects & VYRE_EFFECT_SUBGROUP) {
         s->facts->syncs = s->facts->uses_subgroup = true;
-        if (!check_workgroup(s, info->name)) {
-            return false;
+        if (!s->phase->workgroup[0]) {
+            return check_workgroup(s, vyre_op_written(inst->op, inst->aux));
         }
     }
     vyre_rule_error error;
@@ -536,11 +541,20 @@ static void close_frames(sweep *s) {
 
 bool verify_code(verifier *v, uint32_t phase, uint32_t step, phase_facts *facts) {
     const vyre_ir *ir = v->ir;
-    sweep s = {
-        .v = v, .ir = ir, .phase = &ir->phases[phase], .step = step, .facts = facts, .depth = 1};
-    s.frames[0] =
-        (frame){.owner = VYRE_NONE, .end = s.phase->end, .loop = VYRE_NONE, .call = VYRE_NONE};
-    s.visible_until = vyre_alloc_array(s.phase->end - s.phase->first, sizeof *s.visible_until);
+    const vyre_phase *row = &ir->phases[phase];
+    uint32_t count = row->end - row->first;
+    frame frames[VYRE_LIMIT_NESTING + 2];
+    frames[0] = (frame){.owner = VYRE_NONE, .end = row->end, .loop = VYRE_NONE, .call = VYRE_NONE};
+    uint32_t few[256]; /* enough for most, so that these take no memory */
+    uint32_t *many = count > 256 ? vyre_alloc_array(count, sizeof *many) : NULL;
+    sweep s = {.v = v,
+               .ir = ir,
+               .phase = row,
+               .step = step,
+               .facts = facts,
+               .visible_until = count > 256 ? many : few,
+               .frames = frames,
+               .depth = 1};
     if (!s.visible_until) {
         v->no_memory = true;
         return false;
@@ -556,7 +570,7 @@ bool verify_code(verifier *v, uint32_t phase, uint32_t step, phase_facts *facts)
         s.at++;
         close_frames(&s);
     }
-    vyre_free(s.visible_until);
+    vyre_free(many);
     if (valid && facts->uses_subgroup != (s.phase->subgroup != 0)) {
         return verify_error(v, s.phase->first, 703, structure_fix,
                             "phase %u states a subgroup width without use, or the other way round",

@@ -5,6 +5,7 @@
 #include "ir/program.h"
 #include "ir/uniformity.h"
 #include "ir/verify.h"
+#include "ir/word.h"
 
 /* Uniformity */
 
@@ -12,7 +13,6 @@ static const char *const group_names[] = {"invocation", "subgroup", "workgroup",
 
 static void describe_value(const verifier *v, uint32_t inst, char *out, size_t size) {
     const vyre_ir *ir = v->ir;
-    const vyre_op_info *info = vyre_lookup_op(ir->insts[inst].op);
     char place[48];
     uint32_t line = vyre_ir_line(ir, inst);
     snprintf(place, sizeof place, line ? "line %u" : "instruction %u", line ? line : inst);
@@ -20,7 +20,8 @@ static void describe_value(const verifier *v, uint32_t inst, char *out, size_t s
         snprintf(out, size, "an element of `%.60s`, which the phase also writes (%s)",
                  verify_resource_name(v, ir->insts[inst].a), place);
     } else {
-        snprintf(out, size, "`%s` (%s)", info->name, place);
+        snprintf(out, size, "`%s` (%s)", vyre_op_written(ir->insts[inst].op, ir->insts[inst].aux),
+                 place);
     }
 }
 
@@ -55,7 +56,6 @@ static uint32_t uniform_operand(const vyre_inst *inst) {
  * the map knows causes. */
 static bool check_sync(verifier *v, const vyre_uniformity_map *map, vyre_sync sync) {
     const vyre_inst *inst = &v->ir->insts[sync.inst];
-    const char *name = vyre_lookup_op(inst->op)->name;
     vyre_uniformity needed = needed_level(inst);
     bool is_subgroup = needed == VYRE_UNIFORM_SUBGROUP;
     uint32_t operand = uniform_operand(inst);
@@ -64,6 +64,7 @@ static bool check_sync(verifier *v, const vyre_uniformity_map *map, vyre_sync sy
     if ((arrive && agree) || !map->causes) {
         return arrive && agree;
     }
+    const char *name = vyre_op_written(inst->op, inst->aux);
     char cause[160];
     if (!arrive) {
         describe_cause(v, map, sync.control, cause, sizeof cause);

@@ -18,6 +18,16 @@ static bool bad_name(verifier *v, uint32_t at, uint32_t number, uint32_t code, c
                                       "the name of the program %s", what);
 }
 
+/* What names are made of: letters and `_` are 1, digits 2. */
+/* clang-format off */
+static const uint8_t name_classes[256] = {
+    ['0'] = 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+    ['A'] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    ['_'] = 1,
+    ['a'] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+};
+/* clang-format on */
+
 /* Names: the program's, then the arguments', each ended by a NUL, nothing else. */
 static bool check_strings(verifier *v) {
     const vyre_ir *ir = v->ir;
@@ -34,12 +44,13 @@ static bool check_strings(verifier *v) {
         if (end - rest > VYRE_LIMIT_NAME_BYTES || end == rest) {
             return bad_name(v, next, i, 204, "is empty or too long");
         }
-        for (const char *c = rest; c < end; c++) {
-            bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
-            if (!letter && (c == rest || !(*c >= '0' && *c <= '9'))) {
-                return bad_name(v, (uint32_t)(c - ir->strings), i, 204,
-                                "has a character that names cannot have");
-            }
+        const char *wrong = name_classes[(unsigned char)*rest] == 1 ? rest + 1 : rest;
+        while (wrong > rest && wrong < end && name_classes[(unsigned char)*wrong]) {
+            wrong++;
+        }
+        if (wrong < end) {
+            return bad_name(v, (uint32_t)(wrong - ir->strings), i, 204,
+                            "has a character that names cannot have");
         }
         if (vyre_word_is_reserved((vyre_str){rest, (size_t)(end - rest)})) {
             return bad_name(v, next, i, 203, "is a word of the language");
@@ -94,7 +105,9 @@ static bool check_size_nodes(verifier *v) {
     typedef struct span {
         uint32_t first, depth;
     } span;
-    span *spans = vyre_alloc_array(ir->size_count, sizeof *spans);
+    span few[64]; /* enough for most, so that these take no memory */
+    span *many = ir->size_count > 64 ? vyre_alloc_array(ir->size_count, sizeof *many) : NULL;
+    span *spans = ir->size_count > 64 ? many : few;
     if (!spans) {
         v->no_memory = true;
         return false;
@@ -127,7 +140,7 @@ static bool check_size_nodes(verifier *v) {
                                  "is not a number, length, argument or operator");
         }
     }
-    vyre_free(spans);
+    vyre_free(many);
     return valid;
 }
 
@@ -390,6 +403,24 @@ static bool same_const(const void *context, uint32_t index) {
     return key->consts[index].bits == key->row->bits && key->consts[index].type == key->row->type;
 }
 
+/* Whether a constant stands there before, too: a few are compared with each, more go through a
+ * map. */
+static bool is_repeated(verifier *v, vyre_map *seen, uint32_t index) {
+    enum { FEW = 16 };
+    const_key key = {v->ir->consts, &v->ir->consts[index]};
+    bool found = false;
+    if (v->ir->const_count <= FEW) {
+        for (uint32_t i = 0; i < index && !found; i++) {
+            found = same_const(&key, i);
+        }
+        return found;
+    }
+    uint64_t hash = vyre_hash_key(key.row, sizeof *key.row);
+    found = vyre_map_find(seen, hash, same_const, &key);
+    v->no_memory |= !found && !vyre_map_add(seen, hash, index);
+    return found;
+}
+
 /* Every constant fits its type and stands there once. */
 static bool check_consts(verifier *v) {
     vyre_map seen = {0};
@@ -402,12 +433,8 @@ static bool check_consts(verifier *v) {
             valid = verify_not_canonical(v, VYRE_SECTION_CONSTS, i, "does not fit its type");
             break;
         }
-        uint64_t hash = vyre_hash_key(row, sizeof *row);
-        const_key key = {v->ir->consts, row};
-        if (vyre_map_find(&seen, hash, same_const, &key)) {
+        if (is_repeated(v, &seen, i)) {
             valid = verify_not_canonical(v, VYRE_SECTION_CONSTS, i, "stands there twice");
-        } else {
-            v->no_memory = !vyre_map_add(&seen, hash, i);
         }
     }
     vyre_map_free(&seen);

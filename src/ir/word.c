@@ -7,33 +7,43 @@
 
 #include "base/alloc.h"
 
-/* X(operation, name, how it is written) */
-#define OPERATORS(X)                                                                               \
-    X(ADD, "add", "a + b")                                                                         \
-    X(SUB, "sub", "a - b")                                                                         \
-    X(MUL, "mul", "a * b")                                                                         \
-    X(DIV, "div", "a / b")                                                                         \
-    X(REM, "rem", "a % b")                                                                         \
-    X(NEG, "neg", "-a")                                                                            \
-    X(AND, "and", "a & b")                                                                         \
-    X(OR, "or", "a | b")                                                                           \
-    X(XOR, "xor", "a ^ b")                                                                         \
-    X(NOT, "not", "~a")                                                                            \
-    X(SHL, "shl", "a << b")                                                                        \
-    X(SHR, "shr", "a >> b")                                                                        \
-    X(EQ, "eq", "a == b")                                                                          \
-    X(NE, "ne", "a != b")                                                                          \
-    X(LT, "lt", "a < b")                                                                           \
-    X(LE, "le", "a <= b")
+/* BINARY(operation, name, sign) and UNARY of the same */
+#define OPERATORS(BINARY, UNARY)                                                                   \
+    BINARY(ADD, "add", "+")                                                                        \
+    BINARY(SUB, "sub", "-")                                                                        \
+    BINARY(MUL, "mul", "*")                                                                        \
+    BINARY(DIV, "div", "/")                                                                        \
+    BINARY(REM, "rem", "%")                                                                        \
+    UNARY(NEG, "neg", "-")                                                                         \
+    BINARY(AND, "and", "&")                                                                        \
+    BINARY(OR, "or", "|")                                                                          \
+    BINARY(XOR, "xor", "^")                                                                        \
+    UNARY(NOT, "not", "~")                                                                         \
+    BINARY(SHL, "shl", "<<")                                                                       \
+    BINARY(SHR, "shr", ">>")                                                                       \
+    BINARY(EQ, "eq", "==")                                                                         \
+    BINARY(NE, "ne", "!=")                                                                         \
+    BINARY(LT, "lt", "<")                                                                          \
+    BINARY(LE, "le", "<=")
 
 const char *vyre_operator_form(vyre_op op) {
-    switch (op) {
-#define ROW(operation, name, form)                                                                 \
-    case VYRE_OP_##operation: return form;
-        OPERATORS(ROW)
+    static const char *const forms[VYRE_OP_COUNT] = {
+#define BINARY(operation, name, sign) [VYRE_OP_##operation] = "a " sign " b",
+#define UNARY(operation, name, sign) [VYRE_OP_##operation] = sign "a",
+        OPERATORS(BINARY, UNARY)
+#undef BINARY
+#undef UNARY
+    };
+    return forms[op] ? forms[op] : "";
+}
+
+const char *vyre_operator_sign(uint32_t op) {
+    static const char *const signs[VYRE_OP_COUNT] = {
+#define ROW(operation, name, sign) [VYRE_OP_##operation] = sign,
+        OPERATORS(ROW, ROW)
 #undef ROW
-    default: return "";
-    }
+    };
+    return op < VYRE_OP_COUNT ? signs[op] : NULL;
 }
 
 #define COMBINED(op, prefix)                                                                       \
@@ -60,8 +70,8 @@ const vyre_word vyre_words[] = {[VYRE_WORD_NO_CONTEXT] = {"", VYRE_WORD_NONE, 0,
 #define ROW(name, number, text, bytes, class_name) {text, VYRE_WORD_TYPE, number, 0},
                                             VYRE_TYPES(ROW)
 #undef ROW
-#define ROW(operation, name, form) {name, VYRE_WORD_OPERATOR, VYRE_OP_##operation, 0},
-                                                OPERATORS(ROW)
+#define ROW(operation, name, sign) {name, VYRE_WORD_OPERATOR, VYRE_OP_##operation, 0},
+                                                OPERATORS(ROW, ROW)
 #undef ROW
                                                     COMBINED(REDUCE, "subgroup"),
                                 COMBINED(SCAN, "subgroup_inclusive"),
@@ -72,6 +82,18 @@ const vyre_word vyre_words[] = {[VYRE_WORD_NO_CONTEXT] = {"", VYRE_WORD_NONE, 0,
 };
 
 enum { WORDS = sizeof vyre_words / sizeof *vyre_words };
+
+const char *vyre_op_written(uint32_t op, uint32_t how) {
+    const vyre_op_info *info = vyre_op_info_of(op);
+    const char *sign = vyre_operator_sign(op);
+    for (uint32_t i = 1; info->rule == VYRE_RULE_COMBINE && i < WORDS; i++) {
+        const vyre_word *word = &vyre_words[i];
+        if (word->class_of == VYRE_WORD_OP && word->code == op && word->extra == how) {
+            return word->text;
+        }
+    }
+    return sign ? sign : info->name ? info->name : "?";
+}
 
 /* Operations that syntax of their own stands for; their names are free. */
 static bool has_syntax(const vyre_word *word) {

@@ -100,7 +100,14 @@ uint32_t vyre_word_count(void);
  * names nothing. */
 bool vyre_word_is_reserved(vyre_str name);
 
-/* How an operation of class operator is written, "a + b". */
+/* How an operation of class operator is written, "a + b"; "" for another. */
 const char *vyre_operator_form(vyre_op op);
+
+/* Its sign alone, "+"; NULL for another. */
+const char *vyre_operator_sign(uint32_t op);
+
+/* What an author writes for an operation: "+", "sqrt", "subgroup_add", `how` being the combination
+ * where there is one. */
+const char *vyre_op_written(uint32_t op, uint32_t how);
 
 #endif

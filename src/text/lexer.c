@@ -13,8 +13,9 @@
 #define OUT_OF_LINE
 #endif
 
-/* In this order: what may be skipped, what names are made of, the rest. */
-enum { OTHER, SPACE, NEWLINE, LETTER, DIGIT, QUOTE, PUNCTUATION };
+/* In this order: what may be skipped, what names are made of, the rest. A slash may start a
+ * comment; a single is a token whatever follows. */
+enum { OTHER, SPACE, NEWLINE, SLASH, LETTER, DIGIT, QUOTE, PUNCTUATION, SINGLE };
 
 /* clang-format off */
 #define LETTERS(X)                                                                                 \
@@ -31,22 +32,45 @@ static const uint8_t classes[256] = {
     ['0'] = DIGIT, ['1'] = DIGIT, ['2'] = DIGIT, ['3'] = DIGIT, ['4'] = DIGIT,
     ['5'] = DIGIT, ['6'] = DIGIT, ['7'] = DIGIT, ['8'] = DIGIT, ['9'] = DIGIT,
     [' '] = SPACE, ['\t'] = SPACE, ['\r'] = SPACE, ['\n'] = NEWLINE, ['\''] = QUOTE,
-    ['('] = PUNCTUATION, [')'] = PUNCTUATION, ['{'] = PUNCTUATION, ['}'] = PUNCTUATION,
-    ['['] = PUNCTUATION, [']'] = PUNCTUATION, [','] = PUNCTUATION, [';'] = PUNCTUATION,
-    [':'] = PUNCTUATION, ['.'] = PUNCTUATION, ['-'] = PUNCTUATION, ['+'] = PUNCTUATION,
-    ['*'] = PUNCTUATION, ['/'] = PUNCTUATION, ['%'] = PUNCTUATION, ['&'] = PUNCTUATION,
-    ['|'] = PUNCTUATION, ['^'] = PUNCTUATION, ['<'] = PUNCTUATION, ['>'] = PUNCTUATION,
-    ['='] = PUNCTUATION, ['!'] = PUNCTUATION, ['~'] = PUNCTUATION,
+    ['('] = SINGLE, [')'] = SINGLE, ['{'] = SINGLE, ['}'] = SINGLE, ['['] = SINGLE,
+    [']'] = SINGLE, [','] = SINGLE, [';'] = SINGLE, [':'] = SINGLE, ['~'] = SINGLE,
+    ['.'] = PUNCTUATION, ['-'] = PUNCTUATION, ['+'] = PUNCTUATION, ['*'] = PUNCTUATION,
+    ['%'] = PUNCTUATION, ['&'] = PUNCTUATION, ['|'] = PUNCTUATION, ['^'] = PUNCTUATION,
+    ['<'] = PUNCTUATION, ['>'] = PUNCTUATION, ['='] = PUNCTUATION, ['!'] = PUNCTUATION,
+    ['/'] = SLASH,
 };
 /* clang-format on */
 
-/* Characters that are a token whatever follows. */
-static const uint8_t singles[256] = {
-    ['('] = VYRE_TOKEN_LEFT_PAREN,   [')'] = VYRE_TOKEN_RIGHT_PAREN,
-    ['{'] = VYRE_TOKEN_LEFT_BRACE,   ['}'] = VYRE_TOKEN_RIGHT_BRACE,
-    ['['] = VYRE_TOKEN_LEFT_BRACKET, [']'] = VYRE_TOKEN_RIGHT_BRACKET,
-    [','] = VYRE_TOKEN_COMMA,        [';'] = VYRE_TOKEN_SEMICOLON,
-    [':'] = VYRE_TOKEN_COLON,        ['~'] = VYRE_TOKEN_COMPLEMENT,
+/* What a character is by itself, in front of `=`, twice, and twice in front of `=`; 0 where that is
+ * no token of its own. */
+static const struct {
+    uint8_t alone, assigns, doubled, shifts;
+} operators[128] = {
+    ['('] = {.alone = VYRE_TOKEN_LEFT_PAREN},
+    [')'] = {.alone = VYRE_TOKEN_RIGHT_PAREN},
+    ['{'] = {.alone = VYRE_TOKEN_LEFT_BRACE},
+    ['}'] = {.alone = VYRE_TOKEN_RIGHT_BRACE},
+    ['['] = {.alone = VYRE_TOKEN_LEFT_BRACKET},
+    [']'] = {.alone = VYRE_TOKEN_RIGHT_BRACKET},
+    [','] = {.alone = VYRE_TOKEN_COMMA},
+    [';'] = {.alone = VYRE_TOKEN_SEMICOLON},
+    [':'] = {.alone = VYRE_TOKEN_COLON},
+    ['~'] = {.alone = VYRE_TOKEN_COMPLEMENT},
+    ['.'] = {.alone = VYRE_TOKEN_DOT, .doubled = VYRE_TOKEN_RANGE},
+    ['+'] = {VYRE_TOKEN_PLUS, VYRE_TOKEN_ASSIGN_PLUS, 0, 0},
+    ['-'] = {VYRE_TOKEN_MINUS, VYRE_TOKEN_ASSIGN_MINUS, 0, 0},
+    ['*'] = {VYRE_TOKEN_STAR, VYRE_TOKEN_ASSIGN_STAR, 0, 0},
+    ['/'] = {VYRE_TOKEN_SLASH, VYRE_TOKEN_ASSIGN_SLASH, 0, 0},
+    ['%'] = {VYRE_TOKEN_PERCENT, VYRE_TOKEN_ASSIGN_PERCENT, 0, 0},
+    ['^'] = {VYRE_TOKEN_XOR, VYRE_TOKEN_ASSIGN_XOR, 0, 0},
+    ['='] = {VYRE_TOKEN_ASSIGN, VYRE_TOKEN_EQUAL, 0, 0},
+    ['!'] = {VYRE_TOKEN_NOT, VYRE_TOKEN_NOT_EQUAL, 0, 0},
+    ['&'] = {VYRE_TOKEN_AND, VYRE_TOKEN_ASSIGN_AND, VYRE_TOKEN_AND_AND, 0},
+    ['|'] = {VYRE_TOKEN_OR, VYRE_TOKEN_ASSIGN_OR, VYRE_TOKEN_OR_OR, 0},
+    ['<'] = {VYRE_TOKEN_LESS, VYRE_TOKEN_LESS_EQUAL, VYRE_TOKEN_SHIFT_LEFT,
+             VYRE_TOKEN_ASSIGN_SHIFT_LEFT},
+    ['>'] = {VYRE_TOKEN_GREATER, VYRE_TOKEN_GREATER_EQUAL, VYRE_TOKEN_SHIFT_RIGHT,
+             VYRE_TOKEN_ASSIGN_SHIFT_RIGHT},
 };
 
 static uint8_t class_of(char c) {
@@ -176,7 +200,7 @@ static OUT_OF_LINE const char *skip_space(vyre_lexer *lexer, const char *at) {
             at = lexer->at - 1;
             continue;
         }
-        if (*at != '/' || end - at < 2 || (at[1] != '/' && at[1] != '*') || lexer->comments) {
+        if (class != SLASH || end - at < 2 || (at[1] != '/' && at[1] != '*') || lexer->comments) {
             break;
         }
         if (at[1] == '/') {
@@ -217,9 +241,20 @@ static void lex_comment(vyre_lexer *lexer, vyre_token *token) {
     lexer->at = after;
 }
 
+static bool is_name_part(char c) {
+    return (uint8_t)(class_of(c) - LETTER) <= DIGIT - LETTER;
+}
+
 /* Behind the letters and digits at `at`. */
 static const char *word_end(const char *at, const char *end) {
-    while (at < end && (uint8_t)(class_of(*at) - LETTER) <= DIGIT - LETTER) {
+    while (end - at >= 8) {
+        uint32_t count = vyre_name_start(at).count;
+        at += count;
+        if (count < 8) {
+            return at;
+        }
+    }
+    while (at < end && is_name_part(*at)) {
         at++;
     }
     return at;
@@ -234,14 +269,15 @@ static OUT_OF_LINE uint32_t cut_name(vyre_lexer *lexer, const char *at, vyre_tok
     return VYRE_LIMIT_NAME_BYTES;
 }
 
-static OUT_OF_LINE void lex_name(vyre_lexer *lexer, const char *at, vyre_token *token) {
-    const char *after = word_end(at + 1, lexer->source->end);
+/* A name that was not met lately. */
+static OUT_OF_LINE void lex_rare_name(vyre_lexer *lexer, const char *at, vyre_token *token) {
+    const char *after = word_end(at, lexer->source->end);
     lexer->at = after;
     uint32_t length = token->length = (uint32_t)(after - at);
     if (length > VYRE_LIMIT_NAME_BYTES) {
         length = cut_name(lexer, at, token);
     }
-    token->symbol = vyre_names_symbol(lexer->names, token->offset, length);
+    token->symbol = vyre_names_symbol(lexer->names, at, length);
     if (token->symbol == VYRE_NONE) {
         lexer->source->no_memory = true;
         lexer->at = lexer->source->end;
@@ -249,6 +285,18 @@ static OUT_OF_LINE void lex_name(vyre_lexer *lexer, const char *at, vyre_token *
         return;
     }
     token->kind = lexer->names->symbols.items[token->symbol].token;
+}
+
+static OUT_OF_LINE void lex_name(vyre_lexer *lexer, const char *at, vyre_token *token) {
+    const vyre_recent_name *recent = vyre_names_recent(lexer->names, at);
+    if (!recent) {
+        lex_rare_name(lexer, at, token);
+        return;
+    }
+    lexer->at = at + recent->length;
+    token->length = recent->length;
+    token->symbol = recent->symbol;
+    token->kind = recent->token;
 }
 
 vyre_type vyre_token_type(const vyre_lexer *lexer, const vyre_token *token) {
@@ -276,26 +324,26 @@ static const char *number_end(const char *at, const char *end) {
     return at;
 }
 
-/* Most numbers: a few digits, perhaps a letter for the type. These are well formed. */
-static bool is_short_number(const char *at, uint32_t length) {
-    char last = at[length - 1];
-    length -= last == 'u' || last == 'i' || last == 'f';
-    for (uint32_t i = 0; i < length; i++) {
-        if (class_of(at[i]) != DIGIT) {
-            return false;
-        }
+/* Behind most numbers: digits, perhaps a letter for the type. These are well formed. NULL for
+ * others. */
+static const char *short_number_end(const char *at, const char *end) {
+    while (at < end && class_of(*at) == DIGIT) {
+        at++;
     }
-    return true;
+    at += at < end && (*at == 'u' || *at == 'i' || *at == 'f');
+    bool has_fraction = end - at > 1 && *at == '.' && class_of(at[1]) == DIGIT;
+    return has_fraction || (at < end && is_name_part(*at)) ? NULL : at;
 }
 
 static void lex_number(vyre_lexer *lexer, vyre_token *token) {
-    const char *at = lexer->at;
-    lexer->at = number_end(at, lexer->source->end);
+    const char *at = lexer->at, *end = lexer->source->end;
+    const char *after = short_number_end(at, end);
+    bool is_short = after != NULL;
+    lexer->at = is_short ? after : number_end(at, end);
     token->kind = VYRE_TOKEN_NUMBER;
     token->length = (uint32_t)(lexer->at - at);
     vyre_literal literal;
-    if (!is_short_number(at, token->length) &&
-        !vyre_literal_read((vyre_str){at, token->length}, &literal)) {
+    if (!is_short && !vyre_literal_read((vyre_str){at, token->length}, &literal)) {
         vyre_source_report(lexer->source, spot_of(lexer, at, token->length), 103, literal.fix, "%s",
                            literal.problem);
         token->malformed = true;
@@ -351,71 +399,45 @@ static void lex_string(vyre_lexer *lexer, vyre_token *token) {
 
 /* Tokens that differ by what follows their first character. */
 static vyre_token_kind punctuation(const char *at, size_t left, uint32_t *length) {
+    unsigned char first = (unsigned char)*at;
     char second = left > 1 ? at[1] : '\0';
-    char third = left > 2 ? at[2] : '\0';
-    bool assigns = second == '=';
-    *length = 1 + assigns;
-    switch (*at) {
-    case '+': return assigns ? VYRE_TOKEN_ASSIGN_PLUS : VYRE_TOKEN_PLUS;
-    case '*': return assigns ? VYRE_TOKEN_ASSIGN_STAR : VYRE_TOKEN_STAR;
-    case '/': return assigns ? VYRE_TOKEN_ASSIGN_SLASH : VYRE_TOKEN_SLASH;
-    case '%': return assigns ? VYRE_TOKEN_ASSIGN_PERCENT : VYRE_TOKEN_PERCENT;
-    case '^': return assigns ? VYRE_TOKEN_ASSIGN_XOR : VYRE_TOKEN_XOR;
-    case '=': return assigns ? VYRE_TOKEN_EQUAL : VYRE_TOKEN_ASSIGN;
-    case '!': return assigns ? VYRE_TOKEN_NOT_EQUAL : VYRE_TOKEN_NOT;
-    case '.':
-        *length = 1 + (second == '.');
-        return second == '.' ? VYRE_TOKEN_RANGE : VYRE_TOKEN_DOT;
-    default: break;
+    if (second == '=' && operators[first].assigns) {
+        *length = 2;
+        return operators[first].assigns;
     }
-    bool doubled = second == *at;
-    bool shifts = doubled && third == '=';
-    switch (*at) {
-    case '-':
-        if (second == '>') {
-            *length = 2;
-            return VYRE_TOKEN_ARROW;
-        }
-        return assigns ? VYRE_TOKEN_ASSIGN_MINUS : VYRE_TOKEN_MINUS;
-    case '&':
-        *length += doubled;
-        return doubled ? VYRE_TOKEN_AND_AND : assigns ? VYRE_TOKEN_ASSIGN_AND : VYRE_TOKEN_AND;
-    case '|':
-        *length += doubled;
-        return doubled ? VYRE_TOKEN_OR_OR : assigns ? VYRE_TOKEN_ASSIGN_OR : VYRE_TOKEN_OR;
-    case '<':
-        *length += doubled + shifts;
-        return shifts    ? VYRE_TOKEN_ASSIGN_SHIFT_LEFT
-               : doubled ? VYRE_TOKEN_SHIFT_LEFT
-               : assigns ? VYRE_TOKEN_LESS_EQUAL
-                         : VYRE_TOKEN_LESS;
-    default:
-        *length += doubled + shifts;
-        return shifts    ? VYRE_TOKEN_ASSIGN_SHIFT_RIGHT
-               : doubled ? VYRE_TOKEN_SHIFT_RIGHT
-               : assigns ? VYRE_TOKEN_GREATER_EQUAL
-                         : VYRE_TOKEN_GREATER;
+    if (second == *at && operators[first].doubled) {
+        bool shifts = left > 2 && at[2] == '=' && operators[first].shifts;
+        *length = 2 + shifts;
+        return shifts ? operators[first].shifts : operators[first].doubled;
     }
+    bool is_arrow = first == '-' && second == '>';
+    *length = 1 + is_arrow;
+    return is_arrow ? VYRE_TOKEN_ARROW : (vyre_token_kind)operators[first].alone;
 }
 
 /* Tokens that are neither names nor single characters. */
 static OUT_OF_LINE void lex_other(vyre_lexer *lexer, const char *at, uint8_t class,
                                   vyre_token *token) {
+    size_t left = (size_t)(lexer->source->end - at);
+    lexer->at = at;
     switch (class) {
+    case SPACE: /* all is skipped: the end */
+        token->kind = VYRE_TOKEN_END;
+        token->length = 0;
+        return;
     case DIGIT: lex_number(lexer, token); return;
     case QUOTE: lex_character(lexer, token); return;
-    case PUNCTUATION: {
-        size_t left = (size_t)(lexer->source->end - at);
-        if (lexer->comments && left > 1 && *at == '/' && (at[1] == '/' || at[1] == '*')) {
+    case SLASH:
+        if (lexer->comments && left > 1 && (at[1] == '/' || at[1] == '*')) {
             lex_comment(lexer, token);
             return;
         }
-        token->kind = (uint8_t)punctuation(at, left, &token->length);
-        lexer->at = at + token->length;
-        return;
-    }
+        break;
+    case PUNCTUATION: break;
     default: lex_string(lexer, token); return;
     }
+    token->kind = (uint8_t)punctuation(at, left, &token->length);
+    lexer->at = at + token->length;
 }
 
 void vyre_lexer_next(vyre_lexer *lexer, vyre_token *out_token) {
@@ -423,34 +445,27 @@ void vyre_lexer_next(vyre_lexer *lexer, vyre_token *out_token) {
     while (at < end && *at == ' ') {
         at++;
     }
-    if (at == end || class_of(*at) < LETTER || *at == '/') {
+    uint8_t class = at < end ? class_of(*at) : SPACE;
+    if (class < LETTER) {
         at = skip_space(lexer, at);
+        class = at < end ? class_of(*at) : SPACE;
     }
     out_token->malformed = lexer->skipped;
     lexer->skipped = false;
     out_token->offset = (uint32_t)(at - lexer->source->text);
     out_token->line = lexer->line;
     out_token->column = (uint32_t)(at - lexer->line_start) + 1;
-    uint8_t class = at < end ? class_of(*at) : SPACE;
     if (class == LETTER) {
         lex_name(lexer, at, out_token);
         return;
     }
     out_token->symbol = VYRE_NONE;
-    if (class == SPACE) {
-        lexer->at = at;
-        out_token->kind = VYRE_TOKEN_END;
-        out_token->length = 0;
-        return;
-    }
-    uint8_t single = singles[(unsigned char)*at];
-    if (single) {
+    if (class == SINGLE) {
         lexer->at = at + 1;
-        out_token->kind = single;
+        out_token->kind = operators[(unsigned char)*at].alone;
         out_token->length = 1;
         return;
     }
-    lexer->at = at;
     lex_other(lexer, at, class, out_token);
 }
 
@@ -491,7 +506,7 @@ void vyre_lexer_find_item(vyre_lexer *lexer) {
         if (at == end) {
             return;
         }
-        bool inside_word = at > first && (uint8_t)(class_of(at[-1]) - LETTER) <= DIGIT - LETTER;
+        bool inside_word = at > first && is_name_part(at[-1]);
         switch (*at) {
         case '\n':
             lexer->line++;

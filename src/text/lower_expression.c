@@ -166,30 +166,40 @@ static vyre_operand evaluate_bools(vyre_token_kind operation, bool left, bool ri
     return make_value(VYRE_TYPE_BOOL, result);
 }
 
+/* False, after a report, if an operator that the builder does not see, or sees as another one, does
+ * not take operands of these types. */
+static bool check_types(vyre_lower *lower, vyre_token_kind operation, vyre_type left,
+                        vyre_type right, vyre_spot spot) {
+    vyre_type wanted = is_shift(operation) ? VYRE_TYPE_U32 : left;
+    bool takes_bool = operation == VYRE_TOKEN_AND || operation == VYRE_TOKEN_OR ||
+                      operation == VYRE_TOKEN_XOR || operation == VYRE_TOKEN_EQUAL ||
+                      operation == VYRE_TOKEN_NOT_EQUAL;
+    if (right != wanted) {
+        lower_report(lower, spot, 302, "convert one of them with a type's name, as in u32(x)",
+                     "operand 2 of `%s` is %s, expected %s", vyre_token_text(operation),
+                     vyre_type_name(right), vyre_type_name(wanted));
+        return false;
+    }
+    if (left == VYRE_TYPE_BOOL && !takes_bool) {
+        lower_report(lower, spot, 301, "use it with numbers", "`%s` is not defined for bool",
+                     vyre_token_text(operation));
+        return false;
+    }
+    return true;
+}
+
 static vyre_operand evaluate_binary(vyre_lower *lower, vyre_token_kind operation,
                                     const vyre_operand *left, const vyre_operand *right,
                                     vyre_spot spot) {
-    vyre_type type = (vyre_type)left->type;
-    vyre_type wanted = is_shift(operation) ? VYRE_TYPE_U32 : type;
-    if (right->type != wanted) {
-        lower_report(lower, spot, 302, "convert one of them with a type's name, as in u32(x)",
-                     "operand 2 of `%s` is %s, expected %s", vyre_token_text(operation),
-                     vyre_type_name((vyre_type)right->type), vyre_type_name(wanted));
+    vyre_type type = (vyre_type)left->type, right_type = (vyre_type)right->type;
+    if (!check_types(lower, operation, type, right_type, spot)) {
         return lower_poison();
     }
     if (type == VYRE_TYPE_BOOL) {
-        bool defined = operation == VYRE_TOKEN_AND || operation == VYRE_TOKEN_OR ||
-                       operation == VYRE_TOKEN_XOR || operation == VYRE_TOKEN_EQUAL ||
-                       operation == VYRE_TOKEN_NOT_EQUAL;
-        if (!defined) {
-            lower_report(lower, spot, 301, "use it with numbers", "`%s` is not defined for bool",
-                         vyre_token_text(operation));
-            return lower_poison();
-        }
         return evaluate_bools(operation, left->value, right->value);
     }
     vyre_plain a = vyre_plain_from(type, left->value), result;
-    vyre_plain b = vyre_plain_from(wanted, right->value);
+    vyre_plain b = vyre_plain_from(right_type, right->value);
     vyre_plain_error error = vyre_plain_binary(NULL, operation, &a, &b, &result);
     if (is_comparison(operation)) {
         return make_value(VYRE_TYPE_BOOL, result.number);
@@ -266,6 +276,10 @@ vyre_operand lower_binary(vyre_lower *lower, vyre_token_kind operation, vyre_ope
         return evaluate_binary(lower, operation, &left, &right, spot_of(lower, blamed));
     }
     bool swapped = operation == VYRE_TOKEN_GREATER || operation == VYRE_TOKEN_GREATER_EQUAL;
+    if (swapped && !check_types(lower, operation, (vyre_type)left.type, (vyre_type)right.type,
+                                spot_of(lower, blamed))) {
+        return lower_poison();
+    }
     uint32_t first = (uint32_t)(swapped ? right.value : left.value);
     uint32_t second = (uint32_t)(swapped ? left.value : right.value);
     lower_at(lower, spot_of(lower, blamed));

@@ -1,3 +1,4 @@
+#include <fenv.h>
 #include <string.h>
 
 #include <vyre/text.h>
@@ -165,9 +166,8 @@ static vyre_status no_memory(const char *name) {
         "reading %s", name);
 }
 
-vyre_status vyre_module_parse(const char *name, const char *text, size_t size,
-                              vyre_diagnostics *diagnostics, vyre_module **out_module) {
-    *out_module = NULL;
+static vyre_status parse(const char *name, const char *text, size_t size,
+                         vyre_diagnostics *diagnostics, vyre_module **out_module) {
     text = text ? text : ""; /* of 0 bytes */
     vyre_diagnostics *own = NULL;
     vyre_module *module = NULL;
@@ -205,5 +205,20 @@ done:
     free_lower(&lower);
     vyre_module_free(module);
     vyre_diagnostics_free(own);
+    return status;
+}
+
+/* Constants are folded in the host's arithmetic, so the host must round as IEEE 754 does by
+ * default, whatever the calling thread has set. */
+vyre_status vyre_module_parse(const char *name, const char *text, size_t size,
+                              vyre_diagnostics *diagnostics, vyre_module **out_module) {
+    fenv_t callers;
+    *out_module = NULL;
+    if (fegetenv(&callers) || fesetenv(FE_DFL_ENV)) {
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "parse it in another thread",
+                                "the floating-point environment of the thread cannot be set");
+    }
+    vyre_status status = parse(name, text, size, diagnostics, out_module);
+    fesetenv(&callers);
     return status;
 }

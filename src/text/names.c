@@ -28,15 +28,15 @@ void vyre_names_deinit(vyre_names *names) {
     vyre_vec_free(&names->bindings);
 }
 
-uint32_t vyre_names_add(vyre_names *names, uint32_t offset, uint32_t length) {
-    search wanted = {names, names->text + offset, length};
+static uint32_t find_or_add(vyre_names *names, const char *at, uint32_t length) {
+    search wanted = {names, at, length};
     uint64_t hash = vyre_hash_key(wanted.data, length);
     const uint32_t *found = vyre_map_find(&names->map, hash, same_name, &wanted);
     if (found) {
         return *found;
     }
     uint32_t symbol = (uint32_t)names->symbols.count;
-    vyre_symbol row = {.offset = offset,
+    vyre_symbol row = {.offset = (uint32_t)(at - names->text),
                        .binding = VYRE_NONE,
                        .item = VYRE_NONE,
                        .length = (uint8_t)length,
@@ -48,6 +48,17 @@ uint32_t vyre_names_add(vyre_names *names, uint32_t offset, uint32_t length) {
     if (!vyre_map_add(&names->map, hash, symbol)) {
         names->symbols.count--;
         return VYRE_NONE;
+    }
+    return symbol;
+}
+
+uint32_t vyre_names_symbol(vyre_names *names, const char *at, uint32_t length) {
+    uint32_t symbol = find_or_add(names, at, length);
+    if (symbol != VYRE_NONE && length < VYRE_RECENT_BYTES && names->end - at >= VYRE_RECENT_BYTES) {
+        vyre_name_bytes low = vyre_name_start(at);
+        vyre_name_bytes high = low.count == 8 ? vyre_name_start(at + 8) : (vyre_name_bytes){0, 0};
+        names->recent[vyre_names_slot(low.bytes, high.bytes)] = (vyre_recent_name){
+            low.bytes, high.bytes, symbol, (uint8_t)length, names->symbols.items[symbol].token};
     }
     return symbol;
 }

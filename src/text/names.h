@@ -44,12 +44,13 @@ typedef struct vyre_binding {
     bool used;     /* or nobody needs to know */
 } vyre_binding;
 
-/* A name that was looked up lately: up to 16 bytes as two numbers, so that finding it again takes
+/* A name that was looked up lately: up to 15 bytes as two numbers, so that finding it again takes
  * neither a hash of its text nor a look at where it stands. */
 typedef struct vyre_recent_name {
     uint64_t low, high;
-    uint32_t length; /* 0 in a free slot */
     uint32_t symbol;
+    uint8_t length; /* 0 in a free slot */
+    uint8_t token;
 } vyre_recent_name;
 
 enum { VYRE_RECENT_BYTES = 16, VYRE_RECENT_NAMES = 256 };
@@ -66,10 +67,12 @@ typedef struct vyre_names {
 void vyre_names_init(vyre_names *names, const char *text, const char *end);
 void vyre_names_deinit(vyre_names *names);
 
-/* The symbol of a name that stands in the text; VYRE_NONE without memory. The first one looks among
- * recent names, the second everywhere. */
-static inline uint32_t vyre_names_symbol(vyre_names *names, uint32_t offset, uint32_t length);
-uint32_t vyre_names_add(vyre_names *names, uint32_t offset, uint32_t length);
+/* The slot of the name at `at` if it was looked up lately, else NULL. */
+static inline const vyre_recent_name *vyre_names_recent(const vyre_names *names, const char *at);
+
+/* The symbol of a name that stands in the text; VYRE_NONE without memory. It is then a recent
+ * one. */
+uint32_t vyre_names_symbol(vyre_names *names, const char *at, uint32_t length);
 
 static inline vyre_str vyre_symbol_text(const vyre_names *names, uint32_t symbol) {
     const vyre_symbol *found = &names->symbols.items[symbol];
@@ -88,34 +91,51 @@ bool vyre_names_bind(vyre_names *names, vyre_binding binding);
 /* Forgets the newest declaration. */
 void vyre_names_pop(vyre_names *names);
 
-/* The first `count` bytes at `at`, 1 to 8, as a number; all 8 must be readable. */
-static inline uint64_t vyre_name_bytes(const char *at, uint32_t count) {
+/* The letters, digits and `_` in front of another byte. */
+typedef struct vyre_name_bytes {
+    uint64_t bytes;
+    uint32_t count; /* up to 8 */
+} vyre_name_bytes;
+
+/* Those at `at`, of which 8 bytes must be readable. Each step works on all bytes at once and leaves
+ * its answer in their top bits. */
+static inline vyre_name_bytes vyre_name_start(const char *at) {
+    const uint64_t each = 0x0101010101010101u, top = each * 0x80;
     uint64_t word;
     memcpy(&word, at, sizeof word);
+    uint64_t low = word & ~top, small = low | each * 0x20;
+    uint64_t letters = (small + each * (0x80 - 'a')) & ~(small + each * (0x7f - 'z'));
+    uint64_t digits = (low + each * (0x80 - '0')) & ~(low + each * (0x7f - '9'));
+    uint64_t lines = ~((low ^ each * '_') + each * 0x7f);
+    uint64_t others = ~((letters | digits | lines) & ~word) & top;
+    if (!others) {
+        return (vyre_name_bytes){word, 8};
+    }
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return word >> (64 - count * 8);
+    uint32_t count = (uint32_t)__builtin_clzll(others) / 8;
+    return (vyre_name_bytes){word & ~(UINT64_MAX >> count * 8), count};
 #else
-    return word << (64 - count * 8);
+    uint32_t count = (uint32_t)__builtin_ctzll(others) / 8;
+    return (vyre_name_bytes){word & (((uint64_t)1 << count * 8) - 1), count};
 #endif
 }
 
-static inline uint32_t vyre_names_symbol(vyre_names *names, uint32_t offset, uint32_t length) {
-    const char *at = names->text + offset;
-    if (length > VYRE_RECENT_BYTES || names->end - at < VYRE_RECENT_BYTES) {
-        return vyre_names_add(names, offset, length);
+static inline size_t vyre_names_slot(uint64_t low, uint64_t high) {
+    return (low ^ high * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu >> 56;
+}
+
+static inline const vyre_recent_name *vyre_names_recent(const vyre_names *names, const char *at) {
+    if (names->end - at < VYRE_RECENT_BYTES) {
+        return NULL;
     }
-    uint64_t low = vyre_name_bytes(at, length < 8 ? length : 8);
-    uint64_t high = length > 8 ? vyre_name_bytes(at + 8, length - 8) : 0;
-    uint64_t mixed = (low ^ high * 0x9e3779b97f4a7c15u ^ length) * 0xff51afd7ed558ccdu;
-    vyre_recent_name *slot = &names->recent[mixed >> 56];
-    if (slot->low == low && slot->high == high && slot->length == length) {
-        return slot->symbol;
+    vyre_name_bytes low = vyre_name_start(at), high = {0, 0};
+    if (low.count == 8) {
+        high = vyre_name_start(at + 8);
     }
-    uint32_t symbol = vyre_names_add(names, offset, length);
-    if (symbol != VYRE_NONE) {
-        *slot = (vyre_recent_name){low, high, length, symbol};
-    }
-    return symbol;
+    const vyre_recent_name *slot = &names->recent[vyre_names_slot(low.bytes, high.bytes)];
+    bool is_same = slot->low == low.bytes && slot->high == high.bytes &&
+                   slot->length == low.count + high.count;
+    return is_same ? slot : NULL;
 }
 
 #endif

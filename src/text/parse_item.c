@@ -1,5 +1,9 @@
+#include <stdio.h>
+#include <string.h>
+
 #include <vyre/limits.h>
 
+#include "base/near.h"
 #include "text/parse.h"
 
 static vyre_open_block *top(vyre_parser *parser) {
@@ -256,6 +260,28 @@ static uint32_t parse_constant(vyre_parser *parser, vyre_spot spot) {
     return node;
 }
 
+/* Not a word that starts an item: one of them misspelt, or what other languages write? */
+static void explain_item(vyre_parser *parser, vyre_token token) {
+    static const char *const meanings[][2] = {
+        {"program", "program"}, {"kernel", "program"}, {"fn", "fn"},
+        {"function", "fn"},     {"func", "fn"},        {"def", "fn"},
+        {"void", "fn"},         {"const", "const"},    {"constant", "const"},
+    };
+    enum { MEANINGS = sizeof meanings / sizeof *meanings };
+    vyre_near near;
+    vyre_near_init(&near, (vyre_str){parser->source->text + token.offset, token.length});
+    for (size_t i = 0; i < MEANINGS && token.kind == VYRE_TOKEN_NAME; i++) {
+        vyre_near_add(&near, (vyre_str){meanings[i][0], strlen(meanings[i][0])});
+    }
+    char fix[64] = "statements stand inside a program or function";
+    for (size_t i = 0; i < MEANINGS && near.count; i++) {
+        if (meanings[i][0] == near.names[0].data) {
+            snprintf(fix, sizeof fix, "write `%s`", meanings[i][1]);
+        }
+    }
+    parse_unexpected(parser, "`program`, `fn` or `const`", fix);
+}
+
 uint32_t vyre_parse_item(vyre_parser *parser) {
     parser->failed = false;
     parser->lost = false;
@@ -272,10 +298,7 @@ uint32_t vyre_parse_item(vyre_parser *parser) {
         parse_unexpected(parser, "`program`, `fn` or `const`",
                          "remove the brace; all blocks in front of it are closed");
         return skip_item(parser);
-    default:
-        parse_unexpected(parser, "`program`, `fn` or `const`",
-                         "statements stand inside a program or function");
-        return skip_item(parser);
+    default: explain_item(parser, token); return skip_item(parser);
     }
 }
 

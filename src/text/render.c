@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "text/render.h"
 
 enum { TAB = 4, WINDOW = 100, BEFORE_CARET = 64 };
 
@@ -85,7 +86,7 @@ static bool is_name_part(char c) {
 
 /* The line, cut to a window around the place, and under it the caret. */
 static void put_excerpt(renderer *r, const vyre_diagnostic *item) {
-    const char *start = item->line ? find_line(r, item->line) : NULL;
+    const char *start = item->line && r->line_start ? find_line(r, item->line) : NULL;
     if (!start) {
         return;
     }
@@ -135,7 +136,8 @@ static void put_note(renderer *r, const vyre_diagnostic *item, const char *label
     vyre_text_printf(r->out, "%s= %s%s", r->colors->fix, label, r->colors->reset);
 }
 
-static void put_diagnostic(renderer *r, const vyre_diagnostic *item) {
+/* `label` stands in place of the code's, unless it is NULL. */
+static void put_diagnostic(renderer *r, const vyre_diagnostic *item, const char *label) {
     const palette *c = r->colors;
     bool is_error = item->severity == VYRE_SEVERITY_ERROR;
     vyre_text_puts(r->out, c->bold);
@@ -143,8 +145,13 @@ static void put_diagnostic(renderer *r, const vyre_diagnostic *item) {
     if (item->line) {
         vyre_text_printf(r->out, ":%u:%u", item->line, item->column);
     }
-    vyre_text_printf(r->out, ":%s %s%s[V%04u]%s%s: ", c->reset, is_error ? c->error : c->warning,
-                     is_error ? "error" : "warning", item->code, c->reset, c->bold);
+    vyre_text_printf(r->out, ":%s %s", c->reset, is_error ? c->error : c->warning);
+    if (label) {
+        vyre_text_puts(r->out, label);
+    } else {
+        vyre_text_printf(r->out, "%s[V%04u]", is_error ? "error" : "warning", item->code);
+    }
+    vyre_text_printf(r->out, "%s%s: ", c->reset, c->bold);
     put_safely(r->out, item->message);
     vyre_text_printf(r->out, "%s\n", c->reset);
     put_excerpt(r, item);
@@ -206,6 +213,17 @@ static void put_json(vyre_json *json, const char *name, const vyre_diagnostic *i
     vyre_json_object_end(json);
 }
 
+void vyre_diagnostic_render(const vyre_diagnostic *item, const char *label, const char *name,
+                            vyre_str source, bool color, vyre_text *out) {
+    renderer r = {.out = out,
+                  .colors = color ? &colored : &plain,
+                  .name = name,
+                  .line_start = source.data,
+                  .end = source.data ? source.data + source.size : NULL,
+                  .line = 1};
+    put_diagnostic(&r, item, label);
+}
+
 vyre_status vyre_diagnostics_render(const vyre_diagnostics *diagnostics, const char *name,
                                     const char *text, size_t size, vyre_diagnostic_form form,
                                     char **out_text, size_t *out_size) {
@@ -228,7 +246,7 @@ vyre_status vyre_diagnostics_render(const vyre_diagnostics *diagnostics, const c
         if (form == VYRE_FORM_JSON) {
             put_json(&json, name, item);
         } else {
-            put_diagnostic(&r, item);
+            put_diagnostic(&r, item, NULL);
         }
     }
     if (form == VYRE_FORM_JSON) {

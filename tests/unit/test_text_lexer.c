@@ -142,6 +142,38 @@ static void the_same_name_is_the_same_symbol(void **state) {
 }
 
 /* Any bytes give tokens that move on and an end. */
+/* Names are read eight bytes at a time where there are as many: wherever one ends, and whatever
+ * follows, that is where it ends, the second time too. */
+static void names_end_at_any_byte(void **state) {
+    (void)state;
+    char text[64];
+    for (size_t length = 1; length <= 26; length++) {
+        for (int byte = 0; byte < 256; byte++) {
+            bool is_part = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                           (byte >= '0' && byte <= '9') || byte == '_';
+            for (size_t rest = 0; rest < 20; rest += 19) {
+                size_t size = length + 1 + rest;
+                memcpy(text, "azAZ_09bcdefghijklmnopqrst", length);
+                text[length] = (char)byte;
+                memset(text + length + 1, '~', rest);
+                reading r;
+                start(&r, text, size);
+                vyre_lexer again = r.lexer;
+                vyre_token first, second;
+                vyre_lexer_next(&r.lexer, &first);
+                vyre_lexer_next(&again, &second);
+                assert_int_equal(first.kind, VYRE_TOKEN_NAME);
+                assert_int_equal(first.length, length + is_part);
+                assert_int_equal(second.kind, VYRE_TOKEN_NAME);
+                assert_int_equal(second.length, first.length);
+                assert_int_equal(second.symbol, first.symbol);
+                assert_ptr_equal(again.at, r.lexer.at);
+                stop(&r);
+            }
+        }
+    }
+}
+
 static void any_bytes_come_to_an_end(void **state) {
     (void)state;
     uint32_t random = 1;
@@ -227,6 +259,7 @@ int main(void) {
         cmocka_unit_test(types_and_words_are_known),
         cmocka_unit_test(places_count_lines_and_bytes),
         cmocka_unit_test(the_same_name_is_the_same_symbol),
+        cmocka_unit_test(names_end_at_any_byte),
         cmocka_unit_test(any_bytes_come_to_an_end),
         cmocka_unit_test(items_are_found_whatever_is_around),
         cmocka_unit_test(the_editor_knows_every_word),

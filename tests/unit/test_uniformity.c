@@ -176,7 +176,7 @@ static const build_case condition_cases[] = {
     BUILD_CASE(under_a_selection_by_lid, 501, "`lid`"),
     BUILD_CASE(under_a_reduction, 501, "`lid`"),
     BUILD_CASE(under_a_reduction_of_wid, 0, ""),
-    BUILD_CASE(under_a_scan_of_wid, 501, "`subgroup_inclusive`"),
+    BUILD_CASE(under_a_scan_of_wid, 501, "`subgroup_inclusive_add`"),
     BUILD_CASE(under_a_shuffle_of_wid, 501, "`subgroup_shuffle`"),
 };
 

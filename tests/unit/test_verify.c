@@ -224,7 +224,7 @@ static const fault_case inst_cases[] = {
     CASE(bitcast_to_another_size, 305, I_CONVERT, "`bitcast` from u32 to u8"),
     CASE(condition_is_a_number, 301, I_IF, "the condition of `if` is u32"),
     CASE(vote_on_a_number, 301, I_ANY, "operand 1 of `subgroup_any` is u32"),
-    CASE(component_beyond_the_domain, 607, I_GID, "`gid` has no component 2"),
+    CASE(component_beyond_the_domain, 607, I_GID, "`gid` has no component .z"),
     CASE(lane_with_a_component, 703, I_LANE, "has a word set that it does not use"),
     CASE(param_is_a_buffer, 703, I_PARAM, "is not a scalar argument"),
     CASE(param_beyond_the_last, 703, I_PARAM, "is not a scalar argument"),
