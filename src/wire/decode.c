@@ -27,6 +27,9 @@ static const char *const section_names[VYRE_SECTION_COUNT] = {
 static const char damaged_fix[] = "get the bytes again from where they were encoded; they were "
                                   "changed or cut short since";
 
+static const char as_bytes_fix[] = "send or copy the bytes again, as binary, not as text; tell git "
+                                   "that such files are binary";
+
 static vyre_status refuse(size_t at, const char *format, ...) VYRE_PRINTF(2, 3);
 
 static vyre_status refuse(size_t at, const char *format, ...) {
@@ -39,13 +42,50 @@ static vyre_status refuse(size_t at, const char *format, ...) {
                             at, what);
 }
 
+/* The magic number holds CR LF and LF, so that whatever changes line ends changes it. */
+static vyre_status refuse_magic(const input *in) {
+    static const char magic[] = WIRE_MAGIC;
+    static const struct {
+        const char *start, *change;
+    } changes[] = {
+        {"VYRE\r\r\n", "LF became CR LF"}, {"VYRE\r\n\x1a\r", "LF became CR LF"},
+        {"VYRE\n\x1a", "CR LF became LF"}, {"VYRE\n\n", "CR became LF"},
+        {"VYRE\r\r", "LF became CR"},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        size_t size = strlen(changes[i].start);
+        if (in->size >= size && !memcmp(in->bytes, changes[i].start, size)) {
+            size_t at = 0;
+            while (in->bytes[at] == (uint8_t)magic[at]) {
+                at++;
+            }
+            return vyre_status_make(VYRE_STATUS_MALFORMED, as_bytes_fix,
+                                    "malformed program at byte %zu: %s there, as happens to what "
+                                    "is sent or stored as text",
+                                    at, changes[i].change);
+        }
+    }
+    return vyre_status_make(VYRE_STATUS_MALFORMED,
+                            "give the bytes that encoding a program gave; a program as text is "
+                            "parsed, not decoded",
+                            "malformed program at byte 0: the bytes do not start like a "
+                            "program's binary form");
+}
+
+/* Every program has bytes of 0xff: a phase among its steps has no array. */
+static bool has_lost_high_bits(const input *in) {
+    for (size_t i = 0; i < in->size; i++) {
+        if (in->bytes[i] & 0x80) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static vyre_status check_header(const input *in) {
     size_t magic_bytes = in->size < 8 ? in->size : 8;
     if (magic_bytes && memcmp(in->bytes, WIRE_MAGIC, magic_bytes) != 0) {
-        return vyre_status_make(VYRE_STATUS_MALFORMED,
-                                "pass what vyre_wire_encode gave; text is for vyre_module_parse",
-                                "malformed program at byte 0: the bytes do not start like a "
-                                "program's binary form");
+        return refuse_magic(in);
     }
     if (in->size < WIRE_AT_TABLE) {
         return refuse(in->size, "the bytes end inside of the header");
@@ -71,16 +111,24 @@ static vyre_status check_header(const input *in) {
         return refuse(in->size, "the bytes end, and the header says that there are %llu",
                       (unsigned long long)length);
     }
-    if (length < in->size) {
-        return refuse((size_t)length, "more bytes follow the end that the header states");
-    }
     uint64_t stated = wire_get(in->bytes + WIRE_AT_CHECKSUM, 8);
     uint64_t found = vyre_hash(in->bytes + WIRE_CHECKED_FROM, in->size - WIRE_CHECKED_FROM);
-    if (stated != found) {
-        return refuse(WIRE_AT_CHECKSUM, "the checksum is %016llx, the bytes behind it have %016llx",
-                      (unsigned long long)stated, (unsigned long long)found);
+    if (length == in->size && stated == found) {
+        return VYRE_OK;
     }
-    return VYRE_OK;
+    if (has_lost_high_bits(in)) {
+        return vyre_status_make(VYRE_STATUS_MALFORMED, as_bytes_fix,
+                                "malformed program at byte %d: from here on no byte has its "
+                                "highest bit, as happens to what is sent as text of 7 bits",
+                                WIRE_AT_MAJOR);
+    }
+    if (length < in->size) {
+        unsigned long long more = in->size - length;
+        return refuse((size_t)length, "%llu byte%s the end that the header states", more,
+                      more == 1 ? " follows" : "s follow");
+    }
+    return refuse(WIRE_AT_CHECKSUM, "the checksum is %016llx, the bytes behind it have %016llx",
+                  (unsigned long long)stated, (unsigned long long)found);
 }
 
 static vyre_status check_padding(const input *in, size_t at, size_t end) {
@@ -105,8 +153,8 @@ static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, siz
     vyre_section_id id = (vyre_section_id)number;
     const char *name = section_names[id];
     if (item_bytes != vyre_section_item_bytes(id)) {
-        return refuse(entry + WIRE_ENTRY_ITEM_BYTES, "items of %s have %u bytes, expected %zu",
-                      name, item_bytes, vyre_section_item_bytes(id));
+        return refuse(entry + WIRE_ENTRY_ITEM_BYTES, "items of %s have size %u, expected %zu", name,
+                      item_bytes, vyre_section_item_bytes(id));
     }
     if (!count) {
         return refuse(entry + WIRE_ENTRY_COUNT, "section %s is listed and has no items", name);
@@ -124,9 +172,7 @@ static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, siz
     size_t bytes = count * (size_t)item_bytes;
     if (expected > in->size || bytes > in->size - expected) {
         return refuse(entry + WIRE_ENTRY_COUNT,
-                      "the %u items of section %s end behind the last "
-                      "byte",
-                      count, name);
+                      "section %s, with a count of %u, ends behind the last byte", name, count);
     }
     vyre_status status = check_padding(in, *end, expected);
     in->offsets[id] = expected;
@@ -139,7 +185,7 @@ static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, siz
 static vyre_status check_sections(input *in) {
     uint32_t sections = wire_get_u32(in->bytes + WIRE_AT_SECTIONS);
     if (sections > (in->size - WIRE_AT_TABLE) / WIRE_ENTRY_BYTES) {
-        return refuse(WIRE_AT_SECTIONS, "a table of %u sections ends behind the last byte",
+        return refuse(WIRE_AT_SECTIONS, "a section table of length %u ends behind the last byte",
                       sections);
     }
     size_t end = WIRE_AT_TABLE + sections * (size_t)WIRE_ENTRY_BYTES;

@@ -173,8 +173,61 @@ static void damage_every_swap_of_instructions_is_refused_or_exact(void **state) 
     }
 }
 
+/* A copy in which each CR, LF or pair of them was replaced as a transfer of text does it. */
+static wire_bytes with_line_ends(wire_bytes bytes, const char *from, const char *to) {
+    size_t from_size = strlen(from), to_size = strlen(to);
+    wire_bytes changed = wire_copy(bytes, 2 * bytes.size);
+    changed.size = 0;
+    for (size_t at = 0; at < bytes.size;) {
+        bool found = at + from_size <= bytes.size && !memcmp(bytes.data + at, from, from_size);
+        memcpy(changed.data + changed.size, found ? to : (const char *)bytes.data + at,
+               found ? to_size : 1);
+        changed.size += found ? to_size : 1;
+        at += found ? from_size : 1;
+    }
+    return changed;
+}
+
+static void assert_sent_as_text(wire_bytes bytes, const char *words) {
+    vyre_program *program;
+    vyre_status status = vyre_wire_decode(bytes.data, bytes.size, &program);
+    assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_MALFORMED);
+    assert_non_null(strstr(vyre_status_message(status), words));
+    assert_non_null(strstr(vyre_status_fix(status), "as binary, not as text"));
+    vyre_status_free(status);
+}
+
+static void damage_by_a_transfer_as_text_is_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *to, *words;
+    } changes[] = {
+        {"\n", "\r\n", "at byte 5: LF became CR LF there"},
+        {"\x1a\n", "\x1a\r\n", "at byte 7: LF became CR LF there"}, /* leaves CR LF alone */
+        {"\r\n", "\n", "at byte 4: CR LF became LF there"},
+        {"\r", "\n", "at byte 4: CR became LF there"},
+        {"\n", "\r", "at byte 5: LF became CR there"},
+    };
+    for (size_t i = 0; i < sizeof small_samples / sizeof *small_samples; i++) {
+        wire_bytes whole = wire_of_sample(small_samples[i], 0);
+        for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
+            wire_bytes changed = with_line_ends(whole, changes[k].from, changes[k].to);
+            assert_sent_as_text(changed, changes[k].words);
+            free(changed.data);
+        }
+        wire_bytes stripped = wire_copy(whole, whole.size);
+        for (size_t at = 0; at < stripped.size; at++) {
+            stripped.data[at] &= 0x7f;
+        }
+        assert_sent_as_text(stripped, "at byte 8: from here on no byte has its highest bit");
+        free(stripped.data);
+        free(whole.data);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damage_by_a_transfer_as_text_is_told),
         cmocka_unit_test(damage_every_truncation_is_refused),
         cmocka_unit_test(damage_every_extension_is_refused),
         cmocka_unit_test(damage_every_flipped_bit_is_refused),
