@@ -1,0 +1,82 @@
+#include "ir/eval.h"
+
+#include <string.h>
+
+/* Bit operations that look only at the size of a type. */
+
+static void select_1(void *to, const void *a, const void *b, const void *c, size_t count) {
+    uint8_t *r = to;
+    const uint8_t *condition = a, *x = b, *y = c;
+    for (size_t i = 0; i < count; i++) {
+        r[i] = condition[i] ? x[i] : y[i];
+    }
+}
+
+static void select_2(void *to, const void *a, const void *b, const void *c, size_t count) {
+    uint16_t *r = to;
+    const uint8_t *condition = a;
+    const uint16_t *x = b, *y = c;
+    for (size_t i = 0; i < count; i++) {
+        r[i] = condition[i] ? x[i] : y[i];
+    }
+}
+
+static void select_4(void *to, const void *a, const void *b, const void *c, size_t count) {
+    uint32_t *r = to;
+    const uint8_t *condition = a;
+    const uint32_t *x = b, *y = c;
+    for (size_t i = 0; i < count; i++) {
+        r[i] = condition[i] ? x[i] : y[i];
+    }
+}
+
+static void select_8(void *to, const void *a, const void *b, const void *c, size_t count) {
+    uint64_t *r = to;
+    const uint8_t *condition = a;
+    const uint64_t *x = b, *y = c;
+    for (size_t i = 0; i < count; i++) {
+        r[i] = condition[i] ? x[i] : y[i];
+    }
+}
+
+static void copy_1(void *to, const void *a, const void *b, const void *c, size_t count) {
+    (void)b, (void)c;
+    memmove(to, a, count);
+}
+
+static void copy_2(void *to, const void *a, const void *b, const void *c, size_t count) {
+    (void)b, (void)c;
+    memmove(to, a, count * 2);
+}
+
+static void copy_4(void *to, const void *a, const void *b, const void *c, size_t count) {
+    (void)b, (void)c;
+    memmove(to, a, count * 4);
+}
+
+static void copy_8(void *to, const void *a, const void *b, const void *c, size_t count) {
+    (void)b, (void)c;
+    memmove(to, a, count * 8);
+}
+
+static vyre_evaluator by_size(vyre_type type, vyre_evaluator one, vyre_evaluator two,
+                              vyre_evaluator four, vyre_evaluator eight) {
+    switch (vyre_type_bytes(type)) {
+    case 1: return one;
+    case 2: return two;
+    case 4: return four;
+    case 8: return eight;
+    default: return NULL;
+    }
+}
+
+vyre_evaluator vyre_eval_find(vyre_op op, vyre_type type, vyre_type result) {
+    switch (op) {
+    case VYRE_OP_SELECT: return by_size(result, select_1, select_2, select_4, select_8);
+    case VYRE_OP_BITCAST: return by_size(type, copy_1, copy_2, copy_4, copy_8);
+    case VYRE_OP_CONVERT: return vyre_eval_convert(type, result);
+    default: break;
+    }
+    return vyre_type_class_of(type) == VYRE_CLASS_FLOAT ? vyre_eval_float(op, type)
+                                                        : vyre_eval_integer(op, type);
+}
