@@ -3,6 +3,7 @@ set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON) # tests/structure/contraction.sh reads them
 
 add_library(vyre_flags INTERFACE)
 target_include_directories(vyre_flags INTERFACE ${PROJECT_SOURCE_DIR}/include

@@ -30,7 +30,8 @@ extern "C" {
     X(OUT_OF_MEMORY, 5, "out of memory")                                                           \
     X(NOT_FOUND, 6, "not found")                                                                   \
     X(UNSUPPORTED, 7, "unsupported")                                                               \
-    X(IO, 8, "input or output failed")
+    X(IO, 8, "input or output failed")                                                             \
+    X(TIMEOUT, 9, "timed out")
 
 typedef enum vyre_status_code {
 #define VYRE_STATUS_ENUM(name, number, text) VYRE_STATUS_##name = number,

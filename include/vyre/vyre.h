@@ -11,11 +11,14 @@
 #include <vyre/base.h>
 #include <vyre/builder.h>
 #include <vyre/diagnostic.h>
+#include <vyre/dispatch.h>
 #include <vyre/intern.h>
 #include <vyre/limits.h>
 #include <vyre/log.h>
 #include <vyre/op.h>
 #include <vyre/program.h>
+#include <vyre/reference.h>
+#include <vyre/sanitize.h>
 #include <vyre/status.h>
 #include <vyre/text.h>
 #include <vyre/types.h>

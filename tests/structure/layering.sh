@@ -16,8 +16,12 @@ while IFS=: read -r room rest; do
     allowed[$room]=" $room $rest "
 done < <(grep -E '^[a-z]' src/ROOMS)
 
-for folder in src/*/; do
-    room=$(basename "$folder")
+for folder in src/*/ src/backend/*/; do
+    room=${folder#src/}
+    room=${room%/}
+    if [ "$room" = backend ]; then
+        continue # each folder in it is a room
+    fi
     if [ -z "${allowed[$room]:-}" ]; then
         fail "src/$room is not a room" "name it in src/ROOMS with the rooms it may include"
         continue
@@ -27,6 +31,9 @@ for folder in src/*/; do
     fi
     while IFS=: read -r file line included; do
         above=${included%%/*}
+        if [ "$above" = backend ]; then
+            above=${included%/*}
+        fi
         if [ "$above" = "$included" ] || [ "$above" = ".." ]; then
             fail "$file:$line includes \"$included\"" 'write it from src/ on: "room/header.h"'
         elif [[ "${allowed[$room]}" != *" $above "* ]]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the library gives to and takes from others: it exports the functions that include/vyre declares
-# VYRE_API and no other symbol, needs libc alone, and calls nothing that prints, ends the process or goes
+# VYRE_API and no other symbol, needs the C library alone, and calls nothing that prints, ends the process or goes
 # around the allocator hook.
 #
 #   symbols.sh SHARED_LIBRARY STATIC_LIBRARY
@@ -27,7 +27,7 @@ while read -r name; do
         "declare it there, or leave it hidden"
 done < <(comm -13 <(echo "$declared") <(echo "$exported") | grep .)
 
-needed=$(objdump -p "$shared" | awk '$1 == "NEEDED" && $2 !~ /^(libc|ld-linux.*)\.so/ { print $2 }')
+needed=$(objdump -p "$shared" | awk '$1 == "NEEDED" && $2 !~ /^(libc|libm|ld-linux.*)\.so/ { print $2 }')
 if [ -n "$needed" ]; then
     fail "the library needs $needed at run time" "do without it, or open it at run time"
 fi

@@ -1,0 +1,206 @@
+#include <string.h>
+
+#include "backend/reference/machine.h"
+#include "base/alloc.h"
+
+/* Until when an instruction needs an operand. A `for` needs its step for each turn, and the others
+ * until its counter and its args are set, one after the other. */
+static uint32_t needed_until(const vyre_inst *inst, uint32_t at, uint32_t operand) {
+    if (inst->op == VYRE_OP_FOR) {
+        return operand == 2 ? inst->c : at + inst->b - 2;
+    }
+    return at;
+}
+
+/* Last instruction that needs each value. A value from outside of a loop is needed until the loop's
+ * end, for the next turn; results are there from their owner on, because a branch or a break may
+ * write them early. */
+static void find_last_uses(const vyre_ir *ir, const vyre_phase *phase, uint32_t *last) {
+    uint32_t loops[VYRE_LIMIT_NESTING + 1], loop_count = 0;
+    for (uint32_t at = phase->first; at < phase->end; at++) {
+        const vyre_inst *inst = &ir->insts[at];
+        while (loop_count && ir->insts[loops[loop_count - 1]].c <= at) {
+            loop_count--;
+        }
+        last[at - phase->first] = at;
+        if (inst->op == VYRE_OP_ARG) {
+            last[at - phase->first] = ir->insts[inst->a].c;
+        }
+        const uint32_t *values;
+        uint32_t count = vyre_inst_values(ir, inst, &values);
+        for (uint32_t i = 0; i < count; i++) {
+            if (values[i] & VYRE_CONSTANT) {
+                continue;
+            }
+            uint32_t need = needed_until(inst, at, i);
+            for (uint32_t k = loop_count; k > 0 && loops[k - 1] > values[i]; k--) {
+                need = ir->insts[loops[k - 1]].c;
+            }
+            uint32_t *known = &last[values[i] - phase->first];
+            *known = need > *known ? need : *known;
+        }
+        if (inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR) {
+            loops[loop_count++] = at;
+        }
+    }
+}
+
+/* Registers are handed out in the order of instructions and come back after the last use. */
+typedef struct allocator {
+    phase_layout *layout;
+    uint32_t *free_slots; /* a stack */
+    uint32_t free_count;
+    uint32_t
+        *expiring;  /* by instruction: the first register that is free after it, a list by `next` */
+    uint32_t *next; /* by register */
+} allocator;
+
+static uint32_t take_slot(allocator *a, uint32_t until) {
+    uint32_t slot = a->free_count ? a->free_slots[--a->free_count] : a->layout->registers++;
+    a->next[slot] = a->expiring[until];
+    a->expiring[until] = slot;
+    return slot;
+}
+
+static void assign_slots(allocator *a, const vyre_ir *ir, const vyre_phase *phase,
+                         const uint32_t *last) {
+    uint32_t first = phase->first;
+    for (uint32_t at = first; at < phase->end; at++) {
+        const vyre_inst *inst = &ir->insts[at];
+        if (vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_BLOCK) {
+            for (uint32_t k = inst->c;
+                 k < phase->end && ir->insts[k].op == VYRE_OP_RESULT && ir->insts[k].a == at; k++) {
+                a->layout->slots[k - first] = take_slot(a, last[k - first] - first);
+            }
+        }
+        if (inst->op == VYRE_OP_FOR) {
+            a->layout->spare[at - first] = take_slot(a, inst->c - first);
+        }
+        if (inst->type != VYRE_TYPE_VOID && inst->op != VYRE_OP_RESULT) {
+            a->layout->slots[at - first] = take_slot(a, last[at - first] - first);
+        }
+        for (uint32_t slot = a->expiring[at - first]; slot != VYRE_NONE; slot = a->next[slot]) {
+            a->free_slots[a->free_count++] = slot;
+        }
+    }
+}
+
+static bool make_slots(phase_layout *layout, const vyre_ir *ir, const vyre_phase *phase) {
+    size_t count = phase->end - phase->first;
+    uint32_t *last = vyre_alloc_array(count, sizeof *last);
+    /* A `for` may take a register of its own, so there are at most two an instruction. */
+    allocator a = {.layout = layout,
+                   .free_slots = vyre_alloc_array(2 * count, sizeof(uint32_t)),
+                   .expiring = vyre_alloc_array(count, sizeof(uint32_t)),
+                   .next = vyre_alloc_array(2 * count, sizeof(uint32_t))};
+    layout->slots = vyre_alloc_zeroed(count, sizeof *layout->slots);
+    layout->spare = vyre_alloc_zeroed(count, sizeof *layout->spare);
+    bool done = last && a.free_slots && a.expiring && a.next && layout->slots && layout->spare;
+    if (done) {
+        memset(a.expiring, 0xff, count * sizeof *a.expiring);
+        find_last_uses(ir, phase, last);
+        assign_slots(&a, ir, phase, last);
+    }
+    vyre_free(last);
+    vyre_free(a.free_slots);
+    vyre_free(a.expiring);
+    vyre_free(a.next);
+    return done;
+}
+
+static bool make_evaluators(phase_layout *layout, const vyre_ir *ir, const vyre_phase *phase) {
+    layout->evaluators = vyre_alloc_zeroed(phase->end - phase->first, sizeof *layout->evaluators);
+    uint32_t ends[VYRE_LIMIT_NESTING + 1], depth = 0;
+    for (uint32_t at = phase->first; at < phase->end && layout->evaluators; at++) {
+        const vyre_inst *inst = &ir->insts[at];
+        const vyre_op_info *info = vyre_op_info_of(inst->op);
+        while (depth && ends[depth - 1] == at) {
+            depth--;
+        }
+        if (info->effects & VYRE_EFFECT_BLOCK) {
+            ends[depth++] = inst->c;
+            layout->depth = depth > layout->depth ? depth : layout->depth;
+        }
+        if (info->shape == VYRE_SHAPE_LOOP && inst->b > layout->most_carried) {
+            layout->most_carried = inst->b;
+        }
+        if (!info->effects && info->rule > VYRE_RULE_OWN) {
+            layout->evaluators[at - phase->first] = vyre_eval_find(
+                (vyre_op)inst->op, vyre_operand_type(ir, inst->a), (vyre_type)inst->type);
+        }
+    }
+    return layout->evaluators;
+}
+
+/* Constants are spread over all lanes once, so that operands all look alike. */
+static bool make_constants(phase_layout *layout, const vyre_ir *ir) {
+    size_t stride = (size_t)layout->lanes * REGISTER_BYTES;
+    layout->constants = vyre_alloc_zeroed(ir->const_count, stride);
+    for (uint32_t i = 0; i < ir->const_count && layout->constants; i++) {
+        size_t bytes = vyre_type_bytes((vyre_type)ir->consts[i].type);
+        size_t size = bytes * layout->lanes;
+        uint8_t *to = layout->constants + i * stride;
+        for (size_t k = 0; k < bytes; k++) {
+            to[k] = (uint8_t)(ir->consts[i].bits >> (k * 8));
+        }
+        for (size_t done = bytes; done < size; done *= 2) {
+            memcpy(to + done, to, done < size - done ? done : size - done);
+        }
+    }
+    return layout->constants;
+}
+
+static bool make_arrays(phase_layout *layout, const vyre_ir *ir, const vyre_phase *phase) {
+    uint32_t count = phase->end_resource - phase->first_resource;
+    layout->offsets = vyre_alloc_array(count, sizeof *layout->offsets);
+    layout->lids = vyre_alloc_array((size_t)layout->lanes * 3, sizeof *layout->lids);
+    if (!layout->offsets || !layout->lids) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const vyre_resource *row = &ir->resources[phase->first_resource + i];
+        bool is_shared = row->kind == VYRE_RESOURCE_SHARED;
+        uint64_t *total = is_shared ? &layout->shared_bytes : &layout->private_bytes;
+        uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
+        layout->offsets[i] = *total;
+        *total += ((is_shared ? bytes : bytes * layout->lanes) + 7) / 8 * 8;
+    }
+    for (uint32_t lane = 0; lane < layout->lanes && phase->workgroup[0]; lane++) {
+        layout->lids[lane] = lane % phase->workgroup[0];
+        layout->lids[layout->lanes + lane] = lane / phase->workgroup[0] % phase->workgroup[1];
+        layout->lids[2 * layout->lanes + lane] = lane / (phase->workgroup[0] * phase->workgroup[1]);
+    }
+    return true;
+}
+
+/* For each instruction: register, spare register, evaluator, and while they are handed out, seven
+ * more words. */
+uint64_t layout_bytes(const vyre_ir *ir, uint32_t phase, uint32_t lanes) {
+    const vyre_phase *row = &ir->phases[phase];
+    uint64_t insts = row->end - row->first, arrays = row->end_resource - row->first_resource;
+    return insts * (9 * sizeof(uint32_t) + sizeof(vyre_evaluator)) +
+           (uint64_t)ir->const_count * lanes * REGISTER_BYTES + arrays * sizeof(uint64_t) +
+           (uint64_t)lanes * 3 * sizeof(uint32_t);
+}
+
+bool layout_init(phase_layout *layout, const vyre_ir *ir, uint32_t phase, uint32_t lanes) {
+    const vyre_phase *row = &ir->phases[phase];
+    memset(layout, 0, sizeof *layout);
+    layout->lanes = lanes;
+    if (make_slots(layout, ir, row) && make_evaluators(layout, ir, row) &&
+        make_constants(layout, ir) && make_arrays(layout, ir, row)) {
+        return true;
+    }
+    layout_deinit(layout);
+    return false;
+}
+
+void layout_deinit(phase_layout *layout) {
+    vyre_free(layout->slots);
+    vyre_free(layout->spare);
+    vyre_free(layout->evaluators);
+    vyre_free(layout->constants);
+    vyre_free(layout->lids);
+    vyre_free(layout->offsets);
+    memset(layout, 0, sizeof *layout);
+}

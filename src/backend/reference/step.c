@@ -1,0 +1,161 @@
+#include "backend/reference/machine.h"
+
+enum {
+    LEAST_COST = 32,      /* steps of an instruction, however few lanes there are */
+    MOST_UNCHARGED = 4096 /* instructions until the budgets are asked */
+};
+
+/* The invocation's position without a workgroup clause: lanes are consecutive points of the domain.
+ */
+static void free_position(const machine *m, const fiber *f, uint32_t dimension, uint32_t *to) {
+    uint64_t at[3], rest = f->first;
+    for (uint32_t i = 0; i < 3; i++) {
+        at[i] = rest % m->grid.domain[i];
+        rest /= m->grid.domain[i];
+    }
+    for (uint32_t lane = 0; lane < m->layout.lanes; lane++) {
+        to[lane] = (uint32_t)at[dimension];
+        for (uint32_t i = 0; i < 3 && ++at[i] == m->grid.domain[i]; i++) {
+            at[i] = 0;
+        }
+    }
+}
+
+static void position(const machine *m, const fiber *f, uint32_t at) {
+    const vyre_inst *inst = &m->ir->insts[at];
+    uint32_t lanes = m->layout.lanes, d = inst->a;
+    uint32_t *to = (void *)value_of(m, f, at);
+    const uint32_t *lids = m->layout.lids + (size_t)lanes * d;
+    if (inst->op == VYRE_OP_GID && !m->phase->workgroup[0]) {
+        free_position(m, f, d, to);
+        return;
+    }
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        switch (inst->op) {
+        case VYRE_OP_GID: to[lane] = f->wid[d] * m->phase->workgroup[d] + lids[lane]; break;
+        case VYRE_OP_LID: to[lane] = lids[lane]; break;
+        case VYRE_OP_WID: to[lane] = f->wid[d]; break;
+        case VYRE_OP_NUM_WORKGROUPS: to[lane] = (uint32_t)m->grid.groups[d]; break;
+        case VYRE_OP_LANE: to[lane] = lane % m->phase->subgroup; break;
+        default: to[lane] = lane / m->phase->subgroup; break;
+        }
+    }
+}
+
+static void in_domain(const machine *m, const fiber *f, uint32_t at) {
+    uint8_t *to = value_of(m, f, at);
+    uint32_t lanes = m->layout.lanes;
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        bool inside = true;
+        for (uint32_t d = 0; d < m->phase->dimensions; d++) {
+            uint64_t at_d = (uint64_t)f->wid[d] * m->phase->workgroup[d] +
+                            m->layout.lids[(size_t)lanes * d + lane];
+            inside = inside && at_d < m->grid.domain[d];
+        }
+        to[lane] = inside;
+    }
+}
+
+/* The same value in every lane. */
+#define FILL(type)                                                                                 \
+    do {                                                                                           \
+        type *to = (void *)value_of(m, f, at);                                                     \
+        for (uint32_t lane = 0; lane < m->layout.lanes; lane++) {                                  \
+            to[lane] = (type)value;                                                                \
+        }                                                                                          \
+    } while (0)
+
+static void spread(const machine *m, const fiber *f, uint32_t at, uint64_t value) {
+    switch (vyre_type_bytes((vyre_type)m->ir->insts[at].type)) {
+    case 1: FILL(uint8_t); break;
+    case 2: FILL(uint16_t); break;
+    case 4: FILL(uint32_t); break;
+    default: FILL(uint64_t); break;
+    }
+}
+
+static void surroundings(const machine *m, const fiber *f, uint32_t at) {
+    const vyre_inst *inst = &m->ir->insts[at];
+    switch (inst->op) {
+    case VYRE_OP_PARAM: spread(m, f, at, m->plan->arguments[inst->a]); break;
+    case VYRE_OP_ITERATION: spread(m, f, at, m->iterations[inst->a]); break;
+    case VYRE_OP_LEN: spread(m, f, at, array_length(m, inst->a)); break;
+    case VYRE_OP_IN_DOMAIN: in_domain(m, f, at); break;
+    default: position(m, f, at); break;
+    }
+}
+
+/* Blocks, jumps and everything else that is not plain arithmetic; false if it fails. */
+static bool run_special(machine *m, fiber *f, uint32_t at, const vyre_op_info *info) {
+    const vyre_inst *inst = &m->ir->insts[at];
+    if (info->effects & VYRE_EFFECT_BLOCK) {
+        control_open(m, f, at);
+    } else if (info->effects & VYRE_EFFECT_END) {
+        control_leave(m, f, at);
+    } else if (info->effects & VYRE_EFFECT_SUBGROUP) {
+        subgroup_exchange(m, f, at);
+    } else if (info->effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) {
+        return memory_access(m, f, at);
+    } else if (inst->op == VYRE_OP_BARRIER || inst->op == VYRE_OP_GRID_BARRIER) {
+        return !m->watch || sanitizer_barrier(m, f, at) || machine_no_memory(m);
+    } else if (inst->op != VYRE_OP_RESULT) {
+        surroundings(m, f, at);
+    }
+    return true;
+}
+
+/* Where others may come in: a workgroup is set aside there. */
+static bool is_pause(const machine *m, fiber *f, uint32_t at, uint32_t effects) {
+    if (m->ir->insts[at].op == VYRE_OP_GRID_BARRIER) {
+        f->state = FIBER_AT_GRID_BARRIER;
+        f->barrier = at;
+        return true;
+    }
+    return m->interleaves && effects & VYRE_EFFECT_ATOMIC;
+}
+
+/* Runs until the fiber is through, has to wait, or may be set aside. */
+outcome fiber_run(machine *m, fiber *f) {
+    const vyre_ir *ir = m->ir;
+    uint32_t lanes = m->layout.lanes, first = m->phase->first;
+    uint64_t cost = lanes < LEAST_COST ? LEAST_COST : lanes, run = 0;
+    for (;;) {
+        if (f->pc == top_frame(f)->end) {
+            if (f->depth == 1) {
+                f->state = FIBER_DONE;
+                return machine_charge(m, f, run * cost) ? OUTCOME_DONE : OUTCOME_FAILED;
+            }
+            if (control_close(m, f)) {
+                if (!machine_charge(m, f, run * cost)) {
+                    return OUTCOME_FAILED;
+                }
+                run = 0;
+                if (m->yields) {
+                    return OUTCOME_PAUSED;
+                }
+            }
+            continue;
+        }
+        uint32_t at = f->pc++;
+        const vyre_inst *inst = &ir->insts[at];
+        const vyre_op_info *info = vyre_op_info_of(inst->op);
+        vyre_evaluator evaluate = m->layout.evaluators[at - first];
+        run++;
+        if (evaluate) {
+            uint32_t count = info->shape - VYRE_SHAPE_V1 + 1;
+            evaluate(value_of(m, f, at), value_of(m, f, inst->a),
+                     count > 1 ? value_of(m, f, inst->b) : NULL,
+                     count > 2 ? value_of(m, f, inst->c) : NULL, lanes);
+        } else if (!run_special(m, f, at, info)) {
+            return OUTCOME_FAILED;
+        } else if (is_pause(m, f, at, info->effects)) {
+            return machine_charge(m, f, run * cost) ? OUTCOME_PAUSED : OUTCOME_FAILED;
+        }
+        if (run == MOST_UNCHARGED) {
+            if (!machine_charge(m, f, run * cost)) {
+                return OUTCOME_FAILED;
+            }
+            run = 0;
+        }
+    }
+}

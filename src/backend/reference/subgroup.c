@@ -1,0 +1,143 @@
+#include <string.h>
+
+#include "backend/reference/machine.h"
+
+/* One element of a value. */
+static void move(uint8_t *to, uint32_t to_lane, const uint8_t *from, uint32_t from_lane,
+                 uint32_t bytes) {
+    memcpy(to + (size_t)to_lane * bytes, from + (size_t)from_lane * bytes, bytes);
+}
+
+/* Which lane of the subgroup a lane reads from; the width or more if that lane is absent. */
+static uint64_t source_lane(uint32_t op, uint32_t lane, uint32_t operand) {
+    switch (op) {
+    case VYRE_OP_SHUFFLE_XOR: return (uint64_t)(lane ^ operand);
+    case VYRE_OP_SHUFFLE_UP: return operand <= lane ? lane - operand : UINT64_MAX;
+    case VYRE_OP_SHUFFLE_DOWN: return (uint64_t)lane + operand;
+    default: return operand;
+    }
+}
+
+static void shuffle(machine *m, fiber *f, uint32_t at, uint32_t base, uint32_t width) {
+    const vyre_inst *inst = &m->ir->insts[at];
+    const uint8_t *from = value_of(m, f, inst->a);
+    const uint32_t *operands = (const void *)value_of(m, f, inst->b);
+    uint8_t *to = value_of(m, f, at);
+    uint32_t bytes = vyre_type_bytes((vyre_type)inst->type);
+    for (uint32_t lane = 0; lane < width; lane++) {
+        uint64_t source = source_lane(inst->op, lane, operands[base + lane]);
+        if (source < width) {
+            move(to, base + lane, from, base + (uint32_t)source, bytes);
+        } else {
+            memset(to + (size_t)(base + lane) * bytes, 0, bytes);
+        }
+    }
+}
+
+static void vote(machine *m, fiber *f, uint32_t at, uint32_t base, uint32_t width) {
+    const vyre_inst *inst = &m->ir->insts[at];
+    const uint8_t *conditions = value_of(m, f, inst->a) + base;
+    uint8_t *to = value_of(m, f, at);
+    uint64_t ballot = 0;
+    for (uint32_t lane = 0; lane < width; lane++) {
+        ballot |= (uint64_t)conditions[lane] << lane;
+    }
+    uint64_t all = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+    uint64_t answer = inst->op == VYRE_OP_BALLOT ? ballot
+                      : inst->op == VYRE_OP_ANY  ? ballot != 0
+                                                 : ballot == all;
+    uint32_t bytes = vyre_type_bytes((vyre_type)inst->type);
+    for (uint32_t lane = 0; lane < width; lane++) {
+        for (uint32_t k = 0; k < bytes; k++) {
+            to[(size_t)(base + lane) * bytes + k] = (uint8_t)(answer >> (k * 8));
+        }
+    }
+}
+
+static vyre_op combining_operation(uint32_t how) {
+    static const vyre_op operations[VYRE_COMBINE_COUNT] = {
+        [VYRE_COMBINE_ADD] = VYRE_OP_ADD, [VYRE_COMBINE_MUL] = VYRE_OP_MUL,
+        [VYRE_COMBINE_MIN] = VYRE_OP_MIN, [VYRE_COMBINE_MAX] = VYRE_OP_MAX,
+        [VYRE_COMBINE_AND] = VYRE_OP_AND, [VYRE_COMBINE_OR] = VYRE_OP_OR,
+        [VYRE_COMBINE_XOR] = VYRE_OP_XOR};
+    return operations[how];
+}
+
+/* What combines with anything to give that: the bits, in 64. */
+static uint64_t identity(uint32_t how, vyre_type type) {
+    uint32_t width = vyre_type_bytes(type) * 8;
+    uint64_t ones = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+    uint64_t top = (uint64_t)1 << (width - 1);
+    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    static const uint64_t one[VYRE_TYPE_COUNT] = {[VYRE_TYPE_F16] = 0x3c00,
+                                                  [VYRE_TYPE_BF16] = 0x3f80,
+                                                  [VYRE_TYPE_F32] = 0x3f800000,
+                                                  [VYRE_TYPE_F64] = 0x3ff0000000000000};
+    static const uint64_t infinity[VYRE_TYPE_COUNT] = {[VYRE_TYPE_F16] = 0x7c00,
+                                                       [VYRE_TYPE_BF16] = 0x7f80,
+                                                       [VYRE_TYPE_F32] = 0x7f800000,
+                                                       [VYRE_TYPE_F64] = 0x7ff0000000000000};
+    switch ((vyre_combination)how) {
+    case VYRE_COMBINE_MUL: return one[type] ? one[type] : 1;
+    case VYRE_COMBINE_MIN: return infinity[type] ? infinity[type] : is_signed ? top - 1 : ones;
+    case VYRE_COMBINE_MAX: return infinity[type] ? infinity[type] | top : is_signed ? top : 0;
+    case VYRE_COMBINE_AND: return type == VYRE_TYPE_BOOL ? 1 : ones;
+    default: return 0;
+    }
+}
+
+/* A round of a reduction or scan: each lane takes in the one at a distance, all at once. */
+static void combine_round(machine *m, vyre_evaluator combine, uint8_t *values, uint32_t distance,
+                          uint32_t width, uint32_t bytes, bool is_scan) {
+    uint8_t *before = m->copies;
+    memcpy(before, values, (size_t)width * bytes);
+    for (uint32_t lane = 0; lane < width; lane++) {
+        uint8_t *to = values + (size_t)lane * bytes;
+        const uint8_t *own = before + (size_t)lane * bytes;
+        if (!is_scan) {
+            combine(to, own, before + (size_t)(lane ^ distance) * bytes, NULL, 1);
+        } else if (lane >= distance) {
+            combine(to, before + (size_t)(lane - distance) * bytes, own, NULL, 1);
+        }
+    }
+}
+
+static void combine(machine *m, fiber *f, uint32_t at, uint32_t base, uint32_t width) {
+    const vyre_inst *inst = &m->ir->insts[at];
+    vyre_type type = (vyre_type)inst->type;
+    uint32_t bytes = vyre_type_bytes(type);
+    vyre_evaluator evaluate = vyre_eval_find(combining_operation(inst->aux), type, type);
+    uint8_t *values = value_of(m, f, at) + (size_t)base * bytes;
+    memcpy(values, value_of(m, f, inst->a) + (size_t)base * bytes, (size_t)width * bytes);
+    if (inst->op == VYRE_OP_REDUCE) {
+        for (uint32_t distance = width / 2; distance; distance /= 2) {
+            combine_round(m, evaluate, values, distance, width, bytes, false);
+        }
+        return;
+    }
+    for (uint32_t distance = 1; distance < width; distance *= 2) {
+        combine_round(m, evaluate, values, distance, width, bytes, true);
+    }
+    if (inst->op == VYRE_OP_SCAN_EXCLUSIVE) {
+        memmove(values + bytes, values, (size_t)(width - 1) * bytes);
+        uint64_t bits = identity(inst->aux, type);
+        for (uint32_t k = 0; k < bytes; k++) {
+            values[k] = (uint8_t)(bits >> (k * 8));
+        }
+    }
+}
+
+void subgroup_exchange(machine *m, fiber *f, uint32_t at) {
+    uint32_t width = m->phase->subgroup;
+    for (uint32_t base = 0; base < m->layout.lanes; base += width) {
+        switch (m->ir->insts[at].op) {
+        case VYRE_OP_BALLOT:
+        case VYRE_OP_ANY:
+        case VYRE_OP_ALL: vote(m, f, at, base, width); break;
+        case VYRE_OP_REDUCE:
+        case VYRE_OP_SCAN:
+        case VYRE_OP_SCAN_EXCLUSIVE: combine(m, f, at, base, width); break;
+        default: shuffle(m, f, at, base, width); break;
+        }
+    }
+}

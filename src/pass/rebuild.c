@@ -1,0 +1,390 @@
+#include "pass/rebuild.h"
+
+#include <string.h>
+
+#include "base/vec.h"
+#include "ir/builder.h"
+
+vyre_status vyre_rebuild_init(vyre_rebuild *rebuild, const vyre_program *from) {
+    const vyre_ir *ir = vyre_program_ir(from);
+    *rebuild = (vyre_rebuild){.from = from, .ir = ir};
+    rebuild->values = vyre_alloc_array(ir->inst_count, sizeof(uint32_t));
+    rebuild->resources = vyre_alloc_array(ir->resource_count, sizeof(uint32_t));
+    rebuild->scalars = vyre_alloc_array(ir->arg_count, sizeof(uint32_t));
+    rebuild->repeats = vyre_alloc_array(ir->step_count, sizeof(uint32_t));
+    vyre_status status = VYRE_OK;
+    if (!rebuild->values || !rebuild->resources || !rebuild->scalars || !rebuild->repeats) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory to copy program `%s`", vyre_program_name(from));
+    } else {
+        status = vyre_builder_create(vyre_program_name(from), &rebuild->to);
+    }
+    if (status) {
+        vyre_rebuild_deinit(rebuild);
+    }
+    return status;
+}
+
+void vyre_rebuild_deinit(vyre_rebuild *rebuild) {
+    vyre_builder_free(rebuild->to);
+    vyre_free(rebuild->values);
+    vyre_free(rebuild->resources);
+    vyre_free(rebuild->scalars);
+    vyre_free(rebuild->repeats);
+    *rebuild = (vyre_rebuild){0};
+}
+
+uint32_t vyre_rebuild_operand(vyre_rebuild *rebuild, uint32_t operand) {
+    if (!(operand & VYRE_CONSTANT)) {
+        return rebuild->values[operand];
+    }
+    const vyre_const *row = &rebuild->ir->consts[operand & ~VYRE_CONSTANT];
+    return vyre_build_const(rebuild->to, (vyre_type)row->type, row->bits);
+}
+
+/* Tables */
+
+static uint32_t copy_size(vyre_rebuild *r, uint32_t size) {
+    if (size == VYRE_NONE) {
+        return VYRE_NONE;
+    }
+    const vyre_size_node *node = &r->ir->sizes[size];
+    switch (node->op) {
+    case VYRE_SIZE_CONST: return vyre_build_size_const(r->to, node->a | (uint64_t)node->b << 32);
+    case VYRE_SIZE_LEN:
+        return vyre_build_size_len(r->to, r->resources[r->ir->args[node->a].resource]);
+    case VYRE_SIZE_PARAM: return vyre_build_size_param(r->to, r->scalars[node->a]);
+    default: break;
+    }
+    uint32_t left = copy_size(r, node->a);
+    return vyre_build_size_op(r->to, (vyre_size_op)node->op, left, copy_size(r, node->b));
+}
+
+static const char *debug_name(const vyre_ir *ir, const uint32_t *names, uint32_t count,
+                              uint32_t index) {
+    return index < count ? ir->debug_strings + names[index] : NULL;
+}
+
+static void copy_interface(vyre_rebuild *r) {
+    const vyre_ir *ir = r->ir;
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        const vyre_arg *arg = &ir->args[i];
+        const char *name = ir->strings + arg->name;
+        if (arg->resource == VYRE_NONE) {
+            r->scalars[i] = vyre_build_scalar(r->to, name, (vyre_type)arg->type);
+        } else {
+            const vyre_resource *row = &ir->resources[arg->resource];
+            r->resources[arg->resource] =
+                vyre_build_buffer(r->to, name, (vyre_access)row->access, (vyre_type)row->type,
+                                  copy_size(r, row->size));
+        }
+    }
+    for (uint32_t i = 0; i < ir->resource_count; i++) {
+        const vyre_resource *row = &ir->resources[i];
+        if (row->kind == VYRE_RESOURCE_SCRATCH) {
+            r->resources[i] = vyre_build_scratch(
+                r->to, debug_name(ir, ir->resource_names, ir->resource_name_count, i),
+                (vyre_type)row->type, copy_size(r, row->size));
+        }
+    }
+}
+
+/* Code */
+
+static void set_place(vyre_rebuild *r, uint32_t at) {
+    if (r->ir->place_count) {
+        vyre_place place = r->ir->places[at];
+        vyre_build_at(r->to, VYRE_PLACE_LINE(place), VYRE_PLACE_COLUMN(place), 0);
+        r->to->scope = VYRE_PLACE_SCOPE(place);
+    }
+}
+
+/* The operands of a list, in `to`. NULL without memory, which the builder then knows. */
+static uint32_t *copy_list(vyre_rebuild *r, const uint32_t *values, uint32_t count) {
+    uint32_t *copied = vyre_alloc_array(count, sizeof *copied);
+    for (uint32_t i = 0; copied && i < count; i++) {
+        copied[i] = vyre_rebuild_operand(r, values[i]);
+    }
+    if (!copied) {
+        builder_no_memory(r->to);
+    }
+    return copied;
+}
+
+static uint32_t result_count(const vyre_ir *ir, uint32_t owner) {
+    uint32_t count = 0, end = ir->insts[owner].c;
+    while (ir->insts[end + count].op == VYRE_OP_RESULT && ir->insts[end + count].a == owner) {
+        count++;
+    }
+    return count;
+}
+
+static void open_block(vyre_rebuild *r, uint32_t at) {
+    const vyre_inst *inst = &r->ir->insts[at];
+    if (inst->op == VYRE_OP_IF) {
+        vyre_build_if(r->to, vyre_rebuild_operand(r, inst->a));
+        return;
+    }
+    if (inst->op == VYRE_OP_INLINE) {
+        vyre_build_inline(r->to);
+        return;
+    }
+    uint32_t *list = copy_list(r, inst->b ? r->ir->operands + inst->a : NULL, inst->b);
+    if (!list) {
+        return;
+    }
+    if (inst->op == VYRE_OP_LOOP) {
+        vyre_build_loop(r->to, inst->b, list, r->values + at + 1);
+    } else {
+        r->values[at + 1] = vyre_build_for(r->to, list[0], list[1], list[2], inst->b - 3, list + 3,
+                                           r->values + at + 2);
+    }
+    vyre_free(list);
+}
+
+static void close_block(vyre_rebuild *r, uint32_t owner) {
+    const vyre_inst *inst = &r->ir->insts[owner];
+    uint32_t count = result_count(r->ir, owner), *results = r->values + inst->c;
+    switch (inst->op) {
+    case VYRE_OP_IF: vyre_build_if_end(r->to, count, results); break;
+    case VYRE_OP_INLINE: vyre_build_inline_end(r->to, count, results); break;
+    default: vyre_build_loop_end(r->to, count, results); break;
+    }
+}
+
+static void copy_end(vyre_rebuild *r, const vyre_inst *inst) {
+    if (inst->op == VYRE_OP_UNREACHABLE) {
+        return; /* the builder puts it there by itself */
+    }
+    uint32_t *list = copy_list(r, inst->b ? r->ir->operands + inst->a : NULL, inst->b);
+    if (!list) {
+        return;
+    }
+    switch (inst->op) {
+    case VYRE_OP_YIELD: vyre_build_yield(r->to, inst->b, list); break;
+    case VYRE_OP_BREAK: vyre_build_break(r->to, inst->b, list); break;
+    case VYRE_OP_CONTINUE: vyre_build_continue(r->to, inst->b, list); break;
+    default: vyre_build_return(r->to, inst->b, list); break;
+    }
+    vyre_free(list);
+}
+
+static uint32_t copy_memory(vyre_rebuild *r, const vyre_inst *inst, const vyre_op_info *info) {
+    uint32_t resource = r->resources[inst->a], operands[3] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
+    const uint32_t *values;
+    uint32_t count = vyre_inst_values(r->ir, inst, &values);
+    for (uint32_t i = 0; i < count && i < 3; i++) {
+        operands[i] = vyre_rebuild_operand(r, values[i]);
+    }
+    if (info->effects & VYRE_EFFECT_ATOMIC) {
+        return vyre_build_atomic(r->to, (vyre_op)inst->op, resource, operands[0], operands[1],
+                                 operands[2], (vyre_ordering)(inst->aux & 7),
+                                 (vyre_scope)(inst->aux >> 3));
+    }
+    switch (inst->op) {
+    case VYRE_OP_LEN: return vyre_build_len(r->to, resource);
+    case VYRE_OP_LOAD: return vyre_build_load(r->to, resource, operands[0]);
+    case VYRE_OP_UNIFORM_LOAD: return vyre_build_uniform_load(r->to, resource, operands[0]);
+    case VYRE_OP_CLEAR: vyre_build_clear(r->to, resource); return VYRE_NONE;
+    default: vyre_build_store(r->to, resource, operands[0], operands[1]); return VYRE_NONE;
+    }
+}
+
+static uint32_t copy_value(vyre_rebuild *r, const vyre_inst *inst, const vyre_op_info *info) {
+    vyre_type type = (vyre_type)inst->type;
+    switch (inst->op) {
+    case VYRE_OP_PARAM: return vyre_build_param(r->to, r->scalars[inst->a]);
+    case VYRE_OP_ITERATION: return vyre_build_iteration(r->to, r->repeats[inst->a]);
+    case VYRE_OP_BARRIER:
+    case VYRE_OP_GRID_BARRIER: vyre_build_barrier(r->to, (vyre_op)inst->op); return VYRE_NONE;
+    case VYRE_OP_CONVERT: return vyre_build_convert(r->to, type, vyre_rebuild_operand(r, inst->a));
+    case VYRE_OP_BITCAST: return vyre_build_bitcast(r->to, type, vyre_rebuild_operand(r, inst->a));
+    default: break;
+    }
+    if (info->rule == VYRE_RULE_COMBINE) {
+        return vyre_build_combine(r->to, (vyre_op)inst->op, (vyre_combination)inst->aux,
+                                  vyre_rebuild_operand(r, inst->a));
+    }
+    if (info->shape == VYRE_SHAPE_NUMBER || info->shape == VYRE_SHAPE_NONE) {
+        return vyre_build_position(r->to, (vyre_op)inst->op, inst->a);
+    }
+    uint32_t operands[3] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
+    const uint32_t *values;
+    uint32_t count = vyre_inst_values(r->ir, inst, &values);
+    for (uint32_t i = 0; i < count; i++) {
+        operands[i] = vyre_rebuild_operand(r, values[i]);
+    }
+    return vyre_build_op(r->to, (vyre_op)inst->op, operands[0], operands[1], operands[2]);
+}
+
+static void copy_inst(vyre_rebuild *r, uint32_t at) {
+    const vyre_inst *inst = &r->ir->insts[at];
+    const vyre_op_info *info = vyre_op_info_of(inst->op);
+    if (inst->op == VYRE_OP_ARG || inst->op == VYRE_OP_RESULT) {
+        return; /* came with their block */
+    }
+    if (r->replace && r->replace(r, at)) {
+        return;
+    }
+    switch ((vyre_shape)info->shape) {
+    case VYRE_SHAPE_R:
+    case VYRE_SHAPE_R_V1:
+    case VYRE_SHAPE_R_V2:
+    case VYRE_SHAPE_R_LIST: r->values[at] = copy_memory(r, inst, info); break;
+    default: r->values[at] = copy_value(r, inst, info); break;
+    }
+}
+
+/* The instructions from `first` to `end`, blocks and all. */
+static void copy_code(vyre_rebuild *r, uint32_t first, uint32_t end) {
+    const vyre_ir *ir = r->ir;
+    uint32_t owners[VYRE_LIMIT_NESTING + 1], depth = 0;
+    for (uint32_t at = first; at < end; at++) {
+        while (depth && ir->insts[owners[depth - 1]].c == at) {
+            close_block(r, owners[--depth]);
+        }
+        if (depth && ir->insts[owners[depth - 1]].op == VYRE_OP_IF &&
+            ir->insts[owners[depth - 1]].b == at) {
+            vyre_build_else(r->to);
+        }
+        uint32_t effects = vyre_op_info_of(ir->insts[at].op)->effects;
+        set_place(r, at);
+        if (effects & VYRE_EFFECT_BLOCK) {
+            open_block(r, at);
+            owners[depth++] = at;
+        } else if (effects & VYRE_EFFECT_END) {
+            copy_end(r, &ir->insts[at]);
+        } else {
+            copy_inst(r, at);
+        }
+    }
+}
+
+static void copy_names(vyre_rebuild *r, const vyre_phase *phase) {
+    for (; r->next_name < r->ir->value_name_count &&
+           r->ir->value_names[r->next_name].value < phase->end;
+         r->next_name++) {
+        const vyre_value_name *row = &r->ir->value_names[r->next_name];
+        vyre_build_name(r->to, r->values[row->value], r->ir->debug_strings + row->name);
+    }
+}
+
+static void copy_phase(vyre_rebuild *r, uint32_t step) {
+    const vyre_ir *ir = r->ir;
+    const vyre_phase *phase = &ir->phases[ir->steps[step].size];
+    vyre_phase_desc desc = {.name = debug_name(ir, ir->step_names, ir->step_name_count, step),
+                            .dimensions = phase->dimensions,
+                            .from_memory = phase->from_resource != VYRE_NONE,
+                            .subgroup = phase->subgroup};
+    for (uint32_t i = 0; i < 3; i++) {
+        desc.domain[i] = copy_size(r, phase->domain[i]);
+        desc.workgroup[i] = phase->workgroup[i];
+    }
+    if (desc.from_memory) {
+        desc.from_resource = r->resources[phase->from_resource];
+        desc.from_index = copy_size(r, phase->from_index);
+    }
+    vyre_build_phase(r->to, &desc);
+    for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
+        const char *name = debug_name(ir, ir->resource_names, ir->resource_name_count, i);
+        vyre_type type = (vyre_type)ir->resources[i].type;
+        r->resources[i] = ir->resources[i].kind == VYRE_RESOURCE_SHARED
+                              ? vyre_build_shared(r->to, name, type, ir->resources[i].length)
+                              : vyre_build_private(r->to, name, type, ir->resources[i].length);
+    }
+    copy_code(r, phase->first, phase->end);
+    copy_names(r, phase);
+    vyre_build_phase_end(r->to);
+}
+
+static void copy_steps(vyre_rebuild *r) {
+    const vyre_ir *ir = r->ir;
+    uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0;
+    for (uint32_t i = 0; i <= ir->step_count; i++) {
+        for (; depth && ends[depth - 1] == i; depth--) {
+            vyre_build_repeat_end(r->to);
+        }
+        if (i == ir->step_count) {
+            return;
+        }
+        const vyre_step *step = &ir->steps[i];
+        const char *name = debug_name(ir, ir->step_names, ir->step_name_count, i);
+        if (step->kind == VYRE_STEP_PHASE) {
+            copy_phase(r, i);
+            continue;
+        }
+        uint32_t size = copy_size(r, step->size);
+        r->repeats[i] =
+            step->kind == VYRE_STEP_REPEAT_COUNT
+                ? vyre_build_repeat(r->to, name, size)
+                : vyre_build_repeat_while(r->to, name, r->resources[step->resource], size);
+        ends[depth++] = step->end;
+    }
+}
+
+/* Calls that places point to keep their numbers. */
+static void copy_scopes(vyre_rebuild *r) {
+    for (uint32_t i = 0; i < r->ir->scope_count; i++) {
+        vyre_place call = r->ir->scopes[i].call;
+        vyre_build_at(r->to, VYRE_PLACE_LINE(call), VYRE_PLACE_COLUMN(call), 0);
+        r->to->scope = VYRE_PLACE_SCOPE(call);
+        vyre_build_scope(r->to, r->ir->debug_strings + r->ir->scopes[i].name);
+    }
+    r->to->scope = 0;
+    vyre_build_at(r->to, 0, 0, 0);
+}
+
+vyre_status vyre_rebuild_run(vyre_rebuild *rebuild, vyre_program **out_program) {
+    const vyre_ir *ir = rebuild->ir;
+    if (ir->file) {
+        vyre_build_file(rebuild->to, ir->debug_strings + ir->file);
+    }
+    if (ir->flags & VYRE_PROGRAM_DETERMINISTIC) {
+        vyre_build_deterministic(rebuild->to);
+    }
+    copy_scopes(rebuild);
+    copy_interface(rebuild);
+    copy_steps(rebuild);
+    return vyre_builder_finish(rebuild->to, NULL, out_program);
+}
+
+/* Splicing */
+
+typedef struct splice {
+    const uint32_t *arguments;
+    uint32_t result;
+} splice;
+
+static bool splice_inst(vyre_rebuild *r, uint32_t at) {
+    const vyre_inst *inst = &r->ir->insts[at];
+    splice *s = r->user;
+    if (inst->op == VYRE_OP_PARAM) {
+        r->values[at] = s->arguments[inst->a];
+        return true;
+    }
+    if (inst->op == VYRE_OP_STORE) {
+        s->result = vyre_rebuild_operand(r, inst->c);
+        return true;
+    }
+    return false;
+}
+
+uint32_t vyre_rebuild_splice(vyre_builder *to, const vyre_program *function, const char *name,
+                             const uint32_t *arguments) {
+    const vyre_ir *ir = vyre_program_ir(function);
+    splice s = {.arguments = arguments, .result = VYRE_NONE};
+    /* Places of the function's own file mean nothing in the program it goes into. */
+    vyre_ir bare = *ir;
+    bare.place_count = 0;
+    vyre_rebuild r = {.from = function, .ir = &bare, .to = to, .replace = splice_inst, .user = &s};
+    r.values = vyre_alloc_array(ir->inst_count, sizeof(uint32_t));
+    if (!r.values) {
+        builder_no_memory(to);
+        return VYRE_NONE;
+    }
+    vyre_build_scope(to, name);
+    copy_code(&r, ir->phases[0].first, ir->phases[0].end - 1); /* without the last return */
+    vyre_build_scope_end(to);
+    vyre_free(r.values);
+    return s.result;
+}
