@@ -1,0 +1,271 @@
+/* vyre conform: a backend held against the oracle. */
+#include <string.h>
+#include <time.h>
+
+#include <vyre/reference.h>
+
+#include "backend/reference/backend.h"
+#include "base/json.h"
+#include "cli/device.h"
+#include "cli/output.h"
+#include "cli/value.h"
+#include "driver/conform.h"
+
+#define OPTIONS(X)                                                                                 \
+    CLI_DEVICE_OPTION(X)                                                                           \
+    X(PROGRAMS, 0, "--programs", "N", NULL, "how many random programs; 1000 by default")           \
+    X(SEED, 0, "--seed", "N", NULL, "the first of them; 1 by default, the others follow")          \
+    X(RUNS, 0, "--runs", "N", NULL,                                                                \
+      "how often each program runs, reference in another schedule each time; 10 by default")       \
+    X(SAVE, 0, "--save", "FILE", NULL, "write the smallest program that fails there")              \
+    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "how to print the result")
+
+CLI_OPTION_TABLE(OPTIONS);
+
+typedef struct campaign {
+    const vyre_backend *backend;
+    uint64_t first_seed, programs, runs;
+    uint64_t done, unsupported; /* programs */
+    uint64_t instructions;
+    double seconds;
+
+    bool failed;
+    uint64_t failed_seed, failed_run;
+    vyre_comparison original, comparison; /* as generated, as cut down */
+    vyre_trial trial;                     /* cut down */
+    char *text;
+    size_t size;
+} campaign;
+
+static double now(void) {
+    struct timespec time = {0};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* The first trial that fails is cut down and kept. */
+static vyre_status keep_failure(campaign *c, const vyre_conform *conform, vyre_trial *trial,
+                                const vyre_comparison *comparison) {
+    c->failed = true;
+    c->original = c->comparison = *comparison;
+    c->trial = *trial;
+    *trial = (vyre_trial){0};
+    vyre_status status = vyre_conform_shrink(conform, &c->trial, &c->comparison);
+    return status ? status : vyre_program_print(c->trial.program, &c->text, &c->size);
+}
+
+/* Runs one trial as often as asked for. */
+static vyre_status try_one(campaign *c, uint64_t seed, vyre_trial *trial) {
+    vyre_backend subject = *c->backend;
+    const vyre_conform conform = {&vyre_backend_oracle, &subject, vyre_reference_has_one_answer};
+    vyre_outputs expected;
+    vyre_comparison comparison = {0};
+    vyre_status status = vyre_conform_expect(&conform, trial, trial->program, &expected);
+    for (uint64_t run = 0; run < c->runs && !status && !comparison.verdict; run++) {
+        /* Only the oracle's own backend has schedules to choose from. */
+        const vyre_reference_options schedule = {.seed = seed * 1000003 + run};
+        if (c->backend == &vyre_backend_reference) {
+            subject.state = &schedule;
+        }
+        status = vyre_conform_compare(&conform, trial, trial->program, &expected, &comparison);
+        if (comparison.verdict == VYRE_VERDICT_UNSUPPORTED) {
+            c->unsupported++;
+        } else if (!status && comparison.verdict) {
+            c->failed_seed = seed;
+            c->failed_run = run + 1;
+            status = keep_failure(c, &conform, trial, &comparison);
+        }
+    }
+    vyre_outputs_free(&expected);
+    return status ? vyre_status_annotate(status, "with the program of seed %llu",
+                                         (unsigned long long)seed)
+                  : VYRE_OK;
+}
+
+static vyre_status try_all(campaign *c) {
+    double start = now();
+    vyre_status status = VYRE_OK;
+    for (uint64_t i = 0; i < c->programs && !status && !c->failed; i++) {
+        vyre_trial trial;
+        status = vyre_generate(c->first_seed + i, &trial);
+        if (!status) {
+            c->instructions += vyre_program_ir(trial.program)->inst_count;
+            status = try_one(c, c->first_seed + i, &trial);
+            vyre_trial_free(&trial);
+            c->done++;
+        }
+    }
+    c->seconds = now() - start;
+    return status;
+}
+
+/* The arguments in the words of `vyre run`. */
+static void put_arguments(const campaign *c, vyre_text *text) {
+    const vyre_ir *ir = vyre_program_ir(c->trial.program);
+    for (size_t i = 0; i < c->trial.value_count; i++) {
+        const vyre_trial_value *value = &c->trial.values[i];
+        uint32_t arg = 0;
+        while (arg + 1 < ir->arg_count &&
+               strcmp(ir->strings + ir->args[arg].name, value->name) != 0) {
+            arg++;
+        }
+        vyre_type type = (vyre_type)ir->args[arg].type;
+        vyre_text_printf(text, " %s=", value->name);
+        for (size_t k = 0; k < value->size; k += vyre_type_bytes(type)) {
+            vyre_text_puts(text, k ? "," : "");
+            cli_value_print(text, type, value->data + k);
+        }
+        vyre_text_puts(text, value->size ? "" : "zeros:0");
+    }
+}
+
+static void put_smallest(const campaign *c, vyre_text *text) {
+    vyre_text_printf(text, "// %s\n// arguments:", c->comparison.text);
+    put_arguments(c, text);
+    vyre_text_putc(text, '\n');
+    vyre_text_add(text, c->text, c->size);
+}
+
+static void put_result(const campaign *c, vyre_text *text) {
+    if (!c->failed) {
+        vyre_text_printf(text, "%s: %llu programs, %llu runs each, the same bytes as the oracle",
+                         c->backend->id, (unsigned long long)(c->done - c->unsupported),
+                         (unsigned long long)c->runs);
+        if (c->unsupported) {
+            vyre_text_printf(text, "; %llu unsupported", (unsigned long long)c->unsupported);
+        }
+        vyre_text_printf(text, "\nseeds %llu to %llu, %llu instructions, %.1f s\n",
+                         (unsigned long long)c->first_seed,
+                         (unsigned long long)(c->first_seed + c->programs - 1),
+                         (unsigned long long)c->instructions, c->seconds);
+        return;
+    }
+    vyre_text_printf(text, "%s: the program of seed %llu fails in run %llu: %s\n", c->backend->id,
+                     (unsigned long long)c->failed_seed, (unsigned long long)c->failed_run,
+                     c->original.text);
+    if (c->text) {
+        vyre_text_puts(text, "cut down:\n\n");
+        put_smallest(c, text);
+    }
+    vyre_text_printf(
+        text,
+        "\nFix: correct the backend; repeat with `vyre conform -b %s --seed %llu --programs 1`\n",
+        c->backend->id, (unsigned long long)c->failed_seed);
+}
+
+static void put_json(const campaign *c, vyre_text *text) {
+    vyre_json json = {.text = text};
+    vyre_json_object(&json);
+    vyre_json_key(&json, "backend");
+    vyre_json_string(&json, c->backend->id);
+    const struct {
+        const char *key;
+        uint64_t number;
+    } numbers[] = {
+        {"programs", c->done},           {"runs", c->runs},
+        {"seed", c->first_seed},         {"instructions", c->instructions},
+        {"unsupported", c->unsupported},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        vyre_json_key(&json, numbers[i].key);
+        vyre_json_u64(&json, numbers[i].number);
+    }
+    vyre_json_key(&json, "failure");
+    if (c->failed) {
+        vyre_text smallest = {0};
+        put_smallest(c, &smallest);
+        vyre_json_object(&json);
+        vyre_json_key(&json, "seed");
+        vyre_json_u64(&json, c->failed_seed);
+        vyre_json_key(&json, "run");
+        vyre_json_u64(&json, c->failed_run);
+        vyre_json_key(&json, "message");
+        vyre_json_string(&json, c->original.text);
+        vyre_json_key(&json, "smallest");
+        vyre_json_string(&json, vyre_text_string(&smallest));
+        vyre_json_object_end(&json);
+        text->failed |= smallest.failed;
+        vyre_text_free(&smallest);
+    } else {
+        vyre_json_null(&json);
+    }
+    vyre_json_object_end(&json);
+    vyre_text_putc(text, '\n');
+}
+
+static vyre_status read_number(const cli_arguments *arguments, uint32_t option, uint64_t otherwise,
+                               uint64_t *out) {
+    *out = otherwise;
+    return arguments->values[option].given
+               ? cli_number_parse(options[option].name, arguments->values[option].text, out)
+               : VYRE_OK;
+}
+
+static cli_exit run(const cli_arguments *arguments) {
+    campaign c = {0};
+    vyre_text text = {0};
+    const char *why;
+    vyre_status status = read_number(arguments, PROGRAMS, 1000, &c.programs);
+    status = status ? status : read_number(arguments, SEED, 1, &c.first_seed);
+    status = status ? status : read_number(arguments, RUNS, 10, &c.runs);
+    if (!status && (!c.programs || !c.runs)) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for at least one",
+                                  "no program would run");
+    }
+    if (status) {
+        return cli_message_status(arguments->command, status);
+    }
+    status = cli_device_find(arguments->values[BACKEND].text, &c.backend, &why);
+    if (status) {
+        cli_message_status(arguments->command, status);
+        return CLI_EXIT_BACKEND;
+    }
+    status = try_all(&c);
+    if (!status) {
+        if (arguments->values[FORMAT].choice == CLI_FORMAT_JSON) {
+            put_json(&c, &text);
+        } else {
+            put_result(&c, &text);
+        }
+        cli_output_write(&text);
+    }
+    if (!status && c.failed && arguments->values[SAVE].given) {
+        put_smallest(&c, &text);
+        status = cli_output_save(arguments->values[SAVE].text, &text);
+    }
+    cli_exit result = c.failed ? CLI_EXIT_NO : CLI_EXIT_DONE;
+    if (status) {
+        cli_message_status(arguments->command, status);
+        result = CLI_EXIT_FAILED;
+    }
+    vyre_text_free(&text);
+    vyre_string_free(c.text);
+    vyre_trial_free(&c.trial);
+    return result;
+}
+
+static const cli_example examples[] = {
+    {"vyre conform -b reference", "run a thousand random programs in ten schedules each"},
+    {"vyre conform -b reference --programs 10000 --seed 1000000", "others, and more of them"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_conform = {
+    .name = "conform",
+    .operands = "",
+    .summary = "hold a backend against the oracle",
+    .text =
+        "Makes random programs, each from its seed, runs them on a backend and compares every byte "
+        "with what the reference backend gives. The programs are free of data races, and use "
+        "all types, control flow, barriers, subgroups, atomics, phases and elementary functions. "
+        "Outputs are fenced: a byte written beside one is found, too.\n\n"
+        "The first program that fails is cut down to the smallest that still does, and printed "
+        "with its arguments.",
+    .operand = CLI_OPERAND_NONE,
+    .operands_min = 0,
+    .operands_max = 0,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,457 @@
+/* The conformance engine: what it accepts, and that it finds bugs put in on purpose. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <vyre/reference.h>
+#include <vyre/text.h>
+
+#include "backend/reference/backend.h"
+#include "base/alloc.h"
+#include "driver/conform.h"
+#include "pass/rebuild.h"
+#include "tests/unit/failing_allocator.h"
+
+enum { NONE_AT_ALL = 0, SHORT = 15 };
+
+/* Bugs of a compiler: an instruction replaced by something nearly right. */
+
+static uint32_t operand(vyre_rebuild *r, uint32_t at, int which) {
+    const vyre_inst *inst = &r->ir->insts[at];
+    return vyre_rebuild_operand(r, which == 0 ? inst->a : which == 1 ? inst->b : inst->c);
+}
+
+static bool is_op(const vyre_rebuild *r, uint32_t at, vyre_op op, vyre_type type) {
+    return r->ir->insts[at].op == op && r->ir->insts[at].type == type;
+}
+
+/* The lowest bit of a sum is wrong where both operands have their highest bit. */
+static bool flip_one_bit(vyre_rebuild *r, uint32_t at) {
+    if (!is_op(r, at, VYRE_OP_ADD, VYRE_TYPE_U32)) {
+        return false;
+    }
+    uint32_t a = operand(r, at, 0), b = operand(r, at, 1);
+    uint32_t sum = vyre_build_op(r->to, VYRE_OP_ADD, a, b, VYRE_NONE);
+    uint32_t both = vyre_build_op(r->to, VYRE_OP_AND, a, b, VYRE_NONE);
+    uint32_t bit = vyre_build_op(r->to, VYRE_OP_SHR, both, vyre_build_u32(r->to, 31), VYRE_NONE);
+    r->values[at] = vyre_build_op(r->to, VYRE_OP_XOR, sum, bit, VYRE_NONE);
+    return true;
+}
+
+static bool round_twice(vyre_rebuild *r, uint32_t at) {
+    if (r->ir->insts[at].op != VYRE_OP_FMA) {
+        return false;
+    }
+    uint32_t a = operand(r, at, 0), b = operand(r, at, 1), c = operand(r, at, 2);
+    uint32_t product = vyre_build_op(r->to, VYRE_OP_MUL, a, b, VYRE_NONE);
+    r->values[at] = vyre_build_op(r->to, VYRE_OP_ADD, product, c, VYRE_NONE);
+    return true;
+}
+
+/* A minimum that does not know NaN and signed zeros. */
+static bool compare_only(vyre_rebuild *r, uint32_t at) {
+    if (r->ir->insts[at].op != VYRE_OP_MIN) {
+        return false;
+    }
+    uint32_t a = operand(r, at, 0), b = operand(r, at, 1);
+    uint32_t less = vyre_build_op(r->to, VYRE_OP_LT, a, b, VYRE_NONE);
+    r->values[at] = vyre_build_op(r->to, VYRE_OP_SELECT, less, a, b);
+    return true;
+}
+
+static bool include_the_lane(vyre_rebuild *r, uint32_t at) {
+    const vyre_inst *inst = &r->ir->insts[at];
+    if (inst->op != VYRE_OP_SCAN_EXCLUSIVE) {
+        return false;
+    }
+    r->values[at] =
+        vyre_build_combine(r->to, VYRE_OP_SCAN, (vyre_combination)inst->aux, operand(r, at, 0));
+    return true;
+}
+
+static bool add_instead(vyre_rebuild *r, uint32_t at) {
+    const vyre_inst *inst = &r->ir->insts[at];
+    if (inst->op != VYRE_OP_ATOMIC_SUB) {
+        return false;
+    }
+    uint32_t index = operand(r, at, 1), value = operand(r, at, 2);
+    r->values[at] =
+        vyre_build_atomic(r->to, VYRE_OP_ATOMIC_ADD, r->resources[inst->a], index, value, VYRE_NONE,
+                          (vyre_ordering)(inst->aux & 7), (vyre_scope)(inst->aux >> 3));
+    return true;
+}
+
+/* A load past the end gives the last element. */
+static bool clamp_index(vyre_rebuild *r, uint32_t at) {
+    const vyre_inst *inst = &r->ir->insts[at];
+    if (inst->op != VYRE_OP_LOAD) {
+        return false;
+    }
+    uint32_t index = operand(r, at, 1), length = vyre_build_len(r->to, r->resources[inst->a]);
+    if (vyre_build_type(r->to, index) != VYRE_TYPE_U32) {
+        return false;
+    }
+    uint32_t last = vyre_build_op(r->to, VYRE_OP_SUB, length, vyre_build_u32(r->to, 1), VYRE_NONE);
+    index = vyre_build_op(r->to, VYRE_OP_MIN, index, last, VYRE_NONE);
+    r->values[at] = vyre_build_load(r->to, r->resources[inst->a], index);
+    return true;
+}
+
+typedef bool (*miscompile)(vyre_rebuild *rebuild, uint32_t inst);
+
+static vyre_status run_miscompiled(const vyre_backend *self, const vyre_plan *plan,
+                                   const vyre_input *inputs, const vyre_dispatch_config *config,
+                                   vyre_output *outputs) {
+    const miscompile *bug = self->state;
+    vyre_rebuild rebuild;
+    vyre_program *wrong = NULL;
+    vyre_plan wrong_plan;
+    vyre_status status = vyre_rebuild_init(&rebuild, plan->program);
+    if (!status) {
+        rebuild.replace = *bug;
+        status = vyre_rebuild_run(&rebuild, &wrong);
+        vyre_rebuild_deinit(&rebuild);
+    }
+    if (!status) {
+        status = vyre_plan_init(&wrong_plan, wrong, inputs, plan->input_count, config);
+    }
+    if (!status) {
+        status = vyre_backend_reference.run(&vyre_backend_reference, &wrong_plan, inputs, config,
+                                            outputs);
+        vyre_plan_deinit(&wrong_plan);
+    }
+    vyre_program_release(wrong);
+    return status;
+}
+
+/* Bugs of a runtime: something wrong around a right run. */
+
+static vyre_status run_right(const vyre_plan *plan, const vyre_input *inputs,
+                             const vyre_dispatch_config *config, vyre_output *outputs) {
+    return vyre_backend_reference.run(&vyre_backend_reference, plan, inputs, config, outputs);
+}
+
+static vyre_status write_behind(const vyre_backend *self, const vyre_plan *plan,
+                                const vyre_input *inputs, const vyre_dispatch_config *config,
+                                vyre_output *outputs) {
+    (void)self;
+    vyre_status status = run_right(plan, inputs, config, outputs);
+    if (plan->output_count) {
+        outputs[0].data[outputs[0].size] ^= 1;
+    }
+    return status;
+}
+
+static vyre_status write_before(const vyre_backend *self, const vyre_plan *plan,
+                                const vyre_input *inputs, const vyre_dispatch_config *config,
+                                vyre_output *outputs) {
+    (void)self;
+    vyre_status status = run_right(plan, inputs, config, outputs);
+    if (plan->output_count) {
+        outputs[0].data[-1] ^= 1;
+    }
+    return status;
+}
+
+static vyre_status write_input(const vyre_backend *self, const vyre_plan *plan,
+                               const vyre_input *inputs, const vyre_dispatch_config *config,
+                               vyre_output *outputs) {
+    (void)self;
+    vyre_status status = run_right(plan, inputs, config, outputs);
+    for (uint32_t i = 0; i < plan->input_count; i++) {
+        if (inputs[i].size) {
+            ((uint8_t *)inputs[i].data)[0] ^= 0x80;
+        }
+    }
+    return status;
+}
+
+/* Leaves alone what the program does not write, instead of giving zeros. */
+static vyre_status leave_garbage(const vyre_backend *self, const vyre_plan *plan,
+                                 const vyre_input *inputs, const vyre_dispatch_config *config,
+                                 vyre_output *outputs) {
+    (void)self;
+    bool any = plan->output_count && outputs[0].size;
+    uint8_t *last = any ? &outputs[0].data[outputs[0].size - 1] : NULL;
+    uint8_t before = any ? *last : 0;
+    vyre_status status = run_right(plan, inputs, config, outputs);
+    if (any && !*last) {
+        *last = before;
+    }
+    return status;
+}
+
+static vyre_status break_off(const vyre_backend *self, const vyre_plan *plan,
+                             const vyre_input *inputs, const vyre_dispatch_config *config,
+                             vyre_output *outputs) {
+    (void)self;
+    return plan->ir->phase_count > 1
+               ? vyre_status_make(VYRE_STATUS_IO, "plug it in again", "the device is gone")
+               : run_right(plan, inputs, config, outputs);
+}
+
+static vyre_status refuse_subgroups(const vyre_backend *self, const vyre_plan *plan,
+                                    const vyre_input *inputs, const vyre_dispatch_config *config,
+                                    vyre_output *outputs) {
+    (void)self;
+    for (uint32_t i = 0; i < plan->ir->inst_count; i++) {
+        if (vyre_op_info_of(plan->ir->insts[i].op)->effects & VYRE_EFFECT_SUBGROUP) {
+            return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another device",
+                                    "there are no subgroups here");
+        }
+    }
+    return run_right(plan, inputs, config, outputs);
+}
+
+static vyre_status compare(const vyre_conform *conform, const vyre_trial *trial,
+                           vyre_comparison *comparison) {
+    vyre_outputs expected;
+    vyre_status status = vyre_conform_expect(conform, trial, trial->program, &expected);
+    if (!status) {
+        status = vyre_conform_compare(conform, trial, trial->program, &expected, comparison);
+    }
+    vyre_outputs_free(&expected);
+    return status;
+}
+
+static size_t count_lines(const char *text) {
+    size_t lines = 0;
+    for (; *text; text++) {
+        lines += *text == '\n';
+    }
+    return lines;
+}
+
+/* Looks for a program that shows the bug; gives the lines of the smallest one, 0 if there is none.
+ */
+static size_t find_and_shrink(const char *name, const vyre_backend *subject, vyre_verdict expected,
+                              uint64_t programs) {
+    const vyre_conform conform = {&vyre_backend_oracle, subject, vyre_reference_has_one_answer};
+    for (uint64_t seed = 1; seed <= programs; seed++) {
+        vyre_trial trial;
+        vyre_comparison comparison;
+        assert_null(vyre_generate(seed, &trial));
+        assert_null(compare(&conform, &trial, &comparison));
+        if (comparison.verdict == VYRE_VERDICT_SAME) {
+            assert_string_equal(comparison.text, "");
+            vyre_trial_free(&trial);
+            continue;
+        }
+        assert_int_equal(comparison.verdict, expected);
+        assert_true(*comparison.text);
+        assert_null(vyre_conform_shrink(&conform, &trial, &comparison));
+        assert_int_equal(comparison.verdict, expected);
+        /* What is left still fails. */
+        vyre_comparison again;
+        assert_null(compare(&conform, &trial, &again));
+        assert_int_equal(again.verdict, expected);
+        assert_string_equal(again.text, comparison.text);
+        char *text;
+        size_t size;
+        assert_null(vyre_program_print(trial.program, &text, &size));
+        size_t lines = count_lines(text);
+        print_message("%s: seed %llu, %zu lines: %s\n%s", name, (unsigned long long)seed, lines,
+                      comparison.text, text);
+        vyre_string_free(text);
+        vyre_trial_free(&trial);
+        return lines;
+    }
+    return NONE_AT_ALL;
+}
+
+static void conform_finds_and_shrinks_bugs_of_a_compiler(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        miscompile bug;
+    } rows[] = {
+        {"one bit", flip_one_bit},       {"two roundings", round_twice},
+        {"naive minimum", compare_only}, {"inclusive scan", include_the_lane},
+        {"wrong atomic", add_instead},   {"clamped load", clamp_index},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vyre_backend subject = {.id = "buggy", .state = &rows[i].bug, .run = run_miscompiled};
+        size_t lines = find_and_shrink(rows[i].name, &subject, VYRE_VERDICT_DIFFERENT, 2000);
+        assert_true(lines > 2);
+        assert_true(lines < SHORT);
+    }
+}
+
+static void conform_finds_and_shrinks_bugs_of_a_runtime(void **state) {
+    (void)state;
+    static const struct {
+        vyre_backend backend;
+        vyre_verdict verdict;
+    } rows[] = {
+        {{.id = "writes behind", .run = write_behind}, VYRE_VERDICT_FENCE},
+        {{.id = "writes before", .run = write_before}, VYRE_VERDICT_FENCE},
+        {{.id = "writes inputs", .run = write_input}, VYRE_VERDICT_FENCE},
+        {{.id = "leaves garbage", .run = leave_garbage}, VYRE_VERDICT_DIFFERENT},
+        {{.id = "breaks off", .run = break_off}, VYRE_VERDICT_FAILED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t lines = find_and_shrink(rows[i].backend.id, &rows[i].backend, rows[i].verdict, 50);
+        assert_true(lines > 1);
+        assert_true(lines < SHORT);
+    }
+}
+
+static void conform_tells_unsupported_from_wrong(void **state) {
+    (void)state;
+    const vyre_backend subject = {.id = "no subgroups", .run = refuse_subgroups};
+    const vyre_conform conform = {&vyre_backend_oracle, &subject, vyre_reference_has_one_answer};
+    size_t same = 0, unsupported = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        vyre_trial trial;
+        vyre_comparison comparison;
+        assert_null(vyre_generate(seed, &trial));
+        assert_null(compare(&conform, &trial, &comparison));
+        same += comparison.verdict == VYRE_VERDICT_SAME;
+        unsupported += comparison.verdict == VYRE_VERDICT_UNSUPPORTED;
+        vyre_trial_free(&trial);
+    }
+    assert_int_equal(same + unsupported, 60);
+    assert_true(same > 5);
+    assert_true(unsupported > 5);
+}
+
+static void generated_programs_have_one_answer(void **state) {
+    (void)state;
+    for (uint64_t seed = 5000; seed < 5100; seed++) {
+        vyre_trial trial, again;
+        size_t count;
+        assert_null(vyre_generate(seed, &trial));
+        assert_null(vyre_generate(seed, &again));
+        vyre_digest left = vyre_program_digest(trial.program);
+        vyre_digest right = vyre_program_digest(again.program);
+        assert_memory_equal(&left, &right, sizeof left);
+        vyre_input *inputs = vyre_trial_inputs(&trial, trial.program, &count);
+        assert_non_null(inputs);
+        if (!vyre_reference_has_one_answer(trial.program, inputs, count)) {
+            fail_msg("the program of seed %llu has no single answer", (unsigned long long)seed);
+        }
+        vyre_free(inputs);
+        vyre_trial_free(&trial);
+        vyre_trial_free(&again);
+    }
+}
+
+/* Every operation and type must come up, or conformance would not be about them. */
+static void generated_programs_use_everything(void **state) {
+    (void)state;
+    static uint32_t seen[VYRE_OP_COUNT], types[VYRE_TYPE_COUNT], shapes[4];
+    for (uint64_t seed = 1; seed <= 600; seed++) {
+        vyre_trial trial;
+        assert_null(vyre_generate(seed, &trial));
+        const vyre_ir *ir = vyre_program_ir(trial.program);
+        for (uint32_t i = 0; i < ir->inst_count; i++) {
+            seen[ir->insts[i].op]++;
+            types[ir->insts[i].type]++;
+        }
+        for (uint32_t i = 0; i < ir->phase_count; i++) {
+            shapes[0] += ir->phases[i].from_resource != VYRE_NONE;
+            shapes[1] += ir->phases[i].dimensions == 3;
+        }
+        for (uint32_t i = 0; i < ir->step_count; i++) {
+            shapes[2] += ir->steps[i].kind == VYRE_STEP_REPEAT_COUNT;
+            shapes[3] += ir->steps[i].kind == VYRE_STEP_REPEAT_WHILE;
+        }
+        vyre_trial_free(&trial);
+    }
+#define CHECK_OP(name, number, text, shape, rule, effects, cost, doc)                              \
+    if (!seen[number] && number != VYRE_OP_UNREACHABLE && number != VYRE_OP_CLEAR) {               \
+        fail_msg("no random program uses %s", text);                                               \
+    }
+    VYRE_OPS(CHECK_OP)
+#undef CHECK_OP
+    for (uint32_t type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
+        assert_true(types[type] > 100);
+    }
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        assert_true(shapes[i] > 0);
+    }
+}
+
+static vyre_status generate_one(void) {
+    vyre_trial trial;
+    vyre_status status = vyre_generate(7, &trial);
+    vyre_trial_free(&trial);
+    return status;
+}
+
+/* Compares a small program. */
+static vyre_status compare_one(void) {
+    static const char text[] = "program p(a: buffer<u32>, x: out buffer<u32>[2]) over x {"
+                               " x[gid] = (a[gid] + a[gid]) | 3; }";
+    static uint8_t data[] = {0, 0, 0, 0x80, 0, 0, 0, 0x80}; /* two large numbers */
+    static const miscompile bug = flip_one_bit;
+    const vyre_backend subject = {.id = "buggy", .state = &bug, .run = run_miscompiled};
+    const vyre_conform conform = {&vyre_backend_oracle, &subject, vyre_reference_has_one_answer};
+    vyre_trial trial = {0};
+    vyre_comparison comparison = {0};
+    vyre_module *module = NULL;
+    vyre_status status = vyre_module_parse("text", text, sizeof text - 1, NULL, &module);
+    if (!status) {
+        trial.program = vyre_program_retain(vyre_module_program(module, 0));
+        trial.values = vyre_alloc_zeroed(1, sizeof *trial.values);
+        trial.value_count = trial.values ? 1 : 0;
+        if (trial.values) {
+            trial.values[0] = (vyre_trial_value){vyre_alloc(2), vyre_alloc(8), sizeof data};
+        }
+        if (trial.values && trial.values[0].name && trial.values[0].data) {
+            memcpy(trial.values[0].name, "a", 2);
+            memcpy(trial.values[0].data, data, sizeof data);
+            status = compare(&conform, &trial, &comparison);
+        } else {
+            status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL, "no memory for the trial");
+        }
+        vyre_module_free(module);
+    }
+    /* The subject may be the one that found no memory. */
+    if (!status && comparison.verdict == VYRE_VERDICT_FAILED) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL, "%s", comparison.text);
+    }
+    vyre_trial_free(&trial);
+    return status;
+}
+
+static void sweep(vyre_status (*run)(void), size_t least) {
+    vyre_status_free(run()); /* what is made once and stays */
+    for (size_t n = 1;; n++) {
+        failing_allocator_start(n);
+        vyre_status status = run();
+        vyre_status_code code = vyre_status_code_of(status);
+        vyre_status_free(status);
+        failing_allocator_end();
+        assert_int_equal(failing_allocator_state.live, 0);
+        if (!failing_allocator_failed()) {
+            assert_int_equal(code, VYRE_STATUS_OK);
+            assert_true(n > least);
+            return;
+        }
+        assert_int_equal(code, VYRE_STATUS_OUT_OF_MEMORY);
+    }
+}
+
+static void conform_survives_any_allocation_failing(void **state) {
+    (void)state;
+    sweep(generate_one, 20);
+    sweep(compare_one, 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conform_finds_and_shrinks_bugs_of_a_compiler),
+        cmocka_unit_test(conform_finds_and_shrinks_bugs_of_a_runtime),
+        cmocka_unit_test(conform_tells_unsupported_from_wrong),
+        cmocka_unit_test(generated_programs_have_one_answer),
+        cmocka_unit_test(generated_programs_use_everything),
+        cmocka_unit_test(conform_survives_any_allocation_failing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
