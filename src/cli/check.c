@@ -1,12 +1,22 @@
 /* vyre check: are these programs valid, and what are they? */
+#include <string.h>
+
+#include "base/vec.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/input.h"
 #include "cli/output.h"
+#include "cli/races.h"
+#include "cli/value.h"
 
 #define OPTIONS(X)                                                                                 \
     X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")   \
-    X(WERROR, 0, "--werror", NULL, NULL, "let a warning make the answer no, too")
+    X(WERROR, 0, "--werror", NULL, NULL, "let a warning make the answer no, too")                  \
+    X(RACES, 0, "--races", NULL, NULL,                                                             \
+      "also run the programs and look for data races, barriers that not all reach, accesses out "  \
+      "of bounds and memory read before it is written")                                            \
+    X(SEED, 0, "--seed", "N", NULL, "the schedule of that run; 0 if not given")                    \
+    X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "end that run after SECONDS; 60 if not given")
 
 CLI_OPTION_TABLE(OPTIONS);
 
@@ -14,29 +24,25 @@ typedef struct counts {
     size_t files, programs, errors, warnings;
 } counts;
 
-static void describe_text(const cli_input *input) {
-    vyre_text text = {0};
-    for (size_t i = 0; i < cli_input_count(input); i++) {
-        cli_describe_text(&text, cli_input_program(input, i), input->name, cli_output_has_color());
-    }
-    cli_output_write(&text);
-}
-
-static void add_count(vyre_json *json, const char *key, size_t count) {
-    vyre_json_key(json, key);
-    vyre_json_u64(json, count);
-}
+/* What the command line asks for. */
+typedef struct job {
+    const cli_arguments *arguments;
+    VYRE_VEC(const char *) files;
+    VYRE_VEC(const char *) values;
+    const char *program; /* NULL: all */
+    cli_races races;
+    vyre_json *json; /* NULL: text is asked for */
+    counts total;
+} job;
 
 /* An error that is no diagnostic: the file cannot be read, or is a damaged binary. */
 static void add_failure(vyre_json *json, vyre_status status) {
     vyre_json_key(json, "failure");
     vyre_json_object(json);
-    vyre_json_key(json, "kind");
-    vyre_json_string(json, vyre_status_code_name(vyre_status_code_of(status)));
-    vyre_json_key(json, "message");
-    vyre_json_string(json, vyre_status_message(status));
-    vyre_json_key(json, "fix");
-    vyre_json_string(json, vyre_status_fix(status));
+    cli_json_string(json, "kind", vyre_status_code_name(vyre_status_code_of(status)));
+    cli_json_string(json, "message", vyre_status_message(status));
+    cli_json_string(json, "fix", vyre_status_fix(status));
+    cli_json_string(json, "text", vyre_status_text(status)); /* all of it: the byte, the file */
     vyre_json_object_end(json);
 }
 
@@ -58,10 +64,54 @@ static void add_diagnostics(vyre_json *json, const cli_input *input) {
     vyre_string_free(text);
 }
 
-static void describe_json(vyre_json *json, const cli_input *input, vyre_status status) {
+/* Says what went wrong with a run; returns how to end because of it. */
+static cli_exit add_run_failure(const job *j, const char *program, vyre_status status) {
+    cli_exit result = vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT ? CLI_EXIT_USAGE
+                                                                                  : CLI_EXIT_FAILED;
+    if (!j->json) {
+        (void)cli_message_status(j->arguments->command, status);
+        return result;
+    }
+    vyre_json_object(j->json);
+    cli_json_string(j->json, "program", program);
+    add_failure(j->json, status);
+    vyre_json_object_end(j->json);
+    vyre_status_free(status);
+    return result;
+}
+
+static cli_exit check_races(job *j, const cli_input *input, size_t index, vyre_text *text) {
+    vyre_status status = cli_races_check(&j->races, input, index, j->json, text);
+    if (status) {
+        j->total.errors++;
+        return add_run_failure(j, vyre_program_name(cli_input_program(input, index)), status);
+    }
+    return CLI_EXIT_DONE;
+}
+
+static cli_exit worse(cli_exit a, cli_exit b) {
+    return a > b ? a : b;
+}
+
+static cli_exit describe_text(job *j, const cli_input *input, cli_selection chosen) {
+    cli_exit result = CLI_EXIT_DONE;
+    vyre_text text = {0};
+    for (size_t i = chosen.first; i < chosen.end; i++) {
+        cli_describe_text(&text, cli_input_program(input, i), input->name, cli_output_has_color());
+        if (j->arguments->values[RACES].given) {
+            result = worse(result, check_races(j, input, i, &text));
+        }
+    }
+    cli_output_write(&text);
+    return result;
+}
+
+static cli_exit describe_json(job *j, const cli_input *input, cli_selection chosen,
+                              vyre_status status) {
+    cli_exit result = CLI_EXIT_DONE;
+    vyre_json *json = j->json;
     vyre_json_object(json);
-    vyre_json_key(json, "file");
-    vyre_json_string(json, input->name);
+    cli_json_string(json, "file", input->name);
     vyre_json_key(json, "valid");
     vyre_json_bool(json, !status);
     if (status && !cli_input_errors(input)) {
@@ -69,83 +119,169 @@ static void describe_json(vyre_json *json, const cli_input *input, vyre_status s
     }
     vyre_json_key(json, "programs");
     vyre_json_array(json);
-    for (size_t i = 0; i < cli_input_count(input); i++) {
+    for (size_t i = chosen.first; i < chosen.end; i++) {
         cli_describe_json(json, cli_input_program(input, i));
     }
     vyre_json_array_end(json);
     vyre_json_key(json, "diagnostics");
     add_diagnostics(json, input);
+    if (j->arguments->values[RACES].given) {
+        vyre_json_key(json, "races");
+        vyre_json_array(json);
+        for (size_t i = chosen.first; i < chosen.end; i++) {
+            result = worse(result, check_races(j, input, i, NULL));
+        }
+        vyre_json_array_end(json);
+    }
     vyre_json_object_end(json);
+    return result;
 }
 
-/* With `json` everything about the file goes there, else to stdout and stderr. */
-static cli_exit check_file(const cli_arguments *arguments, const char *path, vyre_json *json,
-                           counts *total) {
+/* With JSON everything about the file goes there, else to stdout and stderr. */
+static cli_exit check_file(job *j, const char *path) {
     cli_input input;
+    cli_selection chosen = {0, 0};
     vyre_status status = cli_input_read(&input, path);
     if (!status) {
         status = cli_input_load(&input);
+        chosen.end = cli_input_count(&input);
+    }
+    if (!status && (j->program || j->values.count)) {
+        status = cli_input_choose(&input, j->program, "the values are for one", &chosen);
+        chosen = status ? (cli_selection){0, 0} : chosen;
     }
     bool failure = status && !cli_input_errors(&input);
     size_t warnings = cli_input_warnings(&input);
-    total->files++;
-    total->programs += cli_input_count(&input);
-    total->errors += cli_input_errors(&input) + failure;
-    total->warnings += warnings;
+    j->total.files++;
+    j->total.programs += chosen.end - chosen.first;
+    j->total.errors += cli_input_errors(&input) + failure;
+    j->total.warnings += warnings;
+    j->races.errors = j->races.warnings = 0;
     cli_exit result;
-    if (json) {
-        describe_json(json, &input, status);
+    if (j->json) {
         result = cli_exit_of(status);
+        result = worse(result, describe_json(j, &input, chosen, status));
         vyre_status_free(status);
     } else {
-        result = cli_input_report(&input, arguments->command, status);
-        describe_text(&input);
+        result = cli_input_report(&input, j->arguments->command, status);
+        result = worse(result, describe_text(j, &input, chosen));
     }
-    if (result == CLI_EXIT_DONE && warnings && arguments->values[WERROR].given) {
-        result = CLI_EXIT_NO;
+    warnings += j->races.warnings;
+    j->total.errors += j->races.errors;
+    j->total.warnings += j->races.warnings;
+    if (j->races.errors || (warnings && j->arguments->values[WERROR].given)) {
+        result = worse(result, CLI_EXIT_NO);
     }
     cli_input_deinit(&input);
     return result;
 }
 
-static cli_exit run(const cli_arguments *arguments) {
+static bool is_name(const char *word, size_t size) {
+    size_t letters =
+        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return size && letters >= size && !(*word >= '0' && *word <= '9');
+}
+
+/* With --races, a word behind the first that is a name is the PROGRAM, and one that starts with a
+ * name and `=` is a value. All others are files. */
+static vyre_status sort_operands(job *j) {
+    bool races = j->arguments->values[RACES].given, stored = true;
+    for (size_t i = 0; i < j->arguments->operand_count && stored; i++) {
+        const char *word = j->arguments->operands[i];
+        size_t size = strcspn(word, "=");
+        if (!races || !i || !is_name(word, size)) {
+            stored = vyre_vec_push(&j->files, word);
+        } else if (word[size]) {
+            stored = vyre_vec_push(&j->values, word);
+        } else if (!j->program) {
+            j->program = word;
+        } else {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                    "write ./ in front if it is a file, NAME=VALUE for a value",
+                                    "`%s` is a second PROGRAM, behind `%s`", word, j->program);
+        }
+    }
+    if (!stored) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                                "no memory for the command line");
+    }
+    if (j->files.count > 1 && (j->program || j->values.count)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one FILE",
+                                "a PROGRAM or values belong to one file, and there are %zu",
+                                j->files.count);
+    }
+    return VYRE_OK;
+}
+
+static vyre_status read_options(job *j) {
+    const cli_value *values = j->arguments->values;
+    const uint64_t minute_ns = 60000000000u;
+    j->races.timeout_ns = minute_ns;
+    if (!values[RACES].given && (values[SEED].given || values[TIMEOUT].given)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add --races, or leave it out",
+                                "`%s` is for --races", values[SEED].given ? "--seed" : "--timeout");
+    }
+    vyre_status status = VYRE_OK;
+    if (values[SEED].given) {
+        status = cli_number_parse("--seed", values[SEED].text, &j->races.seed);
+    }
+    if (!status && values[TIMEOUT].given) {
+        status = cli_seconds_parse("--timeout", values[TIMEOUT].text, &j->races.timeout_ns);
+    }
+    return status ? status : sort_operands(j);
+}
+
+static cli_exit check_files(job *j) {
     cli_exit result = CLI_EXIT_DONE;
-    counts total = {0};
-    vyre_text text = {0};
-    vyre_json writer = {.text = &text};
-    vyre_json *json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON ? &writer : NULL;
+    vyre_json *json = j->json;
     if (json) {
         vyre_json_object(json);
         vyre_json_key(json, "files");
         vyre_json_array(json);
     }
-    for (size_t i = 0; i < arguments->operand_count; i++) {
-        cli_exit answer = check_file(arguments, arguments->operands[i], json, &total);
-        result = answer > result ? answer : result;
+    for (size_t i = 0; i < j->files.count; i++) {
+        result = worse(result, check_file(j, j->files.items[i]));
     }
+    const counts *total = &j->total;
     if (json) {
         vyre_json_array_end(json);
         vyre_json_key(json, "summary");
         vyre_json_object(json);
-        add_count(json, "files", total.files);
-        add_count(json, "programs", total.programs);
-        add_count(json, "errors", total.errors);
-        add_count(json, "warnings", total.warnings);
+        cli_json_number(json, "files", total->files);
+        cli_json_number(json, "programs", total->programs);
+        cli_json_number(json, "errors", total->errors);
+        cli_json_number(json, "warnings", total->warnings);
         vyre_json_object_end(json);
         vyre_json_object_end(json);
-        vyre_text_putc(&text, '\n');
-        cli_output_write(&text);
+        vyre_text_putc(json->text, '\n');
+        cli_output_write(json->text);
     }
-    cli_message_print("%zu file%s, %zu program%s, %zu error%s, %zu warning%s\n", total.files,
-                      cli_plural(total.files), total.programs, cli_plural(total.programs),
-                      total.errors, cli_plural(total.errors), total.warnings,
-                      cli_plural(total.warnings));
+    cli_message_print("%zu file%s, %zu program%s, %zu error%s, %zu warning%s\n", total->files,
+                      cli_plural(total->files), total->programs, cli_plural(total->programs),
+                      total->errors, cli_plural(total->errors), total->warnings,
+                      cli_plural(total->warnings));
+    return result;
+}
+
+static cli_exit run(const cli_arguments *arguments) {
+    vyre_text text = {0};
+    vyre_json json = {.text = &text};
+    bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
+    job j = {.arguments = arguments, .json = as_json ? &json : NULL};
+    vyre_status status = read_options(&j);
+    j.races.values = j.values.items;
+    j.races.value_count = j.values.count;
+    cli_exit result = status ? cli_message_status(arguments->command, status) : check_files(&j);
+    vyre_vec_free(&j.files);
+    vyre_vec_free(&j.values);
     return result;
 }
 
 static const cli_example examples[] = {
     {"vyre check examples/*.vyre", "check all examples"},
     {"vyre check --werror --format json kernel.vyre", "for a build: an answer that programs read"},
+    {"vyre check --races kernel.vyre", "run every program in it on the oracle and watch"},
+    {"vyre check --races kernel.vyre bfs row=@row.npy col=@col.npy source=0", "with given values"},
     {NULL, NULL},
 };
 
@@ -158,7 +294,15 @@ const cli_command cli_command_check = {
         "those that are valid: whether the result can depend on the order in which invocations "
         "run, and why; the digest; arguments, phases, and what the code consists of.\n\n"
         "Errors and warnings go to stderr with their place and a fix; with --format json they are "
-        "part of the answer.",
+        "part of the answer.\n\n"
+        "With --races the programs also run on the oracle, which watches every access: a race is "
+        "found if both accesses happen, in whatever schedule. Behind one FILE may then stand a "
+        "PROGRAM, the one to look at, and values, NAME=VALUE, as for `vyre run`. Arguments without "
+        "a value get one, which the answer names: a buffer 1024 random elements, or as many as "
+        "are declared, integers among them below the length; a float 0.5, a bool true; an integer "
+        "one from 16 to 1024, such that there are at most 16384 invocations. Data races and "
+        "barriers that not all reach are errors. What else is found is defined, so that it is a "
+        "warning.",
     .operand = CLI_OPERAND_FILE,
     .operands_min = 1,
     .operands_max = CLI_ANY_NUMBER,

@@ -31,6 +31,16 @@ static vyre_str str(const char *string) {
     return (vyre_str){string, strlen(string)};
 }
 
+bool cli_option_repeats(const cli_option *option) {
+    size_t size = option->value ? strlen(option->value) : 0;
+    return size > 3 && !strcmp(option->value + size - 3, "...");
+}
+
+vyre_str cli_option_value(const cli_option *option) {
+    size_t dots = cli_option_repeats(option) ? 3 : 0;
+    return (vyre_str){option->value, strlen(option->value) - dots};
+}
+
 /* The error for a word that is none of those that `near` was given. */
 static vyre_status unknown(const char *what, const char *word, const vyre_near *near,
                            const char *fix) {
@@ -80,9 +90,9 @@ static vyre_status unknown_option(const cli_command *command, vyre_str wanted) {
     }
     vyre_text word = {0}, fix = {0};
     vyre_text_add(&word, wanted.data, wanted.size);
-    vyre_text_printf(&fix,
-                     "`vyre %s --help` lists the options; a file of that name goes behind `--`",
-                     command->name);
+    vyre_text_printf(&fix, "`vyre %s --help` lists the options%s", command->name,
+                     command->operand == CLI_OPERAND_FILE ? "; a file of that name goes behind `--`"
+                                                          : "");
     vyre_status status = unknown("option", vyre_text_string(&word), &near, vyre_text_string(&fix));
     vyre_text_free(&word);
     vyre_text_free(&fix);
@@ -153,9 +163,18 @@ static vyre_status parse_option(const cli_command *command, size_t count, const 
     }
     if (!value) {
         if (*at + 1 == count) {
-            return wrong_usage(command, "`%s` needs %s behind it", word, option->value);
+            vyre_str wanted = cli_option_value(option);
+            return wrong_usage(command, "`%s` needs %.*s behind it", word, (int)wanted.size,
+                               wanted.data);
         }
         value = words[++*at];
+    }
+    if (cli_option_repeats(option)) {
+        if (arguments->repeat_count == CLI_REPEATS_MAX) {
+            return wrong_usage(command, "`%.*s` is given too often", (int)name.size, name.data);
+        }
+        arguments->repeats[arguments->repeat_count++] =
+            (cli_repeat){(uint32_t)(option - command->options), value};
     }
     return set_value(option, value, slot);
 }

@@ -13,18 +13,24 @@
 /* X(name), in the order in which help lists them; the command is cli_command_NAME. */
 #define CLI_COMMANDS(X)                                                                            \
     X(check)                                                                                       \
+    X(run)                                                                                         \
     X(fmt)                                                                                         \
     X(show)                                                                                        \
+    X(conform)                                                                                     \
     X(help)                                                                                        \
     X(version)
 
 /* X(name, status, what it means) */
 #define CLI_EXITS(X)                                                                               \
     X(DONE, 0, "done")                                                                             \
-    X(NO, 1, "the answer is no: a program is not valid, or a text not in canonical layout")        \
+    X(NO, 1,                                                                                       \
+      "the answer is no: a program is not valid or has a race, results differ, or a text is not "  \
+      "in "                                                                                        \
+      "canonical layout")                                                                          \
     X(USAGE, 2, "the command line, or an environment variable, is wrong")                          \
     X(BACKEND, 3, "no usable backend")                                                             \
-    X(FAILED, 4, "failure while running: a file that cannot be read or written, no memory")
+    X(FAILED, 4,                                                                                   \
+      "failure while running: a file that cannot be read or written, no memory, no time left")
 
 typedef enum cli_exit {
 #define CLI_EXIT_ENUM(name, status, text) CLI_EXIT_##name = status,
@@ -40,12 +46,14 @@ typedef struct cli_choice {
 typedef struct cli_option {
     const char *name;          /* with its dashes: "--format" */
     char letter;               /* 0: there is no short form */
-    const char *value;         /* what it takes, as help shows it; NULL: nothing */
+    const char *value;         /* what it takes, as help shows it; NULL: nothing. With "..." at its
+                                  end the option may be given several times */
     const cli_choice *choices; /* NULL: any text */
     const char *documentation; /* one line without a full stop */
 } cli_option;
 
 #define CLI_OPTIONS_MAX 16        /* of a subcommand */
+#define CLI_REPEATS_MAX 512       /* values of options that may be given several times */
 #define CLI_ANY_NUMBER UINT32_MAX /* of operands */
 
 /* A subcommand's file lists its options as X(ID, letter, name, value, choices, documentation). This
@@ -87,8 +95,14 @@ CLI_COMMANDS(CLI_COMMAND_EXTERN)
 typedef struct cli_value {
     bool given;
     uint32_t choice;  /* number of the word in the option's choices, 0 if it is not given */
-    const char *text; /* NULL if it is not given */
+    const char *text; /* NULL if it is not given; the last one of several */
 } cli_value;
+
+/* A value of an option that may be given several times. */
+typedef struct cli_repeat {
+    uint32_t option; /* its number */
+    const char *text;
+} cli_repeat;
 
 struct cli_arguments {
     const cli_command *command;
@@ -96,6 +110,8 @@ struct cli_arguments {
     size_t operand_count;
     bool help; /* --help was asked for; the rest was not looked at */
     cli_value values[CLI_OPTIONS_MAX];
+    cli_repeat repeats[CLI_REPEATS_MAX]; /* in the order of the command line */
+    size_t repeat_count;
 };
 
 /* All of them; the list ends with NULL. */
@@ -103,6 +119,10 @@ extern const cli_command *const cli_commands[];
 
 /* NULL if there is none of that name. */
 const cli_command *cli_command_find(const char *name);
+
+/* What an option takes, without the dots that say that it may be given several times. */
+vyre_str cli_option_value(const cli_option *option);
+bool cli_option_repeats(const cli_option *option);
 
 /* The option that every subcommand has besides its own. */
 extern const cli_option cli_option_help;

@@ -1,9 +1,14 @@
 #include "cli/describe.h"
 #include "ir/size.h"
 
-static void add_string(vyre_json *json, const char *key, const char *value) {
+void cli_json_string(vyre_json *json, const char *key, const char *value) {
     vyre_json_key(json, key);
     vyre_json_string(json, value);
+}
+
+void cli_json_number(vyre_json *json, const char *key, uint64_t value) {
+    vyre_json_key(json, key);
+    vyre_json_u64(json, value);
 }
 
 /* A name, or null where the author gave none or it was not kept. */
@@ -44,11 +49,11 @@ static void add_arguments(vyre_json *json, const vyre_ir *ir) {
         bool is_scalar = arg->resource == VYRE_NONE;
         vyre_json_object(json);
         add_name(json, ir->strings + arg->name);
-        add_string(json, "kind", is_scalar ? "scalar" : "buffer");
-        add_string(json, "type", vyre_type_name((vyre_type)arg->type));
+        cli_json_string(json, "kind", is_scalar ? "scalar" : "buffer");
+        cli_json_string(json, "type", vyre_type_name((vyre_type)arg->type));
         if (!is_scalar) {
             const vyre_resource *buffer = &ir->resources[arg->resource];
-            add_string(json, "access", cli_access_name(buffer->access));
+            cli_json_string(json, "access", cli_access_name(buffer->access));
             vyre_json_key(json, "size");
             write_size(json, ir, buffer->size);
         }
@@ -69,13 +74,12 @@ static void add_arrays(vyre_json *json, const vyre_ir *ir, const char *key, vyre
         }
         vyre_json_object(json);
         add_name(json, cli_array_name(ir, i));
-        add_string(json, "type", vyre_type_name((vyre_type)array->type));
+        cli_json_string(json, "type", vyre_type_name((vyre_type)array->type));
         if (kind == VYRE_RESOURCE_SCRATCH) {
             vyre_json_key(json, "size");
             write_size(json, ir, array->size);
         } else {
-            vyre_json_key(json, "length");
-            vyre_json_u64(json, array->length);
+            cli_json_number(json, "length", array->length);
         }
         vyre_json_object_end(json);
     }
@@ -122,7 +126,7 @@ static void add_steps(vyre_json *json, const vyre_ir *ir, uint32_t first, uint32
     for (uint32_t i = first; i < end; i = ir->steps[i].end) {
         const vyre_step *step = &ir->steps[i];
         vyre_json_object(json);
-        add_string(json, "kind", step->kind == VYRE_STEP_PHASE ? "phase" : "repeat");
+        cli_json_string(json, "kind", step->kind == VYRE_STEP_PHASE ? "phase" : "repeat");
         add_name(json, cli_step_name(ir, i));
         if (step->kind == VYRE_STEP_PHASE) {
             add_phase(json, ir, &ir->phases[step->size]);
@@ -149,8 +153,7 @@ static void add_statistics(vyre_json *json, const vyre_stats *stats) {
     vyre_json_u64(json, stats->field);
     CLI_STATISTICS(ROW)
 #undef ROW
-    vyre_json_key(json, "cost");
-    vyre_json_u64(json, stats->cost);
+    cli_json_number(json, "cost", stats->cost);
     vyre_json_object_end(json);
 }
 
@@ -161,9 +164,9 @@ void cli_describe_json(vyre_json *json, const vyre_program *program) {
     cli_describe_digest(&digest, program);
     vyre_json_object(json);
     add_name(json, vyre_program_name(program));
-    add_string(json, "class", vyre_determinism_name(vyre_program_determinism(program)));
-    add_string(json, "reason", vyre_program_determinism_reason(program));
-    add_string(json, "digest", vyre_text_string(&digest));
+    cli_json_string(json, "class", vyre_determinism_name(vyre_program_determinism(program)));
+    cli_json_string(json, "reason", vyre_program_determinism_reason(program));
+    cli_json_string(json, "digest", vyre_text_string(&digest));
     add_arguments(json, ir);
     add_arrays(json, ir, "scratch", VYRE_RESOURCE_SCRATCH, 0, ir->resource_count);
     add_steps(json, ir, 0, ir->step_count);

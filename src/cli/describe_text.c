@@ -30,6 +30,22 @@ void cli_describe_digest(vyre_text *text, const vyre_program *program) {
                      (unsigned long long)digest.low);
 }
 
+void cli_describe_time(vyre_text *text, uint64_t ns) {
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (ns >= units[i].ns) {
+            uint64_t hundredths = ns / (units[i].ns / 100);
+            vyre_text_printf(text, "%llu.%02llu %s", (unsigned long long)(hundredths / 100),
+                             (unsigned long long)(hundredths % 100), units[i].name);
+            return;
+        }
+    }
+    vyre_text_printf(text, "%llu ns", (unsigned long long)ns);
+}
+
 /* An array whose name was not kept goes by its number. */
 static void describe_name(vyre_text *text, const vyre_ir *ir, uint32_t resource) {
     const char *name = cli_array_name(ir, resource);
@@ -46,35 +62,38 @@ void cli_describe_element(vyre_text *text, const vyre_ir *ir, uint32_t resource,
     vyre_text_putc(text, ']');
 }
 
-/* The start of a line: its label where there is one, else as much space. */
-static void start_line(vyre_text *text, const char *label) {
+void cli_describe_label(vyre_text *text, const char *label) {
     vyre_text_printf(text, "%*s%-*s", INDENT, "", LABEL, label);
+}
+
+void cli_describe_argument(vyre_text *text, const vyre_ir *ir, uint32_t index) {
+    const vyre_arg *arg = &ir->args[index];
+    const char *type = vyre_type_name((vyre_type)arg->type);
+    vyre_text_printf(text, "%s: ", ir->strings + arg->name);
+    if (arg->resource == VYRE_NONE) {
+        vyre_text_puts(text, type);
+        return;
+    }
+    const vyre_resource *buffer = &ir->resources[arg->resource];
+    if (buffer->access != VYRE_ACCESS_IN) {
+        vyre_text_printf(text, "%s ", cli_access_name(buffer->access));
+    }
+    vyre_text_printf(text, "buffer<%s>", type);
+    if (buffer->size != VYRE_NONE) {
+        vyre_text_putc(text, '[');
+        vyre_size_print(text, ir, buffer->size);
+        vyre_text_putc(text, ']');
+    }
 }
 
 static void describe_arguments(vyre_text *text, const vyre_ir *ir) {
     if (!ir->arg_count) {
-        start_line(text, "arguments");
+        cli_describe_label(text, "arguments");
         vyre_text_puts(text, "none\n");
     }
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        const vyre_arg *arg = &ir->args[i];
-        const char *type = vyre_type_name((vyre_type)arg->type);
-        start_line(text, i ? "" : "arguments");
-        vyre_text_printf(text, "%s: ", ir->strings + arg->name);
-        if (arg->resource == VYRE_NONE) {
-            vyre_text_printf(text, "%s\n", type);
-            continue;
-        }
-        const vyre_resource *buffer = &ir->resources[arg->resource];
-        if (buffer->access != VYRE_ACCESS_IN) {
-            vyre_text_printf(text, "%s ", cli_access_name(buffer->access));
-        }
-        vyre_text_printf(text, "buffer<%s>", type);
-        if (buffer->size != VYRE_NONE) {
-            vyre_text_putc(text, '[');
-            vyre_size_print(text, ir, buffer->size);
-            vyre_text_putc(text, ']');
-        }
+        cli_describe_label(text, i ? "" : "arguments");
+        cli_describe_argument(text, ir, i);
         vyre_text_putc(text, '\n');
     }
 }
@@ -95,7 +114,7 @@ static void describe_scratch(vyre_text *text, const vyre_ir *ir) {
     const char *label = "scratch";
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         if (ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
-            start_line(text, label);
+            cli_describe_label(text, label);
             describe_array(text, ir, i);
             vyre_text_putc(text, '\n');
             label = "";
@@ -139,7 +158,7 @@ static void describe_phase_arrays(vyre_text *text, const vyre_ir *ir, const vyre
     for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
         bool is_shared = ir->resources[i].kind == VYRE_RESOURCE_SHARED;
         vyre_text_putc(text, '\n');
-        start_line(text, "");
+        cli_describe_label(text, "");
         vyre_text_repeat(text, ' ', ((size_t)depth + 1) * INDENT);
         vyre_text_puts(text, is_shared ? "shared " : "private ");
         describe_array(text, ir, i);
@@ -154,7 +173,7 @@ static void describe_steps(vyre_text *text, const vyre_ir *ir) {
         }
         const vyre_step *step = &ir->steps[i];
         const char *name = cli_step_name(ir, i);
-        start_line(text, i ? "" : ir->step_count > 1 ? "steps" : "phase");
+        cli_describe_label(text, i ? "" : ir->step_count > 1 ? "steps" : "phase");
         vyre_text_repeat(text, ' ', (size_t)depth * INDENT);
         if (step->kind == VYRE_STEP_PHASE) {
             if (ir->step_count > 1) {
@@ -187,7 +206,7 @@ static void describe_statistics(vyre_text *text, const vyre_stats *stats) {
         CLI_STATISTICS(ROW)
 #undef ROW
     };
-    start_line(text, "code");
+    cli_describe_label(text, "code");
     size_t line = text->size - INDENT - LABEL;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (!rows[i].count) {
@@ -200,7 +219,7 @@ static void describe_statistics(vyre_text *text, const vyre_stats *stats) {
         if (text->size - line + item.size + 2 > WIDTH) {
             vyre_text_putc(text, '\n');
             line = text->size;
-            start_line(text, "");
+            cli_describe_label(text, "");
         } else {
             vyre_text_puts(text, i ? " " : "");
         }
@@ -217,10 +236,10 @@ void cli_describe_text(vyre_text *text, const vyre_program *program, const char 
     vyre_stats stats = vyre_program_stats(program);
     vyre_text_printf(text, "program %s%s%s in %s\n", color ? "\033[1m" : "",
                      vyre_program_name(program), color ? "\033[0m" : "", file);
-    start_line(text, "class");
+    cli_describe_label(text, "class");
     vyre_text_printf(text, "%s%s%s\n", vyre_determinism_name(class_of), *reason ? ": " : "",
                      reason);
-    start_line(text, "digest");
+    cli_describe_label(text, "digest");
     cli_describe_digest(text, program);
     vyre_text_putc(text, '\n');
     describe_arguments(text, ir);

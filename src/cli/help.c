@@ -26,14 +26,18 @@ CLI_OPTION_TABLE(OPTIONS);
 
 enum { INDENT = 2, DEEPER = 6 };
 
-/* "  term   documentation", the latter from a column on. */
+/* "  term   documentation", the latter from a column on, in a line of its own where it must. */
 static void write_entry(vyre_text *text, size_t indent, const char *term, size_t column,
                         const char *documentation) {
     size_t size = indent + strlen(term);
     vyre_text_repeat(text, ' ', indent);
     vyre_text_puts(text, term);
-    vyre_text_repeat(text, ' ', size < column ? column - size : 1);
-    cli_wrap(text, documentation, column, size < column ? column : size + 1);
+    if (size >= column) {
+        vyre_text_putc(text, '\n');
+        size = 0;
+    }
+    vyre_text_repeat(text, ' ', column - size);
+    cli_wrap(text, documentation, column, column);
 }
 
 static void write_command_term(vyre_text *text, const cli_command *command) {
@@ -81,20 +85,8 @@ static void write_option(vyre_text *text, const cli_option *option, size_t colum
     vyre_text_free(&term);
 }
 
-/* Paragraphs with an empty line after each. */
-static void write_paragraphs(vyre_text *text, const char *paragraphs) {
-    vyre_text paragraph = {0};
-    while (*paragraphs) {
-        const char *end = strstr(paragraphs, "\n\n");
-        size_t size = end ? (size_t)(end - paragraphs) : strlen(paragraphs);
-        vyre_text_cut(&paragraph, 0);
-        vyre_text_add(&paragraph, paragraphs, size);
-        cli_wrap(text, vyre_text_string(&paragraph), 0, 0);
-        vyre_text_putc(text, '\n');
-        paragraphs += size + (end ? 2 : 0);
-    }
-    text->failed |= paragraph.failed;
-    vyre_text_free(&paragraph);
+static void write_paragraph(vyre_text *text, const char *paragraph) {
+    cli_wrap(text, paragraph, 0, 0);
 }
 
 void cli_help_command(vyre_text *text, const cli_command *command) {
@@ -102,7 +94,8 @@ void cli_help_command(vyre_text *text, const cli_command *command) {
     vyre_text_printf(text, "vyre %s: %s\n\nusage: vyre ", command->name, command->summary);
     write_command_term(text, command);
     vyre_text_puts(text, command->option_count ? " [OPTIONS]\n\n" : "\n\n");
-    write_paragraphs(text, command->text);
+    cli_paragraphs(text, command->text, write_paragraph, "\n");
+    vyre_text_putc(text, '\n');
     vyre_text_puts(text, "options:\n");
     for (size_t i = 0; i < command->option_count; i++) {
         write_option(text, &command->options[i], column);

@@ -117,13 +117,16 @@ static void write_zsh_option(vyre_text *text, const cli_option *option) {
                          option->letter, option->value ? "+" : "", option->name,
                          option->value ? "=" : "");
     } else {
-        vyre_text_printf(text, "'%s%s", option->name, option->value ? "=" : "");
+        vyre_text_printf(text, "'%s%s%s", cli_option_repeats(option) ? "*" : "", option->name,
+                         option->value ? "=" : "");
     }
     vyre_text_putc(text, '[');
     write_zsh_text(text, option->documentation);
     vyre_text_putc(text, ']');
     if (option->value) {
-        vyre_text_printf(text, ":%s:", option->value);
+        vyre_text_putc(text, ':');
+        write_zsh_text(text, option->value);
+        vyre_text_putc(text, ':');
         if (option->choices) {
             write_zsh_choices(text, option->choices);
         } else {

@@ -94,9 +94,17 @@ bool cli_help_variable(size_t index, cli_variable *out_variable) {
             (cli_variable){info.variable, info.allowed, info.default_text, info.documentation};
         return true;
     }
-    *out_variable =
-        (cli_variable){"NO_COLOR", "any text", "", "no colours, not even on a terminal"};
-    return index == VYRE_OPTION_COUNT;
+    /* Those that are not ours. */
+    static const cli_variable others[] = {
+        {"NO_COLOR", "any text", "", "no colours, not even on a terminal"},
+        {"TERM", "any text", "", "no colours on a terminal where it is `dumb` or not set"},
+    };
+    index -= VYRE_OPTION_COUNT;
+    if (index >= sizeof others / sizeof others[0]) {
+        return false;
+    }
+    *out_variable = others[index];
+    return true;
 }
 
 void cli_help_environment(cli_page *page) {

@@ -40,18 +40,7 @@ static void write_line(vyre_text *text, const char *string) {
 }
 
 static void write_paragraphs(vyre_text *text, const char *paragraphs) {
-    vyre_text paragraph = {0};
-    while (*paragraphs) {
-        const char *end = strstr(paragraphs, "\n\n");
-        size_t size = end ? (size_t)(end - paragraphs) : strlen(paragraphs);
-        vyre_text_cut(&paragraph, 0);
-        vyre_text_add(&paragraph, paragraphs, size);
-        write_line(text, vyre_text_string(&paragraph));
-        vyre_text_puts(text, end ? ".PP\n" : "");
-        paragraphs += size + (end ? 2 : 0);
-    }
-    text->failed |= paragraph.failed;
-    vyre_text_free(&paragraph);
+    cli_paragraphs(text, paragraphs, write_line, ".PP\n");
 }
 
 /* A paragraph with a tag: the term, then on lines of its own what it means. */

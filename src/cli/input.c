@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "cli/output.h"
 #include "wire/layout.h"
 
@@ -23,8 +24,7 @@ vyre_status cli_input_read(cli_input *input, const char *path) {
     bool is_stdin = !strcmp(path, "-");
     *input = (cli_input){.name = is_stdin ? "<stdin>" : path};
     if (!*path) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "see that the variable it comes from is set", "a FILE has no name");
+        return cli_no_name("a FILE");
     }
     /* The larger of the two limits; text has a smaller one, which the parser knows. */
     vyre_status status = is_stdin ? vyre_file_read_open(STDIN_FILENO, input->name,
@@ -32,8 +32,8 @@ vyre_status cli_input_read(cli_input *input, const char *path) {
                                   : vyre_file_read(path, VYRE_LIMIT_WIRE_BYTES, &input->contents);
     if (!status) {
         input->is_wire = looks_like_wire(&input->contents);
-        vyre_log(VYRE_LOG_DEBUG, "read %s, %zu bytes of %s", input->name, input->contents.size,
-                 input->is_wire ? "binary form" : "text");
+        vyre_log(VYRE_LOG_DEBUG, "read %s, %zu byte%s of %s", input->name, input->contents.size,
+                 cli_plural(input->contents.size), input->is_wire ? "binary form" : "text");
     }
     return status;
 }
@@ -64,6 +64,43 @@ size_t cli_input_count(const cli_input *input) {
 
 vyre_program *cli_input_program(const cli_input *input, size_t index) {
     return input->program ? input->program : vyre_module_program(input->module, index);
+}
+
+vyre_status cli_input_choose(const cli_input *input, const char *name, const char *why_one,
+                             cli_selection *out) {
+    size_t count = cli_input_count(input);
+    VYRE_VEC(const char *) names = {0};
+    vyre_text list = {0};
+    vyre_status status = VYRE_OK;
+    bool stored = true;
+    *out = (cli_selection){0, name ? 0 : count};
+    for (size_t i = 0; i < count && stored; i++) {
+        const char *here = vyre_program_name(cli_input_program(input, i));
+        vyre_text_printf(&list, "%s`%s`", i ? ", " : "", here);
+        stored = vyre_vec_push(&names, here);
+        if (name && !strcmp(name, here)) {
+            *out = (cli_selection){i, i + 1};
+        }
+    }
+    if (!stored || !vyre_vec_push(&names, NULL)) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                                  "no memory for the list of programs");
+    } else if (!count) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_PROGRAM, "put a program into it",
+                                  "%s has no program in it", input->name);
+    } else if (out->first == out->end) {
+        vyre_text fix = {0};
+        vyre_text_printf(&fix, "%s has %s", input->name, vyre_text_string(&list));
+        status = cli_unknown("program", name, names.items, vyre_text_string(&fix));
+        vyre_text_free(&fix);
+    } else if (why_one && out->end - out->first > 1) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name one of them behind the file",
+                                  "%s has %zu programs, and %s: %s", input->name, count, why_one,
+                                  vyre_text_string(&list));
+    }
+    vyre_vec_free(&names);
+    vyre_text_free(&list);
+    return status;
 }
 
 size_t cli_input_errors(const cli_input *input) {

@@ -27,6 +27,16 @@ void cli_input_deinit(cli_input *input);
 size_t cli_input_count(const cli_input *input);
 vyre_program *cli_input_program(const cli_input *input, size_t index);
 
+/* A range of a file's programs. */
+typedef struct cli_selection {
+    size_t first, end;
+} cli_selection;
+
+/* The program of that name; all of them where it is NULL, which must be one where a reason is given
+ * why there can be only one: "the binary form holds one". */
+VYRE_MUST_USE vyre_status cli_input_choose(const cli_input *input, const char *name,
+                                           const char *why_one, cli_selection *out);
+
 size_t cli_input_errors(const cli_input *input);
 size_t cli_input_warnings(const cli_input *input);
 

@@ -20,21 +20,9 @@ void cli_output_prepare(void) {
             _Exit(CLI_EXIT_FAILED);
         }
     }
+    /* A write that is refused gives an error, which can be told and cleaned up after. */
     signal(SIGPIPE, SIG_IGN);
-}
-
-static int write_all(int file, const char *data, size_t size) {
-    while (size > 0) {
-        ssize_t written = write(file, data, size);
-        if (written < 0 && errno != EINTR) {
-            return errno;
-        }
-        if (written > 0) {
-            data += written;
-            size -= (size_t)written;
-        }
-    }
-    return 0;
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 void cli_output_write(vyre_text *text) {
@@ -42,7 +30,7 @@ void cli_output_write(vyre_text *text) {
         output_error = ENOMEM;
     }
     if (!output_error) {
-        output_error = write_all(STDOUT_FILENO, text->data, text->size);
+        output_error = vyre_file_write_open(STDOUT_FILENO, text->data, text->size);
     }
     vyre_text_free(text);
 }
@@ -57,6 +45,7 @@ cli_exit cli_output_finish(cli_exit status) {
     }
     if (output_error != EPIPE) {
         const char *fix = output_error == ENOSPC   ? "free some space on that file system"
+                          : output_error == EFBIG  ? "raise the limit on the size of files"
                           : output_error == ENOMEM ? "free memory, then try again"
                                                    : "see where stdout leads, then try again";
         cli_message_print("vyre: cannot write to stdout: %s. Fix: %s\n", strerror(output_error),
@@ -72,8 +61,8 @@ bool cli_output_is_terminal(void) {
 static bool has_color(int file) {
     const char *no_color = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
-    return isatty(file) == 1 && !(no_color && *no_color) &&
-           !(terminal && !strcmp(terminal, "dumb"));
+    return isatty(file) == 1 && !(no_color && *no_color) && terminal && *terminal &&
+           strcmp(terminal, "dumb") != 0;
 }
 
 bool cli_output_has_color(void) {
@@ -85,7 +74,7 @@ bool cli_message_has_color(void) {
 }
 
 void cli_message_write(const char *data, size_t size) {
-    (void)write_all(STDERR_FILENO, data, size);
+    (void)vyre_file_write_open(STDERR_FILENO, data, size);
 }
 
 void cli_message_print(const char *format, ...) {
@@ -108,6 +97,11 @@ const char *cli_plural(size_t count) {
     return count == 1 ? "" : "s";
 }
 
+vyre_status cli_no_name(const char *what) {
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                            "see that the variable it comes from is set", "%s has no name", what);
+}
+
 cli_exit cli_exit_of(vyre_status status) {
     switch (vyre_status_code_of(status)) {
     case VYRE_STATUS_OK: return CLI_EXIT_DONE;
@@ -118,7 +112,8 @@ cli_exit cli_exit_of(vyre_status status) {
     case VYRE_STATUS_UNSUPPORTED: return CLI_EXIT_NO;
     case VYRE_STATUS_OUT_OF_MEMORY:
     case VYRE_STATUS_NOT_FOUND:
-    case VYRE_STATUS_IO: break;
+    case VYRE_STATUS_IO:
+    case VYRE_STATUS_TIMEOUT: break;
     }
     return CLI_EXIT_FAILED;
 }
@@ -138,13 +133,16 @@ vyre_status cli_output_save(const char *path, vyre_text *contents) {
         cli_output_write(contents);
         return VYRE_OK;
     }
+    if (!*path) {
+        return cli_no_name("the FILE to write");
+    }
     bool special = stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
     if (contents->failed) {
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                                   "no memory for what is to be written to %s", path);
     } else if (special) {
         int file = open(path, O_WRONLY | O_CLOEXEC);
-        int error = file < 0 ? errno : write_all(file, contents->data, contents->size);
+        int error = file < 0 ? errno : vyre_file_write_open(file, contents->data, contents->size);
         if (file >= 0 && close(file) != 0 && !error) {
             error = errno;
         }

@@ -20,7 +20,9 @@ cli_exit cli_output_finish(cli_exit status);
 
 bool cli_output_is_terminal(void);
 
-/* Whether colours are wanted on stdout and on stderr: on terminals without NO_COLOR. */
+/* Whether colours are wanted on stdout and on stderr: on terminals that have them, without
+ * NO_COLOR.
+ */
 bool cli_output_has_color(void);
 bool cli_message_has_color(void);
 
@@ -30,6 +32,9 @@ void cli_message_print(const char *format, ...) VYRE_PRINTF(1, 2);
 
 /* "s" unless there is one. */
 const char *cli_plural(size_t count);
+
+/* The error for a file whose name is empty. */
+VYRE_MUST_USE vyre_status cli_no_name(const char *what);
 
 /* How the command should end because of a status. */
 cli_exit cli_exit_of(vyre_status status);

@@ -112,3 +112,19 @@ void cli_page_table(cli_page *page, cli_table *table) {
     vyre_vec_free(&table->starts);
     vyre_text_free(&table->cells);
 }
+
+void cli_paragraphs(vyre_text *text, const char *paragraphs,
+                    void (*write)(vyre_text *text, const char *paragraph), const char *between) {
+    vyre_text paragraph = {0};
+    while (*paragraphs) {
+        const char *end = strstr(paragraphs, "\n\n");
+        size_t size = end ? (size_t)(end - paragraphs) : strlen(paragraphs);
+        vyre_text_cut(&paragraph, 0);
+        vyre_text_add(&paragraph, paragraphs, size);
+        write(text, vyre_text_string(&paragraph));
+        vyre_text_puts(text, end ? between : "");
+        paragraphs += size + (end ? 2 : 0);
+    }
+    text->failed |= paragraph.failed;
+    vyre_text_free(&paragraph);
+}

@@ -33,6 +33,10 @@ void cli_table_add(cli_table *table, const char *format, ...) VYRE_PRINTF(2, 3);
 /* Appends the table and frees it. */
 void cli_page_table(cli_page *page, cli_table *table);
 
+/* Hands each of some paragraphs, which empty lines part, to `write` and appends `between` them. */
+void cli_paragraphs(vyre_text *text, const char *paragraphs,
+                    void (*write)(vyre_text *text, const char *paragraph), const char *between);
+
 /* Appends words and breaks lines before CLI_PAGE_WIDTH; new lines start with `indent` spaces.
  * `column` is where the first one stands. Ends the last line. */
 void cli_wrap(vyre_text *text, const char *words, size_t indent, size_t column);

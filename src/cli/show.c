@@ -4,7 +4,6 @@
 #include <vyre/wire.h>
 
 #include "base/json.h"
-#include "base/vec.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/input.h"
@@ -36,69 +35,16 @@ static const cli_choice stages[] = {
 
 CLI_OPTION_TABLE(OPTIONS);
 
-/* The programs to show: the one that was named, else all. */
-typedef struct selection {
-    size_t first, end;
-} selection;
-
-static vyre_status choose(const cli_arguments *arguments, const cli_input *input, selection *out) {
-    const char *wanted = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
-    bool one = arguments->values[STAGE].choice == STAGE_WIRE;
-    size_t count = cli_input_count(input);
-    VYRE_VEC(const char *) names = {0};
-    vyre_text list = {0};
-    vyre_status status = VYRE_OK;
-    bool stored = true;
-    *out = (selection){0, wanted ? 0 : count};
-    for (size_t i = 0; i < count && stored; i++) {
-        const char *name = vyre_program_name(cli_input_program(input, i));
-        vyre_text_printf(&list, "%s`%s`", i ? ", " : "", name);
-        stored = vyre_vec_push(&names, name);
-        if (wanted && !strcmp(wanted, name)) {
-            *out = (selection){i, i + 1};
-        }
-    }
-    if (!stored || !vyre_vec_push(&names, NULL)) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                  "no memory for the list of programs");
-    } else if (!count) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_PROGRAM, "put a program into it",
-                                  "%s has no program in it", input->name);
-    } else if (out->first == out->end) {
-        vyre_text fix = {0};
-        vyre_text_printf(&fix, "%s has %s", input->name, vyre_text_string(&list));
-        status = cli_unknown("program", wanted, names.items, vyre_text_string(&fix));
-        vyre_text_free(&fix);
-    } else if (one && out->end - out->first > 1) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name one of them behind the file",
-                                  "%s has %zu programs, and the binary form holds one: %s",
-                                  input->name, count, vyre_text_string(&list));
-    }
-    vyre_vec_free(&names);
-    vyre_text_free(&list);
-    return status;
-}
-
-static void add_string(vyre_json *json, const char *key, const char *value) {
-    vyre_json_key(json, key);
-    vyre_json_string(json, value);
-}
-
-static void add_number(vyre_json *json, const char *key, uint64_t value) {
-    vyre_json_key(json, key);
-    vyre_json_u64(json, value);
-}
-
 static void add_program(vyre_json *json, const vyre_program *program) {
     vyre_text digest = {0};
     cli_describe_digest(&digest, program);
-    add_string(json, "program", vyre_program_name(program));
-    add_string(json, "digest", vyre_text_string(&digest));
+    cli_json_string(json, "program", vyre_program_name(program));
+    cli_json_string(json, "digest", vyre_text_string(&digest));
     json->text->failed |= digest.failed;
     vyre_text_free(&digest);
 }
 
-static vyre_status show_ir(const cli_input *input, selection chosen, bool as_json,
+static vyre_status show_ir(const cli_input *input, cli_selection chosen, bool as_json,
                            vyre_text *text) {
     vyre_json json = {.text = text};
     if (as_json) {
@@ -115,7 +61,7 @@ static vyre_status show_ir(const cli_input *input, selection chosen, bool as_jso
         if (as_json) {
             vyre_json_object(&json);
             add_program(&json, program);
-            add_string(&json, "ir", printed);
+            cli_json_string(&json, "ir", printed);
             vyre_json_object_end(&json);
         } else {
             vyre_text_puts(text, i > chosen.first ? "\n" : "");
@@ -155,16 +101,16 @@ static void summarize_json(vyre_text *text, const vyre_program *program, const u
     vyre_json json = {.text = text};
     vyre_json_object(&json);
     add_program(&json, program);
-    add_number(&json, "bytes", size);
+    cli_json_number(&json, "bytes", size);
     vyre_json_key(&json, "sections");
     vyre_json_array(&json);
     for (uint32_t i = 0; i < wire_get_u32(bytes + WIRE_AT_SECTIONS); i++) {
         section row = read_section(bytes, i);
         vyre_json_object(&json);
-        add_string(&json, "name", row.name);
-        add_number(&json, "offset", row.offset);
-        add_number(&json, "bytes", row.bytes);
-        add_number(&json, "count", row.count);
+        cli_json_string(&json, "name", row.name);
+        cli_json_number(&json, "offset", row.offset);
+        cli_json_number(&json, "bytes", row.bytes);
+        cli_json_number(&json, "count", row.count);
         vyre_json_object_end(&json);
     }
     vyre_json_array_end(&json);
@@ -226,7 +172,7 @@ static vyre_status show_wire(const cli_arguments *arguments, const vyre_program 
 
 static cli_exit run(const cli_arguments *arguments) {
     cli_exit result = CLI_EXIT_DONE;
-    selection chosen;
+    cli_selection chosen;
     vyre_text text = {0};
     cli_input input;
     vyre_status status = cli_input_read(&input, arguments->operands[0]);
@@ -237,7 +183,9 @@ static cli_exit run(const cli_arguments *arguments) {
         if (!loaded) {
             goto done;
         }
-        status = choose(arguments, &input, &chosen);
+        const char *name = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
+        bool one = arguments->values[STAGE].choice == STAGE_WIRE;
+        status = cli_input_choose(&input, name, one ? "the binary form holds one" : NULL, &chosen);
     }
     if (!status) {
         bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;

@@ -124,8 +124,9 @@ replay() {
 }
 
 failed=0 skipped=0
-for case in "$@"; do
-    case=$(realpath "$case")
+mapfile -t cases < <(realpath -e "$@")
+[ ${#cases[@]} = $# ] || exit 1
+for case in "${cases[@]}"; do
     mkdir "$work/folder"
     cd "$work/folder"
     replay "$case" >"$work/replayed"

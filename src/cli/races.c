@@ -1,0 +1,157 @@
+#include "cli/races.h"
+
+#include <string.h>
+
+#include <vyre/sanitize.h>
+
+#include "cli/bind.h"
+#include "cli/describe.h"
+#include "cli/output.h"
+#include "text/render.h"
+
+static void render_place(vyre_text *text, const cli_input *input, const vyre_finding *finding,
+                         const vyre_access_place *place, const char *label, const char *message,
+                         const char *fix) {
+    vyre_diagnostic item = {
+        .severity =
+            vyre_finding_is_error(finding->kind) ? VYRE_SEVERITY_ERROR : VYRE_SEVERITY_WARNING,
+        .message = message,
+        .fix = fix,
+        .function = place->function,
+        .line = place->line,
+        .column = place->column,
+        .call_line = place->call_line,
+        .call_column = place->call_column,
+        .inst = place->inst,
+    };
+    vyre_str source = {NULL, 0};
+    if (!input->is_wire) {
+        source = (vyre_str){vyre_text_string(&input->contents), input->contents.size};
+    }
+    vyre_diagnostic_render(&item, label, input->name, source, cli_message_has_color(), text);
+}
+
+/* What happened at the first place, then the second. */
+static void render_finding(vyre_text *text, const cli_input *input, const vyre_finding *finding) {
+    vyre_text label = {0}, message = {0};
+    bool has_second = finding->second.inst != VYRE_NONE;
+    vyre_text_printf(&label, "%s: %s", vyre_finding_is_error(finding->kind) ? "error" : "warning",
+                     vyre_finding_kind_name(finding->kind));
+    vyre_text_puts(&message, finding->message);
+    if (finding->count > 1) {
+        vyre_text_printf(&message, "; seen %llu times", (unsigned long long)finding->count);
+    }
+    render_place(text, input, finding, &finding->first, vyre_text_string(&label),
+                 vyre_text_string(&message), has_second ? "" : finding->fix);
+    if (has_second) {
+        bool is_race = finding->kind == VYRE_FINDING_RACE;
+        render_place(text, input, finding, &finding->second, "note",
+                     is_race ? "the other access" : "others went another way here", finding->fix);
+    }
+    text->failed |= label.failed || message.failed;
+    vyre_text_free(&label);
+    vyre_text_free(&message);
+}
+
+static void add_place(vyre_json *json, const char *key, const vyre_access_place *place) {
+    vyre_json_key(json, key);
+    if (place->inst == VYRE_NONE) {
+        vyre_json_null(json);
+        return;
+    }
+    vyre_json_object(json);
+    cli_json_number(json, "line", place->line);
+    cli_json_number(json, "column", place->column);
+    cli_json_number(json, "lane", place->lane);
+    cli_json_number(json, "workgroup", place->workgroup);
+    if (place->function) {
+        cli_json_string(json, "function", place->function);
+        cli_json_number(json, "call_line", place->call_line);
+        cli_json_number(json, "call_column", place->call_column);
+    }
+    vyre_json_object_end(json);
+}
+
+static void add_findings(vyre_json *json, const vyre_findings *findings) {
+    vyre_json_key(json, "findings");
+    vyre_json_array(json);
+    for (size_t i = 0; i < vyre_findings_count(findings); i++) {
+        const vyre_finding *finding = vyre_findings_get(findings, i);
+        vyre_json_object(json);
+        cli_json_string(json, "severity",
+                        vyre_finding_is_error(finding->kind) ? "error" : "warning");
+        cli_json_string(json, "kind", vyre_finding_kind_name(finding->kind));
+        cli_json_string(json, "message", finding->message);
+        cli_json_string(json, "fix", finding->fix);
+        cli_json_number(json, "count", finding->count);
+        add_place(json, "first", &finding->first);
+        add_place(json, "second", &finding->second);
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+}
+
+static void report_json(vyre_json *json, const cli_races *races, const cli_binding *binding,
+                        const vyre_findings *findings) {
+    vyre_json_object(json);
+    cli_json_string(json, "program", vyre_program_name(binding->program));
+    cli_json_number(json, "seed", races->seed);
+    cli_json_string(json, "filled_in", vyre_text_string(&binding->filled));
+    add_findings(json, findings);
+    vyre_json_object_end(json);
+}
+
+static void report_text(vyre_text *text, const cli_input *input, const cli_races *races,
+                        const cli_binding *binding, const vyre_findings *findings, size_t errors) {
+    size_t count = vyre_findings_count(findings), warnings = count - errors;
+    vyre_text message = {0};
+    for (size_t i = 0; i < count; i++) {
+        render_finding(&message, input, vyre_findings_get(findings, i));
+    }
+    text->failed |= message.failed;
+    cli_message_write(message.data, message.size);
+    vyre_text_free(&message);
+    cli_describe_label(text, "races");
+    if (count) {
+        vyre_text_printf(text, "%zu error%s, %zu warning%s", errors, cli_plural(errors), warnings,
+                         cli_plural(warnings));
+    } else {
+        vyre_text_puts(text, "none found");
+    }
+    vyre_text_printf(text, " with seed %llu\n", (unsigned long long)races->seed);
+    if (binding->filled.size) {
+        cli_describe_label(text, "filled in");
+        vyre_text_printf(text, "%s\n", vyre_text_string(&binding->filled));
+    }
+}
+
+vyre_status cli_races_check(cli_races *races, const cli_input *input, size_t index, vyre_json *json,
+                            vyre_text *text) {
+    const vyre_program *program = cli_input_program(input, index);
+    bool stdin_used = !strcmp(input->name, "<stdin>");
+    cli_binding binding;
+    vyre_findings *findings = NULL;
+    vyre_sanitize_options options = {.seed = races->seed, .timeout_ns = races->timeout_ns};
+    vyre_status status = cli_bind(&binding, program, races->values, races->value_count, stdin_used,
+                                  CLI_MISSING_FILLED);
+    if (!status) {
+        status = vyre_sanitize(program, binding.inputs, binding.input_count, &options, &findings);
+    }
+    if (status && binding.filled.size) {
+        status = vyre_status_annotate(status, "with %s", vyre_text_string(&binding.filled));
+    }
+    size_t errors = 0, count = status ? 0 : vyre_findings_count(findings);
+    for (size_t i = 0; i < count; i++) {
+        errors += vyre_finding_is_error(vyre_findings_get(findings, i)->kind);
+    }
+    if (!status && json) {
+        report_json(json, races, &binding, findings);
+    } else if (!status) {
+        report_text(text, input, races, &binding, findings, errors);
+    }
+    races->errors += errors;
+    races->warnings += count - errors;
+    vyre_findings_free(findings);
+    cli_binding_deinit(&binding);
+    return status;
+}

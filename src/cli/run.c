@@ -1,0 +1,306 @@
+/* vyre run: runs a program. */
+#include <string.h>
+#include <time.h>
+
+#include <vyre/reference.h>
+
+#include "backend/reference/backend.h"
+#include "base/alloc.h"
+#include "cli/bind.h"
+#include "cli/command.h"
+#include "cli/describe.h"
+#include "cli/device.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/result.h"
+#include "cli/value.h"
+
+#define OPTIONS(X)                                                                                 \
+    CLI_DEVICE_OPTION(X)                                                                           \
+    X(PRINT, 0, "--print", "NAME[:N]...", NULL,                                                    \
+      "print the first N elements of an output, 16 if N is not given, all if it is `all`")         \
+    X(OUT, 0, "--out", "NAME=FILE...", NULL,                                                       \
+      "write an output to FILE: with a header as .npy, with any other name as bytes; - is stdout") \
+    X(TIME, 0, "--time", NULL, NULL, "say how long the run took, without reading and writing")     \
+    X(VERIFY, 0, "--verify", NULL, NULL,                                                           \
+      "also run the oracle, with seed 0, and compare all bytes")                                   \
+    X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "give up after that time")                         \
+    X(SEED, 0, "--seed", "N", NULL,                                                                \
+      "the schedule of the reference backend; 0, which is the default, is one workgroup after "    \
+      "the other")                                                                                 \
+    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+
+CLI_OPTION_TABLE(OPTIONS);
+
+typedef struct job {
+    const cli_arguments *arguments;
+    cli_input input;
+    const vyre_program *program;
+    const vyre_backend *backend;
+    const char *why; /* it is that one */
+    cli_binding binding;
+    vyre_dispatch_config config;
+    vyre_reference_options reference;
+    vyre_outputs outputs;
+    uint64_t time_ns;
+    bool matches; /* the oracle's bytes, with --verify */
+    vyre_text mismatch;
+} job;
+
+static bool is_json(const job *j) {
+    return j->arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
+}
+
+static bool given(const job *j, uint32_t option) {
+    return j->arguments->values[option].given;
+}
+
+/* How to end because of something that went wrong with a value or during the run. */
+static cli_exit fail(const job *j, vyre_status status) {
+    cli_exit result = vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT ? CLI_EXIT_USAGE
+                      : vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED    ? CLI_EXIT_BACKEND
+                                                                                  : CLI_EXIT_FAILED;
+    (void)cli_message_status(j->arguments->command, status);
+    return result;
+}
+
+static vyre_status read_options(job *j) {
+    const cli_value *values = j->arguments->values;
+    vyre_status status = VYRE_OK;
+    if (values[TIMEOUT].given) {
+        status = cli_seconds_parse("--timeout", values[TIMEOUT].text, &j->config.timeout_ns);
+    }
+    if (!status && values[SEED].given) {
+        status = cli_number_parse("--seed", values[SEED].text, &j->reference.seed);
+    }
+    return status;
+}
+
+/* Words behind the FILE: those with a `=` are values, the other one is the PROGRAM. */
+static vyre_status sort_operands(const cli_arguments *arguments, const char **values, size_t *count,
+                                 const char **program) {
+    *program = NULL;
+    *count = 0;
+    for (size_t i = 1; i < arguments->operand_count; i++) {
+        const char *word = arguments->operands[i];
+        if (strchr(word, '=')) {
+            values[(*count)++] = word;
+        } else if (!*program) {
+            *program = word;
+        } else {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give values as NAME=VALUE",
+                                    "`%s` is a second PROGRAM, behind `%s`", word, *program);
+        }
+    }
+    return VYRE_OK;
+}
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static vyre_status run_once(job *j) {
+    vyre_backend backend = *j->backend;
+    if (j->backend == &vyre_backend_reference) {
+        backend.state = &j->reference;
+    } else if (given(j, SEED)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "use -b reference, or leave it out",
+                                "--seed is for the reference backend alone");
+    }
+    uint64_t start = now_ns();
+    vyre_status status = vyre_backend_run(&backend, j->program, j->binding.inputs,
+                                          j->binding.input_count, &j->config, &j->outputs);
+    j->time_ns = now_ns() - start;
+    return status;
+}
+
+static vyre_status verify(job *j) {
+    vyre_outputs expected;
+    vyre_status status = vyre_reference_run(j->program, j->binding.inputs, j->binding.input_count,
+                                            &j->config, NULL, &expected);
+    if (!status) {
+        j->matches = cli_result_compare(j->program, &j->outputs, &expected, &j->mismatch);
+        vyre_outputs_free(&expected);
+    }
+    return vyre_status_annotate(status, "in the oracle's run");
+}
+
+static void report_run(const job *j) {
+    const char *name = j->arguments->command->name;
+    cli_message_print("vyre %s: `%s` ran on %s: %s\n", name, vyre_program_name(j->program),
+                      j->backend->id, j->why);
+    if (given(j, TIME)) {
+        vyre_text text = {0};
+        cli_describe_time(&text, j->time_ns);
+        cli_message_print("vyre %s: in %s\n", name, vyre_text_string(&text));
+        vyre_text_free(&text);
+    }
+    if (given(j, VERIFY) && j->matches) {
+        cli_message_print("vyre %s: all bytes are the oracle's\n", name);
+    } else if (given(j, VERIFY)) {
+        bool depends = vyre_program_determinism(j->program) == VYRE_SCHEDULE_DEPENDENT;
+        cli_message_print(
+            "vyre %s: %s. Fix: %s\n", name, vyre_text_string(&j->mismatch),
+            depends ? "the program depends on the schedule, see `vyre check`: compare what does not"
+                    : "look for a data race with `vyre check --races`; without one this is a fault "
+                      "of the backend");
+    }
+}
+
+static void write_json(const job *j, const cli_request *requests, size_t count) {
+    vyre_text text = {0};
+    vyre_json json = {.text = &text};
+    vyre_json_object(&json);
+    cli_json_string(&json, "program", vyre_program_name(j->program));
+    cli_json_string(&json, "device", j->backend->id);
+    cli_json_string(&json, "why", j->why);
+    vyre_json_key(&json, "outputs");
+    cli_result_json(&json, j->program, &j->outputs, requests, count);
+    if (given(j, TIME)) {
+        cli_json_number(&json, "time_ns", j->time_ns);
+    }
+    if (given(j, VERIFY)) {
+        vyre_json_key(&json, "verified");
+        vyre_json_bool(&json, j->matches);
+    }
+    if (given(j, VERIFY) && !j->matches) {
+        cli_json_string(&json, "mismatch", vyre_text_string(&j->mismatch));
+    }
+    vyre_json_object_end(&json);
+    vyre_text_putc(&text, '\n');
+    cli_output_write(&text);
+}
+
+/* Makes the requests of the command line; none at all means to print every output. */
+static vyre_status read_requests(const job *j, cli_request *requests, size_t *count) {
+    const cli_arguments *arguments = j->arguments;
+    size_t bytes = 0, others = is_json(j);
+    for (*count = 0; *count < arguments->repeat_count; ++*count) {
+        const cli_repeat *repeat = &arguments->repeats[*count];
+        cli_request *request = &requests[*count];
+        vyre_status status = repeat->option == OUT
+                                 ? cli_request_out(j->program, repeat->text, request)
+                                 : cli_request_print(j->program, repeat->text, request);
+        if (status) {
+            return status;
+        }
+        bytes += request->path && !strcmp(request->path, "-");
+        others += !request->path;
+    }
+    if (bytes > 1 || (bytes && others)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "write to files, or ask for one output's bytes alone",
+                                "stdout would get the bytes of an output and something else");
+    }
+    return VYRE_OK;
+}
+
+static cli_exit finish(job *j, cli_request *requests, size_t count) {
+    cli_exit result = CLI_EXIT_DONE;
+    if (is_json(j)) {
+        write_json(j, requests, count);
+    } else {
+        cli_result_print(j->program, &j->outputs, requests, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        vyre_status status = cli_result_save(j->program, &j->outputs, &requests[i]);
+        if (status) {
+            result = fail(j, status);
+        }
+    }
+    report_run(j);
+    return given(j, VERIFY) && !j->matches && result == CLI_EXIT_DONE ? CLI_EXIT_NO : result;
+}
+
+static cli_exit run_job(job *j, const char **values) {
+    const cli_arguments *arguments = j->arguments;
+    const char *name;
+    size_t count, request_count;
+    cli_request requests[CLI_REPEATS_MAX];
+    cli_selection chosen;
+    vyre_status status = read_options(j);
+    status = status ? status : sort_operands(arguments, values, &count, &name);
+    if (status) {
+        return fail(j, status);
+    }
+    status = cli_device_find(arguments->values[BACKEND].text, &j->backend, &j->why);
+    if (status) {
+        (void)cli_message_status(arguments->command, status);
+        return CLI_EXIT_BACKEND;
+    }
+    status = cli_input_read(&j->input, arguments->operands[0]);
+    status = status ? status : cli_input_load(&j->input);
+    bool loaded = !status;
+    cli_exit result = cli_input_report(&j->input, arguments->command, status);
+    if (!loaded) {
+        return result;
+    }
+    status = cli_input_choose(&j->input, name, "one runs at a time", &chosen);
+    if (status) {
+        return cli_message_status(arguments->command, status);
+    }
+    j->program = cli_input_program(&j->input, chosen.first);
+    status = read_requests(j, requests, &request_count);
+    bool stdin_used = !strcmp(arguments->operands[0], "-");
+    status =
+        status ? status
+               : cli_bind(&j->binding, j->program, values, count, stdin_used, CLI_MISSING_REFUSED);
+    status = status ? status : run_once(j);
+    status = status || !given(j, VERIFY) ? status : verify(j);
+    return status ? fail(j, status) : finish(j, requests, request_count);
+}
+
+static cli_exit run(const cli_arguments *arguments) {
+    job j = {.arguments = arguments};
+    const char **values = vyre_alloc_array(arguments->operand_count, sizeof *values);
+    cli_exit result = values
+                          ? run_job(&j, values)
+                          : cli_message_status(arguments->command,
+                                               vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
+                                                                "free memory, then try again",
+                                                                "no memory for the command line"));
+    vyre_outputs_free(&j.outputs);
+    cli_binding_deinit(&j.binding);
+    cli_input_deinit(&j.input);
+    vyre_text_free(&j.mismatch);
+    vyre_free(values);
+    return result;
+}
+
+static const cli_example examples[] = {
+    {"vyre run examples/saxpy.vyre a=2 x=iota:8 y=1,1,1,1,1,1,1,1", "and print the result"},
+    {"vyre run kernel.vyre a=2.5 x=@x.npy y=@y.npy --out y=result.npy", "arrays of NumPy"},
+    {"vyre run kernel.vyre total x=rand:1000000:7 --verify --seed 3 --time",
+     "one of several programs, in a random schedule, compared with the plain one"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_run = {
+    .name = "run",
+    .operands = "FILE [PROGRAM] [NAME=VALUE...]",
+    .summary = "run a program",
+    .text =
+        "Runs PROGRAM of FILE, which may be text or in binary form; where FILE has one program its "
+        "name is not needed. Every argument but `out` buffers needs a value.\n\n"
+        "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes its "
+        "elements, x=1,2,3, or zeros:N, iota:N (0, 1, 2 and so on), rand:N[:SEED[:BOUND]], or "
+        "@FILE: NumPy's format if the name ends in .npy, else bytes without a header, "
+        "little-endian; @- is stdin.\n\n"
+        "Random elements are the same on every machine: draws of splitmix64 from SEED on, which "
+        "is the argument's number, from 0, if not given. Integers are any bits, or below BOUND; "
+        "floats lie in [0, 1).\n\n"
+        "In .npy files bf16, for which NumPy has no type, is uint16, and an array of bool is one "
+        "of "
+        "u8. Arrays of several dimensions are taken by rows.\n\n"
+        "Without --print and --out all outputs are printed. Numbers have the fewest digits that "
+        "read back as the same. In JSON, NaN and infinities are strings.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 1,
+    .operands_max = CLI_ANY_NUMBER,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};
