@@ -22,11 +22,12 @@ typedef struct fenced {
 } fenced;
 
 static bool fenced_make(fenced *f, size_t size, const void *contents) {
-    *f = (fenced){vyre_alloc(size + 2 * FENCE_BYTES), NULL, size};
+    size_t all = size + (size_t)2 * FENCE_BYTES;
+    *f = (fenced){vyre_alloc(all), NULL, size};
     if (!f->all) {
         return false;
     }
-    memset(f->all, FENCE, size + 2 * FENCE_BYTES);
+    memset(f->all, FENCE, all);
     f->data = f->all + FENCE_BYTES;
     if (!contents) {
         memset(f->data, GARBAGE, size);

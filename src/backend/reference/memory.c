@@ -54,7 +54,8 @@ static view view_of(const machine *m, const fiber *f, uint32_t resource) {
         const type *data = (const void *)v.data;                                                   \
         for (uint32_t i = 0; i < lanes; i++) {                                                     \
             uint64_t index = m->indices[i];                                                        \
-            r[i] = index < v.length ? data[index * v.element_stride + i * v.lane_stride] : 0;      \
+            r[i] = index < v.length ? data[index * v.element_stride + (uint64_t)i * v.lane_stride] \
+                                    : 0;                                                           \
         }                                                                                          \
     } while (0)
 
@@ -75,7 +76,7 @@ static void load(machine *m, view v, uint8_t *to, uint32_t bytes) {
         for (uint32_t i = 0; i < lanes; i++) {                                                     \
             uint64_t index = m->indices[i];                                                        \
             if (mask[i] && index < v.length) {                                                     \
-                data[index * v.element_stride + i * v.lane_stride] = x[i];                         \
+                data[index * v.element_stride + (uint64_t)i * v.lane_stride] = x[i];               \
             }                                                                                      \
         }                                                                                          \
     } while (0)

@@ -17,7 +17,7 @@ static fiber_parts divide_fiber(const machine *m) {
     size_t lanes = layout->lanes;
     fiber_parts parts = {.frames = round_up((layout->depth + 1) * sizeof(frame)),
                          .registers = round_up(layout->registers * lanes * REGISTER_BYTES),
-                         .masks = round_up((layout->depth + 1) * 3 * lanes),
+                         .masks = round_up(((size_t)layout->depth + 1) * 3 * lanes),
                          .shared = round_up(layout->shared_bytes),
                          .privates = round_up(layout->private_bytes)};
     parts.total = parts.frames + parts.registers + parts.masks + parts.shared + parts.privates;
