@@ -23,7 +23,8 @@
  *     vyre_builder_free(b);
  *
  * Handles are plain numbers that belong to one builder: of arguments, resources, sizes, values and
- * variables. Names are copied; NULL is no name. A builder belongs to one thread at a time.
+ * variables. Names are copied; NULL is no name, which is a mistake for a program, a scalar and a
+ * buffer. A builder belongs to one thread at a time.
  */
 #ifndef VYRE_BUILDER_H
 #define VYRE_BUILDER_H
@@ -122,7 +123,7 @@ VYRE_API uint32_t vyre_build_iteration(vyre_builder *builder, uint32_t repeat);
 VYRE_API uint32_t vyre_build_len(vyre_builder *builder, uint32_t resource);
 
 /* Any operation whose operands are one to three values and whose result type follows from theirs;
- * unused operands are VYRE_NONE. */
+ * operands it does not take are VYRE_NONE. */
 VYRE_API uint32_t vyre_build_op(vyre_builder *builder, vyre_op op, uint32_t a, uint32_t b,
                                 uint32_t c);
 /* The value itself where it has that type already. */
@@ -139,8 +140,8 @@ VYRE_API void vyre_build_store(vyre_builder *builder, uint32_t resource, uint32_
                                uint32_t value);
 VYRE_API void vyre_build_clear(vyre_builder *builder, uint32_t resource);
 /* Any atomic operation. `value` is VYRE_NONE for ATOMIC_LOAD; `desired` is for ATOMIC_CAS alone,
- * where `value` is what is expected. Scope is the workgroup's on shared arrays, whatever is asked
- * for. */
+ * where `value` is what is expected, and VYRE_NONE elsewhere. Scope is the workgroup's on shared
+ * arrays, whatever is asked for. */
 VYRE_API uint32_t vyre_build_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
                                     uint32_t index, uint32_t value, uint32_t desired,
                                     vyre_ordering ordering, vyre_scope scope);
@@ -151,7 +152,7 @@ VYRE_API void vyre_build_barrier(vyre_builder *builder, vyre_op barrier_or_grid_
  *
  * An `if` without values needs no yield, and its else part may be left out; a loop whose block
  * reaches its end continues by itself if it carries no explicit values. `results` and `args`
- * receive handles. */
+ * receive handles. More than VYRE_LIMIT_CARRIED values are a mistake, and no list is touched. */
 VYRE_API void vyre_build_if(vyre_builder *builder, uint32_t condition);
 VYRE_API void vyre_build_else(vyre_builder *builder);
 VYRE_API void vyre_build_if_end(vyre_builder *builder, uint32_t count, uint32_t *results);

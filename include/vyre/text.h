@@ -14,8 +14,9 @@ extern "C" {
 
 typedef struct vyre_module vyre_module;
 
-/* `name` is what diagnostics call the text, a file name as a rule. `diagnostics` may be NULL; the
- * status carries the first error either way. The text is not kept. */
+/* `name` is what diagnostics call the text, a file name as a rule. NULL is no name, here and below:
+ * messages say "text", and programs name no file. `diagnostics` may be NULL; the status carries the
+ * first error either way. The text is not kept. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_module_parse(const char *name, const char *text,
                                                      size_t size, vyre_diagnostics *diagnostics,
                                                      vyre_module **out_module);

@@ -1,8 +1,10 @@
 /* vyre: kernels written once, the same bytes everywhere. This header includes all others.
  *
- *   text.h     parse kernels from text          builder.h  make kernels by calls
- *   wire.h     store and send them              program.h  look into them
- *   status.h   how calls answer                 diagnostic.h  what was wrong with a kernel
+ *   text.h       parse kernels from text       builder.h     make kernels by calls
+ *   wire.h       store and send them           program.h     look into them
+ *   dispatch.h   what a run takes and gives    reference.h   run them, as they are defined
+ *   sanitize.h   find their races              diagnostic.h  what was wrong with a kernel
+ *   status.h     how calls answer
  */
 #ifndef VYRE_VYRE_H
 #define VYRE_VYRE_H

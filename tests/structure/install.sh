@@ -63,7 +63,7 @@ awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md >"$w
 "$cc" -std=c17 -Wall -Wextra -Werror "$work/readme.c" $(pkg-config --cflags --libs vyre) \
     -Wl,-rpath,"$prefix/lib" -o "$work/readme"
 echo "the C program of README.md:"
-"$work/readme" | grep -xE '[0-9a-f]{32}'
+"$work/readme" | grep -x '3 4 6'
 
 if [ "$(pkg-config --modversion vyre)" != "$(sed -n 's/.*VYRE_VERSION_STRING "\(.*\)".*/\1/p' include/vyre/base.h)" ]; then
     echo "vyre.pc has another version than include/vyre/base.h" >&2
