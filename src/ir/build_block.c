@@ -12,9 +12,14 @@ bool vyre_build_reachable(const vyre_builder *builder) {
     return builder->blocks.count && !is_dead(builder);
 }
 
-/* What a call hands out if it comes to nothing. */
+static const char *plural(size_t count) {
+    return count == 1 ? "" : "s";
+}
+
+/* What a call hands out if it comes to nothing; a count that cannot be right says nothing about how
+ * many there is room for. */
 static void clear_handles(uint32_t count, uint32_t *handles) {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && count <= VYRE_LIMIT_CARRIED; i++) {
         handles[i] = VYRE_NONE;
     }
 }
@@ -89,16 +94,29 @@ static void emit_end(vyre_builder *builder, vyre_op op, uint32_t count, const ui
     die(builder);
 }
 
+/* Reported before the list is looked at, which may well be shorter. */
+static void too_many(vyre_builder *builder, const char *name, uint32_t count) {
+    vyre_build_report(builder, 701, "carry fewer values",
+                      "`%s` is given %u values, at most %d are possible", name, count,
+                      VYRE_LIMIT_CARRIED);
+}
+
 /* The values on a way out of `target` agree with the other ways out, or are the first. */
 static bool check_results(vyre_builder *builder, uint32_t target, vyre_op op, uint32_t count,
                           const uint32_t *values) {
     const char *name = vyre_lookup_op(op)->name;
+    block *to = &builder->blocks.items[target];
+    if (count > VYRE_LIMIT_CARRIED) {
+        if (!to->mistaken) {
+            too_many(builder, name, count);
+        }
+        return false;
+    }
     for (uint32_t i = 0; i < count; i++) {
         if (!builder_value(builder, name, i + 1, values[i])) {
             return false;
         }
     }
-    block *to = &builder->blocks.items[target];
     if (to->results == VYRE_NONE) {
         to->types = (uint32_t)builder->type_stack.count;
         if (!vyre_vec_reserve(&builder->type_stack, count)) {
@@ -114,8 +132,8 @@ static bool check_results(vyre_builder *builder, uint32_t target, vyre_op op, ui
     }
     if (to->results != count) {
         vyre_build_report(builder, 506, "give as many values on every way out",
-                          "`%s` gives %u values, another way out gives %u", name, count,
-                          to->results);
+                          "`%s` gives %u value%s, another way out gives %u", name, count,
+                          plural(count), to->results);
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -157,7 +175,8 @@ static void emit_results(vyre_builder *builder, const block *closed, uint32_t co
             return;
         }
         vyre_build_report(builder, 506, "take as many values as the block gives",
-                          "%u values are taken from a block that gives %u", count, given);
+                          "%u value%s %s taken from a block that gives %u", count, plural(count),
+                          count == 1 ? "is" : "are", given);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -195,7 +214,8 @@ void builder_open_phase_block(vyre_builder *builder) {
 void builder_close_phase_block(vyre_builder *builder) {
     if (builder->blocks.count > 1) {
         vyre_build_report(builder, 507, "close every if, loop and inline",
-                          "a phase ends with %zu blocks still open", builder->blocks.count - 1);
+                          "a phase ends with %zu block%s still open", builder->blocks.count - 1,
+                          plural(builder->blocks.count - 1));
     }
     if (builder->blocks.count) {
         builder->blocks.count = 1;
@@ -230,7 +250,7 @@ static void end_branch(vyre_builder *builder) {
         if (top->results != VYRE_NONE && top->results != 0) {
             vyre_build_report(builder, 505, "end both branches with `yield` and their values",
                               "a branch ends without the %u value%s that the other one gives",
-                              top->results, top->results == 1 ? "" : "s");
+                              top->results, plural(top->results));
             top->exits += !is_dead(builder);
             die(builder);
         } else {
@@ -312,13 +332,28 @@ static void emit_loop(vyre_builder *builder, vyre_op op, uint32_t head, uint32_t
     }
 }
 
+/* The loop just opened was to carry more than there can be: nobody knows what. */
+static void forget_carried(vyre_builder *builder) {
+    if (!builder->no_memory) {
+        block *top = builder_block(builder);
+        top->args = top->results = VYRE_NONE;
+        top->mistaken = true;
+    }
+}
+
 void vyre_build_loop(vyre_builder *builder, uint32_t count, const uint32_t *initial,
                      uint32_t *args) {
-    if (builder_ready(builder, "loop")) {
-        emit_loop(builder, VYRE_OP_LOOP, 0, count, initial, args);
-    } else {
+    if (!builder_ready(builder, "loop")) {
         clear_handles(count, args);
+        return;
     }
+    if (count > VYRE_LIMIT_CARRIED) {
+        too_many(builder, "loop", count);
+        emit_loop(builder, VYRE_OP_LOOP, 0, 0, NULL, NULL);
+        forget_carried(builder);
+        return;
+    }
+    emit_loop(builder, VYRE_OP_LOOP, 0, count, initial, args);
 }
 
 uint32_t vyre_build_for(vyre_builder *builder, uint32_t first, uint32_t end, uint32_t step,
@@ -327,11 +362,9 @@ uint32_t vyre_build_for(vyre_builder *builder, uint32_t first, uint32_t end, uin
         clear_handles(count, args);
         return VYRE_NONE;
     }
-    if (count > VYRE_LIMIT_CARRIED) {
-        vyre_build_report(builder, 701, "carry fewer values",
-                          "a loop carries %u values, at most %d are possible", count,
-                          VYRE_LIMIT_CARRIED);
-        clear_handles(count, args);
+    bool fits = count <= VYRE_LIMIT_CARRIED;
+    if (!fits) {
+        too_many(builder, "for", count);
         count = 0;
     }
     uint32_t range[3] = {first, end, step};
@@ -369,6 +402,9 @@ uint32_t vyre_build_for(vyre_builder *builder, uint32_t first, uint32_t end, uin
         clear_handles(count, args);
     }
     vyre_vec_free(&list);
+    if (!fits) {
+        forget_carried(builder);
+    }
     return counter;
 }
 
@@ -379,10 +415,10 @@ void vyre_build_loop_end(vyre_builder *builder, uint32_t count, uint32_t *result
     }
     block *top = builder_block(builder);
     if (!top->dead) {
-        if (top->args) {
+        if (top->args && top->args != VYRE_NONE) {
             vyre_build_report(builder, 505, "end the block with `continue` and the next values",
                               "a loop that carries %u value%s reaches its end without new ones",
-                              top->args, top->args == 1 ? "" : "s");
+                              top->args, plural(top->args));
         }
         emit_end(builder, VYRE_OP_CONTINUE, 0, NULL);
     }
@@ -419,9 +455,12 @@ void vyre_build_continue(vyre_builder *builder, uint32_t count, const uint32_t *
         return;
     }
     const block *to = &builder->blocks.items[loop];
-    if (to->args != count) {
-        vyre_build_report(builder, 506, "give the next turn every value the loop carries",
-                          "`continue` gives %u values, the loop carries %u", count, to->args);
+    if (to->args != count || count > VYRE_LIMIT_CARRIED) {
+        if (to->args != VYRE_NONE) {
+            vyre_build_report(builder, 506, "give the next turn every value the loop carries",
+                              "`continue` gives %u value%s, the loop carries %u", count,
+                              plural(count), to->args);
+        }
         die(builder);
         return;
     }
@@ -461,8 +500,8 @@ void vyre_build_inline_end(vyre_builder *builder, uint32_t count, uint32_t *resu
     if (!builder_block(builder)->dead) {
         if (count) {
             vyre_build_report(builder, 505, "return a value on every path",
-                              "the end of a call is reached without the %u values it returns",
-                              count);
+                              "the end of a call is reached without the %u value%s it returns",
+                              count, plural(count));
             die(builder);
         } else {
             leave(builder, (uint32_t)builder->blocks.count - 1, VYRE_OP_RETURN, 0, NULL);

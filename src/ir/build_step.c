@@ -79,6 +79,13 @@ void vyre_build_phase(vyre_builder *builder, const vyre_phase_desc *desc) {
     if (!outside_phase(builder, "a phase")) {
         return;
     }
+    /* Nothing is known, so nothing in the body is to be missed. */
+    static const vyre_phase_desc unknown = {.domain = {VYRE_NONE}, .workgroup = {1}};
+    if (!desc) {
+        vyre_build_report(builder, 601, "pass a vyre_phase_desc with the domain",
+                          "a phase is given no description");
+        desc = &unknown;
+    }
     vyre_phase phase = {.first = (uint32_t)builder->insts.count};
     /* A phase with a mistake is opened all the same, so that its body is checked too. */
     bool has_domain = set_domain(builder, desc, &phase);

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -5,18 +6,27 @@
 #include "ir/diagnostic.h"
 #include "ir/word.h"
 
+static vyre_status no_memory(void) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                            "no memory for a builder");
+}
+
 /* An empty builder, whatever memory it has, is given its name. */
 static vyre_status start(vyre_builder *builder, const char *name) {
     vyre_status status = vyre_words_prepare();
     if (!status && !builder->diagnostics) {
         status = vyre_diagnostics_create(&builder->diagnostics);
     }
+    name = name ? name : "";
     vyre_text_add(&builder->strings, name, strlen(name) + 1);
     vyre_text_add(&builder->debug_strings, "", 1);
     if (status || builder->strings.failed || builder->debug_strings.failed) {
         vyre_status_free(status);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for the builder of `%s`", name);
+        return no_memory();
+    }
+    if (!*name) {
+        vyre_build_report(builder, 204, "give every program a name of 1 to 255 bytes",
+                          "the name of the program is missing");
     }
     return VYRE_OK;
 }
@@ -25,8 +35,7 @@ vyre_status vyre_builder_create(const char *name, vyre_builder **out_builder) {
     *out_builder = NULL;
     vyre_builder *builder = vyre_alloc_zeroed(1, sizeof *builder);
     if (!builder) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for the builder of `%s`", name);
+        return no_memory();
     }
     vyre_status status = start(builder, name);
     if (status) {
@@ -223,6 +232,14 @@ uint32_t builder_name(vyre_builder *builder, const char *name) {
     return (uint32_t)offset;
 }
 
+const char *builder_shown(const char *name, const char *kind, size_t number, builder_label *label) {
+    if (name && *name) {
+        return name;
+    }
+    snprintf(label->text, sizeof label->text, "%s %zu", kind, number);
+    return label->text;
+}
+
 /* Of a long path the end is what tells files apart. */
 void vyre_build_file(vyre_builder *builder, const char *file) {
     size_t size = file ? strlen(file) : 0;
@@ -305,8 +322,9 @@ static uint32_t add_arg(vyre_builder *builder, const char *name, vyre_type type,
 
 uint32_t vyre_build_scalar(vyre_builder *builder, const char *name, vyre_type type) {
     if (!vyre_type_class_of(type)) {
+        builder_label label;
         vyre_build_report(builder, 306, "use one of the scalar types", "argument `%s` has no type",
-                          name ? name : "");
+                          builder_shown(name, "argument", builder->args.count, &label));
         return VYRE_NONE;
     }
     return add_arg(builder, name, type, VYRE_NONE);
@@ -315,8 +333,10 @@ uint32_t vyre_build_scalar(vyre_builder *builder, const char *name, vyre_type ty
 static uint32_t add_resource(vyre_builder *builder, const char *name, vyre_resource row,
                              uint32_t phase) {
     if (!vyre_type_class_of((vyre_type)row.type)) {
+        builder_label label;
         vyre_build_report(builder, 306, "use one of the scalar types",
-                          "array `%s` has no element type", name ? name : "");
+                          "array `%s` has no element type",
+                          builder_shown(name, "array", builder->resources.count, &label));
         return VYRE_NONE;
     }
     if (builder->resources.count >= VYRE_LIMIT_RESOURCES) {
@@ -334,7 +354,14 @@ static uint32_t add_resource(vyre_builder *builder, const char *name, vyre_resou
 
 uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access access,
                            vyre_type type, uint32_t size) {
-    const char *shown = name ? name : "";
+    builder_label label;
+    const char *shown = builder_shown(name, "array", builder->resources.count, &label);
+    if (access != VYRE_ACCESS_IN && access != VYRE_ACCESS_INOUT && access != VYRE_ACCESS_OUT) {
+        vyre_build_report(builder, 402, "use VYRE_ACCESS_IN, VYRE_ACCESS_INOUT or VYRE_ACCESS_OUT",
+                          "buffer `%s` has the access %d, which does not exist", shown,
+                          (int)access);
+        return VYRE_NONE;
+    }
     if (type == VYRE_TYPE_BOOL) {
         vyre_build_report(builder, 306, "use u8 and compare with 0",
                           "buffer `%s` has elements of bool, whose bytes a host cannot promise",
@@ -362,7 +389,9 @@ uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access 
 
 uint32_t vyre_build_scratch(vyre_builder *builder, const char *name, vyre_type type,
                             uint32_t size) {
-    if (!builder_use_size(builder, name ? name : "scratch", size)) {
+    builder_label label;
+    const char *shown = builder_shown(name, "array", builder->resources.count, &label);
+    if (!builder_use_size(builder, shown, size)) {
         return VYRE_NONE;
     }
     vyre_resource row = {.kind = VYRE_RESOURCE_SCRATCH,
@@ -375,7 +404,8 @@ uint32_t vyre_build_scratch(vyre_builder *builder, const char *name, vyre_type t
 static uint32_t add_array(vyre_builder *builder, vyre_resource_kind kind, const char *name,
                           vyre_type type, uint32_t length) {
     const char *what = kind == VYRE_RESOURCE_SHARED ? "shared" : "private";
-    const char *shown = name ? name : "";
+    builder_label label;
+    const char *shown = builder_shown(name, "array", builder->resources.count, &label);
     if (!builder->in_phase) {
         vyre_build_report(builder, 108, "declare it inside the phase that uses it",
                           "%s array `%s` stands outside of a phase", what, shown);

@@ -71,10 +71,9 @@ uint32_t builder_emit(vyre_builder *builder, vyre_inst inst) {
 
 bool builder_list(vyre_builder *builder, uint32_t count, const uint32_t *values, uint32_t *at) {
     *at = (uint32_t)builder->operands.count;
-    if (count > VYRE_LIMIT_CARRIED + 3 || /* a `for` has its range in front */
-        builder->operands.count + count > 2 * (size_t)VYRE_LIMIT_OPERANDS) {
-        vyre_build_report(builder, 701, "carry fewer values", "%u values are carried at once",
-                          count);
+    if (builder->operands.count + count > 2 * (size_t)VYRE_LIMIT_OPERANDS) {
+        vyre_build_report(builder, 701, "split the program, or carry fewer values",
+                          "the program has more than %d operands in lists", VYRE_LIMIT_OPERANDS);
         return false;
     }
     if (!vyre_vec_reserve(&builder->operands, count)) {
@@ -272,8 +271,18 @@ uint32_t vyre_build_len(vyre_builder *builder, uint32_t resource) {
 
 /* Operations on values */
 
+/* An operand that the operation does not take must be VYRE_NONE. */
+static bool check_spare(vyre_builder *builder, const char *name, uint32_t operand, uint32_t value) {
+    if (value == VYRE_NONE) {
+        return true;
+    }
+    vyre_build_report(builder, 303, "pass VYRE_NONE in its place",
+                      "`%s` takes no operand %u, and one is given", name, operand);
+    return false;
+}
+
 static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre_type wanted,
-                           const uint32_t *values) {
+                           const uint32_t *values, uint32_t given) {
     const vyre_op_info *info = vyre_lookup_op(op);
     uint32_t count = vyre_rule_arity(op);
     const char *name = info->name ? info->name : "?";
@@ -298,6 +307,9 @@ static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre
         types[i] = builder_value(builder, name, i + 1, values[i]);
         valid &= types[i] != VYRE_TYPE_VOID;
     }
+    for (uint32_t i = count; i < given && valid; i++) {
+        valid = check_spare(builder, name, i + 1, values[i]);
+    }
     vyre_rule_error error;
     if (!valid) {
         return VYRE_NONE;
@@ -321,21 +333,21 @@ uint32_t vyre_build_op(vyre_builder *builder, vyre_op op, uint32_t a, uint32_t b
                           "`%s` needs to be told more than its operands", vyre_lookup_op(op)->name);
         return VYRE_NONE;
     }
-    return build_rule(builder, op, 0, VYRE_TYPE_VOID, (uint32_t[]){a, b, c});
+    return build_rule(builder, op, 0, VYRE_TYPE_VOID, (uint32_t[]){a, b, c}, 3);
 }
 
 uint32_t vyre_build_convert(vyre_builder *builder, vyre_type type, uint32_t value) {
     if (value != VYRE_NONE && builder_type(builder, value) == type) {
         return value;
     }
-    return build_rule(builder, VYRE_OP_CONVERT, 0, type, &value);
+    return build_rule(builder, VYRE_OP_CONVERT, 0, type, &value, 1);
 }
 
 uint32_t vyre_build_bitcast(vyre_builder *builder, vyre_type type, uint32_t value) {
     if (value != VYRE_NONE && builder_type(builder, value) == type) {
         return value;
     }
-    return build_rule(builder, VYRE_OP_BITCAST, 0, type, &value);
+    return build_rule(builder, VYRE_OP_BITCAST, 0, type, &value, 1);
 }
 
 uint32_t vyre_build_combine(vyre_builder *builder, vyre_op op, vyre_combination how,
@@ -345,7 +357,7 @@ uint32_t vyre_build_combine(vyre_builder *builder, vyre_op op, vyre_combination 
                           "%d is not a subgroup combination", (int)op);
         return VYRE_NONE;
     }
-    return build_rule(builder, op, how, VYRE_TYPE_VOID, &value);
+    return build_rule(builder, op, how, VYRE_TYPE_VOID, &value, 1);
 }
 
 /* Memory */
@@ -474,10 +486,14 @@ static bool check_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
     }
     if (!vyre_rule_ordering_allowed(op, ordering)) {
         const char *text = vyre_ordering_name(ordering);
-        vyre_build_report(builder, 403,
-                          op == VYRE_OP_ATOMIC_LOAD ? "use relaxed, acquire or seq_cst"
-                                                    : "use relaxed, release or seq_cst",
-                          "`%s` cannot have the ordering %s", name, text ? text : "?");
+        char fix[VYRE_RULE_ADVICE];
+        vyre_rule_ordering_advice(op, fix);
+        if (text) {
+            vyre_build_report(builder, 403, fix, "`%s` cannot have the ordering %s", name, text);
+        } else {
+            vyre_build_report(builder, 403, fix, "`%s` has the ordering %d, which does not exist",
+                              name, (int)ordering);
+        }
         return false;
     }
     if (scope != VYRE_SCOPE_DEVICE && scope != VYRE_SCOPE_WORKGROUP) {
@@ -505,8 +521,10 @@ uint32_t vyre_build_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
     }
     if (!check_access(builder, op, resource, index) ||
         !check_atomic(builder, op, resource, ordering, scope) ||
-        (op != VYRE_OP_ATOMIC_LOAD && !check_stored(builder, op, 3, resource, value)) ||
-        (op == VYRE_OP_ATOMIC_CAS && !check_stored(builder, op, 4, resource, desired))) {
+        !(op == VYRE_OP_ATOMIC_LOAD ? check_spare(builder, info->name, 3, value)
+                                    : check_stored(builder, op, 3, resource, value)) ||
+        !(op == VYRE_OP_ATOMIC_CAS ? check_stored(builder, op, 4, resource, desired)
+                                   : check_spare(builder, info->name, 4, desired))) {
         return VYRE_NONE;
     }
     if (builder->resources.items[resource].row.kind == VYRE_RESOURCE_SHARED) {

@@ -67,7 +67,7 @@ typedef struct block {
     uint32_t exits;      /* reachable ways out of the owner so far */
     uint32_t results;    /* explicit values on the ways out; VYRE_NONE before the first */
     uint32_t types;      /* their types, in type_stack */
-    uint32_t args;       /* explicit values a loop carries */
+    uint32_t args;       /* explicit values a loop carries; VYRE_NONE if they were refused */
     bool mistaken;       /* values on a way out were refused: nobody knows how many there are */
     bool unreachable;    /* the whole block */
     bool dead;           /* from here on: a terminator was built */
@@ -140,6 +140,12 @@ void builder_close_phase_block(vyre_builder *builder);
 
 /* A name's place in debug_strings; 0 for none. */
 uint32_t builder_name(vyre_builder *builder, const char *name);
+
+/* What messages call something that may have no name: itself, or "array 3". */
+typedef struct builder_label {
+    char text[24];
+} builder_label;
+const char *builder_shown(const char *name, const char *kind, size_t number, builder_label *label);
 
 /* Takes a size into use as part of something; reports if it is none or used already. */
 bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size);

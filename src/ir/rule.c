@@ -205,3 +205,16 @@ bool vyre_rule_ordering_allowed(vyre_op op, uint32_t ordering) {
     default: return ordering < VYRE_ORDERING_COUNT;
     }
 }
+
+void vyre_rule_ordering_advice(vyre_op op, char out[VYRE_RULE_ADVICE]) {
+    uint32_t last = VYRE_ORDERING_SEQ_CST; /* which all may have */
+    int size = snprintf(out, VYRE_RULE_ADVICE, "use ");
+    for (uint32_t i = 0; i < last; i++) {
+        if (vyre_rule_ordering_allowed(op, i)) {
+            size += snprintf(out + size, VYRE_RULE_ADVICE - (size_t)size, "%s%s",
+                             size > 4 ? ", " : "", vyre_ordering_name((vyre_ordering)i));
+        }
+    }
+    snprintf(out + size, VYRE_RULE_ADVICE - (size_t)size, " or %s",
+             vyre_ordering_name((vyre_ordering)last));
+}

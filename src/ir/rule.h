@@ -33,4 +33,8 @@ const char *vyre_rule_component(uint32_t dimension);
 /* Whether an atomic operation may have that ordering. */
 bool vyre_rule_ordering_allowed(vyre_op op, uint32_t ordering);
 
+/* Which ones it may have, as a fix: "use relaxed, acquire or seq_cst". */
+enum { VYRE_RULE_ADVICE = 64 };
+void vyre_rule_ordering_advice(vyre_op op, char out[VYRE_RULE_ADVICE]);
+
 #endif

@@ -59,7 +59,7 @@ bool verify_item_error(verifier *v, vyre_section_id section, uint32_t item, uint
     return false;
 }
 
-static const char table_fix[] = "build the program with vyre_builder or the parser, which order "
+static const char table_fix[] = "make the program again with the builder or from text, which order "
                                 "every table the one right way";
 
 /* What an item of each section is called. */

@@ -32,7 +32,7 @@ typedef struct sweep {
 } sweep;
 
 static const char structure_fix[] =
-    "build the program with vyre_builder or the parser, which get the structure right";
+    "make the program again with the builder or from text, which get the structure right";
 
 static bool malformed(sweep *s, const char *what) {
     const char *name = vyre_lookup_op(s->ir->insts[s->at].op)->name;
@@ -212,8 +212,9 @@ static bool check_atomic(sweep *s, const vyre_inst *inst, const vyre_op_info *in
                             vyre_type_name((vyre_type)row->type));
     }
     if (!vyre_rule_ordering_allowed((vyre_op)inst->op, ordering)) {
-        return verify_error(s->v, s->at, 403, "use relaxed or seq_cst",
-                            "`%s` cannot have that ordering", info->name);
+        char fix[VYRE_RULE_ADVICE];
+        vyre_rule_ordering_advice((vyre_op)inst->op, fix);
+        return verify_error(s->v, s->at, 403, fix, "`%s` cannot have that ordering", info->name);
     }
     return expect(s, scope <= VYRE_SCOPE_WORKGROUP && (!is_shared || scope), "has a wrong scope") &&
            (!scope || check_workgroup(s, info->name));

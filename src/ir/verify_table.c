@@ -6,7 +6,7 @@
 #include "ir/verify.h"
 #include "ir/word.h"
 
-static const char order_fix[] = "declare everything through vyre_builder or the parser";
+static const char order_fix[] = "make the program again with the builder or from text";
 
 static bool bad_name(verifier *v, uint32_t at, uint32_t number, uint32_t code, const char *what) {
     const char *fix = code == 203   ? "choose another name"

@@ -387,7 +387,7 @@ vyre_status vyre_text_format(const char *name, const char *text, size_t size,
         check_syntax(&source, &names);
     }
     bool memory = !source.no_memory; /* without it, errors say nothing about the text */
-    status = memory ? vyre_diagnostics_status(diagnostics, name) : VYRE_OK;
+    status = memory ? vyre_diagnostics_status(diagnostics, vyre_source_name(name)) : VYRE_OK;
     f.source = &source;
     if (!status && memory && read_pieces(&f, &names)) {
         for (size_t i = 0; i < f.pieces.count; i++) {
@@ -401,7 +401,7 @@ vyre_status vyre_text_format(const char *name, const char *text, size_t size,
     }
     if (!status && (!memory || source.no_memory || f.out.failed || !f.out.data)) {
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory to lay out %s", name);
+                                  "no memory to lay out %s", vyre_source_name(name));
     }
     if (!status) {
         *out_text = f.out.data;

@@ -485,9 +485,8 @@ static bool starts_item(const vyre_lexer *lexer, const char *at, size_t length, 
 }
 
 /* What the search for items has to look at: all else is passed over. */
-static const bool interests[256] = {
-    ['p'] = true, ['f'] = true, ['c'] = true,  ['{'] = true,
-    ['}'] = true, ['/'] = true, ['\''] = true, ['\n'] = true,
+static const uint8_t interests[256] = {
+    ['p'] = 1, ['f'] = 1, ['c'] = 1, ['{'] = 1, ['}'] = 1, ['/'] = 1, ['\''] = 1, ['\n'] = 1,
 };
 
 void vyre_lexer_find_item(vyre_lexer *lexer) {

@@ -258,6 +258,7 @@ void lower_head(vyre_lower *lower, uint32_t number);
 void lower_else(vyre_lower *lower);
 void lower_end(vyre_lower *lower, vyre_node node);
 void lower_jump(vyre_lower *lower, uint32_t number);
+void lower_unread(vyre_lower *lower);
 
 /* lower_size.c */
 

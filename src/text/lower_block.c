@@ -367,6 +367,23 @@ static void lower_return(vyre_lower *lower, vyre_node node) {
     lower->values.count = base;
 }
 
+/* What could not be read may have been the values of its branch, which are then not missed. */
+void lower_unread(vyre_lower *lower) {
+    const vyre_lower_block *target = find_target(lower, VYRE_NODE_YIELD);
+    if (!target || !lower_has_mistakes(lower) || !vyre_build_reachable(lower->builder)) {
+        return;
+    }
+    size_t base = lower->values.count;
+    for (uint32_t i = 0; i < target->result_count; i++) {
+        if (!vyre_vec_push(&lower->values, VYRE_NONE)) {
+            lower_no_memory(lower);
+            return;
+        }
+    }
+    vyre_build_yield(lower->builder, target->result_count, lower->values.items + base);
+    lower->values.count = base;
+}
+
 void lower_jump(vyre_lower *lower, uint32_t number) {
     vyre_node node = node_of(lower, number);
     vyre_lower_block *found = find_target(lower, (vyre_node_kind)node.kind);

@@ -283,6 +283,7 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_INLINE:
     case VYRE_NODE_BLOCK: lower_head(lower, number); break;
     case VYRE_NODE_ELSE: lower_else(lower); break;
+    case VYRE_NODE_ERROR: lower_unread(lower); break;
     case VYRE_NODE_END: lower_end(lower, node); break;
     case VYRE_NODE_BREAK:
     case VYRE_NODE_CONTINUE:

@@ -163,7 +163,7 @@ static void free_lower(vyre_lower *lower) {
 static vyre_status no_memory(const char *name) {
     return vyre_status_annotate(
         vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again", "out of memory"),
-        "reading %s", name);
+        "reading %s", vyre_source_name(name));
 }
 
 static vyre_status parse(const char *name, const char *text, size_t size,
@@ -196,7 +196,8 @@ static vyre_status parse(const char *name, const char *text, size_t size,
             read_text(&lower, module);
         }
     }
-    status = source.no_memory ? no_memory(name) : vyre_diagnostics_status(diagnostics, name);
+    status = source.no_memory ? no_memory(name)
+                              : vyre_diagnostics_status(diagnostics, vyre_source_name(name));
     if (!status) {
         *out_module = module;
         module = NULL;

@@ -100,6 +100,16 @@ bool parse_open(vyre_parser *parser, vyre_node_kind kind, vyre_semicolon semicol
                     "move inner blocks into functions", "blocks are nested deeper than %d levels",
                     VYRE_LIMIT_NESTING);
         skip_block(parser);
+        while (kind == VYRE_NODE_IF && parse_take(parser, VYRE_TOKEN_ELSE)) {
+            parse_take(parser, VYRE_TOKEN_IF);
+            if (!parse_recover_block(parser)) {
+                return false;
+            }
+            skip_block(parser);
+        }
+        if (semicolon != VYRE_SEMICOLON_NONE) {
+            parse_take(parser, VYRE_TOKEN_SEMICOLON);
+        }
         return false;
     }
     vyre_open_block block = {.kind = (uint8_t)kind, .semicolon = (uint8_t)semicolon, .line = line};

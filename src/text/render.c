@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "text/render.h"
+#include "text/source.h"
 
 enum { TAB = 4, WINDOW = 100, BEFORE_CARET = 64 };
 
@@ -229,6 +230,7 @@ vyre_status vyre_diagnostics_render(const vyre_diagnostics *diagnostics, const c
                                     char **out_text, size_t *out_size) {
     *out_text = NULL;
     *out_size = 0;
+    name = vyre_source_name(name);
     text = text ? text : ""; /* of 0 bytes */
     vyre_text out = {0};
     vyre_json json = {.text = &out};

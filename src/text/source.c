@@ -27,6 +27,17 @@ static vyre_spot spot_of(const vyre_source *source, const char *at) {
     return (vyre_spot){line, (uint32_t)(at - start) + 1, 1};
 }
 
+/* A carriage return that no line feed follows. It may have been meant to end a line, and thereby a
+ * comment, so nothing behind it is sure. */
+static const char *lone_return(const char *at, const char *end) {
+    while ((at = memchr(at, '\r', (size_t)(end - at)))) {
+        if (++at == end || *at != '\n') {
+            return at - 1;
+        }
+    }
+    return NULL;
+}
+
 bool vyre_source_check(vyre_source *source) {
     size_t size = (size_t)(source->end - source->text);
     if (size > VYRE_LIMIT_TEXT_BYTES) {
@@ -40,6 +51,13 @@ bool vyre_source_check(vyre_source *source) {
         vyre_source_report(source, spot_of(source, source->text + valid), 105,
                            "save the file as UTF-8", "byte 0x%02x is not part of a UTF-8 character",
                            (unsigned char)source->text[valid]);
+        return false;
+    }
+    const char *lone = lone_return(source->text, source->end);
+    if (lone) {
+        vyre_source_report(source, spot_of(source, lone), 101,
+                           "save the file with LF or CR LF line ends",
+                           "byte 0x0d is a carriage return without a line feed");
         return false;
     }
     return true;

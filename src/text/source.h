@@ -19,7 +19,12 @@ typedef struct vyre_spot {
 void vyre_source_report(vyre_source *source, vyre_spot spot, uint32_t code, const char *fix,
                         const char *format, ...) VYRE_PRINTF(5, 6);
 
-/* Checks size and encoding; a text that fails is not looked at any further. */
+/* What messages call a text that was given this name, or NULL for none. */
+static inline const char *vyre_source_name(const char *name) {
+    return name ? name : "text";
+}
+
+/* Checks size, encoding and line ends; a text that fails is not looked at any further. */
 bool vyre_source_check(vyre_source *source);
 
 #endif

@@ -220,11 +220,12 @@ static inline void sample_atomics(vyre_builder *b) {
                     continue;
                 }
                 uint32_t given = op == VYRE_OP_ATOMIC_LOAD ? SAMPLE_NONE : value;
+                uint32_t desired = op == VYRE_OP_ATOMIC_CAS ? value : SAMPLE_NONE;
                 for (uint32_t scope = 0; scope < 2; scope++) {
-                    vyre_build_atomic(b, (vyre_op)op, buffers[t], index, given, value,
+                    vyre_build_atomic(b, (vyre_op)op, buffers[t], index, given, desired,
                                       (vyre_ordering)ordering, (vyre_scope)scope);
                 }
-                vyre_build_atomic(b, (vyre_op)op, shared, index, given, value,
+                vyre_build_atomic(b, (vyre_op)op, shared, index, given, desired,
                                   (vyre_ordering)ordering, VYRE_SCOPE_DEVICE);
             }
         }

@@ -488,7 +488,38 @@ static void arrays_of_two_phases_as_large_as_can_be(vyre_builder *b) {
     }
 }
 
+static void buffer_with_an_access_that_is_none(vyre_builder *b) {
+    vyre_build_buffer(b, "x", (vyre_access)3, VYRE_TYPE_U32, NONE);
+    build_phase(b, 0);
+    vyre_build_phase_end(b);
+}
+
+/* As a byte it would be VYRE_ACCESS_IN. */
+static void buffer_with_an_access_beyond_a_byte(vyre_builder *b) {
+    vyre_build_buffer(b, "x", (vyre_access)256, VYRE_TYPE_U32, NONE);
+    build_phase(b, 0);
+    vyre_build_phase_end(b);
+}
+
+static void scalar_without_name_and_type(vyre_builder *b) {
+    vyre_build_scalar(b, "n", VYRE_TYPE_U32);
+    vyre_build_scalar(b, NULL, VYRE_TYPE_VOID);
+}
+
+static void out_buffer_without_name_and_size(vyre_builder *b) {
+    vyre_build_buffer(b, NULL, VYRE_ACCESS_OUT, VYRE_TYPE_U32, NONE);
+}
+
+static void scratch_without_name_and_size(vyre_builder *b) {
+    vyre_build_scratch(b, "", VYRE_TYPE_U32, NONE);
+}
+
 static const build_case declaration_cases[] = {
+    BUILD_CASE(buffer_with_an_access_that_is_none, 402, "buffer `x` has the access 3"),
+    BUILD_CASE(buffer_with_an_access_beyond_a_byte, 402, "buffer `x` has the access 256"),
+    BUILD_CASE(scalar_without_name_and_type, 306, "argument `argument 1` has no type"),
+    BUILD_CASE(out_buffer_without_name_and_size, 604, "out buffer `array 0` does not say"),
+    BUILD_CASE(scratch_without_name_and_size, 309, "`array 0` is given no size"),
     BUILD_CASE(argument_without_a_name, 204, "no name"),
     BUILD_CASE(argument_with_null_for_a_name, 204, "no name"),
     BUILD_CASE(argument_with_a_name_of_256_bytes, 204, "too long a name"),
@@ -520,7 +551,33 @@ static const build_case declaration_cases[] = {
     BUILD_CASE(size_terms_65537, 701, "size expressions are too large"),
 };
 
+/* Nothing in its body is blamed for what nobody knows. */
+static void phase_without_a_description(vyre_builder *b) {
+    vyre_build_phase(b, NULL);
+    vyre_build_position(b, VYRE_OP_GID, 2);
+    vyre_build_shared(b, "s", VYRE_TYPE_U32, 4);
+    vyre_build_barrier(b, VYRE_OP_BARRIER);
+    vyre_build_phase_end(b);
+}
+
+static void private_array_without_name_and_elements(vyre_builder *b) {
+    build_phase(b, 0);
+    vyre_build_private(b, "p", VYRE_TYPE_U32, 4);
+    vyre_build_private(b, NULL, VYRE_TYPE_U32, 0);
+    vyre_build_phase_end(b);
+}
+
+static void private_array_without_name_and_type(vyre_builder *b) {
+    build_phase(b, 0);
+    vyre_build_private(b, NULL, VYRE_TYPE_VOID, 4);
+    vyre_build_phase_end(b);
+}
+
 static const build_case step_cases[] = {
+    BUILD_CASE(phase_without_a_description, 601, "a phase is given no description"),
+    BUILD_CASE(private_array_without_name_and_elements, 604,
+               "private array `array 1` has no elements"),
+    BUILD_CASE(private_array_without_name_and_type, 306, "array `array 0` has no element type"),
     BUILD_CASE(no_phase_at_all, 606, "program `test` has no phase"),
     BUILD_CASE(phase_left_open, 507, "a phase is still open"),
     BUILD_CASE(phase_inside_a_phase, 507, "a phase starts inside a phase"),
@@ -611,7 +668,7 @@ static void builder_is_spent_after_finish(void **state) {
 
 static void builder_refuses_a_program_name_that_is_none(void **state) {
     (void)state;
-    static const char *const names[] = {"", "7up", "a-b", "a b", "\xc3\xa9"};
+    static const char *const names[] = {NULL, "", "7up", "a-b", "a b", "\xc3\xa9"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         vyre_builder *b;
         vyre_program *program;

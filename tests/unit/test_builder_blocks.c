@@ -386,6 +386,83 @@ static void for_that_carries_4096(vyre_builder *b) {
     carry(b, VYRE_LIMIT_CARRIED, true);
 }
 
+static void for_that_carries_4097(vyre_builder *b) {
+    carry(b, VYRE_LIMIT_CARRIED + 1, true);
+}
+
+/* A count that cannot be right: no list is as long, so none is read or written. */
+
+static void loop_that_carries_too_many_of_no_list(vyre_builder *b) {
+    build_phase(b, 0);
+    vyre_build_loop(b, UINT32_MAX, NULL, NULL);
+    vyre_build_if(b, condition(b));
+    vyre_build_continue(b, UINT32_MAX, NULL);
+    vyre_build_else(b);
+    vyre_build_break(b, UINT32_MAX, NULL);
+    vyre_build_if_end(b, 0, NULL);
+    vyre_build_loop_end(b, UINT32_MAX, NULL);
+    vyre_build_phase_end(b);
+}
+
+static void for_that_carries_too_many_of_no_list(vyre_builder *b) {
+    uint32_t one = vyre_build_u32(b, 1);
+    build_phase(b, 0);
+    assert_int_not_equal(vyre_build_for(b, one, one, one, UINT32_MAX, NULL, NULL), VYRE_NONE);
+    vyre_build_loop_end(b, UINT32_MAX, NULL);
+    vyre_build_phase_end(b);
+}
+
+static void yield_of_too_many(vyre_builder *b) {
+    build_phase(b, 64);
+    vyre_build_if(b, condition(b));
+    vyre_build_yield(b, 1000000, NULL);
+    vyre_build_else(b);
+    vyre_build_yield(b, 1000000, NULL);
+    vyre_build_if_end(b, 1000000, NULL);
+    vyre_build_phase_end(b);
+}
+
+static void break_of_too_many(vyre_builder *b) {
+    build_phase(b, 0);
+    vyre_build_loop(b, 0, NULL, NULL);
+    vyre_build_break(b, 1000000, NULL);
+    vyre_build_loop_end(b, 1000000, NULL);
+    vyre_build_phase_end(b);
+}
+
+static void continue_with_too_many(vyre_builder *b) {
+    build_phase(b, 0);
+    vyre_build_loop(b, 0, NULL, NULL);
+    vyre_build_continue(b, 1000000, NULL);
+    vyre_build_loop_end(b, 0, NULL);
+    vyre_build_phase_end(b);
+}
+
+static void call_that_returns_too_many(vyre_builder *b) {
+    build_phase(b, 0);
+    vyre_build_inline(b);
+    vyre_build_return(b, 1000000, NULL);
+    vyre_build_inline_end(b, 1000000, NULL);
+    vyre_build_phase_end(b);
+}
+
+static void take_from_an_empty_if(vyre_builder *b, uint32_t count, uint32_t *results) {
+    build_phase(b, 64);
+    vyre_build_if(b, condition(b));
+    vyre_build_if_end(b, count, results);
+    vyre_build_phase_end(b);
+}
+
+static void too_many_values_taken_from_an_if(vyre_builder *b) {
+    take_from_an_empty_if(b, 1000000, NULL);
+}
+
+static void one_value_taken_from_an_if_that_gives_none(vyre_builder *b) {
+    uint32_t result = 0;
+    take_from_an_empty_if(b, 1, &result);
+    assert_int_equal(result, VYRE_NONE);
+}
+
 /* The number of variables is what counts in the end. */
 static void loop_that_assigns(vyre_builder *b, uint32_t count) {
     uint32_t *variables = malloc(count * sizeof *variables), one = vyre_build_u32(b, 1);
@@ -424,7 +501,7 @@ static const build_case cases[] = {
     BUILD_CASE(if_on_a_number, 301, "the condition of `if` is u32, expected bool"),
     BUILD_CASE(if_on_nothing, 309, "`if` is given no operand 1"),
     BUILD_CASE(if_outside_of_a_phase, 108, "`if` stands outside of a phase"),
-    BUILD_CASE(if_left_open, 507, "a phase ends with 1 block"),
+    BUILD_CASE(if_left_open, 507, "a phase ends with 1 block still open"),
     BUILD_CASE(if_closed_twice, 507, "the end of an if does not match"),
     BUILD_CASE(else_without_an_if, 507, "else does not match"),
     BUILD_CASE(else_twice, 507, "else does not match"),
@@ -435,20 +512,21 @@ static const build_case cases[] = {
     BUILD_CASE(break_outside_of_a_loop, 504, "`break` stands outside of a loop"),
     BUILD_CASE(break_out_of_a_call, 504, "`break` stands outside of a loop"),
     BUILD_CASE(continue_outside_of_a_loop, 504, "`continue` stands outside of a loop"),
-    BUILD_CASE(branches_that_give_different_numbers_of_values, 506, "`yield` gives 1 value"),
+    BUILD_CASE(branches_that_give_different_numbers_of_values, 506,
+               "`yield` gives 1 value, another"),
     BUILD_CASE(branches_that_give_different_types, 506, "value 1 of `yield` is i32"),
     BUILD_CASE(branch_without_the_value_of_the_other, 505, "without the 1 value"),
     BUILD_CASE(values_taken_from_an_if_that_gives_none, 506, "2 values are taken"),
     BUILD_CASE(breaks_that_give_different_types, 506, "value 1 of `break` is f32"),
     BUILD_CASE(break_of_a_for_with_another_number_of_values, 506,
                "`break` gives 0 values, another way out gives 1"),
-    BUILD_CASE(continue_with_too_few_values, 506, "`continue` gives 1 value"),
+    BUILD_CASE(continue_with_too_few_values, 506, "`continue` gives 1 value, the loop"),
     BUILD_CASE(continue_with_another_type, 506, "value 1 of `continue` is f32"),
     BUILD_CASE(loop_with_values_that_reaches_its_end, 505, "reaches its end without new ones"),
     BUILD_CASE(for_over_floats, 301, "the first number of `for` is f32, expected an integer"),
     BUILD_CASE(for_over_two_types, 302, "the end of `for` is i32, expected u32"),
     BUILD_CASE(for_with_a_step_of_another_type, 302, "the step of `for` is u64, expected u32"),
-    BUILD_CASE(call_that_ends_without_its_value, 505, "reached without the 1 value"),
+    BUILD_CASE(call_that_ends_without_its_value, 505, "reached without the 1 value it returns"),
     BUILD_CASE(returns_that_give_different_types, 506, "value 1 of `return` is bool"),
     BUILD_CASE(return_of_a_value_from_a_phase, 506, "a program returns no values"),
     BUILD_CASE(variable_without_a_value, 309, "`var` is given no operand 1"),
@@ -462,7 +540,16 @@ static const build_case cases[] = {
     BUILD_CASE(blocks_nested_128_deep, 0, ""),
     BUILD_CASE(blocks_nested_129_deep, 701, "more than 128 blocks are nested"),
     BUILD_CASE(loop_that_carries_4096, 0, ""),
-    BUILD_CASE(loop_that_carries_4097, 701, "carries 4097 values"),
+    BUILD_CASE(loop_that_carries_4097, 701, "`loop` is given 4097 values, at most 4096"),
+    BUILD_CASE(for_that_carries_4097, 701, "`for` is given 4097 values, at most 4096"),
+    BUILD_CASE(loop_that_carries_too_many_of_no_list, 701, "`loop` is given 4294967295 values"),
+    BUILD_CASE(for_that_carries_too_many_of_no_list, 701, "`for` is given 4294967295 values"),
+    BUILD_CASE(yield_of_too_many, 701, "`yield` is given 1000000 values"),
+    BUILD_CASE(break_of_too_many, 701, "`break` is given 1000000 values"),
+    BUILD_CASE(continue_with_too_many, 506, "`continue` gives 1000000 values"),
+    BUILD_CASE(call_that_returns_too_many, 701, "`return` is given 1000000 values"),
+    BUILD_CASE(too_many_values_taken_from_an_if, 506, "1000000 values are taken"),
+    BUILD_CASE(one_value_taken_from_an_if_that_gives_none, 506, "1 value is taken"),
     BUILD_CASE(for_that_carries_4096, 0, ""),
     BUILD_CASE(loop_that_assigns_4096_variables, 0, ""),
     BUILD_CASE(loop_that_assigns_4097_variables, 701, "carries 4100 values, at most 4099"),

@@ -328,7 +328,23 @@ static void shuffle_from_a_signed_lane(vyre_builder *b) {
     vyre_build_phase_end(b);
 }
 
+static void operation_with_an_operand_too_many(vyre_builder *b) {
+    uint32_t one = vyre_build_f32(b, 1);
+    build_phase(b, 0);
+    vyre_build_op(b, VYRE_OP_SQRT, one, one, NONE);
+    vyre_build_phase_end(b);
+}
+
+static void operation_with_a_third_operand_too_many(vyre_builder *b) {
+    uint32_t one = vyre_build_f32(b, 1);
+    build_phase(b, 0);
+    vyre_build_op(b, VYRE_OP_ADD, one, one, 12345);
+    vyre_build_phase_end(b);
+}
+
 static const build_case value_cases[] = {
+    BUILD_CASE(operation_with_an_operand_too_many, 303, "`sqrt` takes no operand 2"),
+    BUILD_CASE(operation_with_a_third_operand_too_many, 303, "`add` takes no operand 3"),
     BUILD_CASE(value_outside_of_a_phase, 108, "`gid` stands outside of a phase"),
     BUILD_CASE(operation_outside_of_a_phase, 108, "`add` stands outside of a phase"),
     BUILD_CASE(operand_that_is_none, 309, "`add` is given no operand 2"),
@@ -568,7 +584,31 @@ static void barrier_outside_of_a_phase(vyre_builder *b) {
     vyre_build_barrier(b, VYRE_OP_BARRIER);
 }
 
+static void atomic_with_operands(vyre_builder *b, vyre_op op, bool has_value, bool has_desired) {
+    uint32_t x = build_buffer(b, "x", VYRE_ACCESS_INOUT, VYRE_TYPE_U32);
+    uint32_t one = vyre_build_u32(b, 1);
+    build_phase(b, 0);
+    vyre_build_atomic(b, op, x, one, has_value ? one : NONE, has_desired ? one : NONE,
+                      VYRE_ORDERING_RELAXED, VYRE_SCOPE_DEVICE);
+    vyre_build_phase_end(b);
+}
+
+static void atomic_load_with_a_value(vyre_builder *b) {
+    atomic_with_operands(b, VYRE_OP_ATOMIC_LOAD, true, false);
+}
+
+static void atomic_load_with_what_is_desired(vyre_builder *b) {
+    atomic_with_operands(b, VYRE_OP_ATOMIC_LOAD, false, true);
+}
+
+static void atomic_add_with_what_is_desired(vyre_builder *b) {
+    atomic_with_operands(b, VYRE_OP_ATOMIC_ADD, true, true);
+}
+
 static const build_case memory_cases[] = {
+    BUILD_CASE(atomic_load_with_a_value, 303, "`atomic_load` takes no operand 3"),
+    BUILD_CASE(atomic_load_with_what_is_desired, 303, "`atomic_load` takes no operand 4"),
+    BUILD_CASE(atomic_add_with_what_is_desired, 303, "`atomic_add` takes no operand 4"),
     BUILD_CASE(load_from_nothing, 309, "the array of `load` does not exist here"),
     BUILD_CASE(load_from_none, 309, "`load` is given no array"),
     BUILD_CASE(load_at_a_float, 301, "the index of `x` is f32, expected an integer"),
@@ -586,7 +626,8 @@ static const build_case memory_cases[] = {
     BUILD_CASE(atomic_on_bytes, 404, "the elements of `x` are u8"),
     BUILD_CASE(atomic_load_with_release, 403, "`atomic_load` cannot have the ordering release"),
     BUILD_CASE(atomic_store_with_acq_rel, 403, "`atomic_store` cannot have the ordering acq_rel"),
-    BUILD_CASE(atomic_with_an_ordering_that_is_none, 403, "cannot have the ordering ?"),
+    BUILD_CASE(atomic_with_an_ordering_that_is_none, 403,
+               "`atomic_add` has the ordering 5, which does not exist"),
     BUILD_CASE(atomic_with_a_scope_that_is_none, 403, "`atomic_add` cannot have the scope 2"),
     BUILD_CASE(atomic_at_workgroup_scope_without_a_workgroup, 603, "the scope `workgroup`"),
     BUILD_CASE(atomic_cas_without_what_is_desired, 309, "`atomic_cas` is given no operand 4"),
@@ -607,6 +648,33 @@ static void builder_checks_values(void **state) {
 static void builder_checks_memory(void **state) {
     (void)state;
     CHECK(memory_cases);
+}
+
+/* The advice names what is allowed, no more and no less. */
+static void builder_advises_the_orderings_that_are_allowed(void **state) {
+    (void)state;
+    static const struct {
+        vyre_op op;
+        const char *fix;
+    } rows[] = {
+        {VYRE_OP_ATOMIC_LOAD, "use relaxed, acquire or seq_cst"},
+        {VYRE_OP_ATOMIC_STORE, "use relaxed, release or seq_cst"},
+        {VYRE_OP_ATOMIC_ADD, "use relaxed, acquire, release, acq_rel or seq_cst"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vyre_builder *b;
+        vyre_program *program;
+        assert_null(vyre_builder_create("test", &b));
+        uint32_t x = build_buffer(b, "x", VYRE_ACCESS_INOUT, VYRE_TYPE_U32);
+        build_phase(b, 0);
+        atomic_on(b, rows[i].op, x, rows[i].op == VYRE_OP_ATOMIC_LOAD ? NONE : vyre_build_u32(b, 1),
+                  VYRE_ORDERING_COUNT, VYRE_SCOPE_DEVICE);
+        vyre_build_phase_end(b);
+        vyre_status status = vyre_builder_finish(b, NULL, &program);
+        assert_string_equal(vyre_status_fix(status), rows[i].fix);
+        vyre_status_free(status);
+        vyre_builder_free(b);
+    }
 }
 
 /* What the rule table of an operation allows is built, anything else is refused: for all operations
@@ -635,7 +703,9 @@ static void builder_agrees_with_the_rules(void **state) {
             build_phase(b, 64);
             uint32_t operands[3] = {vyre_build_const(b, first, 0), vyre_build_const(b, second, 0),
                                     vyre_build_const(b, second, 0)};
-            uint32_t value = vyre_build_op(b, op, operands[0], operands[1], operands[2]);
+            uint32_t arity = vyre_rule_arity(op);
+            uint32_t value = vyre_build_op(b, op, operands[0], arity > 1 ? operands[1] : NONE,
+                                           arity > 2 ? operands[2] : NONE);
             vyre_build_phase_end(b);
             assert_int_equal(value != NONE, allowed);
             assert_int_equal(vyre_build_type(b, value), allowed ? wanted : VYRE_TYPE_VOID);
@@ -676,6 +746,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(builder_checks_values),
         cmocka_unit_test(builder_checks_memory),
+        cmocka_unit_test(builder_advises_the_orderings_that_are_allowed),
         cmocka_unit_test(builder_agrees_with_the_rules),
         cmocka_unit_test(builder_ignores_bits_beyond_the_type),
         cmocka_unit_test(builder_gives_back_a_value_that_needs_no_conversion),

@@ -25,8 +25,9 @@ static scene open_scene(vyre_builder *b) {
 }
 
 static uint32_t atomic(vyre_builder *b, vyre_op op, uint32_t array, uint32_t value) {
-    return vyre_build_atomic(b, op, array, vyre_build_u32(b, 0), value, value,
-                             VYRE_ORDERING_RELAXED, VYRE_SCOPE_DEVICE);
+    return vyre_build_atomic(b, op, array, vyre_build_u32(b, 0), value,
+                             op == VYRE_OP_ATOMIC_CAS ? value : VYRE_NONE, VYRE_ORDERING_RELAXED,
+                             VYRE_SCOPE_DEVICE);
 }
 
 #define SCENE(name, ...)                                                                           \

@@ -427,6 +427,67 @@ static void programs_do_not_touch_one_another(void **state) {
     vyre_module_free(second);
 }
 
+static void a_text_without_a_name_is_called_text(void **state) {
+    (void)state;
+    static const char right[] = "program p(y: inout buffer<u32>) over y { y[gid] = 1; }";
+    static const char wrong[] = "program p(y: inout buffer<u32>) over y { y[gid] = z; }";
+    vyre_module *module;
+    vyre_status status = vyre_module_parse(NULL, right, strlen(right), NULL, &module);
+    assert_null(status);
+    assert_int_equal(vyre_program_ir(vyre_module_program(module, 0))->file, 0);
+    vyre_module_free(module);
+    status = vyre_module_parse(NULL, wrong, strlen(wrong), NULL, &module);
+    const char *file;
+    uint32_t line, column;
+    assert_true(vyre_status_place(status, &file, &line, &column));
+    assert_string_equal(file, "text");
+    assert_int_equal(column, 51);
+    vyre_status_free(status);
+    char *out;
+    size_t size;
+    status = vyre_text_format(NULL, "program", 7, NULL, &out, &size);
+    assert_true(vyre_status_place(status, &file, &line, &column));
+    assert_string_equal(file, "text");
+    vyre_status_free(status);
+}
+
+/* An old line end would leave the rest of a file inside a comment. */
+static void a_lone_carriage_return_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t line, column; /* 0: there is nothing wrong */
+    } rows[] = {
+        {"// comment\rprogram p() {}\r", 1, 11},
+        {"// comment\r\nconst A = 1;\r\n/*\r\n*/", 0, 0},
+        {"const A = 1;\r", 1, 13},
+        {"const A =\r 1;", 1, 10},
+        {"\n/* one\n\r two */", 3, 1},
+        {"const A = 1;\r\r\n", 1, 13},
+        {"\r\n\r", 2, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t size = strlen(rows[i].text);
+        if (!rows[i].line) {
+            vyre_module_free(parse(rows[i].text));
+            continue;
+        }
+        vyre_diagnostics *found = parse_wrong(rows[i].text, size, VYRE_STATUS_INVALID_PROGRAM);
+        assert_int_equal(vyre_diagnostics_count(found), 1);
+        const vyre_diagnostic *error = vyre_diagnostics_get(found, 0);
+        assert_int_equal(error->code, 101);
+        assert_int_equal(error->line, rows[i].line);
+        assert_int_equal(error->column, rows[i].column);
+        assert_non_null(strstr(error->message, "a carriage return without a line feed"));
+        vyre_diagnostics_free(found);
+        char *out;
+        vyre_status status = vyre_text_format("test", rows[i].text, size, NULL, &out, &size);
+        assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_INVALID_PROGRAM);
+        assert_null(out);
+        vyre_status_free(status);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_module_holds_its_programs),
@@ -442,6 +503,8 @@ int main(void) {
         cmocka_unit_test(chains_of_constants_are_bounded),
         cmocka_unit_test(suggestions_are_bounded),
         cmocka_unit_test(too_large_a_text_is_refused),
+        cmocka_unit_test(a_text_without_a_name_is_called_text),
+        cmocka_unit_test(a_lone_carriage_return_is_refused),
         cmocka_unit_test(programs_do_not_touch_one_another),
         cmocka_unit_test(any_allocation_may_fail),
     };

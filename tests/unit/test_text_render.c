@@ -176,6 +176,28 @@ static void json_has_every_field(void **state) {
           "]\n");
 }
 
+static void a_text_without_a_name_is_called_text(void **state) {
+    (void)state;
+    static const struct {
+        vyre_diagnostic_form form;
+        const char *words;
+    } rows[] = {{VYRE_FORM_TEXT, "text:1:1: error"},
+                {VYRE_FORM_COLOR_TEXT, "text:1:1:"},
+                {VYRE_FORM_JSON, "\"file\": \"text\""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vyre_diagnostics *list = make();
+        vyre_diagnostic place = at(1, 1, 1);
+        vyre_diagnostics_add(list, &place, 301, "convert it", "wrong");
+        char *out;
+        size_t size;
+        vyre_status status = vyre_diagnostics_render(list, NULL, "x", 1, rows[i].form, &out, &size);
+        assert_null(status);
+        assert_non_null(strstr(out, rows[i].words));
+        vyre_string_free(out);
+        vyre_diagnostics_free(list);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_an_empty_text),
@@ -187,6 +209,7 @@ int main(void) {
         cmocka_unit_test(nothing_can_act_on_a_terminal),
         cmocka_unit_test(long_lines_are_cut),
         cmocka_unit_test(json_has_every_field),
+        cmocka_unit_test(a_text_without_a_name_is_called_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,7 +61,8 @@ static void check_refusal(wire_bytes bytes, size_t fault, vyre_status_code code,
     const char *found = strstr(text, expected);
     char behind = found ? found[strlen(expected)] : '0';
     if (vyre_status_code_of(status) != code || (behind >= '0' && behind <= '9') ||
-        !strstr(text, words) || !strstr(text, "Fix: ")) {
+        !strstr(text, words) || !strstr(text, "Fix: ") ||
+        strstr(text, "vyre_")) { /* who has the file need not know the library */
         fail_msg("%s: expected \"%s\" and \"%s\" as \"%s\", found \"%s\" as \"%s\"", about,
                  expected, words, vyre_status_code_name(code), text,
                  vyre_status_code_name(vyre_status_code_of(status)));
