@@ -66,7 +66,8 @@ bool lower_has_mistakes(const vyre_lower *lower) {
 }
 
 const char *lower_name(const vyre_lower *lower, uint32_t symbol, vyre_name_text *out) {
-    vyre_str text = vyre_symbol_text(&lower->names, symbol);
+    vyre_str text =
+        symbol == VYRE_NONE ? (vyre_str){"fn", 2} : vyre_symbol_text(&lower->names, symbol);
     memcpy(out->text, text.data, text.size);
     out->text[text.size] = '\0';
     return out->text;

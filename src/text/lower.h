@@ -157,6 +157,7 @@ bool lower_has_mistakes(const vyre_lower *lower);
 typedef struct vyre_name_text {
     char text[256];
 } vyre_name_text;
+/* A function whose name could not be read, VYRE_NONE, is called `fn`. */
 const char *lower_name(const vyre_lower *lower, uint32_t symbol, vyre_name_text *out);
 
 /* Declares a NAME node; reports a name that the same block declares already. An ERROR node is

@@ -150,10 +150,10 @@ vyre_operand lower_constant(vyre_lower *lower, vyre_type type, uint64_t bits) {
  * mistake, so that no rule about wrapping is needed to read one. */
 static vyre_operand settle_exact(vyre_lower *lower, vyre_plain_error error, vyre_plain plain,
                                  vyre_type type, vyre_spot spot) {
-    vyre_operand result = vyre_plain_operand(plain);
     if (error) {
         return lower_plain_error(lower, error, spot);
     }
+    vyre_operand result = vyre_plain_operand(plain);
     lower_settle(lower, &result, type, spot);
     return result;
 }

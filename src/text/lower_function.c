@@ -206,7 +206,7 @@ static void push_results(vyre_lower *lower, const vyre_function *function, size_
 static void inline_body(vyre_lower *lower, uint32_t number, size_t arguments, vyre_spot call) {
     vyre_function function = lower->functions.items[number];
     const vyre_item *item = &lower->items.items[function.item];
-    vyre_name_text text = {""};
+    vyre_name_text text;
     vyre_parser_state parser = vyre_parser_save(&lower->parser);
     uint32_t frame = lower->names.frame, outer = lower->function;
     size_t blocks = lower->frame, returned = lower->returned;
@@ -214,9 +214,7 @@ static void inline_body(vyre_lower *lower, uint32_t number, size_t arguments, vy
     size_t errors = vyre_builder_errors(lower->builder);
 
     lower_at(lower, call);
-    if (item->symbol != VYRE_NONE) {
-        lower_name(lower, item->symbol, &text);
-    }
+    lower_name(lower, item->symbol, &text);
     vyre_build_scope(lower->builder, text.text);
     bool own_block = function.early;
     if (own_block) {
