@@ -11,7 +11,11 @@
  * release), not by when they came. Without acquire and release that is the same in every schedule.
  * With them it depends on which release an acquire happens to see, so try several seeds; and of
  * many unordered accesses to one element the first and the last few are remembered, so a race with
- * one in between can go unnoticed. Of several races on one element not every pair is named. */
+ * one in between can go unnoticed. Of several races on one element not every pair is named.
+ *
+ * An atomic that acquires or releases takes time by how much its invocation and its element know
+ * that the other does not: little as a rule, but as much as there are workgroups where each of
+ * many invocations goes through several of many elements. That time counts as steps. */
 #ifndef VYRE_SANITIZE_H
 #define VYRE_SANITIZE_H
 

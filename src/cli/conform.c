@@ -54,6 +54,11 @@ static vyre_status keep_failure(campaign *c, const vyre_conform *conform, vyre_t
     return status ? status : vyre_program_print(c->trial.program, &c->text, &c->size);
 }
 
+/* Only the oracle's own backend has schedules to choose from; it is held against its plain one. */
+static bool has_schedules(const campaign *c) {
+    return c->backend == &vyre_backend_reference;
+}
+
 /* Runs one trial as often as asked for. */
 static vyre_status try_one(campaign *c, uint64_t seed, vyre_trial *trial) {
     vyre_backend subject = *c->backend;
@@ -62,9 +67,8 @@ static vyre_status try_one(campaign *c, uint64_t seed, vyre_trial *trial) {
     vyre_comparison comparison = {0};
     vyre_status status = vyre_conform_expect(&conform, trial, trial->program, &expected);
     for (uint64_t run = 0; run < c->runs && !status && !comparison.verdict; run++) {
-        /* Only the oracle's own backend has schedules to choose from. */
         const vyre_reference_options schedule = {.seed = seed * 1000003 + run};
-        if (c->backend == &vyre_backend_reference) {
+        if (has_schedules(c)) {
             subject.state = &schedule;
         }
         status = vyre_conform_compare(&conform, trial, trial->program, &expected, &comparison);
@@ -128,9 +132,11 @@ static void put_smallest(const campaign *c, vyre_text *text) {
 
 static void put_result(const campaign *c, vyre_text *text) {
     if (!c->failed) {
-        vyre_text_printf(text, "%s: %llu programs, %llu runs each, the same bytes as the oracle",
-                         c->backend->id, (unsigned long long)(c->done - c->unsupported),
-                         (unsigned long long)c->runs);
+        uint64_t compared = c->done - c->unsupported;
+        vyre_text_printf(text, "%s: %llu program%s, %llu %s%s each, the same bytes as the oracle",
+                         c->backend->id, (unsigned long long)compared, cli_plural(compared),
+                         (unsigned long long)c->runs, has_schedules(c) ? "random schedule" : "run",
+                         cli_plural(c->runs));
         if (c->unsupported) {
             vyre_text_printf(text, "; %llu unsupported", (unsigned long long)c->unsupported);
         }
@@ -147,10 +153,12 @@ static void put_result(const campaign *c, vyre_text *text) {
         vyre_text_puts(text, "cut down:\n\n");
         put_smallest(c, text);
     }
-    vyre_text_printf(
-        text,
-        "\nFix: correct the backend; repeat with `vyre conform -b %s --seed %llu --programs 1`\n",
-        c->backend->id, (unsigned long long)c->failed_seed);
+    vyre_text_printf(text,
+                     "\nFix: correct the backend; repeat with `vyre conform -b %s --seed %llu "
+                     "--programs 1 --runs "
+                     "%llu`\n",
+                     c->backend->id, (unsigned long long)c->failed_seed,
+                     (unsigned long long)c->failed_run);
 }
 
 static void put_json(const campaign *c, vyre_text *text) {
@@ -212,6 +220,12 @@ static cli_exit run(const cli_arguments *arguments) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for at least one",
                                   "no program would run");
     }
+    if (!status && c.programs - 1 > UINT64_MAX - c.first_seed) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                  "ask for fewer, or start from a lower seed",
+                                  "there are no %llu seeds from %llu on",
+                                  (unsigned long long)c.programs, (unsigned long long)c.first_seed);
+    }
     if (status) {
         return cli_message_status(arguments->command, status);
     }
@@ -258,7 +272,8 @@ const cli_command cli_command_conform = {
         "Makes random programs, each from its seed, runs them on a backend and compares every byte "
         "with what the reference backend gives. The programs are free of data races, and use "
         "all types, control flow, barriers, subgroups, atomics, phases and elementary functions. "
-        "Outputs are fenced: a byte written beside one is found, too.\n\n"
+        "Outputs are fenced: a byte written beside one is found, too. The reference backend itself "
+        "runs in random schedules, and is compared with its plain one.\n\n"
         "The first program that fails is cut down to the smallest that still does, and printed "
         "with its arguments.",
     .operand = CLI_OPERAND_NONE,

@@ -1,6 +1,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <vyre/reference.h>
+
 #include "base/file.h"
 #include "base/random.h"
 #include "cli/npy.h"
@@ -111,6 +113,13 @@ static vyre_status parse_fill(const cli_buffer_source *source, fill kind, const 
                                 "say how many there are, as in zeros:1024; at most 4294967295",
                                 "`%s`: `%s` is no number of elements", source->argument, value);
     }
+    if (given.at[0] > VYRE_REFERENCE_MEMORY_BYTES / vyre_type_bytes(source->type)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for fewer",
+                                "`%s`: the elements of `%s` take more than %llu bytes, all that a "
+                                "run may use",
+                                source->argument, value,
+                                (unsigned long long)VYRE_REFERENCE_MEMORY_BYTES);
+    }
     uint64_t count = given.at[0], state = given.count > 1 ? given.at[1] : source->seed;
     if (kind == FILL_ZEROS) {
         vyre_text_repeat(out, 0, count * vyre_type_bytes(source->type));
@@ -129,7 +138,7 @@ static vyre_status parse_file(const cli_buffer_source *source, const char *path,
                               size_t *offset) {
     const size_t header_room = 1 << 20;
     size_t width = vyre_type_bytes(source->type), length = strlen(path);
-    size_t limit = (size_t)UINT32_MAX * width + header_room;
+    size_t limit = (size_t)VYRE_REFERENCE_MEMORY_BYTES + header_room;
     bool is_stdin = !strcmp(path, "-");
     bool is_npy = length > 4 && !strcmp(path + length - 4, ".npy");
     const char *name = is_stdin ? "<stdin>" : path;

@@ -142,7 +142,6 @@ static vyre_status size_scratch(vyre_plan *plan) {
                                     "program `%s`: a scratch array would have %llu elements",
                                     vyre_program_name(plan->program), (unsigned long long)length);
         }
-        plan->scratch_bytes += length * vyre_type_bytes((vyre_type)row->type);
     }
     return VYRE_OK;
 }

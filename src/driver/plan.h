@@ -20,7 +20,6 @@ typedef struct vyre_plan {
     uint32_t *outputs; /* by output: its argument */
     uint32_t input_count, output_count;
     uint64_t output_bytes; /* of all outputs */
-    uint64_t scratch_bytes;
 } vyre_plan;
 
 /* The part of the grid that a phase runs over. */

@@ -174,7 +174,7 @@ static size_t find_close(const shrinker *s, size_t first) {
     return s->lines.count - 1;
 }
 
-/* Puts the inside of a block in its place. */
+/* Takes a block away, or puts its inside in its place. */
 static bool unwrap(shrinker *s) {
     bool any = false;
     for (size_t i = 1; i + 1 < s->lines.count && !s->failed; i++) {
@@ -183,8 +183,8 @@ static bool unwrap(shrinker *s) {
         }
         size_t middle = find_close(s, i);
         size_t end = s->lines.items[middle].opens ? find_close(s, middle) : middle;
-        size_t parts[2][2] = {{i + 1, middle}, {middle + 1, end}};
-        for (int k = 0; k < (end > middle ? 2 : 1); k++) {
+        size_t parts[3][2] = {{i, i}, {i + 1, middle}, {middle + 1, end}};
+        for (int k = 0; k < (end > middle ? 3 : 2); k++) {
             vyre_text text = {0};
             put_lines(s, &text, 0, i);
             put_lines(s, &text, parts[k][0], parts[k][1]);

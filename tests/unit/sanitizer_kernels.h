@@ -196,6 +196,44 @@ static const mistake mistakes[] = {
           "    }\n"
           "}\n",
      VYRE_FINDING_RACE, 5, 5},
+    {"written after the release",
+     FLAG "    if wid == 0 && lid == 0 {\n"
+          "        atomic_store(flag[0], 100, release);\n"
+          "        data[0] = 42;\n"
+          "    }\n"
+          "    if wid == 1 && lid == 0 {\n"
+          "        loop { if atomic_load(flag[0], acquire) == 100 { break; } }\n"
+          "        y[0] = data[0];\n"
+          "    }\n"
+          "}\n",
+     VYRE_FINDING_RACE, 5, 9},
+    {"an update that only releases does not acquire",
+     FLAG "    if wid == 0 && lid == 0 {\n"
+          "        data[0] = 42;\n"
+          "        atomic_add(flag[0], 100, release);\n"
+          "    }\n"
+          "    if wid == 1 && lid == 0 {\n"
+          "        loop { if atomic_add(flag[0], 0, release) == 100 { break; } }\n"
+          "        y[0] = data[0];\n"
+          "    }\n"
+          "}\n",
+     VYRE_FINDING_RACE, 4, 9},
+    {"an update that only acquires does not release",
+     FLAG "    if wid == 0 && lid == 0 {\n"
+          "        data[0] = 42;\n"
+          "        atomic_add(flag[0], 100, acquire);\n"
+          "    }\n"
+          "    if wid == 1 && lid == 0 {\n"
+          "        loop { if atomic_load(flag[0], acquire) == 100 { break; } }\n"
+          "        y[0] = data[0];\n"
+          "    }\n"
+          "}\n",
+     VYRE_FINDING_RACE, 4, 9},
+    {"the scope workgroup after the scope device",
+     FLAG "    if wid == 0 && lid == 0 { atomic_add(data[0], 1); }\n"
+          "    if wid == 1 && lid == 0 { atomic_add(data[0], 1, relaxed, workgroup); }\n"
+          "}\n",
+     VYRE_FINDING_RACE, 3, 4},
     {"the last workgroup sums up, without a barrier before the ticket",
      "program p(x: buffer<u32>, part: inout buffer<u32>, ticket: inout buffer<u32>,\n"
      "    y: out buffer<u32>[1]) over x workgroup 64 {\n"

@@ -3,8 +3,8 @@
  * An access is stamped with its lane, the number of barriers its workgroup had passed, and its
  * lane's clock, which goes up whenever the lane releases. Somebody knows an access if it is bound
  * to have happened before: it is their own, a barrier of the same workgroup lies between, or they
- * acquired it. What was acquired is kept as a sorted list of marks: all of a workgroup before its
- * n-th barrier, or all of some lanes in a row up to their n-th release. */
+ * acquired it. What was acquired is kept as a tree over workgroups that never changes: whoever
+ * learns the same has the same tree, and one that learns a little more shares all but a path. */
 #ifndef VYRE_REFERENCE_CLOCK_H
 #define VYRE_REFERENCE_CLOCK_H
 
@@ -32,28 +32,23 @@ static inline uint32_t stamp_inst(const stamp *access) {
     return access->who >> LANE_BITS;
 }
 
-#define WHOLE_GROUP 0xffffffffu
-
-/* Everything below `time` is known of the lanes from `first` to `last`: the time is a lane's clock,
- * or where both are WHOLE_GROUP, the number of barriers. */
-typedef struct mark {
-    uint32_t group, first, last, time;
-} mark;
+typedef struct tree tree;
 
 typedef struct knowledge {
-    mark *marks; /* by group and lane; they do not overlap */
-    uint32_t count, capacity;
+    tree *root; /* NULL: nothing */
 } knowledge;
 
-/* False without memory, or beyond the machine's budget, which it then says. What is added is one
- * lane or a whole group. */
+/* Of a group: all of a lane below `time`, and all before the barrier of that number. */
+typedef struct mark {
+    uint32_t group, lane, time, barriers;
+} mark;
+
+/* False without memory, or beyond the machine's budget, which it then says. */
 bool knowledge_add(machine *m, knowledge *into, mark added);
 bool knowledge_join(machine *m, knowledge *into, const knowledge *from);
+void knowledge_clear(machine *m, knowledge *known);
 
-static inline void knowledge_clear(knowledge *known) {
-    known->count = 0;
-}
-
+/* Frees it, without giving back to the budget what a phase has taken of it. */
 void knowledge_free(knowledge *known);
 
 /* Whether it covers the access. */

@@ -92,6 +92,7 @@ struct machine {
     uint64_t steps;       /* lanes times instructions */
     uint64_t deadline_ns; /* 0: none */
     uint64_t memory_bytes;
+    uint64_t joined;    /* parts of knowledge that were joined since it was last charged */
     vyre_status status; /* the error that ends the run */
     sanitizer *watch;   /* NULL unless the run is sanitized */
 };

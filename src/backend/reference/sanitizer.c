@@ -81,7 +81,7 @@ static uint32_t pool_take(machine *m, pool *p) {
         p->capacity = capacity;
     }
     atomic_cell *taken = &p->items[p->used];
-    knowledge_clear(&taken->left);
+    knowledge_clear(m, &taken->left);
     for (int i = 0; i < ATOMICS; i++) {
         taken->writes[i].group = taken->reads[i].group = NOBODY;
     }
@@ -187,13 +187,13 @@ fiber_watch *fiber_watch_new(const machine *m) {
     return watch;
 }
 
-void fiber_watch_start(const machine *m, fiber_watch *watch) {
-    knowledge_clear(&watch->group);
+void fiber_watch_start(machine *m, fiber_watch *watch) {
+    knowledge_clear(m, &watch->group);
     watch->barriers = 0;
     watch->epoch++;
     watch->atomics.used = 0;
     for (uint32_t i = 0; i < m->layout.lanes; i++) {
-        knowledge_clear(&watch->lanes[i]);
+        knowledge_clear(m, &watch->lanes[i]);
         watch->clocks[i] = 0;
     }
 }
@@ -304,16 +304,17 @@ static bool check_races(const access *a) {
         if (more) {
             forget(more->reads, ATOMICS);
             forget(more->writes, ATOMICS);
-            knowledge_clear(&more->left);
+            knowledge_clear(a->m, &more->left);
         }
     }
     return true;
 }
 
 /* Joining takes time, too. */
-static bool join(const access *a, knowledge *into, const knowledge *from) {
-    return !from->count || (machine_charge(a->m, a->f, from->count + into->count) &&
-                            knowledge_join(a->m, into, from));
+static bool charge_joins(machine *m, const fiber *f) {
+    uint64_t joined = m->joined;
+    m->joined = 0;
+    return machine_charge(m, f, joined);
 }
 
 /* What atomics hand over. A release leaves what its lane knows with the element; an acquire takes
@@ -328,25 +329,23 @@ static bool hand_over(const access *a) {
     fiber_watch *watch = a->f->watch;
     atomic_cell *c = a->atomics;
     bool is_head = c->single && c->head_group == a->now.group && c->head_lane == a->lane;
-    /* What a lane has from here alone need not be left here again. */
-    bool has_more = watch->lanes[a->lane].count || !acquires;
-    if (acquires && !join(a, &watch->lanes[a->lane], &c->left)) {
+    if (acquires && !knowledge_join(a->m, &watch->lanes[a->lane], &c->left)) {
         return false;
     }
     if (a->writes && !a->reads && !is_head) {
-        knowledge_clear(&c->left);
+        knowledge_clear(a->m, &c->left);
     }
-    if (!releases) {
-        return true;
+    if (releases) {
+        c->single = !c->left.root || is_head;
+        c->head_group = a->now.group;
+        c->head_lane = a->lane;
+        mark own = {a->now.group, a->lane, ++watch->clocks[a->lane], watch->barriers};
+        if (!knowledge_join(a->m, &c->left, &watch->lanes[a->lane]) ||
+            !knowledge_join(a->m, &c->left, &watch->group) || !knowledge_add(a->m, &c->left, own)) {
+            return false;
+        }
     }
-    c->single = !c->left.count || is_head;
-    c->head_group = a->now.group;
-    c->head_lane = a->lane;
-    mark own = {a->now.group, a->lane, a->lane, ++watch->clocks[a->lane]};
-    mark group = {a->now.group, WHOLE_GROUP, WHOLE_GROUP, watch->barriers};
-    return knowledge_add(a->m, &c->left, own) && knowledge_add(a->m, &c->left, group) &&
-           join(a, &c->left, &watch->group) &&
-           (!has_more || join(a, &c->left, &watch->lanes[a->lane]));
+    return charge_joins(a->m, a->f);
 }
 
 /* Accesses */
@@ -447,8 +446,8 @@ bool sanitizer_barrier(machine *m, fiber *f, uint32_t at) {
         if (!knowledge_join(m, &watch->group, &watch->lanes[i])) {
             return false;
         }
-        knowledge_clear(&watch->lanes[i]);
+        knowledge_clear(m, &watch->lanes[i]);
     }
     watch->barriers++;
-    return true;
+    return charge_joins(m, f);
 }

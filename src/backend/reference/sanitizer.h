@@ -22,7 +22,7 @@ bool sanitizer_enter(machine *m);
 uint64_t fiber_watch_bytes(const machine *m);
 /* NULL without memory; the bytes are reserved already. */
 fiber_watch *fiber_watch_new(const machine *m);
-void fiber_watch_start(const machine *m, fiber_watch *watch);
+void fiber_watch_start(machine *m, fiber_watch *watch);
 void fiber_watch_free(const machine *m, fiber_watch *watch);
 
 /* Every access so far happened before every one to come: a new phase starts, or a grid barrier lies
