@@ -331,4 +331,23 @@ static inline void number_operands(uint32_t op, vyre_type type, uint64_t *x) {
     }
 }
 
+/* All combinations of special values; a select's condition is one of two. */
+static inline void number_add_specials(eval_batch *batch, const eval_case *c) {
+    uint64_t specials[NUMBER_SPECIALS], flags[] = {0, 1};
+    size_t count = number_specials(c->types[c->operands - 1], specials);
+    bool selects = c->op == VYRE_OP_SELECT;
+    eval_add_all(batch, (const uint64_t *const[]){selects ? flags : specials, specials, specials},
+                 (const size_t[]){selects ? 2 : count, count, count});
+}
+
+/* Random operands. */
+static inline void number_add_random(eval_batch *batch, const eval_case *c, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t x[3];
+        number_operands(c->op, c->types[c->operands - 1], x);
+        x[0] = c->op == VYRE_OP_SELECT ? x[0] & 1 : x[0];
+        eval_add(batch, x);
+    }
+}
+
 #endif

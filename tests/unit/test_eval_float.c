@@ -62,21 +62,10 @@ static void every_operation_on_floats_rounds_once(void **state) {
         cases++;
         eval_batch *batch =
             eval_batch_start(&c, oracle_of(c.op), exact_knows(c.op) ? by_mpfr : NULL);
-        vyre_type type = c.types[c.operands - 1];
-        uint64_t specials[NUMBER_SPECIALS], flags[] = {0, 1};
-        size_t count = number_specials(type, specials);
-        bool selects = c.op == VYRE_OP_SELECT;
-        eval_add_all(batch,
-                     (const uint64_t *const[]){selects ? flags : specials, specials, specials},
-                     (const size_t[]){selects ? 2 : count, count, count});
+        number_add_specials(batch, &c);
         eval_flush(batch);
         batch->stride = ASK_MPFR_EVERY;
-        for (uint32_t i = 0; i < eval_share(host_knows(c.op) ? RANDOM : RANDOM / 8); i++) {
-            uint64_t x[3];
-            number_operands(c.op, type, x);
-            x[0] = selects ? x[0] & 1 : x[0];
-            eval_add(batch, x);
-        }
+        number_add_random(batch, &c, eval_share(host_knows(c.op) ? RANDOM : RANDOM / 8));
         eval_flush(batch);
         assert_true(!host_knows(c.op) || batch->second_asked > eval_share(RANDOM) / 10);
         assert_true(eval_batch_end(batch) > eval_share(RANDOM) / 8);
