@@ -350,4 +350,32 @@ static inline void number_add_random(eval_batch *batch, const eval_case *c, uint
     }
 }
 
+/* What an operation is compared with: `arithmetic` where it rounds. NULL for one without vectors.
+ */
+static inline eval_oracle number_oracle_of(uint32_t op, eval_oracle arithmetic) {
+    switch (op) {
+    case VYRE_OP_ADD:
+    case VYRE_OP_SUB:
+    case VYRE_OP_MUL:
+    case VYRE_OP_DIV:
+    case VYRE_OP_SQRT:
+    case VYRE_OP_FMA: return arithmetic;
+    case VYRE_OP_MIN:
+    case VYRE_OP_MAX:
+    case VYRE_OP_NEG:
+    case VYRE_OP_ABS:
+    case VYRE_OP_COPYSIGN:
+    case VYRE_OP_FLOOR:
+    case VYRE_OP_CEIL:
+    case VYRE_OP_TRUNC:
+    case VYRE_OP_ROUND:
+    case VYRE_OP_EQ:
+    case VYRE_OP_NE:
+    case VYRE_OP_LT:
+    case VYRE_OP_LE: return number_oracle;
+    case VYRE_OP_SELECT: return number_select;
+    default: return NULL;
+    }
+}
+
 #endif

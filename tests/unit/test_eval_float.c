@@ -19,32 +19,6 @@ static uint64_t by_mpfr(const eval_case *c, const uint64_t *x) {
     return exact_operation(c->op, c->types[0], x);
 }
 
-static eval_oracle oracle_of(uint32_t op) {
-    switch (op) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB:
-    case VYRE_OP_MUL:
-    case VYRE_OP_DIV:
-    case VYRE_OP_SQRT:
-    case VYRE_OP_FMA: return by_host;
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
-    case VYRE_OP_COPYSIGN:
-    case VYRE_OP_FLOOR:
-    case VYRE_OP_CEIL:
-    case VYRE_OP_TRUNC:
-    case VYRE_OP_ROUND:
-    case VYRE_OP_EQ:
-    case VYRE_OP_NE:
-    case VYRE_OP_LT:
-    case VYRE_OP_LE: return number_oracle;
-    case VYRE_OP_SELECT: return number_select;
-    default: return NULL;
-    }
-}
-
 static bool is_ours(const eval_case *c) {
     vyre_type type = c->types[c->operands - 1];
     return vyre_type_class_of(type) == VYRE_CLASS_FLOAT && vyre_type_bytes(type) > 2 &&
@@ -60,8 +34,8 @@ static void every_operation_on_floats_rounds_once(void **state) {
             continue;
         }
         cases++;
-        eval_batch *batch =
-            eval_batch_start(&c, oracle_of(c.op), exact_knows(c.op) ? by_mpfr : NULL);
+        eval_batch *batch = eval_batch_start(&c, number_oracle_of(c.op, by_host),
+                                             exact_knows(c.op) ? by_mpfr : NULL);
         number_add_specials(batch, &c);
         eval_flush(batch);
         batch->stride = ASK_MPFR_EVERY;
