@@ -7,14 +7,10 @@
 #include "cli/describe.h"
 #include "cli/output.h"
 #include "cli/value.h"
+#include "ir/program.h"
 
 static const char *name_of(const vyre_ir *ir, uint32_t arg) {
     return ir->strings + ir->args[arg].name;
-}
-
-static bool is_out(const vyre_ir *ir, uint32_t arg) {
-    uint32_t resource = ir->args[arg].resource;
-    return resource != VYRE_NONE && ir->resources[resource].access == VYRE_ACCESS_OUT;
 }
 
 static vyre_status unknown_name(const cli_binding *binding, vyre_str name) {
@@ -25,7 +21,7 @@ static vyre_status unknown_name(const cli_binding *binding, vyre_str name) {
     vyre_text_printf(&fix, "`%s` takes", vyre_program_name(binding->program));
     size_t count = 0;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        if (!is_out(ir, i)) {
+        if (!vyre_ir_is_out(ir, i)) {
             vyre_near_add(&near, (vyre_str){name_of(ir, i), strlen(name_of(ir, i))});
             vyre_text_puts(&fix, count++ ? ", `" : " `");
             cli_describe_argument(&fix, ir, i);
@@ -55,7 +51,7 @@ static vyre_status bind_value(cli_binding *binding, uint32_t arg, const char *va
     const char *name = name_of(ir, arg);
     vyre_type type = (vyre_type)ir->args[arg].type;
     vyre_text *bytes = &binding->bytes[arg];
-    if (is_out(ir, arg)) {
+    if (vyre_ir_is_out(ir, arg)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
                                 "`%s` is an `out` buffer, which takes no value: it starts as zeros",
                                 name);
@@ -105,7 +101,7 @@ static vyre_status refuse_missing(cli_binding *binding) {
     size_t count = 0;
     vyre_text_puts(&fix, "add, for instance,");
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        if (!is_out(ir, i) && !binding->given[i]) {
+        if (!vyre_ir_is_out(ir, i) && !binding->given[i]) {
             vyre_text_puts(&list, count++ ? ", `" : "`");
             cli_describe_argument(&list, ir, i);
             vyre_text_putc(&list, '`');
@@ -127,7 +123,7 @@ static vyre_status fill_missing(cli_binding *binding) {
     vyre_status status = VYRE_OK;
     vyre_text word = {0};
     for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
-        if (!is_out(ir, i) && !binding->given[i]) {
+        if (!vyre_ir_is_out(ir, i) && !binding->given[i]) {
             vyre_text_cut(&word, 0);
             cli_bind_example(binding, i, &word);
             vyre_text_printf(&binding->filled, "%s%s", binding->filled.size ? " " : "",
@@ -143,7 +139,7 @@ static vyre_status bind_missing(cli_binding *binding, cli_missing missing) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     bool complete = true;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        complete = complete && (is_out(ir, i) || binding->given[i]);
+        complete = complete && (vyre_ir_is_out(ir, i) || binding->given[i]);
     }
     if (complete) {
         return VYRE_OK;
@@ -171,7 +167,7 @@ vyre_status cli_bind(cli_binding *binding, const vyre_program *program, const ch
     }
     status = status ? status : bind_missing(binding, missing);
     for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
-        if (!is_out(ir, i)) {
+        if (!vyre_ir_is_out(ir, i)) {
             const vyre_text *bytes = &binding->bytes[i];
             size_t size = bytes->size - binding->offsets[i];
             binding->inputs[binding->input_count++] =

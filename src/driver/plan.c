@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ir/program.h"
 
 static const char *arg_name(const vyre_plan *plan, uint32_t arg) {
     return plan->ir->strings + plan->ir->args[arg].name;
@@ -14,11 +15,6 @@ static vyre_status refuse(const vyre_plan *plan, uint32_t arg, const char *fix, 
                             "program `%s`, argument `%s`: %s (found %llu, expected %llu)",
                             vyre_program_name(plan->program), arg_name(plan, arg), what, found,
                             expected);
-}
-
-static bool is_out(const vyre_plan *plan, uint32_t arg) {
-    uint32_t resource = plan->ir->args[arg].resource;
-    return resource != VYRE_NONE && plan->ir->resources[resource].access == VYRE_ACCESS_OUT;
 }
 
 /* A scalar's bytes, little-endian, as a number extended by its own sign rule. */
@@ -193,7 +189,7 @@ vyre_status vyre_plan_init(vyre_plan *plan, const vyre_program *program, const v
     }
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
         uint32_t resource = ir->args[arg].resource;
-        if (!is_out(plan, arg)) {
+        if (!vyre_ir_is_out(ir, arg)) {
             plan->inputs[plan->input_count++] = arg;
         }
         if (resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ir/program.h"
 
 void vyre_trial_free(vyre_trial *trial) {
     vyre_program_release(trial->program);
@@ -20,8 +21,7 @@ vyre_input *vyre_trial_inputs(const vyre_trial *trial, const vyre_program *progr
     vyre_input *inputs = vyre_alloc_array((size_t)ir->arg_count + 1, sizeof *inputs);
     size_t count = 0;
     for (uint32_t arg = 0; inputs && arg < ir->arg_count; arg++) {
-        uint32_t resource = ir->args[arg].resource;
-        if (resource != VYRE_NONE && ir->resources[resource].access == VYRE_ACCESS_OUT) {
+        if (vyre_ir_is_out(ir, arg)) {
             continue;
         }
         const char *name = ir->strings + ir->args[arg].name;

@@ -28,6 +28,12 @@ static inline const char *vyre_ir_resource_name(const vyre_ir *ir, uint32_t reso
     return ir->resource_name_count ? ir->debug_strings + ir->resource_names[resource] : "";
 }
 
+/* Whether an argument is an `out` buffer: made for the caller, who brings no value for it. */
+static inline bool vyre_ir_is_out(const vyre_ir *ir, uint32_t arg) {
+    uint32_t resource = ir->args[arg].resource;
+    return resource != VYRE_NONE && ir->resources[resource].access == VYRE_ACCESS_OUT;
+}
+
 /* The line an instruction comes from; 0 if unknown. */
 static inline uint32_t vyre_ir_line(const vyre_ir *ir, uint32_t inst) {
     return ir->place_count ? VYRE_PLACE_LINE(ir->places[inst]) : 0;
