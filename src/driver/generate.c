@@ -152,7 +152,7 @@ static void draw_shape(generator *g, vyre_phase_desc *desc, uint32_t *domain) {
         most = most ? most : 1;
     }
     g->has_workgroup = !generate_one_in(g, 3);
-    g->has_grid_barriers = g->has_workgroup && generate_one_in(g, 4);
+    g->has_grid_barriers = generate_one_in(g, g->has_workgroup ? 3 : 6);
     if (g->has_workgroup) {
         desc->subgroup = sizes[generate_below(g, 4)];
         uint32_t lanes = desc->subgroup * (1 + generate_below(g, 3)), rest = lanes;
@@ -188,8 +188,7 @@ static void draw_shape(generator *g, vyre_phase_desc *desc, uint32_t *domain) {
 }
 
 static void declare_local_arrays(generator *g) {
-    /* A grid barrier empties shared arrays; the verifier refuses to read them then. */
-    uint32_t shared = g->has_workgroup && !g->has_grid_barriers ? generate_below(g, 3) : 0;
+    uint32_t shared = g->has_workgroup ? generate_below(g, 3) : 0;
     uint32_t private = generate_below(g, 2);
     for (uint32_t i = 0; i < shared; i++) {
         vyre_type type = generate_one_in(g, 4) ? generate_type(g) : generate_array_type(g);
@@ -210,7 +209,7 @@ static void make_phase(generator *g) {
     draw_shape(g, &desc, domain);
     vyre_build_phase(g->b, &desc);
     g->value_count = g->variable_count = g->depth = 0;
-    g->in_divergent_loop = g->in_call = false;
+    g->in_divergent_loop = g->in_call = g->in_grid_loop = g->in_grid_call = false;
     g->turns = 1;
     g->budget = 12 + generate_below(g, 36);
     declare_local_arrays(g);
@@ -223,7 +222,11 @@ static void make_phase(generator *g) {
         generate_remember(g, vyre_build_iteration(g->b, g->repeats[i]), LEVEL_GRID);
     }
     while (g->budget && vyre_build_reachable(g->b)) {
-        generate_block(g, g->has_workgroup ? LEVEL_GRID : LEVEL_LANE);
+        generate_block(g, g->has_workgroup || g->has_grid_barriers ? LEVEL_GRID : LEVEL_LANE);
+    }
+    if (g->has_grid_barriers && generate_one_in(g, 3) && vyre_build_reachable(g->b)) {
+        level left = generate_parting(g);
+        generate_block(g, left);
     }
     /* What was computed should be seen. */
     for (uint32_t i = 0; i < g->global_count; i++) {

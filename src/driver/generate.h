@@ -77,6 +77,7 @@ typedef struct generator {
     uint32_t depth, budget;
     uint32_t turns; /* of all loops around */
     bool in_divergent_loop, in_call;
+    bool in_grid_loop, in_grid_call; /* that all leave alike, and meet behind */
     vyre_type call_type;
 } generator;
 
@@ -111,10 +112,16 @@ uint32_t generate_digest(generator *g, vyre_type type);
 /* All workgroups have met, or the lanes of one: the ways to use arrays are drawn anew. */
 void generate_meet(generator *g, bool whole_grid);
 void generate_barrier(generator *g, bool whole_grid);
+/* Writes to all shared arrays, which a grid barrier has emptied: until then nobody may read them.
+ */
+void generate_refill(generator *g);
 /* An element that belongs to this invocation alone. */
 uint32_t generate_own_index(generator *g, const generated_array *array);
 void generate_access(generator *g, level here);
 
 void generate_block(generator *g, level here);
+/* Some end behind a grid barrier that may be passed over, and the others go on without them. Gives
+ * the level at which they do. */
+level generate_parting(generator *g);
 
 #endif

@@ -2,14 +2,19 @@
 
 typedef struct outside {
     uint32_t values, variables;
-    bool in_divergent_loop, in_call;
+    bool in_divergent_loop, in_call, in_grid_loop, in_grid_call;
     vyre_type call_type;
 } outside;
 
 static outside enter(generator *g) {
     g->depth++;
-    return (outside){g->value_count, g->variable_count, g->in_divergent_loop, g->in_call,
-                     g->call_type};
+    return (outside){.values = g->value_count,
+                     .variables = g->variable_count,
+                     .in_divergent_loop = g->in_divergent_loop,
+                     .in_call = g->in_call,
+                     .in_grid_loop = g->in_grid_loop,
+                     .in_grid_call = g->in_grid_call,
+                     .call_type = g->call_type};
 }
 
 /* What was made inside is not there any more. */
@@ -18,6 +23,8 @@ static void forget(generator *g, const outside *before) {
     g->variable_count = before->variables;
     g->in_divergent_loop = before->in_divergent_loop;
     g->in_call = before->in_call;
+    g->in_grid_loop = before->in_grid_loop;
+    g->in_grid_call = before->in_grid_call;
     g->call_type = before->call_type;
 }
 
@@ -29,8 +36,9 @@ static void leave(generator *g, const outside *before) {
 /* Whether the block may hold barriers: then everybody meets before it, at its end and after it,
  * since it may be passed over, or run again. */
 static bool draw_meetings(generator *g, level here, bool *out_whole_grid) {
-    *out_whole_grid = g->has_grid_barriers && here == LEVEL_GRID && generate_one_in(g, 2);
-    return g->has_workgroup && here >= LEVEL_WORKGROUP && generate_one_in(g, 2);
+    *out_whole_grid = g->has_grid_barriers && here == LEVEL_GRID && !generate_one_in(g, 4);
+    bool may_meet = g->has_workgroup ? here >= LEVEL_WORKGROUP : *out_whole_grid;
+    return may_meet && generate_one_in(g, 2);
 }
 
 static void make_if(generator *g, level here) {
@@ -70,7 +78,8 @@ static void make_loop(generator *g, level here) {
     if (g->turns * turns > 60) {
         return;
     }
-    bool divergent = generate_one_in(g, 2), whole_grid = false;
+    bool may_meet = g->has_grid_barriers && here == LEVEL_GRID;
+    bool divergent = generate_one_in(g, may_meet ? 4 : 2), whole_grid = false;
     level inside = divergent ? LEVEL_LANE : here;
     bool meets = draw_meetings(g, inside, &whole_grid);
     inside = meets ? inside : generate_lower(inside, LEVEL_SUBGROUP);
@@ -107,6 +116,7 @@ static void make_loop(generator *g, level here) {
     }
     g->in_divergent_loop = divergent;
     g->in_call = divergent && g->in_call;
+    g->in_grid_loop = meets && whole_grid;
     if (meets) {
         generate_barrier(g, whole_grid);
     }
@@ -122,15 +132,28 @@ static void make_loop(generator *g, level here) {
     }
 }
 
-/* An inlined call that returns from several places. */
-static void make_call(generator *g) {
+/* An inlined call that returns from several places. One that holds grid barriers is left by all at
+ * once until its last block, and everybody meets in front of it and behind. */
+static void make_call(generator *g, level here) {
+    bool whole_grid = g->has_grid_barriers && here == LEVEL_GRID && generate_one_in(g, 2);
+    if (whole_grid) {
+        generate_barrier(g, true);
+    }
     outside before = enter(g);
-    g->in_call = true;
-    g->in_divergent_loop = false;
+    g->in_call = !whole_grid;
+    g->in_grid_call = whole_grid;
+    g->in_divergent_loop = g->in_grid_loop = false;
     g->call_type = generate_type(g);
     vyre_type type = g->call_type;
     vyre_build_inline(g->b);
-    generate_block(g, LEVEL_LANE);
+    if (whole_grid) {
+        generate_block(g, LEVEL_GRID);
+        g->in_call = true;
+        g->in_grid_call = false;
+    }
+    if (vyre_build_reachable(g->b)) {
+        generate_block(g, LEVEL_LANE);
+    }
     if (vyre_build_reachable(g->b)) {
         uint32_t value = generate_pick(g, type, LEVEL_LANE);
         vyre_build_return(g->b, 1, &value);
@@ -138,18 +161,25 @@ static void make_call(generator *g) {
     leave(g, &before);
     uint32_t result = VYRE_NONE;
     vyre_build_inline_end(g->b, 1, &result);
-    if (vyre_build_reachable(g->b)) {
-        generate_remember(g, result, LEVEL_LANE);
+    if (!vyre_build_reachable(g->b)) {
+        return;
+    }
+    generate_remember(g, result, LEVEL_LANE);
+    if (whole_grid) {
+        generate_barrier(g, true);
     }
 }
 
-/* Leaves a loop or a call in some lanes. */
-static void make_jump(generator *g) {
-    if (!g->in_divergent_loop && !g->in_call) {
+/* Leaves a loop or a call: in some lanes, or in all of them where they meet behind it. */
+static void make_jump(generator *g, level here) {
+    bool together = here == LEVEL_GRID && (g->in_grid_loop || g->in_grid_call);
+    bool in_loop = together ? g->in_grid_loop : g->in_divergent_loop;
+    bool in_call = together ? g->in_grid_call : g->in_call;
+    if (!in_loop && !in_call) {
         return;
     }
-    vyre_build_if(g->b, generate_pick(g, VYRE_TYPE_BOOL, LEVEL_LANE));
-    if (g->in_call && (!g->in_divergent_loop || generate_one_in(g, 2))) {
+    vyre_build_if(g->b, generate_pick(g, VYRE_TYPE_BOOL, together ? LEVEL_GRID : LEVEL_LANE));
+    if (in_call && (!in_loop || generate_one_in(g, 2))) {
         uint32_t value = generate_pick(g, g->call_type, LEVEL_LANE);
         vyre_build_return(g->b, 1, &value);
     } else if (generate_one_in(g, 2)) {
@@ -174,6 +204,9 @@ static void make_variable(generator *g) {
 
 static void make_statement(generator *g, level here) {
     uint32_t kind = generate_below(g, 20);
+    if (g->has_grid_barriers && here == LEVEL_GRID && generate_one_in(g, 8)) {
+        kind = 14 + generate_below(g, 6); /* where grid barriers can be, blocks with them */
+    }
     if (kind < 7) {
         for (uint32_t count = 1 + generate_below(g, 4); count > 0; count--) {
             generate_operation(g);
@@ -183,16 +216,18 @@ static void make_statement(generator *g, level here) {
     } else if (kind < 14) {
         make_variable(g);
     } else if (kind == 14) {
-        make_jump(g);
+        make_jump(g, here);
     } else if (kind == 15 && g->has_workgroup && here >= LEVEL_SUBGROUP) {
         generate_subgroup_operation(g);
     } else if (kind == 16 && g->has_workgroup && here >= LEVEL_WORKGROUP) {
         generate_barrier(g, g->has_grid_barriers && here == LEVEL_GRID && generate_one_in(g, 2));
+    } else if (kind == 16 && g->has_grid_barriers && here == LEVEL_GRID) {
+        generate_barrier(g, true);
     } else if (kind > 16 && g->depth < MOST_DEPTH) {
         switch (kind) {
         case 17: make_if(g, here); break;
         case 18: make_loop(g, here); break;
-        default: make_call(g); break;
+        default: make_call(g, here); break;
         }
     } else {
         generate_operation(g);
@@ -205,4 +240,25 @@ void generate_block(generator *g, level here) {
         g->budget--;
         make_statement(g, here);
     }
+}
+
+level generate_parting(generator *g) {
+    /* From here on arrays are used in one way, whichever way the invocations go. */
+    generate_barrier(g, true);
+    uint32_t condition = generate_pick(g, VYRE_TYPE_BOOL, LEVEL_GRID);
+    outside before = enter(g);
+    vyre_build_if(g->b, condition);
+    vyre_build_barrier(g->b, VYRE_OP_GRID_BARRIER);
+    generate_refill(g);
+    g->budget = 2 + generate_below(g, 6);
+    generate_block(g, LEVEL_SUBGROUP);
+    level left = (level)generate_below(g, LEVEL_GRID);
+    vyre_build_if(g->b, generate_pick(g, VYRE_TYPE_BOOL, left));
+    vyre_build_return(g->b, 0, NULL);
+    vyre_build_if_end(g->b, 0, NULL);
+    generate_block(g, LEVEL_LANE);
+    leave(g, &before);
+    vyre_build_if_end(g->b, 0, NULL);
+    g->budget = 2 + generate_below(g, 6);
+    return left;
 }

@@ -20,8 +20,26 @@ void generate_meet(generator *g, bool whole_grid) {
     }
 }
 
+void generate_refill(generator *g) {
+    bool any = false;
+    for (uint32_t i = 0; i < g->array_count; i++) {
+        const generated_array *array = &g->arrays[i];
+        if (array->kind == ARRAY_SHARED) {
+            vyre_build_store(g->b, array->resource, g->own_in_workgroup,
+                             generate_pick(g, array->type, LEVEL_LANE));
+            any = true;
+        }
+    }
+    if (any) {
+        vyre_build_barrier(g->b, VYRE_OP_BARRIER);
+    }
+}
+
 void generate_barrier(generator *g, bool whole_grid) {
     vyre_build_barrier(g->b, whole_grid ? VYRE_OP_GRID_BARRIER : VYRE_OP_BARRIER);
+    if (whole_grid) {
+        generate_refill(g);
+    }
     generate_meet(g, whole_grid);
 }
 

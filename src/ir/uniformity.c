@@ -353,6 +353,9 @@ static void walk(analysis *a) {
             end_blocks(a, at);
             block_end = a->regions[a->depth - 1].end;
         }
+        if (a->map->controls) {
+            a->map->controls[node_of(a, at)] = a->regions[a->depth - 1].control;
+        }
         if (inst->type == VYRE_TYPE_VOID) {
             visit_effect(a, at, inst);
             block_end = a->regions[a->depth - 1].end;
@@ -448,8 +451,8 @@ static uint32_t survey(analysis *a, uint32_t *out_syncs) {
     return most_nodes;
 }
 
-bool vyre_uniformity_init(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase,
-                          bool with_causes) {
+static bool analyse(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase, bool with_causes,
+                    bool with_controls) {
     analysis a = {.ir = ir, .phase = &ir->phases[phase], .map = map};
     *map = (vyre_uniformity_map){.first = a.phase->first};
     bool done = false;
@@ -461,7 +464,9 @@ bool vyre_uniformity_init(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t 
     map->levels = vyre_alloc_array(most_nodes, 1);
     map->syncs = vyre_alloc_array(syncs, sizeof *map->syncs);
     map->causes = with_causes ? vyre_alloc_array(most_nodes, sizeof *map->causes) : NULL;
-    if (!map->levels || !map->syncs || (with_causes && !map->causes)) {
+    map->controls = with_controls ? vyre_alloc_array(insts, sizeof *map->controls) : NULL;
+    if (!map->levels || !map->syncs || (with_causes && !map->causes) ||
+        (with_controls && !map->controls)) {
         goto done;
     }
     for (uint32_t i = 0; i < insts; i++) {
@@ -480,9 +485,19 @@ done:
     return done;
 }
 
+bool vyre_uniformity_init(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase,
+                          bool with_causes) {
+    return analyse(map, ir, phase, with_causes, false);
+}
+
+bool vyre_uniformity_init_controls(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase) {
+    return analyse(map, ir, phase, false, true);
+}
+
 void vyre_uniformity_deinit(vyre_uniformity_map *map) {
     vyre_free(map->levels);
     vyre_free(map->causes);
     vyre_free(map->syncs);
+    vyre_free(map->controls);
     *map = (vyre_uniformity_map){0};
 }

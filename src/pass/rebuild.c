@@ -17,6 +17,7 @@ vyre_status vyre_rebuild_init(vyre_rebuild *rebuild, const vyre_program *from) {
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                                   "no memory to copy program `%s`", vyre_program_name(from));
     } else {
+        memset(rebuild->values, 0xff, ir->inst_count * sizeof *rebuild->values); /* VYRE_NONE */
         status = vyre_builder_create(vyre_program_name(from), &rebuild->to);
     }
     if (status) {
@@ -44,7 +45,7 @@ uint32_t vyre_rebuild_operand(vyre_rebuild *rebuild, uint32_t operand) {
 
 /* Tables */
 
-static uint32_t copy_size(vyre_rebuild *r, uint32_t size) {
+uint32_t vyre_rebuild_size(vyre_rebuild *r, uint32_t size) {
     if (size == VYRE_NONE) {
         return VYRE_NONE;
     }
@@ -56,13 +57,21 @@ static uint32_t copy_size(vyre_rebuild *r, uint32_t size) {
     case VYRE_SIZE_PARAM: return vyre_build_size_param(r->to, r->scalars[node->a]);
     default: break;
     }
-    uint32_t left = copy_size(r, node->a);
-    return vyre_build_size_op(r->to, (vyre_size_op)node->op, left, copy_size(r, node->b));
+    uint32_t left = vyre_rebuild_size(r, node->a);
+    return vyre_build_size_op(r->to, (vyre_size_op)node->op, left, vyre_rebuild_size(r, node->b));
 }
 
 static const char *debug_name(const vyre_ir *ir, const uint32_t *names, uint32_t count,
                               uint32_t index) {
     return index < count ? ir->debug_strings + names[index] : NULL;
+}
+
+const char *vyre_rebuild_resource_name(const vyre_rebuild *r, uint32_t resource) {
+    return debug_name(r->ir, r->ir->resource_names, r->ir->resource_name_count, resource);
+}
+
+const char *vyre_rebuild_step_name(const vyre_rebuild *r, uint32_t step) {
+    return debug_name(r->ir, r->ir->step_names, r->ir->step_name_count, step);
 }
 
 static void copy_interface(vyre_rebuild *r) {
@@ -76,15 +85,15 @@ static void copy_interface(vyre_rebuild *r) {
             const vyre_resource *row = &ir->resources[arg->resource];
             r->resources[arg->resource] =
                 vyre_build_buffer(r->to, name, (vyre_access)row->access, (vyre_type)row->type,
-                                  copy_size(r, row->size));
+                                  vyre_rebuild_size(r, row->size));
         }
     }
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
         if (row->kind == VYRE_RESOURCE_SCRATCH) {
-            r->resources[i] = vyre_build_scratch(
-                r->to, debug_name(ir, ir->resource_names, ir->resource_name_count, i),
-                (vyre_type)row->type, copy_size(r, row->size));
+            r->resources[i] =
+                vyre_build_scratch(r->to, vyre_rebuild_resource_name(r, i), (vyre_type)row->type,
+                                   vyre_rebuild_size(r, row->size));
         }
     }
 }
@@ -111,7 +120,7 @@ static uint32_t *copy_list(vyre_rebuild *r, const uint32_t *values, uint32_t cou
     return copied;
 }
 
-static uint32_t result_count(const vyre_ir *ir, uint32_t owner) {
+uint32_t vyre_rebuild_result_count(const vyre_ir *ir, uint32_t owner) {
     uint32_t count = 0, end = ir->insts[owner].c;
     while (ir->insts[end + count].op == VYRE_OP_RESULT && ir->insts[end + count].a == owner) {
         count++;
@@ -144,7 +153,7 @@ static void open_block(vyre_rebuild *r, uint32_t at) {
 
 static void close_block(vyre_rebuild *r, uint32_t owner) {
     const vyre_inst *inst = &r->ir->insts[owner];
-    uint32_t count = result_count(r->ir, owner), *results = r->values + inst->c;
+    uint32_t count = vyre_rebuild_result_count(r->ir, owner), *results = r->values + inst->c;
     switch (inst->op) {
     case VYRE_OP_IF: vyre_build_if_end(r->to, count, results); break;
     case VYRE_OP_INLINE: vyre_build_inline_end(r->to, count, results); break;
@@ -152,9 +161,10 @@ static void close_block(vyre_rebuild *r, uint32_t owner) {
     }
 }
 
-static void copy_end(vyre_rebuild *r, const vyre_inst *inst) {
-    if (inst->op == VYRE_OP_UNREACHABLE) {
-        return; /* the builder puts it there by itself */
+static void copy_end(vyre_rebuild *r, uint32_t at) {
+    const vyre_inst *inst = &r->ir->insts[at];
+    if (inst->op == VYRE_OP_UNREACHABLE || (r->replace && r->replace(r, at))) {
+        return; /* the builder puts the former there by itself */
     }
     uint32_t *list = copy_list(r, inst->b ? r->ir->operands + inst->a : NULL, inst->b);
     if (!list) {
@@ -235,8 +245,7 @@ static void copy_inst(vyre_rebuild *r, uint32_t at) {
     }
 }
 
-/* The instructions from `first` to `end`, blocks and all. */
-static void copy_code(vyre_rebuild *r, uint32_t first, uint32_t end) {
+void vyre_rebuild_code(vyre_rebuild *r, uint32_t first, uint32_t end) {
     const vyre_ir *ir = r->ir;
     uint32_t owners[VYRE_LIMIT_NESTING + 1], depth = 0;
     for (uint32_t at = first; at < end; at++) {
@@ -253,14 +262,21 @@ static void copy_code(vyre_rebuild *r, uint32_t first, uint32_t end) {
             open_block(r, at);
             owners[depth++] = at;
         } else if (effects & VYRE_EFFECT_END) {
-            copy_end(r, &ir->insts[at]);
+            copy_end(r, at);
         } else {
             copy_inst(r, at);
         }
     }
+    while (depth) {
+        close_block(r, owners[--depth]);
+    }
 }
 
-static void copy_names(vyre_rebuild *r, const vyre_phase *phase) {
+void vyre_rebuild_names(vyre_rebuild *r, const vyre_phase *phase) {
+    while (r->next_name < r->ir->value_name_count &&
+           r->ir->value_names[r->next_name].value < phase->first) {
+        r->next_name++; /* of a phase that is not there any more */
+    }
     for (; r->next_name < r->ir->value_name_count &&
            r->ir->value_names[r->next_name].value < phase->end;
          r->next_name++) {
@@ -269,31 +285,41 @@ static void copy_names(vyre_rebuild *r, const vyre_phase *phase) {
     }
 }
 
-static void copy_phase(vyre_rebuild *r, uint32_t step) {
-    const vyre_ir *ir = r->ir;
-    const vyre_phase *phase = &ir->phases[ir->steps[step].size];
-    vyre_phase_desc desc = {.name = debug_name(ir, ir->step_names, ir->step_name_count, step),
+vyre_phase_desc vyre_rebuild_phase_desc(vyre_rebuild *r, uint32_t step) {
+    const vyre_phase *phase = &r->ir->phases[r->ir->steps[step].size];
+    vyre_phase_desc desc = {.name = vyre_rebuild_step_name(r, step),
                             .dimensions = phase->dimensions,
                             .from_memory = phase->from_resource != VYRE_NONE,
                             .subgroup = phase->subgroup};
     for (uint32_t i = 0; i < 3; i++) {
-        desc.domain[i] = copy_size(r, phase->domain[i]);
+        desc.domain[i] = vyre_rebuild_size(r, phase->domain[i]);
         desc.workgroup[i] = phase->workgroup[i];
     }
     if (desc.from_memory) {
         desc.from_resource = r->resources[phase->from_resource];
-        desc.from_index = copy_size(r, phase->from_index);
+        desc.from_index = vyre_rebuild_size(r, phase->from_index);
     }
+    return desc;
+}
+
+void vyre_rebuild_array(vyre_rebuild *r, uint32_t resource) {
+    const vyre_resource *row = &r->ir->resources[resource];
+    const char *name = vyre_rebuild_resource_name(r, resource);
+    r->resources[resource] =
+        row->kind == VYRE_RESOURCE_SHARED
+            ? vyre_build_shared(r->to, name, (vyre_type)row->type, row->length)
+            : vyre_build_private(r->to, name, (vyre_type)row->type, row->length);
+}
+
+static void copy_phase(vyre_rebuild *r, uint32_t step) {
+    const vyre_phase *phase = &r->ir->phases[r->ir->steps[step].size];
+    vyre_phase_desc desc = vyre_rebuild_phase_desc(r, step);
     vyre_build_phase(r->to, &desc);
     for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
-        const char *name = debug_name(ir, ir->resource_names, ir->resource_name_count, i);
-        vyre_type type = (vyre_type)ir->resources[i].type;
-        r->resources[i] = ir->resources[i].kind == VYRE_RESOURCE_SHARED
-                              ? vyre_build_shared(r->to, name, type, ir->resources[i].length)
-                              : vyre_build_private(r->to, name, type, ir->resources[i].length);
+        vyre_rebuild_array(r, i);
     }
-    copy_code(r, phase->first, phase->end);
-    copy_names(r, phase);
+    vyre_rebuild_code(r, phase->first, phase->end);
+    vyre_rebuild_names(r, phase);
     vyre_build_phase_end(r->to);
 }
 
@@ -308,12 +334,14 @@ static void copy_steps(vyre_rebuild *r) {
             return;
         }
         const vyre_step *step = &ir->steps[i];
-        const char *name = debug_name(ir, ir->step_names, ir->step_name_count, i);
+        const char *name = vyre_rebuild_step_name(r, i);
         if (step->kind == VYRE_STEP_PHASE) {
-            copy_phase(r, i);
+            if (!r->replace_phase || !r->replace_phase(r, i)) {
+                copy_phase(r, i);
+            }
             continue;
         }
-        uint32_t size = copy_size(r, step->size);
+        uint32_t size = vyre_rebuild_size(r, step->size);
         r->repeats[i] =
             step->kind == VYRE_STEP_REPEAT_COUNT
                 ? vyre_build_repeat(r->to, name, size)
@@ -334,7 +362,7 @@ static void copy_scopes(vyre_rebuild *r) {
     vyre_build_at(r->to, 0, 0, 0);
 }
 
-vyre_status vyre_rebuild_run(vyre_rebuild *rebuild, vyre_program **out_program) {
+void vyre_rebuild_head(vyre_rebuild *rebuild) {
     const vyre_ir *ir = rebuild->ir;
     if (ir->file) {
         vyre_build_file(rebuild->to, ir->debug_strings + ir->file);
@@ -343,6 +371,10 @@ vyre_status vyre_rebuild_run(vyre_rebuild *rebuild, vyre_program **out_program) 
         vyre_build_deterministic(rebuild->to);
     }
     copy_scopes(rebuild);
+}
+
+vyre_status vyre_rebuild_run(vyre_rebuild *rebuild, vyre_program **out_program) {
+    vyre_rebuild_head(rebuild);
     copy_interface(rebuild);
     copy_steps(rebuild);
     return vyre_builder_finish(rebuild->to, NULL, out_program);
@@ -383,7 +415,7 @@ uint32_t vyre_rebuild_splice(vyre_builder *to, const vyre_program *function, con
         return VYRE_NONE;
     }
     vyre_build_scope(to, name);
-    copy_code(&r, ir->phases[0].first, ir->phases[0].end - 1); /* without the last return */
+    vyre_rebuild_code(&r, ir->phases[0].first, ir->phases[0].end - 1); /* without the last return */
     vyre_build_scope_end(to);
     vyre_free(r.values);
     return s.result;

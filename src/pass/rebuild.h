@@ -24,9 +24,12 @@ struct vyre_rebuild {
     uint32_t *repeats;   /* by step */
     uint32_t next_name;  /* in value_names */
 
-    /* May build anything in place of an instruction that holds no block and ends none, and then
-     * sets values[inst]. False leaves it to the copy. NULL copies everything. */
+    /* May build anything in place of an instruction that holds no block, and then sets
+     * values[inst]; what stands in place of the end of a block ends it, too. False leaves it to the
+     * copy. NULL copies everything. */
     bool (*replace)(vyre_rebuild *rebuild, uint32_t inst);
+    /* The same for the phase of a step: anything that can stand between phases. */
+    bool (*replace_phase)(vyre_rebuild *rebuild, uint32_t step);
     void *user;
 };
 
@@ -36,6 +39,27 @@ void vyre_rebuild_deinit(vyre_rebuild *rebuild);
 
 /* An operand of `from` as a value of `to`. */
 uint32_t vyre_rebuild_operand(vyre_rebuild *rebuild, uint32_t operand);
+
+/* The parts of a copy, for passes that put a program together in another order. */
+
+/* A size of `from` as one of `to`, which may be used once; VYRE_NONE for VYRE_NONE. */
+uint32_t vyre_rebuild_size(vyre_rebuild *rebuild, uint32_t size);
+/* What a phase is to be opened with. */
+vyre_phase_desc vyre_rebuild_phase_desc(vyre_rebuild *rebuild, uint32_t step);
+/* Declares a shared or private array of `from` in the phase that is open. */
+void vyre_rebuild_array(vyre_rebuild *rebuild, uint32_t resource);
+/* The instructions from `first` to `end`, blocks and all. Every block that starts there ends
+ * there, and its results belong to it. */
+void vyre_rebuild_code(vyre_rebuild *rebuild, uint32_t first, uint32_t end);
+/* The names of the values of a phase; phases come in their order. */
+void vyre_rebuild_names(vyre_rebuild *rebuild, const vyre_phase *phase);
+/* The file, the flags and the calls that places point to: what stands in front of the rest. */
+void vyre_rebuild_head(vyre_rebuild *rebuild);
+/* The name of an array or a step of `from`; NULL if it has none. */
+const char *vyre_rebuild_resource_name(const vyre_rebuild *rebuild, uint32_t resource);
+const char *vyre_rebuild_step_name(const vyre_rebuild *rebuild, uint32_t step);
+/* How many results stand behind the block of an instruction. */
+uint32_t vyre_rebuild_result_count(const vyre_ir *ir, uint32_t owner);
 
 /* Copies the code of a program of one phase into the place where `to` stands, with these values for
  * its scalar arguments. What it stores in element 0 of its one output is the result. `name` is the

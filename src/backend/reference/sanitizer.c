@@ -434,9 +434,12 @@ bool sanitizer_atomic(machine *m, fiber *f, uint32_t at, uint32_t lane, bool wri
 /* Barriers */
 
 bool sanitizer_barrier(machine *m, fiber *f, uint32_t at) {
-    uint32_t lanes = m->layout.lanes;
+    uint32_t lanes = m->layout.lanes, there = lanes;
+    if (!m->phase->workgroup[0] && m->invocation_count - f->first < lanes) {
+        there = (uint32_t)(m->invocation_count - f->first); /* the last ones may be fewer */
+    }
     const uint8_t *mask = top_frame(f)->mask;
-    const uint8_t *missing = memchr(mask, 0, lanes), *present = memchr(mask, 1, lanes);
+    const uint8_t *missing = memchr(mask, 0, there), *present = memchr(mask, 1, there);
     if (missing && present &&
         !report_missing_lane(m, f, at, (uint32_t)(present - mask), (uint32_t)(missing - mask))) {
         return false;

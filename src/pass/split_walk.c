@@ -1,0 +1,271 @@
+#include "pass/split_plan.h"
+
+static bool ends_block(const split *s, uint32_t at) {
+    return vyre_op_info_of(s->ir->insts[at].op)->effects & VYRE_EFFECT_END;
+}
+
+static uint32_t resolve(const split *s, uint32_t operand) {
+    while (!(operand & VYRE_CONSTANT) && split_at(s, operand)->alias != VYRE_NONE) {
+        operand = split_at(s, operand)->alias;
+    }
+    return operand;
+}
+
+static void add_use(split *s, uint32_t operand, uint32_t target) {
+    uint32_t value = resolve(s, operand);
+    if (!s->building && !(value & VYRE_CONSTANT)) {
+        s->failed |= !vyre_vec_push(&s->uses, (split_use){s->now, value, target});
+    }
+}
+
+/* The operand becomes the value of an argument or result in another segment. */
+static void hand_over(split *s, uint32_t operand, uint32_t target) {
+    if (s->building) {
+        split_build_keep(s, target, vyre_rebuild_operand(s->r, resolve(s, operand)));
+    } else {
+        add_use(s, operand, target);
+    }
+}
+
+static void jump(split *s, uint32_t to, vyre_uniformity level) {
+    if (s->building) {
+        split_build_jump(s, to, level);
+        return;
+    }
+    split_jump row = {.from = s->now, .to = to, .behind_barrier = s->behind_barrier};
+    s->failed |= !vyre_vec_push(&s->jumps, row);
+    if (to != VYRE_NONE) {
+        split_add_segment(s, to);
+    }
+}
+
+/* Out of a block, with values for its results. Where nothing but the end of another block follows,
+ * that is done at once. */
+static void leave(split *s, uint32_t owner, const uint32_t *values, uint32_t count,
+                  vyre_uniformity level) {
+    uint32_t first = s->ir->insts[owner].c;
+    uint32_t behind = first + vyre_rebuild_result_count(s->ir, owner);
+    if (level != VYRE_UNIFORM_GRID || !ends_block(s, behind)) {
+        for (uint32_t i = 0; i < count; i++) {
+            hand_over(s, values[i], first + i);
+        }
+        jump(s, behind, level);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        split_at(s, first + i)->alias = resolve(s, values[i]);
+    }
+    split_end(s, behind, level);
+    for (uint32_t i = 0; i < count; i++) {
+        split_at(s, first + i)->alias = VYRE_NONE;
+    }
+}
+
+/* To the head of a loop. */
+static void turn(split *s, uint32_t loop, const uint32_t *values, uint32_t count) {
+    uint32_t first = loop + 1 + (s->ir->insts[loop].op == VYRE_OP_FOR);
+    for (uint32_t i = 0; i < count; i++) {
+        hand_over(s, values[i], first + i);
+    }
+    jump(s, loop + 1, VYRE_UNIFORM_GRID);
+}
+
+/* A turn of a `for` if the condition says so, else out of it. */
+static void turn_or_leave(split *s, uint32_t loop, uint32_t condition, uint32_t counter,
+                          const uint32_t *values, uint32_t count) {
+    if (s->building) {
+        vyre_build_if(s->r->to, condition);
+        split_build_keep(s, loop + 1, counter);
+    }
+    turn(s, loop, values, count);
+    if (s->building) {
+        vyre_build_else(s->r->to);
+    }
+    leave(s, loop, values, count, VYRE_UNIFORM_GRID);
+    if (s->building) {
+        vyre_build_if_end(s->r->to, 0, NULL);
+    }
+}
+
+static void enter_loop(split *s, uint32_t loop) {
+    const uint32_t *values;
+    uint32_t count = vyre_inst_values(s->ir, &s->ir->insts[loop], &values);
+    if (s->ir->insts[loop].op == VYRE_OP_LOOP) {
+        turn(s, loop, values, count);
+        return;
+    }
+    uint32_t condition = VYRE_NONE, counter = VYRE_NONE;
+    for (uint32_t i = 0; i < 3; i++) {
+        add_use(s, values[i], VYRE_NONE);
+    }
+    if (s->building) {
+        condition = split_build_first_turn(s, loop);
+        counter = vyre_rebuild_operand(s->r, values[0]);
+    }
+    turn_or_leave(s, loop, condition, counter, values + 3, count - 3);
+}
+
+static void next_turn(split *s, uint32_t loop, const uint32_t *values, uint32_t count) {
+    if (s->ir->insts[loop].op == VYRE_OP_LOOP) {
+        turn(s, loop, values, count);
+        return;
+    }
+    const uint32_t *range = s->ir->operands + s->ir->insts[loop].a;
+    uint32_t condition = VYRE_NONE, counter = VYRE_NONE;
+    add_use(s, loop + 1, VYRE_NONE);
+    add_use(s, range[1], VYRE_NONE);
+    add_use(s, range[2], VYRE_NONE);
+    if (s->building) {
+        condition = split_build_next_turn(s, loop);
+        counter = vyre_build_op(s->r->to, VYRE_OP_ADD, s->r->values[loop + 1],
+                                vyre_rebuild_operand(s->r, range[2]), VYRE_NONE);
+    }
+    turn_or_leave(s, loop, condition, counter, values, count);
+}
+
+bool split_leaves(const split *s, uint32_t at) {
+    uint32_t target = split_at(s, at)->target;
+    return s->ir->insts[at].op != VYRE_OP_UNREACHABLE &&
+           (target == VYRE_NONE || split_at(s, target)->is_cut);
+}
+
+void split_end(split *s, uint32_t at, vyre_uniformity level) {
+    uint32_t target = split_at(s, at)->target;
+    const uint32_t *values;
+    uint32_t count = vyre_inst_values(s->ir, &s->ir->insts[at], &values);
+    if (s->ir->insts[at].op == VYRE_OP_UNREACHABLE) {
+        return; /* the builder puts it there by itself */
+    }
+    if (target == VYRE_NONE) {
+        jump(s, VYRE_NONE, level);
+    } else if (s->ir->insts[at].op == VYRE_OP_CONTINUE) {
+        next_turn(s, target, values, count);
+    } else {
+        leave(s, target, values, count, level);
+    }
+}
+
+/* An access to an array of the phase, for what has to be known of it. */
+static void note_array(split *s, split_segment *segment, const vyre_inst *inst, uint32_t effects,
+                       bool nested) {
+    split_array *array = split_array_of(s, inst->a);
+    if (!array || inst->op == VYRE_OP_LEN) {
+        return;
+    }
+    segment->shared_live |= effects & VYRE_EFFECT_READ ? array->bit : 0;
+    segment->shared_writes |= effects & VYRE_EFFECT_WRITE ? array->bit : 0;
+    if (array->segment == VYRE_NONE) {
+        array->segment = s->now;
+        array->cleared_first = inst->op == VYRE_OP_CLEAR && !nested && !s->branches;
+    }
+    array->in_several |= array->segment != s->now;
+    array->written |= effects & VYRE_EFFECT_WRITE && inst->op != VYRE_OP_CLEAR;
+}
+
+/* What an instruction of the segment uses. */
+static void note(split *s, uint32_t at, bool nested) {
+    const vyre_inst *inst = &s->ir->insts[at];
+    const vyre_op_info *info = vyre_op_info_of(inst->op);
+    split_segment *segment = split_segment_at(s, s->now);
+    split_at(s, at)->home = s->now;
+    if (split_is_idle(s, at)) {
+        return;
+    }
+    if (info->effects & VYRE_EFFECT_END && split_leaves(s, at)) {
+        split_end(s, at, split_control(s, at));
+        return;
+    }
+    segment->has_syncs |= (info->effects & (VYRE_EFFECT_SYNC | VYRE_EFFECT_SUBGROUP)) != 0;
+    segment->has_subgroup |= (info->effects & VYRE_EFFECT_SUBGROUP) != 0;
+    if (info->shape == VYRE_SHAPE_R || info->shape == VYRE_SHAPE_R_V1 ||
+        info->shape == VYRE_SHAPE_R_V2 || info->shape == VYRE_SHAPE_R_LIST) {
+        note_array(s, segment, inst, info->effects, nested);
+    }
+    const uint32_t *values;
+    uint32_t count = vyre_inst_values(s->ir, inst, &values);
+    for (uint32_t i = 0; i < count; i++) {
+        add_use(s, values[i], VYRE_NONE);
+    }
+}
+
+/* Instructions that stay together: one, or a block that holds no grid barrier. */
+static void take(split *s, uint32_t first, uint32_t end) {
+    if (s->building) {
+        split_build_code(s, first, end);
+        return;
+    }
+    for (uint32_t at = first; at < end; at++) {
+        note(s, at, end > first + 1);
+    }
+}
+
+static void walk_from(split *s, uint32_t at);
+
+static void walk_if(split *s, uint32_t at) {
+    const vyre_inst *inst = &s->ir->insts[at];
+    add_use(s, inst->a, VYRE_NONE);
+    if (s->building) {
+        vyre_build_if(s->r->to, vyre_rebuild_operand(s->r, inst->a));
+    }
+    s->branches++;
+    walk_from(s, at + 1);
+    if (s->building) {
+        vyre_build_else(s->r->to);
+    }
+    walk_from(s, inst->b);
+    s->branches--;
+    if (s->building) {
+        vyre_build_if_end(s->r->to, 0, NULL);
+    }
+}
+
+static void walk_barrier(split *s, uint32_t at) {
+    if (s->building) {
+        split_build_barrier(s);
+    }
+    s->behind_barrier = true;
+    if (ends_block(s, at + 1)) {
+        split_end(s, at + 1, VYRE_UNIFORM_GRID);
+    } else {
+        jump(s, at + 1, VYRE_UNIFORM_GRID);
+    }
+    s->behind_barrier = false;
+}
+
+static void walk_from(split *s, uint32_t at) {
+    for (;;) {
+        const vyre_inst *inst = &s->ir->insts[at];
+        uint32_t effects = vyre_op_info_of(inst->op)->effects;
+        if (inst->op == VYRE_OP_GRID_BARRIER) {
+            walk_barrier(s, at);
+            return;
+        }
+        if (effects & VYRE_EFFECT_END) {
+            split_end(s, at, split_control(s, at));
+            return;
+        }
+        if (split_at(s, at)->is_cut) {
+            if (inst->op != VYRE_OP_INLINE) {
+                (inst->op == VYRE_OP_IF ? walk_if : enter_loop)(s, at);
+                return;
+            }
+            at++; /* its returns know where they go */
+            continue;
+        }
+        uint32_t end = at + 1;
+        if (effects & VYRE_EFFECT_BLOCK) {
+            end = inst->c + vyre_rebuild_result_count(s->ir, at);
+        }
+        take(s, at, end);
+        at = end;
+    }
+}
+
+void split_walk(split *s) {
+    uint32_t at = s->now;
+    while (s->ir->insts[at].op == VYRE_OP_ARG || s->ir->insts[at].op == VYRE_OP_RESULT) {
+        at++;
+    }
+    s->branches = 0;
+    walk_from(s, at);
+}
