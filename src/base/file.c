@@ -196,3 +196,36 @@ done:
     vyre_text_free(&name);
     return status;
 }
+
+/* Makes one folder; `parent` is the one above it. 0 or errno. */
+static int make_folder(const char *path, const char *parent) {
+    struct stat about;
+    if (stat(path, &about) == 0) {
+        return S_ISDIR(about.st_mode) ? 0 : ENOTDIR;
+    }
+    if (geteuid() == 0 && stat(parent, &about) == 0 && about.st_uid != 0) {
+        return EPERM;
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+vyre_status vyre_folder_make(const char *path) {
+    vyre_text prefix = {0}, parent = {0};
+    int error = 0;
+    vyre_text_puts(&parent, *path == '/' ? "/" : ".");
+    for (const char *end = path; *end && !error;) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        vyre_text_cut(&prefix, 0);
+        vyre_text_add(&prefix, path, (size_t)(end - path));
+        error = prefix.failed || parent.failed
+                    ? ENOMEM
+                    : make_folder(vyre_text_string(&prefix), vyre_text_string(&parent));
+        vyre_text_cut(&parent, 0);
+        vyre_text_add(&parent, prefix.data, prefix.size);
+    }
+    vyre_status status = error ? file_error("make the folder", path, error) : VYRE_OK;
+    vyre_text_free(&prefix);
+    vyre_text_free(&parent);
+    return status;
+}

@@ -1,4 +1,4 @@
-/* Whole files. */
+/* Whole files, and the folders they lie in. */
 #ifndef VYRE_BASE_FILE_H
 #define VYRE_BASE_FILE_H
 
@@ -17,6 +17,10 @@ VYRE_MUST_USE vyre_status vyre_file_read_open(int file, const char *name, size_t
 /* Replaces or creates a file such that everyone, also after a crash, finds either the old contents
  * or the new. Follows symbolic links that lead to a file, and keeps its permissions. */
 VYRE_MUST_USE vyre_status vyre_file_replace(const char *path, const void *data, size_t size);
+
+/* Makes a folder, and those above it, where they are missing, for this user alone. Root makes none
+ * in a folder of somebody else, who could not use it then. */
+VYRE_MUST_USE vyre_status vyre_folder_make(const char *path);
 
 /* Writes all of it to a descriptor, which stays open; 0 or errno. */
 int vyre_file_write_open(int file, const void *data, size_t size);

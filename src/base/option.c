@@ -4,6 +4,7 @@
 
 #include "base/environment.h"
 #include "base/near.h"
+#include "base/number.h"
 
 typedef struct choice {
     const char *text;
@@ -24,6 +25,10 @@ typedef struct row {
 #define CHOICE_ROW(option, values)                                                                 \
     .allowed = &("" values(CHOICE_TEXT))[2], .choices = option##_values,                           \
     .choice_count = sizeof option##_values / sizeof option##_values[0]
+#define SIZE_VALUES(option, values)
+#define SIZE_ROW(option, values) .allowed = values
+#define PATHS_VALUES(option, values)
+#define PATHS_ROW(option, values) .allowed = values
 
 #define OPTION_VALUES(name, kind, values, default_text_, documentation_) kind##_VALUES(name, values)
 #define OPTION_ROW(name, kind, values, default_text_, documentation_)                              \
@@ -49,6 +54,13 @@ vyre_option_info vyre_option_describe(vyre_option option) {
     };
 }
 
+static vyre_status wrong_value(const vyre_option_info *info, const vyre_text *fix) {
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(fix),
+                            "the environment variable %s is \"%s\", which is not a value it can "
+                            "have",
+                            info->variable, info->text);
+}
+
 vyre_status vyre_option_choice(vyre_option option, int *out_number) {
     const row *r = &rows[option];
     vyre_option_info info = vyre_option_describe(option);
@@ -66,10 +78,27 @@ vyre_status vyre_option_choice(vyre_option option, int *out_number) {
     vyre_text_printf(&fix, "set it to one of %s", r->allowed);
     vyre_near_print(&near, &fix, ", perhaps ");
     vyre_text_puts(&fix, ", or unset it");
-    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
-                                          "the environment variable %s is \"%s\", which is not a "
-                                          "value it can have",
-                                          info.variable, info.text);
+    vyre_status status = wrong_value(&info, &fix);
+    vyre_text_free(&fix);
+    return status;
+}
+
+vyre_status vyre_option_size(vyre_option option, uint64_t *out_bytes) {
+    static const char units[] = "KMGT";
+    vyre_option_info info = vyre_option_describe(option);
+    size_t size = strlen(info.text);
+    const char *unit = size ? strchr(units, info.text[size - 1]) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    uint64_t number;
+    bool overflow = false;
+    if (vyre_u64_parse(info.text, size - (unit != NULL), 10, &number, &overflow) && !overflow &&
+        number <= UINT64_MAX >> shift) {
+        *out_bytes = number << shift;
+        return VYRE_OK;
+    }
+    vyre_text fix = {0};
+    vyre_text_printf(&fix, "set it to %s, or unset it", info.allowed);
+    vyre_status status = wrong_value(&info, &fix);
     vyre_text_free(&fix);
     return status;
 }

@@ -238,6 +238,46 @@ static void file_read_survives_every_failed_allocation(void **state) {
     unlink("data");
 }
 
+static void folder_is_made_with_those_above_it_for_this_user_alone(void **state) {
+    (void)state;
+    struct stat about;
+    assert_null(vyre_folder_make("one//two/three/"));
+    assert_null(vyre_folder_make("one/two/three"));
+    static const char *const made[] = {"one/two/three", "one/two", "one"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(stat(made[i], &about), 0);
+        assert_int_equal(about.st_mode & 07777, 0700);
+    }
+    assert_null(vyre_file_replace("one/file", "", 0));
+    check_error(vyre_folder_make("one/file/deeper"), VYRE_STATUS_IO, "one/file/deeper");
+    unlink("one/file");
+    for (size_t n = 1; failing_allocator_start(n); n++) {
+        vyre_status status = vyre_folder_make("one/two/three/four");
+        bool failed = status != VYRE_OK;
+        vyre_status_free(status);
+        failing_allocator_stop();
+        assert_int_equal(failed, failing_allocator_failed());
+        if (!failed) {
+            break;
+        }
+    }
+    assert_int_equal(rmdir("one/two/three/four"), 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(rmdir(made[i]), 0);
+    }
+}
+
+static void folder_of_somebody_else_is_not_entered_by_root(void **state) {
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(mkdir("theirs", 0777), 0);
+    assert_int_equal(chown("theirs", 65534, 65534), 0);
+    check_error(vyre_folder_make("theirs/mine"), VYRE_STATUS_IO, "theirs/mine");
+    assert_int_equal(rmdir("theirs"), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file_reads_back_what_was_written),
@@ -251,6 +291,8 @@ int main(void) {
         cmocka_unit_test(file_failed_replace_leaves_the_old_one_and_nothing_else),
         cmocka_unit_test(file_that_cannot_be_written_leaves_the_old_one_and_nothing_else),
         cmocka_unit_test(file_read_survives_every_failed_allocation),
+        cmocka_unit_test(folder_is_made_with_those_above_it_for_this_user_alone),
+        cmocka_unit_test(folder_of_somebody_else_is_not_entered_by_root),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

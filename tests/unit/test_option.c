@@ -76,12 +76,64 @@ static void option_table_is_complete(void **state) {
     (void)state;
     for (vyre_option option = 0; option < VYRE_OPTION_COUNT; option++) {
         vyre_option_info info = vyre_option_describe(option);
-        int number;
         assert_memory_equal(info.variable, "VYRE_", 5);
         assert_true(info.documentation[0] && info.allowed[0]);
         assert_non_null(strstr(info.allowed, info.default_text));
-        assert_null(vyre_option_choice(option, &number)); /* the default is an allowed value */
     }
+    /* The default is an allowed value. */
+    int number;
+    uint64_t bytes;
+#define CHECK_CHOICE(option) assert_null(vyre_option_choice(option, &number))
+#define CHECK_SIZE(option) assert_null(vyre_option_size(option, &bytes))
+#define CHECK_PATHS(option) assert_string_equal(vyre_option_describe(option).default_text, "")
+#define CHECK(name, kind, values, default_text, documentation) CHECK_##kind(VYRE_OPTION_##name);
+    VYRE_OPTIONS(CHECK)
+#undef CHECK
+}
+
+static void option_size_takes_units(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } rows[] = {
+        {"", 256 << 20},
+        {"0", 0},
+        {"1", 1},
+        {"65536", 65536},
+        {"512K", 512 << 10},
+        {"256M", 256 << 20},
+        {"2G", (uint64_t)2 << 30},
+        {"1T", (uint64_t)1 << 40},
+        {"0T", 0},
+        {"18446744073709551615", UINT64_MAX},
+        {"16777215T", (uint64_t)16777215 << 40},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t bytes = 1;
+        setenv("VYRE_CACHE_LIMIT", rows[i].text, 1);
+        assert_null(vyre_option_size(VYRE_OPTION_CACHE_LIMIT, &bytes));
+        assert_true(bytes == rows[i].bytes);
+    }
+    unsetenv("VYRE_CACHE_LIMIT");
+}
+
+static void option_wrong_size_is_an_error_that_says_what_one_is(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"K",        "-1",  "1.5G", "12 M", "M1",
+                                        "256m",     "1KK", " 1",   "many", "18446744073709551616",
+                                        "16777216T"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        uint64_t bytes;
+        setenv("VYRE_CACHE_LIMIT", wrong[i], 1);
+        vyre_status status = vyre_option_size(VYRE_OPTION_CACHE_LIMIT, &bytes);
+        assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_INVALID_ARGUMENT);
+        assert_non_null(strstr(vyre_status_message(status), wrong[i]));
+        assert_string_equal(vyre_status_fix(status),
+                            "set it to bytes, as 65536, 512K, 256M or 2G, or unset it");
+        vyre_status_free(status);
+    }
+    unsetenv("VYRE_CACHE_LIMIT");
 }
 
 static void option_error_survives_every_failed_allocation(void **state) {
@@ -151,6 +203,8 @@ int main(int count, char **arguments) {
         cmocka_unit_test(option_takes_every_allowed_value_from_the_environment),
         cmocka_unit_test(option_wrong_value_is_an_error_that_names_the_allowed_ones),
         cmocka_unit_test(option_table_is_complete),
+        cmocka_unit_test(option_size_takes_units),
+        cmocka_unit_test(option_wrong_size_is_an_error_that_says_what_one_is),
         cmocka_unit_test(option_error_survives_every_failed_allocation),
         cmocka_unit_test(option_variables_do_not_count_in_a_privileged_process),
     };
