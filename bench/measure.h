@@ -19,6 +19,7 @@ static inline double measure_cpu_ns(void) {
 /* The heap memory that vyre holds, and the most it ever held since the last reset. While a block is
  * resized both copies count. */
 static struct { size_t live, peak; } measure_memory;
+static size_t measure_allocations; /* how many so far */
 
 typedef struct measure_header {
     max_align_t size;
@@ -31,6 +32,7 @@ static inline void *measure_resize(void *user, void *memory, size_t size) {
         return NULL;
     }
     *header = size;
+    measure_allocations++;
     measure_memory.live += size;
     if (measure_memory.live > measure_memory.peak) {
         measure_memory.peak = measure_memory.live;

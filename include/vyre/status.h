@@ -31,7 +31,10 @@ extern "C" {
     X(NOT_FOUND, 6, "not found")                                                                   \
     X(UNSUPPORTED, 7, "unsupported")                                                               \
     X(IO, 8, "input or output failed")                                                             \
-    X(TIMEOUT, 9, "timed out")
+    X(TIMEOUT, 9, "timed out")                                                                     \
+    X(DEVICE_LOST, 10, "device lost")                                                              \
+    X(UNAVAILABLE, 11, "unavailable")                                                              \
+    X(BACKEND, 12, "backend failed")
 
 typedef enum vyre_status_code {
 #define VYRE_STATUS_ENUM(name, number, text) VYRE_STATUS_##name = number,

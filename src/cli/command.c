@@ -18,6 +18,12 @@ const cli_choice cli_formats[] = {
 #undef ROW
         {NULL, NULL}};
 
+const cli_choice cli_table_formats[] = {
+#define ROW(name, text, documentation) {text, documentation},
+    CLI_TABLE_FORMATS(ROW)
+#undef ROW
+        {NULL, NULL}};
+
 const cli_command *cli_command_find(const char *name) {
     for (size_t i = 0; cli_commands[i]; i++) {
         if (!strcmp(cli_commands[i]->name, name)) {

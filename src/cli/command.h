@@ -17,6 +17,9 @@
     X(fmt)                                                                                         \
     X(show)                                                                                        \
     X(conform)                                                                                     \
+    X(backends)                                                                                    \
+    X(doctor)                                                                                      \
+    X(cache)                                                                                       \
     X(help)                                                                                        \
     X(version)
 
@@ -24,9 +27,8 @@
 #define CLI_EXITS(X)                                                                               \
     X(DONE, 0, "done")                                                                             \
     X(NO, 1,                                                                                       \
-      "the answer is no: a program is not valid or has a race, results differ, or a text is not "  \
-      "in "                                                                                        \
-      "canonical layout")                                                                          \
+      "the answer is no: a program is not valid or has a race, results differ, a text is not in "  \
+      "canonical layout, or something is wrong with plugins or the cache")                         \
     X(USAGE, 2, "the command line, or an environment variable, is wrong")                          \
     X(BACKEND, 3, "no usable backend")                                                             \
     X(FAILED, 4,                                                                                   \
@@ -127,16 +129,21 @@ bool cli_option_repeats(const cli_option *option);
 /* The option that every subcommand has besides its own. */
 extern const cli_option cli_option_help;
 
-/* The words of --format. */
+/* The words of --format, and those of it where the answer is a table. */
 #define CLI_FORMATS(X)                                                                             \
     X(TEXT, "text", "for people")                                                                  \
     X(JSON, "json", "for programs")
+#define CLI_TABLE_FORMATS(X)                                                                       \
+    CLI_FORMATS(X)                                                                                 \
+    X(CSV, "csv", "a table for spreadsheets")                                                      \
+    X(MARKDOWN, "md", "a table in Markdown")
 typedef enum cli_format {
 #define CLI_FORMAT_ENUM(name, text, documentation) CLI_FORMAT_##name,
-    CLI_FORMATS(CLI_FORMAT_ENUM)
+    CLI_TABLE_FORMATS(CLI_FORMAT_ENUM)
 #undef CLI_FORMAT_ENUM
 } cli_format;
 extern const cli_choice cli_formats[];
+extern const cli_choice cli_table_formats[];
 
 /* Sorts `words` into options and operands; the operands are moved to the front. The arguments point
  * into `words`. */

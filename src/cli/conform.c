@@ -1,10 +1,8 @@
 /* vyre conform: a backend held against the oracle. */
 #include <string.h>
-#include <time.h>
-
-#include <vyre/reference.h>
 
 #include "backend/reference/backend.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "cli/device.h"
 #include "cli/output.h"
@@ -23,7 +21,7 @@
 CLI_OPTION_TABLE(OPTIONS);
 
 typedef struct campaign {
-    const vyre_backend *backend;
+    vyre_device *device, *oracle;
     uint64_t first_seed, programs, runs;
     uint64_t done, unsupported; /* programs */
     uint64_t instructions;
@@ -36,12 +34,6 @@ typedef struct campaign {
     char *text;
     size_t size;
 } campaign;
-
-static double now(void) {
-    struct timespec time = {0};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 /* The first trial that fails is cut down and kept. */
 static vyre_status keep_failure(campaign *c, const vyre_conform *conform, vyre_trial *trial,
@@ -56,28 +48,33 @@ static vyre_status keep_failure(campaign *c, const vyre_conform *conform, vyre_t
 
 /* Only the oracle's own backend has schedules to choose from; it is held against its plain one. */
 static bool has_schedules(const campaign *c) {
-    return c->backend == &vyre_backend_reference;
+    return cli_device_is_reference(c->device);
 }
 
 /* Runs one trial as often as asked for. */
 static vyre_status try_one(campaign *c, uint64_t seed, vyre_trial *trial) {
-    vyre_backend subject = *c->backend;
-    const vyre_conform conform = {&vyre_backend_oracle, &subject, vyre_reference_has_one_answer};
+    vyre_conform conform = {c->oracle, c->device, vyre_reference_has_one_answer};
     vyre_outputs expected;
     vyre_comparison comparison = {0};
     vyre_status status = vyre_conform_expect(&conform, trial, trial->program, &expected);
     for (uint64_t run = 0; run < c->runs && !status && !comparison.verdict; run++) {
         const vyre_reference_options schedule = {.seed = seed * 1000003 + run};
         if (has_schedules(c)) {
-            subject.state = &schedule;
+            status = vyre_reference_open(&schedule, &conform.subject);
         }
-        status = vyre_conform_compare(&conform, trial, trial->program, &expected, &comparison);
+        status =
+            status ? status
+                   : vyre_conform_compare(&conform, trial, trial->program, &expected, &comparison);
         if (comparison.verdict == VYRE_VERDICT_UNSUPPORTED) {
             c->unsupported++;
         } else if (!status && comparison.verdict) {
             c->failed_seed = seed;
             c->failed_run = run + 1;
             status = keep_failure(c, &conform, trial, &comparison);
+        }
+        if (conform.subject != c->device) {
+            vyre_device_release(conform.subject);
+            conform.subject = c->device;
         }
     }
     vyre_outputs_free(&expected);
@@ -87,7 +84,7 @@ static vyre_status try_one(campaign *c, uint64_t seed, vyre_trial *trial) {
 }
 
 static vyre_status try_all(campaign *c) {
-    double start = now();
+    uint64_t start = vyre_now_ns();
     vyre_status status = VYRE_OK;
     for (uint64_t i = 0; i < c->programs && !status && !c->failed; i++) {
         vyre_trial trial;
@@ -99,7 +96,7 @@ static vyre_status try_all(campaign *c) {
             c->done++;
         }
     }
-    c->seconds = now() - start;
+    c->seconds = (double)(vyre_now_ns() - start) * 1e-9;
     return status;
 }
 
@@ -131,12 +128,18 @@ static void put_smallest(const campaign *c, vyre_text *text) {
 }
 
 static void put_result(const campaign *c, vyre_text *text) {
+    uint64_t compared = c->done - c->unsupported;
+    if (!compared) {
+        vyre_text_printf(text, "%s: nothing was compared, all %llu program%s unsupported\n",
+                         vyre_device_name(c->device), (unsigned long long)c->done,
+                         c->done == 1 ? " is" : "s are");
+        return;
+    }
     if (!c->failed) {
-        uint64_t compared = c->done - c->unsupported;
         vyre_text_printf(text, "%s: %llu program%s, %llu %s%s each, the same bytes as the oracle",
-                         c->backend->id, (unsigned long long)compared, cli_plural(compared),
-                         (unsigned long long)c->runs, has_schedules(c) ? "random schedule" : "run",
-                         cli_plural(c->runs));
+                         vyre_device_name(c->device), (unsigned long long)compared,
+                         cli_plural(compared), (unsigned long long)c->runs,
+                         has_schedules(c) ? "random schedule" : "run", cli_plural(c->runs));
         if (c->unsupported) {
             vyre_text_printf(text, "; %llu unsupported", (unsigned long long)c->unsupported);
         }
@@ -146,9 +149,9 @@ static void put_result(const campaign *c, vyre_text *text) {
                          (unsigned long long)c->instructions, c->seconds);
         return;
     }
-    vyre_text_printf(text, "%s: the program of seed %llu fails in run %llu: %s\n", c->backend->id,
-                     (unsigned long long)c->failed_seed, (unsigned long long)c->failed_run,
-                     c->original.text);
+    vyre_text_printf(text, "%s: the program of seed %llu fails in run %llu: %s\n",
+                     vyre_device_name(c->device), (unsigned long long)c->failed_seed,
+                     (unsigned long long)c->failed_run, c->original.text);
     if (c->text) {
         vyre_text_puts(text, "cut down:\n\n");
         put_smallest(c, text);
@@ -157,7 +160,7 @@ static void put_result(const campaign *c, vyre_text *text) {
                      "\nFix: correct the backend; repeat with `vyre conform -b %s --seed %llu "
                      "--programs 1 --runs "
                      "%llu`\n",
-                     c->backend->id, (unsigned long long)c->failed_seed,
+                     vyre_device_name(c->device), (unsigned long long)c->failed_seed,
                      (unsigned long long)c->failed_run);
 }
 
@@ -165,7 +168,7 @@ static void put_json(const campaign *c, vyre_text *text) {
     vyre_json json = {.text = text};
     vyre_json_object(&json);
     vyre_json_key(&json, "backend");
-    vyre_json_string(&json, c->backend->id);
+    vyre_json_string(&json, vyre_device_name(c->device));
     const struct {
         const char *key;
         uint64_t number;
@@ -212,7 +215,6 @@ static vyre_status read_number(const cli_arguments *arguments, uint32_t option, 
 static cli_exit run(const cli_arguments *arguments) {
     campaign c = {0};
     vyre_text text = {0};
-    const char *why;
     vyre_status status = read_number(arguments, PROGRAMS, 1000, &c.programs);
     status = status ? status : read_number(arguments, SEED, 1, &c.first_seed);
     status = status ? status : read_number(arguments, RUNS, 10, &c.runs);
@@ -229,12 +231,15 @@ static cli_exit run(const cli_arguments *arguments) {
     if (status) {
         return cli_message_status(arguments->command, status);
     }
-    status = cli_device_find(arguments->values[BACKEND].text, &c.backend, &why);
-    if (status) {
-        cli_message_status(arguments->command, status);
-        return CLI_EXIT_BACKEND;
+    cli_exit result =
+        cli_device_acquire(arguments->command, arguments->values[BACKEND].text, &c.device, &text);
+    vyre_text_cut(&text, 0);
+    if (result != CLI_EXIT_DONE) {
+        vyre_text_free(&text);
+        return result;
     }
-    status = try_all(&c);
+    status = vyre_reference_open_oracle(&c.oracle);
+    status = status ? status : try_all(&c);
     if (!status) {
         if (arguments->values[FORMAT].choice == CLI_FORMAT_JSON) {
             put_json(&c, &text);
@@ -247,7 +252,7 @@ static cli_exit run(const cli_arguments *arguments) {
         put_smallest(&c, &text);
         status = cli_output_save(arguments->values[SAVE].text, &text);
     }
-    cli_exit result = c.failed ? CLI_EXIT_NO : CLI_EXIT_DONE;
+    result = c.failed ? CLI_EXIT_NO : c.done == c.unsupported ? CLI_EXIT_BACKEND : CLI_EXIT_DONE;
     if (status) {
         cli_message_status(arguments->command, status);
         result = CLI_EXIT_FAILED;
@@ -255,6 +260,8 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_text_free(&text);
     vyre_string_free(c.text);
     vyre_trial_free(&c.trial);
+    vyre_device_release(c.oracle);
+    vyre_device_release(c.device);
     return result;
 }
 

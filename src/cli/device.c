@@ -2,33 +2,38 @@
 
 #include <string.h>
 
-#include "backend/reference/backend.h"
+#include "cli/output.h"
 
-static const vyre_backend *const backends[] = {&vyre_backend_reference};
+bool cli_device_is_reference(const vyre_device *device) {
+    return !strcmp(vyre_device_id(device), "reference");
+}
 
-vyre_status cli_device_find(const char *name, const vyre_backend **out_backend,
-                            const char **out_why) {
-    enum { COUNT = sizeof backends / sizeof *backends };
-    const char *names[2 * COUNT + 2];
-    size_t count = 0;
-    names[count++] = "auto";
-    if (!name || !strcmp(name, "auto")) {
-        *out_backend = backends[0];
-        *out_why = "the only backend of this build";
-        return VYRE_OK;
+static vyre_status acquire_preferred(vyre_device **out_device, vyre_text *out_why) {
+    vyre_decision decision;
+    vyre_status status = vyre_registry_acquire_preferred(NULL, NULL, &decision, out_device);
+    if (!status) {
+        vyre_text_printf(out_why, "auto takes %s", decision.why);
     }
-    for (size_t i = 0; i < COUNT; i++) {
-        const char *alias = backends[i]->alias;
-        if (!strcmp(name, backends[i]->id) || (alias && !strcmp(name, alias))) {
-            *out_backend = backends[i];
-            *out_why = "named by -b";
-            return VYRE_OK;
-        }
-        names[count++] = backends[i]->id;
-        if (alias) {
-            names[count++] = alias;
-        }
+    vyre_decision_free(&decision);
+    return status;
+}
+
+cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
+                            vyre_text *out_why) {
+    *out_device = NULL;
+    bool is_auto = !name || !strcmp(name, "auto");
+    vyre_status status = is_auto ? acquire_preferred(out_device, out_why)
+                                 : vyre_registry_acquire(NULL, name, out_device);
+    if (!status) {
+        vyre_text_puts(out_why, is_auto ? "" : "named by -b");
+        return CLI_EXIT_DONE;
     }
-    names[count] = NULL;
-    return cli_unknown("backend", name, names, "use -b reference, or leave -b out");
+    vyre_status_code code = vyre_status_code_of(status);
+    (void)cli_message_status(command, status);
+    if (is_auto) {
+        cli_message_print("vyre %s: the reference backend, made to be right and not to be fast, "
+                          "runs when it is named: -b reference\n",
+                          command->name);
+    }
+    return code == VYRE_STATUS_INVALID_ARGUMENT ? CLI_EXIT_USAGE : CLI_EXIT_BACKEND;
 }

@@ -2,16 +2,22 @@
 #ifndef VYRE_CLI_DEVICE_H
 #define VYRE_CLI_DEVICE_H
 
+#include <vyre/device.h>
+#include <vyre/reference.h>
+
 #include "cli/command.h"
-#include "driver/backend.h"
 
 /* A row for the table of options of a subcommand. */
 #define CLI_DEVICE_OPTION(X)                                                                       \
-    X(BACKEND, 'b', "--backend", "DEVICE", NULL, "where to run: auto or the id of a backend")
+    X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
+      "where to run: auto, the id of a backend, or id:n for its device n")
 
-/* The backend that is meant, and why it is that one, for people. NULL is `auto`. An unknown one is
- * a status NOT_FOUND, for which the command ends with CLI_EXIT_BACKEND. */
-VYRE_MUST_USE vyre_status cli_device_find(const char *name, const vyre_backend **out_backend,
-                                          const char **out_why);
+/* Acquires the device that is meant; NULL is `auto`. `out_why` says why it is that one, and is the
+ * caller's to free. An error was told already: then the command ends with what is returned. */
+cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
+                            vyre_text *out_why);
+
+/* Whether it is the reference backend, which has schedules to choose from. */
+bool cli_device_is_reference(const vyre_device *device);
 
 #endif

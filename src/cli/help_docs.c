@@ -96,6 +96,11 @@ bool cli_help_variable(size_t index, cli_variable *out_variable) {
     }
     /* Those that are not ours. */
     static const cli_variable others[] = {
+        {"HOME", "an absolute path", "", "the defaults of the next two lie there"},
+        {"XDG_CONFIG_HOME", "an absolute path", "$HOME/.config",
+         "manifests of backends are looked for in vyre/backends.d there"},
+        {"XDG_CACHE_HOME", "an absolute path", "$HOME/.cache",
+         "compiled programs are kept in vyre/pipelines there; a relative path does not count"},
         {"NO_COLOR", "any text", "", "no colours, not even on a terminal"},
         {"TERM", "any text", "", "no colours on a terminal where it is `dumb` or not set"},
     };

@@ -110,10 +110,13 @@ cli_exit cli_exit_of(vyre_status status) {
     case VYRE_STATUS_MALFORMED:
     case VYRE_STATUS_LIMIT:
     case VYRE_STATUS_UNSUPPORTED: return CLI_EXIT_NO;
+    case VYRE_STATUS_UNAVAILABLE: return CLI_EXIT_BACKEND;
     case VYRE_STATUS_OUT_OF_MEMORY:
     case VYRE_STATUS_NOT_FOUND:
     case VYRE_STATUS_IO:
-    case VYRE_STATUS_TIMEOUT: break;
+    case VYRE_STATUS_TIMEOUT:
+    case VYRE_STATUS_DEVICE_LOST:
+    case VYRE_STATUS_BACKEND: break;
     }
     return CLI_EXIT_FAILED;
 }

@@ -70,7 +70,7 @@ static void write_markdown(vyre_text *text, const cli_table *table) {
         vyre_text_puts(text, code ? "| `" : "| ");
         for (const char *c = table->cells.data + table->starts.items[i]; *c; c++) {
             vyre_text_puts(text, *c == '|' ? "\\" : "");
-            vyre_text_putc(text, *c);
+            vyre_text_putc(text, *c == '\n' ? ' ' : *c);
         }
         vyre_text_puts(text, code ? "`" : "");
         bool last = (i + 1) % table->columns == 0;
@@ -83,7 +83,7 @@ static void write_markdown(vyre_text *text, const cli_table *table) {
 }
 
 static void write_text(vyre_text *text, const cli_table *table) {
-    size_t widths[32] = {0};
+    size_t widths[CLI_TABLE_COLUMNS] = {0};
     for (size_t i = 0; i < table->starts.count; i++) {
         size_t size = strlen(table->cells.data + table->starts.items[i]);
         size_t *width = &widths[i % table->columns];
@@ -100,17 +100,38 @@ static void write_text(vyre_text *text, const cli_table *table) {
     }
 }
 
-void cli_page_table(cli_page *page, cli_table *table) {
-    start_part(page);
+/* As RFC 4180 says, but for its line ends. */
+static void write_csv(vyre_text *text, const cli_table *table) {
+    for (size_t i = 0; i < table->starts.count; i++) {
+        const char *cell = table->cells.data + table->starts.items[i];
+        bool quoted = strpbrk(cell, ",\"\r\n") != NULL;
+        vyre_text_puts(text, quoted ? "\"" : "");
+        for (; *cell; cell++) {
+            vyre_text_puts(text, *cell == '"' ? "\"" : "");
+            vyre_text_putc(text, *cell);
+        }
+        vyre_text_puts(text, quoted ? "\"" : "");
+        vyre_text_putc(text, (i + 1) % table->columns == 0 ? '\n' : ',');
+    }
+}
+
+void cli_table_write(vyre_text *text, cli_table *table, cli_format format) {
     if (table->cells.failed) {
-        page->text->failed = true;
-    } else if (page->is_markdown) {
-        write_markdown(page->text, table);
+        text->failed = true;
+    } else if (format == CLI_FORMAT_MARKDOWN) {
+        write_markdown(text, table);
+    } else if (format == CLI_FORMAT_CSV) {
+        write_csv(text, table);
     } else {
-        write_text(page->text, table);
+        write_text(text, table);
     }
     vyre_vec_free(&table->starts);
     vyre_text_free(&table->cells);
+}
+
+void cli_page_table(cli_page *page, cli_table *table) {
+    start_part(page);
+    cli_table_write(page->text, table, page->is_markdown ? CLI_FORMAT_MARKDOWN : CLI_FORMAT_TEXT);
 }
 
 void cli_paragraphs(vyre_text *text, const char *paragraphs,

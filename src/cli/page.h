@@ -4,8 +4,9 @@
 
 #include "base/text.h"
 #include "base/vec.h"
+#include "cli/command.h"
 
-enum { CLI_PAGE_WIDTH = 80 };
+enum { CLI_PAGE_WIDTH = 80, CLI_TABLE_COLUMNS = 64 };
 
 typedef struct cli_page {
     vyre_text *text;
@@ -21,9 +22,9 @@ void cli_page_source(cli_page *page, const char *file);
 
 /* A table is filled cell by cell, row by row; the first row are the headings. */
 typedef struct cli_table {
-    size_t columns;
-    uint32_t right;  /* a bit a column: it holds numbers */
-    uint32_t code;   /* a bit a column: it holds code */
+    size_t columns;  /* at most CLI_TABLE_COLUMNS */
+    uint64_t right;  /* a bit a column: it holds numbers */
+    uint64_t code;   /* a bit a column: it holds code */
     vyre_text cells; /* a NUL after each */
     VYRE_VEC(size_t) starts;
 } cli_table;
@@ -32,6 +33,9 @@ void cli_table_add(cli_table *table, const char *format, ...) VYRE_PRINTF(2, 3);
 
 /* Appends the table and frees it. */
 void cli_page_table(cli_page *page, cli_table *table);
+
+/* The same for a table that is an answer, in any format but JSON. */
+void cli_table_write(vyre_text *text, cli_table *table, cli_format format);
 
 /* Hands each of some paragraphs, which empty lines part, to `write` and appends `between` them. */
 void cli_paragraphs(vyre_text *text, const char *paragraphs,

@@ -1,11 +1,11 @@
 /* vyre run: runs a program. */
 #include <string.h>
-#include <time.h>
 
-#include <vyre/reference.h>
+#include <vyre/pipeline.h>
 
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cli/bind.h"
 #include "cli/command.h"
 #include "cli/describe.h"
@@ -25,6 +25,8 @@
     X(VERIFY, 0, "--verify", NULL, NULL,                                                           \
       "also run the oracle, with seed 0, and compare all bytes")                                   \
     X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "give up after that time")                         \
+    X(GRID, 0, "--grid", "X[,Y[,Z]]", NULL,                                                        \
+      "a domain in place of the one that the program, of one phase, has")                          \
     X(SEED, 0, "--seed", "N", NULL,                                                                \
       "the schedule of the reference backend; 0, which is the default, is one workgroup after "    \
       "the other")                                                                                 \
@@ -36,8 +38,8 @@ typedef struct job {
     const cli_arguments *arguments;
     cli_input input;
     const vyre_program *program;
-    const vyre_backend *backend;
-    const char *why; /* it is that one */
+    vyre_device *device;
+    vyre_text why; /* it is that one */
     cli_binding binding;
     vyre_dispatch_config config;
     vyre_reference_options reference;
@@ -64,6 +66,28 @@ static cli_exit fail(const job *j, vyre_status status) {
     return result;
 }
 
+/* One to three numbers from 1 on. */
+static vyre_status read_grid(const char *text, uint32_t grid[3]) {
+    const char *rest = text;
+    bool valid = true;
+    for (int i = 0; i < 3 && valid && rest; i++) {
+        char word[16] = {0};
+        size_t size = strcspn(rest, ",");
+        uint64_t number = 0;
+        valid = size && size < sizeof word;
+        memcpy(word, rest, valid ? size : 0);
+        vyre_status status = valid ? cli_number_parse("--grid", word, &number) : VYRE_OK;
+        valid = valid && !status && number && number <= UINT32_MAX;
+        vyre_status_free(status);
+        grid[i] = valid ? (uint32_t)number : 0;
+        rest = rest[size] ? rest + size + 1 : NULL;
+    }
+    return valid && !rest ? VYRE_OK
+                          : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                             "give one to three numbers, as in --grid 640,480",
+                                             "--grid takes the sizes of a domain, not `%s`", text);
+}
+
 static vyre_status read_options(job *j) {
     const cli_value *values = j->arguments->values;
     vyre_status status = VYRE_OK;
@@ -72,6 +96,9 @@ static vyre_status read_options(job *j) {
     }
     if (!status && values[SEED].given) {
         status = cli_number_parse("--seed", values[SEED].text, &j->reference.seed);
+    }
+    if (!status && values[GRID].given) {
+        status = read_grid(values[GRID].text, j->config.grid);
     }
     return status;
 }
@@ -95,24 +122,29 @@ static vyre_status sort_operands(const cli_arguments *arguments, const char **va
     return VYRE_OK;
 }
 
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static vyre_status run_once(job *j) {
-    vyre_backend backend = *j->backend;
-    if (j->backend == &vyre_backend_reference) {
-        backend.state = &j->reference;
-    } else if (given(j, SEED)) {
+/* A schedule is something that only the reference backend can be asked for. */
+static vyre_status apply_seed(job *j) {
+    if (!given(j, SEED)) {
+        return VYRE_OK;
+    }
+    if (!cli_device_is_reference(j->device)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "use -b reference, or leave it out",
                                 "--seed is for the reference backend alone");
     }
-    uint64_t start = now_ns();
-    vyre_status status = vyre_backend_run(&backend, j->program, j->binding.inputs,
-                                          j->binding.input_count, &j->config, &j->outputs);
-    j->time_ns = now_ns() - start;
+    vyre_device_release(j->device);
+    return vyre_reference_open(&j->reference, &j->device);
+}
+
+static vyre_status run_once(job *j) {
+    vyre_pipeline *pipeline;
+    vyre_status status = vyre_device_compile(j->device, j->program, &j->config, &pipeline);
+    if (!status) {
+        uint64_t start = vyre_now_ns();
+        status = vyre_pipeline_dispatch(pipeline, j->binding.inputs, j->binding.input_count,
+                                        &j->config, &j->outputs);
+        j->time_ns = vyre_now_ns() - start;
+        vyre_pipeline_release(pipeline);
+    }
     return status;
 }
 
@@ -130,7 +162,7 @@ static vyre_status verify(job *j) {
 static void report_run(const job *j) {
     const char *name = j->arguments->command->name;
     cli_message_print("vyre %s: `%s` ran on %s: %s\n", name, vyre_program_name(j->program),
-                      j->backend->id, j->why);
+                      vyre_device_name(j->device), vyre_text_string(&j->why));
     if (given(j, TIME)) {
         vyre_text text = {0};
         cli_describe_time(&text, j->time_ns);
@@ -154,8 +186,8 @@ static void write_json(const job *j, const cli_request *requests, size_t count) 
     vyre_json json = {.text = &text};
     vyre_json_object(&json);
     cli_json_string(&json, "program", vyre_program_name(j->program));
-    cli_json_string(&json, "device", j->backend->id);
-    cli_json_string(&json, "why", j->why);
+    cli_json_string(&json, "device", vyre_device_name(j->device));
+    cli_json_string(&json, "why", vyre_text_string(&j->why));
     vyre_json_key(&json, "outputs");
     cli_result_json(&json, j->program, &j->outputs, requests, count);
     if (given(j, TIME)) {
@@ -225,11 +257,6 @@ static cli_exit run_job(job *j, const char **values) {
     if (status) {
         return fail(j, status);
     }
-    status = cli_device_find(arguments->values[BACKEND].text, &j->backend, &j->why);
-    if (status) {
-        (void)cli_message_status(arguments->command, status);
-        return CLI_EXIT_BACKEND;
-    }
     status = cli_input_read(&j->input, arguments->operands[0]);
     status = status ? status : cli_input_load(&j->input);
     bool loaded = !status;
@@ -247,6 +274,15 @@ static cli_exit run_job(job *j, const char **values) {
     status =
         status ? status
                : cli_bind(&j->binding, j->program, values, count, stdin_used, CLI_MISSING_REFUSED);
+    if (status) {
+        return fail(j, status);
+    }
+    result = cli_device_acquire(arguments->command, arguments->values[BACKEND].text, &j->device,
+                                &j->why);
+    if (result != CLI_EXIT_DONE) {
+        return result;
+    }
+    status = apply_seed(j);
     status = status ? status : run_once(j);
     status = status || !given(j, VERIFY) ? status : verify(j);
     return status ? fail(j, status) : finish(j, requests, request_count);
@@ -265,14 +301,17 @@ static cli_exit run(const cli_arguments *arguments) {
     cli_binding_deinit(&j.binding);
     cli_input_deinit(&j.input);
     vyre_text_free(&j.mismatch);
+    vyre_text_free(&j.why);
+    vyre_device_release(j.device);
     vyre_free(values);
     return result;
 }
 
 static const cli_example examples[] = {
-    {"vyre run examples/saxpy.vyre a=2 x=iota:8 y=1,1,1,1,1,1,1,1", "and print the result"},
+    {"vyre run examples/saxpy.vyre a=2 x=iota:8 y=1,1,1,1,1,1,1,1 -b reference",
+     "and print the result"},
     {"vyre run kernel.vyre a=2.5 x=@x.npy y=@y.npy --out y=result.npy", "arrays of NumPy"},
-    {"vyre run kernel.vyre total x=rand:1000000:7 --verify --seed 3 --time",
+    {"vyre run kernel.vyre total x=rand:1000000:7 -b reference --verify --seed 3 --time",
      "one of several programs, in a random schedule, compared with the plain one"},
     {NULL, NULL},
 };
@@ -283,7 +322,9 @@ const cli_command cli_command_run = {
     .summary = "run a program",
     .text =
         "Runs PROGRAM of FILE, which may be text or in binary form; where FILE has one program its "
-        "name is not needed. Every argument but `out` buffers needs a value.\n\n"
+        "name is not needed. Every argument but `out` buffers needs a value. Without -b it runs on "
+        "the device that `vyre backends` says auto takes; the reference backend runs only when it "
+        "is named.\n\n"
         "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes its "
         "elements, x=1,2,3, or zeros:N, iota:N (0, 1, 2 and so on), rand:N[:SEED[:BOUND]], or "
         "@FILE: NumPy's format if the name ends in .npy, else bytes without a header, "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "driver/device.h"
 
 enum {
     FENCE_BYTES = 64, /* on either side */
@@ -144,8 +145,14 @@ static void check_output(comparing *c, uint32_t i) {
 
 /* Runs the subject and looks at all that it left behind. */
 static void judge(comparing *c) {
-    const vyre_backend *subject = c->conform->subject;
-    vyre_status status = subject->run(subject, &c->plan, c->guarded, &run_config, c->outputs);
+    vyre_pipeline *pipeline;
+    vyre_status status =
+        vyre_device_compile(c->conform->subject, c->plan.program, &run_config, &pipeline);
+    if (!status) {
+        status =
+            vyre_pipeline_run(pipeline, VYRE_RUN_BORROWED, &c->plan, c->guarded, c->outputs, NULL);
+        vyre_pipeline_release(pipeline);
+    }
     check_inputs(c);
     if (status && !c->out->verdict) {
         c->out->verdict = vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED
@@ -172,8 +179,8 @@ vyre_status vyre_conform_expect(const vyre_conform *conform, const vyre_trial *t
     if (!inputs) {
         return no_memory(program);
     }
-    vyre_status status =
-        vyre_backend_run(conform->oracle, program, inputs, input_count, &run_config, out_expected);
+    vyre_status status = vyre_device_dispatch(conform->oracle, program, inputs, input_count,
+                                              &run_config, out_expected);
     vyre_free(inputs);
     return status;
 }

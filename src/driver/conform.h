@@ -10,7 +10,8 @@
 #ifndef VYRE_DRIVER_CONFORM_H
 #define VYRE_DRIVER_CONFORM_H
 
-#include "driver/backend.h"
+#include <vyre/device.h>
+
 #include "driver/trial.h"
 
 typedef enum vyre_verdict {
@@ -27,7 +28,7 @@ typedef struct vyre_comparison {
 } vyre_comparison;
 
 typedef struct vyre_conform {
-    const vyre_backend *oracle, *subject;
+    vyre_device *oracle, *subject;
     /* Whether there is one answer at all, asked of programs that were cut down: one without a race
      * may have one then. */
     bool (*has_one_answer)(const vyre_program *program, const vyre_input *inputs,

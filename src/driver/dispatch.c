@@ -1,7 +1,9 @@
-#include <vyre/dispatch.h>
+/* Runs with data of the host. The walk of one: compile, through the device's memory of pipelines;
+ * plan, which checks every argument; make room for outputs; call the backend. */
+#include <string.h>
 
 #include "base/alloc.h"
-#include "driver/backend.h"
+#include "driver/device.h"
 
 void vyre_outputs_free(vyre_outputs *outputs) {
     for (size_t i = 0; i < outputs->count; i++) {
@@ -11,41 +13,354 @@ void vyre_outputs_free(vyre_outputs *outputs) {
     *outputs = (vyre_outputs){0};
 }
 
-static bool make_outputs(const vyre_plan *plan, vyre_outputs *outputs) {
-    outputs->items = vyre_alloc_zeroed((size_t)plan->output_count + 1, sizeof *outputs->items);
-    for (uint32_t i = 0; outputs->items && i < plan->output_count; i++) {
-        size_t size = (size_t)vyre_plan_output_bytes(plan, i);
-        outputs->items[i] = (vyre_output){vyre_alloc(size + 1), size};
-        outputs->count++;
-        if (!outputs->items[i].data) {
-            return false;
-        }
-    }
-    return outputs->items;
+const vyre_dispatch_config *vyre_config_or_default(const vyre_dispatch_config *config) {
+    static const vyre_dispatch_config defaults;
+    return config ? config : &defaults;
 }
 
-vyre_status vyre_backend_run(const vyre_backend *backend, const vyre_program *program,
-                             const vyre_input *inputs, size_t input_count,
-                             const vyre_dispatch_config *config, vyre_outputs *out_outputs) {
-    static const vyre_dispatch_config defaults;
-    config = config ? config : &defaults;
+vyre_status vyre_outputs_make(const vyre_plan *plan, vyre_outputs *out_outputs) {
     *out_outputs = (vyre_outputs){0};
+    vyre_outputs outputs = {vyre_alloc_zeroed((size_t)plan->output_count + 1, sizeof(vyre_output)),
+                            0};
+    bool made = outputs.items;
+    for (uint32_t i = 0; made && i < plan->output_count; i++) {
+        size_t size = (size_t)vyre_plan_output_bytes(plan, i);
+        outputs.items[i] = (vyre_output){vyre_alloc(size), size};
+        outputs.count++;
+        made = outputs.items[i].data;
+    }
+    if (!made) {
+        vyre_outputs_free(&outputs);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory or ask for less",
+                                "no memory for the outputs of `%s`, %llu bytes",
+                                vyre_program_name(plan->program),
+                                (unsigned long long)plan->output_bytes);
+    }
+    *out_outputs = outputs;
+    return VYRE_OK;
+}
+
+vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_form form, const vyre_plan *plan,
+                              const vyre_input *inputs, vyre_output *outputs,
+                              vyre_timing *out_timing) {
+    vyre_device *device = pipeline->device;
+    const vyre_backend *backend = device->backend;
+    const vyre_native *native = pipeline->native;
+    vyre_call call = vyre_plan_call(plan, inputs);
+    call.native = native;
+    vyre_status status = VYRE_OK;
+    switch (form) {
+    case VYRE_RUN_OWNED:
+        status = native ? native->slots->dispatch(native, &call, outputs)
+                        : backend->slots->dispatch(backend, &call, outputs);
+        break;
+    case VYRE_RUN_BORROWED:
+        status = native ? native->slots->dispatch_borrowed(native, &call, outputs)
+                        : backend->slots->dispatch_borrowed(backend, &call, outputs);
+        break;
+    case VYRE_RUN_TIMED:
+        status = native
+                     ? native->slots->dispatch_borrowed_timed(native, &call, outputs, out_timing)
+                     : backend->slots->dispatch_borrowed_timed(backend, &call, outputs, out_timing);
+        break;
+    case VYRE_RUN_INTO:
+        status = native ? native->slots->dispatch_borrowed_into(native, &call, outputs)
+                        : backend->slots->dispatch_borrowed_into(backend, &call, outputs);
+        break;
+    }
+    return vyre_device_explain(device, plan->program, &plan->config, status);
+}
+
+/* A pipeline's own workgroup size counts, whatever the config of a run says. */
+static vyre_dispatch_config run_config(const vyre_pipeline *pipeline,
+                                       const vyre_dispatch_config *config) {
+    vyre_dispatch_config own = *vyre_config_or_default(config);
+    memcpy(own.workgroup, pipeline->workgroup, sizeof own.workgroup);
+    return own;
+}
+
+vyre_status vyre_pipeline_ready(const vyre_pipeline *pipeline, const vyre_dispatch_config *config) {
+    vyre_device *device = pipeline->device;
+    if (pipeline->epoch != atomic_load_explicit(&device->epoch, memory_order_acquire)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "compile the program again",
+                                "the pipeline of `%s` is from before device %s was recovered",
+                                vyre_program_name(pipeline->program), device->name);
+    }
+    vyre_status status = vyre_device_check_grade(device, config);
+    return status ? status : vyre_device_ready(device);
+}
+
+/* Runs into new outputs. */
+static vyre_status run_new(vyre_pipeline *pipeline, vyre_run_form form, const vyre_input *inputs,
+                           size_t input_count, const vyre_dispatch_config *config,
+                           vyre_outputs *out_outputs, vyre_timing *out_timing) {
+    vyre_dispatch_config own = run_config(pipeline, config);
     vyre_plan plan;
-    vyre_status status = vyre_plan_init(&plan, program, inputs, input_count, config);
+    *out_outputs = (vyre_outputs){0};
+    vyre_status status = vyre_pipeline_ready(pipeline, &own);
+    status = status ? status : vyre_plan_init(&plan, pipeline->program, inputs, input_count, &own);
     if (status) {
-        return status;
+        return vyre_device_explain(pipeline->device, pipeline->program, &own, status);
     }
-    if (make_outputs(&plan, out_outputs)) {
-        status = backend->run(backend, &plan, inputs, config, out_outputs->items);
-    } else {
-        status =
-            vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory or ask for less",
-                             "no memory for the outputs of `%s`, %llu bytes",
-                             vyre_program_name(program), (unsigned long long)plan.output_bytes);
-    }
-    if (status) {
-        vyre_outputs_free(out_outputs);
+    vyre_outputs outputs;
+    status = vyre_outputs_make(&plan, &outputs);
+    if (!status) {
+        status = vyre_pipeline_run(pipeline, form, &plan, inputs, outputs.items, out_timing);
+        if (status) {
+            vyre_outputs_free(&outputs);
+        } else {
+            *out_outputs = outputs;
+        }
     }
     vyre_plan_deinit(&plan);
     return status;
+}
+
+vyre_status vyre_pipeline_dispatch(vyre_pipeline *pipeline, const vyre_input *inputs,
+                                   size_t input_count, const vyre_dispatch_config *config,
+                                   vyre_outputs *out_outputs) {
+    return run_new(pipeline, VYRE_RUN_BORROWED, inputs, input_count, config, out_outputs, NULL);
+}
+
+enum { FEW_INPUTS = 16 };
+
+/* The contract has one type for inputs; that these may be overwritten is part of the form. The list
+ * is `few`, or to be freed. */
+static vyre_status list_inputs(const vyre_output *inputs, size_t count, vyre_input *few,
+                               vyre_input **out_list) {
+    *out_list = few;
+    if (count > FEW_INPUTS) {
+        *out_list = vyre_alloc_array(count, sizeof **out_list);
+    }
+    for (size_t i = 0; *out_list && i < count; i++) {
+        (*out_list)[i] = (vyre_input){inputs[i].data, inputs[i].size};
+    }
+    return *out_list ? VYRE_OK
+                     : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                        "no memory for a list of %zu inputs", count);
+}
+
+vyre_status vyre_pipeline_dispatch_owned(vyre_pipeline *pipeline, const vyre_output *inputs,
+                                         size_t input_count, const vyre_dispatch_config *config,
+                                         vyre_outputs *out_outputs) {
+    vyre_input few[FEW_INPUTS] = {{NULL, 0}}, *list;
+    *out_outputs = (vyre_outputs){0};
+    vyre_status status = list_inputs(inputs, input_count, few, &list);
+    status = status
+                 ? status
+                 : run_new(pipeline, VYRE_RUN_OWNED, list, input_count, config, out_outputs, NULL);
+    if (list != few) {
+        vyre_free(list);
+    }
+    return status;
+}
+
+vyre_status vyre_pipeline_dispatch_timed(vyre_pipeline *pipeline, const vyre_input *inputs,
+                                         size_t input_count, const vyre_dispatch_config *config,
+                                         vyre_outputs *out_outputs, vyre_timing *out_timing) {
+    *out_timing = (vyre_timing){VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+    return run_new(pipeline, VYRE_RUN_TIMED, inputs, input_count, config, out_outputs, out_timing);
+}
+
+static bool outputs_fit(const vyre_plan *plan, const vyre_outputs *outputs) {
+    bool fit = outputs->count == plan->output_count;
+    for (uint32_t i = 0; fit && i < plan->output_count; i++) {
+        fit = outputs->items[i].size == vyre_plan_output_bytes(plan, i);
+    }
+    return fit;
+}
+
+vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pipeline, const vyre_input *inputs,
+                                        size_t input_count, const vyre_dispatch_config *config,
+                                        vyre_outputs *outputs) {
+    vyre_dispatch_config own = run_config(pipeline, config);
+    vyre_plan plan;
+    vyre_status status = vyre_pipeline_ready(pipeline, &own);
+    status = status ? status : vyre_plan_init(&plan, pipeline->program, inputs, input_count, &own);
+    if (status) {
+        return vyre_device_explain(pipeline->device, pipeline->program, &own, status);
+    }
+    if (outputs_fit(&plan, outputs)) {
+        status = vyre_pipeline_run(pipeline, VYRE_RUN_INTO, &plan, inputs, outputs->items, NULL);
+        vyre_plan_deinit(&plan);
+        return status;
+    }
+    vyre_plan_deinit(&plan);
+    vyre_outputs made;
+    status = run_new(pipeline, VYRE_RUN_BORROWED, inputs, input_count, config, &made, NULL);
+    if (!status) {
+        vyre_outputs_free(outputs);
+        *outputs = made;
+    }
+    return status;
+}
+
+/* The functions of a device are those of the pipeline that it has, or now makes, of the program. */
+#define THROUGH_PIPELINE(call)                                                                     \
+    vyre_pipeline *pipeline;                                                                       \
+    vyre_status status = vyre_device_compile(device, program, config, &pipeline);                  \
+    if (!status) {                                                                                 \
+        status = call;                                                                             \
+        vyre_pipeline_release(pipeline);                                                           \
+    }                                                                                              \
+    return status
+
+vyre_status vyre_device_dispatch(vyre_device *device, const vyre_program *program,
+                                 const vyre_input *inputs, size_t input_count,
+                                 const vyre_dispatch_config *config, vyre_outputs *out_outputs) {
+    *out_outputs = (vyre_outputs){0};
+    THROUGH_PIPELINE(vyre_pipeline_dispatch(pipeline, inputs, input_count, config, out_outputs));
+}
+
+vyre_status vyre_device_dispatch_owned(vyre_device *device, const vyre_program *program,
+                                       const vyre_output *inputs, size_t input_count,
+                                       const vyre_dispatch_config *config,
+                                       vyre_outputs *out_outputs) {
+    *out_outputs = (vyre_outputs){0};
+    THROUGH_PIPELINE(
+        vyre_pipeline_dispatch_owned(pipeline, inputs, input_count, config, out_outputs));
+}
+
+vyre_status vyre_device_dispatch_timed(vyre_device *device, const vyre_program *program,
+                                       const vyre_input *inputs, size_t input_count,
+                                       const vyre_dispatch_config *config,
+                                       vyre_outputs *out_outputs, vyre_timing *out_timing) {
+    *out_outputs = (vyre_outputs){0};
+    *out_timing = (vyre_timing){VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+    THROUGH_PIPELINE(vyre_pipeline_dispatch_timed(pipeline, inputs, input_count, config,
+                                                  out_outputs, out_timing));
+}
+
+vyre_status vyre_device_dispatch_into(vyre_device *device, const vyre_program *program,
+                                      const vyre_input *inputs, size_t input_count,
+                                      const vyre_dispatch_config *config, vyre_outputs *outputs) {
+    THROUGH_PIPELINE(vyre_pipeline_dispatch_into(pipeline, inputs, input_count, config, outputs));
+}
+
+vyre_status vyre_device_dispatch_resident(vyre_device *device, const vyre_program *program,
+                                          const vyre_binding *bindings, size_t count,
+                                          const vyre_dispatch_config *config,
+                                          vyre_timing *out_timing) {
+    vyre_timing timing = {VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+    if (out_timing) {
+        *out_timing = timing;
+    }
+    THROUGH_PIPELINE(vyre_pipeline_run_resident(pipeline, bindings, count, config,
+                                                out_timing ? out_timing : &timing, NULL));
+}
+
+struct vyre_pending {
+    vyre_pipeline *pipeline; /* which keeps the device */
+    vyre_outputs outputs;
+    vyre_pending_run run;
+    vyre_dispatch_config config; /* with a label of its own */
+    atomic_bool awaited;
+    char label[];
+};
+
+static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *inputs,
+                         size_t input_count, const vyre_dispatch_config *config) {
+    vyre_pipeline *pipeline = pending->pipeline;
+    const vyre_backend *backend = pipeline->device->backend;
+    vyre_dispatch_config own = run_config(pipeline, config);
+    vyre_plan plan;
+    vyre_status status = vyre_pipeline_ready(pipeline, &own);
+    status = status ? status : vyre_plan_init(&plan, pipeline->program, inputs, input_count, &own);
+    if (status) {
+        return vyre_device_explain(pipeline->device, pipeline->program, &own, status);
+    }
+    status = vyre_outputs_make(&plan, &pending->outputs);
+    if (!status) {
+        vyre_call call = vyre_plan_call(&plan, inputs);
+        call.native = pipeline->native;
+        status = owned ? backend->slots->dispatch_async(backend, &call, pending->outputs.items,
+                                                        &pending->run)
+                       : backend->slots->dispatch_borrowed_async(
+                             backend, &call, pending->outputs.items, &pending->run);
+        status = vyre_device_explain(pipeline->device, pipeline->program, &own, status);
+        if (status) {
+            pending->run = (vyre_pending_run){0};
+        }
+    }
+    vyre_plan_deinit(&plan);
+    return status;
+}
+
+static vyre_status dispatch_async(vyre_device *device, const vyre_program *program, bool owned,
+                                  const vyre_input *inputs, size_t input_count,
+                                  const vyre_dispatch_config *config, vyre_pending **out_pending) {
+    *out_pending = NULL;
+    config = vyre_config_or_default(config);
+    size_t label_bytes = config->label ? strlen(config->label) + 1 : 0;
+    vyre_pending *pending = vyre_alloc_zeroed(1, sizeof *pending + label_bytes);
+    if (!pending) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for a pending run");
+    }
+    pending->config = *config;
+    if (label_bytes) {
+        pending->config.label = memcpy(pending->label, config->label, label_bytes);
+    }
+    vyre_status status = vyre_device_compile(device, program, config, &pending->pipeline);
+    status = status ? status : start(pending, owned, inputs, input_count, config);
+    if (status) {
+        vyre_pending_free(pending);
+        return status;
+    }
+    *out_pending = pending;
+    return VYRE_OK;
+}
+
+vyre_status vyre_device_dispatch_async(vyre_device *device, const vyre_program *program,
+                                       const vyre_input *inputs, size_t input_count,
+                                       const vyre_dispatch_config *config,
+                                       vyre_pending **out_pending) {
+    return dispatch_async(device, program, false, inputs, input_count, config, out_pending);
+}
+
+vyre_status vyre_device_dispatch_owned_async(vyre_device *device, const vyre_program *program,
+                                             const vyre_output *inputs, size_t input_count,
+                                             const vyre_dispatch_config *config,
+                                             vyre_pending **out_pending) {
+    vyre_input few[FEW_INPUTS] = {{NULL, 0}}, *list;
+    *out_pending = NULL;
+    vyre_status status = list_inputs(inputs, input_count, few, &list);
+    status = status ? status
+                    : dispatch_async(device, program, true, list, input_count, config, out_pending);
+    if (list != few) {
+        vyre_free(list);
+    }
+    return status;
+}
+
+bool vyre_pending_is_ready(vyre_pending *pending) {
+    return atomic_load(&pending->awaited) || pending->run.is_ready(pending->run.state);
+}
+
+vyre_status vyre_pending_await(vyre_pending *pending, vyre_outputs *out_outputs) {
+    *out_outputs = (vyre_outputs){0};
+    if (atomic_exchange(&pending->awaited, true)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "keep what the first call gave",
+                                "the outputs of a pending run were given before");
+    }
+    vyre_status status = pending->run.wait(pending->run.state);
+    status = vyre_device_explain(pending->pipeline->device, pending->pipeline->program,
+                                 &pending->config, status);
+    if (!status) {
+        *out_outputs = pending->outputs;
+        pending->outputs = (vyre_outputs){0};
+    }
+    return status;
+}
+
+void vyre_pending_free(vyre_pending *pending) {
+    if (!pending) {
+        return;
+    }
+    if (pending->run.free) {
+        pending->run.free(pending->run.state);
+    }
+    vyre_outputs_free(&pending->outputs);
+    vyre_pipeline_release(pending->pipeline);
+    vyre_free(pending);
 }

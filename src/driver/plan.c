@@ -17,47 +17,57 @@ static vyre_status refuse(const vyre_plan *plan, uint32_t arg, const char *fix, 
                             expected);
 }
 
-/* A scalar's bytes, little-endian, as a number extended by its own sign rule. */
-static uint64_t read_scalar(const vyre_input *input, vyre_type type) {
-    const unsigned char *bytes = input->data;
-    uint64_t value = 0;
+static bool is_scalar(const vyre_plan *plan, uint32_t arg) {
+    return plan->ir->args[arg].resource == VYRE_NONE;
+}
+
+/* A scalar's bits as a number extended by its own sign rule. */
+static vyre_status bind_scalar(vyre_plan *plan, uint32_t arg, uint64_t bits) {
+    vyre_type type = (vyre_type)plan->ir->args[arg].type;
     uint32_t width = vyre_type_bytes(type) * 8;
-    for (size_t i = input->size; i-- > 0;) {
-        value = value << 8 | bytes[i];
+    if (type == VYRE_TYPE_BOOL && bits > 1) {
+        return refuse(plan, arg, "pass 0 or 1", "a bool that is neither 0 nor 1", bits, 1);
     }
-    bool negative = vyre_type_class_of(type) == VYRE_CLASS_SIGNED && value >> (width - 1) & 1;
-    return negative && width < 64 ? value | ~(uint64_t)0 << width : value;
+    if (width < 64 && bits >> width) {
+        return refuse(plan, arg, "pass a value of the scalar's type",
+                      "more bits than the scalar has", bits, ((uint64_t)1 << width) - 1);
+    }
+    bool negative = vyre_type_class_of(type) == VYRE_CLASS_SIGNED && bits >> (width - 1) & 1;
+    plan->arguments[arg] = negative && width < 64 ? bits | ~(uint64_t)0 << width : bits;
+    return VYRE_OK;
+}
+
+static vyre_status bind_buffer(vyre_plan *plan, uint32_t arg, uint64_t size) {
+    uint32_t bytes = vyre_type_bytes((vyre_type)plan->ir->args[arg].type);
+    if (size % bytes) {
+        return refuse(plan, arg, "pass whole elements",
+                      "the bytes are not a multiple of the element's size", size,
+                      size / bytes * bytes);
+    }
+    if (size / bytes > UINT32_MAX) {
+        return refuse(plan, arg, "split the buffer", "too many elements", size / bytes, UINT32_MAX);
+    }
+    plan->arguments[arg] = size / bytes;
+    return VYRE_OK;
 }
 
 static vyre_status bind_input(vyre_plan *plan, uint32_t arg, const vyre_input *input) {
-    vyre_type type = (vyre_type)plan->ir->args[arg].type;
-    uint32_t bytes = vyre_type_bytes(type);
     if (!input->data && input->size) {
         return refuse(plan, arg, "pass its data", "no data", 0, input->size);
     }
-    if (plan->ir->args[arg].resource == VYRE_NONE) {
-        if (input->size != bytes) {
-            return refuse(plan, arg, "pass a value of the scalar's type", "wrong number of bytes",
-                          input->size, bytes);
-        }
-        plan->arguments[arg] = read_scalar(input, type);
-        if (type == VYRE_TYPE_BOOL && plan->arguments[arg] > 1) {
-            return refuse(plan, arg, "pass 0 or 1", "a bool that is neither 0 nor 1",
-                          plan->arguments[arg], 1);
-        }
-        return VYRE_OK;
+    if (!is_scalar(plan, arg)) {
+        return bind_buffer(plan, arg, input->size);
     }
-    if (input->size % bytes) {
-        return refuse(plan, arg, "pass whole elements",
-                      "the bytes are not a multiple of the element's size", input->size,
-                      input->size / bytes * bytes);
+    uint32_t bytes = vyre_type_bytes((vyre_type)plan->ir->args[arg].type);
+    if (input->size != bytes) {
+        return refuse(plan, arg, "pass a value of the scalar's type", "wrong number of bytes",
+                      input->size, bytes);
     }
-    if (input->size / bytes > UINT32_MAX) {
-        return refuse(plan, arg, "split the buffer", "too many elements", input->size / bytes,
-                      UINT32_MAX);
+    uint64_t bits = 0;
+    for (size_t i = input->size; i-- > 0;) {
+        bits = bits << 8 | ((const unsigned char *)input->data)[i];
     }
-    plan->arguments[arg] = input->size / bytes;
-    return VYRE_OK;
+    return bind_scalar(plan, arg, bits);
 }
 
 static vyre_status bind_inputs(vyre_plan *plan, const vyre_input *inputs, size_t count) {
@@ -77,6 +87,35 @@ static vyre_status bind_inputs(vyre_plan *plan, const vyre_input *inputs, size_t
     return VYRE_OK;
 }
 
+static vyre_status bind_values(vyre_plan *plan, const vyre_plan_value *values, size_t count) {
+    if (count != plan->ir->arg_count) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "bind every argument, `out` buffers too, in the order of "
+                                "declaration",
+                                "program `%s` has %u arguments, %zu were bound",
+                                vyre_program_name(plan->program), plan->ir->arg_count, count);
+    }
+    vyre_status status = VYRE_OK;
+    for (uint32_t arg = 0; arg < count && !status; arg++) {
+        status = is_scalar(plan, arg) ? bind_scalar(plan, arg, values[arg].bits)
+                                      : bind_buffer(plan, arg, values[arg].bytes);
+    }
+    return status;
+}
+
+/* Resident `out` buffers bring a size, too, which must be the program's. */
+static vyre_status check_out(const vyre_plan *plan, const vyre_plan_value *values) {
+    for (uint32_t i = 0; i < plan->output_count; i++) {
+        uint64_t bytes = vyre_plan_output_bytes(plan, i);
+        uint32_t arg = plan->outputs[i];
+        if (values[arg].bytes != bytes) {
+            return refuse(plan, arg, "bind a buffer of the size that the program declares",
+                          "wrong number of bytes", values[arg].bytes, bytes);
+        }
+    }
+    return VYRE_OK;
+}
+
 static vyre_status eval_size(vyre_plan *plan, uint32_t size) {
     return size == VYRE_NONE
                ? VYRE_OK
@@ -85,8 +124,9 @@ static vyre_status eval_size(vyre_plan *plan, uint32_t size) {
 
 /* An `out` buffer gets its declared length; others must have brought theirs. Sizes can use the
  * lengths of inputs alone, so nothing here depends on the order. */
-static vyre_status size_buffers(vyre_plan *plan, const vyre_dispatch_config *config) {
+static vyre_status size_buffers(vyre_plan *plan) {
     const vyre_ir *ir = plan->ir;
+    const vyre_dispatch_config *config = &plan->config;
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
         uint32_t resource = ir->args[arg].resource;
         if (resource == VYRE_NONE) {
@@ -148,7 +188,9 @@ static vyre_status size_phase(vyre_plan *plan, uint32_t index) {
     for (uint32_t i = 0; i < phase->dimensions && !status; i++) {
         status = eval_size(plan, phase->domain[i]);
         uint64_t group = phase->workgroup[i] ? phase->workgroup[i] : 1;
-        uint64_t size = status ? 0 : plan->sizes[phase->domain[i]];
+        uint64_t size = status                 ? 0
+                        : plan->config.grid[i] ? plan->config.grid[i]
+                                               : plan->sizes[phase->domain[i]];
         /* `gid` is a u32, and so is `num_workgroups` where there are any. */
         uint64_t most =
             phase->workgroup[i] == 1 ? UINT32_MAX : ((uint64_t)UINT32_MAX + 1) / group * group;
@@ -172,22 +214,110 @@ static vyre_status size_steps(vyre_plan *plan) {
     return status;
 }
 
-vyre_status vyre_plan_init(vyre_plan *plan, const vyre_program *program, const vyre_input *inputs,
-                           size_t input_count, const vyre_dispatch_config *config) {
-    const vyre_ir *ir = vyre_program_ir(program);
-    *plan = (vyre_plan){.program = program, .ir = ir};
-    plan->arguments = vyre_alloc_zeroed(ir->arg_count, sizeof *plan->arguments);
-    plan->sizes = vyre_alloc_zeroed(ir->size_count, sizeof *plan->sizes);
-    plan->inputs = vyre_alloc_array(ir->arg_count, sizeof *plan->inputs);
-    plan->outputs = vyre_alloc_array(ir->arg_count, sizeof *plan->outputs);
-    vyre_status status = VYRE_OK;
-    if (!plan->arguments || !plan->sizes || !plan->inputs || !plan->outputs) {
-        status =
-            vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                             "no memory to bind the arguments of `%s`", vyre_program_name(program));
-        goto done;
+static vyre_status refuse_config(const vyre_plan *plan, const char *fix, const char *what) {
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix, "program `%s`: %s",
+                            vyre_program_name(plan->program), what);
+}
+
+/* A domain in place of the program's: the program must have one phase, with as many dimensions. */
+static vyre_status check_grid(const vyre_plan *plan) {
+    const uint32_t *grid = plan->config.grid;
+    const vyre_ir *ir = plan->ir;
+    if (!grid[0] && !grid[1] && !grid[2]) {
+        return VYRE_OK;
     }
-    for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
+    if (ir->step_count != 1 || ir->phases[0].from_resource != VYRE_NONE) {
+        return refuse_config(plan, "leave the grid to the program",
+                             "a grid was given, and the program has not one phase with a domain "
+                             "known beforehand");
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        if ((i < ir->phases[0].dimensions) != (grid[i] != 0)) {
+            return refuse_config(plan, "give one number for each dimension of the domain",
+                                 "the grid given has another number of dimensions");
+        }
+    }
+    return VYRE_OK;
+}
+
+/* A workgroup size says what the program leaves open, and may not contradict it. */
+static vyre_status check_workgroup(const vyre_plan *plan) {
+    const uint32_t *size = plan->config.workgroup;
+    if (!size[0] && (size[1] || size[2])) {
+        return refuse_config(plan, "give the first dimension, too",
+                             "a workgroup size without its first dimension was given");
+    }
+    for (uint32_t i = 0; i < plan->ir->phase_count && size[0]; i++) {
+        const uint32_t *own = plan->ir->phases[i].workgroup;
+        for (uint32_t k = 0; k < 3; k++) {
+            if (own[0] && own[k] != (size[k] ? size[k] : 1)) {
+                return refuse_config(plan, "leave the workgroup size to the program",
+                                     "a workgroup size was given that is not the program's own");
+            }
+        }
+    }
+    return VYRE_OK;
+}
+
+vyre_status vyre_check_demand(const vyre_program *program, const vyre_dispatch_config *config) {
+    uint32_t demand = config->determinism;
+    if (demand == VYRE_DEMAND_NOTHING) {
+        return VYRE_OK;
+    }
+    vyre_determinism found = vyre_program_determinism(program);
+    bool met = demand == VYRE_DEMAND_PROVEN ? found == VYRE_DETERMINISTIC
+                                            : found != VYRE_SCHEDULE_DEPENDENT;
+    return met ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                  "demand less, or change the program so that no order shows",
+                                  "program `%s` is %s, which is less than the run demands: %s",
+                                  vyre_program_name(program), vyre_determinism_name(found),
+                                  vyre_program_determinism_reason(program));
+}
+
+static uint64_t *take(uint64_t **next, size_t count, size_t item_bytes) {
+    uint64_t *taken = *next;
+    *next += (count * item_bytes + 7) / 8;
+    return taken;
+}
+
+/* Lays out all arrays in the plan's own room, or in one block. */
+static vyre_status make_room(vyre_plan *plan) {
+    const vyre_ir *ir = plan->ir;
+    size_t words = (size_t)ir->arg_count * 3 + ir->size_count + 2 +
+                   (size_t)ir->phase_count * (sizeof(vyre_grid) / 8);
+    uint64_t *next = plan->room;
+    if (words > VYRE_PLAN_ROOM) {
+        next = plan->block = vyre_alloc_array(words, 8);
+        if (!next) {
+            return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                    "no memory to bind the arguments of `%s`",
+                                    vyre_program_name(plan->program));
+        }
+    }
+    memset(next, 0, words * 8);
+    plan->arguments = take(&next, ir->arg_count, 8);
+    plan->sizes = take(&next, ir->size_count, 8);
+    plan->grids = (vyre_grid *)(void *)take(&next, ir->phase_count, sizeof(vyre_grid));
+    plan->inputs = (uint32_t *)(void *)take(&next, ir->arg_count, 4);
+    plan->outputs = (uint32_t *)(void *)take(&next, ir->arg_count, 4);
+    return VYRE_OK;
+}
+
+static vyre_status plan_start(vyre_plan *plan, const vyre_program *program,
+                              const vyre_dispatch_config *config) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    plan->program = program;
+    plan->ir = ir;
+    plan->config = *config;
+    plan->input_count = plan->output_count = 0;
+    plan->output_bytes = 0;
+    plan->block = NULL;
+    plan->arguments = plan->sizes = NULL;
+    plan->inputs = plan->outputs = NULL;
+    plan->grids = NULL;
+    vyre_status status = make_room(plan);
+    for (uint32_t arg = 0; arg < ir->arg_count && !status; arg++) {
         uint32_t resource = ir->args[arg].resource;
         if (!vyre_ir_is_out(ir, arg)) {
             plan->inputs[plan->input_count++] = arg;
@@ -196,11 +326,40 @@ vyre_status vyre_plan_init(vyre_plan *plan, const vyre_program *program, const v
             plan->outputs[plan->output_count++] = arg;
         }
     }
-    status = bind_inputs(plan, inputs, input_count);
-    status = status ? status : size_buffers(plan, config);
+    return status;
+}
+
+static vyre_status plan_finish(vyre_plan *plan, vyre_status status) {
+    status = status ? status : size_buffers(plan);
     status = status ? status : size_scratch(plan);
+    status = status ? status : check_grid(plan);
     status = status ? status : size_steps(plan);
-done:
+    status = status ? status : check_workgroup(plan);
+    status = status ? status : vyre_check_demand(plan->program, &plan->config);
+    for (uint32_t i = 0; i < plan->ir->phase_count && !status; i++) {
+        plan->grids[i] = vyre_plan_grid(plan, i, INT64_MAX);
+    }
+    return status;
+}
+
+vyre_status vyre_plan_init(vyre_plan *plan, const vyre_program *program, const vyre_input *inputs,
+                           size_t input_count, const vyre_dispatch_config *config) {
+    vyre_status status = plan_start(plan, program, config);
+    status = status ? status : bind_inputs(plan, inputs, input_count);
+    status = plan_finish(plan, status);
+    if (status) {
+        vyre_plan_deinit(plan);
+    }
+    return status;
+}
+
+vyre_status vyre_plan_init_resident(vyre_plan *plan, const vyre_program *program,
+                                    const vyre_plan_value *values, size_t count,
+                                    const vyre_dispatch_config *config) {
+    vyre_status status = plan_start(plan, program, config);
+    status = status ? status : bind_values(plan, values, count);
+    status = plan_finish(plan, status);
+    status = status ? status : check_out(plan, values);
     if (status) {
         vyre_plan_deinit(plan);
     }
@@ -208,11 +367,27 @@ done:
 }
 
 void vyre_plan_deinit(vyre_plan *plan) {
-    vyre_free(plan->arguments);
-    vyre_free(plan->sizes);
-    vyre_free(plan->inputs);
-    vyre_free(plan->outputs);
-    *plan = (vyre_plan){0};
+    vyre_free(plan->block);
+    plan->block = NULL;
+    plan->arguments = plan->sizes = NULL;
+    plan->inputs = plan->outputs = NULL;
+    plan->grids = NULL;
+}
+
+vyre_call vyre_plan_call(const vyre_plan *plan, const vyre_input *inputs) {
+    return (vyre_call){
+        .program = plan->program,
+        .config = &plan->config,
+        .inputs = inputs,
+        .input_count = inputs ? plan->input_count : 0,
+        .arguments = plan->arguments,
+        .argument_count = plan->ir->arg_count,
+        .sizes = plan->sizes,
+        .size_count = plan->ir->size_count,
+        .grids = plan->grids,
+        .grid_count = plan->ir->phase_count,
+        .output_count = plan->output_count,
+    };
 }
 
 uint64_t vyre_plan_output_bytes(const vyre_plan *plan, uint32_t output) {
@@ -237,7 +412,7 @@ vyre_grid vyre_plan_grid(const vyre_plan *plan, uint32_t phase, int64_t from_mem
     const vyre_phase *row = &plan->ir->phases[phase];
     vyre_grid grid = {{1, 1, 1}, {0, 0, 0}};
     for (uint32_t i = 0; i < row->dimensions; i++) {
-        grid.domain[i] = plan->sizes[row->domain[i]];
+        grid.domain[i] = plan->config.grid[i] ? plan->config.grid[i] : plan->sizes[row->domain[i]];
     }
     if (row->from_resource != VYRE_NONE) {
         uint64_t count = from_memory < 0 ? 0 : (uint64_t)from_memory;
@@ -247,4 +422,17 @@ vyre_grid vyre_plan_grid(const vyre_plan *plan, uint32_t phase, int64_t from_mem
         grid.groups[i] = (grid.domain[i] + row->workgroup[i] - 1) / row->workgroup[i];
     }
     return grid;
+}
+
+int64_t vyre_plan_element(vyre_type type, const void *element) {
+    uint32_t bytes = vyre_type_bytes(type), width = bytes * 8;
+    uint64_t value = 0;
+    for (uint32_t i = bytes; i-- > 0;) {
+        value = value << 8 | ((const uint8_t *)element)[i];
+    }
+    if (vyre_type_class_of(type) == VYRE_CLASS_SIGNED) {
+        return value >> (width - 1) & 1 && width < 64 ? (int64_t)(value | ~(uint64_t)0 << width)
+                                                      : (int64_t)value;
+    }
+    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }

@@ -10,11 +10,13 @@
 #include <vyre/text.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "driver/conform.h"
 
-enum { MOST_TRIES = 50000 };
+/* A backend that hangs makes every try as long as the timeout of a run. */
+enum { MOST_TRIES = 50000, MOST_SECONDS = 60 };
 
 typedef struct line {
     const char *text;
@@ -30,7 +32,8 @@ typedef struct shrinker {
     size_t size;
     VYRE_VEC(line) lines;
     uint32_t tries;
-    bool failed; /* no memory */
+    uint64_t end_ns; /* by vyre_now_ns */
+    bool failed;     /* no memory */
 } shrinker;
 
 static bool split(shrinker *s) {
@@ -67,8 +70,15 @@ static uint64_t weigh(const char *text, size_t size) {
     return lines << 40 | (uint64_t)(size & 0xfffff) << 20 | numbers;
 }
 
+static bool is_over(const shrinker *s) {
+    return s->failed || s->tries > MOST_TRIES || vyre_now_ns() >= s->end_ns;
+}
+
 /* Whether a program fails in the same way, and has one answer. */
 static bool still_fails(shrinker *s, const vyre_program *program) {
+    if (is_over(s)) {
+        return false;
+    }
     vyre_comparison comparison;
     size_t input_count;
     vyre_input *inputs = vyre_trial_inputs(s->trial, program, &input_count);
@@ -99,9 +109,10 @@ static bool try_text(shrinker *s, vyre_text *text) {
     size_t size = 0;
     bool taken = false;
     s->failed |= text->failed;
-    if (s->failed || s->tries++ > MOST_TRIES) {
+    if (is_over(s)) {
         goto done;
     }
+    s->tries++;
     vyre_status status = vyre_module_parse("shrunk", text->data, text->size, NULL, &module);
     if (!status && vyre_module_count(module) == 1) {
         program = vyre_module_program(module, 0);
@@ -420,14 +431,19 @@ static void shrink_values(shrinker *s) {
 
 vyre_status vyre_conform_shrink(const vyre_conform *conform, vyre_trial *trial,
                                 vyre_comparison *comparison) {
-    shrinker s = {.conform = conform, .trial = trial, .comparison = comparison};
+    shrinker s = {
+        .conform = conform,
+        .trial = trial,
+        .comparison = comparison,
+        .end_ns = vyre_now_ns() + (uint64_t)MOST_SECONDS * 1000000000u,
+    };
     vyre_status status = vyre_program_print(trial->program, &s.text, &s.size);
     if (status) {
         return status;
     }
     s.failed = !split(&s);
     bool any = true;
-    while (any && !s.failed && s.tries <= MOST_TRIES) {
+    while (any && !is_over(&s)) {
         any = drop_lines(&s);
         any |= unwrap(&s);
         any |= drop_values(&s);

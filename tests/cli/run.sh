@@ -16,8 +16,8 @@
 #   exit N             its exit status, where that is not 0
 #
 # An escape character shows as \e. $TREE is the root of the sources. Besides `vyre` there are
-# `terminal COMMAND`, which gives it one, and `powerless COMMAND`, which lets the permissions of
-# files hold even for root.
+# `terminal COMMAND`, which gives it one, `powerless COMMAND`, which lets the permissions of files
+# hold even for root, and `plugin FOLDER NAME...`, which puts backends of tests/plugins there.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -32,6 +32,7 @@ fi
 : "${VYRE:?names the command to test, as in VYRE=build/release/vyre}"
 vyre=$(realpath -e "$VYRE")
 tree=$(realpath "$here/../..")
+plugins=$(dirname "$vyre")/plugins # where the build puts them
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -49,7 +50,19 @@ if [ "$(id -u)" = 0 ]; then
 fi
 exec "$@"
 END
-chmod +x "$work/bin/terminal" "$work/bin/powerless"
+cat >"$work/bin/plugin" <<'END'
+#!/usr/bin/env bash
+set -e
+folder=$1
+shift
+install -d -m 755 "$folder"
+for name in "$@"; do
+    install -m 644 "$PLUGINS/$name.so" "$folder"
+    echo "library = \"$name.so\"" >"$folder/$name.toml"
+    chmod 644 "$folder/$name.toml"
+done
+END
+chmod +x "$work/bin/terminal" "$work/bin/powerless" "$work/bin/plugin"
 
 # Prints a stream line by line behind a prefix.
 show() {
@@ -65,7 +78,7 @@ show() {
 # Runs a command in the current folder and prints what came of it.
 run() {
     local status=0
-    env -i PATH="$work/bin:$PATH" HOME="$PWD" TREE="$tree" LC_ALL=C TERM=xterm SHELL=/bin/bash \
+    env -i PATH="$work/bin:$PATH" HOME="$PWD" TREE="$tree" PLUGINS="$plugins" LC_ALL=C TERM=xterm SHELL=/bin/bash \
         ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
         timeout 120 bash -c "$1" </dev/null >"$work/out" 2>"$work/err" || status=$?
     { show out "$work/out" && show err "$work/err"; } | sed -e 's/\x1b/\\e/g' -e 's/ $//'

@@ -14,6 +14,7 @@
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "driver/conform.h"
+#include "driver/device.h"
 #include "pass/rebuild.h"
 #include "tests/unit/failing_allocator.h"
 
@@ -104,26 +105,33 @@ static bool clamp_index(vyre_rebuild *r, uint32_t at) {
 
 typedef bool (*miscompile)(vyre_rebuild *rebuild, uint32_t inst);
 
-static vyre_status run_miscompiled(const vyre_backend *self, const vyre_plan *plan,
-                                   const vyre_input *inputs, const vyre_dispatch_config *config,
+static vyre_status run_program(const vyre_program *program, const vyre_call *call,
+                               vyre_output *outputs) {
+    vyre_outputs own;
+    vyre_status status =
+        vyre_reference_run(program, call->inputs, call->input_count, call->config, NULL, &own);
+    for (size_t i = 0; i < own.count; i++) {
+        if (own.items[i].size) {
+            memcpy(outputs[i].data, own.items[i].data, own.items[i].size);
+        }
+    }
+    vyre_outputs_free(&own);
+    return status;
+}
+
+static vyre_status run_miscompiled(const vyre_backend *backend, const vyre_call *call,
                                    vyre_output *outputs) {
-    const miscompile *bug = self->state;
+    const miscompile *bug = backend->state;
     vyre_rebuild rebuild;
     vyre_program *wrong = NULL;
-    vyre_plan wrong_plan;
-    vyre_status status = vyre_rebuild_init(&rebuild, plan->program);
+    vyre_status status = vyre_rebuild_init(&rebuild, call->program);
     if (!status) {
         rebuild.replace = *bug;
         status = vyre_rebuild_run(&rebuild, &wrong);
         vyre_rebuild_deinit(&rebuild);
     }
     if (!status) {
-        status = vyre_plan_init(&wrong_plan, wrong, inputs, plan->input_count, config);
-    }
-    if (!status) {
-        status = vyre_backend_reference.run(&vyre_backend_reference, &wrong_plan, inputs, config,
-                                            outputs);
-        vyre_plan_deinit(&wrong_plan);
+        status = run_program(wrong, call, outputs);
     }
     vyre_program_release(wrong);
     return status;
@@ -131,81 +139,122 @@ static vyre_status run_miscompiled(const vyre_backend *self, const vyre_plan *pl
 
 /* Bugs of a runtime: something wrong around a right run. */
 
-static vyre_status run_right(const vyre_plan *plan, const vyre_input *inputs,
-                             const vyre_dispatch_config *config, vyre_output *outputs) {
-    return vyre_backend_reference.run(&vyre_backend_reference, plan, inputs, config, outputs);
+static vyre_status run_right(const vyre_call *call, vyre_output *outputs) {
+    return run_program(call->program, call, outputs);
 }
 
-static vyre_status write_behind(const vyre_backend *self, const vyre_plan *plan,
-                                const vyre_input *inputs, const vyre_dispatch_config *config,
+static vyre_status write_behind(const vyre_backend *backend, const vyre_call *call,
                                 vyre_output *outputs) {
-    (void)self;
-    vyre_status status = run_right(plan, inputs, config, outputs);
-    if (plan->output_count) {
+    (void)backend;
+    vyre_status status = run_right(call, outputs);
+    if (call->output_count) {
         outputs[0].data[outputs[0].size] ^= 1;
     }
     return status;
 }
 
-static vyre_status write_before(const vyre_backend *self, const vyre_plan *plan,
-                                const vyre_input *inputs, const vyre_dispatch_config *config,
+static vyre_status write_before(const vyre_backend *backend, const vyre_call *call,
                                 vyre_output *outputs) {
-    (void)self;
-    vyre_status status = run_right(plan, inputs, config, outputs);
-    if (plan->output_count) {
+    (void)backend;
+    vyre_status status = run_right(call, outputs);
+    if (call->output_count) {
         outputs[0].data[-1] ^= 1;
     }
     return status;
 }
 
-static vyre_status write_input(const vyre_backend *self, const vyre_plan *plan,
-                               const vyre_input *inputs, const vyre_dispatch_config *config,
+static vyre_status write_input(const vyre_backend *backend, const vyre_call *call,
                                vyre_output *outputs) {
-    (void)self;
-    vyre_status status = run_right(plan, inputs, config, outputs);
-    for (uint32_t i = 0; i < plan->input_count; i++) {
-        if (inputs[i].size) {
-            ((uint8_t *)inputs[i].data)[0] ^= 0x80;
+    (void)backend;
+    vyre_status status = run_right(call, outputs);
+    for (size_t i = 0; i < call->input_count; i++) {
+        if (call->inputs[i].size) {
+            ((uint8_t *)call->inputs[i].data)[0] ^= 0x80;
         }
     }
     return status;
 }
 
 /* Leaves alone what the program does not write, instead of giving zeros. */
-static vyre_status leave_garbage(const vyre_backend *self, const vyre_plan *plan,
-                                 const vyre_input *inputs, const vyre_dispatch_config *config,
+static vyre_status leave_garbage(const vyre_backend *backend, const vyre_call *call,
                                  vyre_output *outputs) {
-    (void)self;
-    bool any = plan->output_count && outputs[0].size;
+    (void)backend;
+    bool any = call->output_count && outputs[0].size;
     uint8_t *last = any ? &outputs[0].data[outputs[0].size - 1] : NULL;
     uint8_t before = any ? *last : 0;
-    vyre_status status = run_right(plan, inputs, config, outputs);
+    vyre_status status = run_right(call, outputs);
     if (any && !*last) {
         *last = before;
     }
     return status;
 }
 
-static vyre_status break_off(const vyre_backend *self, const vyre_plan *plan,
-                             const vyre_input *inputs, const vyre_dispatch_config *config,
+static vyre_status break_off(const vyre_backend *backend, const vyre_call *call,
                              vyre_output *outputs) {
-    (void)self;
-    return plan->ir->phase_count > 1
+    (void)backend;
+    return vyre_program_ir(call->program)->phase_count > 1
                ? vyre_status_make(VYRE_STATUS_IO, "plug it in again", "the device is gone")
-               : run_right(plan, inputs, config, outputs);
+               : run_right(call, outputs);
 }
 
-static vyre_status refuse_subgroups(const vyre_backend *self, const vyre_plan *plan,
-                                    const vyre_input *inputs, const vyre_dispatch_config *config,
+static vyre_status refuse_subgroups(const vyre_backend *backend, const vyre_call *call,
                                     vyre_output *outputs) {
-    (void)self;
-    for (uint32_t i = 0; i < plan->ir->inst_count; i++) {
-        if (vyre_op_info_of(plan->ir->insts[i].op)->effects & VYRE_EFFECT_SUBGROUP) {
+    (void)backend;
+    const vyre_ir *ir = vyre_program_ir(call->program);
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        if (vyre_op_info_of(ir->insts[i].op)->effects & VYRE_EFFECT_SUBGROUP) {
             return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another device",
                                     "there are no subgroups here");
         }
     }
-    return run_right(plan, inputs, config, outputs);
+    return run_right(call, outputs);
+}
+
+/* A backend around one of these, which gets whole programs and borrowed inputs. */
+
+static const char *subject_id(const vyre_backend *backend) {
+    (void)backend;
+    return "subject";
+}
+
+static uint32_t subject_features(const vyre_backend *backend) {
+    (void)backend;
+    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC;
+}
+
+static void subject_max_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]) {
+    (void)backend;
+    out_size[0] = out_size[1] = out_size[2] = VYRE_LIMIT_WORKGROUP;
+}
+
+typedef vyre_status (*dispatch_function)(const vyre_backend *backend, const vyre_call *call,
+                                         vyre_output *outputs);
+
+static vyre_status open_subject(dispatch_function dispatch, const miscompile *bug,
+                                vyre_device **out_device) {
+    const vyre_backend_slots slots = {
+        VYRE_BACKEND_HEAD,
+        .id = subject_id,
+        .dispatch = dispatch,
+        .dispatch_borrowed = dispatch,
+        .features = subject_features,
+        .max_workgroup_size = subject_max_workgroup_size,
+    };
+    const vyre_backend made = {&slots, (void *)(uintptr_t)bug, NULL};
+    return vyre_device_open(&made, "subject", 0, out_device);
+}
+
+static vyre_status open_both(dispatch_function dispatch, const miscompile *bug,
+                             vyre_conform *conform) {
+    *conform = (vyre_conform){.has_one_answer = vyre_reference_has_one_answer};
+    vyre_status status = vyre_reference_open_oracle(&conform->oracle);
+    status = status ? status : open_subject(dispatch, bug, &conform->subject);
+    return status;
+}
+
+static void close_both(vyre_conform *conform) {
+    vyre_device_release(conform->oracle);
+    vyre_device_release(conform->subject);
 }
 
 static vyre_status compare(const vyre_conform *conform, const vyre_trial *trial,
@@ -229,9 +278,11 @@ static size_t count_lines(const char *text) {
 
 /* Looks for a program that shows the bug; gives the lines of the smallest one, 0 if there is none.
  */
-static size_t find_and_shrink(const char *name, const vyre_backend *subject, vyre_verdict expected,
-                              uint64_t programs) {
-    const vyre_conform conform = {&vyre_backend_oracle, subject, vyre_reference_has_one_answer};
+static size_t find_and_shrink(const char *name, dispatch_function dispatch, const miscompile *bug,
+                              vyre_verdict expected, uint64_t programs) {
+    vyre_conform conform;
+    size_t lines = NONE_AT_ALL;
+    assert_null(open_both(dispatch, bug, &conform));
     for (uint64_t seed = 1; seed <= programs; seed++) {
         vyre_trial trial;
         vyre_comparison comparison;
@@ -254,14 +305,15 @@ static size_t find_and_shrink(const char *name, const vyre_backend *subject, vyr
         char *text;
         size_t size;
         assert_null(vyre_program_print(trial.program, &text, &size));
-        size_t lines = count_lines(text);
+        lines = count_lines(text);
         print_message("%s: seed %llu, %zu lines: %s\n%s", name, (unsigned long long)seed, lines,
                       comparison.text, text);
         vyre_string_free(text);
         vyre_trial_free(&trial);
-        return lines;
+        break;
     }
-    return NONE_AT_ALL;
+    close_both(&conform);
+    return lines;
 }
 
 static void conform_finds_and_shrinks_bugs_of_a_compiler(void **state) {
@@ -275,8 +327,8 @@ static void conform_finds_and_shrinks_bugs_of_a_compiler(void **state) {
         {"wrong atomic", add_instead},   {"clamped load", clamp_index},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        vyre_backend subject = {.id = "buggy", .state = &rows[i].bug, .run = run_miscompiled};
-        size_t lines = find_and_shrink(rows[i].name, &subject, VYRE_VERDICT_DIFFERENT, 2000);
+        size_t lines = find_and_shrink(rows[i].name, run_miscompiled, &rows[i].bug,
+                                       VYRE_VERDICT_DIFFERENT, 2000);
         assert_true(lines > 2);
         assert_true(lines < SHORT);
     }
@@ -285,17 +337,18 @@ static void conform_finds_and_shrinks_bugs_of_a_compiler(void **state) {
 static void conform_finds_and_shrinks_bugs_of_a_runtime(void **state) {
     (void)state;
     static const struct {
-        vyre_backend backend;
+        const char *name;
+        dispatch_function dispatch;
         vyre_verdict verdict;
     } rows[] = {
-        {{.id = "writes behind", .run = write_behind}, VYRE_VERDICT_FENCE},
-        {{.id = "writes before", .run = write_before}, VYRE_VERDICT_FENCE},
-        {{.id = "writes inputs", .run = write_input}, VYRE_VERDICT_FENCE},
-        {{.id = "leaves garbage", .run = leave_garbage}, VYRE_VERDICT_DIFFERENT},
-        {{.id = "breaks off", .run = break_off}, VYRE_VERDICT_FAILED},
+        {"writes behind", write_behind, VYRE_VERDICT_FENCE},
+        {"writes before", write_before, VYRE_VERDICT_FENCE},
+        {"writes inputs", write_input, VYRE_VERDICT_FENCE},
+        {"leaves garbage", leave_garbage, VYRE_VERDICT_DIFFERENT},
+        {"breaks off", break_off, VYRE_VERDICT_FAILED},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        size_t lines = find_and_shrink(rows[i].backend.id, &rows[i].backend, rows[i].verdict, 50);
+        size_t lines = find_and_shrink(rows[i].name, rows[i].dispatch, NULL, rows[i].verdict, 50);
         assert_true(lines > 1);
         assert_true(lines < SHORT);
     }
@@ -303,9 +356,9 @@ static void conform_finds_and_shrinks_bugs_of_a_runtime(void **state) {
 
 static void conform_tells_unsupported_from_wrong(void **state) {
     (void)state;
-    const vyre_backend subject = {.id = "no subgroups", .run = refuse_subgroups};
-    const vyre_conform conform = {&vyre_backend_oracle, &subject, vyre_reference_has_one_answer};
+    vyre_conform conform;
     size_t same = 0, unsupported = 0;
+    assert_null(open_both(refuse_subgroups, NULL, &conform));
     for (uint64_t seed = 1; seed <= 60; seed++) {
         vyre_trial trial;
         vyre_comparison comparison;
@@ -315,6 +368,7 @@ static void conform_tells_unsupported_from_wrong(void **state) {
         unsupported += comparison.verdict == VYRE_VERDICT_UNSUPPORTED;
         vyre_trial_free(&trial);
     }
+    close_both(&conform);
     assert_int_equal(same + unsupported, 60);
     assert_true(same > 5);
     assert_true(unsupported > 5);
@@ -390,12 +444,12 @@ static vyre_status compare_one(void) {
                                " x[gid] = (a[gid] + a[gid]) | 3; }";
     static uint8_t data[] = {0, 0, 0, 0x80, 0, 0, 0, 0x80}; /* two large numbers */
     static const miscompile bug = flip_one_bit;
-    const vyre_backend subject = {.id = "buggy", .state = &bug, .run = run_miscompiled};
-    const vyre_conform conform = {&vyre_backend_oracle, &subject, vyre_reference_has_one_answer};
+    vyre_conform conform;
     vyre_trial trial = {0};
     vyre_comparison comparison = {0};
     vyre_module *module = NULL;
-    vyre_status status = vyre_module_parse("text", text, sizeof text - 1, NULL, &module);
+    vyre_status status = open_both(run_miscompiled, &bug, &conform);
+    status = status ? status : vyre_module_parse("text", text, sizeof text - 1, NULL, &module);
     if (!status) {
         trial.program = vyre_program_retain(vyre_module_program(module, 0));
         trial.values = vyre_alloc_zeroed(1, sizeof *trial.values);
@@ -416,6 +470,7 @@ static vyre_status compare_one(void) {
     if (!status && comparison.verdict == VYRE_VERDICT_FAILED) {
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL, "%s", comparison.text);
     }
+    close_both(&conform);
     vyre_trial_free(&trial);
     return status;
 }

@@ -12,6 +12,7 @@
 #include <vyre/reference.h>
 #include <vyre/text.h>
 
+#include "base/text.h"
 #include "driver/plan.h"
 #include "tests/unit/failing_allocator.h"
 
@@ -401,13 +402,28 @@ static vyre_status make_plan(const attempt *about) {
     return status;
 }
 
+/* A plan of usual size allocates nothing, one of a program with many arguments a single block. */
 static void allocation_failures_while_planning(void **state) {
     (void)state;
     vyre_program *program = parse(mixed);
     const int32_t n = 5;
     const uint8_t flag = 1;
     const vyre_input inputs[] = {BYTES(n), elements(40), BYTES(flag), elements(24), elements(3)};
-    assert_int_equal(sweep(&(attempt){program, inputs, 5, 0}, make_plan), 4);
+    assert_int_equal(sweep(&(attempt){program, inputs, 5, 0}, make_plan), 0);
+    vyre_program_release(program);
+
+    enum { MANY = 200 };
+    vyre_text text = {0};
+    vyre_input many[MANY];
+    vyre_text_puts(&text, "program many(");
+    for (int i = 0; i < MANY; i++) {
+        vyre_text_printf(&text, "a%d: i32, ", i);
+        many[i] = BYTES(n);
+    }
+    vyre_text_puts(&text, "x: out buffer<i32>[1]) over x { x[gid] = a7; }");
+    program = parse(vyre_text_string(&text));
+    vyre_text_free(&text);
+    assert_int_equal(sweep(&(attempt){program, many, MANY, 0}, make_plan), 1);
     vyre_program_release(program);
 }
 

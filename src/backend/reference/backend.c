@@ -2,14 +2,31 @@
 
 #include <string.h>
 
-#include <vyre/reference.h>
 #include <vyre/sanitize.h>
 
-static vyre_status run(const vyre_backend *self, const vyre_plan *plan, const vyre_input *inputs,
-                       const vyre_dispatch_config *config, vyre_output *outputs) {
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "driver/device.h"
+#include "ir/program.h"
+
+static const char id_text[] = "reference";
+
+static const char *id(const vyre_backend *backend) {
+    (void)backend;
+    return id_text;
+}
+
+static const char *version(const vyre_backend *backend) {
+    (void)backend;
+    return VYRE_VERSION_STRING;
+}
+
+/* Inputs are only read, so borrowed ones will do. */
+static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
+                            vyre_output *outputs) {
     vyre_outputs own;
-    vyre_status status =
-        vyre_reference_run(plan->program, inputs, plan->input_count, config, self->state, &own);
+    vyre_status status = vyre_reference_run(call->program, call->inputs, call->input_count,
+                                            call->config, backend->state, &own);
     for (size_t i = 0; i < own.count; i++) {
         if (own.items[i].size) {
             memcpy(outputs[i].data, own.items[i].data, own.items[i].size);
@@ -19,10 +36,181 @@ static vyre_status run(const vyre_backend *self, const vyre_plan *plan, const vy
     return status;
 }
 
-const vyre_backend vyre_backend_reference = {.id = "reference", .alias = "cpu-ref", .run = run};
+/* Resident buffers are memory of the host; the number is the address. */
+typedef struct resident {
+    size_t size;
+    uint8_t data[];
+} resident;
+
+static resident *resident_of(uint64_t buffer) {
+    return (resident *)(uintptr_t)buffer;
+}
+
+static vyre_status resident_allocate(const vyre_backend *backend, size_t size,
+                                     uint64_t *out_buffer) {
+    (void)backend;
+    resident *made = size < SIZE_MAX - sizeof *made ? vyre_alloc(sizeof *made + size) : NULL;
+    *out_buffer = (uintptr_t)made;
+    if (!made) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory or ask for less",
+                                "no memory for a resident buffer of %zu bytes", size);
+    }
+    made->size = size;
+    memset(made->data, 0, size);
+    return VYRE_OK;
+}
+
+static vyre_status resident_upload(const vyre_backend *backend, uint64_t buffer, const void *data,
+                                   size_t size) {
+    (void)backend;
+    if (size) {
+        memcpy(resident_of(buffer)->data, data, size);
+    }
+    return VYRE_OK;
+}
+
+static vyre_status resident_read(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                 void *data, size_t size) {
+    (void)backend;
+    if (size) {
+        memcpy(data, resident_of(buffer)->data + offset, size);
+    }
+    return VYRE_OK;
+}
+
+static vyre_status resident_free(const vyre_backend *backend, uint64_t buffer) {
+    (void)backend;
+    vyre_free(resident_of(buffer));
+    return VYRE_OK;
+}
+
+/* A scalar's bytes are the low ones of its 64 bits, whatever the order of bytes of the machine. */
+static vyre_input scalar_input(uint64_t bits, uint32_t size, uint8_t *room) {
+    for (uint32_t i = 0; i < size; i++) {
+        room[i] = (uint8_t)(bits >> (8 * i));
+    }
+    return (vyre_input){room, size};
+}
+
+static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vyre_call *call,
+                                           const uint64_t *buffers, vyre_timing *out_timing) {
+    uint64_t start = vyre_now_ns();
+    const vyre_ir *ir = vyre_program_ir(call->program);
+    vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
+    uint8_t scalars[VYRE_LIMIT_ARGUMENTS][8];
+    size_t input_count = 0, output = 0;
+    vyre_outputs outputs;
+    for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
+        if (ir->args[arg].resource == VYRE_NONE) {
+            inputs[input_count++] = scalar_input(
+                call->arguments[arg], vyre_type_bytes((vyre_type)ir->args[arg].type), scalars[arg]);
+        } else if (!vyre_ir_is_out(ir, arg)) {
+            const resident *from = resident_of(buffers[arg]);
+            inputs[input_count++] = (vyre_input){from->data, from->size};
+        }
+    }
+    vyre_status status = vyre_reference_run(call->program, inputs, input_count, call->config,
+                                            backend->state, &outputs);
+    for (uint32_t arg = 0; arg < ir->arg_count && !status; arg++) {
+        uint32_t row = ir->args[arg].resource;
+        if (row != VYRE_NONE && ir->resources[row].access != VYRE_ACCESS_IN) {
+            const vyre_output *from = &outputs.items[output++];
+            if (from->size) {
+                memcpy(resident_of(buffers[arg])->data, from->data, from->size);
+            }
+        }
+    }
+    vyre_outputs_free(&outputs);
+    *out_timing = (vyre_timing){vyre_now_ns() - start, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+    return status;
+}
+
+/* It steps through subgroup operations and halves one lane at a time, so it does not claim them. */
+static uint32_t features(const vyre_backend *backend) {
+    (void)backend;
+    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC;
+}
+
+static void max_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]) {
+    (void)backend;
+    out_size[0] = out_size[1] = out_size[2] = VYRE_LIMIT_WORKGROUP;
+}
+
+static uint32_t max_workgroups_per_dimension(const vyre_backend *backend) {
+    (void)backend;
+    return UINT32_MAX;
+}
+
+static uint32_t max_invocations_per_workgroup(const vyre_backend *backend) {
+    (void)backend;
+    return VYRE_LIMIT_WORKGROUP;
+}
+
+static uint64_t max_storage_buffer_bytes(const vyre_backend *backend) {
+    const vyre_reference_options *options = backend->state;
+    return options && options->max_memory_bytes ? options->max_memory_bytes
+                                                : VYRE_REFERENCE_MEMORY_BYTES;
+}
+
+static void destroy(const vyre_backend *backend) {
+    vyre_free(backend->state);
+}
+
+static const vyre_backend_slots slots = {
+    VYRE_BACKEND_HEAD,
+    .id = id,
+    .dispatch = dispatch,
+    .version = version,
+    .dispatch_borrowed = dispatch,
+    .resident_allocate = resident_allocate,
+    .resident_upload = resident_upload,
+    .resident_read = resident_read,
+    .resident_free = resident_free,
+    .resident_dispatch_timed = resident_dispatch_timed,
+    .features = features,
+    .max_workgroup_size = max_workgroup_size,
+    .max_workgroups_per_dimension = max_workgroups_per_dimension,
+    .max_invocations_per_workgroup = max_invocations_per_workgroup,
+    .max_storage_buffer_bytes = max_storage_buffer_bytes,
+    .destroy = destroy,
+};
+
+static vyre_status create(const vyre_host *host, uint32_t device, vyre_backend *out_backend) {
+    (void)host;
+    if (device) {
+        return vyre_status_make(VYRE_STATUS_NOT_FOUND, "name it without a number",
+                                "backend `reference` has one device, there is no number %u",
+                                device);
+    }
+    out_backend->slots = &slots;
+    return VYRE_OK;
+}
+
+static const vyre_registration registration = {id_text, create, NULL};
+static const vyre_precedence precedence = {id_text, 1000};
+static const vyre_capability capability = {id_text, true};
+
+const vyre_bundle vyre_reference_bundle = {
+    VYRE_BUNDLE_HEAD, &registration, 1, &precedence, 1, &capability, 1,
+};
+
+vyre_status vyre_reference_open(const vyre_reference_options *options, vyre_device **out_device) {
+    *out_device = NULL;
+    vyre_reference_options *own = vyre_alloc(sizeof *own);
+    if (!own) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for the reference backend");
+    }
+    *own = *options;
+    const vyre_backend made = {&slots, own, NULL};
+    return vyre_device_open(&made, id_text, 0, out_device);
+}
 
 static const vyre_reference_options small_budget = {.max_steps = 50000000};
-const vyre_backend vyre_backend_oracle = {.id = "oracle", .state = &small_budget, .run = run};
+
+vyre_status vyre_reference_open_oracle(vyre_device **out_device) {
+    return vyre_reference_open(&small_budget, out_device);
+}
 
 static bool is_sound(const vyre_program *program, const vyre_input *inputs, size_t input_count) {
     vyre_findings *findings;

@@ -2,14 +2,19 @@
 #ifndef VYRE_REFERENCE_BACKEND_H
 #define VYRE_REFERENCE_BACKEND_H
 
-#include "driver/backend.h"
+#include <vyre/backend.h>
+#include <vyre/reference.h>
+#include <vyre/registry.h>
 
-/* Its state may be a vyre_reference_options; NULL means the defaults. */
-extern const vyre_backend vyre_backend_reference;
+extern const vyre_bundle vyre_reference_bundle;
+
+/* A device that runs with these options instead of the defaults, in any registry or none. */
+VYRE_MUST_USE vyre_status vyre_reference_open(const vyre_reference_options *options,
+                                              vyre_device **out_device);
 
 /* The same for conformance, with a budget of steps that suits small programs: one that loops
  * endlessly after having been cut down ends soon. */
-extern const vyre_backend vyre_backend_oracle;
+VYRE_MUST_USE vyre_status vyre_reference_open_oracle(vyre_device **out_device);
 
 /* Whether a program is one that others can be compared by: nothing the sanitizers call an error,
  * and the same bytes in several schedules. */

@@ -153,18 +153,10 @@ static vyre_status make_arrays(machine *m, const vyre_input *inputs) {
 /* An element of an integer array as the host reads it; 0 out of bounds. */
 static int64_t read_element(const machine *m, uint32_t resource, uint64_t index) {
     vyre_type type = (vyre_type)m->ir->resources[resource].type;
-    uint32_t bytes = vyre_type_bytes(type), width = bytes * 8;
-    uint64_t value = 0;
-    if (index >= m->arrays[resource].length) {
-        return 0;
-    }
-    memcpy(&value, m->arrays[resource].data + index * bytes, bytes);
-    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
-    if (is_signed) {
-        return value >> (width - 1) & 1 && width < 64 ? (int64_t)(value | ~(uint64_t)0 << width)
-                                                      : (int64_t)value;
-    }
-    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+    return index < m->arrays[resource].length
+               ? vyre_plan_element(type,
+                                   m->arrays[resource].data + index * vyre_type_bytes(type))
+               : 0;
 }
 
 /* Phases and repeats */

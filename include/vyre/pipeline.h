@@ -1,0 +1,105 @@
+/* Pipeline: a program compiled for a device, to be run often.
+ *
+ *     vyre_pipeline *pipeline;
+ *     status = vyre_device_compile(device, program, NULL, &pipeline);
+ *     for (...) {
+ *         status = vyre_pipeline_dispatch(pipeline, inputs, 2, NULL, &outputs);
+ *     }
+ *     vyre_pipeline_release(pipeline);
+ *
+ * The fastest way: data that stays on the device, and runs that are enqueued.
+ *
+ *     vyre_binding bindings[] = {vyre_bind_f32(2), vyre_bind(x), vyre_bind(y)};
+ *     status = vyre_pipeline_enqueue(pipeline, bindings, 3, NULL, &ticket);
+ *     status = vyre_resident_read(device, y, 0, result, sizeof result);
+ *
+ * A device remembers what it compiled, and finds it again by the program's meaning. What a backend
+ * can store is kept on disk, too: cache.h. Any thread may use a pipeline at any time. */
+#ifndef VYRE_PIPELINE_H
+#define VYRE_PIPELINE_H
+
+#include <string.h>
+
+#include <vyre/device.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vyre_pipeline vyre_pipeline;
+
+/* Of `config`, `workgroup` and what it demands of program and device count; NULL is allowed. The
+ * pipeline keeps program and device. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_device_compile(vyre_device *device,
+                                                       const vyre_program *program,
+                                                       const vyre_dispatch_config *config,
+                                                       vyre_pipeline **out_pipeline);
+VYRE_API vyre_pipeline *vyre_pipeline_retain(vyre_pipeline *pipeline);
+VYRE_API void vyre_pipeline_release(vyre_pipeline *pipeline); /* NULL is allowed */
+
+/* Whether the backend compiled it; if not, each run goes through the backend's dispatch. */
+VYRE_API bool vyre_pipeline_is_native(const vyre_pipeline *pipeline);
+VYRE_API const vyre_program *vyre_pipeline_program(const vyre_pipeline *pipeline);
+
+/* As the functions of the same names in device.h. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_dispatch(vyre_pipeline *pipeline,
+                                                          const vyre_input *inputs,
+                                                          size_t input_count,
+                                                          const vyre_dispatch_config *config,
+                                                          vyre_outputs *out_outputs);
+VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_dispatch_owned(vyre_pipeline *pipeline,
+                                                                const vyre_output *inputs,
+                                                                size_t input_count,
+                                                                const vyre_dispatch_config *config,
+                                                                vyre_outputs *out_outputs);
+VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_dispatch_timed(
+    vyre_pipeline *pipeline, const vyre_input *inputs, size_t input_count,
+    const vyre_dispatch_config *config, vyre_outputs *out_outputs, vyre_timing *out_timing);
+VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pipeline,
+                                                               const vyre_input *inputs,
+                                                               size_t input_count,
+                                                               const vyre_dispatch_config *config,
+                                                               vyre_outputs *outputs);
+
+/* Starts a run on resident buffers: arguments as in vyre_device_dispatch_resident. Work that shares
+ * a buffer runs in the order in which it was enqueued. `out_ticket` may be NULL. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_enqueue(vyre_pipeline *pipeline,
+                                                         const vyre_binding *bindings, size_t count,
+                                                         const vyre_dispatch_config *config,
+                                                         vyre_ticket *out_ticket);
+
+/* Arguments. */
+static inline vyre_binding vyre_bind(vyre_resident buffer) {
+    vyre_binding binding;
+    binding.buffer = buffer;
+    binding.bits = 0;
+    return binding;
+}
+
+static inline vyre_binding vyre_bind_bits(uint64_t bits) {
+    vyre_binding binding;
+    memset(&binding, 0, sizeof binding);
+    binding.bits = bits;
+    return binding;
+}
+
+static inline vyre_binding vyre_bind_f32(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return vyre_bind_bits(bits);
+}
+
+/* The device's memory of pipelines: least recently used ones go first when it is over its budget,
+ * which is in bytes of programs and of what the backend says its pipelines take. */
+#define VYRE_PIPELINE_CACHE_BYTES ((uint64_t)64 << 20)
+VYRE_API void vyre_device_cache_counts(vyre_device *device, vyre_cache_counts *out_counts);
+VYRE_API void vyre_device_cache_limit(vyre_device *device, uint64_t bytes);
+
+/* The counts of a cache of the backend's own; false if it has none. */
+VYRE_API bool vyre_device_backend_cache(vyre_device *device, vyre_cache_counts *out_counts);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,36 @@
+/* Run: a kernel's text with arguments, in one call.
+ *
+ *     float a = 2, x[] = {1, 2, 3}, y[] = {1, 1, 1};
+ *     const vyre_argument arguments[] = {
+ *         {"a", &a, NULL, sizeof a}, {"x", x, NULL, sizeof x}, {"y", y, y, sizeof y}};
+ *     vyre_status status = vyre_run("auto", text, arguments, 3, NULL);
+ *
+ * Compiled once: the process keeps the device and its pipelines for the next call. */
+#ifndef VYRE_RUN_H
+#define VYRE_RUN_H
+
+#include <vyre/dispatch.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An argument, by its name in the program: `in` is read, `out` is written after success, and may be
+ * the same. Scalars and read-only buffers have no `out`, and `out` buffers no `in`. */
+typedef struct vyre_argument {
+    const char *name;
+    const void *in;
+    void *out;
+    size_t size; /* bytes */
+} vyre_argument;
+
+/* Runs the one program of a text. `device` is a name as for vyre_acquire; `config` may be NULL. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_run(const char *device, const char *text,
+                                            const vyre_argument *arguments, size_t count,
+                                            const vyre_dispatch_config *config);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,8 @@
+/* The backends that are part of the library. A new one is one line here. */
+#include "backend/reference/backend.h"
+#include "driver/registry.h"
+
+const vyre_bundle *const vyre_builtin_bundles[] = {
+    &vyre_reference_bundle,
+    NULL,
+};

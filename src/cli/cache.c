@@ -1,0 +1,224 @@
+/* vyre cache: compiled programs kept on disk. */
+#include <stdio.h>
+#include <time.h>
+
+#include <vyre/cache.h>
+
+#include "base/json.h"
+#include "cli/describe.h"
+#include "cli/output.h"
+#include "cli/page.h"
+
+#define OPTIONS(X)                                                                                 \
+    X(CLEAR, 0, "--clear", NULL, NULL, "remove everything that is kept")                           \
+    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "how to print the result")
+
+CLI_OPTION_TABLE(OPTIONS);
+
+/* X(field of vyre_cache_disk_counts, one, several) */
+#define COUNTS(X)                                                                                  \
+    X(hits, "hit", "hits")                                                                         \
+    X(misses, "miss", "misses")                                                                    \
+    X(stores, "store", "stores")                                                                   \
+    X(evictions, "eviction", "evictions")                                                          \
+    X(damaged, "damaged file", "damaged files")
+
+enum { TIME_SIZE = 64 };
+
+/* For people in the time of their place, for programs in UTC. */
+static void write_time(char out[TIME_SIZE], int64_t used_ns, bool utc) {
+    time_t seconds = (time_t)(used_ns / 1000000000);
+    struct tm parts;
+    if (!(utc ? gmtime_r(&seconds, &parts) : localtime_r(&seconds, &parts)) ||
+        !strftime(out, TIME_SIZE, utc ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%d %H:%M", &parts)) {
+        out[0] = '\0';
+    }
+}
+
+/* 512 bytes, 12.3 KiB, 256.0 MiB */
+static void put_size(vyre_text *text, uint64_t bytes) {
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    double size = (double)bytes / 1024;
+    if (bytes < 1024) {
+        vyre_text_printf(text, "%u byte%s", (unsigned)bytes, cli_plural((size_t)bytes));
+        return;
+    }
+    for (; size >= 1024 && unit < 3; unit++) {
+        size /= 1024;
+    }
+    vyre_text_printf(text, "%.1f %s", size, units[unit]);
+}
+
+static void put_entries(vyre_text *text, const vyre_cache_list *list) {
+    cli_table table = {.columns = 6, .right = 1 << 4};
+    cli_page page = {.text = text};
+    cli_table_add(&table, "backend");
+    cli_table_add(&table, "device");
+    cli_table_add(&table, "program");
+    cli_table_add(&table, "digest");
+    cli_table_add(&table, "bytes");
+    cli_table_add(&table, "last use");
+    for (size_t i = 0; i < list->entry_count; i++) {
+        const vyre_cache_entry *entry = &list->entries[i];
+        char used[TIME_SIZE];
+        write_time(used, entry->used_ns, false);
+        cli_table_add(&table, "%s %s", entry->backend, entry->backend_version);
+        cli_table_add(&table, "%s", entry->device);
+        cli_table_add(&table, "%s", entry->program);
+        cli_table_add(&table, "%016llx%016llx", (unsigned long long)entry->digest.high,
+                      (unsigned long long)entry->digest.low);
+        cli_table_add(&table, "%llu", (unsigned long long)entry->bytes);
+        cli_table_add(&table, "%s", used);
+    }
+    cli_page_table(&page, &table);
+}
+
+static void put_counts(vyre_text *text, const vyre_cache_disk_counts *counts) {
+    vyre_text_puts(text, "since it was last cleared:");
+#define COUNT(field, one, several)                                                                 \
+    vyre_text_printf(text, " %llu %s,", (unsigned long long)counts->field,                         \
+                     counts->field == 1 ? one : several);
+    COUNTS(COUNT)
+#undef COUNT
+    vyre_text_cut(text, text->size - 1);
+    vyre_text_putc(text, '\n');
+}
+
+static void put_text(vyre_text *text, const vyre_cache_list *list) {
+    if (!list->path) {
+        vyre_text_puts(text, "no cache: neither XDG_CACHE_HOME nor HOME is an absolute path\n");
+        return;
+    }
+    vyre_text_printf(text, "%s: %zu entr%s, ", list->path, list->entry_count,
+                     list->entry_count == 1 ? "y" : "ies");
+    put_size(text, list->total_bytes);
+    if (list->limit_bytes) {
+        vyre_text_puts(text, " of ");
+        put_size(text, list->limit_bytes);
+        vyre_text_putc(text, '\n');
+    } else {
+        vyre_text_puts(text, "; not used, because VYRE_CACHE_LIMIT is 0\n");
+    }
+    if (list->other_count) {
+        vyre_text_printf(text, "%zu file%s damaged, left behind or of another version of vyre\n",
+                         list->other_count, cli_plural(list->other_count));
+    }
+    put_counts(text, &list->counts);
+    if (list->entry_count) {
+        put_entries(text, list);
+    }
+}
+
+static void put_path(vyre_json *json, const vyre_cache_list *list) {
+    vyre_json_key(json, "path");
+    if (list->path) {
+        vyre_json_string(json, list->path);
+    } else {
+        vyre_json_null(json);
+    }
+}
+
+static void put_json(vyre_text *text, const vyre_cache_list *list) {
+    vyre_json json = {.text = text};
+    vyre_json_object(&json);
+    put_path(&json, list);
+    cli_json_number(&json, "limit_bytes", list->limit_bytes);
+    cli_json_number(&json, "total_bytes", list->total_bytes);
+    cli_json_number(&json, "other_files", list->other_count);
+    vyre_json_key(&json, "counts");
+    vyre_json_object(&json);
+#define COUNT(field, one, several) cli_json_number(&json, #field, list->counts.field);
+    COUNTS(COUNT)
+#undef COUNT
+    vyre_json_object_end(&json);
+    vyre_json_key(&json, "entries");
+    vyre_json_array(&json);
+    for (size_t i = 0; i < list->entry_count; i++) {
+        const vyre_cache_entry *entry = &list->entries[i];
+        char digest[33], used[TIME_SIZE];
+        snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)entry->digest.high,
+                 (unsigned long long)entry->digest.low);
+        write_time(used, entry->used_ns, true);
+        vyre_json_object(&json);
+        cli_json_string(&json, "backend", entry->backend);
+        cli_json_string(&json, "backend_version", entry->backend_version);
+        cli_json_string(&json, "device", entry->device);
+        cli_json_string(&json, "driver_version", entry->driver_version);
+        cli_json_string(&json, "program", entry->program);
+        cli_json_string(&json, "digest", digest);
+        cli_json_number(&json, "bytes", entry->bytes);
+        cli_json_string(&json, "last_use", used);
+        vyre_json_object_end(&json);
+    }
+    vyre_json_array_end(&json);
+    vyre_json_object_end(&json);
+    vyre_text_putc(text, '\n');
+}
+
+static void put_cleared(vyre_text *text, bool as_json, uint64_t files, uint64_t bytes) {
+    if (as_json) {
+        vyre_json json = {.text = text};
+        vyre_json_object(&json);
+        cli_json_number(&json, "removed_files", files);
+        cli_json_number(&json, "removed_bytes", bytes);
+        vyre_json_object_end(&json);
+        vyre_text_putc(text, '\n');
+    } else {
+        vyre_text_printf(text, "removed %llu file%s, %llu byte%s\n", (unsigned long long)files,
+                         cli_plural((size_t)files), (unsigned long long)bytes,
+                         cli_plural((size_t)bytes));
+    }
+}
+
+static cli_exit run(const cli_arguments *arguments) {
+    bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
+    vyre_text text = {0};
+    vyre_status status;
+    if (arguments->values[CLEAR].given) {
+        uint64_t files, bytes;
+        status = vyre_cache_clear(&files, &bytes);
+        put_cleared(&text, as_json, files, bytes);
+    } else {
+        const vyre_cache_list *list;
+        status = vyre_cache_list_read(&list);
+        if (!status) {
+            (as_json ? put_json : put_text)(&text, list);
+        }
+        vyre_cache_list_free(list);
+    }
+    if (status) {
+        vyre_text_free(&text);
+        return cli_message_status(arguments->command, status);
+    }
+    cli_output_write(&text);
+    return CLI_EXIT_DONE;
+}
+
+static const cli_example examples[] = {
+    {"vyre cache", "what is kept, and where"},
+    {"vyre cache --clear", "remove it"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_cache = {
+    .name = "cache",
+    .operands = "",
+    .summary = "list or clear the compiled programs kept on disk",
+    .text =
+        "Lists the compiled programs that are kept for the next process: for which backend and "
+        "device, how large, and when each was used last. They lie in "
+        "$XDG_CACHE_HOME/vyre/pipelines "
+        "or $HOME/.cache/vyre/pipelines, and may be removed at any time. Before them it says what "
+        "all processes that stored a program or closed a device did with the cache since it was "
+        "last cleared.\n\n"
+        "VYRE_CACHE_LIMIT says how many bytes they may take together; what was not used for the "
+        "longest time goes first. With 0 nothing is kept.",
+    .operand = CLI_OPERAND_NONE,
+    .operands_min = 0,
+    .operands_max = 0,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,311 @@
+/* vyre doctor: what vyre found on this machine, and what is wrong with it. */
+#include <string.h>
+
+#include <vyre/backend.h>
+#include <vyre/cache.h>
+
+#include "base/environment.h"
+#include "base/json.h"
+#include "base/option.h"
+#include "cli/describe.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cli/survey.h"
+#include "driver/registry.h"
+
+#define OPTIONS(X)                                                                                 \
+    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+
+CLI_OPTION_TABLE(OPTIONS);
+
+typedef struct examination {
+    const vyre_plugin_record *records;
+    size_t record_count;
+    cli_survey survey;
+    vyre_registry_findings findings;
+    const vyre_cache_list *cache;
+    vyre_status cache_failure; /* why there is no list */
+    size_t problems;
+} examination;
+
+static bool is_problem_record(const vyre_plugin_record *record) {
+    return record->fate == VYRE_PLUGIN_REFUSED;
+}
+
+/* A backend for which this machine has no device is none. */
+static bool is_problem_row(const cli_survey_row *row) {
+    vyre_status_code code = vyre_status_code_of(row->failure);
+    return row->failure && code != VYRE_STATUS_UNAVAILABLE && code != VYRE_STATUS_NOT_FOUND;
+}
+
+static vyre_status examine(examination *x) {
+    /* Asking for devices freezes the registry, which looks for plugins then. */
+    vyre_status status = cli_survey_take_all(&x->survey);
+    status = status ? status : vyre_registry_inspect(NULL, &x->findings);
+    if (status) {
+        return status;
+    }
+    x->records = vyre_plugin_records(NULL, &x->record_count);
+    x->cache_failure = vyre_cache_list_read(&x->cache);
+    for (size_t i = 0; i < x->record_count; i++) {
+        x->problems += is_problem_record(&x->records[i]);
+    }
+    for (size_t i = 0; i < x->survey.rows.count; i++) {
+        x->problems += is_problem_row(&x->survey.rows.items[i]);
+    }
+    x->problems += x->findings.count + (x->cache_failure != NULL);
+    return VYRE_OK;
+}
+
+static void deinit(examination *x) {
+    cli_survey_deinit(&x->survey);
+    vyre_registry_findings_free(&x->findings);
+    vyre_cache_list_free(x->cache);
+    vyre_status_free(x->cache_failure);
+}
+
+/* A variable, and its value if it is set or has a default. */
+static bool read_variable(size_t index, cli_variable *variable, const char **value, bool *is_set) {
+    if (!cli_help_variable(index, variable)) {
+        return false;
+    }
+    *value = vyre_environment_get(variable->name);
+    *is_set = *value && **value;
+    *value = *is_set ? *value : variable->default_text;
+    return true;
+}
+
+/* Text */
+
+static const char *mark(bool is_problem) {
+    return is_problem ? "! " : "  ";
+}
+
+static void write_plugins(const examination *x, vyre_text *text) {
+    vyre_text_puts(text, "\nplugins\n");
+    for (size_t i = 0; i < x->record_count; i++) {
+        const vyre_plugin_record *record = &x->records[i];
+        const char *fate = vyre_plugin_fate_name(record->fate);
+        vyre_text_puts(text, mark(is_problem_record(record)));
+        if (!record->is_folder) {
+            vyre_text_printf(text, "  %s: %s%s%s\n", record->path, fate,
+                             *record->detail ? ": " : "", record->detail);
+        } else if (record->fate == VYRE_PLUGIN_REFUSED) {
+            vyre_text_printf(text, "%s: %s: %s\n", record->path, fate, record->detail);
+        } else {
+            vyre_text_printf(text, "%s: %s, named by %s\n", record->path, fate, record->detail);
+        }
+    }
+}
+
+static void write_backends(const examination *x, vyre_text *text) {
+    vyre_text_puts(text, "\nbackends\n");
+    for (size_t i = 0; i < x->survey.rows.count; i++) {
+        const cli_survey_row *row = &x->survey.rows.items[i];
+        vyre_text_printf(text, "%s%s, %s: %s\n", mark(is_problem_row(row)), row->name,
+                         vyre_registry_origin(vyre_registry_default(), row->registration->id),
+                         row->failure ? vyre_status_text(row->failure) : "available");
+    }
+    for (size_t i = 0; i < x->findings.count; i++) {
+        vyre_text_printf(text, "%s%s\n", mark(true), x->findings.items[i].text);
+    }
+}
+
+static void write_cache(const examination *x, vyre_text *text) {
+    const vyre_cache_list *cache = x->cache;
+    vyre_text_puts(text, "\ncache of compiled programs\n");
+    vyre_text_puts(text, mark(!cache));
+    if (!cache) {
+        vyre_text_printf(text, "%s\n", vyre_status_text(x->cache_failure));
+    } else if (!cache->path) {
+        vyre_text_puts(text, "none: neither XDG_CACHE_HOME nor HOME is an absolute path\n");
+    } else if (!cache->limit_bytes) {
+        vyre_text_printf(text, "%s: not used, as VYRE_CACHE_LIMIT is 0\n", cache->path);
+    } else {
+        vyre_text_printf(text, "%s: %zu program%s, %llu of %llu bytes\n", cache->path,
+                         cache->entry_count, cli_plural(cache->entry_count),
+                         (unsigned long long)cache->total_bytes,
+                         (unsigned long long)cache->limit_bytes);
+    }
+}
+
+static void write_environment(vyre_text *text) {
+    cli_variable variable;
+    const char *value;
+    bool is_set;
+    vyre_text_puts(text, "\nenvironment\n");
+    for (size_t i = 0; read_variable(i, &variable, &value, &is_set); i++) {
+        vyre_text_printf(text, "  %s: ", variable.name);
+        vyre_text_printf(text,
+                         is_set   ? "%s\n"
+                         : *value ? "not set, so %s\n"
+                                  : "not set%s\n",
+                         value);
+    }
+}
+
+static void write_text(const examination *x, vyre_text *text) {
+    vyre_text_printf(text, "vyre %s, backend ABI %d.%d\n", vyre_version(), VYRE_ABI_MAJOR,
+                     VYRE_ABI_MINOR);
+    write_plugins(x, text);
+    write_backends(x, text);
+    write_cache(x, text);
+    write_environment(text);
+    if (x->problems) {
+        vyre_text_printf(text, "\n%zu problem%s, marked with !\n", x->problems,
+                         cli_plural(x->problems));
+    } else {
+        vyre_text_puts(text, "\nno problems\n");
+    }
+}
+
+/* JSON */
+
+static void json_plugins(const examination *x, vyre_json *json) {
+    vyre_json_key(json, "plugins");
+    vyre_json_array(json);
+    for (size_t i = 0; i < x->record_count; i++) {
+        const vyre_plugin_record *record = &x->records[i];
+        vyre_json_object(json);
+        cli_json_string(json, record->is_folder ? "folder" : "manifest", record->path);
+        cli_json_string(json, "fate", vyre_plugin_fate_name(record->fate));
+        if (!record->is_folder) {
+            cli_json_string(json, "library", record->library);
+        }
+        cli_json_string(json, "detail", record->detail);
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+}
+
+static void json_backends(const examination *x, vyre_json *json) {
+    vyre_json_key(json, "devices");
+    vyre_json_array(json);
+    for (size_t i = 0; i < x->survey.rows.count; i++) {
+        const cli_survey_row *row = &x->survey.rows.items[i];
+        vyre_json_object(json);
+        cli_json_string(json, "name", row->name);
+        cli_json_string(json, "origin",
+                        vyre_registry_origin(vyre_registry_default(), row->registration->id));
+        vyre_json_key(json, "available");
+        vyre_json_bool(json, row->device != NULL);
+        vyre_json_key(json, "reason");
+        if (row->failure) {
+            vyre_json_string(json, vyre_status_text(row->failure));
+        } else {
+            vyre_json_null(json);
+        }
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+    vyre_json_key(json, "findings");
+    vyre_json_array(json);
+    for (size_t i = 0; i < x->findings.count; i++) {
+        vyre_json_object(json);
+        cli_json_string(json, "id", x->findings.items[i].id);
+        cli_json_string(json, "finding", x->findings.items[i].text);
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+}
+
+static void json_cache(const examination *x, vyre_json *json) {
+    const vyre_cache_list *cache = x->cache;
+    vyre_json_key(json, "cache");
+    vyre_json_object(json);
+    if (cache) {
+        vyre_json_key(json, "path");
+        if (cache->path) {
+            vyre_json_string(json, cache->path);
+        } else {
+            vyre_json_null(json);
+        }
+        cli_json_number(json, "programs", cache->entry_count);
+        cli_json_number(json, "bytes", cache->total_bytes);
+        cli_json_number(json, "limit_bytes", cache->limit_bytes);
+    } else {
+        cli_json_string(json, "failure", vyre_status_text(x->cache_failure));
+    }
+    vyre_json_object_end(json);
+}
+
+static void json_environment(vyre_json *json) {
+    cli_variable variable;
+    const char *value;
+    bool is_set;
+    vyre_json_key(json, "environment");
+    vyre_json_array(json);
+    for (size_t i = 0; read_variable(i, &variable, &value, &is_set); i++) {
+        vyre_json_object(json);
+        cli_json_string(json, "variable", variable.name);
+        vyre_json_key(json, "set");
+        vyre_json_bool(json, is_set);
+        cli_json_string(json, "value", value);
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+}
+
+static void write_json(const examination *x, vyre_text *text) {
+    vyre_json json = {.text = text};
+    vyre_json_object(&json);
+    cli_json_string(&json, "version", vyre_version());
+    vyre_json_key(&json, "abi");
+    vyre_json_array(&json);
+    vyre_json_u64(&json, VYRE_ABI_MAJOR);
+    vyre_json_u64(&json, VYRE_ABI_MINOR);
+    vyre_json_array_end(&json);
+    json_plugins(x, &json);
+    json_backends(x, &json);
+    json_cache(x, &json);
+    json_environment(&json);
+    cli_json_number(&json, "problems", x->problems);
+    vyre_json_object_end(&json);
+    vyre_text_putc(text, '\n');
+}
+
+static cli_exit run(const cli_arguments *arguments) {
+    examination x = {0};
+    vyre_text text = {0};
+    cli_exit result;
+    vyre_status status = examine(&x);
+    if (status) {
+        result = cli_message_status(arguments->command, status);
+    } else {
+        if (arguments->values[FORMAT].choice == CLI_FORMAT_JSON) {
+            write_json(&x, &text);
+        } else {
+            write_text(&x, &text);
+        }
+        cli_output_write(&text);
+        result = x.problems ? CLI_EXIT_NO : CLI_EXIT_DONE;
+    }
+    deinit(&x);
+    return result;
+}
+
+static const cli_example examples[] = {
+    {"vyre doctor", "look at everything"},
+    {"VYRE_BACKEND_PATH=$PWD/build vyre doctor", "and see what becomes of a plugin of your own"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_doctor = {
+    .name = "doctor",
+    .operands = "",
+    .summary = "say what was found here, and what is wrong with it",
+    .text =
+        "Says where plugins were looked for, what became of each, which devices there are, "
+        "where compiled programs are kept, and which environment variables are in force.\n\n"
+        "A problem is marked with ! and comes with its fix: a folder or a plugin that was refused, "
+        "backends that are registered twice or by half, a device that fails for another reason "
+        "than that this machine has none, a cache that cannot be used. The exit status is 1 if "
+        "there is one.",
+    .operand = CLI_OPERAND_NONE,
+    .operands_min = 0,
+    .operands_max = 0,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};

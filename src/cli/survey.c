@@ -1,0 +1,241 @@
+#include "cli/survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/registry.h"
+#include "driver/select.h"
+
+/* More than any machine has; an end for a factory that makes devices without end. */
+enum { DEVICES_MAX = 64 };
+
+static void deinit_row(cli_survey_row *row) {
+    vyre_device_release(row->device);
+    vyre_status_free(row->failure);
+    vyre_free(row->name);
+}
+
+/* Names the device and takes it, and what it holds, into the survey. */
+static vyre_status add(cli_survey *survey, cli_survey_row row) {
+    vyre_text name = {0};
+    vyre_text_puts(&name, row.registration->id);
+    if (row.index) {
+        vyre_text_printf(&name, ":%u", row.index);
+    }
+    row.name = name.data;
+    if (name.failed || !vyre_vec_push(&survey->rows, row)) {
+        deinit_row(&row);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                                "no memory to list devices");
+    }
+    return VYRE_OK;
+}
+
+/* The end is a device that is not there; that there is not even one is worth a row. */
+static vyre_status take_device(cli_survey *survey, const vyre_registration *registration,
+                               uint32_t index, bool *is_end) {
+    cli_survey_row row = {.registration = registration, .index = index};
+    row.failure = vyre_registration_acquire(registration, index, &row.device);
+    *is_end = vyre_status_code_of(row.failure) == VYRE_STATUS_NOT_FOUND;
+    if (index && *is_end) {
+        vyre_status_free(row.failure);
+        return VYRE_OK;
+    }
+    return add(survey, row);
+}
+
+/* A factory that does not look at the number of the device has one. */
+static bool counts_devices(const vyre_registration *registration) {
+    vyre_device *device;
+    vyre_status status = vyre_registration_acquire(registration, UINT32_MAX, &device);
+    bool counts = vyre_status_code_of(status) == VYRE_STATUS_NOT_FOUND;
+    vyre_status_free(status);
+    vyre_device_release(device);
+    return counts;
+}
+
+static vyre_status take_backend(cli_survey *survey, const vyre_registration *registration) {
+    uint32_t limit = counts_devices(registration) ? DEVICES_MAX : 1;
+    bool is_end = false;
+    vyre_status status = VYRE_OK;
+    for (uint32_t i = 0; i < limit && !is_end && !status; i++) {
+        status = take_device(survey, registration, i, &is_end);
+    }
+    return status;
+}
+
+vyre_status cli_survey_take_all(cli_survey *survey) {
+    const vyre_registration **list;
+    size_t count;
+    vyre_status status = vyre_registry_by_rank_copy(NULL, &list, &count);
+    for (size_t i = 0; !status && i < count; i++) {
+        status = take_backend(survey, list[i]);
+    }
+    vyre_registry_list_free(list);
+    return status;
+}
+
+vyre_status cli_survey_take_named(cli_survey *survey, const char *name) {
+    const vyre_registration *found = NULL;
+    const char *colon = strchr(name, ':');
+    vyre_status status = colon ? VYRE_OK : vyre_registry_find(NULL, name, &found);
+    if (status || found) {
+        return status ? status : take_backend(survey, found);
+    }
+    /* One device; or a name that stands for nothing, which is told here. */
+    cli_survey_row row = {0};
+    status = vyre_registry_acquire(NULL, name, &row.device);
+    status =
+        status ? status : vyre_registry_find(NULL, vyre_device_id(row.device), &row.registration);
+    if (status) {
+        vyre_device_release(row.device);
+        return status;
+    }
+    row.index = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0;
+    return add(survey, row);
+}
+
+void cli_survey_deinit(cli_survey *survey) {
+    for (size_t i = 0; i < survey->rows.count; i++) {
+        deinit_row(&survey->rows.items[i]);
+    }
+    vyre_vec_free(&survey->rows);
+}
+
+const char *cli_feature_name(size_t number, uint64_t *out_bit) {
+    static const struct {
+        uint64_t bit;
+        const char *name;
+    } rows[] = {
+#define ROW(name, bit, text) {VYRE_FEATURE_##name, text},
+        VYRE_FEATURES(ROW)
+#undef ROW
+    };
+    if (number >= sizeof rows / sizeof *rows) {
+        return NULL;
+    }
+    *out_bit = rows[number].bit;
+    return rows[number].name;
+}
+
+static const char *timing_name(uint32_t quality) {
+    switch (quality) {
+#define NAME(name, number, text)                                                                   \
+    case number: return text;
+        VYRE_TIMING_QUALITIES(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
+static uint64_t count_ops(const vyre_op_set *set) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < sizeof set->words / sizeof *set->words; i++) {
+        count += (uint64_t)__builtin_popcountll(set->words[i]);
+    }
+    return count;
+}
+
+/* Hands facts to a writer; those that take a device are missing where there is none. */
+typedef struct teller {
+    cli_fact_writer write;
+    void *user;
+    bool known;
+} teller;
+
+static void tell(const teller *t, cli_fact fact) {
+    fact.kind = t->known ? fact.kind : CLI_FACT_MISSING;
+    t->write(t->user, &fact);
+}
+
+static void tell_text(const teller *t, const char *name, cli_fact_scope scope, const char *text) {
+    tell(t, (cli_fact){name, scope, CLI_FACT_TEXT, text, 0, {0}});
+}
+
+static void tell_number(const teller *t, const char *name, cli_fact_scope scope, uint64_t number) {
+    tell(t, (cli_fact){name, scope, CLI_FACT_NUMBER, NULL, number, {0}});
+}
+
+static void tell_flag(const teller *t, const char *name, cli_fact_scope scope, bool flag) {
+    tell(t, (cli_fact){name, scope, CLI_FACT_FLAG, NULL, flag, {0}});
+}
+
+static void tell_sizes(const teller *t, const char *name, const uint32_t sizes[3]) {
+    tell(t, (cli_fact){
+                name, CLI_FACT_PROFILE, CLI_FACT_SIZES, NULL, 0, {sizes[0], sizes[1], sizes[2]}});
+}
+
+static void tell_profile(const teller *t, const vyre_profile *profile) {
+    tell_text(t, "device", CLI_FACT_PROFILE, profile->device);
+    tell_text(t, "driver", CLI_FACT_PROFILE, profile->driver);
+    tell_text(t, "grade", CLI_FACT_PROFILE, vyre_grade_name(profile->grade));
+    tell_text(t, "timing_quality", CLI_FACT_PROFILE, timing_name(profile->timing_quality));
+#define FLAG(field) tell_flag(t, #field, CLI_FACT_PROFILE, profile->field);
+    VYRE_PROFILE_FLAGS(FLAG)
+#undef FLAG
+#define NUMBER(field) tell_number(t, #field, CLI_FACT_PROFILE, profile->field);
+    VYRE_PROFILE_NUMBERS(NUMBER)
+#undef NUMBER
+    tell_sizes(t, "max_workgroup_size", profile->max_workgroup_size);
+    tell_sizes(t, "ideal_workgroup_tile", profile->ideal_workgroup_tile);
+}
+
+void cli_survey_facts(const cli_survey_row *row, cli_fact_writer write, void *user) {
+    const char *id = row->registration->id;
+    const vyre_device *device = row->device;
+    uint32_t rank = vyre_registry_rank(NULL, id);
+    vyre_profile profile = {.device = "", .driver = ""};
+    if (device) {
+        vyre_device_profile(device, &profile);
+    }
+    const teller always = {write, user, true}, of_device = {write, user, device},
+                 of_failure = {write, user, row->failure},
+                 of_choice = {write, user, row->candidate},
+                 of_rank = {write, user, rank != VYRE_NO_RANK};
+    tell_text(&always, "name", CLI_FACT_BRIEF, row->name);
+    tell_text(&of_device, "version", CLI_FACT_BRIEF, device ? vyre_device_version(device) : "");
+    tell_flag(&always, "available", CLI_FACT_BRIEF, device);
+    tell_flag(&always, "dispatches", CLI_FACT_BRIEF, vyre_registry_dispatches(NULL, id));
+    tell_number(&of_rank, "precedence", CLI_FACT_BRIEF, rank);
+    tell_number(&of_device, "score", CLI_FACT_BRIEF, vyre_capability_score(&profile));
+    tell_number(&of_device, "timing", CLI_FACT_BRIEF, vyre_timing_score(profile.timing_quality));
+    tell_text(&of_choice, "auto", CLI_FACT_BRIEF,
+              row->candidate ? vyre_fate_name(row->candidate->fate) : "");
+    tell_text(&always, "origin", CLI_FACT_BRIEF, vyre_registry_origin(vyre_registry_default(), id));
+    tell_text(&of_failure, "reason", CLI_FACT_WIDE,
+              row->failure ? vyre_status_text(row->failure) : "");
+    tell(&of_device, (cli_fact){"features",
+                                CLI_FACT_FULL,
+                                CLI_FACT_FEATURES,
+                                NULL,
+                                device ? vyre_device_features(device) : 0,
+                                {0}});
+    tell_number(&of_device, "operations", CLI_FACT_FULL,
+                device ? count_ops(vyre_device_supported_ops(device)) : 0);
+    tell_number(&of_device, "max_workgroups_per_dimension", CLI_FACT_FULL,
+                device ? vyre_device_max_workgroups_per_dimension(device) : 0);
+    tell_profile(&of_device, &profile);
+}
+
+void cli_fact_print(const cli_fact *fact, vyre_text *text) {
+    switch (fact->kind) {
+    case CLI_FACT_MISSING: break;
+    case CLI_FACT_TEXT: vyre_text_puts(text, fact->text); break;
+    case CLI_FACT_NUMBER: vyre_text_u64(text, fact->number); break;
+    case CLI_FACT_FLAG: vyre_text_puts(text, fact->number ? "yes" : "no"); break;
+    case CLI_FACT_SIZES:
+        vyre_text_printf(text, "%u x %u x %u", fact->sizes[0], fact->sizes[1], fact->sizes[2]);
+        break;
+    case CLI_FACT_FEATURES: {
+        const char *name, *between = "";
+        uint64_t bit;
+        for (size_t i = 0; (name = cli_feature_name(i, &bit)); i++) {
+            if (fact->number & bit) {
+                vyre_text_printf(text, "%s%s", between, name);
+                between = ", ";
+            }
+        }
+        break;
+    }
+    }
+}

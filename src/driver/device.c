@@ -1,0 +1,289 @@
+#include "driver/device.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "driver/select.h"
+#include "driver/store.h"
+#include "driver/wrap.h"
+
+static char *make_name(const char *id, uint32_t index) {
+    vyre_text name = {0};
+    vyre_text_puts(&name, id);
+    if (index) {
+        vyre_text_printf(&name, ":%u", index);
+    }
+    if (name.failed) {
+        vyre_text_free(&name);
+    }
+    return name.data;
+}
+
+static void read_profile(vyre_device *device) {
+    device->backend->slots->device_profile(device->backend, &device->profile);
+    vyre_profile *profile = &device->profile;
+    profile->backend = device->backend->slots->id(device->backend);
+    profile->device = profile->device ? profile->device : "";
+    profile->driver = profile->driver ? profile->driver : "";
+}
+
+vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t index,
+                             vyre_device **out_device) {
+    static atomic_ullong next_owner = 1;
+    *out_device = NULL;
+    vyre_backend *inner, *backend;
+    vyre_status status = vyre_backend_adopt(made, id, &inner);
+    status = status ? status : vyre_wrap_phases(inner, &backend);
+    if (status) {
+        return status;
+    }
+    vyre_device *device = vyre_alloc_zeroed(1, sizeof *device);
+    char *name = make_name(id, index);
+    if (!device || !name) {
+        vyre_free(device);
+        vyre_free(name);
+        vyre_backend_drop(backend);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for a device of backend `%s`", id);
+    }
+    atomic_init(&device->references, 1);
+    device->backend = backend;
+    device->inner = inner;
+    device->name = name;
+    device->owner = atomic_fetch_add(&next_owner, 1);
+    device->free_row = VYRE_NONE;
+    device->cache_limit = VYRE_PIPELINE_CACHE_BYTES;
+    pthread_mutex_init(&device->lifecycle, NULL);
+    pthread_mutex_init(&device->residents, NULL);
+    pthread_mutex_init(&device->pipelines, NULL);
+    read_profile(device);
+    *out_device = device;
+    return VYRE_OK;
+}
+
+vyre_device *vyre_device_retain(vyre_device *device) {
+    atomic_fetch_add(&device->references, 1);
+    return device;
+}
+
+/* What goes wrong at the very end has nobody left to hear of it but the log. */
+static void log_status(const vyre_device *device, vyre_status status) {
+    if (status) {
+        vyre_log(VYRE_LOG_WARNING, "closing device %s: %s", device->name, vyre_status_text(status));
+        vyre_status_free(status);
+    }
+}
+
+void vyre_device_release(vyre_device *device) {
+    if (!device || atomic_fetch_sub(&device->references, 1) != 1) {
+        return;
+    }
+    const vyre_backend_slots *slots = device->backend->slots;
+    bool shut_down = atomic_load(&device->shut_down);
+    if (!shut_down) {
+        log_status(device, slots->flush(device->backend));
+    }
+    vyre_pipelines_forget(device);
+    vyre_residents_forget(device, !shut_down);
+    if (!shut_down) {
+        log_status(device, slots->shutdown(device->backend));
+    }
+    vyre_backend_drop(device->backend);
+    vyre_store_flush_counts();
+    pthread_mutex_destroy(&device->lifecycle);
+    pthread_mutex_destroy(&device->residents);
+    pthread_mutex_destroy(&device->pipelines);
+    vyre_free(device->rows);
+    vyre_free(device->name);
+    vyre_free(device);
+}
+
+const char *vyre_device_id(const vyre_device *device) {
+    return device->profile.backend;
+}
+
+const char *vyre_device_name(const vyre_device *device) {
+    return device->name;
+}
+
+const char *vyre_device_version(const vyre_device *device) {
+    return device->backend->slots->version(device->backend);
+}
+
+const vyre_op_set *vyre_device_supported_ops(const vyre_device *device) {
+    return device->backend->slots->supported_ops(device->backend);
+}
+
+uint32_t vyre_device_features(const vyre_device *device) {
+    return device->backend->slots->features(device->backend);
+}
+
+void vyre_device_max_workgroup_size(const vyre_device *device, uint32_t out_size[3]) {
+    device->backend->slots->max_workgroup_size(device->backend, out_size);
+}
+
+uint32_t vyre_device_max_workgroups_per_dimension(const vyre_device *device) {
+    return device->backend->slots->max_workgroups_per_dimension(device->backend);
+}
+
+uint32_t vyre_device_max_invocations_per_workgroup(const vyre_device *device) {
+    return device->backend->slots->max_invocations_per_workgroup(device->backend);
+}
+
+uint32_t vyre_device_subgroup_size(const vyre_device *device) {
+    return device->backend->slots->subgroup_size(device->backend);
+}
+
+uint64_t vyre_device_max_storage_buffer_bytes(const vyre_device *device) {
+    return device->backend->slots->max_storage_buffer_bytes(device->backend);
+}
+
+void vyre_device_profile(const vyre_device *device, vyre_profile *out_profile) {
+    *out_profile = device->profile;
+}
+
+static vyre_status refuse_shut_down(const vyre_device *device) {
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "acquire it again",
+                            "device %s was shut down", device->name);
+}
+
+vyre_status vyre_device_ready(vyre_device *device) {
+    if (atomic_load_explicit(&device->shut_down, memory_order_acquire)) {
+        return refuse_shut_down(device);
+    }
+    return atomic_load_explicit(&device->prepared, memory_order_acquire)
+               ? VYRE_OK
+               : vyre_device_prepare(device);
+}
+
+vyre_status vyre_device_prepare(vyre_device *device) {
+    pthread_mutex_lock(&device->lifecycle);
+    vyre_status status = VYRE_OK;
+    if (atomic_load(&device->shut_down)) {
+        status = refuse_shut_down(device);
+    } else if (!atomic_load(&device->prepared)) {
+        status = device->backend->slots->prepare(device->backend);
+        atomic_store(&device->prepared, !status);
+    }
+    pthread_mutex_unlock(&device->lifecycle);
+    return status;
+}
+
+vyre_status vyre_device_flush(vyre_device *device) {
+    return atomic_load(&device->shut_down) ? refuse_shut_down(device)
+                                           : device->backend->slots->flush(device->backend);
+}
+
+vyre_status vyre_device_shutdown(vyre_device *device) {
+    pthread_mutex_lock(&device->lifecycle);
+    vyre_status status = VYRE_OK;
+    if (!atomic_load(&device->shut_down)) {
+        status = device->backend->slots->flush(device->backend);
+        vyre_pipelines_forget(device);
+        vyre_residents_forget(device, true);
+        atomic_store(&device->shut_down, true);
+        vyre_status ended = device->backend->slots->shutdown(device->backend);
+        if (status) {
+            vyre_status_free(ended);
+        } else {
+            status = ended;
+        }
+    }
+    pthread_mutex_unlock(&device->lifecycle);
+    return status;
+}
+
+/* A backend that was shut down is not asked anything any more. */
+bool vyre_device_lost(vyre_device *device) {
+    return !atomic_load(&device->shut_down) && device->backend->slots->device_lost(device->backend);
+}
+
+vyre_status vyre_device_recover(vyre_device *device) {
+    pthread_mutex_lock(&device->lifecycle);
+    vyre_status status = atomic_load(&device->shut_down)
+                             ? refuse_shut_down(device)
+                             : device->backend->slots->try_recover(device->backend);
+    if (!status) {
+        atomic_fetch_add(&device->epoch, 1);
+        atomic_store(&device->prepared, false);
+        vyre_pipelines_forget(device);
+        vyre_residents_forget(device, false);
+    }
+    pthread_mutex_unlock(&device->lifecycle);
+    return status;
+}
+
+bool vyre_device_is_done(vyre_device *device, vyre_ticket ticket) {
+    return !ticket || atomic_load(&device->shut_down) ||
+           device->backend->slots->ticket_done(device->backend, ticket);
+}
+
+vyre_status vyre_device_wait(vyre_device *device, vyre_ticket ticket) {
+    return ticket && !atomic_load(&device->shut_down)
+               ? device->backend->slots->ticket_wait(device->backend, ticket)
+               : VYRE_OK;
+}
+
+vyre_status vyre_device_explain(vyre_device *device, const vyre_program *program,
+                                const vyre_dispatch_config *config, vyre_status status) {
+    if (!status) {
+        return VYRE_OK;
+    }
+    if (vyre_device_lost(device)) {
+        status = vyre_status_annotate(status, "the device is lost until vyre_device_recover");
+    }
+    return config->label
+               ? vyre_status_annotate(status, "running `%s` for \"%s\" on %s",
+                                      vyre_program_name(program), config->label, device->name)
+               : vyre_status_annotate(status, "running `%s` on %s", vyre_program_name(program),
+                                      device->name);
+}
+
+static vyre_status check_workgroup(const vyre_device *device, const vyre_program *program,
+                                   const uint32_t size[3]) {
+    uint32_t most[3];
+    vyre_device_max_workgroup_size(device, most);
+    uint64_t invocations = 1;
+    bool fits = true;
+    for (int i = 0; i < 3; i++) {
+        invocations *= size[i] ? size[i] : 1;
+        fits = fits && size[i] <= most[i];
+    }
+    fits = fits && invocations <= vyre_device_max_invocations_per_workgroup(device);
+    return fits ? VYRE_OK
+                : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                   "ask for a smaller workgroup, or use another device",
+                                   "program `%s` would run in workgroups of %u x %u x %u, device "
+                                   "%s takes at most %u x %u x %u and %u invocations",
+                                   vyre_program_name(program), size[0], size[1] ? size[1] : 1,
+                                   size[2] ? size[2] : 1, device->name, most[0], most[1], most[2],
+                                   vyre_device_max_invocations_per_workgroup(device));
+}
+
+vyre_status vyre_device_check_grade(const vyre_device *device, const vyre_dispatch_config *config) {
+    return device->profile.grade <= config->grade
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                  "accept that grade in the config, or use another device",
+                                  "device %s is of the grade %s, the run asks for %s", device->name,
+                                  vyre_grade_name(device->profile.grade),
+                                  vyre_grade_name(config->grade));
+}
+
+vyre_status vyre_device_admit(const vyre_device *device, const vyre_program *program,
+                              const vyre_dispatch_config *config) {
+    vyre_status status = vyre_device_check_grade(device, config);
+    status = status ? status : vyre_backend_check_ops(device->backend, program);
+    const vyre_ir *ir = vyre_program_ir(program);
+    if (!status && config->workgroup[0]) {
+        status = check_workgroup(device, program, config->workgroup);
+    }
+    for (uint32_t i = 0; i < ir->phase_count && !status; i++) {
+        if (ir->phases[i].workgroup[0]) {
+            status = check_workgroup(device, program, ir->phases[i].workgroup);
+        }
+    }
+    return status;
+}

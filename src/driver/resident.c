@@ -1,0 +1,331 @@
+/* Buffers that stay on the device: handles, and runs on them. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "driver/device.h"
+#include "ir/program.h"
+
+/* The row a handle stands for; NULL if it stands for none any more. In the lock. */
+static vyre_resident_row *find_row(const vyre_device *device, vyre_resident handle) {
+    if (handle.owner != device->owner || handle.index >= device->row_count) {
+        return NULL;
+    }
+    vyre_resident_row *row = &device->rows[handle.index];
+    return row->live && row->generation == handle.generation ? row : NULL;
+}
+
+static vyre_status refuse_handle(const vyre_device *device, vyre_resident handle) {
+    bool foreign = handle.owner != device->owner;
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                            foreign ? "use it with the device that allocated it"
+                                    : "allocate it again; handles end with the buffer",
+                            foreign ? "a resident buffer of another device was given to %s"
+                                    : "a resident buffer that is freed or lost was given to %s",
+                            device->name);
+}
+
+/* A row to use, taken from the free ones or new; NULL without memory. In the lock. */
+static vyre_resident_row *take_row(vyre_device *device, uint32_t *out_index) {
+    if (device->free_row == VYRE_NONE) {
+        if (device->row_count == device->row_capacity) {
+            uint32_t capacity = device->row_capacity ? device->row_capacity * 2 : 16;
+            void *rows = vyre_resize(device->rows, capacity, sizeof *device->rows);
+            if (!rows) {
+                return NULL;
+            }
+            device->rows = rows;
+            device->row_capacity = capacity;
+        }
+        *out_index = device->row_count++;
+        device->rows[*out_index] = (vyre_resident_row){.generation = 1, .next = VYRE_NONE};
+    } else {
+        *out_index = device->free_row;
+        device->free_row = device->rows[*out_index].next;
+    }
+    return &device->rows[*out_index];
+}
+
+static void give_row_back(vyre_device *device, uint32_t index) {
+    vyre_resident_row *row = &device->rows[index];
+    row->live = false;
+    row->generation++;
+    row->users = 0;
+    row->next = device->free_row;
+    device->free_row = index;
+}
+
+vyre_status vyre_resident_allocate(vyre_device *device, size_t size, vyre_resident *out_resident) {
+    *out_resident = (vyre_resident){0};
+    vyre_status status = vyre_device_ready(device);
+    if (status) {
+        return status;
+    }
+    uint64_t buffer = 0;
+    uint32_t epoch = atomic_load(&device->epoch);
+    status = device->backend->slots->resident_allocate(device->backend, size, &buffer);
+    if (status) {
+        return vyre_status_annotate(status, "allocating %zu bytes on %s", size, device->name);
+    }
+    uint32_t index;
+    pthread_mutex_lock(&device->residents);
+    bool gone = epoch != atomic_load(&device->epoch);
+    vyre_resident_row *row = gone ? NULL : take_row(device, &index);
+    if (row) {
+        row->buffer = buffer;
+        row->size = size;
+        row->ticket = 0;
+        row->users = 0;
+        row->live = true;
+        *out_resident = (vyre_resident){device->owner, index, row->generation};
+    }
+    pthread_mutex_unlock(&device->residents);
+    if (gone) {
+        status =
+            vyre_status_make(VYRE_STATUS_DEVICE_LOST, "allocate it again",
+                             "device %s was recovered while a buffer was allocated", device->name);
+    } else if (!row) {
+        vyre_status_free(device->backend->slots->resident_free(device->backend, buffer));
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory to remember a resident buffer");
+    }
+    return status;
+}
+
+/* Marks a buffer as used by a call, so that nobody frees it meanwhile. */
+static vyre_status begin_use(vyre_device *device, vyre_resident handle, uint64_t *out_buffer,
+                             uint64_t *out_size) {
+    vyre_status status = vyre_device_ready(device);
+    if (status) {
+        return status;
+    }
+    pthread_mutex_lock(&device->residents);
+    vyre_resident_row *row = find_row(device, handle);
+    if (row) {
+        row->users++;
+        *out_buffer = row->buffer;
+        *out_size = row->size;
+    }
+    pthread_mutex_unlock(&device->residents);
+    return row ? VYRE_OK : refuse_handle(device, handle);
+}
+
+static void end_use(vyre_device *device, vyre_resident handle) {
+    pthread_mutex_lock(&device->residents);
+    vyre_resident_row *row = find_row(device, handle);
+    if (row) {
+        row->users--;
+    }
+    pthread_mutex_unlock(&device->residents);
+}
+
+vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident, const void *data,
+                                 size_t size) {
+    uint64_t buffer = 0, whole = 0;
+    vyre_status status = begin_use(device, resident, &buffer, &whole);
+    if (status) {
+        return status;
+    }
+    if (size != whole) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload the whole buffer",
+                                  "%zu bytes were given for a resident buffer of %llu", size,
+                                  (unsigned long long)whole);
+    } else {
+        status = device->backend->slots->resident_upload(device->backend, buffer, data, size);
+    }
+    end_use(device, resident);
+    return vyre_status_annotate(status, "uploading to %s", device->name);
+}
+
+vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident, size_t offset,
+                               void *data, size_t size) {
+    uint64_t buffer = 0, whole = 0;
+    vyre_status status = begin_use(device, resident, &buffer, &whole);
+    if (status) {
+        return status;
+    }
+    if (offset > whole || size > whole - offset) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "read a part that lies inside",
+                                  "%zu bytes from %zu on were asked of a resident buffer of %llu",
+                                  size, offset, (unsigned long long)whole);
+    } else {
+        status = device->backend->slots->resident_read(device->backend, buffer, offset, data, size);
+    }
+    end_use(device, resident);
+    return vyre_status_annotate(status, "reading back from %s", device->name);
+}
+
+vyre_status vyre_resident_free(vyre_device *device, vyre_resident resident) {
+    vyre_status status = vyre_device_ready(device);
+    if (status) {
+        return status;
+    }
+    uint64_t buffer = 0;
+    pthread_mutex_lock(&device->residents);
+    vyre_resident_row *row = find_row(device, resident);
+    if (!row) {
+        status = refuse_handle(device, resident);
+    } else if (row->users || !vyre_device_is_done(device, row->ticket)) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                  "wait for the work that uses it, then free it",
+                                  "a resident buffer of %s is in use", device->name);
+    } else {
+        buffer = row->buffer;
+        row->live = false; /* nobody else may use it; its generation stays until it is gone */
+    }
+    uint32_t epoch = atomic_load(&device->epoch);
+    pthread_mutex_unlock(&device->residents);
+    if (status) {
+        return status;
+    }
+    status = device->backend->slots->resident_free(device->backend, buffer);
+    pthread_mutex_lock(&device->residents);
+    if (status && epoch == atomic_load(&device->epoch)) {
+        device->rows[resident.index].live = true; /* it is still there, and can be freed again */
+    } else {
+        give_row_back(device, resident.index);
+    }
+    pthread_mutex_unlock(&device->residents);
+    return vyre_status_annotate(status, "freeing a buffer of %s", device->name);
+}
+
+void vyre_residents_forget(vyre_device *device, bool free) {
+    pthread_mutex_lock(&device->residents);
+    for (uint32_t i = 0; i < device->row_count; i++) {
+        if (device->rows[i].live) {
+            if (free) {
+                vyre_status_free(
+                    device->backend->slots->resident_free(device->backend, device->rows[i].buffer));
+            }
+            give_row_back(device, i);
+        }
+    }
+    pthread_mutex_unlock(&device->residents);
+}
+
+/* Whether an argument shares its buffer with one before it, and either is written. */
+static bool is_aliased(const vyre_ir *ir, const vyre_binding *bindings, uint32_t arg) {
+    for (uint32_t other = 0; other < arg; other++) {
+        if (ir->args[other].resource != VYRE_NONE &&
+            bindings[other].buffer.index == bindings[arg].buffer.index &&
+            (ir->resources[ir->args[arg].resource].access != VYRE_ACCESS_IN ||
+             ir->resources[ir->args[other].resource].access != VYRE_ACCESS_IN)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void end_residents(vyre_device *device, const vyre_ir *ir, const vyre_binding *bindings,
+                          size_t count, uint64_t ticket) {
+    for (uint32_t arg = 0; arg < count; arg++) {
+        vyre_resident_row *row =
+            ir->args[arg].resource == VYRE_NONE ? NULL : find_row(device, bindings[arg].buffer);
+        if (row) {
+            row->users--;
+            row->ticket = row->ticket > ticket ? row->ticket : ticket;
+        }
+    }
+}
+
+vyre_status vyre_residents_begin(vyre_device *device, const vyre_program *program,
+                                 const vyre_binding *bindings, size_t count, uint64_t *out_buffers,
+                                 vyre_plan_value *out_values) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    vyre_status status = VYRE_OK;
+    if (count != ir->arg_count) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "bind every argument, `out` buffers too, in the order of "
+                                "declaration",
+                                "program `%s` has %u arguments, %zu were bound",
+                                vyre_program_name(program), ir->arg_count, count);
+    }
+    uint32_t arg = 0;
+    pthread_mutex_lock(&device->residents);
+    for (; arg < count; arg++) {
+        out_buffers[arg] = 0;
+        out_values[arg] = (vyre_plan_value){0, bindings[arg].bits};
+        if (ir->args[arg].resource == VYRE_NONE) {
+            continue;
+        }
+        vyre_resident_row *row = find_row(device, bindings[arg].buffer);
+        if (!row) {
+            status = refuse_handle(device, bindings[arg].buffer);
+            break;
+        }
+        if (is_aliased(ir, bindings, arg)) {
+            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                      "bind different buffers; one may be bound twice only if the "
+                                      "program writes to neither",
+                                      "program `%s`: argument `%s` has the same resident buffer "
+                                      "as another one",
+                                      vyre_program_name(program), ir->strings + ir->args[arg].name);
+            break;
+        }
+        row->users++;
+        out_buffers[arg] = row->buffer;
+        out_values[arg].bytes = row->size;
+    }
+    if (status) {
+        end_residents(device, ir, bindings, arg, 0);
+    }
+    pthread_mutex_unlock(&device->residents);
+    return status;
+}
+
+void vyre_residents_end(vyre_device *device, const vyre_program *program,
+                        const vyre_binding *bindings, size_t count, uint64_t ticket) {
+    pthread_mutex_lock(&device->residents);
+    end_residents(device, vyre_program_ir(program), bindings, count, ticket);
+    pthread_mutex_unlock(&device->residents);
+}
+
+vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_binding *bindings,
+                                       size_t count, const vyre_dispatch_config *config,
+                                       vyre_timing *out_timing, uint64_t *out_ticket) {
+    vyre_device *device = pipeline->device;
+    const vyre_backend *backend = device->backend;
+    const vyre_native *native = pipeline->native;
+    vyre_dispatch_config own = *vyre_config_or_default(config);
+    memcpy(own.workgroup, pipeline->workgroup, sizeof own.workgroup);
+    uint64_t buffers[VYRE_LIMIT_ARGUMENTS], ticket = 0;
+    vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
+    vyre_plan plan;
+    vyre_status status = vyre_pipeline_ready(pipeline, &own);
+    status =
+        status ? status
+               : vyre_residents_begin(device, pipeline->program, bindings, count, buffers, values);
+    if (status) {
+        return vyre_device_explain(device, pipeline->program, &own, status);
+    }
+    status = vyre_plan_init_resident(&plan, pipeline->program, values, count, &own);
+    if (!status) {
+        vyre_call call = vyre_plan_call(&plan, NULL);
+        call.native = native;
+        if (out_ticket && native) {
+            status = native->slots->enqueue(native, &call, buffers, &ticket);
+        } else {
+            vyre_timing timing;
+            status = backend->slots->resident_dispatch_timed(backend, &call, buffers,
+                                                             out_timing ? out_timing : &timing);
+        }
+        vyre_plan_deinit(&plan);
+    }
+    ticket = status ? 0 : ticket;
+    vyre_residents_end(device, pipeline->program, bindings, count, ticket);
+    if (out_ticket) {
+        *out_ticket = ticket;
+    }
+    return vyre_device_explain(device, pipeline->program, &own, status);
+}
+
+vyre_status vyre_pipeline_enqueue(vyre_pipeline *pipeline, const vyre_binding *bindings,
+                                  size_t count, const vyre_dispatch_config *config,
+                                  vyre_ticket *out_ticket) {
+    uint64_t ticket = 0;
+    vyre_status status =
+        vyre_pipeline_run_resident(pipeline, bindings, count, config, NULL, &ticket);
+    if (out_ticket) {
+        *out_ticket = ticket;
+    }
+    return status;
+}

@@ -1,0 +1,518 @@
+#include "driver/slots.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include <vyre/program.h>
+#include <vyre/registry.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+vyre_status vyre_unsupported(const vyre_backend *backend, const char *feature) {
+    return vyre_status_make(
+        VYRE_STATUS_UNSUPPORTED, "use a backend that has it; `vyre backends` tells which",
+        "unsupported feature \"%s\" on backend `%s`", feature, backend->slots->id(backend));
+}
+
+vyre_status vyre_backend_check_ops(const vyre_backend *backend, const vyre_program *program) {
+    const vyre_op_set *ops = backend->slots->supported_ops(backend);
+    const vyre_ir *ir = vyre_program_ir(program);
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        uint32_t op = ir->insts[i].op;
+        if (op >= 256 || !(ops->words[op / 64] >> (op % 64) & 1)) {
+            return vyre_status_make(
+                VYRE_STATUS_UNSUPPORTED, "run it on another backend; `vyre backends` lists them",
+                "program `%s` uses `%s`, which backend `%s` does not have",
+                vyre_program_name(program), vyre_op_info_of(op)->name, backend->slots->id(backend));
+        }
+    }
+    return VYRE_OK;
+}
+
+/* Inputs copied into memory that a backend may overwrite. */
+typedef struct copied {
+    vyre_call call;
+    vyre_input *inputs;
+} copied;
+
+static void copied_free(copied *copy) {
+    for (size_t i = 0; copy->inputs && i < copy->call.input_count; i++) {
+        vyre_free((void *)(uintptr_t)copy->inputs[i].data);
+    }
+    vyre_free(copy->inputs);
+}
+
+static vyre_status copy_inputs(const vyre_call *call, copied *out) {
+    *out = (copied){.call = *call};
+    out->inputs = vyre_alloc_zeroed(call->input_count, sizeof *out->inputs);
+    bool made = out->inputs;
+    for (size_t i = 0; made && i < call->input_count; i++) {
+        void *data = vyre_alloc(call->inputs[i].size);
+        out->inputs[i] = (vyre_input){data, call->inputs[i].size};
+        made = data;
+        if (made && call->inputs[i].size) {
+            memcpy(data, call->inputs[i].data, call->inputs[i].size);
+        }
+    }
+    out->call.inputs = out->inputs;
+    if (!made) {
+        copied_free(out);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory to copy the inputs of a run");
+    }
+    return VYRE_OK;
+}
+
+/* Outputs of the same sizes as others, in memory of their own. */
+static vyre_output *make_outputs_like(const vyre_output *outputs, size_t count) {
+    size_t bytes = count * sizeof *outputs;
+    for (size_t i = 0; i < count; i++) {
+        bytes += (outputs[i].size + 15) / 16 * 16;
+    }
+    vyre_output *made = vyre_alloc(bytes + 16);
+    uint8_t *next = (uint8_t *)made + (count * sizeof *outputs + 15) / 16 * 16;
+    for (size_t i = 0; made && i < count; i++) {
+        made[i] = (vyre_output){next, outputs[i].size};
+        next += (outputs[i].size + 15) / 16 * 16;
+    }
+    return made;
+}
+
+static void copy_outputs(vyre_output *to, const vyre_output *from, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (from[i].size) {
+            memcpy(to[i].data, from[i].data, from[i].size);
+        }
+    }
+}
+
+static vyre_status no_output_memory(void) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                            "no memory for the outputs of a run");
+}
+
+static vyre_timing wall_time(uint64_t start) {
+    return (vyre_timing){vyre_now_ns() - start, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+}
+
+/* The forms of a run that follow from one another, for a backend and for a pipeline alike. */
+#define DERIVED_FORMS(prefix, subject)                                                             \
+    static vyre_status prefix##_dispatch_borrowed(const subject *self, const vyre_call *call,      \
+                                                  vyre_output *outputs) {                          \
+        copied copy;                                                                               \
+        vyre_status status = copy_inputs(call, &copy);                                             \
+        if (!status) {                                                                             \
+            status = self->slots->dispatch(self, &copy.call, outputs);                             \
+            copied_free(&copy);                                                                    \
+        }                                                                                          \
+        return status;                                                                             \
+    }                                                                                              \
+    static vyre_status prefix##_dispatch_borrowed_timed(                                           \
+        const subject *self, const vyre_call *call, vyre_output *outputs,                          \
+        vyre_timing *out_timing) {                                                                 \
+        uint64_t start = vyre_now_ns();                                                            \
+        vyre_status status = self->slots->dispatch_borrowed(self, call, outputs);                  \
+        *out_timing = wall_time(start);                                                            \
+        return status;                                                                             \
+    }                                                                                              \
+    static vyre_status prefix##_dispatch_borrowed_into(const subject *self, const vyre_call *call, \
+                                                       vyre_output *outputs) {                     \
+        vyre_output *made = make_outputs_like(outputs, call->output_count);                        \
+        vyre_status status =                                                                       \
+            made ? self->slots->dispatch_borrowed(self, call, made) : no_output_memory();          \
+        if (!status) {                                                                             \
+            copy_outputs(outputs, made, call->output_count);                                       \
+        }                                                                                          \
+        vyre_free(made);                                                                           \
+        return status;                                                                             \
+    }
+
+vyre_status
+vyre_dispatch_aside(const vyre_backend *backend, const vyre_call *call, vyre_output *outputs,
+                    vyre_status (*dispatch)(const vyre_backend *backend, const vyre_call *call,
+                                            vyre_output *outputs)) {
+    vyre_output *made = make_outputs_like(outputs, call->output_count);
+    vyre_status status = made ? dispatch(backend, call, made) : no_output_memory();
+    if (!status) {
+        copy_outputs(outputs, made, call->output_count);
+    }
+    vyre_free(made);
+    return status;
+}
+
+DERIVED_FORMS(default, vyre_backend)
+DERIVED_FORMS(pipeline, vyre_native)
+
+static const char *default_version(const vyre_backend *backend) {
+    (void)backend;
+    return "unspecified";
+}
+
+static const vyre_op_set *default_supported_ops(const vyre_backend *backend) {
+    (void)backend;
+    return vyre_core_supported_ops();
+}
+
+static bool always_ready(void *state) {
+    (void)state;
+    return true;
+}
+
+static vyre_status wait_for_nothing(void *state) {
+    (void)state;
+    return VYRE_OK;
+}
+
+static void free_nothing(void *state) {
+    (void)state;
+}
+
+const vyre_pending_run vyre_ready_run = {NULL, always_ready, wait_for_nothing, free_nothing};
+
+static vyre_status default_dispatch_async(const vyre_backend *backend, const vyre_call *call,
+                                          vyre_output *outputs, vyre_pending_run *out_run) {
+    *out_run = vyre_ready_run;
+    return backend->slots->dispatch(backend, call, outputs);
+}
+
+static vyre_status default_dispatch_borrowed_async(const vyre_backend *backend,
+                                                   const vyre_call *call, vyre_output *outputs,
+                                                   vyre_pending_run *out_run) {
+    *out_run = vyre_ready_run;
+    return backend->slots->dispatch_borrowed(backend, call, outputs);
+}
+
+static vyre_status default_resident_allocate(const vyre_backend *backend, size_t size,
+                                             uint64_t *out_buffer) {
+    (void)size;
+    *out_buffer = 0;
+    return vyre_unsupported(backend, "resident buffer allocation");
+}
+
+static vyre_status default_resident_upload(const vyre_backend *backend, uint64_t buffer,
+                                           const void *data, size_t size) {
+    (void)buffer, (void)data, (void)size;
+    return vyre_unsupported(backend, "resident buffer upload");
+}
+
+static vyre_status default_resident_read(const vyre_backend *backend, uint64_t buffer,
+                                         size_t offset, void *data, size_t size) {
+    (void)buffer, (void)offset, (void)data, (void)size;
+    return vyre_unsupported(backend, "resident buffer read-back");
+}
+
+static vyre_status default_resident_free(const vyre_backend *backend, uint64_t buffer) {
+    (void)buffer;
+    return vyre_unsupported(backend, "resident buffer free");
+}
+
+static vyre_status default_resident_dispatch_timed(const vyre_backend *backend,
+                                                   const vyre_call *call, const uint64_t *buffers,
+                                                   vyre_timing *out_timing) {
+    (void)call, (void)buffers;
+    *out_timing = (vyre_timing){VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+    return vyre_unsupported(backend, "resident timed dispatch");
+}
+
+static bool default_ticket_done(const vyre_backend *backend, uint64_t ticket) {
+    (void)backend, (void)ticket;
+    return true;
+}
+
+static vyre_status default_ticket_wait(const vyre_backend *backend, uint64_t ticket) {
+    (void)backend, (void)ticket;
+    return VYRE_OK;
+}
+
+static vyre_status default_compile_native(const vyre_backend *backend, const vyre_compile *compile,
+                                          vyre_native *out_native) {
+    (void)backend, (void)compile;
+    *out_native = (vyre_native){0};
+    return VYRE_OK;
+}
+
+static vyre_status default_compile_native_shared(const vyre_backend *backend,
+                                                 const vyre_compile *compile,
+                                                 vyre_native *out_native) {
+    return backend->slots->compile_native(backend, compile, out_native);
+}
+
+static bool default_cache_snapshot(const vyre_backend *backend, vyre_cache_counts *out_counts) {
+    (void)backend;
+    *out_counts = (vyre_cache_counts){0};
+    return false;
+}
+
+static uint32_t default_features(const vyre_backend *backend) {
+    (void)backend;
+    return 0;
+}
+
+static void default_max_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]) {
+    (void)backend;
+    out_size[0] = out_size[1] = out_size[2] = 1;
+}
+
+static uint32_t default_max_workgroups_per_dimension(const vyre_backend *backend) {
+    (void)backend;
+    return 1;
+}
+
+static uint32_t default_max_invocations_per_workgroup(const vyre_backend *backend) {
+    uint32_t size[3];
+    backend->slots->max_workgroup_size(backend, size);
+    uint64_t product = (uint64_t)size[0] * size[1];
+    product = product > UINT32_MAX ? UINT32_MAX : product;
+    product *= size[2];
+    return product > UINT32_MAX ? UINT32_MAX : (uint32_t)product;
+}
+
+static uint32_t default_subgroup_size(const vyre_backend *backend) {
+    (void)backend;
+    return 0;
+}
+
+static uint64_t default_max_storage_buffer_bytes(const vyre_backend *backend) {
+    (void)backend;
+    return 0;
+}
+
+static void default_device_profile(const vyre_backend *backend, vyre_profile *out_profile) {
+    const vyre_backend_slots *slots = backend->slots;
+    uint32_t features = slots->features(backend);
+    bool subgroups = features & VYRE_FEATURE_SUBGROUP_OPS;
+    *out_profile = (vyre_profile){
+        .backend = slots->id(backend),
+        .device = "",
+        .driver = "",
+        .supports_subgroup_ops = subgroups,
+        .supports_indirect_dispatch = features & VYRE_FEATURE_INDIRECT_DISPATCH,
+        .supports_f16 = features & VYRE_FEATURE_F16,
+        .supports_bf16 = features & VYRE_FEATURE_BF16,
+        .supports_tensor_cores = features & VYRE_FEATURE_TENSOR_CORES,
+        .has_subgroup_shuffle = subgroups,
+        .max_native_int_width = 32,
+        .max_invocations_per_workgroup = slots->max_invocations_per_workgroup(backend),
+        .max_storage_buffer_bytes = slots->max_storage_buffer_bytes(backend),
+        .subgroup_size = slots->subgroup_size(backend),
+        .timing_quality = VYRE_TIMING_HOST_ONLY,
+    };
+    slots->max_workgroup_size(backend, out_profile->max_workgroup_size);
+}
+
+static vyre_status default_prepare(const vyre_backend *backend) {
+    (void)backend;
+    return VYRE_OK;
+}
+
+static vyre_status default_flush(const vyre_backend *backend) {
+    (void)backend;
+    return VYRE_OK;
+}
+
+static vyre_status default_shutdown(const vyre_backend *backend) {
+    (void)backend;
+    return VYRE_OK;
+}
+
+static bool default_device_lost(const vyre_backend *backend) {
+    (void)backend;
+    return false;
+}
+
+static vyre_status default_try_recover(const vyre_backend *backend) {
+    return vyre_unsupported(backend, "device recovery");
+}
+
+static void default_destroy(const vyre_backend *backend) {
+    (void)backend;
+}
+
+/* A pipeline without a dispatch of its own: every form is the backend's. */
+
+static vyre_status pipeline_dispatch(const vyre_native *native, const vyre_call *call,
+                                     vyre_output *outputs) {
+    return native->backend->slots->dispatch(native->backend, call, outputs);
+}
+
+static vyre_status through_dispatch_borrowed(const vyre_native *native, const vyre_call *call,
+                                             vyre_output *outputs) {
+    return native->backend->slots->dispatch_borrowed(native->backend, call, outputs);
+}
+
+static vyre_status through_dispatch_borrowed_timed(const vyre_native *native, const vyre_call *call,
+                                                   vyre_output *outputs, vyre_timing *out_timing) {
+    return native->backend->slots->dispatch_borrowed_timed(native->backend, call, outputs,
+                                                           out_timing);
+}
+
+static vyre_status through_dispatch_borrowed_into(const vyre_native *native, const vyre_call *call,
+                                                  vyre_output *outputs) {
+    return native->backend->slots->dispatch_borrowed_into(native->backend, call, outputs);
+}
+
+static vyre_status pipeline_enqueue(const vyre_native *native, const vyre_call *call,
+                                    const uint64_t *buffers, uint64_t *out_ticket) {
+    vyre_timing timing;
+    *out_ticket = 0;
+    return native->backend->slots->resident_dispatch_timed(native->backend, call, buffers, &timing);
+}
+
+static uint64_t pipeline_size_bytes(const vyre_native *native) {
+    (void)native;
+    return 0;
+}
+
+static void pipeline_destroy(const vyre_native *native) {
+    (void)native;
+}
+
+#define FILL_DEFAULT(name) table->name = table->name ? table->name : default_##name;
+#define FILL_PIPELINE(name) table->name = table->name ? table->name : pipeline_##name;
+#define COUNT(name) +1
+
+static_assert(sizeof(vyre_backend_slots) ==
+                  offsetof(vyre_backend_slots, id) +
+                      (2 VYRE_OPTIONAL_SLOTS(COUNT)) * sizeof(void (*)(void)),
+              "VYRE_OPTIONAL_SLOTS is not all of the table");
+static_assert(sizeof(vyre_pipeline_slots) ==
+                  offsetof(vyre_pipeline_slots, dispatch) +
+                      (0 VYRE_PIPELINE_SLOTS(COUNT)) * sizeof(void (*)(void)),
+              "VYRE_PIPELINE_SLOTS is not all of the table");
+
+typedef struct adopted_backend {
+    vyre_backend backend; /* first, so that one is the other */
+    vyre_backend_slots table;
+} adopted_backend;
+
+typedef struct adopted_native {
+    vyre_native native;
+    vyre_pipeline_slots table;
+} adopted_native;
+
+static vyre_status refuse_table(const char *what, const char *id, const char *fix,
+                                const char *detail) {
+    return vyre_status_make(VYRE_STATUS_BACKEND, fix, "the %s of backend `%s` %s", what, id,
+                            detail);
+}
+
+/* Whether the head of a table can be believed. */
+static vyre_status check_table(const vyre_backend_slots *slots, const char *id) {
+    static const char *const rebuild = "build it against the vyre/backend.h of this library";
+    if (!slots) {
+        return refuse_table("table", id, "set slots in its factory", "is missing");
+    }
+    if (slots->marker != VYRE_BACKEND_MARKER) {
+        return refuse_table("table", id, "start it with VYRE_BACKEND_HEAD",
+                            "does not have the marker of a backend");
+    }
+    if (slots->abi != VYRE_ABI) {
+        return refuse_table("table", id, rebuild, "has another ABI version");
+    }
+    if (slots->struct_size < offsetof(vyre_backend_slots, version)) {
+        return refuse_table("table", id, rebuild, "is too short");
+    }
+    if (!slots->id || !slots->dispatch) {
+        return refuse_table("table", id, "set both; they are required",
+                            "has no `id` or no `dispatch`");
+    }
+    return VYRE_OK;
+}
+
+/* How much of a table is there: whole slots alone. */
+static size_t table_bytes(uint32_t given, size_t head, size_t own) {
+    size_t whole = head + (given - head) / sizeof(void (*)(void)) * sizeof(void (*)(void));
+    return whole < own ? whole : own;
+}
+
+vyre_status vyre_backend_adopt(const vyre_backend *made, const char *id,
+                               vyre_backend **out_backend) {
+    *out_backend = NULL;
+    vyre_status status = check_table(made->slots, id);
+    if (status) {
+        return status;
+    }
+    adopted_backend small = {0}, *adopted = vyre_alloc(sizeof *adopted);
+    adopted_backend *target = adopted ? adopted : &small; /* it can be destroyed at least */
+    *target = (adopted_backend){{&target->table, made->state, vyre_host_services()}, {0}};
+    vyre_backend_slots *table = &target->table;
+    memcpy(table, made->slots,
+           table_bytes(made->slots->struct_size, offsetof(vyre_backend_slots, id), sizeof *table));
+    VYRE_OPTIONAL_SLOTS(FILL_DEFAULT)
+    const char *own_id = table->id(&target->backend);
+    if (!adopted) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory for backend `%s`", id);
+    } else if (!own_id || strcmp(own_id, id) != 0) {
+        status = vyre_status_make(VYRE_STATUS_BACKEND,
+                                  "let both be the same; the registration's is the one that counts",
+                                  "backend `%s` calls itself `%s`", id, own_id ? own_id : "");
+    }
+    if (status) {
+        table->destroy(&target->backend);
+        vyre_free(adopted);
+        return status;
+    }
+    *out_backend = &adopted->backend;
+    return VYRE_OK;
+}
+
+bool vyre_backend_has_residents(const vyre_backend *backend) {
+    const vyre_backend_slots *slots = backend->slots;
+    return slots->resident_allocate != default_resident_allocate &&
+           slots->resident_upload != default_resident_upload &&
+           slots->resident_read != default_resident_read &&
+           slots->resident_free != default_resident_free &&
+           slots->resident_dispatch_timed != default_resident_dispatch_timed;
+}
+
+bool vyre_backend_compiles(const vyre_backend *backend) {
+    return backend->slots->compile_native != default_compile_native ||
+           backend->slots->compile_native_shared != default_compile_native_shared;
+}
+
+void vyre_backend_drop(vyre_backend *backend) {
+    if (backend) {
+        backend->slots->destroy(backend);
+        vyre_free(backend);
+    }
+}
+
+vyre_status vyre_native_adopt(const vyre_native *made, const vyre_backend *backend,
+                              vyre_native **out_native) {
+    *out_native = NULL;
+    const char *id = backend->slots->id(backend);
+    if (made->slots->abi != VYRE_ABI ||
+        made->slots->struct_size < offsetof(vyre_pipeline_slots, dispatch)) {
+        return refuse_table("pipeline table", id, "start it with VYRE_PIPELINE_HEAD",
+                            "has another ABI version");
+    }
+    adopted_native small = {0}, *adopted = vyre_alloc(sizeof *adopted);
+    adopted_native *target = adopted ? adopted : &small;
+    *target = (adopted_native){{&target->table, made->state, backend, NULL, 0}, {0}};
+    vyre_pipeline_slots *table = &target->table;
+    memcpy(table, made->slots,
+           table_bytes(made->slots->struct_size, offsetof(vyre_pipeline_slots, dispatch),
+                       sizeof *table));
+    if (!table->dispatch) {
+        table->dispatch_borrowed = through_dispatch_borrowed;
+        table->dispatch_borrowed_timed = through_dispatch_borrowed_timed;
+        table->dispatch_borrowed_into = through_dispatch_borrowed_into;
+    }
+    VYRE_PIPELINE_SLOTS(FILL_PIPELINE)
+    if (!adopted) {
+        table->destroy(&target->native);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for a pipeline of backend `%s`", id);
+    }
+    *out_native = &adopted->native;
+    return VYRE_OK;
+}
+
+void vyre_native_drop(vyre_native *native) {
+    if (native) {
+        native->slots->destroy(native);
+        vyre_free(native);
+    }
+}

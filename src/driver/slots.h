@@ -1,0 +1,88 @@
+/* The contract's tables without holes: copied, checked, and each NULL replaced by its default. */
+#ifndef VYRE_DRIVER_SLOTS_H
+#define VYRE_DRIVER_SLOTS_H
+
+#include <vyre/backend.h>
+#include <vyre/status.h>
+
+/* Every slot of a backend that may be NULL, and of a pipeline. */
+#define VYRE_OPTIONAL_SLOTS(X)                                                                     \
+    X(version)                                                                                     \
+    X(supported_ops)                                                                               \
+    X(dispatch_borrowed)                                                                           \
+    X(dispatch_borrowed_timed)                                                                     \
+    X(dispatch_borrowed_into)                                                                      \
+    X(dispatch_async)                                                                              \
+    X(dispatch_borrowed_async)                                                                     \
+    X(resident_allocate)                                                                           \
+    X(resident_upload)                                                                             \
+    X(resident_read)                                                                               \
+    X(resident_free)                                                                               \
+    X(resident_dispatch_timed)                                                                     \
+    X(ticket_done)                                                                                 \
+    X(ticket_wait)                                                                                 \
+    X(compile_native)                                                                              \
+    X(compile_native_shared)                                                                       \
+    X(cache_snapshot)                                                                              \
+    X(features)                                                                                    \
+    X(max_workgroup_size)                                                                          \
+    X(max_workgroups_per_dimension)                                                                \
+    X(max_invocations_per_workgroup)                                                               \
+    X(subgroup_size)                                                                               \
+    X(max_storage_buffer_bytes)                                                                    \
+    X(device_profile)                                                                              \
+    X(prepare)                                                                                     \
+    X(flush)                                                                                       \
+    X(shutdown)                                                                                    \
+    X(device_lost)                                                                                 \
+    X(try_recover)                                                                                 \
+    X(destroy)
+
+#define VYRE_PIPELINE_SLOTS(X)                                                                     \
+    X(dispatch)                                                                                    \
+    X(dispatch_borrowed)                                                                           \
+    X(dispatch_borrowed_timed)                                                                     \
+    X(dispatch_borrowed_into)                                                                      \
+    X(enqueue)                                                                                     \
+    X(size_bytes)                                                                                  \
+    X(destroy)
+
+/* Takes what a factory made: a block of its own with a table without holes. The id must be that of
+ * the registration. On failure what the factory made is destroyed, as far as its table can be
+ * trusted. */
+VYRE_MUST_USE vyre_status vyre_backend_adopt(const vyre_backend *made, const char *id,
+                                             vyre_backend **out_backend);
+/* Destroys and frees it; NULL is allowed. */
+void vyre_backend_drop(vyre_backend *backend);
+
+/* A pipeline that a compile gave, likewise. `made->slots` is not NULL; its artifact is not looked
+ * at. */
+VYRE_MUST_USE vyre_status vyre_native_adopt(const vyre_native *made, const vyre_backend *backend,
+                                            vyre_native **out_native);
+void vyre_native_drop(vyre_native *native);
+
+/* Whether it has all that runs on resident buffers take, a compiler of its own. */
+bool vyre_backend_has_residents(const vyre_backend *backend);
+bool vyre_backend_compiles(const vyre_backend *backend);
+
+/* UNSUPPORTED if the program uses an operation that the backend does not have. */
+VYRE_MUST_USE vyre_status vyre_backend_check_ops(const vyre_backend *backend,
+                                                 const vyre_program *program);
+
+/* A run that is over. */
+extern const vyre_pending_run vyre_ready_run;
+
+/* Runs into memory aside, copied into the outputs after success. */
+VYRE_MUST_USE vyre_status vyre_dispatch_aside(const vyre_backend *backend, const vyre_call *call,
+                                              vyre_output *outputs,
+                                              vyre_status (*dispatch)(const vyre_backend *backend,
+                                                                      const vyre_call *call,
+                                                                      vyre_output *outputs));
+
+/* The status of a feature that a backend does not have. */
+VYRE_MUST_USE vyre_status vyre_unsupported(const vyre_backend *backend, const char *feature);
+
+/* The services of this library. */
+const vyre_host *vyre_host_services(void);
+
+#endif

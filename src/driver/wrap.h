@@ -1,0 +1,12 @@
+/* The wrapper for backends without phases or grid barriers of their own: programs that need them
+ * are run as a row of programs of one phase; everything else goes straight through. */
+#ifndef VYRE_DRIVER_WRAP_H
+#define VYRE_DRIVER_WRAP_H
+
+#include "driver/slots.h"
+
+/* Takes over `inner`, which vyre_backend_adopt gave, also on failure. Gives `inner` itself where it
+ * has both features. */
+VYRE_MUST_USE vyre_status vyre_wrap_phases(vyre_backend *inner, vyre_backend **out_backend);
+
+#endif

@@ -1,0 +1,5 @@
+/* Nothing is wrong with this one. */
+#define ID "good"
+#include "tests/plugins/plain.h"
+
+PLAIN_PLUGIN(plain_create)

@@ -1,0 +1,5 @@
+/* Registers a backend without a name. */
+#define ID NULL
+#include "tests/plugins/plain.h"
+
+PLAIN_PLUGIN(plain_create)

@@ -1,0 +1,5 @@
+/* Nor with this one. */
+#define ID "other"
+#include "tests/plugins/plain.h"
+
+PLAIN_PLUGIN(plain_create)

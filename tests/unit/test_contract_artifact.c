@@ -1,0 +1,92 @@
+#define _DEFAULT_SOURCE /* P_tmpdir, mkdtemp */
+/* Artifacts: what a backend stored of a compile comes back to it in a later one of the same, and in
+ * no other. */
+#include <vyre/cache.h>
+
+#include "tests/unit/contract_check.h"
+#include "tests/unit/store_check.h"
+
+typedef struct attempt {
+    const char *text, *version, *device, *driver;
+    uint32_t workgroup;
+    bool without_artifact;
+} attempt;
+
+/* Compiles on a device of its own, which has nothing in its memory, and runs. Whether it got an
+ * artifact. */
+static bool compile(const attempt *a) {
+    mock *m = mock_create(&(mock_spec){
+        .slots = MOCK_COMPILE | MOCK_BIT(version) | MOCK_BIT(device_profile) |
+                 MOCK_BIT(max_workgroup_size),
+        .version = a->version,
+        .profile = {.device = a->device, .driver = a->driver},
+        .max_workgroup_size = {64, 1, 1},
+        .without_artifact = a->without_artifact,
+    });
+    vyre_device *device = contract_device(m);
+    vyre_program *program = contract_program(a->text);
+    vyre_dispatch_config config = {.workgroup = {a->workgroup, 0, 0}};
+    vyre_pipeline *pipeline;
+    expect_ok(vyre_device_compile(device, program, &config, &pipeline));
+    assert_true(vyre_pipeline_is_native(pipeline));
+    uint32_t x[CONTRACT_LENGTH];
+    contract_numbers(x, CONTRACT_LENGTH);
+    vyre_input input = {x, sizeof x};
+    vyre_outputs outputs;
+    expect_ok(vyre_pipeline_dispatch(pipeline, &input, 1, NULL, &outputs));
+    expect_numbers(outputs.items[0].data, CONTRACT_LENGTH, strstr(a->text, "* 3") ? 3 : 2);
+    vyre_outputs_free(&outputs);
+    bool used = mock_artifact_uses(m);
+    assert_int_equal(mock_last(m, MOCK_compile_native).artifact_size != 0, used);
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(program);
+    vyre_device_release(device);
+    mock_free(m);
+    return used;
+}
+
+static void artifact_comes_back_to_the_same_compile(void **state) {
+    (void)state;
+    const attempt base = {TWICE_BY("t"), "1", "card", "9", 0, false};
+    assert_false(compile(&base));
+    assert_true(compile(&base));
+    assert_true(compile(&base));
+    attempt renamed = base;
+    renamed.text = TWICE_BY("u");
+    assert_true(compile(&renamed));
+    assert_true(vyre_cache_count_disk().hits >= 3);
+
+    attempt others[5] = {base, base, base, base, base};
+    others[0].version = "2";
+    others[1].device = "other card";
+    others[2].driver = "10";
+    others[3].workgroup = 8;
+    others[4].text =
+        "program twice(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { let t = x[gid]; y[gid] "
+        "= t * 3; }";
+    for (size_t i = 0; i < 5; i++) {
+        assert_false(compile(&others[i]));
+        assert_true(compile(&others[i]));
+    }
+    assert_true(compile(&base));
+}
+
+static void artifact_that_is_not_given_is_not_stored(void **state) {
+    (void)state;
+    const attempt none = {TWICE_BY("v"), "none", "card", "9", 0, true};
+    assert_false(compile(&none));
+    assert_false(compile(&none));
+}
+
+int main(void) {
+    if (!store_start()) {
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(artifact_comes_back_to_the_same_compile),
+        cmocka_unit_test(artifact_that_is_not_given_is_not_stored),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    store_end();
+    return failed;
+}
