@@ -26,7 +26,9 @@
  *     static const vyre_bundle bundle = {
  *         VYRE_BUNDLE_HEAD, &registration, 1, &precedence, 1, &capability, 1,
  *     };
- *     const vyre_bundle *vyre_backend_query(uint32_t max_abi) { return &bundle; }
+ *     const vyre_bundle *vyre_backend_query(uint32_t max_abi) {
+ *         return max_abi >= VYRE_ABI ? &bundle : NULL;
+ *     }
  *
  * This header needs the C standard library's alone, and no library to link with. A program is
  * opaque here: the host gives its bytes (docs/wire.md), which libvyre reads for who links it.
@@ -284,7 +286,8 @@ typedef struct vyre_backend {
     const vyre_host *host;
 } vyre_backend;
 
-/* A run that goes on while the host does other things. */
+/* A run that goes on while the host does other things. What is left of these calls may come after
+ * the backend's `shutdown`, which a `flush` has preceded, and after its `try_recover`. */
 typedef struct vyre_pending_run {
     void *state;
     bool (*is_ready)(void *state);    /* never blocks */
@@ -309,7 +312,8 @@ typedef struct vyre_native {
 typedef struct vyre_compile {
     const vyre_program *program;
     const vyre_dispatch_config *config; /* never NULL; `workgroup` is what matters */
-    const uint8_t *artifact;            /* of before, checked to belong to this program; or NULL */
+    const uint8_t *artifact;            /* of before, checked to belong to this program; or NULL.
+                                         * After an error the host compiles again without it */
     size_t artifact_size;
 } vyre_compile;
 
@@ -353,15 +357,16 @@ struct vyre_backend_slots {
     vyre_status (*dispatch_borrowed_timed)(const vyre_backend *backend, const vyre_call *call,
                                            vyre_output *outputs, vyre_timing *out_timing);
 
-    /* The same into memory of the caller, of any alignment. After a failure a backend that has this
-     * slot may leave anything in it. Default: `dispatch_borrowed` into other memory, copied after
-     * success, so that a failure changes nothing. */
+    /* The same into memory of the caller, of any alignment, apart from the inputs. After a failure
+     * a backend that has this slot may leave anything in it. Default: `dispatch_borrowed` into
+     * other memory, copied after success, so that a failure changes nothing. */
     vyre_status (*dispatch_borrowed_into)(const vyre_backend *backend, const vyre_call *call,
                                           vyre_output *outputs);
 
     /* Starts a run. An error that keeps it from starting is returned here, all others by the wait.
-     * Inputs and outputs stay where they are until the run is freed. Default: `dispatch`, and a run
-     * that is ready at once. */
+     * What the inputs and `outputs` point to, and `outputs` itself, stay until the run is freed;
+     * all else in the call is gone when it returns. Default: `dispatch`, and a run that is ready at
+     * once. */
     vyre_status (*dispatch_async)(const vyre_backend *backend, const vyre_call *call,
                                   vyre_output *outputs, vyre_pending_run *out_run);
 
@@ -370,10 +375,11 @@ struct vyre_backend_slots {
     vyre_status (*dispatch_borrowed_async)(const vyre_backend *backend, const vyre_call *call,
                                            vyre_output *outputs, vyre_pending_run *out_run);
 
-    /* Resident buffers: memory of the device, known by a number of the backend's choice. The host
-     * sees to it that only live ones come here, with sizes that fit, and that none is freed while
-     * it is in use. Work that shares a buffer runs in the order in which it was submitted. Default
-     * of each: UNSUPPORTED. */
+    /* Resident buffers: memory of the device, known by a number of the backend's choice; a size may
+     * be 0. The host sees to it that only live ones come here, with sizes that fit, that none is
+     * freed while it is in use, and that a call which writes a buffer is the only one that has it.
+     * What is left to the backend: work that was enqueued, and whatever comes after it on the same
+     * buffer, runs in the order in which it was submitted. Default of each: UNSUPPORTED. */
     vyre_status (*resident_allocate)(const vyre_backend *backend, size_t size,
                                      uint64_t *out_buffer);
     vyre_status (*resident_upload)(const vyre_backend *backend, uint64_t buffer, const void *data,
@@ -387,8 +393,9 @@ struct vyre_backend_slots {
     vyre_status (*resident_dispatch_timed)(const vyre_backend *backend, const vyre_call *call,
                                            const uint64_t *buffers, vyre_timing *out_timing);
 
-    /* Work that was enqueued has a ticket, never 0; a later one has a higher number. Waiting
-     * returns what went wrong with that work. Default: everything is done, and went well. */
+    /* Work that was enqueued has a ticket, never 0; a later one has a higher number. ticket_done
+     * never blocks. Waiting returns what went wrong with that work, each time it is asked, or not
+     * at all if nobody asks. Default: everything is done, and went well. */
     bool (*ticket_done)(const vyre_backend *backend, uint64_t ticket);
     vyre_status (*ticket_wait)(const vyre_backend *backend, uint64_t ticket);
 
@@ -409,16 +416,18 @@ struct vyre_backend_slots {
     /* VYRE_FEATURE_ bits. Default: none. */
     uint32_t (*features)(const vyre_backend *backend);
 
-    /* Of each dimension. Default: 1, 1, 1. */
+    /* Of each dimension; the host refuses programs that ask for more. Default: 1, 1, 1. */
     void (*max_workgroup_size)(const vyre_backend *backend, uint32_t out_size[3]);
-    /* In one dimension. Default: 1. */
+    /* In one dimension. For who plans: the host does not check it, the backend refuses what it
+     * cannot run. Default: 1. */
     uint32_t (*max_workgroups_per_dimension)(const vyre_backend *backend);
-    /* Default: the product of the three dimensions, at most UINT32_MAX. */
+    /* Checked like the dimensions. Default: their product, at most UINT32_MAX. */
     uint32_t (*max_invocations_per_workgroup)(const vyre_backend *backend);
     /* 0: not known; planners then go by the largest workgroup. Where it is known, workgroups should
      * be a multiple. Default: 0. */
     uint32_t (*subgroup_size)(const vyre_backend *backend);
-    /* Of one buffer. 0: not reported, which does not mean without limit. Default: 0. */
+    /* Of one buffer; not checked by the host. 0: not reported, which does not mean without limit.
+     * Default: 0. */
     uint64_t (*max_storage_buffer_bytes)(const vyre_backend *backend);
 
     /* All of it at once, from a zeroed structure. Default: put together from the slots above;
@@ -426,16 +435,19 @@ struct vyre_backend_slots {
      */
     void (*device_profile)(const vyre_backend *backend, vyre_profile *out_profile);
 
-    /* Called before the first run, and by who wants to pay early. Default: nothing. */
+    /* Called before the first compile, run or resident buffer, and again after `try_recover`; by
+     * who wants to pay early, sooner. Default: nothing. */
     vyre_status (*prepare)(const vyre_backend *backend);
     /* Waits for all work that was submitted. Default: nothing. */
     vyre_status (*flush)(const vyre_backend *backend);
-    /* Gives back what the device holds. Nothing runs after it. Default: nothing. */
+    /* Gives back what the device holds. Nothing runs after it; what is left is to destroy pipelines
+     * that somebody holds, and `destroy`. Default: nothing. */
     vyre_status (*shutdown)(const vyre_backend *backend);
     /* Whether the device is gone. Default: false. */
     bool (*device_lost)(const vyre_backend *backend);
-    /* Takes hold of the device again; pipelines and resident buffers of before are gone. Default:
-     * UNSUPPORTED. */
+    /* Takes hold of the device again; pipelines and resident buffers of before are gone, and the
+     * former are only destroyed from then on. No call that uses them goes on meanwhile: those that
+     * other threads began end first, and must. Default: UNSUPPORTED. */
     vyre_status (*try_recover)(const vyre_backend *backend);
 
     /* Frees `state`, the last call, after all pipelines are freed. Default: nothing. */

@@ -55,7 +55,8 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_timed(
 
 /* The same into outputs of an earlier run, or of the caller: where number and sizes are those of
  * the result their memory is written, else they are freed and made again. So memory of the caller's
- * own must have the right sizes. A failure before the device starts leaves them alone. */
+ * own must have the right sizes. They lie apart from the inputs. A failure before the device starts
+ * leaves them alone. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_into(
     vyre_device *device, const vyre_program *program, const vyre_input *inputs, size_t input_count,
     const vyre_dispatch_config *config, vyre_outputs *outputs);
@@ -91,7 +92,8 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_resident_allocate(vyre_device *device, s
 /* The whole of it. Runs behind work that was enqueued before on the same buffer. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident,
                                                         const void *data, size_t size);
-/* A part of it, after all work that was enqueued before on the same buffer. */
+/* A part of it, after all work that was enqueued before on the same buffer. If the last work that
+ * wrote it failed, this is told here, too, until there are new contents. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident,
                                                       size_t offset, void *data, size_t size);
 /* Refused while work that uses it goes on. */
@@ -118,10 +120,11 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_device_wait(vyre_device *device, vyre_ti
 /* Lifecycle. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_prepare(vyre_device *device);
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_flush(vyre_device *device);
-/* Nothing runs on the device afterwards. No other thread may use it meanwhile. */
+/* Nothing runs on the device afterwards. Waits for calls of other threads. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_shutdown(vyre_device *device);
 VYRE_API bool vyre_device_lost(vyre_device *device);
-/* After success, pipelines and resident buffers of before are refused. */
+/* Waits for calls of other threads. After success, pipelines and resident buffers of before are
+ * refused. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_recover(vyre_device *device);
 
 #ifdef __cplusplus

@@ -7,7 +7,9 @@
  *   cache.h      what is kept on disk          sanitize.h    find their races
  *   reference.h  what a program means          diagnostic.h  what was wrong with a kernel
  *   backend.h    for authors of backends       status.h      how calls answer
- */
+ *
+ * A pointer may be NULL where its comment says so, and an array where its count is 0; others are
+ * not tested. */
 #ifndef VYRE_VYRE_H
 #define VYRE_VYRE_H
 

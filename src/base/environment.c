@@ -8,15 +8,24 @@
 #include <unistd.h>
 
 #ifdef __linux__
+#include <sys/auxv.h>
 
 const char *vyre_environment_get(const char *name) {
     return secure_getenv(name);
 }
 
+bool vyre_environment_is_foreign(void) {
+    return getauxval(AT_SECURE) != 0;
+}
+
 #else
 
 const char *vyre_environment_get(const char *name) {
-    return getuid() == geteuid() && getgid() == getegid() ? getenv(name) : NULL;
+    return vyre_environment_is_foreign() ? NULL : getenv(name);
+}
+
+bool vyre_environment_is_foreign(void) {
+    return getuid() != geteuid() || getgid() != getegid();
 }
 
 #endif

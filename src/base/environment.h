@@ -9,4 +9,7 @@
  * Valid until the process changes its environment. */
 const char *vyre_environment_get(const char *name);
 
+/* Whether this is such a process. */
+bool vyre_environment_is_foreign(void);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "cli/describe.h"
+#include "cli/device.h"
 #include "cli/output.h"
 #include "cli/page.h"
 #include "cli/survey.h"
@@ -278,6 +279,11 @@ static void write_json(const job *j, vyre_text *text) {
 
 static vyre_status check_usage(const job *j) {
     bool selects = given(j, REQUIRE) || given(j, ALLOW) || given(j, DENY) || given(j, GRADE);
+    if (j->arguments->operand_count && !strcmp(j->arguments->operands[0], "auto")) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "leave it out; the last line says which one auto takes",
+                                "auto is no backend, but the one that is selected");
+    }
     return j->arguments->operand_count && selects
                ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave out the one or the other",
                                   "a backend that is named is not selected")
@@ -293,7 +299,11 @@ static cli_exit list(job *j) {
                     : cli_survey_take_all(&j->survey);
     if (status) {
         cli_exit result = cli_message_status(j->arguments->command, status);
-        return name && result != CLI_EXIT_USAGE ? CLI_EXIT_BACKEND : result;
+        if (name && result != CLI_EXIT_USAGE) {
+            cli_device_tell_refused(j->arguments->command);
+            result = CLI_EXIT_BACKEND;
+        }
+        return result;
     }
     if (!name) {
         decide(j);
@@ -307,6 +317,9 @@ static cli_exit list(job *j) {
         write_table(j, &text, format, given(j, PROFILE) ? CLI_FACT_PROFILE : CLI_FACT_WIDE);
     }
     cli_output_write(&text);
+    if (!name) {
+        cli_device_tell_refused(j->arguments->command);
+    }
     bool usable = !name;
     for (size_t i = 0; i < j->survey.rows.count; i++) {
         usable |= j->survey.rows.items[i].device != NULL;
@@ -342,7 +355,8 @@ const cli_command cli_command_backends = {
         "where the backend comes from.\n\n"
         "What stands under `auto` is what became of each device when the preferred one was "
         "selected, and the last line says which one that is and what decided. The reference "
-        "backend is never selected: it runs when it is named.\n\n"
+        "backend is never selected: it runs when it is named. How many plugins were refused is "
+        "told on stderr.\n\n"
         "With an ID only that backend is shown, or with ID:N its device N, and all that is known "
         "of "
         "it. The exit status is 3 if no device that is shown can be used.",

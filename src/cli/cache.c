@@ -11,7 +11,7 @@
 
 #define OPTIONS(X)                                                                                 \
     X(CLEAR, 0, "--clear", NULL, NULL, "remove everything that is kept")                           \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "how to print the result")
+    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
 
 CLI_OPTION_TABLE(OPTIONS);
 
@@ -33,21 +33,6 @@ static void write_time(char out[TIME_SIZE], int64_t used_ns, bool utc) {
         !strftime(out, TIME_SIZE, utc ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%d %H:%M", &parts)) {
         out[0] = '\0';
     }
-}
-
-/* 512 bytes, 12.3 KiB, 256.0 MiB */
-static void put_size(vyre_text *text, uint64_t bytes) {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
-    size_t unit = 0;
-    double size = (double)bytes / 1024;
-    if (bytes < 1024) {
-        vyre_text_printf(text, "%u byte%s", (unsigned)bytes, cli_plural((size_t)bytes));
-        return;
-    }
-    for (; size >= 1024 && unit < 3; unit++) {
-        size /= 1024;
-    }
-    vyre_text_printf(text, "%.1f %s", size, units[unit]);
 }
 
 static void put_entries(vyre_text *text, const vyre_cache_list *list) {
@@ -87,19 +72,10 @@ static void put_counts(vyre_text *text, const vyre_cache_disk_counts *counts) {
 
 static void put_text(vyre_text *text, const vyre_cache_list *list) {
     if (!list->path) {
-        vyre_text_puts(text, "no cache: neither XDG_CACHE_HOME nor HOME is an absolute path\n");
+        vyre_text_printf(text, "no cache: %s\n", cli_no_cache());
         return;
     }
-    vyre_text_printf(text, "%s: %zu entr%s, ", list->path, list->entry_count,
-                     list->entry_count == 1 ? "y" : "ies");
-    put_size(text, list->total_bytes);
-    if (list->limit_bytes) {
-        vyre_text_puts(text, " of ");
-        put_size(text, list->limit_bytes);
-        vyre_text_putc(text, '\n');
-    } else {
-        vyre_text_puts(text, "; not used, because VYRE_CACHE_LIMIT is 0\n");
-    }
+    cli_describe_cache(text, list);
     if (list->other_count) {
         vyre_text_printf(text, "%zu file%s damaged, left behind or of another version of vyre\n",
                          list->other_count, cli_plural(list->other_count));

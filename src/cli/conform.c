@@ -16,7 +16,7 @@
     X(RUNS, 0, "--runs", "N", NULL,                                                                \
       "how often each program runs, reference in another schedule each time; 10 by default")       \
     X(SAVE, 0, "--save", "FILE", NULL, "write the smallest program that fails there")              \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "how to print the result")
+    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
 
 CLI_OPTION_TABLE(OPTIONS);
 
@@ -26,6 +26,8 @@ typedef struct campaign {
     uint64_t done, unsupported; /* programs */
     uint64_t instructions;
     double seconds;
+    uint64_t refused_seed; /* the first program that is unsupported, and why */
+    vyre_comparison refusal;
 
     bool failed;
     uint64_t failed_seed, failed_run;
@@ -66,7 +68,10 @@ static vyre_status try_one(campaign *c, uint64_t seed, vyre_trial *trial) {
             status ? status
                    : vyre_conform_compare(&conform, trial, trial->program, &expected, &comparison);
         if (comparison.verdict == VYRE_VERDICT_UNSUPPORTED) {
-            c->unsupported++;
+            if (!c->unsupported++) {
+                c->refused_seed = seed;
+                c->refusal = comparison;
+            }
         } else if (!status && comparison.verdict) {
             c->failed_seed = seed;
             c->failed_run = run + 1;
@@ -127,12 +132,20 @@ static void put_smallest(const campaign *c, vyre_text *text) {
     vyre_text_add(text, c->text, c->size);
 }
 
+static void put_refusal(const campaign *c, vyre_text *text) {
+    if (c->unsupported) {
+        vyre_text_printf(text, "unsupported, as the one of seed %llu: %s\n",
+                         (unsigned long long)c->refused_seed, c->refusal.text);
+    }
+}
+
 static void put_result(const campaign *c, vyre_text *text) {
     uint64_t compared = c->done - c->unsupported;
     if (!compared) {
         vyre_text_printf(text, "%s: nothing was compared, all %llu program%s unsupported\n",
                          vyre_device_name(c->device), (unsigned long long)c->done,
                          c->done == 1 ? " is" : "s are");
+        put_refusal(c, text);
         return;
     }
     if (!c->failed) {
@@ -147,6 +160,7 @@ static void put_result(const campaign *c, vyre_text *text) {
                          (unsigned long long)c->first_seed,
                          (unsigned long long)(c->first_seed + c->programs - 1),
                          (unsigned long long)c->instructions, c->seconds);
+        put_refusal(c, text);
         return;
     }
     vyre_text_printf(text, "%s: the program of seed %llu fails in run %llu: %s\n",
@@ -180,6 +194,12 @@ static void put_json(const campaign *c, vyre_text *text) {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         vyre_json_key(&json, numbers[i].key);
         vyre_json_u64(&json, numbers[i].number);
+    }
+    vyre_json_key(&json, "refusal");
+    if (c->unsupported) {
+        vyre_json_string(&json, c->refusal.text);
+    } else {
+        vyre_json_null(&json);
     }
     vyre_json_key(&json, "failure");
     if (c->failed) {
@@ -282,7 +302,8 @@ const cli_command cli_command_conform = {
         "Outputs are fenced: a byte written beside one is found, too. The reference backend itself "
         "runs in random schedules, and is compared with its plain one.\n\n"
         "The first program that fails is cut down to the smallest that still does, and printed "
-        "with its arguments.",
+        "with its arguments. Programs that the backend refuses are counted, and the reason of "
+        "the first is told.",
     .operand = CLI_OPERAND_NONE,
     .operands_min = 0,
     .operands_max = 0,

@@ -2,7 +2,7 @@
 #ifndef VYRE_CLI_DESCRIBE_H
 #define VYRE_CLI_DESCRIBE_H
 
-#include <vyre/program.h>
+#include <vyre/cache.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -25,6 +25,11 @@ void cli_json_number(vyre_json *json, const char *key, uint64_t value);
 
 /* A time in the unit that suits it: "1.25 ms". */
 void cli_describe_time(vyre_text *text, uint64_t ns);
+
+/* The line on the cache of compiled programs: where it is, what it holds, what it may. */
+void cli_describe_cache(vyre_text *text, const vyre_cache_list *list);
+/* Why there is none, where it has no path. */
+const char *cli_no_cache(void);
 
 /* 32 hexadecimal digits. */
 void cli_describe_digest(vyre_text *text, const vyre_program *program);

@@ -1,6 +1,8 @@
 #include <string.h>
 
+#include "base/environment.h"
 #include "cli/describe.h"
+#include "cli/output.h"
 #include "ir/program.h"
 #include "ir/size.h"
 
@@ -44,6 +46,39 @@ void cli_describe_time(vyre_text *text, uint64_t ns) {
         }
     }
     vyre_text_printf(text, "%llu ns", (unsigned long long)ns);
+}
+
+/* 512 bytes, 12.3 KiB, 256.0 MiB */
+static void put_size(vyre_text *text, uint64_t bytes) {
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    double size = (double)bytes / 1024;
+    if (bytes < 1024) {
+        vyre_text_printf(text, "%u byte%s", (unsigned)bytes, cli_plural((size_t)bytes));
+        return;
+    }
+    for (; size >= 1024 && unit < 3; unit++) {
+        size /= 1024;
+    }
+    vyre_text_printf(text, "%.1f %s", size, units[unit]);
+}
+
+void cli_describe_cache(vyre_text *text, const vyre_cache_list *list) {
+    vyre_text_printf(text, "%s: %zu program%s, ", list->path, list->entry_count,
+                     cli_plural(list->entry_count));
+    put_size(text, list->total_bytes);
+    if (list->limit_bytes) {
+        vyre_text_puts(text, " of ");
+        put_size(text, list->limit_bytes);
+        vyre_text_putc(text, '\n');
+    } else {
+        vyre_text_puts(text, "; not used, because VYRE_CACHE_LIMIT is 0\n");
+    }
+}
+
+const char *cli_no_cache(void) {
+    return vyre_environment_is_foreign() ? "this process has more rights than its user"
+                                         : "neither XDG_CACHE_HOME nor HOME is an absolute path";
 }
 
 /* An array whose name was not kept goes by its number. */

@@ -3,9 +3,24 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "driver/registry.h"
 
 bool cli_device_is_reference(const vyre_device *device) {
     return !strcmp(vyre_device_id(device), "reference");
+}
+
+void cli_device_tell_refused(const cli_command *command) {
+    size_t count, refused = 0;
+    const vyre_plugin_record *records = vyre_plugin_records(NULL, &count);
+    for (size_t i = 0; i < count; i++) {
+        refused += records[i].fate == VYRE_PLUGIN_REFUSED;
+    }
+    if (refused) {
+        const char *s = cli_plural(refused);
+        cli_message_print("vyre %s: %zu plugin%s or folder%s of plugins %s refused; `vyre doctor` "
+                          "says why\n",
+                          command->name, refused, s, s, refused == 1 ? "was" : "were");
+    }
 }
 
 static vyre_status acquire_preferred(vyre_device **out_device, vyre_text *out_why) {
@@ -35,5 +50,9 @@ cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_d
                           "runs when it is named: -b reference\n",
                           command->name);
     }
-    return code == VYRE_STATUS_INVALID_ARGUMENT ? CLI_EXIT_USAGE : CLI_EXIT_BACKEND;
+    if (code == VYRE_STATUS_INVALID_ARGUMENT) {
+        return CLI_EXIT_USAGE;
+    }
+    cli_device_tell_refused(command);
+    return CLI_EXIT_BACKEND;
 }

@@ -17,6 +17,9 @@
 cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
                             vyre_text *out_why);
 
+/* Says on stderr that plugins were refused, if any were: one of them may be what is looked for. */
+void cli_device_tell_refused(const cli_command *command);
+
 /* Whether it is the reference backend, which has schedules to choose from. */
 bool cli_device_is_reference(const vyre_device *device);
 

@@ -1,5 +1,7 @@
 /* vyre doctor: what vyre found on this machine, and what is wrong with it. */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <vyre/backend.h>
 #include <vyre/cache.h>
@@ -24,7 +26,7 @@ typedef struct examination {
     cli_survey survey;
     vyre_registry_findings findings;
     const vyre_cache_list *cache;
-    vyre_status cache_failure; /* why there is no list */
+    vyre_status cache_failure; /* why it cannot be used */
     size_t problems;
 } examination;
 
@@ -38,6 +40,30 @@ static bool is_problem_row(const cli_survey_row *row) {
     return row->failure && code != VYRE_STATUS_UNAVAILABLE && code != VYRE_STATUS_NOT_FOUND;
 }
 
+/* Whether programs could be stored there; a folder that is not there yet would be made. */
+static vyre_status check_writable(const char *path) {
+    vyre_text folder = {0};
+    vyre_text_puts(&folder, path);
+    int error = 0;
+    while (!folder.failed && access(vyre_text_string(&folder), W_OK | X_OK) != 0) {
+        char *slash = strrchr(folder.data, '/');
+        error = errno;
+        if (error != ENOENT || !slash || slash == folder.data) {
+            break;
+        }
+        vyre_text_cut(&folder, (size_t)(slash - folder.data));
+        error = 0;
+    }
+    vyre_status status =
+        error ? vyre_status_make(VYRE_STATUS_IO,
+                                 "see to that folder, or set VYRE_CACHE_LIMIT to 0 to do without",
+                                 "the cache of compiled programs in %s cannot be written: %s: %s",
+                                 path, vyre_text_string(&folder), strerror(error))
+              : VYRE_OK;
+    vyre_text_free(&folder);
+    return status;
+}
+
 static vyre_status examine(examination *x) {
     /* Asking for devices freezes the registry, which looks for plugins then. */
     vyre_status status = cli_survey_take_all(&x->survey);
@@ -47,6 +73,9 @@ static vyre_status examine(examination *x) {
     }
     x->records = vyre_plugin_records(NULL, &x->record_count);
     x->cache_failure = vyre_cache_list_read(&x->cache);
+    if (!x->cache_failure && x->cache->path && x->cache->limit_bytes) {
+        x->cache_failure = check_writable(x->cache->path);
+    }
     for (size_t i = 0; i < x->record_count; i++) {
         x->problems += is_problem_record(&x->records[i]);
     }
@@ -114,18 +143,13 @@ static void write_backends(const examination *x, vyre_text *text) {
 static void write_cache(const examination *x, vyre_text *text) {
     const vyre_cache_list *cache = x->cache;
     vyre_text_puts(text, "\ncache of compiled programs\n");
-    vyre_text_puts(text, mark(!cache));
-    if (!cache) {
+    vyre_text_puts(text, mark(x->cache_failure != NULL));
+    if (x->cache_failure) {
         vyre_text_printf(text, "%s\n", vyre_status_text(x->cache_failure));
     } else if (!cache->path) {
-        vyre_text_puts(text, "none: neither XDG_CACHE_HOME nor HOME is an absolute path\n");
-    } else if (!cache->limit_bytes) {
-        vyre_text_printf(text, "%s: not used, as VYRE_CACHE_LIMIT is 0\n", cache->path);
+        vyre_text_printf(text, "none: %s\n", cli_no_cache());
     } else {
-        vyre_text_printf(text, "%s: %zu program%s, %llu of %llu bytes\n", cache->path,
-                         cache->entry_count, cli_plural(cache->entry_count),
-                         (unsigned long long)cache->total_bytes,
-                         (unsigned long long)cache->limit_bytes);
+        cli_describe_cache(text, cache);
     }
 }
 
@@ -133,7 +157,10 @@ static void write_environment(vyre_text *text) {
     cli_variable variable;
     const char *value;
     bool is_set;
-    vyre_text_puts(text, "\nenvironment\n");
+    vyre_text_printf(text, "\nenvironment%s\n",
+                     vyre_environment_is_foreign()
+                         ? ", not read: this process has more rights than its user"
+                         : "");
     for (size_t i = 0; read_variable(i, &variable, &value, &is_set); i++) {
         vyre_text_printf(text, "  %s: ", variable.name);
         vyre_text_printf(text,
@@ -213,7 +240,7 @@ static void json_cache(const examination *x, vyre_json *json) {
     const vyre_cache_list *cache = x->cache;
     vyre_json_key(json, "cache");
     vyre_json_object(json);
-    if (cache) {
+    if (!x->cache_failure) {
         vyre_json_key(json, "path");
         if (cache->path) {
             vyre_json_string(json, cache->path);

@@ -128,7 +128,8 @@ void cli_help_environment(cli_page *page) {
     cli_page_title(page, "Environment");
     cli_page_paragraph(
         page, "The environment variables that are read. One that is set to a value it cannot "
-              "have is an error; an empty one counts as not set.");
+              "have is an error, or a warning where a run goes on without the cache; an empty one "
+              "counts as not set. A process with more rights than its user reads none.");
     cli_page_table(page, &table);
     cli_page_source(page, "src/base/option.h");
 }

@@ -82,10 +82,12 @@ static vyre_status read_grid(const char *text, uint32_t grid[3]) {
         grid[i] = valid ? (uint32_t)number : 0;
         rest = rest[size] ? rest + size + 1 : NULL;
     }
-    return valid && !rest ? VYRE_OK
-                          : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                             "give one to three numbers, as in --grid 640,480",
-                                             "--grid takes the sizes of a domain, not `%s`", text);
+    return valid && !rest
+               ? VYRE_OK
+               : vyre_status_make(
+                     VYRE_STATUS_INVALID_ARGUMENT,
+                     "give one to three numbers from 1 to 4294967295, as in --grid 640,480",
+                     "--grid takes the sizes of a domain, not `%s`", text);
 }
 
 static vyre_status read_options(job *j) {

@@ -29,6 +29,15 @@ static void read_profile(vyre_device *device) {
     profile->driver = profile->driver ? profile->driver : "";
 }
 
+/* Who recovers a device comes before calls that start later, or it might never come. */
+static void init_calls(pthread_rwlock_t *lock) {
+    pthread_rwlockattr_t kind;
+    pthread_rwlockattr_init(&kind);
+    pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(lock, &kind);
+    pthread_rwlockattr_destroy(&kind);
+}
+
 vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t index,
                              vyre_device **out_device) {
     static atomic_ullong next_owner = 1;
@@ -55,8 +64,10 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
     device->owner = atomic_fetch_add(&next_owner, 1);
     device->free_row = VYRE_NONE;
     device->cache_limit = VYRE_PIPELINE_CACHE_BYTES;
+    init_calls(&device->calls);
     pthread_mutex_init(&device->lifecycle, NULL);
     pthread_mutex_init(&device->residents, NULL);
+    pthread_cond_init(&device->given_back, NULL);
     pthread_mutex_init(&device->pipelines, NULL);
     read_profile(device);
     *out_device = device;
@@ -92,8 +103,10 @@ void vyre_device_release(vyre_device *device) {
     }
     vyre_backend_drop(device->backend);
     vyre_store_flush_counts();
+    pthread_rwlock_destroy(&device->calls);
     pthread_mutex_destroy(&device->lifecycle);
     pthread_mutex_destroy(&device->residents);
+    pthread_cond_destroy(&device->given_back);
     pthread_mutex_destroy(&device->pipelines);
     vyre_free(device->rows);
     vyre_free(device->name);
@@ -149,13 +162,22 @@ static vyre_status refuse_shut_down(const vyre_device *device) {
                             "device %s was shut down", device->name);
 }
 
-vyre_status vyre_device_ready(vyre_device *device) {
+vyre_status vyre_device_begin(vyre_device *device) {
+    pthread_rwlock_rdlock(&device->calls);
+    vyre_status status = VYRE_OK;
     if (atomic_load_explicit(&device->shut_down, memory_order_acquire)) {
-        return refuse_shut_down(device);
+        status = refuse_shut_down(device);
+    } else if (!atomic_load_explicit(&device->prepared, memory_order_acquire)) {
+        status = vyre_device_prepare(device);
     }
-    return atomic_load_explicit(&device->prepared, memory_order_acquire)
-               ? VYRE_OK
-               : vyre_device_prepare(device);
+    if (status) {
+        pthread_rwlock_unlock(&device->calls);
+    }
+    return status;
+}
+
+void vyre_device_end(vyre_device *device) {
+    pthread_rwlock_unlock(&device->calls);
 }
 
 vyre_status vyre_device_prepare(vyre_device *device) {
@@ -172,11 +194,16 @@ vyre_status vyre_device_prepare(vyre_device *device) {
 }
 
 vyre_status vyre_device_flush(vyre_device *device) {
-    return atomic_load(&device->shut_down) ? refuse_shut_down(device)
-                                           : device->backend->slots->flush(device->backend);
+    pthread_rwlock_rdlock(&device->calls);
+    vyre_status status = atomic_load(&device->shut_down)
+                             ? refuse_shut_down(device)
+                             : device->backend->slots->flush(device->backend);
+    pthread_rwlock_unlock(&device->calls);
+    return status;
 }
 
 vyre_status vyre_device_shutdown(vyre_device *device) {
+    pthread_rwlock_wrlock(&device->calls);
     pthread_mutex_lock(&device->lifecycle);
     vyre_status status = VYRE_OK;
     if (!atomic_load(&device->shut_down)) {
@@ -192,6 +219,7 @@ vyre_status vyre_device_shutdown(vyre_device *device) {
         }
     }
     pthread_mutex_unlock(&device->lifecycle);
+    pthread_rwlock_unlock(&device->calls);
     return status;
 }
 
@@ -201,6 +229,7 @@ bool vyre_device_lost(vyre_device *device) {
 }
 
 vyre_status vyre_device_recover(vyre_device *device) {
+    pthread_rwlock_wrlock(&device->calls);
     pthread_mutex_lock(&device->lifecycle);
     vyre_status status = atomic_load(&device->shut_down)
                              ? refuse_shut_down(device)
@@ -212,18 +241,25 @@ vyre_status vyre_device_recover(vyre_device *device) {
         vyre_residents_forget(device, false);
     }
     pthread_mutex_unlock(&device->lifecycle);
+    pthread_rwlock_unlock(&device->calls);
     return status;
 }
 
 bool vyre_device_is_done(vyre_device *device, vyre_ticket ticket) {
-    return !ticket || atomic_load(&device->shut_down) ||
-           device->backend->slots->ticket_done(device->backend, ticket);
+    pthread_rwlock_rdlock(&device->calls);
+    bool done = !ticket || atomic_load(&device->shut_down) ||
+                device->backend->slots->ticket_done(device->backend, ticket);
+    pthread_rwlock_unlock(&device->calls);
+    return done;
 }
 
 vyre_status vyre_device_wait(vyre_device *device, vyre_ticket ticket) {
-    return ticket && !atomic_load(&device->shut_down)
-               ? device->backend->slots->ticket_wait(device->backend, ticket)
-               : VYRE_OK;
+    pthread_rwlock_rdlock(&device->calls);
+    vyre_status status = ticket && !atomic_load(&device->shut_down)
+                             ? device->backend->slots->ticket_wait(device->backend, ticket)
+                             : VYRE_OK;
+    pthread_rwlock_unlock(&device->calls);
+    return status;
 }
 
 vyre_status vyre_device_explain(vyre_device *device, const vyre_program *program,

@@ -21,11 +21,12 @@ enum { VYRE_PIPELINE_BUCKETS = 256 };
 typedef struct vyre_resident_row {
     uint64_t buffer; /* the backend's number */
     uint64_t size;
-    uint64_t ticket; /* of the last work that was enqueued on it */
+    uint64_t ticket;  /* of the last work that was enqueued on it */
+    uint64_t made_by; /* the ticket of work that made its contents; 0: done, and it went well */
     uint32_t generation;
-    uint32_t users; /* calls under way */
+    uint32_t users; /* calls under way: one that writes it, or any number that read it */
     uint32_t next;  /* free rows: the next one; VYRE_NONE at the end */
-    bool live;
+    bool live, is_written;
 } vyre_resident_row;
 
 struct vyre_pipeline {
@@ -50,12 +51,15 @@ struct vyre_device {
     vyre_profile profile;
 
     atomic_bool shut_down, prepared;
-    atomic_uint epoch; /* grows when the device was recovered */
-    pthread_mutex_t lifecycle;
+    atomic_uint epoch;         /* grows when the device was recovered */
+    pthread_rwlock_t calls;    /* written by who ends what calls go by; taken before the others */
+    pthread_mutex_t lifecycle; /* between those that prepare, recover and shut down */
 
     pthread_mutex_t residents;
     vyre_resident_row *rows;
     uint32_t row_count, row_capacity, free_row;
+    uint32_t waiting; /* calls that want buffers which others use now */
+    pthread_cond_t given_back;
 
     pthread_mutex_t pipelines;
     vyre_pipeline *buckets[VYRE_PIPELINE_BUCKETS];
@@ -68,8 +72,11 @@ struct vyre_device {
 VYRE_MUST_USE vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t index,
                                            vyre_device **out_device);
 
-/* Whether anything may run; prepares the backend before the first run. */
-VYRE_MUST_USE vyre_status vyre_device_ready(vyre_device *device);
+/* A call that uses the backend, its pipelines or buffers: until vyre_device_end nobody recovers the
+ * device or shuts it down. Prepares the backend before the first one. Fails if nothing may run, and
+ * then there is nothing to end. A thread begins one at a time. */
+VYRE_MUST_USE vyre_status vyre_device_begin(vyre_device *device);
+void vyre_device_end(vyre_device *device);
 
 /* Says of a failed run where it was, and whether the device is gone. NULL stays NULL. */
 VYRE_MUST_USE vyre_status vyre_device_explain(vyre_device *device, const vyre_program *program,
@@ -103,8 +110,8 @@ VYRE_MUST_USE vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_fo
                                             const vyre_plan *plan, const vyre_input *inputs,
                                             vyre_output *outputs, vyre_timing *out_timing);
 
-/* Whether a pipeline may run: it is of the device as it is now, and exact enough. */
-VYRE_MUST_USE vyre_status vyre_pipeline_ready(const vyre_pipeline *pipeline,
+/* vyre_device_begin for a run: the pipeline is of the device as it is now, and exact enough. */
+VYRE_MUST_USE vyre_status vyre_pipeline_begin(const vyre_pipeline *pipeline,
                                               const vyre_dispatch_config *config);
 
 /* Runs on resident buffers: with `out_ticket` it is enqueued, else it is waited for and timed. */
@@ -121,7 +128,8 @@ VYRE_MUST_USE vyre_status vyre_compile_stored(const vyre_backend *backend,
                                               vyre_native **out_native);
 
 /* Residents bound by a run: their numbers and sizes by argument, marked as in use until
- * vyre_residents_end, which also remembers the ticket of the work. */
+ * vyre_residents_end, which also remembers the ticket of the work. Waits for calls that write what
+ * this one uses, or use what it writes: a run of several parts is one to all others. */
 VYRE_MUST_USE vyre_status vyre_residents_begin(vyre_device *device, const vyre_program *program,
                                                const vyre_binding *bindings, size_t count,
                                                uint64_t *out_buffers, vyre_plan_value *out_values);

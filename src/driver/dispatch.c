@@ -79,15 +79,35 @@ static vyre_dispatch_config run_config(const vyre_pipeline *pipeline,
     return own;
 }
 
-vyre_status vyre_pipeline_ready(const vyre_pipeline *pipeline, const vyre_dispatch_config *config) {
+vyre_status vyre_pipeline_begin(const vyre_pipeline *pipeline, const vyre_dispatch_config *config) {
     vyre_device *device = pipeline->device;
-    if (pipeline->epoch != atomic_load_explicit(&device->epoch, memory_order_acquire)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "compile the program again",
-                                "the pipeline of `%s` is from before device %s was recovered",
-                                vyre_program_name(pipeline->program), device->name);
-    }
     vyre_status status = vyre_device_check_grade(device, config);
-    return status ? status : vyre_device_ready(device);
+    status = status ? status : vyre_device_begin(device);
+    if (!status && pipeline->epoch != atomic_load_explicit(&device->epoch, memory_order_relaxed)) {
+        vyre_device_end(device);
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "compile the program again",
+                                  "the pipeline of `%s` is from before device %s was recovered",
+                                  vyre_program_name(pipeline->program), device->name);
+    }
+    return status;
+}
+
+/* vyre_pipeline_begin, and the plan of a run. */
+static vyre_status begin_run(vyre_pipeline *pipeline, vyre_plan *plan, const vyre_input *inputs,
+                             size_t input_count, const vyre_dispatch_config *own) {
+    vyre_status status = vyre_pipeline_begin(pipeline, own);
+    if (!status) {
+        status = vyre_plan_init(plan, pipeline->program, inputs, input_count, own);
+        if (status) {
+            vyre_device_end(pipeline->device);
+        }
+    }
+    return vyre_device_explain(pipeline->device, pipeline->program, own, status);
+}
+
+static void end_run(vyre_pipeline *pipeline, vyre_plan *plan) {
+    vyre_plan_deinit(plan);
+    vyre_device_end(pipeline->device);
 }
 
 /* Runs into new outputs. */
@@ -97,10 +117,9 @@ static vyre_status run_new(vyre_pipeline *pipeline, vyre_run_form form, const vy
     vyre_dispatch_config own = run_config(pipeline, config);
     vyre_plan plan;
     *out_outputs = (vyre_outputs){0};
-    vyre_status status = vyre_pipeline_ready(pipeline, &own);
-    status = status ? status : vyre_plan_init(&plan, pipeline->program, inputs, input_count, &own);
+    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, &own);
     if (status) {
-        return vyre_device_explain(pipeline->device, pipeline->program, &own, status);
+        return status;
     }
     vyre_outputs outputs;
     status = vyre_outputs_make(&plan, &outputs);
@@ -112,7 +131,7 @@ static vyre_status run_new(vyre_pipeline *pipeline, vyre_run_form form, const vy
             *out_outputs = outputs;
         }
     }
-    vyre_plan_deinit(&plan);
+    end_run(pipeline, &plan);
     return status;
 }
 
@@ -175,17 +194,18 @@ vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pipeline, const vyre_inpu
                                         vyre_outputs *outputs) {
     vyre_dispatch_config own = run_config(pipeline, config);
     vyre_plan plan;
-    vyre_status status = vyre_pipeline_ready(pipeline, &own);
-    status = status ? status : vyre_plan_init(&plan, pipeline->program, inputs, input_count, &own);
+    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, &own);
     if (status) {
-        return vyre_device_explain(pipeline->device, pipeline->program, &own, status);
-    }
-    if (outputs_fit(&plan, outputs)) {
-        status = vyre_pipeline_run(pipeline, VYRE_RUN_INTO, &plan, inputs, outputs->items, NULL);
-        vyre_plan_deinit(&plan);
         return status;
     }
-    vyre_plan_deinit(&plan);
+    bool fit = outputs_fit(&plan, outputs);
+    if (fit) {
+        status = vyre_pipeline_run(pipeline, VYRE_RUN_INTO, &plan, inputs, outputs->items, NULL);
+    }
+    end_run(pipeline, &plan);
+    if (fit) {
+        return status;
+    }
     vyre_outputs made;
     status = run_new(pipeline, VYRE_RUN_BORROWED, inputs, input_count, config, &made, NULL);
     if (!status) {
@@ -264,10 +284,9 @@ static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *in
     const vyre_backend *backend = pipeline->device->backend;
     vyre_dispatch_config own = run_config(pipeline, config);
     vyre_plan plan;
-    vyre_status status = vyre_pipeline_ready(pipeline, &own);
-    status = status ? status : vyre_plan_init(&plan, pipeline->program, inputs, input_count, &own);
+    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, &own);
     if (status) {
-        return vyre_device_explain(pipeline->device, pipeline->program, &own, status);
+        return status;
     }
     status = vyre_outputs_make(&plan, &pending->outputs);
     if (!status) {
@@ -282,7 +301,7 @@ static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *in
             pending->run = (vyre_pending_run){0};
         }
     }
-    vyre_plan_deinit(&plan);
+    end_run(pipeline, &plan);
     return status;
 }
 

@@ -4,10 +4,11 @@
 #include <vyre/wire.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "driver/device.h"
 #include "driver/store.h"
+#include "driver/wrap.h"
 #include "ir/section.h"
 
 /* Programs of the same meaning: not by their digests alone. */
@@ -127,7 +128,8 @@ void vyre_pipeline_release(vyre_pipeline *pipeline) {
 }
 
 bool vyre_pipeline_is_native(const vyre_pipeline *pipeline) {
-    return pipeline->native;
+    bool is_wrapped = pipeline->device->backend != pipeline->device->inner;
+    return pipeline->native && (!is_wrapped || vyre_wrap_is_compiled(pipeline->native));
 }
 
 const vyre_program *vyre_pipeline_program(const vyre_pipeline *pipeline) {
@@ -166,9 +168,19 @@ vyre_status vyre_compile_stored(const vyre_backend *backend, const vyre_program 
         .name = as_str(vyre_program_name(program)),
     };
     bool hit = vyre_store_get(&key, &stored);
-    const vyre_compile compile = {program, config, hit ? (const uint8_t *)stored.data : NULL,
-                                  hit ? stored.size : 0};
+    vyre_compile compile = {program, config, hit ? (const uint8_t *)stored.data : NULL,
+                            hit ? stored.size : 0};
     status = slots->compile_native_shared(backend, &compile, &made);
+    if (status && hit) { /* what was stored must not be what keeps a program from running */
+        vyre_log(VYRE_LOG_WARNING, "compiling `%s` from what was stored: %s",
+                 vyre_program_name(program), vyre_status_text(status));
+        vyre_status_free(status);
+        vyre_free(made.artifact);
+        made = (vyre_native){0};
+        compile = (vyre_compile){program, config, NULL, 0};
+        hit = false;
+        status = slots->compile_native_shared(backend, &compile, &made);
+    }
     if (!status && made.slots) {
         status = vyre_native_adopt(&made, backend, out_native);
         if (!status && made.artifact &&
@@ -199,16 +211,18 @@ static vyre_status compile_native(vyre_device *device, const vyre_program *progr
 
 static vyre_status make(vyre_device *device, uint64_t hash, const vyre_program *program,
                         const vyre_dispatch_config *config, vyre_pipeline **out_pipeline) {
-    uint32_t epoch = atomic_load(&device->epoch);
-    vyre_status status = vyre_device_ready(device);
-    status = status ? status : vyre_device_admit(device, program, config);
-    if (status) {
-        return vyre_device_explain(device, program, config, status);
+    uint32_t epoch = 0;
+    vyre_native *native = NULL;
+    vyre_status status = vyre_device_begin(device);
+    if (!status) {
+        epoch = atomic_load(&device->epoch);
+        status = vyre_device_admit(device, program, config);
+        status = status ? status
+                        : vyre_status_annotate(compile_native(device, program, config, &native),
+                                               "compiling `%s`", vyre_program_name(program));
+        vyre_device_end(device);
     }
-    vyre_native *native;
-    status = compile_native(device, program, config, &native);
     if (status) {
-        status = vyre_status_annotate(status, "compiling `%s`", vyre_program_name(program));
         return vyre_device_explain(device, program, config, status);
     }
     vyre_pipeline *pipeline = vyre_alloc_zeroed(1, sizeof *pipeline);

@@ -75,8 +75,9 @@ static vyre_status bind_inputs(vyre_plan *plan, const vyre_input *inputs, size_t
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "pass every scalar and every buffer that is not `out`, in the "
                                 "order of declaration",
-                                "program `%s` takes %u inputs, %zu were given",
-                                vyre_program_name(plan->program), plan->input_count, count);
+                                "program `%s` takes %u input%s, found %zu",
+                                vyre_program_name(plan->program), plan->input_count,
+                                plan->input_count == 1 ? "" : "s", count);
     }
     for (uint32_t i = 0; i < plan->input_count; i++) {
         vyre_status status = bind_input(plan, plan->inputs[i], &inputs[i]);
@@ -92,8 +93,9 @@ static vyre_status bind_values(vyre_plan *plan, const vyre_plan_value *values, s
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "bind every argument, `out` buffers too, in the order of "
                                 "declaration",
-                                "program `%s` has %u arguments, %zu were bound",
-                                vyre_program_name(plan->program), plan->ir->arg_count, count);
+                                "program `%s` has %u argument%s, found %zu",
+                                vyre_program_name(plan->program), plan->ir->arg_count,
+                                plan->ir->arg_count == 1 ? "" : "s", count);
     }
     vyre_status status = VYRE_OK;
     for (uint32_t arg = 0; arg < count && !status; arg++) {
@@ -261,6 +263,13 @@ static vyre_status check_workgroup(const vyre_plan *plan) {
 
 vyre_status vyre_check_demand(const vyre_program *program, const vyre_dispatch_config *config) {
     uint32_t demand = config->determinism;
+    if (demand > VYRE_DEMAND_PROVEN || config->grade > VYRE_GRADE_NORMAL_RANGE) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "set the config's fields to a vyre_demand and a vyre_grade",
+                                "the config has determinism %u and grade %u, one of which there "
+                                "is not",
+                                demand, config->grade);
+    }
     if (demand == VYRE_DEMAND_NOTHING) {
         return VYRE_OK;
     }

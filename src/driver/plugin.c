@@ -214,6 +214,12 @@ static vyre_status load_folder(search *s, const char *path, const char *origin) 
                              "%s is relative, and the working directory is not searched", origin));
     }
     DIR *folder = opendir(path);
+    if (!folder && errno == ENOTDIR && stat(path, &about) == 0) {
+        return record_refusal(s, true, path, "",
+                              vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                               "name the folder that the manifest lies in",
+                                               "it is a file, and not a folder"));
+    }
     if (!folder && (errno == ENOENT || errno == ENOTDIR)) {
         return record(s, (vyre_plugin_record){.fate = VYRE_PLUGIN_ABSENT,
                                               .is_folder = true,

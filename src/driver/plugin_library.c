@@ -112,19 +112,20 @@ vyre_status vyre_plugin_open(const vyre_plugin_self *self, const char *library,
     void *opened = dlopen(real, RTLD_NOW | RTLD_LOCAL);
     if (!opened) {
         const char *reason = dlerror();
-        return vyre_status_make(VYRE_STATUS_UNAVAILABLE,
-                                "see with ldd which library or symbol it lacks, and install that",
-                                "%s cannot be loaded: %s", library,
-                                reason ? reason : "without a reason");
+        return vyre_status_make(
+            VYRE_STATUS_UNAVAILABLE,
+            "name a shared library; see with ldd what it lacks, and install that",
+            "%s cannot be loaded: %s", library, reason ? reason : "without a reason");
     }
     void *symbol = dlsym(opened, VYRE_BACKEND_QUERY);
     vyre_backend_query_function query;
     _Static_assert(sizeof query == sizeof symbol, "as POSIX says");
     memcpy(&query, &symbol, sizeof query);
     if (!query) {
-        return vyre_status_make(VYRE_STATUS_NOT_FOUND,
-                                "define that function with default visibility, see vyre/backend.h",
-                                "%s has no symbol %s", library, VYRE_BACKEND_QUERY);
+        return vyre_status_make(
+            VYRE_STATUS_NOT_FOUND,
+            "define that function with C linkage and default visibility, see vyre/backend.h",
+            "%s has no symbol %s", library, VYRE_BACKEND_QUERY);
     }
     const vyre_bundle *bundle = query(VYRE_ABI);
     status = check_abi(library, bundle);

@@ -53,8 +53,9 @@ vyre_status vyre_plugin_check_owner(const vyre_plugin_self *self, const char *pa
 static vyre_status cannot_open(const char *path) {
     int error = errno;
     return vyre_status_make(error == ENOENT ? VYRE_STATUS_NOT_FOUND : VYRE_STATUS_IO,
-                            error == ENOENT ? "see to it that it is there, or remove the manifest"
-                                            : "see to it that this user may read it",
+                            error == ENOENT   ? "see to it that it is there, or remove the manifest"
+                            : error == EACCES ? "see to it that this user may read it"
+                                              : "see to that path, or remove the manifest",
                             "%s cannot be opened: %s", path, strerror(error));
 }
 

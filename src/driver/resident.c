@@ -16,6 +16,13 @@ static vyre_resident_row *find_row(const vyre_device *device, vyre_resident hand
 
 static vyre_status refuse_handle(const vyre_device *device, vyre_resident handle) {
     bool foreign = handle.owner != device->owner;
+    if (!handle.owner) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "give what vyre_resident_allocate gave; in a binding, vyre_bind of "
+                                "it",
+                                "no resident buffer was given to %s where one belongs",
+                                device->name);
+    }
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                             foreign ? "use it with the device that allocated it"
                                     : "allocate it again; handles end with the buffer",
@@ -50,121 +57,163 @@ static void give_row_back(vyre_device *device, uint32_t index) {
     row->live = false;
     row->generation++;
     row->users = 0;
+    row->is_written = false;
     row->next = device->free_row;
     device->free_row = index;
 }
 
 vyre_status vyre_resident_allocate(vyre_device *device, size_t size, vyre_resident *out_resident) {
     *out_resident = (vyre_resident){0};
-    vyre_status status = vyre_device_ready(device);
+    vyre_status status = vyre_device_begin(device);
     if (status) {
         return status;
     }
     uint64_t buffer = 0;
-    uint32_t epoch = atomic_load(&device->epoch);
     status = device->backend->slots->resident_allocate(device->backend, size, &buffer);
     if (status) {
+        vyre_device_end(device);
         return vyre_status_annotate(status, "allocating %zu bytes on %s", size, device->name);
     }
     uint32_t index;
     pthread_mutex_lock(&device->residents);
-    bool gone = epoch != atomic_load(&device->epoch);
-    vyre_resident_row *row = gone ? NULL : take_row(device, &index);
+    vyre_resident_row *row = take_row(device, &index);
     if (row) {
         row->buffer = buffer;
         row->size = size;
-        row->ticket = 0;
+        row->ticket = row->made_by = 0;
         row->users = 0;
         row->live = true;
         *out_resident = (vyre_resident){device->owner, index, row->generation};
     }
     pthread_mutex_unlock(&device->residents);
-    if (gone) {
-        status =
-            vyre_status_make(VYRE_STATUS_DEVICE_LOST, "allocate it again",
-                             "device %s was recovered while a buffer was allocated", device->name);
-    } else if (!row) {
+    if (!row) {
         vyre_status_free(device->backend->slots->resident_free(device->backend, buffer));
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                                   "no memory to remember a resident buffer");
     }
+    vyre_device_end(device);
     return status;
 }
 
-/* Marks a buffer as used by a call, so that nobody frees it meanwhile. */
-static vyre_status begin_use(vyre_device *device, vyre_resident handle, uint64_t *out_buffer,
-                             uint64_t *out_size) {
-    vyre_status status = vyre_device_ready(device);
+/* Who writes a buffer is alone with it; others read it together. In the lock, as all of these. */
+static bool is_available(const vyre_resident_row *row, bool writes) {
+    return writes ? !row->users : !row->is_written;
+}
+
+static void take_buffer(vyre_resident_row *row, bool writes) {
+    row->users++;
+    row->is_written = writes;
+}
+
+static void give_buffer_back(vyre_resident_row *row) {
+    row->users--;
+    row->is_written = false;
+}
+
+static void wait_for_buffers(vyre_device *device) {
+    device->waiting++;
+    pthread_cond_wait(&device->given_back, &device->residents);
+    device->waiting--;
+}
+
+static void wake_waiting(vyre_device *device) {
+    if (device->waiting) {
+        pthread_cond_broadcast(&device->given_back);
+    }
+}
+
+/* Marks a buffer as used by a call, so that nobody frees it meanwhile; `out_row` is what it was
+ * then. */
+static vyre_status begin_use(vyre_device *device, vyre_resident handle, bool writes,
+                             vyre_resident_row *out_row) {
+    vyre_status status = vyre_device_begin(device);
     if (status) {
         return status;
     }
+    vyre_resident_row *row;
     pthread_mutex_lock(&device->residents);
-    vyre_resident_row *row = find_row(device, handle);
+    while ((row = find_row(device, handle)) != NULL && !is_available(row, writes)) {
+        wait_for_buffers(device);
+    }
     if (row) {
-        row->users++;
-        *out_buffer = row->buffer;
-        *out_size = row->size;
+        take_buffer(row, writes);
+        *out_row = *row;
     }
     pthread_mutex_unlock(&device->residents);
-    return row ? VYRE_OK : refuse_handle(device, handle);
+    if (!row) {
+        vyre_device_end(device);
+        return refuse_handle(device, handle);
+    }
+    return VYRE_OK;
 }
 
-static void end_use(vyre_device *device, vyre_resident handle) {
+/* With `known_good` nothing that was enqueued before can have spoiled the contents. */
+static void end_use(vyre_device *device, vyre_resident handle, bool known_good) {
     pthread_mutex_lock(&device->residents);
     vyre_resident_row *row = find_row(device, handle);
     if (row) {
-        row->users--;
+        give_buffer_back(row);
+        row->made_by = known_good ? 0 : row->made_by;
     }
+    wake_waiting(device);
     pthread_mutex_unlock(&device->residents);
+    vyre_device_end(device);
 }
 
 vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident, const void *data,
                                  size_t size) {
-    uint64_t buffer = 0, whole = 0;
-    vyre_status status = begin_use(device, resident, &buffer, &whole);
+    vyre_resident_row row = {0};
+    vyre_status status = begin_use(device, resident, true, &row);
     if (status) {
         return status;
     }
-    if (size != whole) {
+    if (size != row.size) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload the whole buffer",
                                   "%zu bytes were given for a resident buffer of %llu", size,
-                                  (unsigned long long)whole);
+                                  (unsigned long long)row.size);
     } else {
-        status = device->backend->slots->resident_upload(device->backend, buffer, data, size);
+        status = device->backend->slots->resident_upload(device->backend, row.buffer, data, size);
     }
-    end_use(device, resident);
+    end_use(device, resident, !status);
     return vyre_status_annotate(status, "uploading to %s", device->name);
 }
 
 vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident, size_t offset,
                                void *data, size_t size) {
-    uint64_t buffer = 0, whole = 0;
-    vyre_status status = begin_use(device, resident, &buffer, &whole);
+    vyre_resident_row row = {0};
+    vyre_status status = begin_use(device, resident, false, &row);
     if (status) {
         return status;
     }
-    if (offset > whole || size > whole - offset) {
+    bool known_good = false;
+    if (offset > row.size || size > row.size - offset) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "read a part that lies inside",
                                   "%zu bytes from %zu on were asked of a resident buffer of %llu",
-                                  size, offset, (unsigned long long)whole);
+                                  size, offset, (unsigned long long)row.size);
     } else {
-        status = device->backend->slots->resident_read(device->backend, buffer, offset, data, size);
+        /* Nobody may have waited for the work that made the contents: its failure is told here. */
+        const vyre_backend_slots *slots = device->backend->slots;
+        status = row.made_by ? slots->ticket_wait(device->backend, row.made_by) : VYRE_OK;
+        known_good = !status;
+        status =
+            status ? status : slots->resident_read(device->backend, row.buffer, offset, data, size);
     }
-    end_use(device, resident);
+    end_use(device, resident, known_good);
     return vyre_status_annotate(status, "reading back from %s", device->name);
 }
 
 vyre_status vyre_resident_free(vyre_device *device, vyre_resident resident) {
-    vyre_status status = vyre_device_ready(device);
+    vyre_status status = vyre_device_begin(device);
     if (status) {
         return status;
     }
+    const vyre_backend_slots *slots = device->backend->slots;
     uint64_t buffer = 0;
     pthread_mutex_lock(&device->residents);
     vyre_resident_row *row = find_row(device, resident);
     if (!row) {
         status = refuse_handle(device, resident);
-    } else if (row->users || !vyre_device_is_done(device, row->ticket)) {
+    } else if (row->users || (row->ticket && !slots->ticket_done(device->backend, row->ticket))) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                   "wait for the work that uses it, then free it",
                                   "a resident buffer of %s is in use", device->name);
@@ -172,20 +221,20 @@ vyre_status vyre_resident_free(vyre_device *device, vyre_resident resident) {
         buffer = row->buffer;
         row->live = false; /* nobody else may use it; its generation stays until it is gone */
     }
-    uint32_t epoch = atomic_load(&device->epoch);
     pthread_mutex_unlock(&device->residents);
-    if (status) {
-        return status;
+    if (!status) {
+        status = slots->resident_free(device->backend, buffer);
+        pthread_mutex_lock(&device->residents);
+        if (status) {
+            device->rows[resident.index].live = true; /* it is still there, to be freed again */
+        } else {
+            give_row_back(device, resident.index);
+        }
+        pthread_mutex_unlock(&device->residents);
+        status = vyre_status_annotate(status, "freeing a buffer of %s", device->name);
     }
-    status = device->backend->slots->resident_free(device->backend, buffer);
-    pthread_mutex_lock(&device->residents);
-    if (status && epoch == atomic_load(&device->epoch)) {
-        device->rows[resident.index].live = true; /* it is still there, and can be freed again */
-    } else {
-        give_row_back(device, resident.index);
-    }
-    pthread_mutex_unlock(&device->residents);
-    return vyre_status_annotate(status, "freeing a buffer of %s", device->name);
+    vyre_device_end(device);
+    return status;
 }
 
 void vyre_residents_forget(vyre_device *device, bool free) {
@@ -199,7 +248,12 @@ void vyre_residents_forget(vyre_device *device, bool free) {
             give_row_back(device, i);
         }
     }
+    wake_waiting(device);
     pthread_mutex_unlock(&device->residents);
+}
+
+static bool is_writing(const vyre_ir *ir, uint32_t arg) {
+    return ir->resources[ir->args[arg].resource].access != VYRE_ACCESS_IN;
 }
 
 /* Whether an argument shares its buffer with one before it, and either is written. */
@@ -207,66 +261,68 @@ static bool is_aliased(const vyre_ir *ir, const vyre_binding *bindings, uint32_t
     for (uint32_t other = 0; other < arg; other++) {
         if (ir->args[other].resource != VYRE_NONE &&
             bindings[other].buffer.index == bindings[arg].buffer.index &&
-            (ir->resources[ir->args[arg].resource].access != VYRE_ACCESS_IN ||
-             ir->resources[ir->args[other].resource].access != VYRE_ACCESS_IN)) {
+            (is_writing(ir, arg) || is_writing(ir, other))) {
             return true;
         }
     }
     return false;
 }
 
-static void end_residents(vyre_device *device, const vyre_ir *ir, const vyre_binding *bindings,
-                          size_t count, uint64_t ticket) {
-    for (uint32_t arg = 0; arg < count; arg++) {
-        vyre_resident_row *row =
-            ir->args[arg].resource == VYRE_NONE ? NULL : find_row(device, bindings[arg].buffer);
-        if (row) {
-            row->users--;
-            row->ticket = row->ticket > ticket ? row->ticket : ticket;
+/* Finds what a run binds; `out_available` says whether it can be had now. In the lock. */
+static vyre_status find_residents(vyre_device *device, const vyre_program *program,
+                                  const vyre_binding *bindings, uint64_t *out_buffers,
+                                  vyre_plan_value *out_values, bool *out_available) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    *out_available = true;
+    for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
+        out_buffers[arg] = 0;
+        out_values[arg] = (vyre_plan_value){0, bindings[arg].bits};
+        if (ir->args[arg].resource == VYRE_NONE) {
+            continue;
         }
+        const vyre_resident_row *row = find_row(device, bindings[arg].buffer);
+        if (!row) {
+            return refuse_handle(device, bindings[arg].buffer);
+        }
+        if (is_aliased(ir, bindings, arg)) {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                    "bind different buffers; one may be bound twice only if the "
+                                    "program writes to neither",
+                                    "program `%s`: argument `%s` has the same resident buffer "
+                                    "as another one",
+                                    vyre_program_name(program), ir->strings + ir->args[arg].name);
+        }
+        *out_available = *out_available && is_available(row, is_writing(ir, arg));
+        out_buffers[arg] = row->buffer;
+        out_values[arg].bytes = row->size;
     }
+    return VYRE_OK;
 }
 
 vyre_status vyre_residents_begin(vyre_device *device, const vyre_program *program,
                                  const vyre_binding *bindings, size_t count, uint64_t *out_buffers,
                                  vyre_plan_value *out_values) {
     const vyre_ir *ir = vyre_program_ir(program);
-    vyre_status status = VYRE_OK;
     if (count != ir->arg_count) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "bind every argument, `out` buffers too, in the order of "
                                 "declaration",
-                                "program `%s` has %u arguments, %zu were bound",
-                                vyre_program_name(program), ir->arg_count, count);
+                                "program `%s` has %u argument%s, found %zu",
+                                vyre_program_name(program), ir->arg_count,
+                                ir->arg_count == 1 ? "" : "s", count);
     }
-    uint32_t arg = 0;
+    bool available;
     pthread_mutex_lock(&device->residents);
-    for (; arg < count; arg++) {
-        out_buffers[arg] = 0;
-        out_values[arg] = (vyre_plan_value){0, bindings[arg].bits};
-        if (ir->args[arg].resource == VYRE_NONE) {
-            continue;
-        }
-        vyre_resident_row *row = find_row(device, bindings[arg].buffer);
-        if (!row) {
-            status = refuse_handle(device, bindings[arg].buffer);
-            break;
-        }
-        if (is_aliased(ir, bindings, arg)) {
-            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                      "bind different buffers; one may be bound twice only if the "
-                                      "program writes to neither",
-                                      "program `%s`: argument `%s` has the same resident buffer "
-                                      "as another one",
-                                      vyre_program_name(program), ir->strings + ir->args[arg].name);
-            break;
-        }
-        row->users++;
-        out_buffers[arg] = row->buffer;
-        out_values[arg].bytes = row->size;
+    vyre_status status =
+        find_residents(device, program, bindings, out_buffers, out_values, &available);
+    while (!status && !available) { /* all or none, so that no two wait for each other */
+        wait_for_buffers(device);
+        status = find_residents(device, program, bindings, out_buffers, out_values, &available);
     }
-    if (status) {
-        end_residents(device, ir, bindings, arg, 0);
+    for (uint32_t arg = 0; arg < count && !status; arg++) {
+        if (ir->args[arg].resource != VYRE_NONE) {
+            take_buffer(&device->rows[bindings[arg].buffer.index], is_writing(ir, arg));
+        }
     }
     pthread_mutex_unlock(&device->residents);
     return status;
@@ -274,8 +330,18 @@ vyre_status vyre_residents_begin(vyre_device *device, const vyre_program *progra
 
 void vyre_residents_end(vyre_device *device, const vyre_program *program,
                         const vyre_binding *bindings, size_t count, uint64_t ticket) {
+    const vyre_ir *ir = vyre_program_ir(program);
     pthread_mutex_lock(&device->residents);
-    end_residents(device, vyre_program_ir(program), bindings, count, ticket);
+    for (uint32_t arg = 0; arg < count; arg++) {
+        vyre_resident_row *row =
+            ir->args[arg].resource == VYRE_NONE ? NULL : find_row(device, bindings[arg].buffer);
+        if (row) {
+            give_buffer_back(row);
+            row->ticket = row->ticket > ticket ? row->ticket : ticket;
+            row->made_by = ticket && is_writing(ir, arg) ? ticket : row->made_by;
+        }
+    }
+    wake_waiting(device);
     pthread_mutex_unlock(&device->residents);
 }
 
@@ -290,10 +356,13 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
     uint64_t buffers[VYRE_LIMIT_ARGUMENTS], ticket = 0;
     vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
     vyre_plan plan;
-    vyre_status status = vyre_pipeline_ready(pipeline, &own);
-    status =
-        status ? status
-               : vyre_residents_begin(device, pipeline->program, bindings, count, buffers, values);
+    vyre_status status = vyre_pipeline_begin(pipeline, &own);
+    if (!status) {
+        status = vyre_residents_begin(device, pipeline->program, bindings, count, buffers, values);
+        if (status) {
+            vyre_device_end(device);
+        }
+    }
     if (status) {
         return vyre_device_explain(device, pipeline->program, &own, status);
     }
@@ -312,6 +381,7 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
     }
     ticket = status ? 0 : ticket;
     vyre_residents_end(device, pipeline->program, bindings, count, ticket);
+    vyre_device_end(device);
     if (out_ticket) {
         *out_ticket = ticket;
     }

@@ -111,6 +111,14 @@ void vyre_sequence_free(vyre_sequence *s) {
     vyre_free(s);
 }
 
+bool vyre_sequence_is_compiled(const vyre_sequence *s) {
+    bool compiled = false;
+    for (uint32_t i = 0; i < s->part_count && !compiled; i++) {
+        compiled = s->parts[i].native;
+    }
+    return compiled;
+}
+
 uint64_t vyre_sequence_bytes(const vyre_sequence *s) {
     uint64_t bytes = sizeof *s + vyre_program_stats(s->program).memory_bytes;
     for (uint32_t i = 0; i < s->part_count; i++) {
@@ -147,20 +155,6 @@ typedef struct run {
     uint32_t ticket_count;
 } run;
 
-static vyre_status check_time(run *r) {
-    if (!r->deadline_ns) {
-        return VYRE_OK;
-    }
-    uint64_t now = vyre_now_ns();
-    if (now >= r->deadline_ns) {
-        return vyre_status_make(VYRE_STATUS_TIMEOUT, "raise the timeout, or give it less to do",
-                                "`%s` took longer than its timeout",
-                                vyre_program_name(r->sequence->program));
-    }
-    r->part_config.timeout_ns = r->deadline_ns - now;
-    return VYRE_OK;
-}
-
 static vyre_status first_of(vyre_status first, vyre_status second) {
     if (first) {
         vyre_status_free(second);
@@ -175,6 +169,22 @@ static vyre_status wait_for_parts(run *r) {
         status = first_of(status, r->backend->slots->ticket_wait(r->backend, r->tickets[i]));
     }
     r->ticket_count = 0;
+    return status;
+}
+
+/* The next part may take the time that is left once all others are done. */
+static vyre_status check_time(run *r) {
+    if (!r->deadline_ns) {
+        return VYRE_OK;
+    }
+    vyre_status status = wait_for_parts(r);
+    uint64_t now = vyre_now_ns();
+    if (!status && now >= r->deadline_ns) {
+        status = vyre_status_make(VYRE_STATUS_TIMEOUT, "raise the timeout, or give it less to do",
+                                  "`%s` took longer than its timeout",
+                                  vyre_program_name(r->sequence->program));
+    }
+    r->part_config.timeout_ns = status ? 0 : r->deadline_ns - now;
     return status;
 }
 

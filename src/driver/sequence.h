@@ -25,6 +25,9 @@ VYRE_MUST_USE vyre_status vyre_sequence_run_resident(const vyre_sequence *sequen
                                                      const vyre_call *call,
                                                      const uint64_t *buffers);
 
+/* Whether the backend compiled any of it. */
+bool vyre_sequence_is_compiled(const vyre_sequence *sequence);
+
 /* What it holds in memory. */
 uint64_t vyre_sequence_bytes(const vyre_sequence *sequence);
 

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 
 vyre_status vyre_unsupported(const vyre_backend *backend, const char *feature) {
-    return vyre_status_make(
-        VYRE_STATUS_UNSUPPORTED, "use a backend that has it; `vyre backends` tells which",
-        "unsupported feature \"%s\" on backend `%s`", feature, backend->slots->id(backend));
+    return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another backend, or do without",
+                            "unsupported feature \"%s\" on backend `%s`", feature,
+                            backend->slots->id(backend));
 }
 
 vyre_status vyre_backend_check_ops(const vyre_backend *backend, const vyre_program *program) {
@@ -448,6 +448,9 @@ vyre_status vyre_backend_adopt(const vyre_backend *made, const char *id,
         status = vyre_status_make(VYRE_STATUS_BACKEND,
                                   "let both be the same; the registration's is the one that counts",
                                   "backend `%s` calls itself `%s`", id, own_id ? own_id : "");
+    } else if (!table->version(&target->backend) || !table->supported_ops(&target->backend)) {
+        status = refuse_table("table", id, "leave slots NULL that have nothing to say",
+                              "has a `version` or `supported_ops` that gives nothing");
     }
     if (status) {
         table->destroy(&target->backend);

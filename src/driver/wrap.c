@@ -263,6 +263,11 @@ static const vyre_pipeline_slots apart_slots = {
     .enqueue = apart_enqueue, .size_bytes = apart_size_bytes, .destroy = wrapped_destroy,
 };
 
+bool vyre_wrap_is_compiled(const vyre_native *native) {
+    bool is_apart = native->slots->dispatch == apart_dispatch;
+    return !is_apart || vyre_sequence_is_compiled(wrapped_of(native)->sequence);
+}
+
 static vyre_status wrap_compile(const vyre_backend *backend, const vyre_compile *compile,
                                 vyre_native *out_native) {
     *out_native = (vyre_native){0};
@@ -371,8 +376,12 @@ vyre_status vyre_wrap_phases(vyre_backend *inner, vyre_backend **out_backend) {
         return status;
     }
     *state = (wrapper){inner, features, *inner->slots->supported_ops(inner)};
-    add_op(&state->ops, VYRE_OP_GRID_BARRIER);
-    add_op(&state->ops, VYRE_OP_ITERATION);
+    if (!(features & VYRE_FEATURE_GRID_SYNC)) {
+        add_op(&state->ops, VYRE_OP_GRID_BARRIER);
+    }
+    if (!(features & VYRE_FEATURE_PHASES)) {
+        add_op(&state->ops, VYRE_OP_ITERATION);
+    }
     const vyre_backend made = {&wrap_slots, state, NULL};
     return vyre_backend_adopt(&made, id, out_backend);
 }

@@ -9,4 +9,7 @@
  * has both features. */
 VYRE_MUST_USE vyre_status vyre_wrap_phases(vyre_backend *inner, vyre_backend **out_backend);
 
+/* Whether a pipeline of the wrapper has one of the backend in it. */
+bool vyre_wrap_is_compiled(const vyre_native *native);
+
 #endif

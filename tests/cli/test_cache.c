@@ -62,7 +62,7 @@ static void cache_lists_entries_as_text(void **state) {
     put_two();
     setenv("VYRE_CACHE_LIMIT", "3M", 1);
     check("",
-          "FOLDER: 2 entries, 298 bytes of 3.0 MiB\n"
+          "FOLDER: 2 programs, 298 bytes of 3.0 MiB\n"
           "since it was last cleared: 0 hits, 0 misses, 2 stores, 0 evictions, 0 damaged files\n\n"
           "backend   device           program  digest                            bytes  last use\n"
           "mock 1.2  Some \"GPU\" 1000           0000000000001234000000000000abcd    155  "
@@ -121,7 +121,7 @@ static void cache_clear_removes_all_and_says_how_much(void **state) {
     assert_int_equal(store_count(NULL, NULL), 0);
     check("--clear --format json", "{\n  \"removed_files\": 0,\n  \"removed_bytes\": 0\n}\n");
     check("",
-          "FOLDER: 0 entries, 0 bytes of 256.0 MiB\n"
+          "FOLDER: 0 programs, 0 bytes of 256.0 MiB\n"
           "since it was last cleared: 0 hits, 0 misses, 0 stores, 0 evictions, 0 damaged files\n");
 }
 

@@ -78,6 +78,31 @@ static void artifact_that_is_not_given_is_not_stored(void **state) {
     assert_false(compile(&none));
 }
 
+/* A backend that cannot read what it once stored compiles anew, and no user hears of it. */
+static void artifact_that_is_refused_does_no_harm(void **state) {
+    (void)state;
+    const attempt base = {TWICE_BY("w"), "refused", "card", "9", 0, false};
+    assert_false(compile(&base));
+    mock *m = mock_create(&(mock_spec){
+        .slots = MOCK_COMPILE | MOCK_BIT(version) | MOCK_BIT(device_profile),
+        .version = "refused",
+        .profile = {.device = "card", .driver = "9"},
+    });
+    vyre_device *device = contract_device(m);
+    vyre_program *program = contract_program(base.text);
+    vyre_pipeline *pipeline;
+    mock_fail(m, MOCK_compile_native, 1, VYRE_FAIL_MALFORMED, NULL);
+    expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+    assert_int_equal(mock_count(m, MOCK_compile_native), 2);
+    assert_int_equal(mock_last(m, MOCK_compile_native).artifact_size, 0);
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(program);
+    vyre_device_release(device);
+    assert_int_equal(mock_pipelines(m), 0);
+    mock_free(m);
+    assert_true(compile(&base));
+}
+
 int main(void) {
     if (!store_start()) {
         return 1;
@@ -85,6 +110,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(artifact_comes_back_to_the_same_compile),
         cmocka_unit_test(artifact_that_is_not_given_is_not_stored),
+        cmocka_unit_test(artifact_that_is_refused_does_no_harm),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     store_end();

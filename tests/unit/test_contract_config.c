@@ -325,6 +325,17 @@ static void config_determinism(void **state) {
             vyre_pipeline_release(pipeline);
         }
     }
+    /* Numbers that are none of the grades and demands ask for nothing that could be kept. */
+    const vyre_dispatch_config wrong[] = {{.determinism = VYRE_DEMAND_PROVEN + 1},
+                                          {.grade = VYRE_GRADE_NORMAL_RANGE + 1}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        vyre_outputs outputs;
+        vyre_pipeline *pipeline;
+        expect_fail(vyre_device_dispatch(run.device, proven, &run.input, 1, &wrong[i], &outputs),
+                    VYRE_STATUS_INVALID_ARGUMENT, "one of which there is not");
+        expect_fail(vyre_device_compile(run.device, proven, &wrong[i], &pipeline),
+                    VYRE_STATUS_INVALID_ARGUMENT, "one of which there is not");
+    }
     vyre_program_release(proven);
     vyre_program_release(claimed);
     vyre_program_release(order);

@@ -1,4 +1,7 @@
 /* From the first prepare to the end: flush, shutdown, loss and recovery of a device. */
+#include <pthread.h>
+#include <time.h>
+
 #include "driver/device.h"
 #include "tests/unit/contract_check.h"
 
@@ -280,23 +283,44 @@ static void recover_invalidates_what_was_there(void **state) {
     mock_free(m);
 }
 
-/* Recovery in the middle of something: what was begun before it belongs to before. */
+/* Recovery in the middle of something: it waits, and what was begun before it belongs to before. */
 static struct {
+    mock *m;
     vyre_device *device;
+    pthread_t thread;
     vyre_status (*allocate)(const vyre_backend *, size_t, uint64_t *);
     vyre_status (*compile)(const vyre_backend *, const vyre_compile *, vyre_native *);
 } meanwhile;
 
+static void *recover_now(void *argument) {
+    (void)argument;
+    return vyre_device_recover(meanwhile.device);
+}
+
+/* Has another thread recover the device, which it cannot as long as this call goes on. */
+static void start_recovery(void) {
+    uint64_t before = mock_count(meanwhile.m, MOCK_try_recover);
+    assert_int_equal(pthread_create(&meanwhile.thread, NULL, recover_now, NULL), 0);
+    nanosleep(&(struct timespec){0, 30000000}, NULL);
+    assert_int_equal(mock_count(meanwhile.m, MOCK_try_recover), before);
+}
+
+static void end_recovery(void) {
+    void *status;
+    pthread_join(meanwhile.thread, &status);
+    expect_ok(status);
+}
+
 static vyre_status allocate_and_recover(const vyre_backend *backend, size_t size,
                                         uint64_t *out_buffer) {
-    vyre_status status = meanwhile.allocate(backend, size, out_buffer);
-    return status ? status : vyre_device_recover(meanwhile.device);
+    start_recovery();
+    return meanwhile.allocate(backend, size, out_buffer);
 }
 
 static vyre_status compile_and_recover(const vyre_backend *backend, const vyre_compile *compile,
                                        vyre_native *out_native) {
-    vyre_status status = meanwhile.compile(backend, compile, out_native);
-    return status ? status : vyre_device_recover(meanwhile.device);
+    start_recovery();
+    return meanwhile.compile(backend, compile, out_native);
 }
 
 static void recover_while_something_is_made(void **state) {
@@ -307,9 +331,12 @@ static void recover_while_something_is_made(void **state) {
     mock_table(m)->resident_allocate = allocate_and_recover;
     mock_table(m)->compile_native = compile_and_recover;
     vyre_device *device = meanwhile.device = contract_device(m);
+    meanwhile.m = m;
     vyre_resident resident;
-    expect_fail(vyre_resident_allocate(device, 4, &resident), VYRE_STATUS_DEVICE_LOST, "recovered");
-    assert_int_equal(resident.owner, 0);
+    expect_ok(vyre_resident_allocate(device, 4, &resident));
+    end_recovery();
+    expect_fail(vyre_resident_free(device, resident), VYRE_STATUS_INVALID_ARGUMENT, "lost");
+    assert_int_equal(mock_count(m, MOCK_resident_free), 0);
     vyre_program *program = contract_program(TWICE);
     uint32_t numbers[CONTRACT_LENGTH];
     contract_numbers(numbers, CONTRACT_LENGTH);
@@ -317,6 +344,7 @@ static void recover_while_something_is_made(void **state) {
     vyre_outputs outputs;
     expect_fail(vyre_device_dispatch(device, program, &input, 1, NULL, &outputs),
                 VYRE_STATUS_INVALID_ARGUMENT, "recovered");
+    end_recovery();
     vyre_cache_counts counts;
     vyre_device_cache_counts(device, &counts);
     assert_int_equal(counts.entries, 0);

@@ -360,6 +360,34 @@ static void resident_tickets_carry_the_errors_of_their_work(void **state) {
     mock_free(m);
 }
 
+/* Who reads back without having waited hears of it, as long as the contents are what it left. */
+static void resident_read_tells_that_its_contents_failed(void **state) {
+    (void)state;
+    mock *m = mock_create(&(mock_spec){.slots = queued, .mode = MOCK_RUNS_AT_WAIT});
+    vyre_device *device = contract_device(m);
+    vyre_program *program = contract_program(ADD);
+    vyre_pipeline *pipeline;
+    vyre_resident x = contract_resident(device, 1), y = contract_resident(device, 1);
+    const vyre_binding bindings[] = {vyre_bind_bits(1), vyre_bind(x), vyre_bind(y)};
+    uint32_t numbers[CONTRACT_LENGTH];
+    expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+    mock_fail(m, MOCK_execution, 1, VYRE_FAIL_TIMEOUT, NULL);
+    expect_ok(vyre_pipeline_enqueue(pipeline, bindings, 3, NULL, NULL));
+    expect_fail(vyre_resident_read(device, y, 0, numbers, BYTES), VYRE_STATUS_TIMEOUT, "execution");
+    expect_fail(vyre_resident_read(device, y, 0, numbers, 4), VYRE_STATUS_TIMEOUT, "execution");
+    expect_resident(device, x, 1); /* that was only read */
+    contract_numbers(numbers, CONTRACT_LENGTH);
+    expect_ok(vyre_resident_upload(device, y, numbers, BYTES));
+    expect_resident(device, y, 1);
+    expect_ok(vyre_pipeline_enqueue(pipeline, bindings, 3, NULL, NULL));
+    expect_resident(device, y, 2);
+    expect_ok(vyre_resident_free(device, y));
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(program);
+    vyre_device_release(device);
+    mock_free(m);
+}
+
 /* Without an enqueue of its own a pipeline runs at once, and the ticket is 0. */
 static void resident_enqueue_without_a_queue(void **state) {
     (void)state;
@@ -457,6 +485,7 @@ int main(void) {
         cmocka_unit_test(resident_bound_twice_only_if_read_alone),
         cmocka_unit_test(resident_work_runs_in_the_order_of_submission),
         cmocka_unit_test(resident_tickets_carry_the_errors_of_their_work),
+        cmocka_unit_test(resident_read_tells_that_its_contents_failed),
         cmocka_unit_test(resident_enqueue_without_a_queue),
         cmocka_unit_test(resident_enqueue_allocates_nothing),
         cmocka_unit_test(resident_last_release_waits_and_frees),

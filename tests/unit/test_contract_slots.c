@@ -100,6 +100,28 @@ static void slots_S48_any_one_slot_may_be_there(void **state) {
     }
 }
 
+static const char *no_version(const vyre_backend *backend) {
+    (void)backend;
+    return NULL;
+}
+
+static const vyre_op_set *no_ops(const vyre_backend *backend) {
+    (void)backend;
+    return NULL;
+}
+
+static void slots_that_give_nothing_are_refused(void **state) {
+    (void)state;
+    vyre_device *device;
+    vyre_backend_slots table = least;
+    table.version = no_version;
+    expect_fail(open_table(&table, &device), VYRE_STATUS_BACKEND, "`version`");
+    table = least;
+    table.supported_ops = no_ops;
+    expect_fail(open_table(&table, &device), VYRE_STATUS_BACKEND, "`supported_ops`");
+    assert_null(device);
+}
+
 static void slots_S49_the_marker_is_required(void **state) {
     (void)state;
     vyre_device *device;
@@ -539,6 +561,7 @@ int main(void) {
         cmocka_unit_test(slots_S48_missing_required_ones_are_refused),
         cmocka_unit_test(slots_S48_no_hole_is_left),
         cmocka_unit_test(slots_S48_any_one_slot_may_be_there),
+        cmocka_unit_test(slots_that_give_nothing_are_refused),
         cmocka_unit_test(slots_S49_the_marker_is_required),
         cmocka_unit_test(slots_another_abi_is_refused),
         cmocka_unit_test(slots_too_short_a_table_is_refused),

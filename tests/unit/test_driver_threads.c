@@ -9,11 +9,12 @@
 #include "tests/unit/contract_check.h"
 
 enum { THREADS = 16, SEVERAL = 4, PROGRAMS = 24, BYTES = CONTRACT_LENGTH * sizeof(uint32_t) };
+enum { SHARED_RUNS = 40 };
 
 typedef struct crowd {
     vyre_registry *registry;
     mock *mocks[SEVERAL];
-    char names[SEVERAL][16];
+    char names[SEVERAL][32];
     vyre_device *devices[SEVERAL]; /* that all threads share */
     vyre_resident shared[SEVERAL]; /* with the numbers, read alone */
     size_t count;
@@ -283,6 +284,109 @@ static void threads_S47_on_several_backends(void **state) {
     run_crowd(SEVERAL, test_seconds() / 2);
 }
 
+/* One buffer that all threads write: each run is one to the others, also one of several phases. */
+static void *write_shared(void *argument) {
+    member *self = argument;
+    crowd *c = self->crowd;
+    const vyre_binding binding = vyre_bind(c->shared[0]);
+    for (int i = 0; i < SHARED_RUNS; i++) {
+        vyre_pipeline *pipeline;
+        bool fine =
+            i % 2
+                ? ok(vyre_device_dispatch_resident(c->devices[0], c->add, &binding, 1, NULL, NULL))
+                : ok(vyre_device_compile(c->devices[0], c->add, NULL, &pipeline));
+        if (fine && i % 2 == 0) {
+            fine = ok(vyre_pipeline_enqueue(pipeline, &binding, 1, NULL, NULL));
+            vyre_pipeline_release(pipeline);
+        }
+        if (!fine) {
+            atomic_store(&c->failed_line, __LINE__);
+            break;
+        }
+    }
+    return NULL;
+}
+
+static void write_shared_on(vyre_device *device, const char *text) {
+    crowd c = {.count = 1, .devices = {device}, .add = contract_program(text)};
+    uint32_t value = 1, expected = 1;
+    expect_ok(vyre_resident_allocate(device, sizeof value, &c.shared[0]));
+    expect_ok(vyre_resident_upload(device, c.shared[0], &value, sizeof value));
+    member members[THREADS];
+    for (size_t i = 0; i < THREADS; i++) {
+        members[i] = (member){.crowd = &c};
+        assert_int_equal(pthread_create(&members[i].thread, NULL, write_shared, &members[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(members[i].thread, NULL);
+    }
+    assert_int_equal(c.failed_line, 0);
+    for (size_t i = 0; i < (size_t)THREADS * SHARED_RUNS; i++) {
+        expected = expected * 3 + 1;
+    }
+    expect_ok(vyre_resident_read(device, c.shared[0], 0, &value, sizeof value));
+    assert_int_equal(value, expected);
+    expect_ok(vyre_resident_free(device, c.shared[0]));
+    vyre_program_release(c.add);
+    vyre_device_release(device);
+}
+
+static void threads_write_one_buffer(void **state) {
+    (void)state;
+    static const char one[] =
+        "program one(y: inout buffer<u32>) over y { y[gid] = y[gid] * 3 + 1; }";
+    static const char two[] =
+        "program two(y: inout buffer<u32>) { phase a over y { y[gid] = y[gid] "
+        "* 3; } phase b over y { y[gid] = y[gid] + 1; } }";
+    vyre_device *device;
+    expect_ok(vyre_acquire("reference", &device));
+    write_shared_on(device, one);
+    for (int mode = MOCK_RUNS_AT_ONCE; mode <= MOCK_RUNS_ON_THREAD; mode++) {
+        mock *m = mock_create(&(mock_spec){.slots = MOCK_RESIDENT | MOCK_QUEUE | MOCK_COMPILE,
+                                           .mode = (mock_mode)mode,
+                                           .single_phase = true});
+        write_shared_on(contract_device(m), one);
+        write_shared_on(contract_device(m), two);
+        mock_free(m);
+    }
+}
+
+/* Success, and the first failure of a row of calls. */
+static bool goes_on(vyre_status *first, vyre_status next) {
+    *first = next;
+    return !next;
+}
+
+/* Buffers that are lost at any moment: what is read back is right. */
+static vyre_status use_residents(member *self, vyre_device *device, bool *out_right) {
+    vyre_status status = VYRE_OK;
+    vyre_resident x, y;
+    uint32_t found[CONTRACT_LENGTH];
+    *out_right = true;
+    if (!goes_on(&status, vyre_resident_allocate(device, BYTES, &x))) {
+        return status;
+    }
+    if (goes_on(&status, vyre_resident_allocate(device, BYTES, &y))) {
+        const vyre_binding bindings[] = {vyre_bind(x), vyre_bind(y)};
+        vyre_pipeline *pipeline = NULL;
+        if (goes_on(&status, vyre_resident_upload(device, x, self->x, BYTES)) &&
+            goes_on(&status, vyre_device_compile(device, self->crowd->twice, NULL, &pipeline)) &&
+            goes_on(&status, vyre_pipeline_enqueue(pipeline, bindings, 2, NULL, NULL)) &&
+            goes_on(&status, vyre_resident_read(device, y, 0, found, BYTES))) {
+            *out_right = are_numbers(found, BYTES, 2);
+        }
+        vyre_pipeline_release(pipeline);
+        vyre_status_free(vyre_resident_free(device, y));
+    }
+    vyre_status_free(vyre_resident_free(device, x));
+    return status;
+}
+
+static bool is_loss(vyre_status status) {
+    vyre_status_code code = vyre_status_code_of(status);
+    return code == VYRE_STATUS_DEVICE_LOST || code == VYRE_STATUS_INVALID_ARGUMENT;
+}
+
 /* A device that is lost and recovered all the time: each run is right, or says so. */
 static void *live_through_losses(void *argument) {
     member *self = argument;
@@ -292,9 +396,10 @@ static void *live_through_losses(void *argument) {
         vyre_outputs outputs;
         vyre_status status =
             vyre_device_dispatch(c->devices[0], c->twice, &self->input, 1, NULL, &outputs);
-        vyre_status_code code = vyre_status_code_of(status);
-        bool fine = status ? code == VYRE_STATUS_DEVICE_LOST || code == VYRE_STATUS_INVALID_ARGUMENT
-                           : is_twice(&outputs);
+        bool fine = status ? is_loss(status) : is_twice(&outputs), right;
+        vyre_status_free(status);
+        status = use_residents(self, c->devices[0], &right);
+        fine = fine && right && (!status || is_loss(status));
         vyre_status_free(status);
         if (self->seed == 1) {
             mock_lose(c->mocks[0]);
@@ -311,7 +416,8 @@ static void *live_through_losses(void *argument) {
 static void threads_lose_and_recover(void **state) {
     (void)state;
     crowd c = {.count = 1, .seconds = test_seconds() / 6, .twice = contract_program(TWICE)};
-    c.mocks[0] = mock_create(&(mock_spec){.slots = MOCK_COMPILE | MOCK_LOSS | MOCK_BIT(prepare)});
+    c.mocks[0] = mock_create(&(mock_spec){.slots = MOCK_RESIDENT | MOCK_QUEUE | MOCK_COMPILE |
+                                                   MOCK_LOSS | MOCK_BIT(prepare)});
     c.devices[0] = contract_device(c.mocks[0]);
     member members[THREADS];
     for (size_t i = 0; i < THREADS; i++) {
@@ -329,6 +435,7 @@ static void threads_lose_and_recover(void **state) {
     vyre_program_release(c.twice);
     vyre_device_release(c.devices[0]);
     assert_int_equal(mock_pipelines(c.mocks[0]), 0);
+    assert_int_equal(mock_residents(c.mocks[0]), 0);
     mock_free(c.mocks[0]);
 }
 
@@ -337,6 +444,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_S47_on_one_backend),
         cmocka_unit_test(threads_S47_on_several_backends),
+        cmocka_unit_test(threads_write_one_buffer),
         cmocka_unit_test(threads_lose_and_recover),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/option.h"
 #include "tests/unit/failing_allocator.h"
@@ -157,6 +158,7 @@ static void option_variables_do_not_count_in_a_privileged_process(void **state) 
     (void)state;
     char folder[] = P_tmpdir "/vyre-option-XXXXXX", program[sizeof folder + 8];
     vyre_text self = {0};
+    assert_false(vyre_environment_is_foreign());
     if (geteuid() != 0) {
         skip(); /* only root can make such a program */
     }
@@ -190,7 +192,9 @@ static void child_main(void) {
     if (getuid() == geteuid()) {
         _exit(NO_OTHER_RIGHTS);
     }
-    _exit(vyre_option_describe(VYRE_OPTION_LOG).from_environment ? USED : 0);
+    _exit(vyre_option_describe(VYRE_OPTION_LOG).from_environment || !vyre_environment_is_foreign()
+              ? USED
+              : 0);
 }
 
 int main(int count, char **arguments) {

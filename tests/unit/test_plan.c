@@ -157,9 +157,9 @@ static void inputs_that_do_not_fit_are_refused(void **state) {
     const int32_t n = 5;
     const uint8_t no = 0, two = 2;
     vyre_input inputs[6] = {BYTES(n), elements(40), BYTES(no), elements(24), elements(3)};
-    REFUSE(program, inputs, 4, INVALID_ARGUMENT, "mixed", "takes 5 inputs", "4 were given");
-    REFUSE(program, inputs, 6, INVALID_ARGUMENT, "takes 5 inputs", "6 were given");
-    REFUSE(program, NULL, 0, INVALID_ARGUMENT, "takes 5 inputs", "0 were given");
+    REFUSE(program, inputs, 4, INVALID_ARGUMENT, "mixed", "takes 5 inputs", "found 4");
+    REFUSE(program, inputs, 6, INVALID_ARGUMENT, "takes 5 inputs", "found 6");
+    REFUSE(program, NULL, 0, INVALID_ARGUMENT, "takes 5 inputs", "found 0");
     inputs[0].size = 8;
     REFUSE(program, inputs, 5, INVALID_ARGUMENT, "`n`", "wrong number of bytes", "found 8",
            "expected 4");

@@ -1,9 +1,9 @@
 /* What all processes together did with the store. */
-#define _DEFAULT_SOURCE /* P_tmpdir, mkdtemp, flock */
+#define _DEFAULT_SOURCE /* P_tmpdir, mkdtemp */
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
@@ -238,7 +238,7 @@ static void counts_start_again_where_the_ledger_is_damaged(void **state) {
     store_check_logged(0, "");
 }
 
-/* No folder, no right to the file, a file that is none: nothing is said, and nothing is lost. */
+/* No folder, a lock that is no file, a full disk: nothing is said, and nothing is lost. */
 static void counts_stay_where_they_cannot_be_added(void **state) {
     (void)state;
     char path[512];
@@ -258,6 +258,19 @@ static void counts_stay_where_they_cannot_be_added(void **state) {
     vyre_store_flush_counts();
     assert_false(vyre_store_counts_pending());
     CHECK_LISTED(.hits = 1);
+
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, SIG_IGN); /* so that writing fails as on a full disk */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, limit.rlim_max}), 0);
+    hit_and_flush();
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_true(vyre_store_counts_pending());
+    CHECK_LISTED(.hits = 2);
+    vyre_store_flush_counts();
+    assert_false(vyre_store_counts_pending());
+    CHECK_LISTED(.hits = 2);
     store_check_logged(0, "");
 }
 

@@ -182,6 +182,15 @@ static void run_halves(vyre_device *device, vyre_status *out_status, uint32_t re
     vyre_program_release(program);
 }
 
+static vyre_status dispatch_halves_once(vyre_device *device, vyre_program *program) {
+    const uint32_t x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const vyre_input input = {x, sizeof x};
+    vyre_outputs outputs;
+    vyre_status status = vyre_device_dispatch(device, program, &input, 1, NULL, &outputs);
+    vyre_outputs_free(&outputs);
+    return status;
+}
+
 /* The raw backend is asked for several runs over the same buffers, none with a barrier. */
 static void grid_sync_S71_becomes_several_dispatches(void **state) {
     (void)state;
@@ -239,6 +248,87 @@ static void endless_repeat_ends_with_the_timeout(void **state) {
     mock_free(m);
 }
 
+/* Parts that are enqueued share the time of the run: none starts its own. */
+static void timeout_is_that_of_all_parts(void **state) {
+    (void)state;
+    mock *m = mock_create(&(mock_spec){.single_phase = true,
+                                       .slots = MOCK_RESIDENT | MOCK_QUEUE | MOCK_COMPILE,
+                                       .mode = MOCK_RUNS_ON_THREAD,
+                                       .without_artifact = true});
+    vyre_device *device;
+    expect_ok(mock_open(m, &device));
+    vyre_program *program = parse("program p(x: out buffer<u32>[1]) { repeat 8 {"
+                                  " phase a over 1 { x[0] = x[0] + 1; } } }");
+    vyre_outputs outputs;
+    const vyre_dispatch_config config = {.timeout_ns = 60000000};
+    mock_delay(m, MOCK_execution, 20000000);
+    vyre_status status = vyre_device_dispatch(device, program, NULL, 0, &config, &outputs);
+    assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_TIMEOUT);
+    vyre_status_free(status);
+    assert_true(mock_count(m, MOCK_execution) < 8);
+    expect_ok(vyre_device_dispatch(device, program, NULL, 0, NULL, &outputs));
+    assert_int_equal(outputs.items[0].data[0], 8);
+    vyre_outputs_free(&outputs);
+    vyre_program_release(program);
+    vyre_device_release(device);
+    assert_int_equal(mock_residents(m), 0);
+    mock_free(m);
+}
+
+/* Whether it is compiled says the backend, whatever the wrapper keeps. */
+static void taken_apart_is_not_compiled(void **state) {
+    (void)state;
+    for (int compiles = 0; compiles < 2; compiles++) {
+        mock *m = make_single(compiles ? MOCK_COMPILE : 0, 0);
+        vyre_device *device;
+        vyre_pipeline *pipeline;
+        vyre_program *program = parse(two_halves);
+        expect_ok(mock_open(m, &device));
+        expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+        assert_int_equal(vyre_pipeline_is_native(pipeline), compiles);
+        vyre_pipeline_release(pipeline);
+        vyre_program_release(program);
+        vyre_device_release(device);
+        mock_free(m);
+    }
+}
+
+/* The wrapper answers for the operations that it takes out of programs, and for no others. */
+static void operations_of_a_feature_that_is_not_wrapped(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t feature, op;
+        const char *text, *name;
+    } cases[] = {
+        {VYRE_FEATURE_PHASES, VYRE_OP_ITERATION,
+         "program p(x: inout buffer<u32>) { repeat k in 3 { phase a over x { x[gid] += k; } } }",
+         "`iteration`"},
+        {VYRE_FEATURE_GRID_SYNC, VYRE_OP_GRID_BARRIER, two_halves, "`grid_barrier`"},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        vyre_op_set ops = *vyre_core_supported_ops();
+        ops.words[cases[i].op / 64] &= ~(UINT64_C(1) << cases[i].op % 64);
+        mock *m = mock_create(&(mock_spec){
+            .slots = LIMITS | MOCK_BIT(features) | MOCK_BIT(supported_ops),
+            .features = cases[i].feature,
+            .ops = &ops,
+            .max_workgroup_size = {64, 1, 1},
+            .max_invocations = 64,
+        });
+        vyre_device *device;
+        vyre_program *program = parse(cases[i].text);
+        expect_ok(mock_open(m, &device));
+        vyre_status status = dispatch_halves_once(device, program);
+        assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_UNSUPPORTED);
+        assert_non_null(strstr(vyre_status_text(status), cases[i].name));
+        vyre_status_free(status);
+        assert_int_equal(mock_count(m, MOCK_dispatch), 0);
+        vyre_program_release(program);
+        vyre_device_release(device);
+        mock_free(m);
+    }
+}
+
 /* A caller's grid and a split domain do not go together; without a barrier they do. */
 static void grid_of_the_caller(void **state) {
     (void)state;
@@ -293,15 +383,6 @@ static void resident_run_of_a_split_program(void **state) {
     vyre_device_release(device);
     assert_int_equal(mock_residents(m), 0);
     mock_free(m);
-}
-
-static vyre_status dispatch_halves_once(vyre_device *device, vyre_program *program) {
-    const uint32_t x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    const vyre_input input = {x, sizeof x};
-    vyre_outputs outputs;
-    vyre_status status = vyre_device_dispatch(device, program, &input, 1, NULL, &outputs);
-    vyre_outputs_free(&outputs);
-    return status;
 }
 
 static void lack_of_memory_leaves_nothing_behind(void **state) {
@@ -481,6 +562,9 @@ int main(void) {
         cmocka_unit_test(grid_sync_S71_becomes_several_dispatches),
         cmocka_unit_test(errors_of_a_part_reach_the_caller),
         cmocka_unit_test(endless_repeat_ends_with_the_timeout),
+        cmocka_unit_test(timeout_is_that_of_all_parts),
+        cmocka_unit_test(taken_apart_is_not_compiled),
+        cmocka_unit_test(operations_of_a_feature_that_is_not_wrapped),
         cmocka_unit_test(grid_of_the_caller),
         cmocka_unit_test(resident_run_of_a_split_program),
         cmocka_unit_test(lack_of_memory_leaves_nothing_behind),
