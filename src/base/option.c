@@ -15,6 +15,7 @@ typedef struct row {
     const char *variable, *allowed, *default_text, *documentation;
     const choice *choices;
     size_t choice_count;
+    uint32_t least, most;
 } row;
 
 /* A kind of option makes the list of its allowed values, and names what its row holds. */
@@ -27,6 +28,10 @@ typedef struct row {
     .choice_count = sizeof option##_values / sizeof option##_values[0]
 #define SIZE_VALUES(option, values)
 #define SIZE_ROW(option, values) .allowed = values
+#define NUMBER_VALUES(option, values)
+#define NUMBER_RANGE(least_, most_)                                                                \
+    .allowed = "a number from " #least_ " to " #most_, .least = least_, .most = most_
+#define NUMBER_ROW(option, values) NUMBER_RANGE values
 #define PATHS_VALUES(option, values)
 #define PATHS_ROW(option, values) .allowed = values
 
@@ -59,6 +64,14 @@ static vyre_status wrong_value(const vyre_option_info *info, const vyre_text *fi
                             "the environment variable %s is \"%s\", which is not a value it can "
                             "have",
                             info->variable, info->text);
+}
+
+static vyre_status not_allowed(const vyre_option_info *info) {
+    vyre_text fix = {0};
+    vyre_text_printf(&fix, "set it to %s, or unset it", info->allowed);
+    vyre_status status = wrong_value(info, &fix);
+    vyre_text_free(&fix);
+    return status;
 }
 
 vyre_status vyre_option_choice(vyre_option option, int *out_number) {
@@ -96,9 +109,18 @@ vyre_status vyre_option_size(vyre_option option, uint64_t *out_bytes) {
         *out_bytes = number << shift;
         return VYRE_OK;
     }
-    vyre_text fix = {0};
-    vyre_text_printf(&fix, "set it to %s, or unset it", info.allowed);
-    vyre_status status = wrong_value(&info, &fix);
-    vyre_text_free(&fix);
-    return status;
+    return not_allowed(&info);
+}
+
+vyre_status vyre_option_number(vyre_option option, uint32_t *out_number) {
+    const row *r = &rows[option];
+    vyre_option_info info = vyre_option_describe(option);
+    uint64_t number;
+    bool overflow = false;
+    if (vyre_u64_parse(info.text, strlen(info.text), 10, &number, &overflow) && !overflow &&
+        number >= r->least && number <= r->most) {
+        *out_number = (uint32_t)number;
+        return VYRE_OK;
+    }
+    return not_allowed(&info);
 }

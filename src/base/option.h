@@ -10,13 +10,26 @@
 /* X(name, kind, values, default, documentation). The variable is VYRE_ and the name. A CHOICE is
  * one of the texts of a table X(name, number, text), and its value the number. A SIZE is a number
  * of bytes, with K, M, G or T behind it in units of 1024; its values are what help says of them.
- * PATHS are folders, whose text is looked at where they are opened. */
+ * A NUMBER lies between (least, most). PATHS are folders or files, whose text is looked at where
+ * they are opened. */
+#define VYRE_LANE_COUNTS(X)                                                                        \
+    X(AUTO, 0, "auto")                                                                             \
+    X(FOUR, 4, "4")                                                                                \
+    X(EIGHT, 8, "8")                                                                               \
+    X(SIXTEEN, 16, "16")
+
 #define VYRE_OPTIONS(X)                                                                            \
     X(LOG, CHOICE, VYRE_LOG_LEVELS, "warning", "the least severe messages that are shown")         \
     X(CACHE_LIMIT, SIZE, "bytes, as 65536, 512K, 256M or 2G", "256M",                              \
       "how large the cache of compiled programs may grow; 0: there is none")                       \
     X(BACKEND_PATH, PATHS, "absolute folders, separated by colons", "",                            \
-      "where manifests of backends are looked for first")
+      "where manifests of backends are looked for first")                                          \
+    X(THREADS, NUMBER, (0, 1024), "0",                                                             \
+      "how many threads the cpu backend runs programs on; 0: one for each CPU it may use")         \
+    X(CPU_LANES, CHOICE, VYRE_LANE_COUNTS, "auto",                                                 \
+      "32-bit lanes of the cpu backend's vectors; auto: what suits the CPU")                       \
+    X(LLVM, PATHS, "a library", "",                                                                \
+      "the libLLVM that the cpu backend opens, in place of the newest it finds")
 
 typedef enum vyre_option {
 #define VYRE_OPTION_ENUM(name, kind, values, default_text, documentation) VYRE_OPTION_##name,
@@ -37,8 +50,9 @@ typedef struct vyre_option_info {
 /* What a person may want to know. The value may be one that is not allowed. */
 vyre_option_info vyre_option_describe(vyre_option option);
 
-/* The value of a CHOICE, and of a SIZE. */
+/* The value of a CHOICE, of a SIZE, and of a NUMBER. */
 VYRE_MUST_USE vyre_status vyre_option_choice(vyre_option option, int *out_number);
 VYRE_MUST_USE vyre_status vyre_option_size(vyre_option option, uint64_t *out_bytes);
+VYRE_MUST_USE vyre_status vyre_option_number(vyre_option option, uint32_t *out_number);
 
 #endif

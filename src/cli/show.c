@@ -3,18 +3,22 @@
 
 #include <vyre/wire.h>
 
+#include "backend/cpu/native.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/page.h"
+#include "pass/split.h"
 #include "wire/layout.h"
 
 /* X(name, text, documentation) */
 #define STAGES(X)                                                                                  \
     X(IR, "ir", "the verified program, one instruction a line, as text that parses again")         \
-    X(WIRE, "wire", "the binary form, to be stored and sent")
+    X(WIRE, "wire", "the binary form, to be stored and sent")                                      \
+    X(LLVM, "llvm", "what the cpu backend makes of it: LLVM's instructions, optimised")            \
+    X(ASM, "asm", "the same as assembly for the CPU of this machine")
 
 typedef enum stage {
 #define STAGE_ENUM(name, text, documentation) STAGE_##name,
@@ -44,30 +48,55 @@ static void add_program(vyre_json *json, const vyre_program *program) {
     vyre_text_free(&digest);
 }
 
-static vyre_status show_ir(const cli_input *input, cli_selection chosen, bool as_json,
-                           vyre_text *text) {
+static vyre_status print_ir(const vyre_program *program, vyre_text *out) {
+    char *printed;
+    size_t size;
+    vyre_status status = vyre_program_print(program, &printed, &size);
+    if (!status) {
+        vyre_text_add(out, printed, size);
+        vyre_string_free(printed);
+    }
+    return status;
+}
+
+/* The cpu backend gets programs without grid barriers. */
+static vyre_status print_code(const vyre_program *program, bool assembly, vyre_text *out) {
+    vyre_program *split;
+    vyre_status status = vyre_split_grid_barriers(program, &split);
+    if (!status) {
+        status = cpu_native_show(split ? split : program, assembly, out);
+        vyre_program_release(split);
+    }
+    return status;
+}
+
+/* A stage that is text. */
+static vyre_status show_text(const cli_input *input, cli_selection chosen, stage which,
+                             bool as_json, vyre_text *text) {
     vyre_json json = {.text = text};
     if (as_json) {
         vyre_json_array(&json);
     }
     for (size_t i = chosen.first; i < chosen.end; i++) {
         const vyre_program *program = cli_input_program(input, i);
-        char *printed;
-        size_t size;
-        vyre_status status = vyre_program_print(program, &printed, &size);
+        vyre_text printed = {0};
+        vyre_status status = which == STAGE_IR ? print_ir(program, &printed)
+                                               : print_code(program, which == STAGE_ASM, &printed);
         if (status) {
+            vyre_text_free(&printed);
             return status;
         }
         if (as_json) {
             vyre_json_object(&json);
             add_program(&json, program);
-            cli_json_string(&json, "ir", printed);
+            cli_json_string(&json, stages[which].text, vyre_text_string(&printed));
             vyre_json_object_end(&json);
         } else {
             vyre_text_puts(text, i > chosen.first ? "\n" : "");
-            vyre_text_add(text, printed, size);
+            vyre_text_add(text, vyre_text_string(&printed), printed.size);
         }
-        vyre_string_free(printed);
+        text->failed |= printed.failed;
+        vyre_text_free(&printed);
     }
     if (as_json) {
         vyre_json_array_end(&json);
@@ -189,8 +218,9 @@ static cli_exit run(const cli_arguments *arguments) {
     }
     if (!status) {
         bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
-        status = arguments->values[STAGE].choice == STAGE_IR
-                     ? show_ir(&input, chosen, as_json, &text)
+        stage which = (stage)arguments->values[STAGE].choice;
+        status = which != STAGE_WIRE
+                     ? show_text(&input, chosen, which, as_json, &text)
                      : show_wire(arguments, cli_input_program(&input, chosen.first), &text);
     }
     if (!status) {

@@ -17,7 +17,8 @@
 #
 # An escape character shows as \e. $TREE is the root of the sources. Besides `vyre` there are
 # `terminal COMMAND`, which gives it one, `powerless COMMAND`, which lets the permissions of files
-# hold even for root, and `plugin FOLDER NAME...`, which puts backends of tests/plugins there.
+# hold even for root, and `plugin FOLDER NAME...`, which puts backends of tests/plugins there. What LLVM
+# the machine has does not matter: there is none, but for commands that unset VYRE_LLVM.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -79,7 +80,7 @@ show() {
 run() {
     local status=0
     env -i PATH="$work/bin:$PATH" HOME="$PWD" TREE="$tree" PLUGINS="$plugins" LC_ALL=C TERM=xterm SHELL=/bin/bash \
-        ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
+        VYRE_LLVM=none ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
         timeout 120 bash -c "$1" </dev/null >"$work/out" 2>"$work/err" || status=$?
     { show out "$work/out" && show err "$work/err"; } | sed -e 's/\x1b/\\e/g' -e 's/ $//'
     if [ "$status" != 0 ]; then

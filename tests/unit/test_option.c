@@ -83,13 +83,37 @@ static void option_table_is_complete(void **state) {
     }
     /* The default is an allowed value. */
     int number;
+    uint32_t count;
     uint64_t bytes;
 #define CHECK_CHOICE(option) assert_null(vyre_option_choice(option, &number))
 #define CHECK_SIZE(option) assert_null(vyre_option_size(option, &bytes))
+#define CHECK_NUMBER(option) assert_null(vyre_option_number(option, &count))
 #define CHECK_PATHS(option) assert_string_equal(vyre_option_describe(option).default_text, "")
 #define CHECK(name, kind, values, default_text, documentation) CHECK_##kind(VYRE_OPTION_##name);
     VYRE_OPTIONS(CHECK)
 #undef CHECK
+}
+
+static void option_number_lies_in_its_range(void **state) {
+    (void)state;
+    static const char *const right[] = {"0", "7", "1024"};
+    static const uint32_t numbers[] = {0, 7, 1024};
+    static const char *const wrong[] = {"1025", "-1", "1 ", "x", "18446744073709551616", "0x10"};
+    uint32_t number = 1;
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        setenv("VYRE_THREADS", right[i], 1);
+        assert_null(vyre_option_number(VYRE_OPTION_THREADS, &number));
+        assert_int_equal(number, numbers[i]);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setenv("VYRE_THREADS", wrong[i], 1);
+        vyre_status status = vyre_option_number(VYRE_OPTION_THREADS, &number);
+        assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_INVALID_ARGUMENT);
+        assert_string_equal(vyre_status_fix(status),
+                            "set it to a number from 0 to 1024, or unset it");
+        vyre_status_free(status);
+    }
+    unsetenv("VYRE_THREADS");
 }
 
 static void option_size_takes_units(void **state) {
@@ -207,6 +231,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(option_takes_every_allowed_value_from_the_environment),
         cmocka_unit_test(option_wrong_value_is_an_error_that_names_the_allowed_ones),
         cmocka_unit_test(option_table_is_complete),
+        cmocka_unit_test(option_number_lies_in_its_range),
         cmocka_unit_test(option_size_takes_units),
         cmocka_unit_test(option_wrong_size_is_an_error_that_says_what_one_is),
         cmocka_unit_test(option_error_survives_every_failed_allocation),

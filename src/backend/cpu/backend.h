@@ -1,0 +1,9 @@
+/* The cpu backend as the driver sees it. */
+#ifndef VYRE_CPU_BACKEND_H
+#define VYRE_CPU_BACKEND_H
+
+#include <vyre/backend.h>
+
+extern const vyre_bundle cpu_bundle;
+
+#endif

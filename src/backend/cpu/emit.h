@@ -1,0 +1,42 @@
+/* A program as LLVM IR: one function a phase, many invocations at once in the lanes of vectors. */
+#ifndef VYRE_CPU_EMIT_H
+#define VYRE_CPU_EMIT_H
+
+#include <vyre/program.h>
+
+#include "base/text.h"
+
+/* What a kernel gets. Its layout is known to emit.c. */
+typedef struct cpu_frame {
+    uint8_t *const *arrays;     /* by resource: buffers and scratch arrays; aligned to elements */
+    const uint64_t *lengths;    /* by resource: elements of these */
+    const uint64_t *arguments;  /* by argument: a scalar's bits, extended by its sign */
+    const uint32_t *iterations; /* by step: turns of repeats */
+    uint64_t domain[3];
+    uint64_t groups[3];   /* workgroups; without a workgroup clause, blocks of invocations */
+    const uint32_t *stop; /* read now and then: not 0 means to return soon */
+} cpu_frame;
+
+/* Runs the units `first` to `end` - 1 in this order, a unit being a workgroup or a block, numbered
+ * with x fastest. `storage` has the phase's storage_bytes, aligned to 64 bytes, with anything in
+ * them, and belongs to the calling thread during the call. The function is called phase_N. */
+typedef void (*cpu_kernel)(const cpu_frame *frame, uint64_t first, uint64_t end, void *storage);
+
+typedef struct cpu_phase_info {
+    uint64_t storage_bytes;
+    uint32_t block; /* invocations of a block, along x; 0 with a workgroup clause */
+} cpu_phase_info;
+
+/* What code is written for. False is right everywhere, and slower where it could be true. */
+typedef struct cpu_target {
+    uint32_t lanes; /* of 32 bits in a vector: 4, 8 or 16 */
+    bool has_half;  /* converts between f16 and f32 */
+    bool has_long;  /* converts between vectors of 64-bit integers and floats */
+} cpu_target;
+
+/* `program` has no elementary functions and no grid barriers. `out_infos` has room for one a phase.
+ */
+VYRE_MUST_USE vyre_status cpu_emit(const vyre_program *program, const cpu_target *target,
+                                   vyre_text *out_ir, cpu_phase_info *out_infos);
+
+#endif

@@ -1,0 +1,131 @@
+/* The emitter at work: one phase.
+ *
+ *   emit.c         functions, chunks, regions, positions     emit_block.c      control flow
+ *   emit_memory.c  arrays and atomics                        emit_subgroup.c   subgroups
+ */
+#ifndef VYRE_CPU_EMIT_STATE_H
+#define VYRE_CPU_EMIT_STATE_H
+
+#include <vyre/limits.h>
+
+#include "backend/cpu/analyse.h"
+#include "backend/cpu/write.h"
+
+/* A value in its region. */
+typedef struct emit_value {
+    uint32_t id;     /* scalar, or vector where it varies; 0 is none */
+    uint32_t base;   /* varying: lane k has base + k, this being the scalar base; or 0 */
+    bool no_wrap;    /* base + k does not wrap in any lane that counts */
+    uint64_t offset; /* in the storage, where it crosses regions */
+} emit_value;
+
+/* A block that is open. Slots of its args and results are known by the first of them. */
+typedef struct emit_open {
+    uint32_t owner; /* VYRE_NONE: the phase */
+    uint32_t live;  /* lanes that have not left it, in memory; 0 unless some may */
+    uint32_t exec;  /* loops that lanes leave one by one: who is still in it, in memory */
+    uint32_t exit, latch, rest; /* labels: behind it, next turn, end of the block */
+} emit_open;
+
+/* A group block that is open. */
+typedef struct emit_group {
+    uint32_t owner; /* VYRE_NONE: the phase */
+    uint32_t exit, latch;
+    bool partial;   /* lanes may leave it one by one, behind its last wait: then */
+    uint64_t alive; /* those that have not, in the storage, a byte each */
+    const struct emit_group *outer;
+} emit_group;
+
+typedef struct emit {
+    cpu_writer w;
+    vyre_text allocas; /* of the function, for its entry */
+    const vyre_ir *ir;
+    cpu_facts facts;
+    const vyre_phase *phase;
+    uint32_t phase_index, lanes, chunks; /* of a workgroup */
+    emit_value *values;                  /* by instruction of the phase */
+    uint32_t *slots;                     /* args and results of blocks inside a region: memory */
+    emit_open stack[VYRE_LIMIT_NESTING + 2];
+    uint32_t depth;
+    uint32_t region;
+    uint32_t mask;              /* lanes that run */
+    bool in_group;              /* between regions: no lanes at all */
+    bool terminated;            /* the LLVM block has ended */
+    uint32_t *arrays, *lengths; /* by resource: pointer and number of elements (i64) */
+    uint64_t *array_offsets;    /* shared and private: in the storage */
+    uint32_t storage;           /* pointer */
+    uint32_t chunk;             /* number of the chunk, i64; in memory */
+    const emit_group *group;    /* the innermost one, where there are regions */
+    uint64_t storage_bytes;
+    uint32_t wid[3];    /* u32; of a row: 0, y, z */
+    uint32_t row;       /* without workgroups: x of lane 0, u32 */
+    uint32_t group_end; /* label: the workgroup is through */
+} emit;
+
+/* Code. A label is a number: b7. */
+void emit_line(emit *e, const char *format, ...) VYRE_PRINTF(2, 3);
+uint32_t emit_label(emit *e);
+void emit_start(emit *e, uint32_t label);
+void emit_jump(emit *e, uint32_t label);
+void emit_branch(emit *e, uint32_t condition, uint32_t yes, uint32_t no);
+uint32_t emit_new(emit *e);
+
+static inline uint32_t emit_lanes_of(const emit *e, bool varying) {
+    return varying ? e->lanes : 1;
+}
+
+/* A variable: memory that LLVM turns into values again. Zeroed at the start of the function. */
+uint32_t emit_variable(emit *e, vyre_type type, uint32_t lanes);
+uint32_t emit_mask_variable(emit *e);
+uint32_t emit_read(emit *e, vyre_type type, uint32_t lanes, uint32_t variable);
+void emit_assign(emit *e, vyre_type type, uint32_t lanes, uint32_t variable, uint32_t value);
+
+/* Operands, as scalars (of values that do not vary) and as vectors. */
+uint32_t emit_scalar(emit *e, uint32_t operand);
+uint32_t emit_vector(emit *e, uint32_t operand);
+/* As the value is. */
+uint32_t emit_operand(emit *e, uint32_t operand);
+/* The scalar base of an operand that grows by 1 from lane to lane, or 0. */
+uint32_t emit_base(emit *e, uint32_t operand, bool *no_wrap);
+
+/* Makes a value known: `id` as the value is. */
+void emit_define(emit *e, uint32_t inst, uint32_t id);
+
+/* Masks */
+uint32_t emit_any(emit *e, uint32_t mask);
+uint32_t emit_and(emit *e, uint32_t left, uint32_t right);
+uint32_t emit_and_not(emit *e, uint32_t left, uint32_t right);
+
+/* Picks by mask. */
+uint32_t emit_pick(emit *e, vyre_type type, uint32_t mask, uint32_t yes, uint32_t no);
+
+/* Where a value lies that crosses regions, for the chunk at hand. */
+uint32_t emit_storage_at(emit *e, uint64_t offset, uint64_t bytes_a_chunk);
+void emit_store_crossing(emit *e, uint32_t inst, uint32_t id);
+uint32_t emit_load_crossing(emit *e, uint32_t inst);
+
+/* Lanes of the chunk at hand that are in a group block, or in what is around it. */
+uint32_t emit_alive(emit *e, const emit_group *group);
+void emit_set_alive(emit *e, const emit_group *group, uint32_t mask);
+uint64_t emit_reserve(emit *e, uint64_t bytes);
+
+/* The parts */
+void emit_instruction(emit *e, uint32_t inst);
+void emit_region_block(emit *e, uint32_t first, uint32_t end);
+void emit_control(emit *e, uint32_t inst);
+void emit_jump_out(emit *e, uint32_t inst);
+void emit_group_code(emit *e, uint32_t first, uint32_t end);
+void emit_memory(emit *e, uint32_t inst);
+void emit_clear(emit *e, uint32_t resource);
+uint32_t emit_load_uniform(emit *e, uint32_t resource, uint32_t index, vyre_type index_type);
+/* Elements of a vector by their numbers, as u32, for the lanes of a mask; 0 in others. */
+uint32_t emit_gather_lanes(emit *e, vyre_type type, uint32_t vector, uint32_t numbers,
+                           uint32_t mask);
+void emit_subgroup(emit *e, uint32_t inst);
+void emit_stop_check(emit *e, uint32_t away);
+
+/* Runs the code that `body` writes for each chunk of the workgroup. */
+typedef void (*emit_body)(emit *e, const void *user);
+void emit_for_chunks(emit *e, emit_body body, const void *user);
+
+#endif

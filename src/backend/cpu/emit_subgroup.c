@@ -1,0 +1,195 @@
+/* Subgroups: a chunk is one, so that its lanes are those of the vectors. */
+#include <stdio.h>
+
+#include "backend/cpu/emit_state.h"
+
+/* Lanes moved to where `from` says; a number past the end takes the lane of `other` instead. */
+static uint32_t permute(emit *e, vyre_type type, uint32_t value, uint32_t other,
+                        const uint32_t *from) {
+    cpu_type_text text = cpu_type(type, e->lanes);
+    uint32_t id = emit_new(e);
+    vyre_text_printf(&e->w.code, "  %%t%u = shufflevector %s %%t%u, %s %%t%u, <%u x i32> <", id,
+                     text.text, value, text.text, other, e->lanes);
+    for (uint32_t lane = 0; lane < e->lanes; lane++) {
+        vyre_text_printf(&e->w.code, "%si32 %u", lane ? ", " : "",
+                         from[lane] < e->lanes ? from[lane] : e->lanes + lane);
+    }
+    vyre_text_puts(&e->w.code, ">\n");
+    return id;
+}
+
+static uint32_t combine(emit *e, uint32_t how, vyre_type type, uint32_t a, uint32_t b) {
+    static const vyre_op ops[] = {
+        [VYRE_COMBINE_ADD] = VYRE_OP_ADD, [VYRE_COMBINE_MUL] = VYRE_OP_MUL,
+        [VYRE_COMBINE_MIN] = VYRE_OP_MIN, [VYRE_COMBINE_MAX] = VYRE_OP_MAX,
+        [VYRE_COMBINE_AND] = VYRE_OP_AND, [VYRE_COMBINE_OR] = VYRE_OP_OR,
+        [VYRE_COMBINE_XOR] = VYRE_OP_XOR,
+    };
+    return cpu_write_op(&e->w, ops[how], type, type, e->lanes, a, b, 0);
+}
+
+static uint32_t reduce(emit *e, uint32_t how, vyre_type type, uint32_t value) {
+    uint32_t from[64];
+    for (uint32_t d = e->lanes / 2; d; d /= 2) {
+        for (uint32_t lane = 0; lane < e->lanes; lane++) {
+            from[lane] = lane ^ d;
+        }
+        value = combine(e, how, type, value, permute(e, type, value, value, from));
+    }
+    return value;
+}
+
+static uint32_t canonical(emit *e, uint32_t inst, vyre_type type, uint32_t lanes, uint32_t value) {
+    bool is_float = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;
+    return is_float && cpu_fact_of(&e->facts, inst)->observed
+               ? cpu_write_canonical(&e->w, type, lanes, value)
+               : value;
+}
+
+static uint32_t scan(emit *e, uint32_t inst, vyre_type type, uint32_t value) {
+    uint32_t from[64], keep[64], how = e->ir->insts[inst].aux;
+    for (uint32_t d = 1; d < e->lanes; d *= 2) {
+        for (uint32_t lane = 0; lane < e->lanes; lane++) {
+            from[lane] = lane < d ? lane : lane - d;
+            keep[lane] = lane < d ? e->lanes : lane; /* the lowest stay as they were */
+        }
+        uint32_t sums = combine(e, how, type, permute(e, type, value, value, from), value);
+        value = permute(e, type, canonical(e, inst, type, e->lanes, sums), value, keep);
+    }
+    return value;
+}
+
+/* Bits of what changes nothing. */
+static uint64_t neutral_of(uint32_t how, vyre_type type) {
+    uint32_t width = vyre_type_bytes(type) * 8;
+    uint64_t all = width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX;
+    uint64_t sign = (uint64_t)1 << (width - 1);
+    vyre_type_class kind = vyre_type_class_of(type);
+    static const struct {
+        vyre_type type;
+        uint64_t one, infinity;
+    } floats[] = {
+        {VYRE_TYPE_F16, 0x3c00, 0x7c00},
+        {VYRE_TYPE_BF16, 0x3f80, 0x7f80},
+        {VYRE_TYPE_F32, 0x3f800000, 0x7f800000},
+        {VYRE_TYPE_F64, UINT64_C(0x3ff0000000000000), UINT64_C(0x7ff0000000000000)},
+    };
+    uint64_t one = 1, largest = kind == VYRE_CLASS_SIGNED ? sign - 1 : all;
+    uint64_t smallest = kind == VYRE_CLASS_SIGNED ? sign : 0;
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+        if (floats[i].type == type) {
+            one = floats[i].one;
+            largest = floats[i].infinity;
+            smallest = floats[i].infinity | sign;
+        }
+    }
+    switch (how) {
+    case VYRE_COMBINE_MUL: return one;
+    case VYRE_COMBINE_MIN: return largest;
+    case VYRE_COMBINE_MAX: return smallest;
+    case VYRE_COMBINE_AND: return type == VYRE_TYPE_BOOL ? 1 : all;
+    default: return 0;
+    }
+}
+
+static uint32_t first_lane(emit *e, vyre_type type, uint32_t value) {
+    uint32_t id = emit_new(e);
+    emit_line(e, "%%t%u = extractelement %s %%t%u, i64 0", id, cpu_type(type, e->lanes).text,
+              value);
+    return id;
+}
+
+/* A lane that each names for itself, as a u32; 0 where it does not exist. Through memory, which is
+ * what LLVM would do, too. */
+static uint32_t pick_lanes(emit *e, vyre_type type, uint32_t value, uint32_t index) {
+    uint32_t most = cpu_write_const(&e->w, VYRE_TYPE_U32, e->lanes, e->lanes), inside = emit_new(e);
+    emit_line(e, "%%t%u = icmp ult <%u x i32> %%t%u, %%t%u", inside, e->lanes, index, most);
+    return emit_gather_lanes(e, type, value, index, inside);
+}
+
+static uint32_t shuffled(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = (vyre_type)i->type;
+    uint32_t value = emit_vector(e, i->a), index = emit_vector(e, i->b), from = index;
+    uint32_t lanes = cpu_write_lane_numbers(&e->w, e->lanes);
+    if (i->op == VYRE_OP_SHUFFLE_XOR) {
+        from = cpu_write_op(&e->w, VYRE_OP_XOR, VYRE_TYPE_U32, VYRE_TYPE_U32, e->lanes, lanes,
+                            index, 0);
+    } else if (i->op == VYRE_OP_SHUFFLE_UP) {
+        uint32_t none = cpu_write_const(&e->w, VYRE_TYPE_U32, e->lanes, UINT32_MAX);
+        uint32_t exists = cpu_write_op(&e->w, VYRE_OP_LE, VYRE_TYPE_U32, VYRE_TYPE_BOOL, e->lanes,
+                                       index, lanes, 0);
+        uint32_t below = cpu_write_op(&e->w, VYRE_OP_SUB, VYRE_TYPE_U32, VYRE_TYPE_U32, e->lanes,
+                                      lanes, index, 0);
+        from = emit_pick(e, VYRE_TYPE_U32, exists, below, none);
+    } else if (i->op == VYRE_OP_SHUFFLE_DOWN) {
+        from = cpu_write_op(&e->w, VYRE_OP_ADD_SAT, VYRE_TYPE_U32, VYRE_TYPE_U32, e->lanes, lanes,
+                            index, 0);
+    }
+    return pick_lanes(e, type, value, from);
+}
+
+static uint32_t ballot(emit *e, uint32_t operand, vyre_type type) {
+    uint32_t bits = emit_new(e), width = vyre_type_bytes(type) * 8;
+    emit_line(e, "%%t%u = bitcast <%u x i1> %%t%u to i%u", bits, e->lanes, emit_vector(e, operand),
+              e->lanes);
+    if (e->lanes < width) {
+        uint32_t id = emit_new(e);
+        emit_line(e, "%%t%u = zext i%u %%t%u to i%u", id, e->lanes, bits, width);
+        return id;
+    }
+    return bits;
+}
+
+static uint32_t vote(emit *e, uint32_t operand, bool all) {
+    uint32_t mask = emit_vector(e, operand);
+    if (!all) {
+        return emit_any(e, mask);
+    }
+    uint32_t full = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
+    uint32_t some = emit_any(e, emit_and_not(e, full, mask)), id = emit_new(e);
+    emit_line(e, "%%t%u = xor i1 %%t%u, true", id, some);
+    return id;
+}
+
+/* One lane for all: its number is the same in all lanes, which have it as a vector or not. */
+static uint32_t broadcast(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = (vyre_type)i->type;
+    uint32_t value = emit_vector(e, i->a), lane = emit_scalar(e, i->b);
+    uint32_t inside = emit_new(e), safe = emit_new(e), element = emit_new(e);
+    emit_line(e, "%%t%u = icmp ult i32 %%t%u, %u", inside, lane, e->lanes);
+    emit_line(e, "%%t%u = and i32 %%t%u, %u", safe, lane, e->lanes - 1);
+    emit_line(e, "%%t%u = extractelement %s %%t%u, i32 %%t%u", element,
+              cpu_type(type, e->lanes).text, value, safe);
+    uint32_t zero = cpu_write_const(&e->w, type, 1, 0);
+    return cpu_write_op(&e->w, VYRE_OP_SELECT, type, type, 1, inside, element, zero);
+}
+
+void emit_subgroup(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = (vyre_type)i->type;
+    uint32_t from[64], id;
+    switch (i->op) {
+    case VYRE_OP_BROADCAST: id = broadcast(e, inst); break;
+    case VYRE_OP_BALLOT: id = ballot(e, i->a, type); break;
+    case VYRE_OP_ANY: id = vote(e, i->a, false); break;
+    case VYRE_OP_ALL: id = vote(e, i->a, true); break;
+    case VYRE_OP_REDUCE:
+        id = first_lane(e, type, reduce(e, i->aux, type, emit_vector(e, i->a)));
+        id = canonical(e, inst, type, 1, id);
+        break;
+    case VYRE_OP_SCAN: id = scan(e, inst, type, emit_vector(e, i->a)); break;
+    case VYRE_OP_SCAN_EXCLUSIVE: {
+        uint32_t sums = scan(e, inst, type, emit_vector(e, i->a));
+        uint32_t neutral = cpu_write_const(&e->w, type, e->lanes, neutral_of(i->aux, type));
+        for (uint32_t lane = 0; lane < e->lanes; lane++) {
+            from[lane] = lane ? lane - 1 : e->lanes;
+        }
+        id = permute(e, type, sums, neutral, from);
+        break;
+    }
+    default: id = shuffled(e, inst); break;
+    }
+    emit_define(e, inst, id);
+}

@@ -1,0 +1,189 @@
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cpu/llvm_table.h"
+
+/* The emitter writes vectors, so nothing has to find them: this takes half the time of LLVM's own
+ * second level, and kernels run as fast. `combine` is instcombine, which from version 18 on ends
+ * the process if one round does not do, unless it is told not to. */
+#define PASSES(combine)                                                                            \
+    "always-inline,function(sroa,early-cse<memssa>," combine ",simplifycfg,"                       \
+    "loop-mssa(loop-rotate,licm),gvn," combine ",simplifycfg,adce)"
+static const char passes[] = PASSES("instcombine<no-verify-fixpoint>");
+static const char old_passes[] = PASSES("instcombine");
+
+/* A translation under way. What LLVM has to say goes to `objection`, the first error alone. */
+typedef struct translation {
+    const llvm_table *llvm;
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMTargetMachineRef machine;
+    char objection[1024];
+} translation;
+
+static void object(translation *t, const char *message) {
+    if (!t->objection[0]) {
+        snprintf(t->objection, sizeof t->objection, "%s", message && *message ? message : "?");
+    }
+}
+
+/* Takes over a message of LLVM's. */
+static void object_and_dispose(translation *t, char *message) {
+    object(t, message);
+    t->llvm->LLVMDisposeMessage(message);
+}
+
+static void hear_diagnostic(LLVMDiagnosticInfoRef info, void *argument) {
+    translation *t = argument;
+    if (t->llvm->LLVMGetDiagInfoSeverity(info) == LLVM_SEVERITY_ERROR) {
+        object_and_dispose(t, t->llvm->LLVMGetDiagInfoDescription(info));
+    }
+}
+
+static bool parse(translation *t, const vyre_text *ir) {
+    const llvm_table *llvm = t->llvm;
+    char *message = NULL;
+    LLVMMemoryBufferRef source =
+        llvm->LLVMCreateMemoryBufferWithMemoryRange(vyre_text_string(ir), ir->size, "program", 1);
+    if (llvm->LLVMParseIRInContext(t->context, source, &t->module, &message)) {
+        t->module = NULL;
+        object_and_dispose(t, message);
+        return false;
+    }
+    return true;
+}
+
+static bool aim(translation *t) {
+    const llvm_table *llvm = t->llvm;
+    const cpu_llvm_info *info = &llvm->info;
+    t->machine = llvm->LLVMCreateTargetMachine(llvm->target, info->triple, info->cpu,
+                                               info->features, LLVM_CODE_DEFAULT,
+                                               LLVM_RELOCATION_PIC, LLVM_CODE_MODEL_SMALL);
+    if (!t->machine) {
+        object(t, "no target machine");
+        return false;
+    }
+    LLVMTargetDataRef layout = llvm->LLVMCreateTargetDataLayout(t->machine);
+    llvm->LLVMSetTarget(t->module, info->triple);
+    llvm->LLVMSetModuleDataLayout(t->module, layout);
+    llvm->LLVMDisposeTargetData(layout);
+    return true;
+}
+
+/* Code that is not valid makes later parts of LLVM end the process, so it is looked at first. */
+static bool verify(translation *t) {
+    char *message = NULL;
+    bool valid = !t->llvm->LLVMVerifyModule(t->module, LLVM_RETURN_STATUS, &message);
+    if (!valid) {
+        object(t, message);
+    }
+    t->llvm->LLVMDisposeMessage(message);
+    return valid;
+}
+
+static bool optimise(translation *t) {
+    const llvm_table *llvm = t->llvm;
+    LLVMPassBuilderOptionsRef options = llvm->LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error =
+        llvm->LLVMRunPasses(t->module, llvm->major < 18 ? old_passes : passes, t->machine, options);
+    llvm->LLVMDisposePassBuilderOptions(options);
+    if (error) {
+        char *message = llvm->LLVMGetErrorMessage(error);
+        object(t, message);
+        llvm->LLVMDisposeErrorMessage(message);
+    }
+    return !error;
+}
+
+static bool write_ir(translation *t, vyre_text *out) {
+    char *text = t->llvm->LLVMPrintModuleToString(t->module);
+    vyre_text_puts(out, text);
+    t->llvm->LLVMDisposeMessage(text);
+    return true;
+}
+
+static bool write_code(translation *t, int file, vyre_text *out) {
+    const llvm_table *llvm = t->llvm;
+    char *message = NULL;
+    LLVMMemoryBufferRef made = NULL;
+    if (llvm->LLVMTargetMachineEmitToMemoryBuffer(t->machine, t->module, file, &message, &made)) {
+        object_and_dispose(t, message);
+        return false;
+    }
+    vyre_text_add(out, llvm->LLVMGetBufferStart(made), llvm->LLVMGetBufferSize(made));
+    llvm->LLVMDisposeMemoryBuffer(made);
+    return true;
+}
+
+static bool write_form(translation *t, cpu_llvm_form form, vyre_text *out) {
+    switch (form) {
+    case CPU_LLVM_IR: return write_ir(t, out);
+    case CPU_LLVM_ASSEMBLY: return write_code(t, LLVM_ASSEMBLY_FILE, out);
+    case CPU_LLVM_OBJECT: return write_code(t, LLVM_OBJECT_FILE, out);
+    }
+    return false;
+}
+
+/* Some versions of LLVM end the process on code they have no instructions for. Then the way back is
+ * a jump out of it, which leaves behind what it holds: a program that cannot run here, not a
+ * process that ends. */
+static _Thread_local struct {
+    jmp_buf back;
+    bool is_set;
+    char reason[1024];
+} escape;
+
+void cpu_llvm_give_up(const char *reason) {
+    if (escape.is_set) {
+        snprintf(escape.reason, sizeof escape.reason, "%s", reason ? reason : "?");
+        longjmp(escape.back, 1);
+    }
+}
+
+static vyre_status translate(const llvm_table *llvm, const vyre_text *ir, cpu_llvm_form form,
+                             vyre_text *out) {
+    translation t = {.llvm = llvm};
+    vyre_status status = VYRE_OK;
+    t.context = llvm->LLVMContextCreate();
+    llvm->LLVMContextSetDiagnosticHandler(t.context, hear_diagnostic, &t);
+    bool made = parse(&t, ir) && aim(&t) && verify(&t) && optimise(&t) &&
+                write_form(&t, form, out) && !t.objection[0];
+    if (!made) {
+        status = vyre_status_make(
+            VYRE_STATUS_BACKEND, "use another backend, and report the program with this text",
+            "%s refuses what was made of the program: %s", llvm->info.version, t.objection);
+    } else if (out->failed) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory for the code of a program");
+    }
+    if (status) {
+        vyre_text_free(out);
+    }
+    if (t.machine) {
+        llvm->LLVMDisposeTargetMachine(t.machine);
+    }
+    if (t.module) {
+        llvm->LLVMDisposeModule(t.module);
+    }
+    llvm->LLVMContextDispose(t.context);
+    return status;
+}
+
+vyre_status cpu_llvm_compile(const vyre_text *ir, cpu_llvm_form form, vyre_text *out) {
+    const llvm_table *llvm;
+    vyre_status status = cpu_llvm_functions(&llvm);
+    if (status) {
+        return status;
+    }
+    if (setjmp(escape.back)) {
+        escape.is_set = false;
+        vyre_text_free(out);
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another backend, or a newer libLLVM",
+                                "LLVM gives up on the program: %.200s", escape.reason);
+    }
+    escape.is_set = true;
+    status = translate(llvm, ir, form, out);
+    escape.is_set = false;
+    return status;
+}

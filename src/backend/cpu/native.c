@@ -1,0 +1,199 @@
+#include "backend/cpu/native.h"
+
+#include <string.h>
+
+#include "backend/cpu/artifact.h"
+#include "backend/cpu/llvm.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/option.h"
+#include "pass/math.h"
+
+static vyre_status no_memory(const vyre_program *program) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                            "no memory to compile `%s`", vyre_program_name(program));
+}
+
+static vyre_status choose_lanes(const cpu_llvm_info *info, uint32_t *out_lanes) {
+    int lanes = 0;
+    vyre_status status = vyre_option_choice(VYRE_OPTION_CPU_LANES, &lanes);
+    if (!lanes) {
+        lanes = cpu_llvm_has_feature(info, "avx512vl") && cpu_llvm_has_feature(info, "avx512bw") &&
+                        cpu_llvm_has_feature(info, "avx512dq")
+                    ? 16
+                : cpu_llvm_has_feature(info, "avx2") ? 8
+                                                     : 4;
+    }
+    *out_lanes = (uint32_t)lanes;
+    return status;
+}
+
+vyre_status cpu_native_lanes(uint32_t *out_lanes) {
+    cpu_llvm_info info;
+    *out_lanes = 0;
+    vyre_status status = cpu_llvm_open(&info);
+    return status ? status : choose_lanes(&info, out_lanes);
+}
+
+/* The program as LLVM IR. */
+static vyre_status emit(const vyre_program *program, uint32_t lanes, vyre_text *out_ir,
+                        cpu_phase_info *out_infos) {
+    vyre_program *expanded;
+    cpu_llvm_info info;
+    vyre_status status = cpu_llvm_open(&info);
+    status = status ? status : vyre_math_expand(program, &expanded);
+    if (!status) {
+        bool is_arm = !strncmp(info.triple, "aarch64", 7);
+        const cpu_target target = {
+            lanes,
+            is_arm || cpu_llvm_has_feature(&info, "f16c"),
+            is_arm || cpu_llvm_has_feature(&info, "avx512dq"),
+        };
+        status = cpu_emit(expanded ? expanded : program, &target, out_ir, out_infos);
+        vyre_program_release(expanded);
+    }
+    return status;
+}
+
+/* What a phase costs, and whether its workgroups can wait for one another: then they look at an
+ * array again and again. */
+static void weigh(const vyre_ir *ir, uint32_t index, cpu_phase *out_phase) {
+    enum { TURNS = 32 }; /* how often a loop goes round, if one must guess */
+    const vyre_phase *phase = &ir->phases[index];
+    uint64_t cost = 0;
+    uint32_t loop_end = phase->first;
+    for (uint32_t i = phase->first; i < phase->end; i++) {
+        const vyre_inst *inst = &ir->insts[i];
+        const vyre_op_info *info = vyre_op_info_of(inst->op);
+        bool in_loop = i < loop_end;
+        if ((inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR) && inst->c > loop_end) {
+            loop_end = inst->c;
+        }
+        cost += (uint64_t)info->cost * (in_loop ? TURNS : 1);
+        out_phase->may_wait |= in_loop && info->effects & VYRE_EFFECT_ATOMIC &&
+                               info->effects & VYRE_EFFECT_READ &&
+                               ir->resources[inst->a].kind <= VYRE_RESOURCE_SCRATCH;
+    }
+    uint32_t invocations = phase->workgroup[0]
+                               ? phase->workgroup[0] * phase->workgroup[1] * phase->workgroup[2]
+                               : out_phase->info.block;
+    out_phase->weight = (cost / 8 + 1) * invocations; /* vectors have about so many lanes */
+}
+
+/* Loads what an artifact holds into the native program. */
+static vyre_status load(cpu_native *native, const cpu_phase_info *infos, const uint8_t *object,
+                        size_t size) {
+    const vyre_ir *ir = vyre_program_ir(native->program);
+    cpu_kernel *kernels = vyre_alloc_array(native->phase_count, sizeof *kernels);
+    if (!kernels) {
+        return no_memory(native->program);
+    }
+    vyre_status status = cpu_code_load(object, size, native->phase_count, &native->code, kernels);
+    for (uint32_t i = 0; i < native->phase_count && !status; i++) {
+        native->phases[i] = (cpu_phase){.kernel = kernels[i], .info = infos[i]};
+        weigh(ir, i, &native->phases[i]);
+    }
+    vyre_free(kernels);
+    return status;
+}
+
+/* From an artifact; false if it does not fit, or does not load, which is as good as none. */
+static bool load_artifact(cpu_native *native, const cpu_artifact_key *key, const uint8_t *artifact,
+                          size_t size, cpu_phase_info *infos) {
+    const uint8_t *object;
+    size_t object_size;
+    if (!artifact || !cpu_artifact_read(key, artifact, size, infos, &object, &object_size)) {
+        return false;
+    }
+    vyre_status status = load(native, infos, object, object_size);
+    if (status) {
+        vyre_log(VYRE_LOG_INFO, "cpu: `%s` is compiled again, since what was stored fails: %s",
+                 vyre_program_name(native->program), vyre_status_text(status));
+        vyre_status_free(status);
+    }
+    return !status;
+}
+
+static vyre_status compile(cpu_native *native, const cpu_artifact_key *key, cpu_phase_info *infos,
+                           vyre_text *out_artifact) {
+    vyre_text ir = {0}, object = {0};
+    vyre_status status = emit(native->program, key->lanes, &ir, infos);
+    status = status ? status : cpu_llvm_compile(&ir, CPU_LLVM_OBJECT, &object);
+    if (!status) {
+        cpu_artifact_write(key, infos, &object, out_artifact);
+        status = out_artifact->failed
+                     ? no_memory(native->program)
+                     : load(native, infos, (const uint8_t *)object.data, object.size);
+    }
+    vyre_text_free(&ir);
+    vyre_text_free(&object);
+    return status;
+}
+
+vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact,
+                            size_t artifact_size, vyre_text *out_artifact,
+                            cpu_native **out_native) {
+    *out_native = NULL;
+    cpu_llvm_info info;
+    cpu_artifact_key key = {.phase_count = vyre_program_ir(program)->phase_count};
+    vyre_status status = cpu_llvm_open(&info);
+    status = status ? status : choose_lanes(&info, &key.lanes);
+    if (status) {
+        return status;
+    }
+    key.cpu = info.cpu;
+    key.features = info.features;
+    cpu_native *native = vyre_alloc_zeroed(1, sizeof *native);
+    cpu_phase *phases = vyre_alloc_zeroed(key.phase_count, sizeof *phases);
+    cpu_phase_info *infos = vyre_alloc_zeroed(key.phase_count, sizeof *infos);
+    if (!native || !phases || !infos) {
+        vyre_free(native);
+        vyre_free(phases);
+        vyre_free(infos);
+        return no_memory(program);
+    }
+    atomic_init(&native->references, 1);
+    native->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    native->phases = phases;
+    native->phase_count = key.phase_count;
+    if (!load_artifact(native, &key, artifact, artifact_size, infos)) {
+        status = compile(native, &key, infos, out_artifact);
+    }
+    vyre_free(infos);
+    if (status) {
+        vyre_text_free(out_artifact);
+        cpu_native_release(native);
+        return status;
+    }
+    *out_native = native;
+    return VYRE_OK;
+}
+
+cpu_native *cpu_native_retain(cpu_native *native) {
+    atomic_fetch_add(&native->references, 1);
+    return native;
+}
+
+void cpu_native_release(cpu_native *native) {
+    if (!native || atomic_fetch_sub(&native->references, 1) != 1) {
+        return;
+    }
+    cpu_code_unload(&native->code);
+    vyre_program_release(native->program);
+    vyre_free(native->phases);
+    vyre_free(native);
+}
+
+vyre_status cpu_native_show(const vyre_program *program, bool assembly, vyre_text *out) {
+    uint32_t lanes;
+    vyre_text ir = {0};
+    vyre_status status = cpu_native_lanes(&lanes);
+    cpu_phase_info *infos = vyre_alloc_zeroed(vyre_program_ir(program)->phase_count, sizeof *infos);
+    status = status || infos ? status : no_memory(program);
+    status = status ? status : emit(program, lanes, &ir, infos);
+    status =
+        status ? status : cpu_llvm_compile(&ir, assembly ? CPU_LLVM_ASSEMBLY : CPU_LLVM_IR, out);
+    vyre_free(infos);
+    vyre_text_free(&ir);
+    return status;
+}

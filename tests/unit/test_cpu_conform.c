@@ -1,0 +1,193 @@
+/* The cpu backend held against the oracle: random programs for each width of vectors, and the same
+ * between guard pages, where a step beside a buffer ends the process. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <vyre/pipeline.h>
+
+#include "backend/reference/backend.h"
+#include "base/alloc.h"
+#include "driver/conform.h"
+#include "driver/device.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { PROGRAMS = 15 };
+#else
+enum { PROGRAMS = 150 };
+#endif
+
+static vyre_device *oracle, *cpu;
+
+static void expect_ok(vyre_status status) {
+    if (status) {
+        fail_msg("%s", vyre_status_text(status));
+    }
+}
+
+/* How many programs, and the first seed; longer runs set them. */
+static uint64_t number_from(const char *variable, uint64_t otherwise) {
+    const char *text = getenv(variable);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static int open_devices(void **state) {
+    (void)state;
+    expect_ok(vyre_reference_open_oracle(&oracle));
+    vyre_status status = vyre_acquire("cpu", &cpu);
+    if (vyre_status_code_of(status) == VYRE_STATUS_UNAVAILABLE) {
+        print_message("not run, because %s\n", vyre_status_text(status));
+        vyre_status_free(status);
+        return 0;
+    }
+    expect_ok(status);
+    return 0;
+}
+
+static int close_devices(void **state) {
+    (void)state;
+    vyre_device_release(oracle);
+    vyre_device_release(cpu);
+    return 0;
+}
+
+static void conform(const char *lanes) {
+    if (!cpu) {
+        skip();
+    }
+    setenv("VYRE_CPU_LANES", lanes, 1);
+    const vyre_conform both = {oracle, cpu, vyre_reference_has_one_answer};
+    uint64_t first = number_from("VYRE_TEST_SEED", 1) * 1000 + (uint64_t)atoi(lanes);
+    uint64_t programs = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
+    vyre_device_cache_limit(cpu, 0); /* another width is other code */
+    for (uint64_t seed = first; seed < first + programs; seed++) {
+        vyre_trial trial;
+        vyre_outputs expected;
+        vyre_comparison comparison;
+        expect_ok(vyre_generate(seed, &trial));
+        expect_ok(vyre_conform_expect(&both, &trial, trial.program, &expected));
+        expect_ok(vyre_conform_compare(&both, &trial, trial.program, &expected, &comparison));
+        if (comparison.verdict != VYRE_VERDICT_SAME) {
+            fail_msg("seed %llu: %s", (unsigned long long)seed, comparison.text);
+        }
+        vyre_outputs_free(&expected);
+        vyre_trial_free(&trial);
+    }
+    unsetenv("VYRE_CPU_LANES");
+}
+
+static void conform_with_4_lanes(void **state) {
+    (void)state;
+    conform("4");
+}
+
+static void conform_with_8_lanes(void **state) {
+    (void)state;
+    conform("8");
+}
+
+static void conform_with_16_lanes(void **state) {
+    (void)state;
+    conform("16");
+}
+
+/* Memory that ends, or begins, where a page that nobody may touch does. */
+typedef struct guarded {
+    uint8_t *pages, *data;
+    size_t bytes;
+} guarded;
+
+static guarded guarded_make(size_t size, bool at_end, const void *contents) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (size + page) / page * page;
+    guarded g = {.bytes = inner + 2 * page};
+    g.pages = mmap(NULL, g.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(g.pages, MAP_FAILED);
+    assert_int_equal(mprotect(g.pages + page, inner, PROT_READ | PROT_WRITE), 0);
+    g.data = at_end ? g.pages + page + inner - size : g.pages + page;
+    if (contents && size) {
+        memcpy(g.data, contents, size);
+    }
+    return g;
+}
+
+static void guarded_free(guarded *g) {
+    munmap(g->pages, g->bytes);
+}
+
+enum { MOST = 64 };
+
+/* Sizes are multiples of the elements', so what ends at a page is aligned to them. */
+static void run_guarded(const vyre_trial *trial, bool at_end) {
+    size_t count;
+    vyre_input *inputs = vyre_trial_inputs(trial, trial->program, &count);
+    guarded ins[MOST], outs[MOST];
+    vyre_input guarded_inputs[MOST];
+    vyre_output outputs[MOST];
+    vyre_outputs expected;
+    vyre_plan plan;
+    vyre_pipeline *pipeline;
+    const vyre_dispatch_config config = {.timeout_ns = UINT64_C(10000000000)};
+    assert_non_null(inputs);
+    assert_true(count <= MOST);
+    for (size_t i = 0; i < count; i++) {
+        ins[i] = guarded_make(inputs[i].size, at_end, inputs[i].data);
+        guarded_inputs[i] = (vyre_input){ins[i].data, inputs[i].size};
+    }
+    expect_ok(vyre_device_dispatch(oracle, trial->program, inputs, count, &config, &expected));
+    expect_ok(vyre_plan_init(&plan, trial->program, guarded_inputs, count, &config));
+    for (uint32_t i = 0; i < plan.output_count; i++) {
+        size_t size = (size_t)vyre_plan_output_bytes(&plan, i);
+        outs[i] = guarded_make(size, at_end, NULL);
+        outputs[i] = (vyre_output){outs[i].data, size};
+    }
+    expect_ok(vyre_device_compile(cpu, trial->program, &config, &pipeline));
+    expect_ok(vyre_pipeline_run(pipeline, VYRE_RUN_BORROWED, &plan, guarded_inputs, outputs, NULL));
+    for (uint32_t i = 0; i < plan.output_count; i++) {
+        assert_memory_equal(outputs[i].data, expected.items[i].data, outputs[i].size);
+        guarded_free(&outs[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        guarded_free(&ins[i]);
+    }
+    vyre_pipeline_release(pipeline);
+    vyre_plan_deinit(&plan);
+    vyre_outputs_free(&expected);
+    vyre_free(inputs);
+}
+
+static void programs_stay_inside_their_buffers(void **state) {
+    (void)state;
+    if (!cpu) {
+        skip();
+    }
+    uint64_t first = number_from("VYRE_TEST_SEED", 1) * 1000 + 500;
+    uint64_t programs = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
+    for (uint64_t seed = first; seed < first + programs; seed++) {
+        vyre_trial trial;
+        expect_ok(vyre_generate(seed, &trial));
+        run_guarded(&trial, true);
+        run_guarded(&trial, false);
+        vyre_trial_free(&trial);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conform_with_4_lanes),
+        cmocka_unit_test(conform_with_8_lanes),
+        cmocka_unit_test(conform_with_16_lanes),
+        cmocka_unit_test(programs_stay_inside_their_buffers),
+    };
+    return cmocka_run_group_tests(tests, open_devices, close_devices);
+}
