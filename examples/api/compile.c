@@ -3,10 +3,9 @@
 #include <string.h>
 #include <vyre/vyre.h>
 
-static const char text[] =
-    "program total(x: buffer<u32>, sum: out buffer<u32>[1]) over x {\n"
-    "    atomic_add(sum[0], x[gid]);\n"
-    "}\n";
+static const char text[] = "program total(x: buffer<u32>, sum: out buffer<u32>[1]) over x {\n"
+                           "    atomic_add(sum[0], x[gid]);\n"
+                           "}\n";
 
 int main(int argc, char **argv) {
     vyre_module *module = NULL;

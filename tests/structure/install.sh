@@ -90,7 +90,7 @@ conform() {
     "$vyre" conform -b scalar --programs 2000 --runs 1 | tee "$work/conform-$1"
     grep -Eq '^scalar: [1-9][0-9]* programs, .*the same bytes as the oracle; [1-9][0-9]* unsupported$' \
         "$work/conform-$1"
-    saxpy=(examples/saxpy.vyre a=2 x=iota:8 y=1,1,1,1,1,1,1,1)
+    saxpy=(examples/saxpy.vyre a=2 x=iota:8 y="1,1,1,1,1,1,1,1")
     "$vyre" run -b scalar "${saxpy[@]}" >"$work/saxpy-$1"
     "$vyre" run -b reference "${saxpy[@]}" | cmp - "$work/saxpy-$1"
 }

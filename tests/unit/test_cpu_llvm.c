@@ -123,13 +123,15 @@ static void llvm_shows_its_work(void **state) {
 
 static void llvm_refuses_what_is_no_code(void **state) {
     (void)state;
+    /* Parses, and is not valid: a value that does not dominate its use. */
+    static const char undominated[] =
+        "define i32 @f(i1 %c) { br i1 %c, label %a, label %b\n a: %x = add i32 1, 2\n"
+        " br label %b\n b: ret i32 %x }";
     static const char *const wrong[] = {
         "nonsense",
         "define void @phase_0() { ret i32 0 }",
         "define void @phase_0() { br label %nowhere }",
-        /* Parses, and is not valid: a value that does not dominate its use. */
-        "define i32 @f(i1 %c) { br i1 %c, label %a, label %b\n a: %x = add i32 1, 2\n"
-        " br label %b\n b: ret i32 %x }",
+        undominated,
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         vyre_text out = {0};

@@ -6,7 +6,7 @@
 #include "backend/cpu/emit_state.h"
 #include "base/alloc.h"
 
-enum { BLOCK = 2048 }; /* invocations of a block, where there are no workgroups */
+enum { BLOCK = 2048 }; /* the most invocations of a block, where there are no workgroups */
 
 void emit_line(emit *e, const char *format, ...) {
     va_list arguments;
@@ -347,7 +347,7 @@ static void emit_in_domain(emit *e, uint32_t inst) {
         emit_line(e, "%%t%u = mul i64 %%t%u, %u", scaled, start, e->phase->workgroup[d]);
         uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U64, e->lanes, scaled);
         emit_line(e, "%%t%u = add <%u x i64> %%t%u, %%t%u", sum, e->lanes, wide, all);
-        uint32_t domain = frame_field(e, "i64", offsetof(cpu_frame, domain) + 8 * d);
+        uint32_t domain = frame_field(e, "i64", offsetof(cpu_frame, domain) + 8ull * d);
         uint32_t most = cpu_write_splat(&e->w, VYRE_TYPE_U64, e->lanes, domain);
         emit_line(e, "%%t%u = icmp ult <%u x i64> %%t%u, %%t%u", inside, e->lanes, sum, most);
         result = emit_and(e, result, inside);
@@ -538,9 +538,10 @@ static void find_arrays(emit *e) {
             e->lengths[i->a] = cpu_write_const(&e->w, VYRE_TYPE_U64, 1, row->length);
         }
         if (row->kind == VYRE_RESOURCE_PRIVATE && !e->facts.has_groups) {
+            unsigned long long bytes = private_bytes(e, i->a);
             e->arrays[i->a] = emit_new(e);
             vyre_text_printf(&e->allocas, "  %%t%u = alloca [%llu x i8], align 64\n",
-                             e->arrays[i->a], (unsigned long long)(private_bytes(e, i->a) + 1));
+                             e->arrays[i->a], bytes + 1);
         }
     }
 }
@@ -693,8 +694,9 @@ static void emit_row(emit *e) {
     uint32_t end = emit_new(e);
     uint32_t domain = frame_field(e, "i64", offsetof(cpu_frame, domain));
     emit_line(e, "%%t%u = zext i32 %%t%u to i64", wide, e->wid[0]);
-    emit_line(e, "%%t%u = mul i64 %%t%u, %u", begin, wide, BLOCK);
-    emit_line(e, "%%t%u = add i64 %%t%u, %u", limit, begin, BLOCK);
+    uint32_t block = frame_field(e, "i64", offsetof(cpu_frame, block));
+    emit_line(e, "%%t%u = mul i64 %%t%u, %%t%u", begin, wide, block);
+    emit_line(e, "%%t%u = add i64 %%t%u, %%t%u", limit, begin, block);
     emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", less, limit, domain);
     emit_line(e, "%%t%u = select i1 %%t%u, i64 %%t%u, i64 %%t%u", end, less, limit, domain);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", begin, at);

@@ -14,6 +14,7 @@ typedef struct cpu_frame {
     const uint32_t *iterations; /* by step: turns of repeats */
     uint64_t domain[3];
     uint64_t groups[3];   /* workgroups; without a workgroup clause, blocks of invocations */
+    uint64_t block;       /* invocations of such a block, along x */
     const uint32_t *stop; /* read now and then: not 0 means to return soon */
 } cpu_frame;
 
@@ -24,7 +25,7 @@ typedef void (*cpu_kernel)(const cpu_frame *frame, uint64_t first, uint64_t end,
 
 typedef struct cpu_phase_info {
     uint64_t storage_bytes;
-    uint32_t block; /* invocations of a block, along x; 0 with a workgroup clause */
+    uint32_t block; /* the most invocations that a block should have; 0 with a workgroup clause */
 } cpu_phase_info;
 
 /* What code is written for. False is right everywhere, and slower where it could be true. */

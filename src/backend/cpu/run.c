@@ -52,13 +52,25 @@ static int64_t read_element(const run *r, uint32_t resource, uint64_t index) {
                : 0;
 }
 
+/* Blocks small enough that each thread gets several, where there are not enough rows for that. */
+static uint64_t block_of(const cpu_phase *phase, const vyre_grid *grid, uint32_t threads) {
+    enum { SHARES = 8, LEAST = 64 };
+    uint64_t block = phase->info.block, wanted = (uint64_t)threads * SHARES;
+    uint64_t rows = grid->domain[1] > wanted ? wanted : grid->domain[1] * grid->domain[2];
+    while (block > LEAST && (grid->domain[0] + block - 1) / block * rows < wanted) {
+        block /= 2;
+    }
+    return block;
+}
+
 /* Sets domain and groups of the frame; returns the number of units. Products that 64 bits do not
  * hold end at a number that is out of reach. */
-static uint64_t enter_phase(run *r, uint32_t index) {
+static uint64_t enter_phase(run *r, uint32_t index, uint32_t threads) {
     const vyre_phase *phase = &r->ir->phases[index];
     const vyre_grid *grid = &r->call->grids[index];
     const uint64_t most = UINT64_MAX / 4;
     uint64_t units = 1;
+    r->frame.block = block_of(&r->native->phases[index], grid, threads);
     for (int i = 0; i < 3; i++) {
         uint64_t size = grid->domain[i];
         if (i == 0 && phase->from_resource != VYRE_NONE) {
@@ -67,9 +79,7 @@ static uint64_t enter_phase(run *r, uint32_t index) {
             count = count < 0 ? 0 : count;
             size = (uint64_t)count < size ? (uint64_t)count : size;
         }
-        uint64_t group = phase->workgroup[0] ? phase->workgroup[i]
-                         : i                 ? 1
-                                             : r->native->phases[index].info.block;
+        uint64_t group = phase->workgroup[0] ? phase->workgroup[i] : i ? 1 : r->frame.block;
         r->frame.domain[i] = size;
         r->frame.groups[i] = (size + group - 1) / group;
         units = r->frame.groups[i] && units > most / r->frame.groups[i]
@@ -81,12 +91,14 @@ static uint64_t enter_phase(run *r, uint32_t index) {
 
 /* Units that a thread takes at a time: enough to be worth it, few enough that all threads end
  * together. */
-static uint64_t grain_of(const cpu_phase *phase, uint64_t units, uint32_t threads) {
+static uint64_t grain_of(const run *r, const cpu_phase *phase, uint64_t units, uint32_t threads) {
     enum { LEAST_CYCLES = 8192, SHARES = 32 };
     if (phase->may_wait) {
         return 1;
     }
-    uint64_t least = LEAST_CYCLES / phase->weight + 1, share = units / threads / SHARES;
+    uint64_t weight =
+        phase->info.block ? phase->weight * r->frame.block / phase->info.block + 1 : phase->weight;
+    uint64_t least = LEAST_CYCLES / weight + 1, share = units / threads / SHARES;
     return share > least ? share : least;
 }
 
@@ -95,7 +107,7 @@ static vyre_status run_phase(run *r, uint32_t index) {
     uint32_t threads;
     vyre_status status = check_stop(r);
     status = status ? status : cpu_pool_size(&threads);
-    uint64_t units = status ? 0 : enter_phase(r, index);
+    uint64_t units = status ? 0 : enter_phase(r, index, threads);
     if (!units) {
         return status;
     }
@@ -103,7 +115,7 @@ static vyre_status run_phase(run *r, uint32_t index) {
         .kernel = phase->kernel,
         .frame = &r->frame,
         .units = units,
-        .grain = grain_of(phase, units, threads),
+        .grain = grain_of(r, phase, units, threads),
         .storage_bytes = phase->info.storage_bytes,
     };
     status = cpu_pool_run(&work);

@@ -154,8 +154,7 @@ static vyre_status make_arrays(machine *m, const vyre_input *inputs) {
 static int64_t read_element(const machine *m, uint32_t resource, uint64_t index) {
     vyre_type type = (vyre_type)m->ir->resources[resource].type;
     return index < m->arrays[resource].length
-               ? vyre_plan_element(type,
-                                   m->arrays[resource].data + index * vyre_type_bytes(type))
+               ? vyre_plan_element(type, m->arrays[resource].data + index * vyre_type_bytes(type))
                : 0;
 }
 
