@@ -230,8 +230,9 @@ static void visit_value(walk *w, uint32_t inst) {
         if (values[k] & VYRE_CONSTANT) {
             continue;
         }
+        /* The sign that copysign takes from a NaN shows in a number. */
         bool seen = (passes_bits(i->op, k) && own->observed) || i->op == VYRE_OP_BITCAST ||
-                    (i->op == VYRE_OP_STORE && k == 1);
+                    ((i->op == VYRE_OP_STORE || i->op == VYRE_OP_COPYSIGN) && k == 1);
         set(w, &fact(w, values[k])->observed, seen);
     }
 }
