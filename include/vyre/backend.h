@@ -499,7 +499,7 @@ typedef struct vyre_registration {
     /* Makes the backend for a device, counted from 0. What keeps it from running on this machine is
      * a status with a Fix. `out_backend` is zeroed but for `host`. */
     vyre_status (*create)(const vyre_host *host, uint32_t device, vyre_backend *out_backend);
-    /* What `supported_ops` will say, without creating it; NULL: the core set. */
+    /* What the slot `supported_ops` will say, without creating it; NULL: not known before. */
     const vyre_op_set *(*supported_ops)(void);
 } vyre_registration;
 

@@ -4,6 +4,19 @@
 #include "driver/device.h"
 #include "driver/registry.h"
 
+/* What a registration says of the operations without creating the backend must be what it has. */
+static vyre_status check_promise(const vyre_registration *registration, const vyre_device *device) {
+    const vyre_backend *backend = device->inner;
+    const vyre_op_set *promised =
+        registration->supported_ops ? registration->supported_ops() : NULL;
+    return !promised || !memcmp(promised, backend->slots->supported_ops(backend), sizeof *promised)
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_BACKEND,
+                                  "let `supported_ops` of its table give the same set",
+                                  "backend `%s` has other operations than its registration says",
+                                  registration->id);
+}
+
 vyre_status vyre_registration_acquire(const vyre_registration *registration, uint32_t device,
                                       vyre_device **out_device) {
     *out_device = NULL;
@@ -14,7 +27,13 @@ vyre_status vyre_registration_acquire(const vyre_registration *registration, uin
     }
     vyre_backend made = {.host = vyre_host_services()};
     vyre_status status = registration->create(made.host, device, &made);
-    return status ? status : vyre_device_open(&made, registration->id, device, out_device);
+    status = status ? status : vyre_device_open(&made, registration->id, device, out_device);
+    status = status ? status : check_promise(registration, *out_device);
+    if (status) {
+        vyre_device_release(*out_device);
+        *out_device = NULL;
+    }
+    return status;
 }
 
 /* Splits `id` or `id:n`; false if it is neither. */

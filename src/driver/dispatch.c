@@ -177,7 +177,7 @@ vyre_status vyre_pipeline_dispatch_owned(vyre_pipeline *pipeline, const vyre_out
 vyre_status vyre_pipeline_dispatch_timed(vyre_pipeline *pipeline, const vyre_input *inputs,
                                          size_t input_count, const vyre_dispatch_config *config,
                                          vyre_outputs *out_outputs, vyre_timing *out_timing) {
-    *out_timing = (vyre_timing){VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+    *out_timing = vyre_no_times;
     return run_new(pipeline, VYRE_RUN_TIMED, inputs, input_count, config, out_outputs, out_timing);
 }
 
@@ -246,7 +246,7 @@ vyre_status vyre_device_dispatch_timed(vyre_device *device, const vyre_program *
                                        const vyre_dispatch_config *config,
                                        vyre_outputs *out_outputs, vyre_timing *out_timing) {
     *out_outputs = (vyre_outputs){0};
-    *out_timing = (vyre_timing){VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+    *out_timing = vyre_no_times;
     THROUGH_PIPELINE(vyre_pipeline_dispatch_timed(pipeline, inputs, input_count, config,
                                                   out_outputs, out_timing));
 }
@@ -261,7 +261,7 @@ vyre_status vyre_device_dispatch_resident(vyre_device *device, const vyre_progra
                                           const vyre_binding *bindings, size_t count,
                                           const vyre_dispatch_config *config,
                                           vyre_timing *out_timing) {
-    vyre_timing timing = {VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+    vyre_timing timing = vyre_no_times;
     if (out_timing) {
         *out_timing = timing;
     }

@@ -64,36 +64,59 @@ static vyre_status copy_inputs(const vyre_call *call, copied *out) {
     return VYRE_OK;
 }
 
-/* Outputs of the same sizes as others, in memory of their own. */
-static vyre_output *make_outputs_like(const vyre_output *outputs, size_t count) {
+vyre_output *vyre_outputs_aside(const vyre_output *outputs, size_t count) {
     size_t bytes = count * sizeof *outputs;
     for (size_t i = 0; i < count; i++) {
         bytes += (outputs[i].size + 15) / 16 * 16;
     }
     vyre_output *made = vyre_alloc(bytes + 16);
+    if (!made) {
+        return NULL;
+    }
     uint8_t *next = (uint8_t *)made + (count * sizeof *outputs + 15) / 16 * 16;
-    for (size_t i = 0; made && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         made[i] = (vyre_output){next, outputs[i].size};
         next += (outputs[i].size + 15) / 16 * 16;
     }
     return made;
 }
 
-static void copy_outputs(vyre_output *to, const vyre_output *from, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (from[i].size) {
-            memcpy(to[i].data, from[i].data, from[i].size);
+vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs, size_t count,
+                                vyre_status status) {
+    if (!aside && !status) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory for the outputs of a run");
+    }
+    for (size_t i = 0; i < count && !status; i++) {
+        if (aside[i].size) {
+            memcpy(outputs[i].data, aside[i].data, aside[i].size);
         }
     }
+    vyre_free(aside);
+    return status;
 }
 
-static vyre_status no_output_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory for the outputs of a run");
+const vyre_timing vyre_no_times = {VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+
+vyre_timing vyre_wall_time(uint64_t start_ns) {
+    vyre_timing timing = vyre_no_times;
+    timing.wall_ns = vyre_now_ns() - start_ns;
+    return timing;
 }
 
-static vyre_timing wall_time(uint64_t start) {
-    return (vyre_timing){vyre_now_ns() - start, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+void vyre_any_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]) {
+    (void)backend;
+    out_size[0] = out_size[1] = out_size[2] = VYRE_LIMIT_WORKGROUP;
+}
+
+uint32_t vyre_any_workgroup_count(const vyre_backend *backend) {
+    (void)backend;
+    return UINT32_MAX;
+}
+
+uint32_t vyre_any_invocations(const vyre_backend *backend) {
+    (void)backend;
+    return VYRE_LIMIT_WORKGROUP;
 }
 
 /* The forms of a run that follow from one another, for a backend and for a pipeline alike. */
@@ -113,33 +136,15 @@ static vyre_timing wall_time(uint64_t start) {
         vyre_timing *out_timing) {                                                                 \
         uint64_t start = vyre_now_ns();                                                            \
         vyre_status status = self->slots->dispatch_borrowed(self, call, outputs);                  \
-        *out_timing = wall_time(start);                                                            \
+        *out_timing = vyre_wall_time(start);                                                       \
         return status;                                                                             \
     }                                                                                              \
     static vyre_status prefix##_dispatch_borrowed_into(const subject *self, const vyre_call *call, \
                                                        vyre_output *outputs) {                     \
-        vyre_output *made = make_outputs_like(outputs, call->output_count);                        \
-        vyre_status status =                                                                       \
-            made ? self->slots->dispatch_borrowed(self, call, made) : no_output_memory();          \
-        if (!status) {                                                                             \
-            copy_outputs(outputs, made, call->output_count);                                       \
-        }                                                                                          \
-        vyre_free(made);                                                                           \
-        return status;                                                                             \
+        vyre_output *aside = vyre_outputs_aside(outputs, call->output_count);                      \
+        vyre_status status = aside ? self->slots->dispatch_borrowed(self, call, aside) : VYRE_OK;  \
+        return vyre_outputs_settle(aside, outputs, call->output_count, status);                    \
     }
-
-vyre_status
-vyre_dispatch_aside(const vyre_backend *backend, const vyre_call *call, vyre_output *outputs,
-                    vyre_status (*dispatch)(const vyre_backend *backend, const vyre_call *call,
-                                            vyre_output *outputs)) {
-    vyre_output *made = make_outputs_like(outputs, call->output_count);
-    vyre_status status = made ? dispatch(backend, call, made) : no_output_memory();
-    if (!status) {
-        copy_outputs(outputs, made, call->output_count);
-    }
-    vyre_free(made);
-    return status;
-}
 
 DERIVED_FORMS(default, vyre_backend)
 DERIVED_FORMS(pipeline, vyre_native)
@@ -211,7 +216,7 @@ static vyre_status default_resident_dispatch_timed(const vyre_backend *backend,
                                                    const vyre_call *call, const uint64_t *buffers,
                                                    vyre_timing *out_timing) {
     (void)call, (void)buffers;
-    *out_timing = (vyre_timing){VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+    *out_timing = vyre_no_times;
     return vyre_unsupported(backend, "resident timed dispatch");
 }
 

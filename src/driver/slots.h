@@ -72,12 +72,20 @@ VYRE_MUST_USE vyre_status vyre_backend_check_ops(const vyre_backend *backend,
 /* A run that is over. */
 extern const vyre_pending_run vyre_ready_run;
 
-/* Runs into memory aside, copied into the outputs after success. */
-VYRE_MUST_USE vyre_status vyre_dispatch_aside(const vyre_backend *backend, const vyre_call *call,
-                                              vyre_output *outputs,
-                                              vyre_status (*dispatch)(const vyre_backend *backend,
-                                                                      const vyre_call *call,
-                                                                      vyre_output *outputs));
+/* Outputs of the same sizes in other memory, NULL without any; and the end of a run into them,
+ * which copies after success and frees them. */
+vyre_output *vyre_outputs_aside(const vyre_output *outputs, size_t count);
+VYRE_MUST_USE vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs,
+                                              size_t count, vyre_status status);
+
+/* Times of a run that nobody took, and of one that the host alone did. */
+extern const vyre_timing vyre_no_times;
+vyre_timing vyre_wall_time(uint64_t start_ns);
+
+/* Limits of backends that run all that the language allows. */
+void vyre_any_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]);
+uint32_t vyre_any_workgroup_count(const vyre_backend *backend);
+uint32_t vyre_any_invocations(const vyre_backend *backend);
 
 /* The status of a feature that a backend does not have. */
 VYRE_MUST_USE vyre_status vyre_unsupported(const vyre_backend *backend, const char *feature);

@@ -90,16 +90,12 @@ static vyre_status wrap_dispatch_borrowed(const vyre_backend *backend, const vyr
     return inner_of(backend)->slots->dispatch_borrowed(inner_of(backend), &own, outputs);
 }
 
-static vyre_timing wall_time(uint64_t start) {
-    return (vyre_timing){vyre_now_ns() - start, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
-}
-
 static vyre_status wrap_dispatch_borrowed_timed(const vyre_backend *backend, const vyre_call *call,
                                                 vyre_output *outputs, vyre_timing *out_timing) {
     if (is_needed(backend, call->program)) {
         uint64_t start = vyre_now_ns();
         vyre_status status = run_apart(backend, call, outputs);
-        *out_timing = wall_time(start);
+        *out_timing = vyre_wall_time(start);
         return status;
     }
     const vyre_call own = inner_call(call);
@@ -110,7 +106,9 @@ static vyre_status wrap_dispatch_borrowed_timed(const vyre_backend *backend, con
 static vyre_status wrap_dispatch_borrowed_into(const vyre_backend *backend, const vyre_call *call,
                                                vyre_output *outputs) {
     if (is_needed(backend, call->program)) {
-        return vyre_dispatch_aside(backend, call, outputs, run_apart);
+        vyre_output *aside = vyre_outputs_aside(outputs, call->output_count);
+        vyre_status status = aside ? run_apart(backend, call, aside) : VYRE_OK;
+        return vyre_outputs_settle(aside, outputs, call->output_count, status);
     }
     const vyre_call own = inner_call(call);
     return inner_of(backend)->slots->dispatch_borrowed_into(inner_of(backend), &own, outputs);
@@ -169,7 +167,7 @@ static vyre_status wrap_resident_dispatch_timed(const vyre_backend *backend, con
     vyre_status status = borrow_sequence(backend, call, &made, &sequence);
     status = status ? status : vyre_sequence_run_resident(sequence, call, buffers);
     vyre_sequence_free(made);
-    *out_timing = wall_time(start);
+    *out_timing = vyre_wall_time(start);
     return status;
 }
 

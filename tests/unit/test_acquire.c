@@ -197,6 +197,17 @@ static void registration_S38_has_id_factory_and_operations(void **state) {
     vyre_registry_free(registry);
     assert_ptr_equal(ops, with_ops.supported_ops());
     assert_int_equal(ops->words[0], 6);
+
+    /* And the backend must keep to it: this one has the core set. */
+    tiny_reset();
+    static const vyre_registration untrue = {"a", tiny_create_0, few_ops};
+    static const vyre_registration just = {"a", tiny_create_0, vyre_core_supported_ops};
+    expect_fail(vyre_registration_acquire(&untrue, 0, &device), VYRE_STATUS_BACKEND,
+                "has other operations than its registration says");
+    assert_null(device);
+    assert_int_equal(tiny[0].destroyed, 1);
+    expect_ok(vyre_registration_acquire(&just, 0, &device));
+    vyre_device_release(device);
 }
 
 /* The sum of all of x in each element of y: an element waits for all others. */

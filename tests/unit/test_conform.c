@@ -222,11 +222,6 @@ static uint32_t subject_features(const vyre_backend *backend) {
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC;
 }
 
-static void subject_max_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]) {
-    (void)backend;
-    out_size[0] = out_size[1] = out_size[2] = VYRE_LIMIT_WORKGROUP;
-}
-
 typedef vyre_status (*dispatch_function)(const vyre_backend *backend, const vyre_call *call,
                                          vyre_output *outputs);
 
@@ -238,7 +233,7 @@ static vyre_status open_subject(dispatch_function dispatch, const miscompile *bu
         .dispatch = dispatch,
         .dispatch_borrowed = dispatch,
         .features = subject_features,
-        .max_workgroup_size = subject_max_workgroup_size,
+        .max_workgroup_size = vyre_any_workgroup_size,
     };
     const vyre_backend made = {&slots, (void *)(uintptr_t)bug, NULL};
     return vyre_device_open(&made, "subject", 0, out_device);

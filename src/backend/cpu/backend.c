@@ -13,6 +13,7 @@
 #include "backend/cpu/run.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "driver/slots.h"
 
 static const char id_text[] = "cpu";
 
@@ -158,7 +159,7 @@ static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vy
         status = cpu_queue_run(native, call, memory);
         cpu_native_release(native);
     }
-    *out_timing = (vyre_timing){vyre_now_ns() - begin, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+    *out_timing = vyre_wall_time(begin);
     return status;
 }
 
@@ -235,21 +236,6 @@ static uint32_t features(const vyre_backend *backend) {
     return VYRE_FEATURE_PHASES;
 }
 
-static void max_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]) {
-    (void)backend;
-    out_size[0] = out_size[1] = out_size[2] = VYRE_LIMIT_WORKGROUP;
-}
-
-static uint32_t max_workgroups_per_dimension(const vyre_backend *backend) {
-    (void)backend;
-    return UINT32_MAX;
-}
-
-static uint32_t max_invocations_per_workgroup(const vyre_backend *backend) {
-    (void)backend;
-    return VYRE_LIMIT_WORKGROUP;
-}
-
 static uint32_t subgroup_size(const vyre_backend *backend) {
     return device_of(backend)->lanes;
 }
@@ -273,7 +259,7 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
     out_profile->l1_cache_bytes = cpu_l1_bytes();
     out_profile->l2_cache_bytes = cpu_l2_bytes();
     out_profile->ideal_vector_pack_bits = (uint64_t)self->lanes * 32;
-    max_workgroup_size(backend, out_profile->max_workgroup_size);
+    vyre_any_workgroup_size(backend, out_profile->max_workgroup_size);
     out_profile->timing_quality = VYRE_TIMING_HOST_ONLY;
     out_profile->grade = VYRE_GRADE_EXACT;
 }
@@ -311,9 +297,9 @@ static const vyre_backend_slots slots = {
     .compile_native = compile,
     .compile_native_shared = compile,
     .features = features,
-    .max_workgroup_size = max_workgroup_size,
-    .max_workgroups_per_dimension = max_workgroups_per_dimension,
-    .max_invocations_per_workgroup = max_invocations_per_workgroup,
+    .max_workgroup_size = vyre_any_workgroup_size,
+    .max_workgroups_per_dimension = vyre_any_workgroup_count,
+    .max_invocations_per_workgroup = vyre_any_invocations,
     .subgroup_size = subgroup_size,
     .max_storage_buffer_bytes = max_storage_buffer_bytes,
     .device_profile = device_profile,

@@ -1,6 +1,5 @@
 #include "backend/cpu/emit.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "backend/cpu/emit_state.h"
@@ -8,407 +7,12 @@
 
 enum { BLOCK = 2048 }; /* the most invocations of a block, where there are no workgroups */
 
-void emit_line(emit *e, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vyre_text_puts(&e->w.code, "  ");
-    vyre_text_vprintf(&e->w.code, format, arguments);
-    vyre_text_putc(&e->w.code, '\n');
-    va_end(arguments);
-}
-
-uint32_t emit_new(emit *e) {
-    return e->w.next++;
-}
-
-uint32_t emit_label(emit *e) {
-    return e->w.next++;
-}
-
-void emit_start(emit *e, uint32_t label) {
-    if (!e->terminated) {
-        emit_jump(e, label);
-    }
-    vyre_text_printf(&e->w.code, "b%u:\n", label);
-    e->terminated = false;
-}
-
-void emit_jump(emit *e, uint32_t label) {
-    if (!e->terminated) {
-        emit_line(e, "br label %%b%u", label);
-        e->terminated = true;
-    }
-}
-
-void emit_branch(emit *e, uint32_t condition, uint32_t yes, uint32_t no) {
-    emit_line(e, "br i1 %%t%u, label %%b%u, label %%b%u", condition, yes, no);
-    e->terminated = true;
-}
-
-/* Variables */
-
-static uint32_t make_variable(emit *e, const char *type) {
-    uint32_t id = emit_new(e);
-    vyre_text_printf(&e->allocas,
-                     "  %%t%u = alloca %s, align 64\n  store %s zeroinitializer, ptr %%t%u\n", id,
-                     type, type, id);
-    return id;
-}
-
-/* LLVM has no zeroinitializer for scalars of some types. */
-static uint32_t make_scalar_variable(emit *e, const char *type, const char *zero) {
-    uint32_t id = emit_new(e);
-    vyre_text_printf(&e->allocas, "  %%t%u = alloca %s\n  store %s %s, ptr %%t%u\n", id, type, type,
-                     zero, id);
-    return id;
-}
-
-uint32_t emit_variable(emit *e, vyre_type type, uint32_t lanes) {
-    cpu_type_text name = cpu_type(type, lanes);
-    const char *text = name.text;
-    bool is_float = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;
-    return lanes > 1 ? make_variable(e, text)
-                     : make_scalar_variable(e, text, is_float ? "0.0" : "0");
-}
-
-uint32_t emit_mask_variable(emit *e) {
-    return emit_variable(e, VYRE_TYPE_BOOL, e->lanes);
-}
-
-uint32_t emit_read(emit *e, vyre_type type, uint32_t lanes, uint32_t variable) {
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = load %s, ptr %%t%u", id, cpu_type(type, lanes).text, variable);
-    return id;
-}
-
-void emit_assign(emit *e, vyre_type type, uint32_t lanes, uint32_t variable, uint32_t value) {
-    emit_line(e, "store %s %%t%u, ptr %%t%u", cpu_type(type, lanes).text, value, variable);
-}
-
-/* Masks */
-
-uint32_t emit_any(emit *e, uint32_t mask) {
-    uint32_t bits = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = bitcast <%u x i1> %%t%u to i%u", bits, e->lanes, mask, e->lanes);
-    emit_line(e, "%%t%u = icmp ne i%u %%t%u, 0", id, e->lanes, bits);
-    return id;
-}
-
-uint32_t emit_and(emit *e, uint32_t left, uint32_t right) {
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = and <%u x i1> %%t%u, %%t%u", id, e->lanes, left, right);
-    return id;
-}
-
-uint32_t emit_and_not(emit *e, uint32_t left, uint32_t right) {
-    uint32_t all = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1), id = emit_new(e);
-    emit_line(e, "%%t%u = xor <%u x i1> %%t%u, %%t%u", id, e->lanes, right, all);
-    return emit_and(e, left, id);
-}
-
-uint32_t emit_pick(emit *e, vyre_type type, uint32_t mask, uint32_t yes, uint32_t no) {
-    uint32_t id = emit_new(e);
-    cpu_type_text text = cpu_type(type, e->lanes);
-    emit_line(e, "%%t%u = select <%u x i1> %%t%u, %s %%t%u, %s %%t%u", id, e->lanes, mask,
-              text.text, yes, text.text, no);
-    return id;
-}
-
-/* Values */
-
-static emit_value *value_of(emit *e, uint32_t inst) {
-    return &e->values[inst - e->phase->first];
-}
-
-static uint32_t memory_bytes(vyre_type type) {
-    return vyre_type_bytes(type);
-}
-
-uint32_t emit_storage_at(emit *e, uint64_t offset, uint64_t bytes_a_chunk) {
-    uint32_t at = emit_new(e);
-    if (e->in_group || !bytes_a_chunk) { /* what all chunks agree on is read from the first */
-        emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, e->storage,
-                  (unsigned long long)offset);
-        return at;
-    }
-    uint32_t chunk = emit_new(e), scaled = emit_new(e), sum = emit_new(e);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", chunk, e->chunk);
-    emit_line(e, "%%t%u = mul i64 %%t%u, %llu", scaled, chunk, (unsigned long long)bytes_a_chunk);
-    emit_line(e, "%%t%u = add i64 %%t%u, %llu", sum, scaled, (unsigned long long)offset);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %%t%u", at, e->storage, sum);
-    return at;
-}
-
-/* The storage holds bools as bytes. */
-static uint32_t load_storage(emit *e, vyre_type type, uint32_t lanes, uint32_t at) {
-    vyre_type stored = type == VYRE_TYPE_BOOL ? VYRE_TYPE_U8 : type;
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = load %s, ptr %%t%u, align %u", id, cpu_type(stored, lanes).text, at,
-              memory_bytes(stored));
-    if (type == VYRE_TYPE_BOOL) {
-        uint32_t bit = emit_new(e);
-        emit_line(e, "%%t%u = trunc %s %%t%u to %s", bit, cpu_type(VYRE_TYPE_U8, lanes).text, id,
-                  cpu_type(VYRE_TYPE_BOOL, lanes).text);
-        return bit;
-    }
-    return id;
-}
-
-static void store_storage(emit *e, vyre_type type, uint32_t lanes, uint32_t at, uint32_t value) {
-    vyre_type stored = type == VYRE_TYPE_BOOL ? VYRE_TYPE_U8 : type;
-    if (type == VYRE_TYPE_BOOL) {
-        uint32_t byte = emit_new(e);
-        emit_line(e, "%%t%u = zext %s %%t%u to %s", byte, cpu_type(VYRE_TYPE_BOOL, lanes).text,
-                  value, cpu_type(VYRE_TYPE_U8, lanes).text);
-        value = byte;
-    }
-    emit_line(e, "store %s %%t%u, ptr %%t%u, align %u", cpu_type(stored, lanes).text, value, at,
-              memory_bytes(stored));
-}
-
-static uint64_t crossing_bytes(const emit *e, uint32_t inst) {
-    uint32_t lanes = emit_lanes_of(e, cpu_fact_of(&e->facts, inst)->varying);
-    return (uint64_t)memory_bytes((vyre_type)e->ir->insts[inst].type) * lanes;
-}
-
-void emit_store_crossing(emit *e, uint32_t inst, uint32_t id) {
-    uint32_t lanes = emit_lanes_of(e, cpu_fact_of(&e->facts, inst)->varying);
-    uint32_t at = emit_storage_at(e, value_of(e, inst)->offset, crossing_bytes(e, inst));
-    store_storage(e, (vyre_type)e->ir->insts[inst].type, lanes, at, id);
-}
-
-uint32_t emit_load_crossing(emit *e, uint32_t inst) {
-    uint32_t lanes = emit_lanes_of(e, cpu_fact_of(&e->facts, inst)->varying);
-    uint32_t at = emit_storage_at(e, value_of(e, inst)->offset, crossing_bytes(e, inst));
-    return load_storage(e, (vyre_type)e->ir->insts[inst].type, lanes, at);
-}
-
-static bool is_here(emit *e, uint32_t inst) {
-    return !e->in_group && cpu_fact_of(&e->facts, inst)->region == e->region;
-}
-
-uint32_t emit_operand(emit *e, uint32_t operand) {
-    if (operand & VYRE_CONSTANT) {
-        const vyre_const *c = &e->ir->consts[operand & ~VYRE_CONSTANT];
-        return cpu_write_const(&e->w, (vyre_type)c->type, 1, c->bits);
-    }
-    return is_here(e, operand) ? value_of(e, operand)->id : emit_load_crossing(e, operand);
-}
-
-uint32_t emit_scalar(emit *e, uint32_t operand) {
-    uint32_t id = emit_operand(e, operand);
-    if (cpu_varies(&e->facts, operand)) { /* the workgroup agrees on it: lane 0 will do */
-        uint32_t lane = emit_new(e);
-        emit_line(e, "%%t%u = extractelement %s %%t%u, i64 0", lane,
-                  cpu_type(vyre_operand_type(e->ir, operand), e->lanes).text, id);
-        return lane;
-    }
-    return id;
-}
-
-uint32_t emit_vector(emit *e, uint32_t operand) {
-    uint32_t id = emit_operand(e, operand);
-    return cpu_varies(&e->facts, operand)
-               ? id
-               : cpu_write_splat(&e->w, vyre_operand_type(e->ir, operand), e->lanes, id);
-}
-
-uint32_t emit_base(emit *e, uint32_t operand, bool *no_wrap) {
-    *no_wrap = false;
-    if (operand & VYRE_CONSTANT || !is_here(e, operand)) {
-        return 0;
-    }
-    *no_wrap = value_of(e, operand)->no_wrap;
-    return value_of(e, operand)->base;
-}
-
-void emit_define(emit *e, uint32_t inst, uint32_t id) {
-    value_of(e, inst)->id = id;
-    if (cpu_fact_of(&e->facts, inst)->crosses) {
-        emit_store_crossing(e, inst, id);
-    }
-}
-
-/* A value that grows by 1 from lane to lane. */
-static void define_row(emit *e, uint32_t inst, uint32_t base, bool no_wrap) {
-    uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, base);
-    uint32_t lanes = cpu_write_lane_numbers(&e->w, e->lanes), id = emit_new(e);
-    emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", id, e->lanes, all, lanes);
-    emit_define(e, inst, id);
-    value_of(e, inst)->base = base;
-    value_of(e, inst)->no_wrap = no_wrap;
-}
-
-/* Positions */
-
-/* Number of lane 0 in the workgroup, u32. */
-static uint32_t first_lane(emit *e) {
-    uint32_t chunk = emit_new(e), narrow = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", chunk, e->chunk);
-    emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow, chunk);
-    emit_line(e, "%%t%u = mul i32 %%t%u, %u", id, narrow, e->lanes);
-    return id;
-}
-
-static uint32_t divided(emit *e, uint32_t lanes, uint32_t value, uint32_t by, const char *op) {
-    uint32_t id = emit_new(e);
-    uint32_t divisor = cpu_write_const(&e->w, VYRE_TYPE_U32, lanes, by);
-    emit_line(e, "%%t%u = %s %s %%t%u, %%t%u", id, op, cpu_type(VYRE_TYPE_U32, lanes).text, value,
-              divisor);
-    return id;
-}
-
-/* Position in the workgroup of lane 0 (lanes 1) or of all lanes. */
-static uint32_t local_position(emit *e, uint32_t d, uint32_t lanes) {
-    const uint32_t *size = e->phase->workgroup;
-    uint32_t linear = first_lane(e);
-    if (lanes > 1) {
-        uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U32, lanes, linear);
-        uint32_t numbers = cpu_write_lane_numbers(&e->w, lanes), id = emit_new(e);
-        emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", id, lanes, all, numbers);
-        linear = id;
-    }
-    if (d > 0) {
-        linear = divided(e, lanes, linear, d == 1 ? size[0] : size[0] * size[1], "udiv");
-    }
-    return d < 2 ? divided(e, lanes, linear, size[d], "urem") : linear;
-}
-
-static uint32_t add_group(emit *e, uint32_t d, uint32_t lanes, uint32_t local) {
-    uint32_t start = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = mul i32 %%t%u, %u", start, e->wid[d], e->phase->workgroup[d]);
-    uint32_t all = lanes > 1 ? cpu_write_splat(&e->w, VYRE_TYPE_U32, lanes, start) : start;
-    emit_line(e, "%%t%u = add %s %%t%u, %%t%u", id, cpu_type(VYRE_TYPE_U32, lanes).text, all,
-              local);
-    return id;
-}
-
-static void emit_position(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    bool varying = cpu_fact_of(&e->facts, inst)->varying;
-    bool is_global = i->op == VYRE_OP_GID;
-    if (!e->phase->workgroup[0]) {
-        if (i->a == 0) {
-            define_row(e, inst, e->row, true);
-        } else {
-            emit_define(e, inst, e->wid[i->a]);
-        }
-        return;
-    }
-    if (varying && i->a == 0 && e->facts.rows_are_chunks) {
-        uint32_t base = local_position(e, 0, 1);
-        define_row(e, inst, is_global ? add_group(e, 0, 1, base) : base, true);
-        return;
-    }
-    uint32_t lanes = emit_lanes_of(e, varying), local = local_position(e, i->a, lanes);
-    emit_define(e, inst, is_global ? add_group(e, i->a, lanes, local) : local);
-}
-
-static uint32_t frame_field(emit *e, const char *type, uint64_t offset) {
-    uint32_t at = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %%frame, i64 %llu", at, (unsigned long long)offset);
-    emit_line(e, "%%t%u = load %s, ptr %%t%u, !invariant.load !0", id, type, at);
-    return id;
-}
-
-static uint32_t table_entry(emit *e, const char *type, uint32_t table, uint64_t offset) {
-    uint32_t at = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, table,
-              (unsigned long long)offset);
-    emit_line(e, "%%t%u = load %s, ptr %%t%u, !invariant.load !0", id, type, at);
-    return id;
-}
-
-/* The low bits of a 64-bit number as a value of a type. */
-static uint32_t from_bits(emit *e, vyre_type type, uint32_t bits) {
-    uint32_t narrow = emit_new(e), width = type == VYRE_TYPE_BOOL ? 1 : vyre_type_bytes(type) * 8;
-    bool is_float = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;
-    if (width < 64) {
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i%u", narrow, bits, width);
-    } else {
-        narrow = bits;
-    }
-    if (is_float) {
-        uint32_t id = emit_new(e);
-        emit_line(e, "%%t%u = bitcast i%u %%t%u to %s", id, width, narrow, cpu_type(type, 1).text);
-        return id;
-    }
-    return narrow;
-}
-
-static void emit_in_domain(emit *e, uint32_t inst) {
-    uint32_t result = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
-    for (uint32_t d = 0; d < e->phase->dimensions; d++) {
-        uint32_t local = local_position(e, d, e->lanes), wide = emit_new(e), start = emit_new(e);
-        uint32_t scaled = emit_new(e), sum = emit_new(e), inside = emit_new(e);
-        emit_line(e, "%%t%u = zext <%u x i32> %%t%u to <%u x i64>", wide, e->lanes, local,
-                  e->lanes);
-        emit_line(e, "%%t%u = zext i32 %%t%u to i64", start, e->wid[d]);
-        emit_line(e, "%%t%u = mul i64 %%t%u, %u", scaled, start, e->phase->workgroup[d]);
-        uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U64, e->lanes, scaled);
-        emit_line(e, "%%t%u = add <%u x i64> %%t%u, %%t%u", sum, e->lanes, wide, all);
-        uint32_t domain = frame_field(e, "i64", offsetof(cpu_frame, domain) + 8ull * d);
-        uint32_t most = cpu_write_splat(&e->w, VYRE_TYPE_U64, e->lanes, domain);
-        emit_line(e, "%%t%u = icmp ult <%u x i64> %%t%u, %%t%u", inside, e->lanes, sum, most);
-        result = emit_and(e, result, inside);
-    }
-    emit_define(e, inst, result);
-}
-
-/* What a kernel finds around it; false if it is something else. */
-static bool emit_surroundings(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    switch (i->op) {
-    case VYRE_OP_PARAM: {
-        uint32_t table = frame_field(e, "ptr", offsetof(cpu_frame, arguments));
-        emit_define(e, inst,
-                    from_bits(e, (vyre_type)i->type, table_entry(e, "i64", table, 8ull * i->a)));
-        return true;
-    }
-    case VYRE_OP_ITERATION: {
-        uint32_t table = frame_field(e, "ptr", offsetof(cpu_frame, iterations));
-        emit_define(e, inst, table_entry(e, "i32", table, 4ull * i->a));
-        return true;
-    }
-    case VYRE_OP_LEN: {
-        uint32_t id = emit_new(e);
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", id, e->lengths[i->a]);
-        emit_define(e, inst, id);
-        return true;
-    }
-    case VYRE_OP_GID:
-    case VYRE_OP_LID: emit_position(e, inst); return true;
-    case VYRE_OP_WID: emit_define(e, inst, e->wid[i->a]); return true;
-    case VYRE_OP_NUM_WORKGROUPS: {
-        uint32_t id = emit_new(e);
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", id,
-                  frame_field(e, "i64", offsetof(cpu_frame, groups) + 8ull * i->a));
-        emit_define(e, inst, id);
-        return true;
-    }
-    case VYRE_OP_IN_DOMAIN: emit_in_domain(e, inst); return true;
-    case VYRE_OP_LANE: {
-        uint32_t base = cpu_write_const(&e->w, VYRE_TYPE_U32, 1, 0);
-        define_row(e, inst, base, true); /* a chunk is a subgroup */
-        return true;
-    }
-    case VYRE_OP_SUBGROUP_ID: {
-        uint32_t chunk = emit_new(e), id = emit_new(e);
-        emit_line(e, "%%t%u = load i64, ptr %%t%u", chunk, e->chunk);
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", id, chunk);
-        emit_define(e, inst, id);
-        return true;
-    }
-    default: return false;
-    }
-}
-
 /* Arithmetic */
 
 /* Sums and differences with what does not vary keep growing by 1. */
 static void keep_base(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    emit_value *own = value_of(e, inst);
+    emit_value *own = emit_value_of(e, inst);
     vyre_type type = (vyre_type)i->type;
     bool no_wrap, other_wrap;
     own->base = 0;
@@ -477,7 +81,7 @@ void emit_instruction(emit *e, uint32_t inst) {
 /* Functions */
 
 void emit_stop_check(emit *e, uint32_t away) {
-    uint32_t at = frame_field(e, "ptr", offsetof(cpu_frame, stop)), flag = emit_new(e);
+    uint32_t at = emit_frame_field(e, "ptr", offsetof(cpu_frame, stop)), flag = emit_new(e);
     uint32_t go_on = emit_label(e), id = emit_new(e);
     emit_line(e, "%%t%u = load volatile i32, ptr %%t%u", flag, at);
     emit_line(e, "%%t%u = icmp eq i32 %%t%u, 0", id, flag);
@@ -505,7 +109,8 @@ static void lay_out(emit *e) {
     }
     for (uint32_t inst = phase->first; inst < phase->end; inst++) {
         if (cpu_fact_of(&e->facts, inst)->crosses) {
-            value_of(e, inst)->offset = emit_reserve(e, crossing_bytes(e, inst) * e->chunks);
+            emit_value_of(e, inst)->offset =
+                emit_reserve(e, emit_crossing_bytes(e, inst) * e->chunks);
         }
     }
 }
@@ -518,8 +123,8 @@ static uint64_t private_bytes(const emit *e, uint32_t resource) {
 
 /* Pointers and lengths of all arrays that the phase touches. */
 static void find_arrays(emit *e) {
-    uint32_t arrays = frame_field(e, "ptr", offsetof(cpu_frame, arrays));
-    uint32_t lengths = frame_field(e, "ptr", offsetof(cpu_frame, lengths));
+    uint32_t arrays = emit_frame_field(e, "ptr", offsetof(cpu_frame, arrays));
+    uint32_t lengths = emit_frame_field(e, "ptr", offsetof(cpu_frame, lengths));
     for (uint32_t r = 0; r < e->ir->resource_count; r++) {
         e->arrays[r] = e->lengths[r] = 0;
     }
@@ -532,8 +137,8 @@ static void find_arrays(emit *e) {
         }
         const vyre_resource *row = &e->ir->resources[i->a];
         if (row->kind == VYRE_RESOURCE_BUFFER || row->kind == VYRE_RESOURCE_SCRATCH) {
-            e->arrays[i->a] = table_entry(e, "ptr", arrays, 8ull * i->a);
-            e->lengths[i->a] = table_entry(e, "i64", lengths, 8ull * i->a);
+            e->arrays[i->a] = emit_table_entry(e, "ptr", arrays, 8ull * i->a);
+            e->lengths[i->a] = emit_table_entry(e, "i64", lengths, 8ull * i->a);
         } else {
             e->lengths[i->a] = cpu_write_const(&e->w, VYRE_TYPE_U64, 1, row->length);
         }
@@ -582,7 +187,7 @@ static void clear_arrays(emit *e, vyre_resource_kind kind) {
 static void find_group(emit *e, uint32_t unit) {
     uint32_t left = unit;
     for (uint32_t d = 0; d < 3; d++) {
-        uint32_t groups = frame_field(e, "i64", offsetof(cpu_frame, groups) + 8ull * d);
+        uint32_t groups = emit_frame_field(e, "i64", offsetof(cpu_frame, groups) + 8ull * d);
         uint32_t at = emit_new(e), next = emit_new(e);
         emit_line(e, "%%t%u = urem i64 %%t%u, %%t%u", at, left, groups);
         emit_line(e, "%%t%u = udiv i64 %%t%u, %%t%u", next, left, groups);
@@ -602,28 +207,13 @@ static void open_phase(emit *e, uint32_t rest) {
     }
 }
 
-uint32_t emit_alive(emit *e, const emit_group *group) {
-    while (group && !group->partial) {
-        group = group->outer;
-    }
-    if (!group) {
-        return cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
-    }
-    uint32_t at = emit_storage_at(e, group->alive, e->lanes);
-    return load_storage(e, VYRE_TYPE_BOOL, e->lanes, at);
-}
-
-void emit_set_alive(emit *e, const emit_group *group, uint32_t mask) {
-    store_storage(e, VYRE_TYPE_BOOL, e->lanes, emit_storage_at(e, group->alive, e->lanes), mask);
-}
-
 /* Lanes of a workgroup's chunk that exist, and have not ended in an earlier region. */
 static uint32_t chunk_mask(emit *e) {
     const uint32_t *size = e->phase->workgroup;
     uint32_t lanes = size[0] * size[1] * size[2];
     uint32_t mask = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
     if (lanes % e->lanes) {
-        uint32_t first = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, first_lane(e));
+        uint32_t first = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, emit_first_lane(e));
         uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes), sum = emit_new(e);
         uint32_t most = cpu_write_const(&e->w, VYRE_TYPE_U32, e->lanes, lanes);
         mask = emit_new(e);
@@ -692,9 +282,9 @@ static void emit_row(emit *e) {
     uint32_t step = e->lanes, at = emit_variable(e, VYRE_TYPE_U64, 1);
     uint32_t begin = emit_new(e), wide = emit_new(e), limit = emit_new(e), less = emit_new(e);
     uint32_t end = emit_new(e);
-    uint32_t domain = frame_field(e, "i64", offsetof(cpu_frame, domain));
+    uint32_t domain = emit_frame_field(e, "i64", offsetof(cpu_frame, domain));
     emit_line(e, "%%t%u = zext i32 %%t%u to i64", wide, e->wid[0]);
-    uint32_t block = frame_field(e, "i64", offsetof(cpu_frame, block));
+    uint32_t block = emit_frame_field(e, "i64", offsetof(cpu_frame, block));
     emit_line(e, "%%t%u = mul i64 %%t%u, %%t%u", begin, wide, block);
     emit_line(e, "%%t%u = add i64 %%t%u, %%t%u", limit, begin, block);
     emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", less, limit, domain);

@@ -11,31 +11,6 @@ static vyre_type element_type(const emit *e, uint32_t resource) {
     return (vyre_type)e->ir->resources[resource].type;
 }
 
-/* In memory a bool is a byte. */
-static vyre_type stored_type(vyre_type type) {
-    return type == VYRE_TYPE_BOOL ? VYRE_TYPE_U8 : type;
-}
-
-static uint32_t from_memory(emit *e, vyre_type type, uint32_t lanes, uint32_t id) {
-    if (type != VYRE_TYPE_BOOL) {
-        return id;
-    }
-    uint32_t bit = emit_new(e);
-    emit_line(e, "%%t%u = trunc %s %%t%u to %s", bit, cpu_type(VYRE_TYPE_U8, lanes).text, id,
-              cpu_type(VYRE_TYPE_BOOL, lanes).text);
-    return bit;
-}
-
-static uint32_t to_memory(emit *e, vyre_type type, uint32_t lanes, uint32_t id) {
-    if (type != VYRE_TYPE_BOOL) {
-        return id;
-    }
-    uint32_t byte = emit_new(e);
-    emit_line(e, "%%t%u = zext %s %%t%u to %s", byte, cpu_type(VYRE_TYPE_BOOL, lanes).text, id,
-              cpu_type(VYRE_TYPE_U8, lanes).text);
-    return byte;
-}
-
 /* The name that intrinsics have for a vector type. */
 static cpu_type_text suffix_of(vyre_type type, uint32_t lanes) {
     cpu_type_text text;
@@ -97,25 +72,17 @@ static uint32_t safe_pointer(emit *e, uint32_t inside, uint32_t pointer) {
     return id;
 }
 
-static uint32_t load_at(emit *e, vyre_type type, uint32_t lanes, uint32_t pointer) {
-    vyre_type stored = stored_type(type);
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = load %s, ptr %%t%u, align %u", id, cpu_type(stored, lanes).text, pointer,
-              vyre_type_bytes(stored));
-    return from_memory(e, type, lanes, id);
-}
-
 /* An element that all lanes ask for. */
 uint32_t emit_load_uniform(emit *e, uint32_t resource, uint32_t index, vyre_type index_type) {
     vyre_type type = element_type(e, resource);
     uint32_t wide = widen(e, index_type, 1, index);
     uint32_t inside = is_inside(e, wide, e->lengths[resource], 1);
     uint32_t at = pointer_to(e, array_start(e, resource), wide, vyre_type_bytes(type));
-    return load_at(e, type, 1, safe_pointer(e, inside, at));
+    return emit_load_at(e, type, 1, safe_pointer(e, inside, at));
 }
 
 static uint32_t gather(emit *e, vyre_type type, uint32_t pointers, uint32_t mask) {
-    vyre_type stored = stored_type(type);
+    vyre_type stored = emit_stored_type(type);
     cpu_type_text text = cpu_type(stored, e->lanes), suffix = suffix_of(stored, e->lanes);
     uint32_t zeros = cpu_write_const(&e->w, stored, e->lanes, 0), id = emit_new(e);
     char declaration[256];
@@ -128,20 +95,20 @@ static uint32_t gather(emit *e, vyre_type type, uint32_t pointers, uint32_t mask
               "%%t%u, %s %%t%u)",
               id, text.text, suffix.text, e->lanes, e->lanes, pointers, vyre_type_bytes(stored),
               e->lanes, mask, text.text, zeros);
-    return from_memory(e, type, e->lanes, id);
+    return emit_from_memory(e, type, e->lanes, id);
 }
 
 uint32_t emit_gather_lanes(emit *e, vyre_type type, uint32_t vector, uint32_t numbers,
                            uint32_t mask) {
-    vyre_type stored = stored_type(type);
+    vyre_type stored = emit_stored_type(type);
     uint32_t memory = emit_variable(e, stored, e->lanes), wide = emit_new(e);
-    emit_assign(e, stored, e->lanes, memory, to_memory(e, type, e->lanes, vector));
+    emit_assign(e, stored, e->lanes, memory, emit_to_memory(e, type, e->lanes, vector));
     emit_line(e, "%%t%u = zext <%u x i32> %%t%u to <%u x i64>", wide, e->lanes, numbers, e->lanes);
     return gather(e, type, pointers_to(e, memory, wide, vyre_type_bytes(stored)), mask);
 }
 
 static void scatter(emit *e, vyre_type type, uint32_t value, uint32_t pointers, uint32_t mask) {
-    vyre_type stored = stored_type(type);
+    vyre_type stored = emit_stored_type(type);
     cpu_type_text text = cpu_type(stored, e->lanes), suffix = suffix_of(stored, e->lanes);
     char declaration[256];
     snprintf(declaration, sizeof declaration,
@@ -151,12 +118,12 @@ static void scatter(emit *e, vyre_type type, uint32_t value, uint32_t pointers, 
     emit_line(e,
               "call void @llvm.masked.scatter.%s.v%up0(%s %%t%u, <%u x ptr> %%t%u, i32 %u, <%u x "
               "i1> %%t%u)",
-              suffix.text, e->lanes, text.text, to_memory(e, type, e->lanes, value), e->lanes,
+              suffix.text, e->lanes, text.text, emit_to_memory(e, type, e->lanes, value), e->lanes,
               pointers, vyre_type_bytes(stored), e->lanes, mask);
 }
 
 static void store_masked(emit *e, vyre_type type, uint32_t value, uint32_t pointer, uint32_t mask) {
-    vyre_type stored = stored_type(type);
+    vyre_type stored = emit_stored_type(type);
     cpu_type_text text = cpu_type(stored, e->lanes), suffix = suffix_of(stored, e->lanes);
     char declaration[256];
     snprintf(declaration, sizeof declaration,
@@ -164,7 +131,7 @@ static void store_masked(emit *e, vyre_type type, uint32_t value, uint32_t point
              text.text, e->lanes);
     cpu_write_declare(&e->w, declaration);
     emit_line(e, "call void @llvm.masked.store.%s.p0(%s %%t%u, ptr %%t%u, i32 %u, <%u x i1> %%t%u)",
-              suffix.text, text.text, to_memory(e, type, e->lanes, value), pointer,
+              suffix.text, text.text, emit_to_memory(e, type, e->lanes, value), pointer,
               vyre_type_bytes(stored), e->lanes, mask);
 }
 
@@ -235,7 +202,7 @@ static void emit_load(emit *e, uint32_t inst) {
         inside = is_inside(e, wide, e->lengths[i->a], 1);
         pointer =
             pointer_to(e, array_start(e, i->a), wide, (uint64_t)vyre_type_bytes(type) * e->lanes);
-        emit_define(e, inst, load_at(e, type, e->lanes, safe_pointer(e, inside, pointer)));
+        emit_define(e, inst, emit_load_at(e, type, e->lanes, safe_pointer(e, inside, pointer)));
         return;
     }
     if (!find_row(e, i->a, i->b, &pointer, &inside)) {
@@ -246,7 +213,7 @@ static void emit_load(emit *e, uint32_t inst) {
     uint32_t row = emit_label(e), lanes = emit_label(e), behind = emit_label(e);
     emit_branch(e, inside, row, lanes);
     emit_start(e, row);
-    emit_assign(e, type, e->lanes, slot, load_at(e, type, e->lanes, pointer));
+    emit_assign(e, type, e->lanes, slot, emit_load_at(e, type, e->lanes, pointer));
     emit_jump(e, behind);
     emit_start(e, lanes);
     emit_assign(e, type, e->lanes, slot, load_lanes(e, i->a, i->b));
@@ -271,10 +238,8 @@ static void store_private(emit *e, uint32_t resource, uint32_t index, uint32_t v
     emit_start(e, write);
     uint32_t at =
         pointer_to(e, array_start(e, resource), wide, (uint64_t)vyre_type_bytes(type) * e->lanes);
-    uint32_t blended = emit_pick(e, type, e->mask, value, load_at(e, type, e->lanes, at));
-    vyre_type stored = stored_type(type);
-    emit_line(e, "store %s %%t%u, ptr %%t%u, align %u", cpu_type(stored, e->lanes).text,
-              to_memory(e, type, e->lanes, blended), at, vyre_type_bytes(stored));
+    uint32_t blended = emit_pick(e, type, e->mask, value, emit_load_at(e, type, e->lanes, at));
+    emit_store_at(e, type, e->lanes, at, blended);
     emit_start(e, behind);
 }
 
@@ -316,10 +281,8 @@ void emit_clear(emit *e, uint32_t resource) {
     emit_start(e, inside);
     uint32_t pointer = pointer_to(e, start, index, (uint64_t)vyre_type_bytes(type) * e->lanes);
     uint32_t zeros = cpu_write_const(&e->w, type, e->lanes, 0);
-    uint32_t blended = emit_pick(e, type, e->mask, zeros, load_at(e, type, e->lanes, pointer));
-    vyre_type stored = stored_type(type);
-    emit_line(e, "store %s %%t%u, ptr %%t%u, align %u", cpu_type(stored, e->lanes).text,
-              to_memory(e, type, e->lanes, blended), pointer, vyre_type_bytes(stored));
+    uint32_t blended = emit_pick(e, type, e->mask, zeros, emit_load_at(e, type, e->lanes, pointer));
+    emit_store_at(e, type, e->lanes, pointer, blended);
     emit_line(e, "%%t%u = add i64 %%t%u, 1", next, index);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, at);
     emit_jump(e, head);
@@ -366,7 +329,7 @@ static uint32_t update_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t 
     };
     uint32_t old = 0, next = value;
     if (i->op != VYRE_OP_ATOMIC_STORE) {
-        old = load_at(e, type, 1, pointer);
+        old = emit_load_at(e, type, 1, pointer);
     }
     if (i->op == VYRE_OP_ATOMIC_LOAD) {
         return old;
@@ -380,8 +343,7 @@ static uint32_t update_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t 
             next = cpu_write_op(&e->w, rows[k].plain, type, type, 1, old, value, 0);
         }
     }
-    emit_line(e, "store %s %%t%u, ptr %%t%u, align %u", cpu_type(type, 1).text, next, pointer,
-              vyre_type_bytes(type));
+    emit_store_at(e, type, 1, pointer, next);
     return old;
 }
 

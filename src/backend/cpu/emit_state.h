@@ -1,6 +1,7 @@
 /* The emitter at work: one phase.
  *
- *   emit.c         functions, chunks, regions, positions     emit_block.c      control flow
+ *   emit.c         functions, chunks, regions                emit_block.c      control flow
+ *   emit_value.c   code, variables, masks, values            emit_position.c   positions, arguments
  *   emit_memory.c  arrays and atomics                        emit_subgroup.c   subgroups
  */
 #ifndef VYRE_CPU_EMIT_STATE_H
@@ -62,6 +63,10 @@ typedef struct emit {
     uint32_t group_end; /* label: the workgroup is through */
 } emit;
 
+static inline emit_value *emit_value_of(emit *e, uint32_t inst) {
+    return &e->values[inst - e->phase->first];
+}
+
 /* Code. A label is a number: b7. */
 void emit_line(emit *e, const char *format, ...) VYRE_PRINTF(2, 3);
 uint32_t emit_label(emit *e);
@@ -80,6 +85,15 @@ uint32_t emit_mask_variable(emit *e);
 uint32_t emit_read(emit *e, vyre_type type, uint32_t lanes, uint32_t variable);
 void emit_assign(emit *e, vyre_type type, uint32_t lanes, uint32_t variable, uint32_t value);
 
+/* Memory: elements, one or a vector of them. */
+static inline vyre_type emit_stored_type(vyre_type type) {
+    return type == VYRE_TYPE_BOOL ? VYRE_TYPE_U8 : type;
+}
+uint32_t emit_from_memory(emit *e, vyre_type type, uint32_t lanes, uint32_t id);
+uint32_t emit_to_memory(emit *e, vyre_type type, uint32_t lanes, uint32_t id);
+uint32_t emit_load_at(emit *e, vyre_type type, uint32_t lanes, uint32_t pointer);
+void emit_store_at(emit *e, vyre_type type, uint32_t lanes, uint32_t pointer, uint32_t value);
+
 /* Operands, as scalars (of values that do not vary) and as vectors. */
 uint32_t emit_scalar(emit *e, uint32_t operand);
 uint32_t emit_vector(emit *e, uint32_t operand);
@@ -87,6 +101,10 @@ uint32_t emit_vector(emit *e, uint32_t operand);
 uint32_t emit_operand(emit *e, uint32_t operand);
 /* The scalar base of an operand that grows by 1 from lane to lane, or 0. */
 uint32_t emit_base(emit *e, uint32_t operand, bool *no_wrap);
+
+/* A field of the frame, and an entry of a table that lies there, by their offsets in bytes. */
+uint32_t emit_frame_field(emit *e, const char *type, uint64_t offset);
+uint32_t emit_table_entry(emit *e, const char *type, uint32_t table, uint64_t offset);
 
 /* Makes a value known: `id` as the value is. */
 void emit_define(emit *e, uint32_t inst, uint32_t id);
@@ -101,6 +119,7 @@ uint32_t emit_pick(emit *e, vyre_type type, uint32_t mask, uint32_t yes, uint32_
 
 /* Where a value lies that crosses regions, for the chunk at hand. */
 uint32_t emit_storage_at(emit *e, uint64_t offset, uint64_t bytes_a_chunk);
+uint64_t emit_crossing_bytes(const emit *e, uint32_t inst);
 void emit_store_crossing(emit *e, uint32_t inst, uint32_t id);
 uint32_t emit_load_crossing(emit *e, uint32_t inst);
 
@@ -110,6 +129,8 @@ void emit_set_alive(emit *e, const emit_group *group, uint32_t mask);
 uint64_t emit_reserve(emit *e, uint64_t bytes);
 
 /* The parts */
+uint32_t emit_first_lane(emit *e);              /* number of lane 0 in the workgroup, u32 */
+bool emit_surroundings(emit *e, uint32_t inst); /* false if it is something else */
 void emit_instruction(emit *e, uint32_t inst);
 void emit_region_block(emit *e, uint32_t first, uint32_t end);
 void emit_control(emit *e, uint32_t inst);

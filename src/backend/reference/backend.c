@@ -121,7 +121,7 @@ static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vy
         }
     }
     vyre_outputs_free(&outputs);
-    *out_timing = (vyre_timing){vyre_now_ns() - start, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+    *out_timing = vyre_wall_time(start);
     return status;
 }
 
@@ -129,21 +129,6 @@ static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vy
 static uint32_t features(const vyre_backend *backend) {
     (void)backend;
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC;
-}
-
-static void max_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]) {
-    (void)backend;
-    out_size[0] = out_size[1] = out_size[2] = VYRE_LIMIT_WORKGROUP;
-}
-
-static uint32_t max_workgroups_per_dimension(const vyre_backend *backend) {
-    (void)backend;
-    return UINT32_MAX;
-}
-
-static uint32_t max_invocations_per_workgroup(const vyre_backend *backend) {
-    (void)backend;
-    return VYRE_LIMIT_WORKGROUP;
 }
 
 static uint64_t max_storage_buffer_bytes(const vyre_backend *backend) {
@@ -168,9 +153,9 @@ static const vyre_backend_slots slots = {
     .resident_free = resident_free,
     .resident_dispatch_timed = resident_dispatch_timed,
     .features = features,
-    .max_workgroup_size = max_workgroup_size,
-    .max_workgroups_per_dimension = max_workgroups_per_dimension,
-    .max_invocations_per_workgroup = max_invocations_per_workgroup,
+    .max_workgroup_size = vyre_any_workgroup_size,
+    .max_workgroups_per_dimension = vyre_any_workgroup_count,
+    .max_invocations_per_workgroup = vyre_any_invocations,
     .max_storage_buffer_bytes = max_storage_buffer_bytes,
     .destroy = destroy,
 };
