@@ -259,6 +259,11 @@ void vyre_rebuild_code(vyre_rebuild *r, uint32_t first, uint32_t end) {
         uint32_t effects = vyre_op_info_of(ir->insts[at].op)->effects;
         set_place(r, at);
         if (effects & VYRE_EFFECT_BLOCK) {
+            if (r->replace_block && r->replace_block(r, at)) {
+                at = ir->insts[at].c + vyre_rebuild_result_count(ir, at) - 1;
+                continue;
+            }
+            set_place(r, at);
             open_block(r, at);
             owners[depth++] = at;
         } else if (effects & VYRE_EFFECT_END) {

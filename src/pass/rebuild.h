@@ -28,6 +28,9 @@ struct vyre_rebuild {
      * values[inst]; what stands in place of the end of a block ends it, too. False leaves it to the
      * copy. NULL copies everything. */
     bool (*replace)(vyre_rebuild *rebuild, uint32_t inst);
+    /* The same for an instruction that holds blocks, together with those and the results behind
+     * them, whose values it sets. What it builds and leaves to the copy comes in front of it. */
+    bool (*replace_block)(vyre_rebuild *rebuild, uint32_t inst);
     /* The same for the phase of a step: anything that can stand between phases. */
     bool (*replace_phase)(vyre_rebuild *rebuild, uint32_t step);
     void *user;

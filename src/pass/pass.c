@@ -1,0 +1,32 @@
+#include "pass/pass.h"
+
+#include "pass/dce.h"
+#include "pass/math.h"
+
+const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
+#define ROW(id, name, function, about) {name, function, about},
+    VYRE_PASSES(ROW)
+#undef ROW
+};
+
+/* In this order. */
+static const vyre_pass_id pipeline[] = {VYRE_PASS_DCE};
+
+vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
+    vyre_status status = VYRE_OK;
+    vyre_program *current = NULL;
+    for (size_t i = 0; i < sizeof pipeline / sizeof *pipeline && !status; i++) {
+        vyre_program *next;
+        status = vyre_passes[pipeline[i]].run(current ? current : program, &next);
+        if (!status && next) {
+            vyre_program_release(current);
+            current = next;
+        }
+    }
+    if (status) {
+        vyre_program_release(current);
+        current = NULL;
+    }
+    *out_program = current;
+    return status;
+}

@@ -1,0 +1,39 @@
+/* Passes: the table of those that take a program and give another one that means the same.
+ *
+ * A pass leaves the interface, the phases and the steps of a program as they are, and what it
+ * computes to the bit. It gives NULL where there is nothing for it to do, and fails for lack of
+ * memory alone. Programs that are free of data races stay so.
+ *
+ * To add one: its header and a row here, cases in tests/golden/passes/NAME/, and its place in the
+ * pipeline of pass.c. tests/golden/test_pass.c and tests/unit/test_pass_random.c run every row.
+ */
+#ifndef VYRE_PASS_PASS_H
+#define VYRE_PASS_PASS_H
+
+#include <vyre/program.h>
+
+/* X(NAME, name, function, about) */
+#define VYRE_PASSES(X)                                                                             \
+    X(MATH, "math", vyre_math_expand, "elementary functions become the arithmetic behind them")    \
+    X(DCE, "dce", vyre_dce, "what nobody needs goes away")
+
+typedef struct vyre_pass {
+    const char *name;
+    vyre_status (*run)(const vyre_program *program, vyre_program **out_program);
+    const char *about;
+} vyre_pass;
+
+typedef enum vyre_pass_id {
+#define VYRE_PASS_ENUM(id, name, function, about) VYRE_PASS_##id,
+    VYRE_PASSES(VYRE_PASS_ENUM)
+#undef VYRE_PASS_ENUM
+        VYRE_PASS_COUNT
+} vyre_pass_id;
+
+extern const vyre_pass vyre_passes[VYRE_PASS_COUNT];
+
+/* The pipeline that all backends share. Elementary functions are not expanded, a backend that has
+ * none does so before. NULL if nothing changed. */
+VYRE_MUST_USE vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program);
+
+#endif
