@@ -321,7 +321,9 @@ static void copy_phase(vyre_rebuild *r, uint32_t step) {
     vyre_phase_desc desc = vyre_rebuild_phase_desc(r, step);
     vyre_build_phase(r->to, &desc);
     for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
-        vyre_rebuild_array(r, i);
+        if (!r->left_out || !r->left_out[i]) {
+            vyre_rebuild_array(r, i);
+        }
     }
     vyre_rebuild_code(r, phase->first, phase->end);
     vyre_rebuild_names(r, phase);

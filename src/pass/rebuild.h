@@ -33,6 +33,7 @@ struct vyre_rebuild {
     bool (*replace_block)(vyre_rebuild *rebuild, uint32_t inst);
     /* The same for the phase of a step: anything that can stand between phases. */
     bool (*replace_phase)(vyre_rebuild *rebuild, uint32_t step);
+    const bool *left_out; /* by resource: arrays of phases that nothing mentions; NULL is none */
     void *user;
 };
 
