@@ -1,6 +1,7 @@
 #include "pass/pass.h"
 
 #include "pass/dce.h"
+#include "pass/fold.h"
 #include "pass/math.h"
 
 const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
@@ -10,7 +11,7 @@ const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
 };
 
 /* In this order. */
-static const vyre_pass_id pipeline[] = {VYRE_PASS_DCE};
+static const vyre_pass_id pipeline[] = {VYRE_PASS_FOLD, VYRE_PASS_DCE};
 
 vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
     vyre_status status = VYRE_OK;

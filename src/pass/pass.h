@@ -15,6 +15,7 @@
 /* X(NAME, name, function, about) */
 #define VYRE_PASSES(X)                                                                             \
     X(MATH, "math", vyre_math_expand, "elementary functions become the arithmetic behind them")    \
+    X(FOLD, "fold", vyre_fold, "constants are computed, identities make the rest simpler")         \
     X(DCE, "dce", vyre_dce, "what nobody needs goes away")
 
 typedef struct vyre_pass {
