@@ -1,7 +1,9 @@
 #include "pass/pass.h"
 
+#include "pass/cse.h"
 #include "pass/dce.h"
 #include "pass/fold.h"
+#include "pass/licm.h"
 #include "pass/math.h"
 
 const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
@@ -11,7 +13,8 @@ const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
 };
 
 /* In this order. */
-static const vyre_pass_id pipeline[] = {VYRE_PASS_FOLD, VYRE_PASS_DCE};
+static const vyre_pass_id pipeline[] = {VYRE_PASS_FOLD, VYRE_PASS_CSE, VYRE_PASS_LICM,
+                                        VYRE_PASS_DCE};
 
 vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
     vyre_status status = VYRE_OK;
