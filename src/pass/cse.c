@@ -30,7 +30,8 @@ typedef struct change {
 typedef struct search {
     const vyre_ir *ir;
     uint32_t *same;     /* by instruction: the first one that gives the same, itself as a rule */
-    uint32_t *versions; /* by resource; the last place is for what orders all memory */
+    uint32_t *versions; /* by place: a resource, or behind them all memory, which barriers order */
+    uint32_t *merged;   /* by place: the version with which a block last left it */
     bool *written;      /* by resource: the phase writes it */
     uint32_t version;   /* the last one given out */
     expression *expressions;  /* by instruction, of those that are known */
@@ -53,15 +54,16 @@ static void renew(search *s, uint32_t place) {
     s->versions[place] = ++s->version;
 }
 
-/* What an instruction that writes or waits does to what is known of memory. */
-static void change_memory(search *s, const vyre_inst *inst) {
-    uint32_t effects = vyre_op_info_of(inst->op)->effects;
+/* What an instruction that writes or waits does to memory whose versions are not newer than
+ * `last`. */
+static void change_memory(search *s, const vyre_inst *inst, uint32_t last) {
+    uint32_t effects = vyre_op_info_of(inst->op)->effects, all = s->ir->resource_count;
     bool orders = effects & VYRE_EFFECT_SYNC ||
                   (effects & VYRE_EFFECT_ATOMIC && (inst->aux & 7) != VYRE_ORDERING_RELAXED);
-    if (orders) {
-        renew(s, s->ir->resource_count);
+    if (orders && s->versions[all] <= last) {
+        renew(s, all);
     }
-    if (effects & VYRE_EFFECT_WRITE) {
+    if (effects & VYRE_EFFECT_WRITE && s->versions[inst->a] <= last) {
         renew(s, inst->a);
     }
 }
@@ -69,6 +71,7 @@ static void change_memory(search *s, const vyre_inst *inst) {
 /* A turn of a loop sees what the turns before it wrote. */
 static void enter_loop(search *s, uint32_t first, uint32_t end) {
     size_t low = 0, high = s->writes.count;
+    uint32_t last = s->version;
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (s->writes.items[middle] < first) {
@@ -78,7 +81,7 @@ static void enter_loop(search *s, uint32_t first, uint32_t end) {
         }
     }
     for (; low < s->writes.count && s->writes.items[low] < end; low++) {
-        change_memory(s, &s->ir->insts[s->writes.items[low]]);
+        change_memory(s, &s->ir->insts[s->writes.items[low]], last);
     }
 }
 
@@ -89,11 +92,19 @@ static void restore_memory(search *s, const scope *opened) {
     }
 }
 
-/* Behind a block, all that may have changed in it has changed. */
+/* Behind a block, all that may have changed in it has changed. Of several changes of one place the
+ * first is kept, which knows what was before. */
 static void merge_memory(search *s, const scope *closed) {
-    for (size_t i = closed->changes; i < s->changes.count; i++) {
-        s->versions[s->changes.items[i].place] = ++s->version;
+    size_t kept = closed->changes;
+    uint32_t last = s->version;
+    for (size_t i = kept; i < s->changes.count; i++) {
+        change item = s->changes.items[i];
+        if (s->merged[item.place] <= last) {
+            s->merged[item.place] = s->versions[item.place] = ++s->version;
+            s->changes.items[kept++] = item;
+        }
     }
+    s->changes.count = kept;
 }
 
 /* Loads of private arrays are ordered by the invocation alone. */
@@ -211,7 +222,7 @@ static void walk(search *s, const vyre_phase *phase) {
                 enter_loop(s, at, inst->c);
             }
         } else if (writes_memory(effects)) {
-            change_memory(s, inst);
+            change_memory(s, inst, s->version);
         } else {
             look_up(s, at);
         }
@@ -229,11 +240,13 @@ static bool prepare(search *s, const vyre_ir *ir) {
     s->bucket_mask = (uint32_t)buckets - 1;
     s->same = vyre_alloc_array(ir->inst_count, sizeof *s->same);
     s->versions = vyre_alloc_zeroed((size_t)ir->resource_count + 1, sizeof *s->versions);
+    s->merged = vyre_alloc_zeroed((size_t)ir->resource_count + 1, sizeof *s->merged);
     s->written = vyre_alloc_zeroed(ir->resource_count, sizeof *s->written);
     s->expressions = vyre_alloc_array(ir->inst_count, sizeof *s->expressions);
     s->buckets = vyre_alloc_array(buckets, sizeof *s->buckets);
     s->next = vyre_alloc_array(ir->inst_count, sizeof *s->next);
-    if (!s->same || !s->versions || !s->written || !s->expressions || !s->buckets || !s->next) {
+    if (!s->same || !s->versions || !s->merged || !s->written || !s->expressions || !s->buckets ||
+        !s->next) {
         return false;
     }
     memset(s->buckets, 0xff, buckets * sizeof *s->buckets); /* VYRE_NONE */
@@ -300,6 +313,7 @@ vyre_status vyre_cse(const vyre_program *program, vyre_program **out_program) {
     }
     vyre_free(s.same);
     vyre_free(s.versions);
+    vyre_free(s.merged);
     vyre_free(s.written);
     vyre_free(s.expressions);
     vyre_free(s.buckets);

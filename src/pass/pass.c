@@ -12,9 +12,10 @@ const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
 #undef ROW
 };
 
-/* In this order. */
-static const vyre_pass_id pipeline[] = {VYRE_PASS_FOLD, VYRE_PASS_CSE, VYRE_PASS_LICM,
-                                        VYRE_PASS_DCE};
+/* In this order: values leave loops before equal ones are looked for, and those that turn out to be
+ * equal may make something simple. */
+static const vyre_pass_id pipeline[] = {VYRE_PASS_FOLD, VYRE_PASS_LICM, VYRE_PASS_CSE,
+                                        VYRE_PASS_FOLD, VYRE_PASS_DCE};
 
 vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
     vyre_status status = VYRE_OK;

@@ -211,7 +211,7 @@ static uint32_t unary(sheet *s, vyre_op op, uint32_t a) {
 
 /* Operands are told by number, since those of a sheet end with it: two inputs, then constants. */
 static uint32_t atom(sheet *s, vyre_type type, uint32_t which) {
-    static const uint64_t numbers[] = {0, 1, 0xffffffffffffffff, 5, 8};
+    static const uint64_t numbers[] = {0, 1, 0xffffffffffffffff, 5, 2};
     uint32_t width = vyre_type_bytes(type) * 8;
     switch (which) {
     case 0:
@@ -346,7 +346,8 @@ static uint32_t condition(sheet *s, uint32_t which) {
     case 7: return vyre_build_op(s->b, VYRE_OP_SELECT, p, q, unary(s, VYRE_OP_NOT, q));
     case 8: return binary(s, VYRE_OP_XOR, p, q);
     case 9: return binary(s, VYRE_OP_LT, s->in[VYRE_TYPE_F32][0], s->in[VYRE_TYPE_F32][1]);
-    default: return binary(s, VYRE_OP_LE, s->in[VYRE_TYPE_F64][0], s->in[VYRE_TYPE_F64][1]);
+    case 10: return binary(s, VYRE_OP_LE, s->in[VYRE_TYPE_F64][0], s->in[VYRE_TYPE_F64][1]);
+    default: return unary(s, VYRE_OP_NOT, condition(s, 9));
     }
 }
 
@@ -365,14 +366,14 @@ static void conditions(void **state) {
     static const vyre_op ops[] = {VYRE_OP_AND, VYRE_OP_OR, VYRE_OP_XOR, VYRE_OP_EQ, VYRE_OP_NE};
     sheet s = {0};
     open_sheet(&s);
-    for (uint32_t a = 0; a < 11; a++) {
+    for (uint32_t a = 0; a < 12; a++) {
         keep(&s, unary(&s, VYRE_OP_NOT, condition(&s, a)));
         keep(&s, vyre_build_convert(s.b, VYRE_TYPE_F32, condition(&s, a)));
-        for (uint32_t b = 0; b < 11; b++) {
+        for (uint32_t b = 0; b < 12; b++) {
             for (size_t i = 0; i < COUNT(ops); i++) {
                 keep(&s, binary(&s, ops[i], condition(&s, a), condition(&s, b)));
             }
-            for (uint32_t c = 0; c < 11; c++) {
+            for (uint32_t c = 0; c < 12; c++) {
                 keep(&s, vyre_build_op(s.b, VYRE_OP_SELECT, condition(&s, a), condition(&s, b),
                                        condition(&s, c)));
             }
