@@ -2,6 +2,8 @@
 
 #include "pass/dce.h"
 #include "pass/math.h"
+#include "pass/promote.h"
+#include "pass/unroll.h"
 
 const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
 #define ROW(id, name, function, about) {name, function, about},
@@ -10,7 +12,7 @@ const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
 };
 
 /* In this order. */
-static const vyre_pass_id pipeline[] = {VYRE_PASS_DCE};
+static const vyre_pass_id pipeline[] = {VYRE_PASS_UNROLL, VYRE_PASS_PROMOTE, VYRE_PASS_DCE};
 
 vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
     vyre_status status = VYRE_OK;

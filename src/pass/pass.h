@@ -15,6 +15,8 @@
 /* X(NAME, name, function, about) */
 #define VYRE_PASSES(X)                                                                             \
     X(MATH, "math", vyre_math_expand, "elementary functions become the arithmetic behind them")    \
+    X(UNROLL, "unroll", vyre_unroll, "short loops of known ranges become straight code")           \
+    X(PROMOTE, "promote", vyre_promote, "private arrays of constant indices become values")        \
     X(DCE, "dce", vyre_dce, "what nobody needs goes away")
 
 typedef struct vyre_pass {
