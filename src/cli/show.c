@@ -10,12 +10,15 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/page.h"
+#include "pass/fill.h"
+#include "pass/pass.h"
 #include "pass/split.h"
 #include "wire/layout.h"
 
 /* X(name, text, documentation) */
 #define STAGES(X)                                                                                  \
     X(IR, "ir", "the verified program, one instruction a line, as text that parses again")         \
+    X(OPT, "opt", "the same after the passes that all backends share")                             \
     X(WIRE, "wire", "the binary form, to be stored and sent")                                      \
     X(LLVM, "llvm", "what the cpu backend makes of it: LLVM's instructions, optimised")            \
     X(ASM, "asm", "the same as assembly for the CPU of this machine")
@@ -59,6 +62,16 @@ static vyre_status print_ir(const vyre_program *program, vyre_text *out) {
     return status;
 }
 
+static vyre_status print_optimised(const vyre_program *program, vyre_text *out) {
+    vyre_program *optimised;
+    vyre_status status = vyre_optimise(program, &optimised);
+    if (!status) {
+        status = print_ir(optimised ? optimised : program, out);
+        vyre_program_release(optimised);
+    }
+    return status ? status : vyre_fill_print(program, "// ", out);
+}
+
 /* The cpu backend gets programs without grid barriers. */
 static vyre_status print_code(const vyre_program *program, bool assembly, vyre_text *out) {
     vyre_program *split;
@@ -81,7 +94,9 @@ static vyre_status show_text(const cli_input *input, cli_selection chosen, stage
         const vyre_program *program = cli_input_program(input, i);
         vyre_text printed = {0};
         vyre_status status = which == STAGE_IR ? print_ir(program, &printed)
-                                               : print_code(program, which == STAGE_ASM, &printed);
+                             : which == STAGE_OPT
+                                 ? print_optimised(program, &printed)
+                                 : print_code(program, which == STAGE_ASM, &printed);
         if (status) {
             vyre_text_free(&printed);
             return status;
@@ -237,6 +252,7 @@ done:
 
 static const cli_example examples[] = {
     {"vyre show kernel.vyre", "the programs as the compiler sees them"},
+    {"vyre show kernel.vyre --stage opt", "and what is left of them for a backend"},
     {"vyre show kernel.vyre saxpy --stage wire -o saxpy.vyreb", "store one in binary form"},
     {"vyre show saxpy.vyreb", "and read it again"},
     {"vyre show kernel.vyre saxpy --stage wire --format text", "what the binary form consists of"},

@@ -128,7 +128,7 @@ uint32_t vyre_rebuild_result_count(const vyre_ir *ir, uint32_t owner) {
     return count;
 }
 
-static void open_block(vyre_rebuild *r, uint32_t at) {
+void vyre_rebuild_open(vyre_rebuild *r, uint32_t at) {
     const vyre_inst *inst = &r->ir->insts[at];
     if (inst->op == VYRE_OP_IF) {
         vyre_build_if(r->to, vyre_rebuild_operand(r, inst->a));
@@ -151,7 +151,7 @@ static void open_block(vyre_rebuild *r, uint32_t at) {
     vyre_free(list);
 }
 
-static void close_block(vyre_rebuild *r, uint32_t owner) {
+void vyre_rebuild_close(vyre_rebuild *r, uint32_t owner) {
     const vyre_inst *inst = &r->ir->insts[owner];
     uint32_t count = vyre_rebuild_result_count(r->ir, owner), *results = r->values + inst->c;
     switch (inst->op) {
@@ -250,11 +250,18 @@ void vyre_rebuild_code(vyre_rebuild *r, uint32_t first, uint32_t end) {
     uint32_t owners[VYRE_LIMIT_NESTING + 1], depth = 0;
     for (uint32_t at = first; at < end; at++) {
         while (depth && ir->insts[owners[depth - 1]].c == at) {
-            close_block(r, owners[--depth]);
+            vyre_rebuild_close(r, owners[--depth]);
         }
         if (depth && ir->insts[owners[depth - 1]].op == VYRE_OP_IF &&
             ir->insts[owners[depth - 1]].b == at) {
             vyre_build_else(r->to);
+        }
+        if (!vyre_build_reachable(r->to)) {
+            /* The rest of a block that something put in place of an instruction has left. */
+            const vyre_inst *owner = depth ? &ir->insts[owners[depth - 1]] : NULL;
+            at = !owner ? end : owner->op == VYRE_OP_IF && at < owner->b ? owner->b : owner->c;
+            at--;
+            continue;
         }
         uint32_t effects = vyre_op_info_of(ir->insts[at].op)->effects;
         set_place(r, at);
@@ -264,7 +271,7 @@ void vyre_rebuild_code(vyre_rebuild *r, uint32_t first, uint32_t end) {
                 continue;
             }
             set_place(r, at);
-            open_block(r, at);
+            vyre_rebuild_open(r, at);
             owners[depth++] = at;
         } else if (effects & VYRE_EFFECT_END) {
             copy_end(r, at);
@@ -273,21 +280,37 @@ void vyre_rebuild_code(vyre_rebuild *r, uint32_t first, uint32_t end) {
         }
     }
     while (depth) {
-        close_block(r, owners[--depth]);
+        vyre_rebuild_close(r, owners[--depth]);
     }
 }
 
+/* Of several that became one, the first gives its name. */
 void vyre_rebuild_names(vyre_rebuild *r, const vyre_phase *phase) {
     while (r->next_name < r->ir->value_name_count &&
            r->ir->value_names[r->next_name].value < phase->first) {
         r->next_name++; /* of a phase that is not there any more */
     }
+    if (r->next_name == r->ir->value_name_count ||
+        r->ir->value_names[r->next_name].value >= phase->end) {
+        return;
+    }
+    size_t first = r->to->phases.count ? r->to->phases.items[r->to->phases.count - 1].first : 0;
+    bool *named = vyre_alloc_zeroed(r->to->insts.count - first, sizeof *named);
+    if (!named) {
+        builder_no_memory(r->to);
+        return;
+    }
     for (; r->next_name < r->ir->value_name_count &&
            r->ir->value_names[r->next_name].value < phase->end;
          r->next_name++) {
         const vyre_value_name *row = &r->ir->value_names[r->next_name];
-        vyre_build_name(r->to, r->values[row->value], r->ir->debug_strings + row->name);
+        uint32_t value = r->values[row->value];
+        if (value >= first && value < r->to->insts.count && !named[value - first]) {
+            named[value - first] = true;
+            vyre_build_name(r->to, value, r->ir->debug_strings + row->name);
+        }
     }
+    vyre_free(named);
 }
 
 vyre_phase_desc vyre_rebuild_phase_desc(vyre_rebuild *r, uint32_t step) {
@@ -321,7 +344,9 @@ static void copy_phase(vyre_rebuild *r, uint32_t step) {
     vyre_phase_desc desc = vyre_rebuild_phase_desc(r, step);
     vyre_build_phase(r->to, &desc);
     for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
-        vyre_rebuild_array(r, i);
+        if (!r->left_out || !r->left_out[i]) {
+            vyre_rebuild_array(r, i);
+        }
     }
     vyre_rebuild_code(r, phase->first, phase->end);
     vyre_rebuild_names(r, phase);
@@ -378,10 +403,14 @@ void vyre_rebuild_head(vyre_rebuild *rebuild) {
     copy_scopes(rebuild);
 }
 
-vyre_status vyre_rebuild_run(vyre_rebuild *rebuild, vyre_program **out_program) {
+void vyre_rebuild_build(vyre_rebuild *rebuild) {
     vyre_rebuild_head(rebuild);
     copy_interface(rebuild);
     copy_steps(rebuild);
+}
+
+vyre_status vyre_rebuild_run(vyre_rebuild *rebuild, vyre_program **out_program) {
+    vyre_rebuild_build(rebuild);
     return vyre_builder_finish(rebuild->to, NULL, out_program);
 }
 

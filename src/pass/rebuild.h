@@ -33,11 +33,14 @@ struct vyre_rebuild {
     bool (*replace_block)(vyre_rebuild *rebuild, uint32_t inst);
     /* The same for the phase of a step: anything that can stand between phases. */
     bool (*replace_phase)(vyre_rebuild *rebuild, uint32_t step);
+    const bool *left_out; /* by resource: arrays of phases that nothing mentions; NULL is none */
     void *user;
 };
 
 VYRE_MUST_USE vyre_status vyre_rebuild_init(vyre_rebuild *rebuild, const vyre_program *from);
 VYRE_MUST_USE vyre_status vyre_rebuild_run(vyre_rebuild *rebuild, vyre_program **out_program);
+/* The same but for finishing the builder, for passes that know only then whether it is worth it. */
+void vyre_rebuild_build(vyre_rebuild *rebuild);
 void vyre_rebuild_deinit(vyre_rebuild *rebuild);
 
 /* An operand of `from` as a value of `to`. */
@@ -54,6 +57,9 @@ void vyre_rebuild_array(vyre_rebuild *rebuild, uint32_t resource);
 /* The instructions from `first` to `end`, blocks and all. Every block that starts there ends
  * there, and its results belong to it. */
 void vyre_rebuild_code(vyre_rebuild *rebuild, uint32_t first, uint32_t end);
+/* Opens an instruction's first block as it was, and closes its last, which gives the results. */
+void vyre_rebuild_open(vyre_rebuild *rebuild, uint32_t inst);
+void vyre_rebuild_close(vyre_rebuild *rebuild, uint32_t inst);
 /* The names of the values of a phase; phases come in their order. */
 void vyre_rebuild_names(vyre_rebuild *rebuild, const vyre_phase *phase);
 /* The file, the flags and the calls that places point to: what stands in front of the rest. */

@@ -9,6 +9,7 @@
 #include "base/option.h"
 #include "pass/fill.h"
 #include "pass/math.h"
+#include "pass/pass.h"
 
 static vyre_status no_memory(const vyre_program *program) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
@@ -36,13 +37,31 @@ vyre_status cpu_native_lanes(uint32_t *out_lanes) {
     return status ? status : choose_lanes(&info, out_lanes);
 }
 
+/* The program that code is written for: without elementary functions, and optimised. Release it. */
+static vyre_status lower(const vyre_program *program, vyre_program **out_program) {
+    vyre_program *expanded, *optimised = NULL;
+    *out_program = NULL;
+    vyre_status status = vyre_math_expand(program, &expanded);
+    status = status ? status : vyre_optimise(expanded ? expanded : program, &optimised);
+    if (!status && optimised) {
+        *out_program = optimised;
+        vyre_program_release(expanded);
+    } else if (!status) {
+        *out_program =
+            expanded ? expanded : vyre_program_retain((vyre_program *)(uintptr_t)program);
+    } else {
+        vyre_program_release(expanded);
+    }
+    return status;
+}
+
 /* The program as LLVM IR. */
 static vyre_status emit(const vyre_program *program, uint32_t lanes, vyre_text *out_ir,
                         cpu_phase_info *out_infos) {
-    vyre_program *expanded;
+    vyre_program *lowered;
     cpu_llvm_info info;
     vyre_status status = cpu_llvm_open(&info);
-    status = status ? status : vyre_math_expand(program, &expanded);
+    status = status ? status : lower(program, &lowered);
     if (!status) {
         bool is_arm = !strncmp(info.triple, "aarch64", 7);
         const cpu_target target = {
@@ -50,8 +69,8 @@ static vyre_status emit(const vyre_program *program, uint32_t lanes, vyre_text *
             is_arm || cpu_llvm_has_feature(&info, "f16c"),
             is_arm || cpu_llvm_has_feature(&info, "avx512dq"),
         };
-        status = cpu_emit(expanded ? expanded : program, &target, out_ir, out_infos);
-        vyre_program_release(expanded);
+        status = cpu_emit(lowered, &target, out_ir, out_infos);
+        vyre_program_release(lowered);
     }
     return status;
 }

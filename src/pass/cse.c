@@ -1,0 +1,325 @@
+#include "pass/cse.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "pass/rebuild.h"
+
+/* What an instruction computes; equal ones give equal values. */
+typedef struct expression {
+    uint16_t op;
+    uint8_t type, aux;
+    uint32_t operands[3];
+    uint32_t version; /* of the memory that it reads */
+} expression;
+
+/* An instruction that holds blocks and is open. */
+typedef struct scope {
+    uint32_t owner;
+    size_t known;   /* how many expressions were known before */
+    size_t changes; /* and how many changes of memory there had been */
+} scope;
+
+/* A version that memory had before something changed it. */
+typedef struct change {
+    uint32_t place, version;
+} change;
+
+typedef struct search {
+    const vyre_ir *ir;
+    uint32_t *same;     /* by instruction: the first one that gives the same, itself as a rule */
+    uint32_t *versions; /* by place: a resource, or behind them all memory, which barriers order */
+    uint32_t *merged;   /* by place: the version with which a block last left it */
+    bool *written;      /* by resource: the phase writes it */
+    uint32_t version;   /* the last one given out */
+    expression *expressions;  /* by instruction, of those that are known */
+    uint32_t *buckets, *next; /* of known expressions, newest first; by hash, by instruction */
+    uint32_t bucket_mask;
+    VYRE_VEC(uint32_t) known; /* those in the table, oldest first */
+    VYRE_VEC(change) changes;
+    VYRE_VEC(uint32_t) writes; /* all instructions that change memory */
+    bool found, failed;
+} search;
+
+/* Memory */
+
+static bool writes_memory(uint32_t effects) {
+    return effects & (VYRE_EFFECT_WRITE | VYRE_EFFECT_SYNC | VYRE_EFFECT_ATOMIC);
+}
+
+static void renew(search *s, uint32_t place) {
+    s->failed |= !vyre_vec_push(&s->changes, (change){place, s->versions[place]});
+    s->versions[place] = ++s->version;
+}
+
+/* What an instruction that writes or waits does to memory whose versions are not newer than
+ * `last`. */
+static void change_memory(search *s, const vyre_inst *inst, uint32_t last) {
+    uint32_t effects = vyre_op_info_of(inst->op)->effects, all = s->ir->resource_count;
+    bool orders = effects & VYRE_EFFECT_SYNC ||
+                  (effects & VYRE_EFFECT_ATOMIC && (inst->aux & 7) != VYRE_ORDERING_RELAXED);
+    if (orders && s->versions[all] <= last) {
+        renew(s, all);
+    }
+    if (effects & VYRE_EFFECT_WRITE && s->versions[inst->a] <= last) {
+        renew(s, inst->a);
+    }
+}
+
+/* A turn of a loop sees what the turns before it wrote. */
+static void enter_loop(search *s, uint32_t first, uint32_t end) {
+    size_t low = 0, high = s->writes.count;
+    uint32_t last = s->version;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (s->writes.items[middle] < first) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < s->writes.count && s->writes.items[low] < end; low++) {
+        change_memory(s, &s->ir->insts[s->writes.items[low]], last);
+    }
+}
+
+/* A branch starts with the memory that its `if` found. */
+static void restore_memory(search *s, const scope *opened) {
+    for (size_t i = s->changes.count; i-- > opened->changes;) {
+        s->versions[s->changes.items[i].place] = s->changes.items[i].version;
+    }
+}
+
+/* Behind a block, all that may have changed in it has changed. Of several changes of one place the
+ * first is kept, which knows what was before. */
+static void merge_memory(search *s, const scope *closed) {
+    size_t kept = closed->changes;
+    uint32_t last = s->version;
+    for (size_t i = kept; i < s->changes.count; i++) {
+        change item = s->changes.items[i];
+        if (s->merged[item.place] <= last) {
+            s->merged[item.place] = s->versions[item.place] = ++s->version;
+            s->changes.items[kept++] = item;
+        }
+    }
+    s->changes.count = kept;
+}
+
+/* Loads of private arrays are ordered by the invocation alone. */
+static uint32_t version_of(const search *s, uint32_t resource) {
+    if (!s->written[resource]) {
+        return 0;
+    }
+    uint32_t own = s->versions[resource], all = s->versions[s->ir->resource_count];
+    bool is_private = s->ir->resources[resource].kind == VYRE_RESOURCE_PRIVATE;
+    return is_private || own > all ? own : all;
+}
+
+/* Expressions */
+
+static bool commutes(uint32_t op) {
+    switch (op) {
+    case VYRE_OP_ADD:
+    case VYRE_OP_MUL:
+    case VYRE_OP_MIN:
+    case VYRE_OP_MAX:
+    case VYRE_OP_MUL_HIGH:
+    case VYRE_OP_ADD_SAT:
+    case VYRE_OP_AND:
+    case VYRE_OP_OR:
+    case VYRE_OP_XOR:
+    case VYRE_OP_EQ:
+    case VYRE_OP_NE:
+    case VYRE_OP_FMA: return true; /* its first two */
+    default: return false;
+    }
+}
+
+/* False for what is not computed from operands and memory alone. Lanes of a subgroup exchange
+ * values together or not at all, so doing it twice gives the same. */
+static bool express(const search *s, uint32_t at, expression *out) {
+    const vyre_inst *inst = &s->ir->insts[at];
+    const vyre_op_info *info = vyre_op_info_of(inst->op);
+    bool is_load = inst->op == VYRE_OP_LOAD;
+    if ((!is_load && info->effects & ~(uint32_t)VYRE_EFFECT_SUBGROUP) ||
+        info->shape == VYRE_SHAPE_PICK) {
+        return false;
+    }
+    *out = (expression){.op = inst->op,
+                        .type = inst->type,
+                        .aux = inst->aux,
+                        .operands = {inst->a, inst->b, inst->c}};
+    uint32_t first = is_load ? 1 : 0, count = 0;
+    switch ((vyre_shape)info->shape) {
+    case VYRE_SHAPE_V1: count = 1; break;
+    case VYRE_SHAPE_V2: count = 2; break;
+    case VYRE_SHAPE_V3: count = 3; break;
+    case VYRE_SHAPE_R_V1: count = 1; break;
+    default: break;
+    }
+    for (uint32_t i = first; i < first + count; i++) {
+        uint32_t operand = out->operands[i];
+        out->operands[i] = operand & VYRE_CONSTANT ? operand : s->same[operand];
+    }
+    if (commutes(inst->op) && out->operands[0] > out->operands[1]) {
+        uint32_t kept = out->operands[0];
+        out->operands[0] = out->operands[1];
+        out->operands[1] = kept;
+    }
+    out->version = is_load ? version_of(s, inst->a) : 0;
+    return true;
+}
+
+static void look_up(search *s, uint32_t at) {
+    expression *key = &s->expressions[at];
+    if (!express(s, at, key)) {
+        return;
+    }
+    uint32_t bucket = (uint32_t)vyre_hash_key(key, sizeof *key) & s->bucket_mask;
+    for (uint32_t i = s->buckets[bucket]; i != VYRE_NONE; i = s->next[i]) {
+        if (!memcmp(&s->expressions[i], key, sizeof *key)) {
+            s->same[at] = i;
+            s->found = true;
+            return;
+        }
+    }
+    s->next[at] = s->buckets[bucket];
+    s->buckets[bucket] = at;
+    s->failed |= !vyre_vec_push(&s->known, bucket);
+}
+
+/* What was computed since is not known any more: in each bucket the newest stand in front. */
+static void forget(search *s, size_t known) {
+    while (s->known.count > known) {
+        uint32_t bucket = s->known.items[--s->known.count];
+        s->buckets[bucket] = s->next[s->buckets[bucket]];
+    }
+}
+
+/* Blocks */
+
+static void walk(search *s, const vyre_phase *phase) {
+    const vyre_ir *ir = s->ir;
+    scope open[VYRE_LIMIT_NESTING + 1];
+    uint32_t depth = 0;
+    for (uint32_t at = phase->first; at < phase->end && !s->failed; at++) {
+        const vyre_inst *inst = &ir->insts[at];
+        uint32_t effects = vyre_op_info_of(inst->op)->effects;
+        while (depth && ir->insts[open[depth - 1].owner].c == at) {
+            forget(s, open[--depth].known);
+            merge_memory(s, &open[depth]);
+        }
+        if (depth && ir->insts[open[depth - 1].owner].op == VYRE_OP_IF &&
+            ir->insts[open[depth - 1].owner].b == at) {
+            forget(s, open[depth - 1].known);
+            restore_memory(s, &open[depth - 1]);
+        }
+        if (effects & VYRE_EFFECT_BLOCK) {
+            open[depth++] = (scope){at, s->known.count, s->changes.count};
+            if (inst->op == VYRE_OP_FOR || inst->op == VYRE_OP_LOOP) {
+                enter_loop(s, at, inst->c);
+            }
+        } else if (writes_memory(effects)) {
+            change_memory(s, inst, s->version);
+        } else {
+            look_up(s, at);
+        }
+    }
+    forget(s, 0);
+    s->changes.count = 0;
+}
+
+static bool prepare(search *s, const vyre_ir *ir) {
+    size_t buckets = 64;
+    while (buckets < ir->inst_count) {
+        buckets *= 2;
+    }
+    s->ir = ir;
+    s->bucket_mask = (uint32_t)buckets - 1;
+    s->same = vyre_alloc_array(ir->inst_count, sizeof *s->same);
+    s->versions = vyre_alloc_zeroed((size_t)ir->resource_count + 1, sizeof *s->versions);
+    s->merged = vyre_alloc_zeroed((size_t)ir->resource_count + 1, sizeof *s->merged);
+    s->written = vyre_alloc_zeroed(ir->resource_count, sizeof *s->written);
+    s->expressions = vyre_alloc_array(ir->inst_count, sizeof *s->expressions);
+    s->buckets = vyre_alloc_array(buckets, sizeof *s->buckets);
+    s->next = vyre_alloc_array(ir->inst_count, sizeof *s->next);
+    if (!s->same || !s->versions || !s->merged || !s->written || !s->expressions || !s->buckets ||
+        !s->next) {
+        return false;
+    }
+    memset(s->buckets, 0xff, buckets * sizeof *s->buckets); /* VYRE_NONE */
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        s->same[i] = i;
+        if (writes_memory(vyre_op_info_of(ir->insts[i].op)->effects) &&
+            !vyre_vec_push(&s->writes, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void search_phase(search *s, uint32_t index, size_t *next_write) {
+    const vyre_phase *phase = &s->ir->phases[index];
+    size_t first = *next_write;
+    for (; *next_write < s->writes.count && s->writes.items[*next_write] < phase->end;
+         ++*next_write) {
+        const vyre_inst *inst = &s->ir->insts[s->writes.items[*next_write]];
+        if (vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_WRITE) {
+            s->written[inst->a] = true;
+        }
+    }
+    walk(s, phase);
+    for (size_t i = first; i < *next_write; i++) {
+        const vyre_inst *inst = &s->ir->insts[s->writes.items[i]];
+        if (vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_WRITE) {
+            s->written[inst->a] = false;
+        }
+    }
+}
+
+static bool take_same(vyre_rebuild *r, uint32_t at) {
+    const search *s = r->user;
+    if (s->same[at] == at) {
+        return false;
+    }
+    r->values[at] = r->values[s->same[at]];
+    return true;
+}
+
+vyre_status vyre_cse(const vyre_program *program, vyre_program **out_program) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    vyre_status status = VYRE_OK;
+    search s = {0};
+    size_t next_write = 0;
+    *out_program = NULL;
+    s.failed = !prepare(&s, ir);
+    for (uint32_t i = 0; i < ir->phase_count && !s.failed; i++) {
+        search_phase(&s, i, &next_write);
+    }
+    if (s.failed) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory to optimise `%s`", vyre_program_name(program));
+    } else if (s.found) {
+        vyre_rebuild rebuild;
+        status = vyre_rebuild_init(&rebuild, program);
+        if (!status) {
+            rebuild.replace = take_same;
+            rebuild.user = &s;
+            status = vyre_rebuild_run(&rebuild, out_program);
+            vyre_rebuild_deinit(&rebuild);
+        }
+    }
+    vyre_free(s.same);
+    vyre_free(s.versions);
+    vyre_free(s.merged);
+    vyre_free(s.written);
+    vyre_free(s.expressions);
+    vyre_free(s.buckets);
+    vyre_free(s.next);
+    vyre_vec_free(&s.known);
+    vyre_vec_free(&s.changes);
+    vyre_vec_free(&s.writes);
+    return status;
+}

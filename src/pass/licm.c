@@ -1,0 +1,252 @@
+#include "pass/licm.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "pass/flow.h"
+#include "pass/rebuild.h"
+
+enum {
+    CHEAP = 1,      /* cost of an operation that may leave a branch... */
+    SPECULATED = 8, /* ...and of all that do so into the place in front of one loop */
+};
+
+/* A loop whose block is open, and how the place that is looked at lies in it. */
+typedef struct open_loop {
+    uint32_t inst;
+    uint32_t branches; /* open branches around it, of all loops */
+    uint32_t speculated;
+    bool may_leave; /* something before that place may have left the turn */
+} open_loop;
+
+typedef struct motion {
+    const vyre_ir *ir;
+    uint32_t *depth; /* by instruction: how many loops are around the place it ends up in */
+    uint32_t
+        *target; /* by instruction: the loop in front of which it goes; VYRE_NONE if it stays */
+    uint32_t *first, *last, *next; /* those that go in front of a loop, in order */
+    uint32_t *changes, *change_at; /* by resource: where its writes stand in `writes`, in order */
+    uint32_t *writes;
+    open_loop loops[VYRE_LIMIT_NESTING + 1];
+    uint32_t loop_count, branches;
+    uint32_t phase_first, phase_end;
+    bool found;
+} motion;
+
+/* Memory. The last place after the resources is for what orders memory. */
+
+static uint32_t change_places(const vyre_ir *ir, const vyre_inst *inst, uint32_t places[2]) {
+    uint32_t effects = vyre_op_info_of(inst->op)->effects, count = 0;
+    if (effects & VYRE_EFFECT_WRITE) {
+        places[count++] = inst->a;
+    }
+    if (effects & (VYRE_EFFECT_SYNC | VYRE_EFFECT_ATOMIC)) {
+        places[count++] = ir->resource_count;
+    }
+    return count;
+}
+
+static bool list_changes(motion *m) {
+    const vyre_ir *ir = m->ir;
+    uint32_t places[2], total = 0;
+    m->changes = vyre_alloc_zeroed((size_t)ir->resource_count + 2, sizeof *m->changes);
+    if (!m->changes) {
+        return false;
+    }
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        uint32_t count = change_places(ir, &ir->insts[i], places);
+        for (uint32_t k = 0; k < count; k++, total++) {
+            m->changes[places[k] + 1]++;
+        }
+    }
+    for (uint32_t i = 0; i <= ir->resource_count; i++) {
+        m->changes[i + 1] += m->changes[i];
+    }
+    m->writes = vyre_alloc_array(total, sizeof *m->writes);
+    m->change_at = vyre_alloc_array((size_t)ir->resource_count + 1, sizeof *m->change_at);
+    if (!m->writes || !m->change_at) {
+        return false;
+    }
+    memcpy(m->change_at, m->changes, ((size_t)ir->resource_count + 1) * sizeof *m->change_at);
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        uint32_t count = change_places(ir, &ir->insts[i], places);
+        for (uint32_t k = 0; k < count; k++) {
+            m->writes[m->change_at[places[k]]++] = i;
+        }
+    }
+    return true;
+}
+
+static bool is_changed(const motion *m, uint32_t place, uint32_t first, uint32_t end) {
+    uint32_t low = m->changes[place], high = m->changes[place + 1];
+    uint32_t stop = high;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (m->writes[middle] < first) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < stop && m->writes[low] < end;
+}
+
+/* Whether the loop surely has a turn. */
+static bool has_turn(const vyre_ir *ir, uint32_t loop) {
+    const vyre_inst *inst = &ir->insts[loop];
+    const uint32_t *range = ir->operands + inst->a;
+    if (inst->op == VYRE_OP_LOOP) {
+        return true;
+    }
+    if (!(range[0] & range[1] & range[2] & VYRE_CONSTANT)) {
+        return false;
+    }
+    const vyre_const *first = &ir->consts[range[0] & ~VYRE_CONSTANT];
+    const vyre_const *end = &ir->consts[range[1] & ~VYRE_CONSTANT];
+    const vyre_const *step = &ir->consts[range[2] & ~VYRE_CONSTANT];
+    /* Numbers from 0 up, which are the same in every type. */
+    uint64_t most = (uint64_t)1 << (vyre_type_bytes((vyre_type)first->type) * 8 - 1);
+    return first->bits < end->bits && end->bits < most && step->bits && step->bits < most;
+}
+
+static bool load_leaves(const motion *m, const vyre_inst *inst, const open_loop *loop) {
+    const vyre_ir *ir = m->ir;
+    uint32_t first = loop->inst, end = ir->insts[loop->inst].c;
+    if (!is_changed(m, inst->a, m->phase_first, m->phase_end)) {
+        return true;
+    }
+    if (is_changed(m, inst->a, first, end)) {
+        return false;
+    }
+    return ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE ||
+           (!is_changed(m, ir->resource_count, first, end) && has_turn(ir, first) &&
+            !loop->may_leave);
+}
+
+/* Finds the outermost loop that an instruction can stand in front of. */
+static void place(motion *m, uint32_t at) {
+    const vyre_ir *ir = m->ir;
+    const vyre_inst *inst = &ir->insts[at];
+    const vyre_op_info *info = vyre_op_info_of(inst->op);
+    uint32_t needed = 0, branches = m->branches;
+    const uint32_t *values;
+    uint32_t count = vyre_inst_values(ir, inst, &values);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t depth = values[i] & VYRE_CONSTANT ? 0 : m->depth[values[i]];
+        needed = depth > needed ? depth : needed;
+    }
+    uint32_t depth = m->loop_count;
+    for (; depth > needed; depth--) {
+        open_loop *loop = &m->loops[depth - 1];
+        bool in_branch = branches > loop->branches;
+        if (in_branch && (info->cost > CHEAP || loop->speculated + info->cost > SPECULATED)) {
+            break;
+        }
+        if (inst->op == VYRE_OP_LOAD && !load_leaves(m, inst, loop)) {
+            break;
+        }
+        loop->speculated += in_branch ? info->cost : 0;
+        branches = loop->branches;
+    }
+    m->depth[at] = depth;
+    if (depth < m->loop_count) {
+        uint32_t target = m->loops[depth].inst;
+        m->target[at] = target;
+        if (m->first[target] == VYRE_NONE) {
+            m->first[target] = at;
+        } else {
+            m->next[m->last[target]] = at;
+        }
+        m->last[target] = at;
+        m->found = true;
+    }
+}
+
+static void walk(motion *m, const vyre_phase *phase) {
+    const vyre_ir *ir = m->ir;
+    uint32_t open[VYRE_LIMIT_NESTING + 1], open_count = 0;
+    m->phase_first = phase->first;
+    m->phase_end = phase->end;
+    for (uint32_t at = phase->first; at < phase->end; at++) {
+        const vyre_inst *inst = &ir->insts[at];
+        const vyre_op_info *info = vyre_op_info_of(inst->op);
+        while (open_count && ir->insts[open[open_count - 1]].c == at) {
+            uint32_t closed = open[--open_count];
+            m->loop_count -= vyre_flow_is_loop(ir, closed);
+            m->branches -= ir->insts[closed].op == VYRE_OP_IF;
+        }
+        m->depth[at] = m->loop_count;
+        if (info->effects & VYRE_EFFECT_BLOCK) {
+            open[open_count++] = at;
+            if (vyre_flow_is_loop(ir, at)) {
+                m->loops[m->loop_count++] = (open_loop){.inst = at, .branches = m->branches};
+            }
+            m->branches += inst->op == VYRE_OP_IF;
+        } else if (info->effects & VYRE_EFFECT_END) {
+            uint32_t left = inst->op == VYRE_OP_RETURN ? m->loop_count
+                            : inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE ? 1
+                                                                                        : 0;
+            for (; left && m->loop_count; left--) {
+                m->loops[m->loop_count - left].may_leave = true;
+            }
+        } else if (m->loop_count && info->shape != VYRE_SHAPE_PICK &&
+                   (!info->effects || inst->op == VYRE_OP_LOAD)) {
+            place(m, at);
+        }
+    }
+}
+
+/* The copy */
+
+static bool has_moved(vyre_rebuild *r, uint32_t at) {
+    const motion *m = r->user;
+    return m->target[at] != VYRE_NONE && r->values[at] != VYRE_NONE;
+}
+
+static bool move(vyre_rebuild *r, uint32_t at) {
+    const motion *m = r->user;
+    for (uint32_t i = m->first[at]; i != VYRE_NONE; i = m->next[i]) {
+        vyre_rebuild_code(r, i, i + 1);
+    }
+    return false;
+}
+
+vyre_status vyre_licm(const vyre_program *program, vyre_program **out_program) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    size_t count = ir->inst_count;
+    vyre_status status = VYRE_OK;
+    motion m = {.ir = ir};
+    *out_program = NULL;
+    uint32_t *all = vyre_alloc_array(count * 5, sizeof *all);
+    if (!all || !list_changes(&m)) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory to optimise `%s`", vyre_program_name(program));
+        goto done;
+    }
+    memset(all, 0xff, count * 5 * sizeof *all); /* VYRE_NONE */
+    m.depth = all;
+    m.target = all + count;
+    m.first = all + 2 * count;
+    m.last = all + 3 * count;
+    m.next = all + 4 * count;
+    for (uint32_t i = 0; i < ir->phase_count; i++) {
+        walk(&m, &ir->phases[i]);
+    }
+    if (m.found) {
+        vyre_rebuild rebuild;
+        status = vyre_rebuild_init(&rebuild, program);
+        if (!status) {
+            rebuild.replace = has_moved;
+            rebuild.replace_block = move;
+            rebuild.user = &m;
+            status = vyre_rebuild_run(&rebuild, out_program);
+            vyre_rebuild_deinit(&rebuild);
+        }
+    }
+done:
+    vyre_free(all);
+    vyre_free(m.changes);
+    vyre_free(m.change_at);
+    vyre_free(m.writes);
+    return status;
+}
