@@ -108,8 +108,7 @@ static void drop_guards(const prover *p, cover_store *store) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < store->guard_count; i++) {
         cover_guard guard = store->guards[i];
-        bool is_bounds_check = guard.type == store->type &&
-                               sum_same(p->sums, guard.less, store->index) &&
+        bool is_bounds_check = sum_same(p->sums, guard.less, store->index) &&
                                is_certain(p, &guard) && sum_reaches(p->sums, guard.end, p->length);
         if (!is_bounds_check) {
             store->guards[kept++] = guard;

@@ -13,16 +13,14 @@ enum { COVER_GUARDS = 8, COVER_LOOPS = 6, COVER_STORES = 64 };
 
 /* A condition under which something is run: less < end. */
 typedef struct cover_guard {
-    uint32_t less, end; /* sums; `less` up to a multiple of what its type holds */
-    uint8_t type;       /* vyre_type of the comparison, unsigned */
+    uint32_t less, end; /* sums; `less` up to a multiple of 2^32 */
     bool is_exact;      /* `end` is the number itself */
 } cover_guard;
 
 /* A store that every invocation of a domain runs, in all turns of the loops around it, as far as
  * the guards hold. */
 typedef struct cover_store {
-    uint32_t index; /* a sum, up to a multiple of what its type holds */
-    uint8_t type;   /* of the index: u32, u64 or i64 */
+    uint32_t index; /* a sum, up to a multiple of 2^32 */
     uint8_t guard_count, loop_count;
     uint8_t loops[COVER_LOOPS]; /* by SUM_TURN */
     cover_guard guards[COVER_GUARDS];

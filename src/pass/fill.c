@@ -203,12 +203,11 @@ static uint32_t sum_of_operand(walk *w, uint32_t operand, uint32_t depth, bool *
 
 /* Conditions */
 
-static bool push_guard(walk *w, uint32_t less, uint32_t end, vyre_type type, bool is_exact) {
+static bool push_guard(walk *w, uint32_t less, uint32_t end, bool is_exact) {
     if (less == SUM_UNKNOWN || end == SUM_UNKNOWN || w->guard_count == COVER_GUARDS) {
         return false;
     }
-    w->guards[w->guard_count++] =
-        (cover_guard){.less = less, .end = end, .type = (uint8_t)type, .is_exact = is_exact};
+    w->guards[w->guard_count++] = (cover_guard){.less = less, .end = end, .is_exact = is_exact};
     return true;
 }
 
@@ -219,15 +218,14 @@ static bool push_less(walk *w, uint32_t left, uint32_t right, int64_t more) {
     uint32_t less = sum_of_operand(w, left, 0, &left_exact);
     uint32_t end = sum_of_operand(w, right, 0, &right_exact);
     return is_unsigned(type) &&
-           push_guard(w, less, sum_add(&w->sums, end, sum_number(&w->sums, more)), type,
-                      right_exact);
+           push_guard(w, less, sum_add(&w->sums, end, sum_number(&w->sums, more)), right_exact);
 }
 
 static bool push_domain(walk *w) {
     bool all = w->phase->from_resource == VYRE_NONE;
     for (uint32_t i = 0; i < w->phase->dimensions && all; i++) {
         all = push_guard(w, sum_of(&w->sums, SUM_GID, i, 0),
-                         sum_of_size(&w->sums, w->phase->domain[i]), VYRE_TYPE_U32, true);
+                         sum_of_size(&w->sums, w->phase->domain[i]), true);
     }
     return all;
 }
@@ -303,7 +301,7 @@ static bool open_for(walk *w, uint32_t at, uint32_t depth) {
     uint32_t turn = sum_of(&w->sums, SUM_TURN, depth, 0);
     uint32_t counter = sum_add(&w->sums, first, sum_multiply(&w->sums, step, turn));
     w->indices[at + 1] = (counter + 1) | (counter != SUM_UNKNOWN ? EXACT : 0);
-    return push_guard(w, counter, end, type, end_exact);
+    return push_guard(w, counter, end, end_exact);
 }
 
 static void open_block(walk *w, uint32_t at) {
@@ -408,10 +406,10 @@ static void see_store(walk *w, const vyre_inst *inst) {
     full_store found = {.resource = inst->a};
     cover_store *store = &found.store;
     store->index = sum_of_operand(w, inst->b, 0, &exact);
-    store->type = (uint8_t)vyre_operand_type(w->ir, inst->b);
-    own_store own = {inst->a, inst->b, store->index, top->end, (vyre_type)store->type};
+    vyre_type type = vyre_operand_type(w->ir, inst->b);
+    own_store own = {inst->a, inst->b, store->index, top->end, type};
     w->no_memory |= !vyre_vec_push(&w->own, own);
-    bool counts = is_unsigned((vyre_type)store->type) || store->type == VYRE_TYPE_I64;
+    bool counts = is_unsigned(type) || type == VYRE_TYPE_I64;
     if (top->is_lost || !counts || store->index == SUM_UNKNOWN ||
         w->phase->from_resource != VYRE_NONE || w->full.count == MOST_STORES) {
         return;

@@ -199,9 +199,8 @@ uint32_t sum_divide(sum_table *table, sum_kind kind, uint32_t left, uint32_t rig
         return kind == SUM_REM ? sum_number(table, 0) : keep(table, &row);
     }
     if (sum_is_number(table, left, &value) && value >= 0) {
-        return sum_number(table, kind == SUM_REM        ? value % by
-                                 : kind == SUM_CEIL_DIV ? value / by + (value % by != 0)
-                                                        : value / by);
+        return sum_number(table,
+                          kind == SUM_REM ? value % by : value / by + (kind == SUM_CEIL_DIV));
     }
     return sum_of(table, kind, left, right);
 }

@@ -164,6 +164,8 @@ static void conditions(void **state) {
     yes("n", "over n workgroup 32 { if gid < n { y[gid] = 1; } }");
     yes("n", "over n workgroup 32 { if gid >= n { return; } y[gid] = 1; }");
     yes("n", "over n { if gid <= n { y[gid] = 1; } }");
+    yes("n + 1", "over n + 2 { if gid <= n { y[gid] = 1; } }");
+    no("n + 2", "over n + 2 { if gid <= n { y[gid] = 1; } }");
     yes("n", "over n { let i = gid; if i < len(y) { y[i] = 1; } }");
     yes("n", "over ceil_div(n, 32) * 32 { if gid >= n { return; } y[gid] = 1; }");
     yes("w * h", "over w * h { if gid < w * h { y[gid] = 1; } }");
@@ -200,13 +202,15 @@ static void calls(void **state) {
         "fn all(a: inout buffer<u32>, x: u32) { a[gid] = x; if x == 0 { return; } a[0] = 1; } "
         "fn inside(a: inout buffer<u32>, n: u32) { if gid >= n { return; } a[gid] = 1; } "
         "program p(n: u32, some: out buffer<u32>[n], full: out buffer<u32>[n], "
-        "guarded: out buffer<u32>[n], after: out buffer<u32>[n]) over n { "
-        "put(some, gid & 1); all(full, gid & 1); inside(guarded, n); after[gid] = 1; }");
+        "guarded: out buffer<u32>[n], after: out buffer<u32>[n], loop_of: out buffer<u32>[2 * n]) "
+        "over n { put(some, gid & 1); all(full, gid & 1); inside(guarded, n); after[gid] = 1; "
+        "for i in 0..2 { loop_of[gid * 2 + i] = 1; put(some, i); } }");
     uint32_t *phases = find(program);
     assert_int_equal(phases[0], VYRE_NONE);
     assert_int_equal(phases[1], 0);
     assert_int_equal(phases[2], 0);
     assert_int_equal(phases[3], 0);
+    assert_int_equal(phases[4], 0);
     free(phases);
     vyre_program_release(program);
 }
