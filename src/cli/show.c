@@ -10,6 +10,7 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/page.h"
+#include "pass/fill.h"
 #include "pass/pass.h"
 #include "pass/split.h"
 #include "wire/layout.h"
@@ -68,7 +69,7 @@ static vyre_status print_optimised(const vyre_program *program, vyre_text *out) 
         status = print_ir(optimised ? optimised : program, out);
         vyre_program_release(optimised);
     }
-    return status;
+    return status ? status : vyre_fill_print(program, "// ", out);
 }
 
 /* The cpu backend gets programs without grid barriers. */

@@ -200,6 +200,7 @@ static void declare_local_arrays(generator *g) {
         vyre_type type = generate_type(g);
         add_array(g, vyre_build_private(g->b, NULL, type, 1 + generate_below(g, 8)), type,
                   ARRAY_PRIVATE);
+        g->arrays[g->array_count - 1].by_numbers = generate_one_in(g, 2);
     }
 }
 

@@ -50,6 +50,7 @@ typedef struct generated_array {
     usage use;
     uint32_t stride; /* USAGE_OWN: elements of each invocation */
     vyre_op update;  /* USAGE_UPDATE */
+    bool by_numbers; /* ARRAY_PRIVATE: indices are constants */
 } generated_array;
 
 typedef struct generator {

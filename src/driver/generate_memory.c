@@ -106,10 +106,22 @@ static void make_update(generator *g, const generated_array *array) {
                       random_ordering(g, array->update), VYRE_SCOPE_DEVICE);
 }
 
+static void make_private_access(generator *g, const generated_array *array) {
+    if (generate_one_in(g, 8)) {
+        vyre_build_clear(g->b, array->resource);
+    } else if (array->by_numbers) {
+        vyre_type type = generate_one_in(g, 3) ? VYRE_TYPE_I8 : VYRE_TYPE_U32;
+        uint64_t number = generate_one_in(g, 10) ? 200 : generate_below(g, 8);
+        make_own_access(g, array, vyre_build_const(g->b, type, number));
+    } else {
+        make_own_access(g, array, generate_index(g, array->resource, LEVEL_LANE));
+    }
+}
+
 void generate_access(generator *g, level here) {
     const generated_array *array = &g->arrays[generate_below(g, g->array_count)];
     if (array->kind == ARRAY_PRIVATE) {
-        make_own_access(g, array, generate_index(g, array->resource, LEVEL_LANE));
+        make_private_access(g, array);
     } else if (array->use == USAGE_READ) {
         make_read(g, array, here);
     } else if (array->use == USAGE_UPDATE) {

@@ -5,6 +5,8 @@
 #include "pass/fold.h"
 #include "pass/licm.h"
 #include "pass/math.h"
+#include "pass/promote.h"
+#include "pass/unroll.h"
 
 const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
 #define ROW(id, name, function, about) {name, function, about},
@@ -12,10 +14,12 @@ const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
 #undef ROW
 };
 
-/* In this order: values leave loops before equal ones are looked for, and those that turn out to be
- * equal may make something simple. */
-static const vyre_pass_id pipeline[] = {VYRE_PASS_FOLD, VYRE_PASS_LICM, VYRE_PASS_CSE,
-                                        VYRE_PASS_FOLD, VYRE_PASS_DCE};
+/* In this order: what folds may make a range constant, turns of a loop make indices so, and arrays
+ * of these are values then. Values leave loops before equal ones are looked for, and those that
+ * turn out to be equal may make something simple. */
+static const vyre_pass_id pipeline[] = {VYRE_PASS_FOLD,    VYRE_PASS_UNROLL, VYRE_PASS_FOLD,
+                                        VYRE_PASS_PROMOTE, VYRE_PASS_LICM,   VYRE_PASS_CSE,
+                                        VYRE_PASS_FOLD,    VYRE_PASS_DCE};
 
 vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
     vyre_status status = VYRE_OK;

@@ -16,6 +16,8 @@
 #define VYRE_PASSES(X)                                                                             \
     X(MATH, "math", vyre_math_expand, "elementary functions become the arithmetic behind them")    \
     X(FOLD, "fold", vyre_fold, "constants are computed, identities make the rest simpler")         \
+    X(UNROLL, "unroll", vyre_unroll, "short loops of known ranges become straight code")           \
+    X(PROMOTE, "promote", vyre_promote, "private arrays of constant indices become values")        \
     X(CSE, "cse", vyre_cse, "what was computed before is taken from there")                        \
     X(LICM, "licm", vyre_licm, "what no turn of a loop changes is computed in front of it")        \
     X(DCE, "dce", vyre_dce, "what nobody needs goes away")

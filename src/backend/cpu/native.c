@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "pass/fill.h"
 #include "pass/math.h"
 #include "pass/pass.h"
 
@@ -165,17 +166,22 @@ vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact
     cpu_native *native = vyre_alloc_zeroed(1, sizeof *native);
     cpu_phase *phases = vyre_alloc_zeroed(key.phase_count, sizeof *phases);
     cpu_phase_info *infos = vyre_alloc_zeroed(key.phase_count, sizeof *infos);
-    if (!native || !phases || !infos) {
+    uint32_t *overwritten =
+        vyre_alloc_array(vyre_program_ir(program)->resource_count, sizeof *overwritten);
+    if (!native || !phases || !infos || !overwritten) {
         vyre_free(native);
         vyre_free(phases);
         vyre_free(infos);
+        vyre_free(overwritten);
         return no_memory(program);
     }
     atomic_init(&native->references, 1);
     native->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
     native->phases = phases;
     native->phase_count = key.phase_count;
-    if (!load_artifact(native, &key, artifact, artifact_size, infos)) {
+    native->overwritten = overwritten;
+    status = vyre_fill_find(program, overwritten);
+    if (!status && !load_artifact(native, &key, artifact, artifact_size, infos)) {
         status = compile(native, &key, infos, out_artifact);
     }
     vyre_free(infos);
@@ -200,6 +206,7 @@ void cpu_native_release(cpu_native *native) {
     cpu_code_unload(&native->code);
     vyre_program_release(native->program);
     vyre_free(native->phases);
+    vyre_free(native->overwritten);
     vyre_free(native);
 }
 

@@ -21,6 +21,7 @@ typedef struct cpu_native {
     vyre_program *program;  /* as the driver has it */
     cpu_phase *phases;
     uint32_t phase_count;
+    uint32_t *overwritten; /* by resource, as vyre_fill_find says */
     cpu_code code;
 } cpu_native;
 

@@ -155,6 +155,14 @@ static uint64_t array_bytes(const run *r, uint32_t resource) {
     return r->lengths[resource] * vyre_type_bytes((vyre_type)r->ir->resources[resource].type);
 }
 
+/* Fills an array with the zeros that it starts as, unless the program overwrites them all unseen.
+ * That is known for its own domains alone. */
+static void fill(const run *r, uint32_t resource, uint8_t *memory) {
+    if (r->native->overwritten[resource] == VYRE_NONE || r->call->config->grid[0]) {
+        cpu_fill_zero(memory, array_bytes(r, resource));
+    }
+}
+
 static vyre_status start(run *r, const cpu_native *native, const vyre_call *call,
                          atomic_uint *stop) {
     const vyre_ir *ir = vyre_program_ir(native->program);
@@ -226,7 +234,7 @@ static vyre_status place_scratch(run *r) {
             if (!r->arrays[i]) {
                 return no_memory(r);
             }
-            cpu_fill_zero(r->arrays[i], bytes);
+            fill(r, i, r->arrays[i]);
         }
     }
     return VYRE_OK;
@@ -273,7 +281,7 @@ static vyre_status place_on_host(run *r, vyre_output *outputs, uint8_t **aside) 
         }
         r->arrays[row] = place;
         if (!is_input && !from) {
-            cpu_fill_zero(place, bytes);
+            fill(r, row, place);
         } else if (!is_input || moves) {
             cpu_copy(place, from, bytes);
         }
@@ -327,7 +335,7 @@ vyre_status cpu_run_resident(const cpu_native *native, const vyre_call *call,
         if (row != VYRE_NONE) {
             r.arrays[row] = memory[arg];
             if (vyre_ir_is_out(r.ir, arg)) {
-                cpu_fill_zero(memory[arg], array_bytes(&r, row));
+                fill(&r, row, memory[arg]);
             }
         }
     }

@@ -1,0 +1,613 @@
+#include "pass/fill.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "pass/cover.h"
+
+enum {
+    MOST_OPERANDS = 48,  /* from an index down to what it is made of */
+    MOST_LOOKED_AT = 64, /* earlier stores that a load may come from */
+    MOST_STORES = 4096,  /* of a phase that may cover an array */
+    MOST_CONDITIONS = 8, /* in one another */
+};
+
+/* A block that is open. */
+typedef struct frame {
+    uint32_t owner; /* VYRE_NONE for the phase */
+    uint32_t end;
+    uint32_t loop, call; /* frames of the innermost ones, itself included; or VYRE_NONE */
+    uint32_t guards;     /* how many hold in front of it */
+    bool is_lost;        /* nobody knows who comes here from now on */
+    bool in_then;
+    bool left_then, left_else; /* nobody comes to the end of that branch */
+} frame;
+
+/* A store, for loads of the same element. */
+typedef struct own_store {
+    uint32_t resource, operand, index, end; /* of its block */
+    vyre_type type;
+} own_store;
+
+typedef struct full_store {
+    uint32_t resource;
+    cover_store store;
+} full_store;
+
+typedef enum array_state { NOT_ASKED, OPEN, OVERWRITTEN } array_state;
+
+typedef struct walk {
+    const vyre_ir *ir;
+    sum_table sums;
+    uint8_t *states;  /* by resource: array_state */
+    uint32_t *phases; /* by resource, of those that are overwritten */
+    uint32_t open_count;
+    uint32_t *indices; /* by instruction: its sum + 1, EXACT if it is the number itself; or 0 */
+
+    /* The phase at hand. */
+    const vyre_phase *phase;
+    frame frames[VYRE_LIMIT_NESTING + 2];
+    uint32_t depth;
+    cover_guard guards[COVER_GUARDS];
+    uint32_t guard_count;
+    VYRE_VEC(own_store) own;
+    VYRE_VEC(full_store) full;
+    bool no_memory;
+} walk;
+
+#define EXACT 0x80000000u
+
+/* Values as sums */
+
+static bool is_unsigned(vyre_type type) {
+    return type == VYRE_TYPE_U32 || type == VYRE_TYPE_U64;
+}
+
+static uint32_t sum_of_operand(walk *w, uint32_t operand, uint32_t depth, bool *out_exact);
+
+static uint32_t sum_of_const(walk *w, const vyre_const *row, bool *out_exact) {
+    vyre_type type = (vyre_type)row->type;
+    uint32_t spare = 64 - vyre_type_bytes(type) * 8;
+    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    *out_exact = false;
+    if (!(vyre_type_class_of(type) & VYRE_CLASS_INTEGER) || (!is_signed && row->bits >> 63)) {
+        return SUM_UNKNOWN;
+    }
+    int64_t value = is_signed ? (int64_t)(row->bits << spare) >> spare : (int64_t)row->bits;
+    *out_exact = value >= 0;
+    return sum_number(&w->sums, value);
+}
+
+/* Operations that hold for numbers up to a multiple of what a type holds; wrapping does not matter.
+ */
+static uint32_t sum_of_ring(walk *w, const vyre_inst *inst, uint32_t a, uint32_t b) {
+    int64_t count;
+    switch (inst->op) {
+    case VYRE_OP_ADD: return sum_add(&w->sums, a, b);
+    case VYRE_OP_SUB: return sum_subtract(&w->sums, a, b);
+    case VYRE_OP_MUL: return sum_multiply(&w->sums, a, b);
+    default: break;
+    }
+    int64_t bits = vyre_type_bytes((vyre_type)inst->type) * 8;
+    if (!sum_is_number(&w->sums, b, &count)) {
+        return SUM_UNKNOWN;
+    }
+    count &= bits - 1;
+    return count < 32 ? sum_multiply(&w->sums, a, sum_number(&w->sums, (int64_t)1 << count))
+                      : SUM_UNKNOWN;
+}
+
+/* Operations on numbers themselves. */
+static uint32_t sum_of_exact(walk *w, const vyre_inst *inst, uint32_t a, uint32_t b) {
+    int64_t count;
+    switch (inst->op) {
+    case VYRE_OP_DIV: return sum_divide(&w->sums, SUM_DIV, a, b);
+    case VYRE_OP_REM: return sum_divide(&w->sums, SUM_REM, a, b);
+    case VYRE_OP_MIN: return sum_of(&w->sums, SUM_MIN, a, b);
+    case VYRE_OP_MAX: return sum_of(&w->sums, SUM_MAX, a, b);
+    default: break;
+    }
+    if (!sum_is_number(&w->sums, b, &count) || count >= 32) {
+        return SUM_UNKNOWN;
+    }
+    return sum_divide(&w->sums, SUM_DIV, a, sum_number(&w->sums, (int64_t)1 << count));
+}
+
+static uint32_t sum_of_convert(walk *w, const vyre_inst *inst, uint32_t depth, bool *out_exact) {
+    vyre_type from = vyre_operand_type(w->ir, inst->a), to = (vyre_type)inst->type;
+    bool exact;
+    uint32_t sum = sum_of_operand(w, inst->a, depth, &exact);
+    if (!(vyre_type_class_of(from) & VYRE_CLASS_INTEGER)) {
+        return SUM_UNKNOWN;
+    }
+    bool is_wider = vyre_type_bytes(to) > vyre_type_bytes(from);
+    bool fits = vyre_type_bytes(to) >= vyre_type_bytes(from) &&
+                (vyre_type_class_of(to) != VYRE_CLASS_SIGNED || is_wider);
+    *out_exact = exact && fits;
+    return is_wider && !exact ? SUM_UNKNOWN : sum;
+}
+
+static uint32_t sum_of_position(walk *w, const vyre_inst *inst) {
+    sum_table *sums = &w->sums;
+    switch (inst->op) {
+    case VYRE_OP_GID: return sum_of(sums, SUM_GID, inst->a, 0);
+    case VYRE_OP_WID: return sum_of(sums, SUM_WID, inst->a, 0);
+    case VYRE_OP_LID: return sum_of(sums, SUM_LID, inst->a, 0);
+    case VYRE_OP_LANE: return sum_of(sums, SUM_LANE, 0, 0);
+    case VYRE_OP_SUBGROUP_ID: return sum_of(sums, SUM_SUBGROUP, 0, 0);
+    case VYRE_OP_LEN: return sum_of_length(sums, inst->a);
+    case VYRE_OP_PARAM:
+        return is_unsigned((vyre_type)inst->type) ? sum_of(sums, SUM_PARAM, inst->a, 0)
+                                                  : SUM_UNKNOWN;
+    case VYRE_OP_NUM_WORKGROUPS:
+        return w->phase->from_resource != VYRE_NONE
+                   ? SUM_UNKNOWN
+                   : sum_divide(sums, SUM_CEIL_DIV, sum_of_size(sums, w->phase->domain[inst->a]),
+                                sum_number(sums, w->phase->workgroup[inst->a]));
+    default: return SUM_UNKNOWN;
+    }
+}
+
+static uint32_t sum_of_inst(walk *w, const vyre_inst *inst, uint32_t depth, bool *out_exact) {
+    vyre_type type = (vyre_type)inst->type;
+    bool a_exact, b_exact;
+    if (!(vyre_type_class_of(type) & VYRE_CLASS_INTEGER) || vyre_type_bytes(type) < 4) {
+        return SUM_UNKNOWN;
+    }
+    switch (inst->op) {
+    case VYRE_OP_ADD:
+    case VYRE_OP_SUB:
+    case VYRE_OP_MUL:
+    case VYRE_OP_SHL:
+    case VYRE_OP_DIV:
+    case VYRE_OP_REM:
+    case VYRE_OP_MIN:
+    case VYRE_OP_MAX:
+    case VYRE_OP_SHR: break;
+    case VYRE_OP_CONVERT:
+    case VYRE_OP_BITCAST: return sum_of_convert(w, inst, depth, out_exact);
+    default: *out_exact = true; return sum_of_position(w, inst);
+    }
+    uint32_t a = sum_of_operand(w, inst->a, depth, &a_exact);
+    uint32_t b = sum_of_operand(w, inst->b, depth, &b_exact);
+    if (a == SUM_UNKNOWN || b == SUM_UNKNOWN) {
+        return SUM_UNKNOWN;
+    }
+    bool in_ring = inst->op == VYRE_OP_ADD || inst->op == VYRE_OP_SUB || inst->op == VYRE_OP_MUL ||
+                   inst->op == VYRE_OP_SHL;
+    if (in_ring) {
+        uint32_t sum = sum_of_ring(w, inst, a, b);
+        int64_t value;
+        *out_exact = a_exact && b_exact && sum_is_number(&w->sums, sum, &value) && value >= 0 &&
+                     value <= INT32_MAX;
+        return sum;
+    }
+    *out_exact = true;
+    return a_exact && b_exact && is_unsigned(type) ? sum_of_exact(w, inst, a, b) : SUM_UNKNOWN;
+}
+
+static uint32_t sum_of_operand(walk *w, uint32_t operand, uint32_t depth, bool *out_exact) {
+    *out_exact = false;
+    if (operand & VYRE_CONSTANT) {
+        return sum_of_const(w, &w->ir->consts[operand & ~VYRE_CONSTANT], out_exact);
+    }
+    uint32_t *known = &w->indices[operand];
+    if (!*known && depth < MOST_OPERANDS) {
+        bool exact = false;
+        uint32_t sum = sum_of_inst(w, &w->ir->insts[operand], depth + 1, &exact);
+        *known = (sum + 1) | (exact && sum != SUM_UNKNOWN ? EXACT : 0);
+    }
+    *out_exact = *known & EXACT;
+    return *known ? (*known & ~EXACT) - 1 : SUM_UNKNOWN;
+}
+
+/* Conditions */
+
+static bool push_guard(walk *w, uint32_t less, uint32_t end, bool is_exact) {
+    if (less == SUM_UNKNOWN || end == SUM_UNKNOWN || w->guard_count == COVER_GUARDS) {
+        return false;
+    }
+    w->guards[w->guard_count++] = (cover_guard){.less = less, .end = end, .is_exact = is_exact};
+    return true;
+}
+
+/* left < right + more */
+static bool push_less(walk *w, uint32_t left, uint32_t right, int64_t more) {
+    bool left_exact, right_exact;
+    vyre_type type = vyre_operand_type(w->ir, left);
+    uint32_t less = sum_of_operand(w, left, 0, &left_exact);
+    uint32_t end = sum_of_operand(w, right, 0, &right_exact);
+    return is_unsigned(type) &&
+           push_guard(w, less, sum_add(&w->sums, end, sum_number(&w->sums, more)), right_exact);
+}
+
+static bool push_domain(walk *w) {
+    bool all = w->phase->from_resource == VYRE_NONE;
+    for (uint32_t i = 0; i < w->phase->dimensions && all; i++) {
+        all = push_guard(w, sum_of(&w->sums, SUM_GID, i, 0),
+                         sum_of_size(&w->sums, w->phase->domain[i]), true);
+    }
+    return all;
+}
+
+/* Takes a condition that holds, or does not, as guards; false if it cannot. */
+static bool push_condition(walk *w, uint32_t condition, bool holds, uint32_t depth) {
+    if (condition & VYRE_CONSTANT) {
+        return (w->ir->consts[condition & ~VYRE_CONSTANT].bits != 0) == holds;
+    }
+    if (depth == MOST_CONDITIONS) {
+        return false;
+    }
+    const vyre_inst *inst = &w->ir->insts[condition];
+    bool is_zero = (inst->op == VYRE_OP_EQ || inst->op == VYRE_OP_NE) && inst->b & VYRE_CONSTANT &&
+                   !w->ir->consts[inst->b & ~VYRE_CONSTANT].bits;
+    switch (inst->op) {
+    case VYRE_OP_IN_DOMAIN: return holds && push_domain(w);
+    case VYRE_OP_NOT: return push_condition(w, inst->a, !holds, depth + 1);
+    case VYRE_OP_AND:
+    case VYRE_OP_OR:
+        return holds == (inst->op == VYRE_OP_AND) && push_condition(w, inst->a, holds, depth + 1) &&
+               push_condition(w, inst->b, holds, depth + 1);
+    case VYRE_OP_LT: return holds && push_less(w, inst->a, inst->b, 0);
+    case VYRE_OP_LE:
+        return holds ? push_less(w, inst->a, inst->b, 1) : push_less(w, inst->b, inst->a, 0);
+    case VYRE_OP_EQ:
+    case VYRE_OP_NE: /* nothing but zero is less than one */
+        return is_zero && holds == (inst->op == VYRE_OP_EQ) && push_less(w, inst->a, inst->b, 1);
+    default: return false;
+    }
+}
+
+/* Blocks */
+
+static frame *top_of(walk *w) {
+    return &w->frames[w->depth - 1];
+}
+
+/* Whether a turn of a loop may be its last before the range is used up. */
+static bool may_end_early(const vyre_ir *ir, uint32_t loop) {
+    uint32_t inner_end = 0;
+    for (uint32_t i = loop + 1; i < ir->insts[loop].c; i++) {
+        const vyre_inst *inst = &ir->insts[i];
+        switch (inst->op) {
+        case VYRE_OP_INLINE: i = inst->c - 1; break; /* nothing leaves more than that */
+        case VYRE_OP_FOR:
+        case VYRE_OP_LOOP: inner_end = inst->c > inner_end ? inst->c : inner_end; break;
+        case VYRE_OP_RETURN: return true;
+        case VYRE_OP_BREAK:
+            if (i >= inner_end) {
+                return true;
+            }
+            break;
+        default: break;
+        }
+    }
+    return false;
+}
+
+/* The counter of a `for` is first + step * turn, as long as that is less than the end. */
+static bool open_for(walk *w, uint32_t at, uint32_t depth) {
+    const uint32_t *range = w->ir->operands + w->ir->insts[at].a;
+    vyre_type type = vyre_operand_type(w->ir, range[0]);
+    bool first_exact, end_exact, step_exact;
+    int64_t number;
+    uint32_t first = sum_of_operand(w, range[0], 0, &first_exact);
+    uint32_t end = sum_of_operand(w, range[1], 0, &end_exact);
+    uint32_t step = sum_of_operand(w, range[2], 0, &step_exact);
+    if (!is_unsigned(type) || !first_exact || !sum_is_number(&w->sums, step, &number) ||
+        number <= 0) {
+        return false;
+    }
+    uint32_t turn = sum_of(&w->sums, SUM_TURN, depth, 0);
+    uint32_t counter = sum_add(&w->sums, first, sum_multiply(&w->sums, step, turn));
+    w->indices[at + 1] = (counter + 1) | (counter != SUM_UNKNOWN ? EXACT : 0);
+    return push_guard(w, counter, end, end_exact);
+}
+
+static void open_block(walk *w, uint32_t at) {
+    const vyre_inst *inst = &w->ir->insts[at];
+    const frame *parent = top_of(w);
+    frame *opened = &w->frames[w->depth];
+    *opened = (frame){.owner = at,
+                      .end = inst->op == VYRE_OP_IF ? inst->b : inst->c,
+                      .loop = parent->loop,
+                      .call = parent->call,
+                      .guards = w->guard_count,
+                      .is_lost = parent->is_lost,
+                      .in_then = inst->op == VYRE_OP_IF};
+    switch (inst->op) {
+    case VYRE_OP_IF: opened->is_lost |= !push_condition(w, inst->a, true, 0); break;
+    case VYRE_OP_FOR:
+        opened->loop = w->depth;
+        opened->is_lost |= !open_for(w, at, w->depth);
+        opened->is_lost = opened->is_lost || may_end_early(w->ir, at);
+        break;
+    case VYRE_OP_LOOP:
+        opened->loop = w->depth;
+        opened->is_lost = true;
+        break;
+    default:
+        opened->call = w->depth;
+        opened->loop = VYRE_NONE;
+        break;
+    }
+    w->depth++;
+}
+
+/* Blocks that end in front of an instruction. */
+static void close_blocks(walk *w, uint32_t at) {
+    while (w->depth > 1 && top_of(w)->end == at) {
+        frame *top = top_of(w), *parent = top - 1;
+        const vyre_inst *inst = &w->ir->insts[top->owner];
+        w->guard_count = top->guards;
+        if (top->in_then) {
+            top->in_then = false;
+            top->end = inst->c;
+            top->is_lost = parent->is_lost || !push_condition(w, inst->a, false, 0);
+            return;
+        }
+        w->depth--;
+        if (top->left_then && !push_condition(w, inst->a, false, 0)) {
+            parent->is_lost = true;
+        }
+        if (top->left_else && !push_condition(w, inst->a, true, 0)) {
+            parent->is_lost = true;
+        }
+    }
+}
+
+static void see_end(walk *w, const vyre_inst *inst) {
+    frame *top = top_of(w);
+    uint32_t here = w->depth - 1, target = here;
+    if (inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE) {
+        target = top->loop;
+    } else if (inst->op == VYRE_OP_RETURN) {
+        target = top->call == VYRE_NONE ? 0 : top->call;
+    }
+    if (here == target + 1 && w->ir->insts[top->owner].op == VYRE_OP_IF) {
+        top->left_then |= top->in_then;
+        top->left_else |= !top->in_then;
+        return;
+    }
+    for (uint32_t i = target; i < here; i++) {
+        w->frames[i].is_lost = true;
+    }
+}
+
+/* Accesses */
+
+static void give_up(walk *w, uint32_t resource) {
+    if (w->states[resource] == OPEN) {
+        w->states[resource] = NOT_ASKED;
+        w->open_count--;
+    }
+}
+
+/* Whether the invocation has written the element itself, where it surely came by. */
+static bool is_own(walk *w, uint32_t at, const vyre_inst *inst) {
+    bool exact;
+    uint32_t index = sum_of_operand(w, inst->b, 0, &exact);
+    vyre_type type = vyre_operand_type(w->ir, inst->b);
+    size_t count = w->own.count, least = count > MOST_LOOKED_AT ? count - MOST_LOOKED_AT : 0;
+    for (size_t i = count; i-- > least;) {
+        const own_store *store = &w->own.items[i];
+        if (store->resource == inst->a && store->end > at &&
+            (store->operand == inst->b ||
+             (store->type == type && sum_same(&w->sums, store->index, index)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void see_store(walk *w, const vyre_inst *inst) {
+    const frame *top = top_of(w);
+    bool exact;
+    full_store found = {.resource = inst->a};
+    cover_store *store = &found.store;
+    store->index = sum_of_operand(w, inst->b, 0, &exact);
+    vyre_type type = vyre_operand_type(w->ir, inst->b);
+    own_store own = {inst->a, inst->b, store->index, top->end, type};
+    w->no_memory |= !vyre_vec_push(&w->own, own);
+    bool counts = is_unsigned(type) || type == VYRE_TYPE_I64;
+    if (top->is_lost || !counts || store->index == SUM_UNKNOWN ||
+        w->phase->from_resource != VYRE_NONE || w->full.count == MOST_STORES) {
+        return;
+    }
+    store->guard_count = (uint8_t)w->guard_count;
+    memcpy(store->guards, w->guards, w->guard_count * sizeof *w->guards);
+    for (uint32_t i = 1; i < w->depth; i++) {
+        if (w->ir->insts[w->frames[i].owner].op != VYRE_OP_FOR) {
+            continue;
+        }
+        if (store->loop_count == COVER_LOOPS) {
+            return;
+        }
+        store->loops[store->loop_count++] = (uint8_t)i;
+    }
+    w->no_memory |= !vyre_vec_push(&w->full, found);
+}
+
+static void walk_code(walk *w, const vyre_phase *phase) {
+    const vyre_ir *ir = w->ir;
+    w->phase = phase;
+    w->frames[0] =
+        (frame){.owner = VYRE_NONE, .end = phase->end, .loop = VYRE_NONE, .call = VYRE_NONE};
+    w->depth = 1;
+    w->guard_count = 0;
+    w->own.count = w->full.count = 0;
+    for (uint32_t at = phase->first; at < phase->end && w->open_count; at++) {
+        const vyre_inst *inst = &ir->insts[at];
+        uint32_t effects = vyre_op_info_of(inst->op)->effects;
+        close_blocks(w, at);
+        if (effects & VYRE_EFFECT_BLOCK) {
+            open_block(w, at);
+        } else if (effects & VYRE_EFFECT_END) {
+            see_end(w, inst);
+        } else if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) && w->states[inst->a] == OPEN) {
+            if (effects & VYRE_EFFECT_READ) {
+                if (inst->op != VYRE_OP_LOAD || !is_own(w, at, inst)) {
+                    give_up(w, inst->a);
+                }
+            } else {
+                see_store(w, inst);
+            }
+        }
+    }
+}
+
+/* Which of the arrays the phase that was walked overwrites. */
+static void find_covered(walk *w, uint32_t phase) {
+    cover_store stores[COVER_STORES];
+    for (size_t first = 0; first < w->full.count; first++) {
+        uint32_t resource = w->full.items[first].resource, count = 0;
+        if (resource == VYRE_NONE || w->states[resource] != OPEN) {
+            continue;
+        }
+        for (size_t i = first; i < w->full.count; i++) {
+            full_store *found = &w->full.items[i];
+            if (found->resource == resource) {
+                found->resource = VYRE_NONE; /* has had its turn */
+                if (count < COVER_STORES) {
+                    stores[count++] = found->store;
+                }
+            }
+        }
+        uint32_t length = sum_of_length(&w->sums, resource);
+        if (cover_reaches(&w->sums, w->phase, stores, count, length)) {
+            w->states[resource] = OVERWRITTEN;
+            w->phases[resource] = phase;
+            w->open_count--;
+        }
+    }
+}
+
+static void walk_steps(walk *w, uint32_t first, uint32_t end, bool is_certain) {
+    const vyre_ir *ir = w->ir;
+    for (uint32_t i = first; i < end && w->open_count; i = ir->steps[i].end) {
+        const vyre_step *step = &ir->steps[i];
+        if (step->kind == VYRE_STEP_PHASE) {
+            const vyre_phase *phase = &ir->phases[step->size];
+            if (phase->from_resource != VYRE_NONE) {
+                give_up(w, phase->from_resource);
+            }
+            walk_code(w, phase);
+            if (is_certain) {
+                find_covered(w, step->size);
+            }
+            continue;
+        }
+        bool has_turn = false;
+        if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+            give_up(w, step->resource);
+        } else {
+            has_turn =
+                sum_reaches(&w->sums, sum_of_size(&w->sums, step->size), sum_number(&w->sums, 1));
+        }
+        walk_steps(w, i + 1, step->end, is_certain && has_turn);
+    }
+}
+
+static bool starts_as_zeros(const vyre_resource *row) {
+    return row->kind == VYRE_RESOURCE_SCRATCH ||
+           (row->kind == VYRE_RESOURCE_BUFFER && row->access == VYRE_ACCESS_OUT);
+}
+
+static vyre_status no_memory(const vyre_program *program) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                            "no memory to look through `%s`", vyre_program_name(program));
+}
+
+vyre_status vyre_fill_find(const vyre_program *program, uint32_t *out_phases) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ir->resource_count; i++) {
+        out_phases[i] = VYRE_NONE;
+        count += starts_as_zeros(&ir->resources[i]);
+    }
+    if (!count) {
+        return VYRE_OK;
+    }
+    vyre_status status = VYRE_OK;
+    walk *w = vyre_alloc_zeroed(1, sizeof *w);
+    if (!w) {
+        return no_memory(program);
+    }
+    w->ir = ir;
+    w->phases = out_phases;
+    w->open_count = count;
+    w->states = vyre_alloc_zeroed(ir->resource_count, sizeof *w->states);
+    w->indices = vyre_alloc_zeroed(ir->inst_count, sizeof *w->indices);
+    bool has_sums = sum_table_init(&w->sums, ir);
+    if (w->states && w->indices && has_sums) {
+        for (uint32_t i = 0; i < ir->resource_count; i++) {
+            w->states[i] = starts_as_zeros(&ir->resources[i]) ? OPEN : NOT_ASKED;
+        }
+        walk_steps(w, 0, ir->step_count, true);
+        status = w->no_memory || w->sums.no_memory ? no_memory(program) : VYRE_OK;
+    } else {
+        status = no_memory(program);
+    }
+    sum_table_deinit(&w->sums);
+    vyre_vec_free(&w->own);
+    vyre_vec_free(&w->full);
+    vyre_free(w->states);
+    vyre_free(w->indices);
+    vyre_free(w);
+    return status;
+}
+
+/* For people */
+
+static const char *phase_name(const vyre_ir *ir, uint32_t phase) {
+    for (uint32_t i = 0; i < ir->step_name_count; i++) {
+        if (ir->steps[i].kind == VYRE_STEP_PHASE && ir->steps[i].size == phase) {
+            return ir->debug_strings + ir->step_names[i];
+        }
+    }
+    return "";
+}
+
+static void print_array(vyre_text *out, const vyre_ir *ir, uint32_t resource) {
+    const char *kind = ir->resources[resource].kind == VYRE_RESOURCE_SCRATCH ? "scratch" : "out";
+    for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
+        if (ir->args[arg].resource == resource) {
+            vyre_text_printf(out, "%s `%s`", kind, ir->strings + ir->args[arg].name);
+            return;
+        }
+    }
+    const char *name =
+        resource < ir->resource_name_count ? ir->debug_strings + ir->resource_names[resource] : "";
+    if (*name) {
+        vyre_text_printf(out, "%s `%s`", kind, name);
+    } else {
+        vyre_text_printf(out, "%s %u", kind, resource);
+    }
+}
+
+vyre_status vyre_fill_print(const vyre_program *program, const char *prefix, vyre_text *out) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    uint32_t *phases = vyre_alloc_array(ir->resource_count, sizeof *phases);
+    vyre_status status = phases ? vyre_fill_find(program, phases) : no_memory(program);
+    for (uint32_t i = 0; i < ir->resource_count && !status; i++) {
+        if (!starts_as_zeros(&ir->resources[i])) {
+            continue;
+        }
+        vyre_text_puts(out, prefix);
+        print_array(out, ir, i);
+        if (phases[i] == VYRE_NONE) {
+            vyre_text_puts(out, " is filled with zeros first\n");
+            continue;
+        }
+        const char *name = phase_name(ir, phases[i]);
+        vyre_text_puts(out, " is not filled: ");
+        if (*name) {
+            vyre_text_printf(out, "phase `%s`", name);
+        } else {
+            vyre_text_printf(out, "phase %u", phases[i]);
+        }
+        vyre_text_puts(out, " overwrites it all before anybody reads it\n");
+    }
+    vyre_free(phases);
+    return status;
+}

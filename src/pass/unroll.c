@@ -1,0 +1,211 @@
+#include "pass/unroll.h"
+
+#include "base/alloc.h"
+#include "pass/rebuild.h"
+
+/* In units of cost, at least one an instruction. */
+enum {
+    MOST_OF_LOOP = 1024,     /* a loop with all its turns */
+    MOST_OF_PROGRAM = 32768, /* what a program grows by */
+};
+
+/* A block that is open while the plan is made. */
+typedef struct region {
+    uint32_t owner;
+    uint64_t weight;  /* so far, with loops inside in the form that they will have */
+    bool has_jump;    /* a turn may end before its end */
+    bool has_loop;    /* that stays */
+    bool has_private; /* accesses to private arrays */
+    uint32_t loop;    /* innermost loop around, itself included; or VYRE_NONE */
+} region;
+
+typedef struct plan {
+    const vyre_ir *ir;
+    bool *unrolled; /* by instruction */
+    uint64_t grown;
+    bool has_any;
+    region regions[VYRE_LIMIT_NESTING + 1];
+    uint32_t depth;
+} plan;
+
+typedef struct range {
+    vyre_type type;
+    uint64_t first, step, turns;
+} range;
+
+/* A constant extended by its own sign rule. */
+static uint64_t extended(const vyre_const *row) {
+    uint32_t spare = 64 - vyre_type_bytes((vyre_type)row->type) * 8;
+    bool is_signed = vyre_type_class_of((vyre_type)row->type) == VYRE_CLASS_SIGNED;
+    return is_signed ? (uint64_t)((int64_t)(row->bits << spare) >> spare) : row->bits;
+}
+
+/* False where the range is not made of constants. */
+static bool read_range(const vyre_ir *ir, const vyre_inst *loop, range *out) {
+    uint64_t numbers[3];
+    for (int i = 0; i < 3; i++) {
+        uint32_t operand = ir->operands[loop->a + (uint32_t)i];
+        if (!(operand & VYRE_CONSTANT)) {
+            return false;
+        }
+        const vyre_const *row = &ir->consts[operand & ~VYRE_CONSTANT];
+        numbers[i] = extended(row);
+        out->type = (vyre_type)row->type;
+    }
+    uint64_t first = numbers[0], end = numbers[1], step = numbers[2];
+    bool is_empty = vyre_type_class_of(out->type) == VYRE_CLASS_SIGNED
+                        ? (int64_t)first >= (int64_t)end || (int64_t)step <= 0
+                        : first >= end || !step;
+    out->first = first;
+    out->step = step;
+    out->turns = is_empty ? 0 : (end - first - 1) / step + 1;
+    return true;
+}
+
+/* What an instruction and the values it sends on count for. */
+static uint64_t weight_of(const vyre_inst *inst) {
+    const vyre_op_info *info = vyre_op_info_of(inst->op);
+    bool has_list = info->shape == VYRE_SHAPE_LIST || info->shape == VYRE_SHAPE_LOOP;
+    return (info->cost ? info->cost : 1) + (has_list ? inst->b : 0);
+}
+
+static void open_region(plan *p, uint32_t at) {
+    uint16_t op = p->ir->insts[at].op;
+    uint32_t loop = op == VYRE_OP_FOR || op == VYRE_OP_LOOP ? p->depth
+                    : op == VYRE_OP_INLINE || !p->depth     ? VYRE_NONE
+                                                            : p->regions[p->depth - 1].loop;
+    p->regions[p->depth++] = (region){.owner = at, .loop = loop};
+}
+
+/* Whether a loop is to be unrolled; `out_weight` is what it then counts for. */
+static bool pays(const plan *p, const region *r, uint64_t *out_weight) {
+    const vyre_inst *inst = &p->ir->insts[r->owner];
+    range found;
+    if (inst->op != VYRE_OP_FOR || r->has_jump || !read_range(p->ir, inst, &found)) {
+        return false;
+    }
+    if (found.turns > 1 && ((r->has_loop && !r->has_private) || found.turns > MOST_OF_LOOP ||
+                            found.turns * r->weight > MOST_OF_LOOP)) {
+        return false;
+    }
+    *out_weight = found.turns * r->weight;
+    return found.turns <= 1 || p->grown + *out_weight - r->weight <= MOST_OF_PROGRAM;
+}
+
+static void close_region(plan *p) {
+    const region closed = p->regions[--p->depth];
+    uint16_t op = p->ir->insts[closed.owner].op;
+    uint64_t weight = closed.weight + weight_of(&p->ir->insts[closed.owner]), unrolled;
+    bool stays = op == VYRE_OP_LOOP || op == VYRE_OP_FOR;
+    if (pays(p, &closed, &unrolled)) {
+        p->grown += unrolled > closed.weight ? unrolled - closed.weight : 0;
+        p->unrolled[closed.owner] = p->has_any = true;
+        weight = unrolled;
+        stays = false;
+    }
+    if (p->depth) {
+        region *parent = &p->regions[p->depth - 1];
+        parent->weight += weight;
+        parent->has_loop |= stays || closed.has_loop;
+        parent->has_private |= closed.has_private;
+    }
+}
+
+/* The end of a turn is one; any other way out of it is a jump. A return leaves with all the code
+ * around it, as it does in straight code. */
+static void see_jump(plan *p, uint32_t at) {
+    uint32_t loop = p->regions[p->depth - 1].loop;
+    const region *target = &p->regions[loop];
+    if (p->ir->insts[at].op == VYRE_OP_BREAK || p->ir->insts[target->owner].c != at + 1) {
+        p->regions[loop].has_jump = true;
+    }
+}
+
+static void make_plan(plan *p, const vyre_phase *phase) {
+    const vyre_ir *ir = p->ir;
+    for (uint32_t at = phase->first; at < phase->end; at++) {
+        const vyre_inst *inst = &ir->insts[at];
+        const vyre_op_info *info = vyre_op_info_of(inst->op);
+        while (p->depth && ir->insts[p->regions[p->depth - 1].owner].c == at) {
+            close_region(p);
+        }
+        if (info->effects & VYRE_EFFECT_BLOCK) {
+            open_region(p, at);
+            continue;
+        }
+        if (!p->depth) {
+            continue;
+        }
+        region *top = &p->regions[p->depth - 1];
+        top->weight += weight_of(inst);
+        top->has_private |= info->effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) &&
+                            ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE;
+        if (inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE) {
+            see_jump(p, at);
+        } else if (info->effects & VYRE_EFFECT_END && ir->insts[top->owner].c == at + 1) {
+            top->has_jump = true; /* no turn comes to its end */
+        }
+    }
+    while (p->depth) {
+        close_region(p);
+    }
+}
+
+static bool unroll(vyre_rebuild *r, uint32_t at) {
+    const plan *p = r->user;
+    const vyre_inst *inst = &r->ir->insts[at];
+    range found;
+    if (!p->unrolled[at] || !read_range(r->ir, inst, &found)) {
+        return false;
+    }
+    uint32_t carried = inst->b - 3, *args = r->values + at + 2, *results = r->values + inst->c;
+    for (uint32_t i = 0; i < carried; i++) {
+        results[i] = vyre_rebuild_operand(r, r->ir->operands[inst->a + 3 + i]);
+    }
+    const uint32_t *next = r->ir->operands + r->ir->insts[inst->c - 1].a;
+    for (uint64_t turn = 0; turn < found.turns; turn++) {
+        r->values[at + 1] = vyre_build_const(r->to, found.type, found.first + turn * found.step);
+        for (uint32_t i = 0; i < carried; i++) {
+            args[i] = results[i];
+        }
+        vyre_rebuild_code(r, at + 2 + carried, inst->c - 1);
+        for (uint32_t i = 0; i < carried; i++) {
+            results[i] = vyre_rebuild_operand(r, next[i]);
+        }
+    }
+    return true;
+}
+
+/* So that what the budget allows is possible, too. */
+static bool is_far_from_limits(const vyre_ir *ir) {
+    return ir->inst_count < VYRE_LIMIT_INSTRUCTIONS / 2 &&
+           ir->operand_count < VYRE_LIMIT_OPERANDS / 2 &&
+           ir->const_count < VYRE_LIMIT_CONSTANTS / 2;
+}
+
+vyre_status vyre_unroll(const vyre_program *program, vyre_program **out_program) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    plan p = {.ir = ir, .unrolled = vyre_alloc_zeroed(ir->inst_count, sizeof *p.unrolled)};
+    *out_program = NULL;
+    if (!p.unrolled) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory to unroll the loops of `%s`",
+                                vyre_program_name(program));
+    }
+    for (uint32_t i = 0; i < ir->phase_count; i++) {
+        make_plan(&p, &ir->phases[i]);
+    }
+    vyre_status status = VYRE_OK;
+    if (p.has_any && is_far_from_limits(ir)) {
+        vyre_rebuild rebuild;
+        status = vyre_rebuild_init(&rebuild, program);
+        if (!status) {
+            rebuild.replace_block = unroll;
+            rebuild.user = &p;
+            status = vyre_rebuild_run(&rebuild, out_program);
+            vyre_rebuild_deinit(&rebuild);
+        }
+    }
+    vyre_free(p.unrolled);
+    return status;
+}
