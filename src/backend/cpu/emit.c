@@ -121,6 +121,19 @@ static uint64_t private_bytes(const emit *e, uint32_t resource) {
     return (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type) * e->facts.lanes;
 }
 
+/* What a program says of an array's length as a number has been held against it. */
+static bool has_known_length(const vyre_ir *ir, const vyre_resource *row) {
+    return row->size != VYRE_NONE && ir->sizes[row->size].op == VYRE_SIZE_CONST;
+}
+
+static uint64_t known_length(const vyre_ir *ir, const vyre_resource *row) {
+    if (!has_known_length(ir, row)) {
+        return row->length;
+    }
+    const vyre_size_node *size = &ir->sizes[row->size];
+    return (uint64_t)size->b << 32 | size->a;
+}
+
 /* Pointers and lengths of all arrays that the phase touches. */
 static void find_arrays(emit *e) {
     uint32_t arrays = emit_frame_field(e, "ptr", offsetof(cpu_frame, arrays));
@@ -136,12 +149,14 @@ static void find_arrays(emit *e) {
             continue;
         }
         const vyre_resource *row = &e->ir->resources[i->a];
-        if (row->kind == VYRE_RESOURCE_BUFFER || row->kind == VYRE_RESOURCE_SCRATCH) {
+        bool is_far = row->kind == VYRE_RESOURCE_BUFFER || row->kind == VYRE_RESOURCE_SCRATCH;
+        if (is_far) {
             e->arrays[i->a] = emit_table_entry(e, "ptr", arrays, 8ull * i->a);
-            e->lengths[i->a] = emit_table_entry(e, "i64", lengths, 8ull * i->a);
-        } else {
-            e->lengths[i->a] = cpu_write_const(&e->w, VYRE_TYPE_U64, 1, row->length);
         }
+        e->lengths[i->a] =
+            is_far && !has_known_length(e->ir, row)
+                ? emit_table_entry(e, "i64", lengths, 8ull * i->a)
+                : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
         if (row->kind == VYRE_RESOURCE_PRIVATE && !e->facts.has_groups) {
             unsigned long long bytes = private_bytes(e, i->a);
             e->arrays[i->a] = emit_new(e);
