@@ -13,7 +13,6 @@ typedef struct cost {
 
 /* Where values go that leave a block. */
 typedef struct goal {
-    uint32_t loop;      /* the innermost loop, or VYRE_NONE */
     uint32_t call;      /* the innermost inlined call, or VYRE_NONE */
     uint32_t first;     /* values of instructions before this one do not change in the loop */
     double turn[FORMS]; /* of a loop: from what it carries in to what it carries on */
@@ -27,6 +26,7 @@ typedef struct estimate {
     double (
         *depths)[FORMS]; /* by instruction: since the start of the loop's turn; below 0: before */
     bool *rows;          /* by instruction: grows by 1 from lane to lane */
+    uint32_t carried;    /* the most varying values that a loop carries */
 } estimate;
 
 static const double BEFORE = -1;
@@ -155,8 +155,8 @@ static cost visit_if(estimate *s, goal *g, uint32_t inst) {
         sum.work[SCALAR] += 2;
         sum.apart = sum.chain[SCALAR];
     } else {
-        sum.work[VECTOR] += 1;
-        sum.work[SCALAR] += 1;
+        sum.work[VECTOR] += 0.7;
+        sum.work[SCALAR] += 0.7;
     }
     return sum;
 }
@@ -181,15 +181,20 @@ static void leave_loop(estimate *s, const goal *outer, uint32_t inst, const doub
 static cost visit_loop(estimate *s, const goal *outer, uint32_t inst) {
     const vyre_inst *i = &s->ir->insts[inst];
     const cpu_fact *fact = fact_of(s, inst);
-    goal g = {.loop = inst, .call = outer->call, .first = inst + 1};
+    goal g = {.call = outer->call, .first = inst + 1};
     for (uint32_t k = inst + 1; k < i->c && s->ir->insts[k].op == VYRE_OP_ARG; k++) {
         bool counts = i->op == VYRE_OP_FOR && k == inst + 1;
         depth_of(s, k)[VECTOR] = depth_of(s, k)[SCALAR] = counts ? BEFORE : 0;
     }
     double turns = turns_of(s->ir, inst);
     cost body = walk(s, &g, inst + 1, i->c, inst), sum = {0};
+    uint32_t carried = 0;
+    for (uint32_t k = inst + 1; k < i->c && s->ir->insts[k].op == VYRE_OP_ARG; k++) {
+        carried += fact_of(s, k)->varying;
+    }
+    s->carried = carried > s->carried ? carried : s->carried;
     body.work[VECTOR] += fact->divergent ? 5 : 1;
-    body.work[SCALAR] += 1;
+    body.work[SCALAR] += 0.5;
     for (int form = 0; form < FORMS; form++) {
         body.chain[form] = larger(body.chain[form], g.turn[form]);
     }
@@ -227,8 +232,8 @@ static void visit_arithmetic(estimate *s, const goal *g, uint32_t inst, cost *su
     bool slow = !(vyre_type_class_of(type) == VYRE_CLASS_FLOAT) &&
                 (i->op == VYRE_OP_DIV || i->op == VYRE_OP_REM || (is_64 && i->op == VYRE_OP_MUL));
     s->choice->operations += price > 0;
-    sum->work[SCALAR] += price * 0.35;
-    sum->work[VECTOR] += !varying ? price * 0.35 : price * registers_of(s, type) * (slow ? 4 : 0.6);
+    sum->work[SCALAR] += price * 0.22;
+    sum->work[VECTOR] += !varying ? price * 0.22 : price * registers_of(s, type) * (slow ? 4 : 0.6);
     set_depth(s, g, inst, latency_of(i), latency_of(i));
     bool *row = &s->rows[inst - s->facts->phase->first];
     switch (i->op) {
@@ -245,10 +250,21 @@ static void visit_arithmetic(estimate *s, const goal *g, uint32_t inst, cost *su
     }
 }
 
+/* Cycles until an element is there, by the cache that the array may fit into. */
+static double memory_latency(const estimate *s, const vyre_resource *resource) {
+    uint64_t length = resource->kind > VYRE_RESOURCE_SCRATCH ? resource->length : UINT32_MAX;
+    if (resource->size != VYRE_NONE && s->ir->sizes[resource->size].op == VYRE_SIZE_CONST &&
+        !s->ir->sizes[resource->size].b) {
+        length = s->ir->sizes[resource->size].a;
+    }
+    uint64_t bytes = length * vyre_type_bytes((vyre_type)resource->type);
+    return bytes <= 32768 ? 5 : bytes <= 524288 ? 10 : 14;
+}
+
 /* A lookup of each lane by itself. */
 static double gather_price(const estimate *s, vyre_type type) {
     bool fits = vyre_type_bytes(type) >= 4 && s->target->has_gather;
-    return fits ? (s->target->has_quick_gather ? 1.4 : 2.5) : 5;
+    return fits ? (s->target->has_quick_gather ? 1.4 : 2.4) : 5;
 }
 
 static void visit_access(estimate *s, const goal *g, uint32_t inst, cost *sum) {
@@ -259,7 +275,7 @@ static void visit_access(estimate *s, const goal *g, uint32_t inst, cost *sum) {
     bool is_cas = i->op == VYRE_OP_ATOMIC_CAS, writes = effects & VYRE_EFFECT_WRITE;
     uint32_t index = is_cas ? s->ir->operands[i->b] : i->b;
     bool one = i->op != VYRE_OP_CLEAR && !cpu_varies(s->facts, index);
-    double lanes = s->facts->lanes, latency = 5, wait = 26;
+    double lanes = s->facts->lanes, latency = memory_latency(s, resource), wait = latency + 2;
     if (effects & VYRE_EFFECT_ATOMIC && writes) {
         bool near = resource->kind == VYRE_RESOURCE_SHARED;
         bool together = one && !fact_of(s, inst)->uses && !is_cas;
@@ -274,20 +290,20 @@ static void visit_access(estimate *s, const goal *g, uint32_t inst, cost *sum) {
         sum->work[VECTOR] += resource->length * registers_of(s, type);
     } else if (one && (!writes || resource->kind == VYRE_RESOURCE_PRIVATE)) {
         s->choice->rows++;
-        sum->work[SCALAR] += 1;
+        sum->work[SCALAR] += 0.5;
         sum->work[VECTOR] +=
             resource->kind == VYRE_RESOURCE_PRIVATE ? 1 + registers_of(s, type) : 1;
-        wait = 6;
     } else if (is_row(s, index) && resource->kind != VYRE_RESOURCE_PRIVATE) {
         s->choice->rows++;
-        sum->work[SCALAR] += 1;
+        sum->work[SCALAR] += 0.5;
         sum->work[VECTOR] += 2 + registers_of(s, type);
-        wait = 8;
     } else {
         bool slow = writes && !(s->target->has_scatter && vyre_type_bytes(type) >= 4);
+        double price = 6 + lanes * (slow ? 5 : gather_price(s, type));
         s->choice->lookups++;
-        sum->work[SCALAR] += 1;
-        sum->work[VECTOR] += 6 + lanes * (slow ? 5 : gather_price(s, type));
+        sum->work[SCALAR] += 0.5;
+        sum->work[VECTOR] += price;
+        wait += 16 + price;
     }
     set_depth(s, g, inst, wait, latency);
 }
@@ -335,7 +351,7 @@ static double scalar_time(const cost *c, uint32_t side) {
     const double ahead = 100; /* cycles of work that it sees at once */
     double overlap = larger(1, ahead / larger(c->work[SCALAR], 1));
     double together = c->chain[SCALAR] - c->apart;
-    return larger(c->work[SCALAR] + 2.0 / side, (together / side + c->apart) / overlap);
+    return larger(c->work[SCALAR] + 1, (together / side + c->apart) / overlap);
 }
 
 static bool has_exchange(const vyre_ir *ir, const vyre_phase *phase) {
@@ -379,28 +395,86 @@ static bool take_scalars(cpu_facts *facts, const vyre_ir *ir, uint32_t phase, ui
     }
 }
 
-static bool estimate_both(const cpu_target *target, const vyre_ir *ir, const cpu_facts *facts,
-                          cpu_choice *choice, uint32_t *out_side) {
-    enum { MOST_SIDE = 8 };
+/* Estimates a phase, analysed for vectors of so many lanes. */
+static bool estimate_phase(const cpu_target *target, const vyre_ir *ir, const cpu_facts *facts,
+                           cpu_choice *choice, uint32_t *out_side) {
+    enum { MOST_SIDE = 8, REGISTERS = 16 };
     uint32_t count = facts->phase->end - facts->phase->first;
     estimate s = {.target = target, .ir = ir, .facts = facts, .choice = choice};
     s.depths = vyre_alloc_zeroed(count, sizeof *s.depths);
     s.rows = vyre_alloc_zeroed(count, sizeof *s.rows);
     bool made = s.depths && s.rows;
     if (made) {
-        goal g = {.loop = VYRE_NONE, .call = VYRE_NONE, .first = UINT32_MAX};
+        goal g = {.call = VYRE_NONE, .first = UINT32_MAX};
         cost c = walk(&s, &g, facts->phase->first, facts->phase->end, VYRE_NONE);
         uint32_t side = 1, most = facts->partial ? 1 : MOST_SIDE;
-        while (side < most && scalar_time(&c, 2 * side) < 0.9 * scalar_time(&c, side)) {
+        while (side < most && 2 * side * (s.carried + 1) <= REGISTERS &&
+               scalar_time(&c, 2 * side) < 0.9 * scalar_time(&c, side)) {
             side *= 2;
         }
-        choice->vector_time = larger(c.work[VECTOR] + 2, c.chain[VECTOR]) / facts->lanes;
-        choice->scalar_time = scalar_time(&c, side);
+        double regions = facts->region_count;
+        choice->vector_time = larger(c.work[VECTOR] + 3 * regions, c.chain[VECTOR]) / facts->lanes;
+        choice->scalar_time = scalar_time(&c, side) + 2 * (regions - 1);
         choice->scalar_wait = c.chain[SCALAR];
+        choice->carried = s.carried;
         *out_side = side;
     }
     vyre_free(s.depths);
     vyre_free(s.rows);
+    return made;
+}
+
+/* Whether a chunk of so many lanes is full most of the time, as far as is known. */
+static bool can_fill(const vyre_ir *ir, const vyre_phase *phase, uint32_t lanes) {
+    const uint32_t *size = phase->workgroup;
+    if (size[0]) {
+        return size[0] % lanes == 0;
+    }
+    const vyre_size_node *domain = &ir->sizes[phase->domain[0]];
+    return domain->op != VYRE_SIZE_CONST || domain->b || domain->a >= 4 * lanes ||
+           domain->a % lanes == 0;
+}
+
+/* Two vectors in flight where that is quicker, since one waits for itself or has too much around
+ * it, and there are registers for both. */
+static bool try_wider(const cpu_target *target, const vyre_ir *ir, uint32_t phase, cpu_facts *facts,
+                      cpu_choice *choice) {
+    uint32_t side, lanes = 2 * choice->lanes;
+    uint32_t registers = target->has_scatter ? 32 : 16;
+    cpu_facts other;
+    cpu_choice wider = {.lanes = lanes};
+    if (!can_fill(ir, facts->phase, lanes) || 2 * (choice->carried + 2) > registers) {
+        return true;
+    }
+    if (!cpu_analyse(&other, ir, phase, lanes)) {
+        return false;
+    }
+    bool made = estimate_phase(target, ir, &other, &wider, &side);
+    if (made && wider.vector_time < 0.9 * choice->vector_time) {
+        cpu_facts swap = *facts;
+        *facts = other;
+        other = swap;
+        *choice = wider;
+    }
+    cpu_facts_free(&other);
+    return made;
+}
+
+static bool choose_best(const cpu_target *target, const vyre_ir *ir, uint32_t phase,
+                        cpu_facts *facts, cpu_choice *choice) {
+    uint32_t side = 1;
+    bool made = cpu_analyse(facts, ir, phase, choice->lanes) &&
+                estimate_phase(target, ir, facts, choice, &side);
+    if (made && !facts->phase->subgroup) {
+        made = try_wider(target, ir, phase, facts, choice);
+    }
+    if (made && choice->scalar_time < choice->vector_time) {
+        cpu_facts_free(facts);
+        made = take_scalars(facts, ir, phase, side, choice);
+    }
+    if (!made) {
+        cpu_facts_free(facts);
+    }
     return made;
 }
 
@@ -409,21 +483,14 @@ bool cpu_choose(const cpu_target *target, const vyre_ir *ir, uint32_t phase, cpu
     const vyre_phase *row = &ir->phases[phase];
     cpu_choice choice = {.lanes = row->subgroup ? row->subgroup : target->lanes};
     bool exchanges = has_exchange(ir, row), made;
-    uint32_t side = 1;
     if (target->forced == 1 && !exchanges) {
         choice.because = "as VYRE_CPU_LANES asks";
         made = take_scalars(out_facts, ir, phase, target->forced_side, &choice);
     } else if (target->forced || exchanges) {
         choice.because = exchanges ? "the width of its subgroups" : "as VYRE_CPU_LANES asks";
-        choice.lanes = row->subgroup ? row->subgroup : target->forced;
         made = cpu_analyse(out_facts, ir, phase, choice.lanes);
     } else {
-        made = cpu_analyse(out_facts, ir, phase, choice.lanes) &&
-               estimate_both(target, ir, out_facts, &choice, &side);
-        if (made && choice.scalar_time < choice.vector_time) {
-            cpu_facts_free(out_facts);
-            made = take_scalars(out_facts, ir, phase, side, &choice);
-        }
+        made = choose_best(target, ir, phase, out_facts, &choice);
     }
     *out_choice = choice;
     return made;

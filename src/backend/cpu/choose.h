@@ -31,6 +31,7 @@ typedef struct cpu_choice {
     double scalar_wait;  /* that a scalar alone waits for what the next operation needs */
     uint32_t operations, rows, lookups, atomics; /* in the code: arithmetic, accesses */
     uint32_t splits;                             /* branches and loops where lanes part */
+    uint32_t carried;                            /* the most varying values that a loop carries */
 } cpu_choice;
 
 /* Analyses a phase in the form that is best. False without memory; else `out_facts` is to be freed.

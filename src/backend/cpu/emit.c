@@ -153,10 +153,9 @@ static void find_arrays(emit *e) {
         if (is_far) {
             e->arrays[i->a] = emit_table_entry(e, "ptr", arrays, 8ull * i->a);
         }
-        e->lengths[i->a] =
-            is_far && !has_known_length(e->ir, row)
-                ? emit_table_entry(e, "i64", lengths, 8ull * i->a)
-                : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
+        e->lengths[i->a] = is_far && !has_known_length(e->ir, row)
+                               ? emit_table_entry(e, "i64", lengths, 8ull * i->a)
+                               : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
         if (row->kind == VYRE_RESOURCE_PRIVATE && !e->facts.has_groups) {
             unsigned long long bytes = private_bytes(e, i->a);
             e->arrays[i->a] = emit_new(e);

@@ -38,7 +38,7 @@ static vyre_status find_target(cpu_target *out_target, int *out_option) {
         .has_half = is_arm || cpu_llvm_has_feature(&info, "f16c"),
         .has_long = is_arm || cpu_llvm_has_feature(&info, "avx512dq"),
         .has_gather = has_256,
-        .has_quick_gather = has_256 && strncmp(info.cpu, "znver", 5) != 0,
+        .has_quick_gather = has_512 && strstr(info.cpu, "rapids"),
         .has_scatter = has_512,
         .forced = option > VYRE_LANES_SCALARS ? 1 : (uint32_t)option,
         .forced_side = option > VYRE_LANES_SCALARS ? (uint32_t)(option - VYRE_LANES_SCALARS) : 1,
