@@ -12,11 +12,18 @@
  * of bytes, with K, M, G or T behind it in units of 1024; its values are what help says of them.
  * A NUMBER lies between (least, most). PATHS are folders or files, whose text is looked at where
  * they are opened. */
+/* From VYRE_LANES_SCALARS on: that many scalars side by side. */
+enum { VYRE_LANES_SCALARS = 1000 };
 #define VYRE_LANE_COUNTS(X)                                                                        \
     X(AUTO, 0, "auto")                                                                             \
+    X(ONE, 1, "1")                                                                                 \
+    X(ONE_BY_TWO, VYRE_LANES_SCALARS + 2, "1x2")                                                   \
+    X(ONE_BY_FOUR, VYRE_LANES_SCALARS + 4, "1x4")                                                  \
+    X(ONE_BY_EIGHT, VYRE_LANES_SCALARS + 8, "1x8")                                                 \
     X(FOUR, 4, "4")                                                                                \
     X(EIGHT, 8, "8")                                                                               \
-    X(SIXTEEN, 16, "16")
+    X(SIXTEEN, 16, "16")                                                                           \
+    X(THIRTY_TWO, 32, "32")
 
 #define VYRE_OPTIONS(X)                                                                            \
     X(LOG, CHOICE, VYRE_LOG_LEVELS, "warning", "the least severe messages that are shown")         \
@@ -27,7 +34,7 @@
     X(THREADS, NUMBER, (0, 1024), "0",                                                             \
       "how many threads the cpu backend runs programs on; 0: one for each CPU it may use")         \
     X(CPU_LANES, CHOICE, VYRE_LANE_COUNTS, "auto",                                                 \
-      "32-bit lanes of the cpu backend's vectors; auto: what suits the CPU")                       \
+      "32-bit lanes of the cpu backend's vectors, 1xN being N scalars; auto: what suits best") \
     X(LLVM, PATHS, "a library", "",                                                                \
       "the libLLVM that the cpu backend opens, in place of the newest it finds")
 

@@ -308,7 +308,8 @@ static void relocations_are_those_of_the_manuals(void **state) {
 static void artifacts_fit_or_not(void **state) {
     (void)state;
     const cpu_artifact_key key = {"znver3", "+avx2", 8, 2};
-    const cpu_phase_info infos[] = {{4096, 0}, {UINT64_C(1) << 40, 256}};
+    const cpu_phase_info infos[] = {{.storage_bytes = 4096},
+                                    {.storage_bytes = UINT64_C(1) << 40, .block = 256}};
     vyre_text object = text_of("an object"), artifact = {0};
     cpu_artifact_write(&key, infos, &object, &artifact);
     assert_false(artifact.failed);

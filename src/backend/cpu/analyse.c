@@ -30,6 +30,11 @@ static void set(walk *w, bool *flag, bool value) {
     }
 }
 
+/* One invocation alone has nobody to differ from. */
+static void set_varying(walk *w, uint32_t inst, bool value) {
+    set(w, &fact(w, inst)->varying, value && w->f->lanes > 1);
+}
+
 static bool varies(const walk *w, uint32_t operand) {
     return operand != VYRE_NONE && cpu_varies(w->f, operand);
 }
@@ -78,8 +83,8 @@ static void flow(walk *w, uint32_t inst, uint32_t first_to, bool apart) {
     const vyre_inst *i = &w->ir->insts[inst];
     for (uint32_t k = 0; k < i->b; k++) {
         uint32_t value = w->ir->operands[i->a + k];
-        cpu_fact *to = fact(w, first_to + k);
-        set(w, &to->varying, apart || varies(w, value));
+        const cpu_fact *to = fact(w, first_to + k);
+        set_varying(w, first_to + k, apart || varies(w, value));
         if (!(value & VYRE_CONSTANT)) {
             set(w, &fact(w, value)->observed, to->observed);
         }
@@ -150,19 +155,18 @@ static void visit_loop(walk *w, uint32_t inst) {
         set(w, &fact(w, inst)->divergent,
             !fact(w, inst)->group &&
                 (varies(w, values[0]) || varies(w, values[1]) || varies(w, values[2])));
-        set(w, &fact(w, inst + 1)->varying, varies(w, values[0]) || varies(w, values[2]));
+        set_varying(w, inst + 1, varies(w, values[0]) || varies(w, values[2]));
     }
     for (uint32_t k = 0; k < carried; k++) {
         uint32_t value = values[k + (is_for ? 3 : 0)];
         cpu_fact *arg = fact(w, first + k);
-        set(w, &arg->varying, varies(w, value));
+        set_varying(w, first + k, varies(w, value));
         if (!(value & VYRE_CONSTANT)) {
             set(w, &fact(w, value)->observed, arg->observed);
         }
         if (is_for) {
-            cpu_fact *result = fact(w, i->c + k);
-            set(w, &result->varying, arg->varying || fact(w, inst)->divergent);
-            set(w, &arg->observed, result->observed);
+            set_varying(w, i->c + k, arg->varying || fact(w, inst)->divergent);
+            set(w, &arg->observed, fact(w, i->c + k)->observed);
         }
     }
 }
@@ -195,17 +199,18 @@ static bool passes_bits(uint32_t op, uint32_t k) {
 
 static void visit_value(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
-    cpu_fact *own = fact(w, inst);
+    const cpu_fact *own = fact(w, inst);
     bool varying = any_varies(w, inst);
     switch (i->op) {
     case VYRE_OP_GID:
     case VYRE_OP_LID: varying = position_varies(w, i); break;
     case VYRE_OP_IN_DOMAIN:
     case VYRE_OP_LANE: varying = true; break;
-    case VYRE_OP_SUBGROUP_ID: varying = w->f->lanes != w->f->phase->subgroup; break;
+    case VYRE_OP_SUBGROUP_ID: varying = w->f->lanes > w->f->phase->subgroup; break;
     case VYRE_OP_LOAD:
         varying = varying || w->ir->resources[i->a].kind == VYRE_RESOURCE_PRIVATE;
         break;
+    case VYRE_OP_UNIFORM_LOAD:
     case VYRE_OP_BALLOT:
     case VYRE_OP_ANY:
     case VYRE_OP_ALL:
@@ -223,7 +228,7 @@ static void visit_value(walk *w, uint32_t inst) {
     if (effects & VYRE_EFFECT_ATOMIC && i->op != VYRE_OP_ATOMIC_LOAD) {
         varying = true;
     }
-    set(w, &own->varying, varying);
+    set_varying(w, inst, varying);
     const uint32_t *values;
     uint32_t count = vyre_inst_values(w->ir, i, &values);
     for (uint32_t k = 0; k < count; k++) {
@@ -361,9 +366,6 @@ bool cpu_analyse(cpu_facts *f, const vyre_ir *ir, uint32_t phase, uint32_t lanes
     *f = (cpu_facts){.ir = ir, .phase = &ir->phases[phase], .lanes = lanes};
     uint32_t count = f->phase->end - f->phase->first;
     const uint32_t *size = f->phase->workgroup;
-    if (f->phase->subgroup) {
-        f->lanes = f->phase->subgroup;
-    }
     f->rows_are_chunks = !size[0] || size[0] % f->lanes == 0 || (size[1] == 1 && size[2] == 1);
     f->facts = vyre_alloc_zeroed(count, sizeof *f->facts);
     walk w = {.f = f, .ir = ir};

@@ -1,7 +1,8 @@
 /* What the emitter must know of a phase before it writes code.
  *
- * Invocations run many at once, in the lanes of vectors; those that share vectors are a chunk, and
- * a workgroup is one or more chunks. A value that is the same in all lanes of a chunk is a scalar.
+ * Invocations run many at once, in the lanes of vectors or as a few scalars side by side; those
+ * that do so are a chunk, its lanes, and a workgroup is one or more chunks. A value that is the
+ * same in all lanes of a chunk is a scalar.
  *
  * Where a workgroup waits (barriers, uniform loads), code is cut into regions: each is run for all
  * chunks before the next begins, and values that are needed in another region lie in memory.
@@ -37,7 +38,7 @@ typedef struct cpu_facts {
     bool rows_are_chunks; /* lanes of a chunk differ in x alone, by 1 each */
 } cpu_facts;
 
-/* `lanes` is what a chunk has unless subgroups say otherwise. False without memory. */
+/* `lanes` is what a chunk has: with one, nothing varies. False without memory. */
 bool cpu_analyse(cpu_facts *facts, const vyre_ir *ir, uint32_t phase, uint32_t lanes);
 void cpu_facts_free(cpu_facts *facts);
 

@@ -64,7 +64,7 @@ bool cpu_artifact_read(const cpu_artifact_key *key, const uint8_t *artifact, siz
     for (uint32_t i = 0; i < key->phase_count; i++) {
         phase_row row;
         memcpy(&row, body + i * sizeof row, sizeof row);
-        out_infos[i] = (cpu_phase_info){row.storage_bytes, row.block};
+        out_infos[i] = (cpu_phase_info){.storage_bytes = row.storage_bytes, .block = row.block};
     }
     *out_object = body + rows;
     *out_object_size = wanted.object_bytes;

@@ -104,7 +104,7 @@ static void lay_out(emit *e) {
         bool is_private = row->kind == VYRE_RESOURCE_PRIVATE;
         if (!is_private || e->facts.has_groups) {
             e->array_offsets[r] =
-                emit_reserve(e, is_private ? bytes * e->lanes * e->chunks : bytes);
+                emit_reserve(e, is_private ? bytes * e->facts.lanes * e->chunks : bytes);
         }
     }
     for (uint32_t inst = phase->first; inst < phase->end; inst++) {
@@ -118,7 +118,20 @@ static void lay_out(emit *e) {
 /* Of the private arrays of a chunk's lanes. */
 static uint64_t private_bytes(const emit *e, uint32_t resource) {
     const vyre_resource *row = &e->ir->resources[resource];
-    return (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type) * e->lanes;
+    return (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type) * e->facts.lanes;
+}
+
+/* What a program says of an array's length as a number has been held against it. */
+static bool has_known_length(const vyre_ir *ir, const vyre_resource *row) {
+    return row->size != VYRE_NONE && ir->sizes[row->size].op == VYRE_SIZE_CONST;
+}
+
+static uint64_t known_length(const vyre_ir *ir, const vyre_resource *row) {
+    if (!has_known_length(ir, row)) {
+        return row->length;
+    }
+    const vyre_size_node *size = &ir->sizes[row->size];
+    return (uint64_t)size->b << 32 | size->a;
 }
 
 /* Pointers and lengths of all arrays that the phase touches. */
@@ -136,12 +149,14 @@ static void find_arrays(emit *e) {
             continue;
         }
         const vyre_resource *row = &e->ir->resources[i->a];
-        if (row->kind == VYRE_RESOURCE_BUFFER || row->kind == VYRE_RESOURCE_SCRATCH) {
+        bool is_far = row->kind == VYRE_RESOURCE_BUFFER || row->kind == VYRE_RESOURCE_SCRATCH;
+        if (is_far) {
             e->arrays[i->a] = emit_table_entry(e, "ptr", arrays, 8ull * i->a);
-            e->lengths[i->a] = emit_table_entry(e, "i64", lengths, 8ull * i->a);
-        } else {
-            e->lengths[i->a] = cpu_write_const(&e->w, VYRE_TYPE_U64, 1, row->length);
         }
+        e->lengths[i->a] =
+            is_far && !has_known_length(e->ir, row)
+                ? emit_table_entry(e, "i64", lengths, 8ull * i->a)
+                : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
         if (row->kind == VYRE_RESOURCE_PRIVATE && !e->facts.has_groups) {
             unsigned long long bytes = private_bytes(e, i->a);
             e->arrays[i->a] = emit_new(e);
@@ -158,10 +173,10 @@ static uint32_t storage_place(emit *e, uint64_t offset) {
     return at;
 }
 
-static void fill_bytes(emit *e, uint32_t at, uint32_t byte, uint64_t bytes) {
+void emit_zeros(emit *e, uint32_t at, uint64_t bytes) {
     cpu_write_declare(&e->w, "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)");
-    emit_line(e, "call void @llvm.memset.p0.i64(ptr align 64 %%t%u, i8 %u, i64 %llu, i1 false)", at,
-              byte, (unsigned long long)bytes);
+    emit_line(e, "call void @llvm.memset.p0.i64(ptr %%t%u, i8 0, i64 %llu, i1 false)", at,
+              (unsigned long long)bytes);
 }
 
 /* Shared arrays when a workgroup starts; private ones, of which each lane has its own, when the
@@ -175,9 +190,9 @@ static void clear_arrays(emit *e, vyre_resource_kind kind) {
         }
         bool is_private = kind == VYRE_RESOURCE_PRIVATE;
         if (is_private && !e->facts.has_groups) {
-            fill_bytes(e, e->arrays[r], 0, private_bytes(e, r));
+            emit_zeros(e, e->arrays[r], private_bytes(e, r));
         } else {
-            fill_bytes(e, storage_place(e, e->array_offsets[r]), 0,
+            emit_zeros(e, storage_place(e, e->array_offsets[r]),
                        is_private ? private_bytes(e, r) * e->chunks : bytes);
         }
     }
@@ -201,7 +216,7 @@ static void open_phase(emit *e, uint32_t rest) {
     e->depth = 0;
     e->stack[e->depth++] =
         (emit_open){.owner = VYRE_NONE, .exit = rest, .latch = rest, .rest = rest};
-    if (e->group ? e->group->partial : e->facts.partial) {
+    if (e->group ? e->group->partial : e->facts.partial && !e->scalar) {
         e->stack[0].live = emit_mask_variable(e);
         emit_assign(e, VYRE_TYPE_BOOL, e->lanes, e->stack[0].live, e->mask);
     }
@@ -212,7 +227,7 @@ static uint32_t chunk_mask(emit *e) {
     const uint32_t *size = e->phase->workgroup;
     uint32_t lanes = size[0] * size[1] * size[2];
     uint32_t mask = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
-    if (lanes % e->lanes) {
+    if (lanes % e->facts.lanes) { /* with scalars it never is */
         uint32_t first = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, emit_first_lane(e));
         uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes), sum = emit_new(e);
         uint32_t most = cpu_write_const(&e->w, VYRE_TYPE_U32, e->lanes, lanes);
@@ -276,10 +291,49 @@ static void emit_workgroup(emit *e) {
     emit_start(e, e->group_end);
 }
 
-/* A block of a row: full vectors first, then the lanes that are left. The code is written once, as
+/* A call of the chunk's code for the lanes of a mask, or of the code for `count` scalars. */
+static void call_chunk(emit *e, uint32_t count, uint32_t mask, uint32_t x) {
+    uint32_t narrow = emit_new(e);
+    emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow, x);
+    emit_line(e,
+              "call void @phase_%u_chunk_%u(ptr %%frame, ptr %%t%u, %s %%t%u, i32 %%t%u, i32 "
+              "%%t%u, i32 %%t%u)",
+              e->phase_index, count, e->storage, cpu_type(VYRE_TYPE_BOOL, e->lanes).text, mask,
+              narrow, e->wid[1], e->wid[2]);
+}
+
+/* What is left of a row, in one masked vector or scalar by scalar. */
+static void emit_row_end(emit *e, uint32_t at, uint32_t end) {
+    uint32_t tail = emit_label(e), part = emit_label(e), behind = emit_label(e);
+    uint32_t x = emit_new(e), some = emit_new(e), mask = emit_new(e);
+    emit_start(e, tail);
+    emit_line(e, "%%t%u = load i64, ptr %%t%u", x, at);
+    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", some, x, end);
+    emit_branch(e, some, part, behind);
+    emit_start(e, part);
+    if (e->scalar) {
+        uint32_t next = emit_new(e);
+        emit_line(e, "%%t%u = bitcast i1 true to i1", mask);
+        call_chunk(e, 1, mask, x);
+        emit_line(e, "%%t%u = add i64 %%t%u, 1", next, x);
+        emit_line(e, "store i64 %%t%u, ptr %%t%u", next, at);
+        emit_jump(e, tail);
+    } else {
+        uint32_t left = emit_new(e), narrow = emit_new(e);
+        emit_line(e, "%%t%u = sub i64 %%t%u, %%t%u", left, end, x);
+        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow, left);
+        uint32_t most = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, narrow);
+        uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes);
+        emit_line(e, "%%t%u = icmp ult <%u x i32> %%t%u, %%t%u", mask, e->lanes, numbers, most);
+        call_chunk(e, e->facts.lanes, mask, x);
+    }
+    emit_start(e, behind);
+}
+
+/* A block of a row: full chunks first, then the lanes that are left. The code is written once, as
  * a function that is always inlined: with a mask that is known to be full it loses its masks. */
 static void emit_row(emit *e) {
-    uint32_t step = e->lanes, at = emit_variable(e, VYRE_TYPE_U64, 1);
+    uint32_t step = e->facts.lanes, at = emit_variable(e, VYRE_TYPE_U64, 1);
     uint32_t begin = emit_new(e), wide = emit_new(e), limit = emit_new(e), less = emit_new(e);
     uint32_t end = emit_new(e);
     uint32_t domain = emit_frame_field(e, "i64", offsetof(cpu_frame, domain));
@@ -291,41 +345,20 @@ static void emit_row(emit *e) {
     emit_line(e, "%%t%u = select i1 %%t%u, i64 %%t%u, i64 %%t%u", end, less, limit, domain);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", begin, at);
     uint32_t head = emit_label(e), full = emit_label(e), tail = emit_label(e);
-    uint32_t part = emit_label(e), behind = emit_label(e);
-    uint32_t x = emit_new(e), next = emit_new(e), fits = emit_new(e), narrow = emit_new(e);
+    uint32_t x = emit_new(e), next = emit_new(e), fits = emit_new(e);
     emit_start(e, head);
     emit_line(e, "%%t%u = load i64, ptr %%t%u", x, at);
     emit_line(e, "%%t%u = add i64 %%t%u, %u", next, x, step);
     emit_line(e, "%%t%u = icmp ule i64 %%t%u, %%t%u", fits, next, end);
     emit_branch(e, fits, full, tail);
     emit_start(e, full);
-    uint32_t all = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
-    emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow, x);
-    emit_line(e,
-              "call void @phase_%u_chunk(ptr %%frame, ptr %%t%u, <%u x i1> %%t%u, i32 %%t%u, i32 "
-              "%%t%u, i32 %%t%u)",
-              e->phase_index, e->storage, e->lanes, all, narrow, e->wid[1], e->wid[2]);
+    call_chunk(e, step, cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1), x);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, at);
     emit_jump(e, head);
     emit_start(e, tail);
-    uint32_t x2 = emit_new(e), some = emit_new(e), left = emit_new(e), left32 = emit_new(e);
-    uint32_t mask = emit_new(e), narrow2 = emit_new(e);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", x2, at);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", some, x2, end);
-    emit_branch(e, some, part, behind);
-    emit_start(e, part);
-    emit_line(e, "%%t%u = sub i64 %%t%u, %%t%u", left, end, x2);
-    emit_line(e, "%%t%u = trunc i64 %%t%u to i32", left32, left);
-    uint32_t most = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, left32);
-    uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes);
-    emit_line(e, "%%t%u = icmp ult <%u x i32> %%t%u, %%t%u", mask, e->lanes, numbers, most);
-    emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow2, x2);
-    emit_line(e,
-              "call void @phase_%u_chunk(ptr %%frame, ptr %%t%u, <%u x i1> %%t%u, i32 %%t%u, i32 "
-              "%%t%u, i32 %%t%u)",
-              e->phase_index, e->storage, e->lanes, mask, narrow2, e->wid[1], e->wid[2]);
-    emit_jump(e, behind);
-    emit_start(e, behind);
+    if (step > 1) {
+        emit_row_end(e, at, end);
+    }
 }
 
 static void begin_function(emit *e) {
@@ -341,9 +374,10 @@ static void end_function(emit *e, vyre_text *out, const char *head) {
     out->failed |= e->allocas.failed | e->w.code.failed;
 }
 
-/* The code of a chunk of a row. */
-static void emit_chunk_function(emit *e, vyre_text *out) {
+/* The code of a chunk of a row, or of its first `count` scalars. */
+static void emit_chunk_function(emit *e, uint32_t count, vyre_text *out) {
     begin_function(e);
+    e->lane_count = e->scalar ? count : 1;
     e->storage = emit_new(e);
     e->mask = emit_new(e);
     e->row = emit_new(e);
@@ -352,11 +386,11 @@ static void emit_chunk_function(emit *e, vyre_text *out) {
     e->in_group = false;
     e->region = 0;
     vyre_text head = {0};
-    vyre_text_printf(
-        &head,
-        "define internal void @phase_%u_chunk(ptr %%frame, ptr %%t%u, <%u x i1> %%t%u, "
-        "i32 %%t%u, i32 %%t%u, i32 %%t%u) alwaysinline nounwind",
-        e->phase_index, e->storage, e->lanes, e->mask, e->row, e->wid[1], e->wid[2]);
+    vyre_text_printf(&head,
+                     "define internal void @phase_%u_chunk_%u(ptr %%frame, ptr %%t%u, %s %%t%u, "
+                     "i32 %%t%u, i32 %%t%u, i32 %%t%u) alwaysinline nounwind",
+                     e->phase_index, count, e->storage, cpu_type(VYRE_TYPE_BOOL, e->lanes).text,
+                     e->mask, e->row, e->wid[1], e->wid[2]);
     find_arrays(e);
     clear_arrays(e, VYRE_RESOURCE_PRIVATE);
     uint32_t rest = emit_label(e);
@@ -404,29 +438,36 @@ static void emit_kernel(emit *e, vyre_text *out) {
     vyre_text_free(&head);
 }
 
-static bool emit_phase(emit *e, uint32_t index, uint32_t lanes, vyre_text *out,
+static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_text *out,
                        cpu_phase_info *info) {
     e->phase_index = index;
     e->phase = &e->ir->phases[index];
-    if (!cpu_analyse(&e->facts, e->ir, index, lanes)) {
+    cpu_choice choice;
+    if (!cpu_choose(target, e->ir, index, &e->facts, &choice)) {
         return false;
     }
     const uint32_t *size = e->phase->workgroup;
-    uint32_t count = e->phase->end - e->phase->first;
-    e->lanes = e->facts.lanes;
-    e->chunks = size[0] ? (size[0] * size[1] * size[2] + e->lanes - 1) / e->lanes : 1;
+    uint32_t count = e->phase->end - e->phase->first, chunk = e->facts.lanes;
+    e->scalar = choice.scalar;
+    e->lanes = e->scalar ? 1 : chunk;
+    e->first_lane = 0;
+    e->lane_count = e->scalar ? chunk : 1;
+    e->chunks = size[0] ? (size[0] * size[1] * size[2] + chunk - 1) / chunk : 1;
     e->storage_bytes = 0;
     e->group = NULL;
-    e->values = vyre_alloc_zeroed(count, sizeof *e->values);
-    e->slots = vyre_alloc_zeroed(count, sizeof *e->slots);
+    e->values = vyre_alloc_zeroed((size_t)count * e->lane_count, sizeof *e->values);
+    e->slots = vyre_alloc_zeroed((size_t)count * e->lane_count, sizeof *e->slots);
     bool made = e->values && e->slots;
     if (made) {
         lay_out(e);
         if (!size[0]) {
-            emit_chunk_function(e, out);
+            emit_chunk_function(e, chunk, out);
+        }
+        if (!size[0] && e->scalar && chunk > 1) {
+            emit_chunk_function(e, 1, out);
         }
         emit_kernel(e, out);
-        *info = (cpu_phase_info){e->storage_bytes, size[0] ? 0 : BLOCK};
+        *info = (cpu_phase_info){e->storage_bytes, size[0] ? 0 : BLOCK, choice};
     }
     vyre_free(e->values);
     vyre_free(e->slots);
@@ -446,7 +487,7 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
     bool made = e.arrays && e.lengths && e.array_offsets;
     vyre_text_puts(out_ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n\n");
     for (uint32_t i = 0; i < ir->phase_count && made; i++) {
-        made = emit_phase(&e, i, target->lanes, out_ir, &out_infos[i]);
+        made = emit_phase(&e, i, target, out_ir, &out_infos[i]);
     }
     vyre_text_puts(out_ir, vyre_text_string(&e.w.declarations));
     vyre_text_puts(out_ir, "!0 = !{}\n");

@@ -1,9 +1,11 @@
-/* A program as LLVM IR: one function a phase, many invocations at once in the lanes of vectors. */
+/* A program as LLVM IR: one function a phase, many invocations at once in the lanes of vectors, or
+ * a few as scalars. */
 #ifndef VYRE_CPU_EMIT_H
 #define VYRE_CPU_EMIT_H
 
 #include <vyre/program.h>
 
+#include "backend/cpu/choose.h"
 #include "base/text.h"
 
 /* What a kernel gets. Its layout is known to emit.c. */
@@ -26,14 +28,8 @@ typedef void (*cpu_kernel)(const cpu_frame *frame, uint64_t first, uint64_t end,
 typedef struct cpu_phase_info {
     uint64_t storage_bytes;
     uint32_t block; /* the most invocations that a block should have; 0 with a workgroup clause */
+    cpu_choice choice; /* known where code was written, not where it was stored */
 } cpu_phase_info;
-
-/* What code is written for. False is right everywhere, and slower where it could be true. */
-typedef struct cpu_target {
-    uint32_t lanes; /* of 32 bits in a vector: 4, 8 or 16 */
-    bool has_half;  /* converts between f16 and f32 */
-    bool has_long;  /* converts between vectors of 64-bit integers and floats */
-} cpu_target;
 
 /* `program` has no elementary functions and no grid barriers. `out_infos` has room for one a phase.
  */

@@ -18,15 +18,23 @@ static bool is_loop(uint32_t op) {
     return op == VYRE_OP_FOR || op == VYRE_OP_LOOP;
 }
 
+/* Scalars branch each for itself, so their lanes never part. */
+static bool parts(const emit *e, uint32_t inst) {
+    return !e->scalar && fact_of(e, inst)->divergent;
+}
+
 static uint32_t *slot_of(emit *e, uint32_t inst) {
-    return &e->slots[inst - e->phase->first];
+    return &e->slots[emit_place_of(e, inst)];
 }
 
 static void make_slots(emit *e, uint32_t first, uint32_t count) {
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t inst = first + k;
-        uint32_t slot = emit_variable(e, type_of(e, inst), lanes_of(e, inst));
-        *slot_of(e, inst) = slot;
+    for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t inst = first + k;
+            if (fact_of(e, inst)->varying || e->first_lane == all.first) {
+                *slot_of(e, inst) = emit_variable(e, type_of(e, inst), lanes_of(e, inst));
+            }
+        }
     }
 }
 
@@ -46,7 +54,7 @@ static void put(emit *e, uint32_t inst, uint32_t value, bool blend) {
 }
 
 /* All at once: an arg may be what another one becomes. */
-static void put_list(emit *e, uint32_t first, const uint32_t *operands, uint32_t count,
+static void put_lane(emit *e, uint32_t first, const uint32_t *operands, uint32_t count,
                      bool blend) {
     enum { FEW = 64 };
     uint32_t ids[FEW];
@@ -61,11 +69,20 @@ static void put_list(emit *e, uint32_t first, const uint32_t *operands, uint32_t
     }
 }
 
+static void put_list(emit *e, uint32_t first, const uint32_t *operands, uint32_t count,
+                     bool blend) {
+    for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
+        put_lane(e, first, operands, count, blend);
+    }
+}
+
 static void get_list(emit *e, uint32_t first, uint32_t count) {
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t inst = first + k;
-        emit_define(e, inst, emit_read(e, type_of(e, inst), lanes_of(e, inst), *slot_of(e, inst)));
-        e->values[inst - e->phase->first].base = 0;
+    for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t inst = first + k, slot = *slot_of(e, inst);
+            emit_define(e, inst, emit_read(e, type_of(e, inst), lanes_of(e, inst), slot));
+            emit_value_of(e, inst)->base = 0;
+        }
     }
 }
 
@@ -85,7 +102,7 @@ static emit_open *open_block(emit *e, uint32_t owner, uint32_t rest) {
 }
 
 static void start_live(emit *e, emit_open *opened, bool partial) {
-    if (partial) {
+    if (partial && !e->scalar) {
         if (!opened->live) {
             opened->live = emit_mask_variable(e);
         }
@@ -97,7 +114,7 @@ static void start_live(emit *e, emit_open *opened, bool partial) {
 static void meet(emit *e, uint32_t before) {
     const emit_open *top = &e->stack[e->depth - 1];
     e->mask = before;
-    if (!top->live) {
+    if (!top->live || e->scalar) {
         return;
     }
     e->mask = emit_and(e, before, emit_read(e, VYRE_TYPE_BOOL, e->lanes, top->live));
@@ -106,10 +123,26 @@ static void meet(emit *e, uint32_t before) {
     emit_start(e, go_on);
 }
 
+/* Whether scalars side by side each need code of their own for an instruction: blocks where their
+ * ways part, and what they have or do each for itself. */
+static bool goes_by_lane(const emit *e, uint32_t inst) {
+    const cpu_fact *fact = fact_of(e, inst);
+    uint32_t effects = vyre_op_info_of(e->ir->insts[inst].op)->effects;
+    return effects & VYRE_EFFECT_BLOCK
+               ? fact->divergent || fact->partial
+               : fact->varying || (effects & VYRE_EFFECT_WRITE && !(effects & VYRE_EFFECT_END));
+}
+
 void emit_region_block(emit *e, uint32_t first, uint32_t end) {
     for (uint32_t inst = first; inst < end;) {
         const vyre_inst *i = &e->ir->insts[inst];
-        emit_instruction(e, inst);
+        if (goes_by_lane(e, inst)) {
+            for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
+                emit_instruction(e, inst);
+            }
+        } else {
+            emit_instruction(e, inst);
+        }
         inst = vyre_op_info_of(i->op)->effects & VYRE_EFFECT_BLOCK ? i->c : inst + 1;
     }
 }
@@ -135,7 +168,7 @@ static void emit_if(emit *e, uint32_t inst) {
     uint32_t before = e->mask, results = result_count(e, inst);
     uint32_t yes = emit_label(e), no = emit_label(e), behind = emit_label(e);
     make_slots(e, i->c, results);
-    if (!fact_of(e, inst)->divergent) {
+    if (!parts(e, inst)) {
         emit_branch(e, emit_scalar(e, i->a), yes, no);
         emit_start(e, yes);
         emit_side(e, inst, inst + 1, i->b, before);
@@ -204,7 +237,7 @@ static range make_range(emit *e, uint32_t inst, bool group) {
     vyre_type type = vyre_operand_type(e->ir, values[0]);
     bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
     vyre_type wide = is_signed ? VYRE_TYPE_I64 : VYRE_TYPE_U64;
-    range r = {.varying = !group && fact_of(e, inst)->divergent};
+    range r = {.varying = !group && parts(e, inst)};
     uint32_t lanes = emit_lanes_of(e, r.varying), ids[3];
     for (int k = 0; k < 3; k++) {
         ids[k] = widen(e, type, lanes,
@@ -236,9 +269,21 @@ static range make_range(emit *e, uint32_t inst, bool group) {
     return r;
 }
 
+/* Out of a `for` whose turns are used up, with what it carries. */
+static void leave_used_up(emit *e, uint32_t inst, bool blend) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    for (uint32_t k = 0; k < i->b - 3; k++) {
+        uint32_t arg = inst + 2 + k;
+        uint32_t value = emit_read(e, type_of(e, arg), lanes_of(e, arg), *slot_of(e, arg));
+        if (fact_of(e, i->c + k)->varying && !fact_of(e, arg)->varying) {
+            value = cpu_write_splat(&e->w, type_of(e, arg), e->lanes, value);
+        }
+        put(e, i->c + k, value, blend);
+    }
+}
+
 /* Whether there are turns left; the lanes that have none leave with what they carry. */
 static uint32_t more_turns(emit *e, uint32_t inst, const range *r, uint32_t exec) {
-    const vyre_inst *i = &e->ir->insts[inst];
     uint32_t turn = emit_read(e, VYRE_TYPE_U64, 1, r->turn), id = emit_new(e);
     if (!r->varying) {
         emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", id, turn, r->turns);
@@ -249,14 +294,7 @@ static uint32_t more_turns(emit *e, uint32_t inst, const range *r, uint32_t exec
     uint32_t now = emit_read(e, VYRE_TYPE_BOOL, e->lanes, exec);
     uint32_t stay = emit_and(e, now, id);
     e->mask = emit_and_not(e, now, id);
-    for (uint32_t k = 0; k < i->b - 3; k++) {
-        uint32_t arg = inst + 2 + k;
-        uint32_t value = emit_read(e, type_of(e, arg), lanes_of(e, arg), *slot_of(e, arg));
-        if (fact_of(e, i->c + k)->varying && !fact_of(e, arg)->varying) {
-            value = cpu_write_splat(&e->w, type_of(e, arg), e->lanes, value);
-        }
-        put(e, i->c + k, value, true);
-    }
+    leave_used_up(e, inst, true);
     emit_assign(e, VYRE_TYPE_BOOL, e->lanes, exec, stay);
     return emit_any(e, stay);
 }
@@ -272,11 +310,17 @@ static bool has_inner_loop(const emit *e, uint32_t inst) {
 
 static void next_counter(emit *e, uint32_t inst, const range *r) {
     const uint32_t *values = e->ir->operands + e->ir->insts[inst].a;
-    uint32_t counter = inst + 1, lanes = lanes_of(e, counter), id = emit_new(e);
-    uint32_t now = emit_read(e, type_of(e, counter), lanes, *slot_of(e, counter));
-    emit_line(e, "%%t%u = add %s %%t%u, %%t%u", id, cpu_type(type_of(e, counter), lanes).text, now,
-              value_for(e, counter, values[2]));
-    emit_assign(e, type_of(e, counter), lanes, *slot_of(e, counter), id);
+    uint32_t counter = inst + 1, lanes = lanes_of(e, counter);
+    for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
+        uint32_t slot = *slot_of(e, counter), id = emit_new(e);
+        uint32_t now = emit_read(e, type_of(e, counter), lanes, slot);
+        emit_line(e, "%%t%u = add %s %%t%u, %%t%u", id, cpu_type(type_of(e, counter), lanes).text,
+                  now, value_for(e, counter, values[2]));
+        emit_assign(e, type_of(e, counter), lanes, slot, id);
+        if (!fact_of(e, counter)->varying) {
+            all.next = all.first + all.count; /* all have the same one */
+        }
+    }
     uint32_t turn = emit_read(e, VYRE_TYPE_U64, 1, r->turn), next = emit_new(e);
     emit_line(e, "%%t%u = add i64 %%t%u, 1", next, turn);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, r->turn);
@@ -285,14 +329,13 @@ static void next_counter(emit *e, uint32_t inst, const range *r) {
 static void emit_loop(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     const uint32_t *values = e->ir->operands + i->a;
-    const cpu_fact *fact = fact_of(e, inst);
     bool is_for = i->op == VYRE_OP_FOR;
     uint32_t args = is_for ? i->b - 2 : i->b, carried = is_for ? args - 1 : args;
     uint32_t first = is_for ? inst + 2 : inst + 1;
     uint32_t before = e->mask, results = result_count(e, inst);
     uint32_t head = emit_label(e), inside = emit_label(e), latch = emit_label(e);
     uint32_t behind = emit_label(e), used_up = emit_label(e);
-    uint32_t exec = fact->divergent ? emit_mask_variable(e) : 0;
+    uint32_t exec = parts(e, inst) ? emit_mask_variable(e) : 0;
     make_slots(e, inst + 1, args);
     make_slots(e, i->c, results);
     range r = {0};
@@ -330,7 +373,7 @@ static void emit_loop(emit *e, uint32_t inst) {
     opened->exec = exec;
     opened->exit = behind;
     opened->latch = latch;
-    start_live(e, opened, fact->partial);
+    start_live(e, opened, fact_of(e, inst)->partial);
     emit_region_block(e, inst + 1 + args, i->c);
     e->depth--;
 
@@ -346,13 +389,8 @@ static void emit_loop(emit *e, uint32_t inst) {
     emit_start(e, used_up); /* with what it carries, if all lanes count alike */
     if (is_for && !r.varying) {
         e->mask = exec ? emit_read(e, VYRE_TYPE_BOOL, e->lanes, exec) : before;
-        for (uint32_t k = 0; k < carried; k++) {
-            uint32_t arg = first + k;
-            uint32_t value = emit_read(e, type_of(e, arg), lanes_of(e, arg), *slot_of(e, arg));
-            if (fact_of(e, i->c + k)->varying && !fact_of(e, arg)->varying) {
-                value = cpu_write_splat(&e->w, type_of(e, arg), e->lanes, value);
-            }
-            put(e, i->c + k, value, fact->divergent);
+        for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
+            leave_used_up(e, inst, parts(e, inst));
         }
     }
     emit_jump(e, behind);
@@ -392,7 +430,7 @@ static void remove_lanes(emit *e, uint32_t variable) {
 }
 
 static void put_crossing(emit *e, uint32_t inst, uint32_t value, bool blend) {
-    if (blend && fact_of(e, inst)->varying) {
+    if (blend && !e->scalar && fact_of(e, inst)->varying) {
         value = emit_pick(e, type_of(e, inst), e->mask, value, emit_load_crossing(e, inst));
     }
     emit_store_crossing(e, inst, value);
@@ -454,7 +492,7 @@ void emit_jump_out(emit *e, uint32_t inst) {
         emit_jump(e, e->stack[level].rest);
         return;
     }
-    if (!fact_of(e, inst)->divergent) {
+    if (!parts(e, inst)) {
         const emit_open *target = &e->stack[level];
         if (target->live && owner == VYRE_NONE) { /* the end of the phase for these lanes */
             remove_lanes(e, target->live);
@@ -493,9 +531,8 @@ typedef struct transfer {
     bool blend; /* for the lanes that run alone */
 } transfer;
 
-static void emit_transfer(emit *e, const void *user) {
+static void transfer_lane(emit *e, const transfer *t) {
     enum { FEW = 64 };
-    const transfer *t = user;
     uint32_t ids[FEW];
     for (uint32_t start = 0; start < t->count; start += FEW) {
         uint32_t end = t->count - start < FEW ? t->count : start + FEW;
@@ -505,6 +542,12 @@ static void emit_transfer(emit *e, const void *user) {
         for (uint32_t k = start; k < end; k++) {
             put_crossing(e, t->to + k, ids[k - start], t->blend);
         }
+    }
+}
+
+static void emit_transfer(emit *e, const void *user) {
+    for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
+        transfer_lane(e, user);
     }
 }
 
@@ -534,7 +577,7 @@ static void open_group(emit *e, const emit_group *group) {
 static emit_group make_group(emit *e, uint32_t owner, const emit_group *outer) {
     emit_group group = {owner, emit_label(e), emit_label(e), false, 0, outer};
     group.partial = owner == VYRE_NONE ? e->facts.partial : fact_of(e, owner)->partial;
-    group.alive = group.partial ? emit_reserve(e, (uint64_t)e->lanes * e->chunks) : 0;
+    group.alive = group.partial ? emit_reserve(e, (uint64_t)e->facts.lanes * e->chunks) : 0;
     return group;
 }
 
@@ -580,7 +623,9 @@ static void store_counter(emit *e, const void *user) {
     if (fact_of(e, pair[0])->varying) {
         value = cpu_write_splat(&e->w, type_of(e, pair[0]), e->lanes, value);
     }
-    emit_store_crossing(e, pair[0], value);
+    for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
+        emit_store_crossing(e, pair[0], value);
+    }
 }
 
 static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {

@@ -32,13 +32,22 @@ static uint32_t widen(emit *e, vyre_type type, uint32_t lanes, uint32_t index) {
 /* Start of an array; of a private one, that of the chunk at hand. */
 static uint32_t array_start(emit *e, uint32_t resource) {
     const vyre_resource *row = &e->ir->resources[resource];
-    if (e->arrays[resource]) {
-        return e->arrays[resource];
+    bool is_private = row->kind == VYRE_RESOURCE_PRIVATE;
+    uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type), before = 0;
+    if (is_private && e->scalar) { /* of scalars, each has its own behind the last one's */
+        before = bytes * e->first_lane;
     }
-    uint64_t bytes = row->kind == VYRE_RESOURCE_PRIVATE
-                         ? (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type) * e->lanes
-                         : 0;
-    return emit_storage_at(e, e->array_offsets[resource], bytes);
+    if (!e->arrays[resource]) {
+        return emit_storage_at(e, e->array_offsets[resource] + before,
+                               is_private ? bytes * e->facts.lanes : 0);
+    }
+    uint32_t id = e->arrays[resource];
+    if (before) {
+        id = emit_new(e);
+        emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", id, e->arrays[resource],
+                  (unsigned long long)before);
+    }
+    return id;
 }
 
 static uint32_t pointer_to(emit *e, uint32_t start, uint32_t index, uint64_t bytes) {
@@ -270,6 +279,10 @@ static void emit_store(emit *e, uint32_t inst) {
 void emit_clear(emit *e, uint32_t resource) {
     const vyre_resource *row = &e->ir->resources[resource];
     vyre_type type = (vyre_type)row->type;
+    if (e->scalar) {
+        emit_zeros(e, array_start(e, resource), (uint64_t)row->length * vyre_type_bytes(type));
+        return;
+    }
     uint32_t at = emit_variable(e, VYRE_TYPE_U64, 1), head = emit_label(e), inside = emit_label(e);
     uint32_t behind = emit_label(e), index = emit_new(e), more = emit_new(e), next = emit_new(e);
     uint32_t start = array_start(e, resource);
@@ -553,8 +566,48 @@ static void emit_atomic(emit *e, uint32_t inst) {
     }
 }
 
+/* Scalars: one element, behind a branch, which costs nothing while it is foreseen. */
+static void emit_element(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    bool is_cas = i->op == VYRE_OP_ATOMIC_CAS;
+    const uint32_t *operands = is_cas ? e->ir->operands + i->b : NULL;
+    uint32_t index = is_cas ? operands[0] : i->b;
+    bool gives = i->op != VYRE_OP_STORE && i->op != VYRE_OP_ATOMIC_STORE;
+    bool takes = i->op != VYRE_OP_LOAD && i->op != VYRE_OP_ATOMIC_LOAD;
+    vyre_type type = element_type(e, i->a);
+    uint32_t wide = widen(e, vyre_operand_type(e->ir, index), 1, emit_operand(e, index));
+    uint32_t value = takes ? emit_operand(e, is_cas ? operands[1] : i->c) : 0;
+    uint32_t other = is_cas ? emit_operand(e, operands[2]) : 0;
+    uint32_t slot = gives ? emit_variable(e, type, 1) : 0;
+    uint32_t within = emit_label(e), behind = emit_label(e);
+    if (gives) {
+        emit_assign(e, type, 1, slot, cpu_write_const(&e->w, type, 1, 0));
+    }
+    emit_branch(e, is_inside(e, wide, e->lengths[i->a], 1), within, behind);
+    emit_start(e, within);
+    uint32_t at = pointer_to(e, array_start(e, i->a), wide, vyre_type_bytes(type)), old = 0;
+    if (i->op == VYRE_OP_LOAD) {
+        old = emit_load_at(e, type, 1, at);
+    } else if (i->op == VYRE_OP_STORE) {
+        emit_store_at(e, type, 1, at, value);
+    } else {
+        old = atomic_at(e, i, type, at, value, other);
+    }
+    if (gives) {
+        emit_assign(e, type, 1, slot, old);
+    }
+    emit_start(e, behind);
+    if (gives) {
+        emit_define(e, inst, emit_read(e, type, 1, slot));
+    }
+}
+
 void emit_memory(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
+    if (e->scalar && i->op != VYRE_OP_CLEAR) {
+        emit_element(e, inst);
+        return;
+    }
     switch (i->op) {
     case VYRE_OP_LOAD: emit_load(e, inst); break;
     case VYRE_OP_STORE: emit_store(e, inst); break;

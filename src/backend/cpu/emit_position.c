@@ -2,8 +2,22 @@
 #include "backend/cpu/emit.h"
 #include "backend/cpu/emit_state.h"
 
+/* From lane 0 of a chunk to the scalar at hand. */
+static uint32_t add_lane(emit *e, uint32_t base) {
+    if (!e->first_lane) {
+        return base;
+    }
+    uint32_t id = emit_new(e);
+    emit_line(e, "%%t%u = add i32 %%t%u, %u", id, base, e->first_lane);
+    return id;
+}
+
 /* A value that grows by 1 from lane to lane. */
 static void define_row(emit *e, uint32_t inst, uint32_t base, bool no_wrap) {
+    if (e->scalar) {
+        emit_define(e, inst, add_lane(e, base));
+        return;
+    }
     uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, base);
     uint32_t lanes = cpu_write_lane_numbers(&e->w, e->lanes), id = emit_new(e);
     emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", id, e->lanes, all, lanes);
@@ -19,7 +33,7 @@ uint32_t emit_first_lane(emit *e) {
     uint32_t chunk = emit_new(e), narrow = emit_new(e), id = emit_new(e);
     emit_line(e, "%%t%u = load i64, ptr %%t%u", chunk, e->chunk);
     emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow, chunk);
-    emit_line(e, "%%t%u = mul i32 %%t%u, %u", id, narrow, e->lanes);
+    emit_line(e, "%%t%u = mul i32 %%t%u, %u", id, narrow, e->facts.lanes);
     return id;
 }
 
@@ -31,16 +45,25 @@ static uint32_t divided(emit *e, uint32_t lanes, uint32_t value, uint32_t by, co
     return id;
 }
 
-/* Position in the workgroup of lane 0 (lanes 1) or of all lanes. */
-static uint32_t local_position(emit *e, uint32_t d, uint32_t lanes) {
-    const uint32_t *size = e->phase->workgroup;
-    uint32_t linear = emit_first_lane(e);
+/* Number in the workgroup of lane 0, or where it varies of all lanes. */
+static uint32_t local_number(emit *e, bool varying) {
+    uint32_t linear = emit_first_lane(e), lanes = emit_lanes_of(e, varying);
+    if (e->scalar) {
+        return varying ? add_lane(e, linear) : linear;
+    }
     if (lanes > 1) {
         uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U32, lanes, linear);
         uint32_t numbers = cpu_write_lane_numbers(&e->w, lanes), id = emit_new(e);
         emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", id, lanes, all, numbers);
         linear = id;
     }
+    return linear;
+}
+
+/* Position in the workgroup of lane 0, or of all lanes. */
+static uint32_t local_position(emit *e, uint32_t d, bool varying) {
+    const uint32_t *size = e->phase->workgroup;
+    uint32_t linear = local_number(e, varying), lanes = emit_lanes_of(e, varying);
     if (d > 0) {
         linear = divided(e, lanes, linear, d == 1 ? size[0] : size[0] * size[1], "udiv");
     }
@@ -69,11 +92,11 @@ static void emit_position(emit *e, uint32_t inst) {
         return;
     }
     if (varying && i->a == 0 && e->facts.rows_are_chunks) {
-        uint32_t base = local_position(e, 0, 1);
+        uint32_t base = local_position(e, 0, false);
         define_row(e, inst, is_global ? add_group(e, 0, 1, base) : base, true);
         return;
     }
-    uint32_t lanes = emit_lanes_of(e, varying), local = local_position(e, i->a, lanes);
+    uint32_t lanes = emit_lanes_of(e, varying), local = local_position(e, i->a, varying);
     emit_define(e, inst, is_global ? add_group(e, i->a, lanes, local) : local);
 }
 
@@ -96,18 +119,19 @@ static uint32_t from_bits(emit *e, vyre_type type, uint32_t bits) {
 
 static void emit_in_domain(emit *e, uint32_t inst) {
     uint32_t result = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
+    cpu_type_text type = cpu_type(VYRE_TYPE_U64, e->lanes);
     for (uint32_t d = 0; d < e->phase->dimensions; d++) {
-        uint32_t local = local_position(e, d, e->lanes), wide = emit_new(e), start = emit_new(e);
+        uint32_t local = local_position(e, d, true), wide = emit_new(e), start = emit_new(e);
         uint32_t scaled = emit_new(e), sum = emit_new(e), inside = emit_new(e);
-        emit_line(e, "%%t%u = zext <%u x i32> %%t%u to <%u x i64>", wide, e->lanes, local,
-                  e->lanes);
+        emit_line(e, "%%t%u = zext %s %%t%u to %s", wide, cpu_type(VYRE_TYPE_U32, e->lanes).text,
+                  local, type.text);
         emit_line(e, "%%t%u = zext i32 %%t%u to i64", start, e->wid[d]);
         emit_line(e, "%%t%u = mul i64 %%t%u, %u", scaled, start, e->phase->workgroup[d]);
         uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U64, e->lanes, scaled);
-        emit_line(e, "%%t%u = add <%u x i64> %%t%u, %%t%u", sum, e->lanes, wide, all);
+        emit_line(e, "%%t%u = add %s %%t%u, %%t%u", sum, type.text, wide, all);
         uint32_t domain = emit_frame_field(e, "i64", offsetof(cpu_frame, domain) + 8ull * d);
         uint32_t most = cpu_write_splat(&e->w, VYRE_TYPE_U64, e->lanes, domain);
-        emit_line(e, "%%t%u = icmp ult <%u x i64> %%t%u, %%t%u", inside, e->lanes, sum, most);
+        emit_line(e, "%%t%u = icmp ult %s %%t%u, %%t%u", inside, type.text, sum, most);
         result = emit_and(e, result, inside);
     }
     emit_define(e, inst, result);
@@ -147,11 +171,21 @@ bool emit_surroundings(emit *e, uint32_t inst) {
     }
     case VYRE_OP_IN_DOMAIN: emit_in_domain(e, inst); return true;
     case VYRE_OP_LANE: {
+        if (e->scalar) {
+            uint32_t number = local_number(e, cpu_fact_of(&e->facts, inst)->varying);
+            emit_define(e, inst, divided(e, 1, number, e->phase->subgroup, "urem"));
+            return true;
+        }
         uint32_t base = cpu_write_const(&e->w, VYRE_TYPE_U32, 1, 0);
         define_row(e, inst, base, true); /* a chunk is a subgroup */
         return true;
     }
     case VYRE_OP_SUBGROUP_ID: {
+        if (e->scalar) {
+            uint32_t number = local_number(e, cpu_fact_of(&e->facts, inst)->varying);
+            emit_define(e, inst, divided(e, 1, number, e->phase->subgroup, "udiv"));
+            return true;
+        }
         uint32_t chunk = emit_new(e), id = emit_new(e);
         emit_line(e, "%%t%u = load i64, ptr %%t%u", chunk, e->chunk);
         emit_line(e, "%%t%u = trunc i64 %%t%u to i32", id, chunk);

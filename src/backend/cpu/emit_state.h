@@ -43,9 +43,13 @@ typedef struct emit {
     const vyre_ir *ir;
     cpu_facts facts;
     const vyre_phase *phase;
-    uint32_t phase_index, lanes, chunks; /* of a workgroup */
-    emit_value *values;                  /* by instruction of the phase */
-    uint32_t *slots;                     /* args and results of blocks inside a region: memory */
+    uint32_t phase_index;
+    uint32_t chunks; /* of a workgroup; each has facts.lanes */
+    bool scalar;     /* lanes of a chunk are scalars side by side, not those of vectors */
+    uint32_t lanes;  /* of vectors; 1 with scalars */
+    uint32_t first_lane, lane_count; /* scalars: the lanes of the chunk that code is written for */
+    emit_value *values;              /* by lane of scalars, and instruction of the phase */
+    uint32_t *slots; /* the same: args and results of blocks inside a region, memory */
     emit_open stack[VYRE_LIMIT_NESTING + 2];
     uint32_t depth;
     uint32_t region;
@@ -63,8 +67,32 @@ typedef struct emit {
     uint32_t group_end; /* label: the workgroup is through */
 } emit;
 
+/* What varies is there once a scalar. */
+static inline size_t emit_place_of(const emit *e, uint32_t inst) {
+    size_t count = e->phase->end - e->phase->first;
+    size_t lane = cpu_fact_of(&e->facts, inst)->varying ? e->first_lane : 0;
+    return lane * count + inst - e->phase->first;
+}
+
 static inline emit_value *emit_value_of(emit *e, uint32_t inst) {
-    return &e->values[inst - e->phase->first];
+    return &e->values[emit_place_of(e, inst)];
+}
+
+/* Scalars one by one: for (emit_lanes all = emit_each(e); emit_next(e, &all);) writes the code of
+ * the loop for each lane that code is written for, once for a vector. */
+typedef struct emit_lanes {
+    uint32_t first, count, next;
+} emit_lanes;
+
+static inline emit_lanes emit_each(const emit *e) {
+    return (emit_lanes){e->first_lane, e->lane_count, e->first_lane};
+}
+
+static inline bool emit_next(emit *e, emit_lanes *all) {
+    bool more = all->next < all->first + all->count;
+    e->first_lane = more ? all->next++ : all->first;
+    e->lane_count = more ? 1 : all->count;
+    return more;
 }
 
 /* Code. A label is a number: b7. */
@@ -109,7 +137,7 @@ uint32_t emit_table_entry(emit *e, const char *type, uint32_t table, uint64_t of
 /* Makes a value known: `id` as the value is. */
 void emit_define(emit *e, uint32_t inst, uint32_t id);
 
-/* Masks */
+/* Masks. Scalars have none: what they do not run is jumped over. */
 uint32_t emit_any(emit *e, uint32_t mask);
 uint32_t emit_and(emit *e, uint32_t left, uint32_t right);
 uint32_t emit_and_not(emit *e, uint32_t left, uint32_t right);
@@ -119,7 +147,7 @@ uint32_t emit_pick(emit *e, vyre_type type, uint32_t mask, uint32_t yes, uint32_
 
 /* Where a value lies that crosses regions, for the chunk at hand. */
 uint32_t emit_storage_at(emit *e, uint64_t offset, uint64_t bytes_a_chunk);
-uint64_t emit_crossing_bytes(const emit *e, uint32_t inst);
+uint64_t emit_crossing_bytes(const emit *e, uint32_t inst); /* of a chunk */
 void emit_store_crossing(emit *e, uint32_t inst, uint32_t id);
 uint32_t emit_load_crossing(emit *e, uint32_t inst);
 
@@ -127,6 +155,7 @@ uint32_t emit_load_crossing(emit *e, uint32_t inst);
 uint32_t emit_alive(emit *e, const emit_group *group);
 void emit_set_alive(emit *e, const emit_group *group, uint32_t mask);
 uint64_t emit_reserve(emit *e, uint64_t bytes);
+void emit_zeros(emit *e, uint32_t at, uint64_t bytes);
 
 /* The parts */
 uint32_t emit_first_lane(emit *e);              /* number of lane 0 in the workgroup, u32 */

@@ -84,6 +84,9 @@ void emit_assign(emit *e, vyre_type type, uint32_t lanes, uint32_t variable, uin
 /* Masks */
 
 uint32_t emit_any(emit *e, uint32_t mask) {
+    if (e->lanes == 1) {
+        return mask;
+    }
     uint32_t bits = emit_new(e), id = emit_new(e);
     emit_line(e, "%%t%u = bitcast <%u x i1> %%t%u to i%u", bits, e->lanes, mask, e->lanes);
     emit_line(e, "%%t%u = icmp ne i%u %%t%u, 0", id, e->lanes, bits);
@@ -92,21 +95,23 @@ uint32_t emit_any(emit *e, uint32_t mask) {
 
 uint32_t emit_and(emit *e, uint32_t left, uint32_t right) {
     uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = and <%u x i1> %%t%u, %%t%u", id, e->lanes, left, right);
+    emit_line(e, "%%t%u = and %s %%t%u, %%t%u", id, cpu_type(VYRE_TYPE_BOOL, e->lanes).text, left,
+              right);
     return id;
 }
 
 uint32_t emit_and_not(emit *e, uint32_t left, uint32_t right) {
     uint32_t all = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1), id = emit_new(e);
-    emit_line(e, "%%t%u = xor <%u x i1> %%t%u, %%t%u", id, e->lanes, right, all);
+    emit_line(e, "%%t%u = xor %s %%t%u, %%t%u", id, cpu_type(VYRE_TYPE_BOOL, e->lanes).text, right,
+              all);
     return emit_and(e, left, id);
 }
 
 uint32_t emit_pick(emit *e, vyre_type type, uint32_t mask, uint32_t yes, uint32_t no) {
     uint32_t id = emit_new(e);
     cpu_type_text text = cpu_type(type, e->lanes);
-    emit_line(e, "%%t%u = select <%u x i1> %%t%u, %s %%t%u, %s %%t%u", id, e->lanes, mask,
-              text.text, yes, text.text, no);
+    emit_line(e, "%%t%u = select %s %%t%u, %s %%t%u, %s %%t%u", id,
+              cpu_type(VYRE_TYPE_BOOL, e->lanes).text, mask, text.text, yes, text.text, no);
     return id;
 }
 
@@ -164,20 +169,28 @@ void emit_store_at(emit *e, vyre_type type, uint32_t lanes, uint32_t pointer, ui
 }
 
 uint64_t emit_crossing_bytes(const emit *e, uint32_t inst) {
-    uint32_t lanes = emit_lanes_of(e, cpu_fact_of(&e->facts, inst)->varying);
+    uint32_t lanes = cpu_fact_of(&e->facts, inst)->varying ? e->facts.lanes : 1;
     return (uint64_t)vyre_type_bytes((vyre_type)e->ir->insts[inst].type) * lanes;
+}
+
+/* Where it lies; scalars of a chunk lie side by side. */
+static uint32_t crossing_place(emit *e, uint32_t inst) {
+    const emit_value *first = &e->values[inst - e->phase->first];
+    uint64_t offset = first->offset;
+    if (e->scalar && cpu_fact_of(&e->facts, inst)->varying) {
+        offset += (uint64_t)e->first_lane * vyre_type_bytes((vyre_type)e->ir->insts[inst].type);
+    }
+    return emit_storage_at(e, offset, emit_crossing_bytes(e, inst));
 }
 
 void emit_store_crossing(emit *e, uint32_t inst, uint32_t id) {
     uint32_t lanes = emit_lanes_of(e, cpu_fact_of(&e->facts, inst)->varying);
-    uint32_t at = emit_storage_at(e, emit_value_of(e, inst)->offset, emit_crossing_bytes(e, inst));
-    emit_store_at(e, (vyre_type)e->ir->insts[inst].type, lanes, at, id);
+    emit_store_at(e, (vyre_type)e->ir->insts[inst].type, lanes, crossing_place(e, inst), id);
 }
 
 uint32_t emit_load_crossing(emit *e, uint32_t inst) {
     uint32_t lanes = emit_lanes_of(e, cpu_fact_of(&e->facts, inst)->varying);
-    uint32_t at = emit_storage_at(e, emit_value_of(e, inst)->offset, emit_crossing_bytes(e, inst));
-    return emit_load_at(e, (vyre_type)e->ir->insts[inst].type, lanes, at);
+    return emit_load_at(e, (vyre_type)e->ir->insts[inst].type, lanes, crossing_place(e, inst));
 }
 
 static bool is_here(emit *e, uint32_t inst) {
@@ -194,7 +207,7 @@ uint32_t emit_operand(emit *e, uint32_t operand) {
 
 uint32_t emit_scalar(emit *e, uint32_t operand) {
     uint32_t id = emit_operand(e, operand);
-    if (cpu_varies(&e->facts, operand)) { /* the workgroup agrees on it: lane 0 will do */
+    if (e->lanes > 1 && cpu_varies(&e->facts, operand)) { /* all agree on it: lane 0 will do */
         uint32_t lane = emit_new(e);
         emit_line(e, "%%t%u = extractelement %s %%t%u, i64 0", lane,
                   cpu_type(vyre_operand_type(e->ir, operand), e->lanes).text, id);

@@ -1,5 +1,6 @@
 #include "backend/cpu/native.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/cpu/artifact.h"
@@ -14,42 +15,55 @@ static vyre_status no_memory(const vyre_program *program) {
                             "no memory to compile `%s`", vyre_program_name(program));
 }
 
-static vyre_status choose_lanes(const cpu_llvm_info *info, uint32_t *out_lanes) {
-    int lanes = 0;
-    vyre_status status = vyre_option_choice(VYRE_OPTION_CPU_LANES, &lanes);
-    if (!lanes) {
-        lanes = cpu_llvm_has_feature(info, "avx512vl") && cpu_llvm_has_feature(info, "avx512bw") &&
-                        cpu_llvm_has_feature(info, "avx512dq")
-                    ? 16
-                : cpu_llvm_has_feature(info, "avx2") ? 8
-                                                     : 4;
+/* What code is written for. VYRE_CPU_LANES says how many lanes vectors have, or that there are
+ * none. */
+static vyre_status find_target(cpu_target *out_target, int *out_option) {
+    cpu_llvm_info info;
+    int option = 0;
+    vyre_status status = cpu_llvm_open(&info);
+    status = status ? status : vyre_option_choice(VYRE_OPTION_CPU_LANES, &option);
+    if (status) {
+        return status;
     }
-    *out_lanes = (uint32_t)lanes;
-    return status;
+    bool is_arm = !strncmp(info.triple, "aarch64", 7);
+    bool has_512 = cpu_llvm_has_feature(&info, "avx512vl") &&
+                   cpu_llvm_has_feature(&info, "avx512bw") &&
+                   cpu_llvm_has_feature(&info, "avx512dq");
+    bool has_256 = cpu_llvm_has_feature(&info, "avx2");
+    *out_option = option;
+    *out_target = (cpu_target){
+        .lanes = has_512   ? 16
+                 : has_256 ? 8
+                           : 4,
+        .has_half = is_arm || cpu_llvm_has_feature(&info, "f16c"),
+        .has_long = is_arm || cpu_llvm_has_feature(&info, "avx512dq"),
+        .has_gather = has_256,
+        .has_quick_gather = has_256 && strncmp(info.cpu, "znver", 5) != 0,
+        .has_scatter = has_512,
+        .forced = option > VYRE_LANES_SCALARS ? 1 : (uint32_t)option,
+        .forced_side = option > VYRE_LANES_SCALARS ? (uint32_t)(option - VYRE_LANES_SCALARS) : 1,
+    };
+    if (out_target->forced > 1) {
+        out_target->lanes = out_target->forced;
+    }
+    return VYRE_OK;
 }
 
 vyre_status cpu_native_lanes(uint32_t *out_lanes) {
-    cpu_llvm_info info;
-    *out_lanes = 0;
-    vyre_status status = cpu_llvm_open(&info);
-    return status ? status : choose_lanes(&info, out_lanes);
+    cpu_target target = {0};
+    int option;
+    vyre_status status = find_target(&target, &option);
+    *out_lanes = target.lanes;
+    return status;
 }
 
 /* The program as LLVM IR. */
-static vyre_status emit(const vyre_program *program, uint32_t lanes, vyre_text *out_ir,
+static vyre_status emit(const vyre_program *program, const cpu_target *target, vyre_text *out_ir,
                         cpu_phase_info *out_infos) {
     vyre_program *expanded;
-    cpu_llvm_info info;
-    vyre_status status = cpu_llvm_open(&info);
-    status = status ? status : vyre_math_expand(program, &expanded);
+    vyre_status status = vyre_math_expand(program, &expanded);
     if (!status) {
-        bool is_arm = !strncmp(info.triple, "aarch64", 7);
-        const cpu_target target = {
-            lanes,
-            is_arm || cpu_llvm_has_feature(&info, "f16c"),
-            is_arm || cpu_llvm_has_feature(&info, "avx512dq"),
-        };
-        status = cpu_emit(expanded ? expanded : program, &target, out_ir, out_infos);
+        status = cpu_emit(expanded ? expanded : program, target, out_ir, out_infos);
         vyre_program_release(expanded);
     }
     return status;
@@ -114,10 +128,11 @@ static bool load_artifact(cpu_native *native, const cpu_artifact_key *key, const
     return !status;
 }
 
-static vyre_status compile(cpu_native *native, const cpu_artifact_key *key, cpu_phase_info *infos,
+static vyre_status compile(cpu_native *native, const cpu_artifact_key *key,
+                           const cpu_target *target, cpu_phase_info *infos,
                            vyre_text *out_artifact) {
     vyre_text ir = {0}, object = {0};
-    vyre_status status = emit(native->program, key->lanes, &ir, infos);
+    vyre_status status = emit(native->program, target, &ir, infos);
     status = status ? status : cpu_llvm_compile(&ir, CPU_LLVM_OBJECT, &object);
     if (!status) {
         cpu_artifact_write(key, infos, &object, out_artifact);
@@ -136,11 +151,14 @@ vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact
     *out_native = NULL;
     cpu_llvm_info info;
     cpu_artifact_key key = {.phase_count = vyre_program_ir(program)->phase_count};
+    cpu_target target;
+    int option;
     vyre_status status = cpu_llvm_open(&info);
-    status = status ? status : choose_lanes(&info, &key.lanes);
+    status = status ? status : find_target(&target, &option);
     if (status) {
         return status;
     }
+    key.lanes = (uint32_t)option;
     key.cpu = info.cpu;
     key.features = info.features;
     cpu_native *native = vyre_alloc_zeroed(1, sizeof *native);
@@ -157,7 +175,7 @@ vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact
     native->phases = phases;
     native->phase_count = key.phase_count;
     if (!load_artifact(native, &key, artifact, artifact_size, infos)) {
-        status = compile(native, &key, infos, out_artifact);
+        status = compile(native, &key, &target, infos, out_artifact);
     }
     vyre_free(infos);
     if (status) {
@@ -184,16 +202,56 @@ void cpu_native_release(cpu_native *native) {
     vyre_free(native);
 }
 
+/* How a phase runs, and why. */
+static void print_choice(const vyre_ir *ir, uint32_t phase, const cpu_choice *choice,
+                         const char *comment, vyre_text *out) {
+    vyre_text_printf(out, "%s phase", comment);
+    for (uint32_t k = 0; k < ir->step_name_count; k++) {
+        const vyre_step *step = &ir->steps[k];
+        if (step->kind == VYRE_STEP_PHASE && step->size == phase && ir->step_names[k]) {
+            vyre_text_printf(out, " %s", ir->debug_strings + ir->step_names[k]);
+        }
+    }
+    vyre_text_puts(out, ": ");
+    cpu_choice_print(choice, out);
+    vyre_text_putc(out, '\n');
+}
+
+/* The text with a comment in front of each phase's function. */
+static void explain(const vyre_program *program, bool assembly, const cpu_phase_info *infos,
+                    const char *text, vyre_text *out) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    const char *format = assembly ? "\nphase_%u:" : "\ndefine void @phase_%u(";
+    for (uint32_t phase = 0; phase < ir->phase_count; phase++) {
+        char start[64];
+        snprintf(start, sizeof start, format, phase);
+        const char *at = strstr(text, start);
+        if (at) {
+            at++; /* the end of the line before */
+            vyre_text_add(out, text, (size_t)(at - text));
+            text = at;
+        }
+        print_choice(ir, phase, &infos[phase].choice, assembly ? "#" : ";", out);
+    }
+    vyre_text_puts(out, text);
+}
+
 vyre_status cpu_native_show(const vyre_program *program, bool assembly, vyre_text *out) {
-    uint32_t lanes;
-    vyre_text ir = {0};
-    vyre_status status = cpu_native_lanes(&lanes);
+    cpu_target target;
+    int option;
+    vyre_text ir = {0}, text = {0};
+    vyre_status status = find_target(&target, &option);
     cpu_phase_info *infos = vyre_alloc_zeroed(vyre_program_ir(program)->phase_count, sizeof *infos);
     status = status || infos ? status : no_memory(program);
-    status = status ? status : emit(program, lanes, &ir, infos);
+    status = status ? status : emit(program, &target, &ir, infos);
     status =
-        status ? status : cpu_llvm_compile(&ir, assembly ? CPU_LLVM_ASSEMBLY : CPU_LLVM_IR, out);
+        status ? status : cpu_llvm_compile(&ir, assembly ? CPU_LLVM_ASSEMBLY : CPU_LLVM_IR, &text);
+    if (!status) {
+        explain(program, assembly, infos, vyre_text_string(&text), out);
+        status = out->failed ? no_memory(program) : VYRE_OK;
+    }
     vyre_free(infos);
     vyre_text_free(&ir);
+    vyre_text_free(&text);
     return status;
 }
