@@ -255,6 +255,8 @@ static void walk_block(range_state *s, uint32_t first, uint32_t end, const open_
             }
             if (i->type != VYRE_TYPE_VOID) {
                 range_value_visit(s, inst);
+                range_value *own = value_at(s, inst);
+                own->always = own->exact && s->facts.count == s->own_facts;
             }
         }
         inst = next;
@@ -267,6 +269,7 @@ static void copy_rows(range_state *s) {
         s->rows[k].min = s->values[k].min;
         s->rows[k].max = s->values[k].max;
         s->rows[k].exact = s->values[k].exact;
+        s->rows[k].always = s->values[k].always;
     }
 }
 
@@ -303,6 +306,7 @@ bool vyre_ranges_init(vyre_ranges *ranges, const vyre_ir *ir, uint32_t phase, bo
         const open_block open = {VYRE_NONE, NULL, 0};
         range_atom_make(&s, VYRE_NONE, 0, 0);
         range_symbols(&s);
+        s.own_facts = s.facts.count;
         walk_block(&s, s.phase->first, s.phase->end, &open);
         copy_rows(&s);
     }
@@ -332,5 +336,6 @@ vyre_range vyre_range_operand(const vyre_ranges *ranges, const vyre_ir *ir, uint
     }
     range_state s = {.ir = ir};
     range_value value = range_value_of(&s, operand);
-    return (vyre_range){.min = value.min, .max = value.max, .exact = true, .place = VYRE_NONE};
+    return (vyre_range){
+        .min = value.min, .max = value.max, .exact = true, .always = true, .place = VYRE_NONE};
 }

@@ -17,6 +17,7 @@ __extension__ typedef __int128 vyre_wide;
 typedef struct vyre_range {
     vyre_wide min, max; /* integers and bools; others have 0, 0 */
     bool exact;         /* arithmetic: the result is the number itself, nothing wraps around */
+    bool always;        /* the same for invocations that branches around keep away, too */
     bool in_bounds;     /* accesses: the index is one of the array */
 
     /* Accesses: the index is a sum of a constant and something else, which is the same number for

@@ -47,7 +47,7 @@ typedef struct range_value {
     vyre_wide min, max;
     range_kept poly; /* equal to the value, if `has_poly` */
     bool has_poly;
-    bool exact;
+    bool exact, always;
 } range_value;
 
 typedef struct range_state {
@@ -67,7 +67,8 @@ typedef struct range_state {
     poly domain[3];              /* where own_domain */
     poly groups[3];              /* workgroups, where own_domain and has_groups */
     bool has_domain[3], has_groups[3];
-    uint32_t budget; /* steps left for the proof at hand */
+    size_t own_facts; /* those that hold everywhere */
+    uint32_t budget;  /* steps left for the proof at hand */
     bool no_memory;
 } range_state;
 

@@ -54,7 +54,7 @@ static void set_poly(range_state *s, uint32_t inst, const poly *p, vyre_wide min
     vyre_wide least = range_least(s, p), most = range_greatest(s, p);
     min = least > min ? least : min;
     max = most < max ? most : max;
-    *own(s, inst) = (range_value){min, max < min ? min : max, range_keep(s, p), true, true};
+    *own(s, inst) = (range_value){min, max < min ? min : max, range_keep(s, p), true, true, false};
 }
 
 void range_set(range_state *s, uint32_t inst, vyre_wide min, vyre_wide max) {
@@ -65,7 +65,7 @@ void range_set(range_state *s, uint32_t inst, vyre_wide min, vyre_wide max) {
         return;
     }
     poly p = poly_atom(range_atom_make(s, inst, min, max));
-    *own(s, inst) = (range_value){min, max < min ? min : max, range_keep(s, &p), true, false};
+    *own(s, inst) = (range_value){min, max < min ? min : max, range_keep(s, &p), true, false, false};
 }
 
 void range_set_equal(range_state *s, uint32_t inst, uint32_t operand) {

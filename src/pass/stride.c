@@ -12,8 +12,8 @@ typedef struct walk {
     bool is_told; /* what varies */
 } walk;
 
-static const vyre_stride unknown = {VYRE_STRIDE_UNKNOWN, false, 0};
-static const vyre_stride uniform = {VYRE_STRIDE_UNIFORM, true, 0};
+static const vyre_stride unknown = {VYRE_STRIDE_UNKNOWN, false, false, 0};
+static const vyre_stride uniform = {VYRE_STRIDE_UNIFORM, true, true, 0};
 
 vyre_stride vyre_stride_operand(const vyre_strides *strides, uint32_t operand) {
     return operand & VYRE_CONSTANT ? uniform : strides->rows[operand - strides->first];
@@ -24,10 +24,17 @@ static bool is_integer(uint32_t type) {
 }
 
 /* The stride as the type has it; where that is 0, all lanes are alike. */
-static vyre_stride affine(uint32_t type, uint64_t stride, bool exact) {
+static vyre_stride affine(uint32_t type, uint64_t stride, vyre_stride wraps) {
     uint32_t spare = 64 - vyre_type_bytes((vyre_type)type) * 8;
     int64_t number = (int64_t)(stride << spare) >> spare;
-    return number ? (vyre_stride){VYRE_STRIDE_AFFINE, exact, number} : uniform;
+    return number ? (vyre_stride){VYRE_STRIDE_AFFINE, wraps.exact, wraps.always, number} : uniform;
+}
+
+/* Exact if both are. */
+static vyre_stride both(vyre_stride a, vyre_stride b) {
+    a.exact = a.exact && b.exact;
+    a.always = a.always && b.always;
+    return a;
 }
 
 static bool constant_of(const walk *w, uint32_t operand, uint64_t *out_number) {
@@ -38,21 +45,21 @@ static bool constant_of(const walk *w, uint32_t operand, uint64_t *out_number) {
     return true;
 }
 
-static vyre_stride visit_scaled(const walk *w, const vyre_inst *i, bool exact) {
+static vyre_stride visit_scaled(const walk *w, const vyre_inst *i, vyre_stride own) {
     vyre_stride a = vyre_stride_operand(w->strides, i->a);
     vyre_stride b = vyre_stride_operand(w->strides, i->b);
     uint64_t by;
     if (i->op == VYRE_OP_SHL) {
         uint32_t bits = vyre_type_bytes((vyre_type)i->type) * 8;
         return a.kind == VYRE_STRIDE_AFFINE && constant_of(w, i->b, &by)
-                   ? affine(i->type, (uint64_t)a.stride << (by % bits), exact && a.exact)
+                   ? affine(i->type, (uint64_t)a.stride << (by % bits), both(own, a))
                    : unknown;
     }
     if (a.kind == VYRE_STRIDE_AFFINE && constant_of(w, i->b, &by)) {
-        return affine(i->type, (uint64_t)a.stride * by, exact && a.exact);
+        return affine(i->type, (uint64_t)a.stride * by, both(own, a));
     }
     if (b.kind == VYRE_STRIDE_AFFINE && constant_of(w, i->a, &by)) {
-        return affine(i->type, (uint64_t)b.stride * by, exact && b.exact);
+        return affine(i->type, (uint64_t)b.stride * by, both(own, b));
     }
     return unknown;
 }
@@ -69,7 +76,9 @@ static vyre_stride visit_conversion(const walk *w, const vyre_inst *i) {
     bool fits = range.max < (vyre_wide)1 << (bits - is_signed) &&
                 (range.min >= 0 || (is_signed && range.min >= -((vyre_wide)1 << (bits - 1))));
     bool narrower = vyre_type_bytes((vyre_type)i->type) <= vyre_type_bytes(from);
-    return narrower || a.exact ? affine(i->type, (uint64_t)a.stride, a.exact && fits) : unknown;
+    /* A lane that wrapped around is no neighbour in a wider type. */
+    a = fits ? a : both(a, unknown);
+    return narrower || a.always ? affine(i->type, (uint64_t)a.stride, a) : unknown;
 }
 
 static vyre_stride visit(const walk *w, uint32_t inst) {
@@ -84,8 +93,8 @@ static vyre_stride visit(const walk *w, uint32_t inst) {
     }
     switch (i->op) {
     case VYRE_OP_GID:
-    case VYRE_OP_LID: return i->a ? uniform : affine(i->type, 1, true);
-    case VYRE_OP_LANE: return affine(i->type, 1, true);
+    case VYRE_OP_LID: return i->a ? uniform : affine(i->type, 1, uniform);
+    case VYRE_OP_LANE: return affine(i->type, 1, uniform);
     case VYRE_OP_SUBGROUP_ID: return w->is_told ? unknown : uniform;
     case VYRE_OP_IN_DOMAIN: return unknown;
     default: break;
@@ -96,7 +105,8 @@ static vyre_stride visit(const walk *w, uint32_t inst) {
     if (!is_integer(i->type)) {
         return unknown;
     }
-    bool exact = vyre_range_of(w->ranges, inst)->exact;
+    const vyre_range *range = vyre_range_of(w->ranges, inst);
+    const vyre_stride own = {VYRE_STRIDE_AFFINE, range->exact, range->always, 0};
     vyre_stride a = count ? vyre_stride_operand(w->strides, values[0]) : unknown;
     vyre_stride b = count > 1 ? vyre_stride_operand(w->strides, values[1]) : unknown;
     switch (i->op) {
@@ -106,12 +116,12 @@ static vyre_stride visit(const walk *w, uint32_t inst) {
                    ? affine(i->type,
                             i->op == VYRE_OP_ADD ? (uint64_t)a.stride + (uint64_t)b.stride
                                                  : (uint64_t)a.stride - (uint64_t)b.stride,
-                            exact && a.exact && b.exact)
+                            both(own, both(a, b)))
                    : unknown;
     case VYRE_OP_MUL:
-    case VYRE_OP_SHL: return visit_scaled(w, i, exact);
+    case VYRE_OP_SHL: return visit_scaled(w, i, own);
     case VYRE_OP_NEG:
-        return a.kind ? affine(i->type, 0 - (uint64_t)a.stride, exact && a.exact) : unknown;
+        return a.kind ? affine(i->type, 0 - (uint64_t)a.stride, both(own, a)) : unknown;
     case VYRE_OP_CONVERT:
     case VYRE_OP_BITCAST: return visit_conversion(w, i);
     default: return unknown;

@@ -16,7 +16,8 @@ typedef enum vyre_stride_kind {
 
 typedef struct vyre_stride {
     uint8_t kind;   /* vyre_stride_kind */
-    bool exact;     /* affine: no lane that gets there wraps around */
+    bool exact;     /* affine: no lane that gets there wraps around, */
+    bool always;    /* nor one that does not */
     int64_t stride; /* affine: the constant, not 0 */
 } vyre_stride;
 
