@@ -40,7 +40,8 @@ typedef enum range_symbol {
     SYMBOL_DIV,
     SYMBOL_REM,
     SYMBOL_MIN,
-    SYMBOL_MAX
+    SYMBOL_MAX,
+    SYMBOL_WRAP /* left: arithmetic that a type, right, may not hold */
 } range_symbol;
 
 typedef struct range_value {

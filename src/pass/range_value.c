@@ -52,8 +52,10 @@ static range_value *own(range_state *s, uint32_t inst) {
 /* Equal to p, and in [min, max], too. */
 static void set_poly(range_state *s, uint32_t inst, const poly *p, vyre_wide min, vyre_wide max) {
     vyre_wide least = range_least(s, p), most = range_greatest(s, p);
-    min = least > min ? least : min;
-    max = most < max ? most : max;
+    if (least <= max && most >= min) { /* else nobody gets here */
+        min = least > min ? least : min;
+        max = most < max ? most : max;
+    }
     *own(s, inst) = (range_value){min, max < min ? min : max, range_keep(s, p), true, true, false};
 }
 
@@ -105,6 +107,12 @@ static void set_result(range_state *s, uint32_t inst, const poly *p, bool fits, 
     } else if (inside) {
         range_set(s, inst, min, max);
         own(s, inst)->exact = true;
+    } else if (fits) { /* what wraps around may do so again, to the same number */
+        poly type = poly_constant(s->ir->insts[inst].type);
+        bool is_new;
+        poly atom = poly_atom(range_symbol_atom(s, SYMBOL_WRAP, p, &type, least, most, &is_new));
+        set_poly(s, inst, &atom, least, most);
+        own(s, inst)->exact = false;
     } else {
         range_set(s, inst, least, most);
     }

@@ -498,6 +498,7 @@ static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_t
     vyre_free(e->slots);
     vyre_free(e->loaded);
     vyre_free(e->tested);
+    e->loaded = e->tested = NULL;
     vyre_ranges_deinit(&e->ranges);
     vyre_strides_deinit(&e->strides);
     vyre_accesses_deinit(&e->accesses);
