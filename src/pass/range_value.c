@@ -67,7 +67,8 @@ void range_set(range_state *s, uint32_t inst, vyre_wide min, vyre_wide max) {
         return;
     }
     poly p = poly_atom(range_atom_make(s, inst, min, max));
-    *own(s, inst) = (range_value){min, max < min ? min : max, range_keep(s, &p), true, false, false};
+    *own(s, inst) =
+        (range_value){min, max < min ? min : max, range_keep(s, &p), true, false, false};
 }
 
 void range_set_equal(range_state *s, uint32_t inst, uint32_t operand) {
@@ -103,7 +104,9 @@ static void set_result(range_state *s, uint32_t inst, const poly *p, bool fits, 
     range_type((vyre_type)s->ir->insts[inst].type, &least, &most);
     bool inside = min >= least && max <= most;
     if (fits && (inside || range_prove_within(s, p, least, most))) {
-        set_poly(s, inst, p, min < least ? least : min, max > most ? most : max);
+        bool outside = min > most || max < least; /* nobody gets here */
+        set_poly(s, inst, p, min < least || outside ? least : min,
+                 max > most || outside ? most : max);
     } else if (inside) {
         range_set(s, inst, min, max);
         own(s, inst)->exact = true;
