@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "ir/print.h"
 #include "ir/program.h"
 #include "ir/size.h"
 #include "ir/word.h"
@@ -20,7 +21,24 @@ typedef struct printer {
     uint32_t phase_first;
     int indent;
     bool may_collide; /* an argument's name ends like a local one */
+    vyre_print_note note;
+    void *note_user;
 } printer;
+
+/* The end of an instruction's line, with what there is to say about it. */
+static void end_line(printer *p, uint32_t at, const char *end) {
+    vyre_text_puts(&p->text, end);
+    if (p->note) {
+        size_t before = p->text.size;
+        vyre_text_puts(&p->text, "  // ");
+        size_t start = p->text.size;
+        p->note(p->note_user, at, &p->text);
+        if (p->text.size == start) {
+            vyre_text_cut(&p->text, before);
+        }
+    }
+    vyre_text_putc(&p->text, '\n');
+}
 
 static void line(printer *p) {
     vyre_text_repeat(&p->text, ' ', (size_t)p->indent * 4);
@@ -346,7 +364,7 @@ static void open_block(printer *p, uint32_t at) {
             print_carried(p, values + 3, inst->b - 3, at + 2);
         }
     }
-    vyre_text_puts(&p->text, "{\n");
+    end_line(p, at, "{");
     p->indent++;
 }
 
@@ -389,7 +407,7 @@ static void print_inst(printer *p, uint32_t at) {
         }
         print_expression(p, inst);
     }
-    vyre_text_puts(&p->text, ";\n");
+    end_line(p, at, ";");
 }
 
 /* Whether an end without values goes without saying: a branch's yield, the last continue of a loop,
@@ -600,10 +618,15 @@ static bool prepare(printer *p) {
 }
 
 vyre_status vyre_program_print(const vyre_program *program, char **out_text, size_t *out_size) {
+    return vyre_program_print_notes(program, NULL, NULL, out_text, out_size);
+}
+
+vyre_status vyre_program_print_notes(const vyre_program *program, vyre_print_note note, void *user,
+                                     char **out_text, size_t *out_size) {
     *out_text = NULL;
     *out_size = 0;
     const vyre_ir *ir = &program->ir;
-    printer p = {.ir = ir};
+    printer p = {.ir = ir, .note = note, .note_user = user};
     if (prepare(&p)) {
         uint32_t scratch = 0;
         while (scratch < ir->resource_count &&

@@ -1,6 +1,6 @@
 /* The cpu backend held against the oracle: random programs for each width of vectors, and the same
  * between guard pages, where a step beside a buffer ends the process. */
-#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#define _GNU_SOURCE /* guarded.h */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,17 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cmocka.h>
-
-#include <vyre/pipeline.h>
 
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "driver/conform.h"
 #include "driver/device.h"
+#include "tests/unit/guarded.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { PROGRAMS = 15 };
@@ -113,70 +109,6 @@ static void conform_with_16_lanes(void **state) {
     conform("16");
 }
 
-/* Memory that ends, or begins, where a page that nobody may touch does. */
-typedef struct guarded {
-    uint8_t *pages, *data;
-    size_t bytes;
-} guarded;
-
-static guarded guarded_make(size_t size, bool at_end, const void *contents) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (size + page) / page * page;
-    guarded g = {.bytes = inner + 2 * page};
-    g.pages = mmap(NULL, g.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(g.pages, MAP_FAILED);
-    assert_int_equal(mprotect(g.pages + page, inner, PROT_READ | PROT_WRITE), 0);
-    g.data = at_end ? g.pages + page + inner - size : g.pages + page;
-    if (contents && size) {
-        memcpy(g.data, contents, size);
-    }
-    return g;
-}
-
-static void guarded_free(guarded *g) {
-    munmap(g->pages, g->bytes);
-}
-
-enum { MOST = 64 };
-
-/* Sizes are multiples of the elements', so what ends at a page is aligned to them. */
-static void run_guarded(const vyre_trial *trial, bool at_end) {
-    size_t count;
-    vyre_input *inputs = vyre_trial_inputs(trial, trial->program, &count);
-    guarded ins[MOST], outs[MOST];
-    vyre_input guarded_inputs[MOST];
-    vyre_output outputs[MOST];
-    vyre_outputs expected;
-    vyre_plan plan;
-    vyre_pipeline *pipeline;
-    const vyre_dispatch_config config = {.timeout_ns = UINT64_C(10000000000)};
-    assert_non_null(inputs);
-    assert_true(count <= MOST);
-    for (size_t i = 0; i < count; i++) {
-        ins[i] = guarded_make(inputs[i].size, at_end, inputs[i].data);
-        guarded_inputs[i] = (vyre_input){ins[i].data, inputs[i].size};
-    }
-    expect_ok(vyre_device_dispatch(oracle, trial->program, inputs, count, &config, &expected));
-    expect_ok(vyre_plan_init(&plan, trial->program, guarded_inputs, count, &config));
-    for (uint32_t i = 0; i < plan.output_count; i++) {
-        size_t size = (size_t)vyre_plan_output_bytes(&plan, i);
-        outs[i] = guarded_make(size, at_end, NULL);
-        outputs[i] = (vyre_output){outs[i].data, size};
-    }
-    expect_ok(vyre_device_compile(cpu, trial->program, &config, &pipeline));
-    expect_ok(vyre_pipeline_run(pipeline, VYRE_RUN_BORROWED, &plan, guarded_inputs, outputs, NULL));
-    for (uint32_t i = 0; i < plan.output_count; i++) {
-        assert_memory_equal(outputs[i].data, expected.items[i].data, outputs[i].size);
-        guarded_free(&outs[i]);
-    }
-    for (size_t i = 0; i < count; i++) {
-        guarded_free(&ins[i]);
-    }
-    vyre_pipeline_release(pipeline);
-    vyre_plan_deinit(&plan);
-    vyre_outputs_free(&expected);
-    vyre_free(inputs);
-}
-
 static void programs_stay_inside_their_buffers(void **state) {
     (void)state;
     if (!cpu) {
@@ -187,8 +119,12 @@ static void programs_stay_inside_their_buffers(void **state) {
     for (uint64_t seed = first; seed < first + programs; seed++) {
         vyre_trial trial;
         expect_ok(vyre_generate(seed, &trial));
-        run_guarded(&trial, true);
-        run_guarded(&trial, false);
+        size_t count;
+        vyre_input *inputs = vyre_trial_inputs(&trial, trial.program, &count);
+        assert_non_null(inputs);
+        guarded_run(oracle, cpu, trial.program, inputs, count, NULL, true);
+        guarded_run(oracle, cpu, trial.program, inputs, count, NULL, false);
+        vyre_free(inputs);
         vyre_trial_free(&trial);
     }
 }

@@ -17,6 +17,7 @@ typedef struct cpu_target {
     bool has_gather;       /* loads the lanes of a vector by as many indices */
     bool has_quick_gather; /* that pays */
     bool has_scatter;      /* the same of stores */
+    bool any_domain;       /* phases may run over more than the domain that is theirs */
     uint32_t forced;       /* lanes of every phase, whatever it costs; 0: as is best */
     uint32_t forced_side;  /* with 1 lane: how many scalars side by side, where they can */
 } cpu_target;

@@ -9,36 +9,20 @@ enum { BLOCK = 2048 }; /* the most invocations of a block, where there are no wo
 
 /* Arithmetic */
 
-/* Sums and differences with what does not vary keep growing by 1. */
-static void keep_base(emit *e, uint32_t inst) {
+/* Where lanes lie at constant distances, lane 0 is kept as a scalar, too. */
+static void keep_base(emit *e, uint32_t inst, const uint32_t *values, uint32_t count) {
     const vyre_inst *i = &e->ir->insts[inst];
-    emit_value *own = emit_value_of(e, inst);
-    vyre_type type = (vyre_type)i->type;
-    bool no_wrap, other_wrap;
-    own->base = 0;
-    own->no_wrap = false;
-    if (i->op == VYRE_OP_ADD || i->op == VYRE_OP_SUB) {
-        uint32_t a = emit_base(e, i->a, &no_wrap), b = emit_base(e, i->b, &other_wrap);
-        bool is_sub = i->op == VYRE_OP_SUB;
-        if (a && !cpu_varies(&e->facts, i->b)) {
-            own->base =
-                cpu_write_op(&e->w, (vyre_op)i->op, type, type, 1, a, emit_scalar(e, i->b), 0);
-        } else if (b && !is_sub && !cpu_varies(&e->facts, i->a)) {
-            own->base =
-                cpu_write_op(&e->w, (vyre_op)i->op, type, type, 1, emit_scalar(e, i->a), b, 0);
-        }
-    } else if (i->op == VYRE_OP_CONVERT) {
-        vyre_type from = vyre_operand_type(e->ir, i->a);
-        uint32_t a = emit_base(e, i->a, &no_wrap);
-        bool is_integer = vyre_type_class_of(type) == VYRE_CLASS_SIGNED ||
-                          vyre_type_class_of(type) == VYRE_CLASS_UNSIGNED;
-        bool same = is_integer && vyre_type_bytes(type) == vyre_type_bytes(from);
-        if (a &&
-            (same || (is_integer && no_wrap && vyre_type_bytes(type) > vyre_type_bytes(from)))) {
-            own->base = cpu_write_op(&e->w, VYRE_OP_CONVERT, from, type, 1, a, 0, 0);
-            own->no_wrap = no_wrap && !same;
-        }
+    uint32_t ids[3] = {0};
+    emit_value_of(e, inst)->base = 0;
+    if (e->lanes == 1 || emit_stride_of(e, inst).kind != VYRE_STRIDE_AFFINE) {
+        return;
     }
+    for (uint32_t k = 0; k < count && k < 3; k++) {
+        ids[k] = emit_first(e, values[k]);
+    }
+    vyre_type type = vyre_operand_type(e->ir, values[0]);
+    emit_value_of(e, inst)->base =
+        cpu_write_op(&e->w, (vyre_op)i->op, type, (vyre_type)i->type, 1, ids[0], ids[1], ids[2]);
 }
 
 static void emit_pure(emit *e, uint32_t inst) {
@@ -58,7 +42,7 @@ static void emit_pure(emit *e, uint32_t inst) {
     }
     emit_define(e, inst, id);
     if (fact->varying) {
-        keep_base(e, inst);
+        keep_base(e, inst, values, count);
     }
 }
 
@@ -237,6 +221,14 @@ static uint32_t chunk_mask(emit *e) {
     return e->group ? emit_and(e, mask, emit_alive(e, e->group)) : mask;
 }
 
+/* Whether lanes may have left a group block around. */
+static bool has_left(const emit_group *group) {
+    while (group && !group->partial) {
+        group = group->outer;
+    }
+    return group;
+}
+
 void emit_for_chunks(emit *e, emit_body body, const void *user) {
     uint32_t head = emit_label(e), inside = emit_label(e), behind = emit_label(e);
     uint32_t more = emit_new(e), at = emit_new(e), next = emit_new(e), now = emit_new(e);
@@ -248,6 +240,7 @@ void emit_for_chunks(emit *e, emit_body body, const void *user) {
     emit_start(e, inside);
     e->in_group = false;
     e->mask = chunk_mask(e);
+    e->whole = has_left(e->group) ? 0 : e->mask;
     uint32_t rest = emit_label(e);
     open_phase(e, rest);
     if (e->stack[0].live) { /* nobody may be left */
@@ -378,7 +371,7 @@ static void emit_chunk_function(emit *e, uint32_t count, vyre_text *out) {
     begin_function(e);
     e->lane_count = e->scalar ? count : 1;
     e->storage = emit_new(e);
-    e->mask = emit_new(e);
+    e->mask = e->whole = emit_new(e);
     e->row = emit_new(e);
     e->wid[1] = emit_new(e);
     e->wid[2] = emit_new(e);
@@ -437,6 +430,39 @@ static void emit_kernel(emit *e, vyre_text *out) {
     vyre_text_free(&head);
 }
 
+static bool find_facts(emit *e, uint32_t index, bool own_domain) {
+    uint32_t count = e->phase->end - e->phase->first;
+    uint8_t *varies = vyre_alloc_array(count, 1);
+    e->loaded = vyre_alloc_zeroed(count, 1);
+    e->tested = vyre_alloc_zeroed(count, 1);
+    for (uint32_t k = 0; varies && k < count; k++) {
+        varies[k] = e->facts.facts[k].varying;
+    }
+    bool made = varies && e->loaded && e->tested &&
+                vyre_ranges_init(&e->ranges, e->ir, index, own_domain) &&
+                vyre_strides_init(&e->strides, e->ir, index, &e->ranges, varies) &&
+                vyre_accesses_init(&e->accesses, e->ir, index, &e->ranges);
+    vyre_free(varies);
+    return made;
+}
+
+/* Arrays do not overlap: each is a scope of its own, and accesses say which ones they stay out of.
+ * Node 1 is the domain, then come the scopes, the lists of one, and the lists of all others. */
+static void write_scopes(vyre_text *out, uint32_t count) {
+    vyre_text_puts(out, "!1 = distinct !{!1}\n");
+    for (uint32_t r = 0; r < count; r++) {
+        uint32_t own = 2 + r;
+        vyre_text_printf(out, "!%u = distinct !{!%u, !1}\n!%u = !{!%u}\n!%u = !{", own, own,
+                         own + count, own, own + 2 * count);
+        for (uint32_t other = 0, some = 0; other < count; other++) {
+            if (other != r) {
+                vyre_text_printf(out, "%s!%u", some++ ? ", " : "", 2 + other);
+            }
+        }
+        vyre_text_puts(out, "}\n");
+    }
+}
+
 static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_text *out,
                        cpu_phase_info *info) {
     e->phase_index = index;
@@ -456,7 +482,7 @@ static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_t
     e->group = NULL;
     e->values = vyre_alloc_zeroed((size_t)count * e->lane_count, sizeof *e->values);
     e->slots = vyre_alloc_zeroed((size_t)count * e->lane_count, sizeof *e->slots);
-    bool made = e->values && e->slots;
+    bool made = e->values && e->slots && find_facts(e, index, !target->any_domain);
     if (made) {
         lay_out(e);
         if (!size[0]) {
@@ -470,6 +496,12 @@ static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_t
     }
     vyre_free(e->values);
     vyre_free(e->slots);
+    vyre_free(e->loaded);
+    vyre_free(e->tested);
+    e->loaded = e->tested = NULL;
+    vyre_ranges_deinit(&e->ranges);
+    vyre_strides_deinit(&e->strides);
+    vyre_accesses_deinit(&e->accesses);
     cpu_facts_free(&e->facts);
     return made;
 }
@@ -477,7 +509,7 @@ static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_t
 vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre_text *out_ir,
                      cpu_phase_info *out_infos) {
     const vyre_ir *ir = vyre_program_ir(program);
-    emit e = {.ir = ir, .w = {.next = 1}};
+    emit e = {.ir = ir, .w = {.next = 1}, .touched = VYRE_NONE};
     e.w.has_half = target->has_half;
     e.w.has_long = target->has_long;
     e.arrays = vyre_alloc_zeroed(ir->resource_count, sizeof *e.arrays);
@@ -490,6 +522,9 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
     }
     vyre_text_puts(out_ir, vyre_text_string(&e.w.declarations));
     vyre_text_puts(out_ir, "!0 = !{}\n");
+    if (ir->resource_count <= EMIT_MOST_SCOPES) {
+        write_scopes(out_ir, ir->resource_count);
+    }
     made = made && !out_ir->failed && !e.w.code.failed && !e.w.declarations.failed;
     vyre_text_free(&e.w.code);
     vyre_text_free(&e.w.declarations);

@@ -326,21 +326,19 @@ static void next_counter(emit *e, uint32_t inst, const range *r) {
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, r->turn);
 }
 
-static void emit_loop(emit *e, uint32_t inst) {
+/* The code of a loop up to its end, results being in their slots. */
+static void emit_turns(emit *e, uint32_t inst, range r) {
     const vyre_inst *i = &e->ir->insts[inst];
     const uint32_t *values = e->ir->operands + i->a;
     bool is_for = i->op == VYRE_OP_FOR;
     uint32_t args = is_for ? i->b - 2 : i->b, carried = is_for ? args - 1 : args;
     uint32_t first = is_for ? inst + 2 : inst + 1;
-    uint32_t before = e->mask, results = result_count(e, inst);
+    uint32_t before = e->mask;
     uint32_t head = emit_label(e), inside = emit_label(e), latch = emit_label(e);
     uint32_t behind = emit_label(e), used_up = emit_label(e);
     uint32_t exec = parts(e, inst) ? emit_mask_variable(e) : 0;
     make_slots(e, inst + 1, args);
-    make_slots(e, i->c, results);
-    range r = {0};
     if (is_for) {
-        r = make_range(e, inst, false);
         put_list(e, inst + 1, values, 1, false);
     }
     put_list(e, first, values + (is_for ? 3 : 0), carried, false);
@@ -395,6 +393,34 @@ static void emit_loop(emit *e, uint32_t inst) {
     }
     emit_jump(e, behind);
     emit_start(e, behind);
+    e->mask = before;
+}
+
+/* Where all accesses of a loop can be tested before it, it is written twice: without checks for
+ * when they stay inside, and with them. */
+static void emit_loop(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t before = e->mask, results = result_count(e, inst), test = 0;
+    range r = {0};
+    make_slots(e, i->c, results);
+    if (i->op == VYRE_OP_FOR) {
+        r = make_range(e, inst, false);
+        test = r.varying ? 0 : emit_loop_test(e, inst, r.turns);
+    }
+    if (test) {
+        uint32_t inside = emit_label(e), checked = emit_label(e), behind = emit_label(e);
+        emit_branch(e, test, inside, checked);
+        emit_start(e, inside);
+        emit_loop_tested(e, inst, true);
+        emit_turns(e, inst, r);
+        emit_loop_tested(e, inst, false);
+        emit_jump(e, behind);
+        emit_start(e, checked);
+        emit_turns(e, inst, r);
+        emit_start(e, behind);
+    } else {
+        emit_turns(e, inst, r);
+    }
     get_list(e, i->c, results);
     meet(e, before);
 }
@@ -701,8 +727,7 @@ static void store_loaded(emit *e, const void *user) {
 static void group_load(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     uint32_t index = emit_scalar(e, i->b);
-    const uint32_t pair[2] = {inst,
-                              emit_load_uniform(e, i->a, index, vyre_operand_type(e->ir, i->b))};
+    const uint32_t pair[2] = {inst, emit_load_uniform(e, inst, index)};
     emit_for_chunks(e, store_loaded, pair);
 }
 

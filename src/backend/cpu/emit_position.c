@@ -13,7 +13,7 @@ static uint32_t add_lane(emit *e, uint32_t base) {
 }
 
 /* A value that grows by 1 from lane to lane. */
-static void define_row(emit *e, uint32_t inst, uint32_t base, bool no_wrap) {
+static void define_row(emit *e, uint32_t inst, uint32_t base) {
     if (e->scalar) {
         emit_define(e, inst, add_lane(e, base));
         return;
@@ -23,7 +23,6 @@ static void define_row(emit *e, uint32_t inst, uint32_t base, bool no_wrap) {
     emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", id, e->lanes, all, lanes);
     emit_define(e, inst, id);
     emit_value_of(e, inst)->base = base;
-    emit_value_of(e, inst)->no_wrap = no_wrap;
 }
 
 /* Positions */
@@ -85,7 +84,7 @@ static void emit_position(emit *e, uint32_t inst) {
     bool is_global = i->op == VYRE_OP_GID;
     if (!e->phase->workgroup[0]) {
         if (i->a == 0) {
-            define_row(e, inst, e->row, true);
+            define_row(e, inst, e->row);
         } else {
             emit_define(e, inst, e->wid[i->a]);
         }
@@ -93,7 +92,7 @@ static void emit_position(emit *e, uint32_t inst) {
     }
     if (varying && i->a == 0 && e->facts.rows_are_chunks) {
         uint32_t base = local_position(e, 0, false);
-        define_row(e, inst, is_global ? add_group(e, 0, 1, base) : base, true);
+        define_row(e, inst, is_global ? add_group(e, 0, 1, base) : base);
         return;
     }
     uint32_t lanes = emit_lanes_of(e, varying), local = local_position(e, i->a, varying);
@@ -177,7 +176,7 @@ bool emit_surroundings(emit *e, uint32_t inst) {
             return true;
         }
         uint32_t base = cpu_write_const(&e->w, VYRE_TYPE_U32, 1, 0);
-        define_row(e, inst, base, true); /* a chunk is a subgroup */
+        define_row(e, inst, base); /* a chunk is a subgroup */
         return true;
     }
     case VYRE_OP_SUBGROUP_ID: {

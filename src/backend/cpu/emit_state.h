@@ -2,7 +2,9 @@
  *
  *   emit.c         functions, chunks, regions                emit_block.c      control flow
  *   emit_value.c   code, variables, masks, values            emit_position.c   positions, arguments
- *   emit_memory.c  arrays and atomics                        emit_subgroup.c   subgroups
+ *   emit_memory.c  arrays                                    emit_subgroup.c   subgroups
+ *   emit_span.c    lanes at constant distances               emit_atomic.c     atomics
+ *   emit_check.c   bounds
  */
 #ifndef VYRE_CPU_EMIT_STATE_H
 #define VYRE_CPU_EMIT_STATE_H
@@ -11,12 +13,16 @@
 
 #include "backend/cpu/analyse.h"
 #include "backend/cpu/write.h"
+#include "pass/access.h"
+#include "pass/stride.h"
+
+/* More arrays are not told apart. */
+enum { EMIT_MOST_SCOPES = 24 };
 
 /* A value in its region. */
 typedef struct emit_value {
     uint32_t id;     /* scalar, or vector where it varies; 0 is none */
-    uint32_t base;   /* varying: lane k has base + k, this being the scalar base; or 0 */
-    bool no_wrap;    /* base + k does not wrap in any lane that counts */
+    uint32_t base;   /* varying: the scalar that lane 0 has, where it is at hand; or 0 */
     uint64_t offset; /* in the storage, where it crosses regions */
 } emit_value;
 
@@ -53,7 +59,14 @@ typedef struct emit {
     emit_open stack[VYRE_LIMIT_NESTING + 2];
     uint32_t depth;
     uint32_t region;
+    vyre_ranges ranges;
+    vyre_strides strides;
+    vyre_accesses accesses;
+    uint8_t *loaded;            /* by instruction: whether its neighbour loaded it, too */
+    uint8_t *tested;            /* by instruction: its index, before the loop at hand */
     uint32_t mask;              /* lanes that run */
+    uint32_t whole;             /* the mask with which a chunk starts, lane 0 in it; 0: none */
+    uint32_t touched;           /* the array that accesses go to, VYRE_NONE: none of them */
     bool in_group;              /* between regions: no lanes at all */
     bool terminated;            /* the LLVM block has ended */
     uint32_t *arrays, *lengths; /* by resource: pointer and number of elements (i64) */
@@ -127,8 +140,10 @@ uint32_t emit_scalar(emit *e, uint32_t operand);
 uint32_t emit_vector(emit *e, uint32_t operand);
 /* As the value is. */
 uint32_t emit_operand(emit *e, uint32_t operand);
-/* The scalar base of an operand that grows by 1 from lane to lane, or 0. */
-uint32_t emit_base(emit *e, uint32_t operand, bool *no_wrap);
+/* What lane 0 has, whether it runs or not. */
+uint32_t emit_first(emit *e, uint32_t operand);
+/* How an operand changes from lane to lane of a vector. */
+vyre_stride emit_stride_of(const emit *e, uint32_t operand);
 
 /* A field of the frame, and an entry of a table that lies there, by their offsets in bytes. */
 uint32_t emit_frame_field(emit *e, const char *type, uint64_t offset);
@@ -166,13 +181,59 @@ void emit_control(emit *e, uint32_t inst);
 void emit_jump_out(emit *e, uint32_t inst);
 void emit_group_code(emit *e, uint32_t first, uint32_t end);
 void emit_memory(emit *e, uint32_t inst);
+void emit_atomic(emit *e, uint32_t inst);
+uint32_t emit_atomic_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t pointer,
+                        uint32_t value, uint32_t other);
 void emit_clear(emit *e, uint32_t resource);
-uint32_t emit_load_uniform(emit *e, uint32_t resource, uint32_t index, vyre_type index_type);
+/* An element that all lanes ask for, at this index. */
+uint32_t emit_load_uniform(emit *e, uint32_t inst, uint32_t index);
+uint32_t emit_load_lanes(emit *e, uint32_t inst);
+/* The pointer, or one to zeros. */
+uint32_t emit_safe_pointer(emit *e, uint32_t inside, uint32_t pointer);
 /* Elements of a vector by their numbers, as u32, for the lanes of a mask; 0 in others. */
 uint32_t emit_gather_lanes(emit *e, vyre_type type, uint32_t vector, uint32_t numbers,
                            uint32_t mask);
 void emit_subgroup(emit *e, uint32_t inst);
 void emit_stop_check(emit *e, uint32_t away);
+
+/* Arrays: types, starts, pointers to elements by their numbers in 64 bits. */
+vyre_type emit_element_type(const emit *e, uint32_t resource);
+cpu_type_text emit_suffix(vyre_type type, uint32_t lanes); /* what intrinsics call it */
+uint32_t emit_array_start(emit *e, uint32_t resource);
+uint32_t emit_widen(emit *e, vyre_type type, uint32_t lanes, uint32_t index);
+uint32_t emit_pointer_to(emit *e, uint32_t start, uint32_t index, uint64_t bytes);
+uint32_t emit_lane_pointers(emit *e, uint32_t resource, uint32_t wide);
+uint32_t emit_gather(emit *e, vyre_type type, uint32_t pointers, uint32_t mask);
+/* What is true of accesses to the array at hand, for the end of a line. */
+typedef struct emit_alias_text {
+    char text[64];
+} emit_alias_text;
+emit_alias_text emit_alias(const emit *e);
+
+/* Bounds. Whether the index of an access needs no look, for the lanes that run. */
+bool emit_is_inside(const emit *e, uint32_t inst);
+uint32_t emit_inside(emit *e, uint32_t index, uint32_t length, uint32_t lanes);
+/* The lanes that run and whose index, in 64 bits, is inside. */
+uint32_t emit_inside_mask(emit *e, uint32_t inst, uint32_t wide);
+/* Tests before a `for` whether all its accesses stay inside; 0 if there is nothing to test. Turns
+ * are i64. */
+uint32_t emit_loop_test(emit *e, uint32_t inst, uint32_t turns);
+/* Whether accesses of the loop are taken for tested. */
+void emit_loop_tested(emit *e, uint32_t inst, bool tested);
+
+/* Elements that lie at a constant distance from lane to lane. */
+typedef struct emit_span {
+    uint32_t pointer; /* to the first element of lane 0 */
+    uint32_t inside;  /* i1: all elements of all lanes are inside; 0: they are for sure */
+    bool masked;      /* only those of lanes that run are inside: a mask is needed */
+    int64_t stride;   /* elements from lane to lane */
+} emit_span;
+/* `below` is how far in front of the access's own element the first of `count` elements lies.
+ * False if distances differ or are too large. */
+bool emit_find_span(emit *e, uint32_t inst, int64_t below, uint32_t count, emit_span *out);
+uint32_t emit_all(emit *e, uint32_t mask);
+/* Loads of what lies at a distance of more than 1, with neighbours; false: nothing was done. */
+bool emit_load_span(emit *e, uint32_t inst);
 
 /* Runs the code that `body` writes for each chunk of the workgroup. */
 typedef void (*emit_body)(emit *e, const void *user);

@@ -157,15 +157,16 @@ uint32_t emit_to_memory(emit *e, vyre_type type, uint32_t lanes, uint32_t id) {
 uint32_t emit_load_at(emit *e, vyre_type type, uint32_t lanes, uint32_t pointer) {
     vyre_type stored = emit_stored_type(type);
     uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = load %s, ptr %%t%u, align %u", id, cpu_type(stored, lanes).text, pointer,
-              vyre_type_bytes(stored));
+    emit_line(e, "%%t%u = load %s, ptr %%t%u, align %u%s", id, cpu_type(stored, lanes).text,
+              pointer, vyre_type_bytes(stored), emit_alias(e).text);
     return emit_from_memory(e, type, lanes, id);
 }
 
 void emit_store_at(emit *e, vyre_type type, uint32_t lanes, uint32_t pointer, uint32_t value) {
     vyre_type stored = emit_stored_type(type);
-    emit_line(e, "store %s %%t%u, ptr %%t%u, align %u", cpu_type(stored, lanes).text,
-              emit_to_memory(e, type, lanes, value), pointer, vyre_type_bytes(stored));
+    emit_line(e, "store %s %%t%u, ptr %%t%u, align %u%s", cpu_type(stored, lanes).text,
+              emit_to_memory(e, type, lanes, value), pointer, vyre_type_bytes(stored),
+              emit_alias(e).text);
 }
 
 uint64_t emit_crossing_bytes(const emit *e, uint32_t inst) {
@@ -223,13 +224,18 @@ uint32_t emit_vector(emit *e, uint32_t operand) {
                : cpu_write_splat(&e->w, vyre_operand_type(e->ir, operand), e->lanes, id);
 }
 
-uint32_t emit_base(emit *e, uint32_t operand, bool *no_wrap) {
-    *no_wrap = false;
-    if (operand & VYRE_CONSTANT || !is_here(e, operand)) {
-        return 0;
+uint32_t emit_first(emit *e, uint32_t operand) {
+    bool has_base = e->lanes > 1 && cpu_varies(&e->facts, operand) && is_here(e, operand) &&
+                    emit_value_of(e, operand)->base;
+    return has_base ? emit_value_of(e, operand)->base : emit_scalar(e, operand);
+}
+
+vyre_stride emit_stride_of(const emit *e, uint32_t operand) {
+    vyre_stride form = vyre_stride_operand(&e->strides, operand);
+    if (form.kind == VYRE_STRIDE_AFFINE && !e->facts.rows_are_chunks) {
+        form.kind = VYRE_STRIDE_UNKNOWN;
     }
-    *no_wrap = emit_value_of(e, operand)->no_wrap;
-    return emit_value_of(e, operand)->base;
+    return form;
 }
 
 void emit_define(emit *e, uint32_t inst, uint32_t id) {

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <pthread.h>
+
 #include "backend/cpu/artifact.h"
 #include "backend/cpu/llvm.h"
 #include "base/alloc.h"
@@ -165,9 +167,8 @@ static vyre_status compile(cpu_native *native, const cpu_artifact_key *key,
     return status;
 }
 
-vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact,
-                            size_t artifact_size, vyre_text *out_artifact,
-                            cpu_native **out_native) {
+static vyre_status make(const vyre_program *program, bool any_domain, const uint8_t *artifact,
+                        size_t artifact_size, vyre_text *out_artifact, cpu_native **out_native) {
     *out_native = NULL;
     cpu_llvm_info info;
     cpu_artifact_key key = {.phase_count = vyre_program_ir(program)->phase_count};
@@ -178,6 +179,7 @@ vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact
     if (status) {
         return status;
     }
+    target.any_domain = any_domain;
     key.lanes = (uint32_t)option;
     key.cpu = info.cpu;
     key.features = info.features;
@@ -212,6 +214,27 @@ vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact
     return VYRE_OK;
 }
 
+vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact,
+                            size_t artifact_size, vyre_text *out_artifact,
+                            cpu_native **out_native) {
+    return make(program, false, artifact, artifact_size, out_artifact, out_native);
+}
+
+vyre_status cpu_native_wider(const cpu_native *native, const cpu_native **out_native) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    cpu_native *own = (cpu_native *)(uintptr_t)native;
+    vyre_text artifact = {0};
+    vyre_status status = VYRE_OK;
+    pthread_mutex_lock(&lock);
+    if (!own->wider) {
+        status = make(native->program, true, NULL, 0, &artifact, &own->wider);
+    }
+    *out_native = own->wider;
+    pthread_mutex_unlock(&lock);
+    vyre_text_free(&artifact);
+    return status;
+}
+
 cpu_native *cpu_native_retain(cpu_native *native) {
     atomic_fetch_add(&native->references, 1);
     return native;
@@ -221,6 +244,7 @@ void cpu_native_release(cpu_native *native) {
     if (!native || atomic_fetch_sub(&native->references, 1) != 1) {
         return;
     }
+    cpu_native_release(native->wider);
     cpu_code_unload(&native->code);
     vyre_program_release(native->program);
     vyre_free(native->phases);

@@ -23,6 +23,7 @@ typedef struct cpu_native {
     uint32_t phase_count;
     uint32_t *overwritten; /* by resource, as vyre_fill_find says */
     cpu_code code;
+    struct cpu_native *wider; /* made when a run asks for it */
 } cpu_native;
 
 /* Number of 32-bit lanes that vectors have: VYRE_CPU_LANES, or what suits the CPU. */
@@ -33,6 +34,9 @@ VYRE_MUST_USE vyre_status cpu_native_lanes(uint32_t *out_lanes);
 VYRE_MUST_USE vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact,
                                           size_t artifact_size, vyre_text *out_artifact,
                                           cpu_native **out_native);
+/* The same program for runs whose config has a domain larger than the program's own, about which
+ * the code knows nothing; compiled the first time. It lives as long as `native`. */
+VYRE_MUST_USE vyre_status cpu_native_wider(const cpu_native *native, const cpu_native **out_native);
 cpu_native *cpu_native_retain(cpu_native *native);
 void cpu_native_release(cpu_native *native); /* NULL is allowed */
 

@@ -65,12 +65,12 @@ static uint64_t block_of(const cpu_phase *phase, const vyre_grid *grid, uint32_t
 
 /* Sets domain and groups of the frame; returns the number of units. Products that 64 bits do not
  * hold end at a number that is out of reach. */
-static uint64_t enter_phase(run *r, uint32_t index, uint32_t threads) {
+static uint64_t enter_phase(run *r, const cpu_phase *compiled, uint32_t index, uint32_t threads) {
     const vyre_phase *phase = &r->ir->phases[index];
     const vyre_grid *grid = &r->call->grids[index];
     const uint64_t most = UINT64_MAX / 4;
     uint64_t units = 1;
-    r->frame.block = block_of(&r->native->phases[index], grid, threads);
+    r->frame.block = block_of(compiled, grid, threads);
     for (int i = 0; i < 3; i++) {
         uint64_t size = grid->domain[i];
         if (i == 0 && phase->from_resource != VYRE_NONE) {
@@ -102,14 +102,32 @@ static uint64_t grain_of(const run *r, const cpu_phase *phase, uint64_t units, u
     return share > least ? share : least;
 }
 
+/* Whether the config has a domain that is larger than the one the code was written for. */
+static bool is_larger(const run *r, uint32_t index) {
+    const vyre_phase *phase = &r->ir->phases[index];
+    for (uint32_t i = 0; i < phase->dimensions; i++) {
+        if (r->call->grids[index].domain[i] > r->call->sizes[phase->domain[i]]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static vyre_status run_phase(run *r, uint32_t index) {
-    const cpu_phase *phase = &r->native->phases[index];
+    const cpu_native *native = r->native;
     uint32_t threads;
     vyre_status status = check_stop(r);
     status = status ? status : cpu_pool_size(&threads);
-    uint64_t units = status ? 0 : enter_phase(r, index, threads);
-    if (!units) {
+    if (!status && is_larger(r, index)) {
+        status = cpu_native_wider(r->native, &native);
+    }
+    if (status) {
         return status;
+    }
+    const cpu_phase *phase = &native->phases[index];
+    uint64_t units = enter_phase(r, phase, index, threads);
+    if (!units) {
+        return VYRE_OK;
     }
     const cpu_work work = {
         .kernel = phase->kernel,

@@ -1,0 +1,17 @@
+/* A program as text with comments: what an analysis found out, beside each instruction. */
+#ifndef VYRE_IR_PRINT_H
+#define VYRE_IR_PRINT_H
+
+#include <vyre/program.h>
+
+#include "base/text.h"
+
+/* Adds what there is to say about an instruction, on one line; or nothing. */
+typedef void (*vyre_print_note)(void *user, uint32_t inst, vyre_text *text);
+
+/* As vyre_program_print, with notes behind instructions. */
+VYRE_MUST_USE vyre_status vyre_program_print_notes(const vyre_program *program,
+                                                   vyre_print_note note, void *user,
+                                                   char **out_text, size_t *out_size);
+
+#endif

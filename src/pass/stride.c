@@ -1,0 +1,155 @@
+#include "pass/stride.h"
+
+#include "base/alloc.h"
+#include "ir/lookup.h"
+#include "ir/uniformity.h"
+
+typedef struct walk {
+    const vyre_ir *ir;
+    const vyre_phase *phase;
+    const vyre_ranges *ranges;
+    vyre_strides *strides;
+    bool is_told; /* what varies */
+} walk;
+
+static const vyre_stride unknown = {VYRE_STRIDE_UNKNOWN, false, false, 0};
+static const vyre_stride uniform = {VYRE_STRIDE_UNIFORM, true, true, 0};
+
+vyre_stride vyre_stride_operand(const vyre_strides *strides, uint32_t operand) {
+    return operand & VYRE_CONSTANT ? uniform : strides->rows[operand - strides->first];
+}
+
+static bool is_integer(uint32_t type) {
+    return vyre_lookup_class((vyre_type)type) & VYRE_CLASS_INTEGER;
+}
+
+/* The stride as the type has it; where that is 0, all lanes are alike. */
+static vyre_stride affine(uint32_t type, uint64_t stride, vyre_stride wraps) {
+    uint32_t spare = 64 - vyre_type_bytes((vyre_type)type) * 8;
+    int64_t number = (int64_t)(stride << spare) >> spare;
+    return number ? (vyre_stride){VYRE_STRIDE_AFFINE, wraps.exact, wraps.always, number} : uniform;
+}
+
+/* Exact if both are. */
+static vyre_stride both(vyre_stride a, vyre_stride b) {
+    a.exact = a.exact && b.exact;
+    a.always = a.always && b.always;
+    return a;
+}
+
+static bool constant_of(const walk *w, uint32_t operand, uint64_t *out_number) {
+    if (!(operand & VYRE_CONSTANT)) {
+        return false;
+    }
+    *out_number = w->ir->consts[operand & ~VYRE_CONSTANT].bits;
+    return true;
+}
+
+static vyre_stride visit_scaled(const walk *w, const vyre_inst *i, vyre_stride own) {
+    vyre_stride a = vyre_stride_operand(w->strides, i->a);
+    vyre_stride b = vyre_stride_operand(w->strides, i->b);
+    uint64_t by;
+    if (i->op == VYRE_OP_SHL) {
+        uint32_t bits = vyre_type_bytes((vyre_type)i->type) * 8;
+        return a.kind == VYRE_STRIDE_AFFINE && constant_of(w, i->b, &by)
+                   ? affine(i->type, (uint64_t)a.stride << (by % bits), both(own, a))
+                   : unknown;
+    }
+    if (a.kind == VYRE_STRIDE_AFFINE && constant_of(w, i->b, &by)) {
+        return affine(i->type, (uint64_t)a.stride * by, both(own, a));
+    }
+    if (b.kind == VYRE_STRIDE_AFFINE && constant_of(w, i->a, &by)) {
+        return affine(i->type, (uint64_t)b.stride * by, both(own, b));
+    }
+    return unknown;
+}
+
+static vyre_stride visit_conversion(const walk *w, const vyre_inst *i) {
+    vyre_type from = vyre_operand_type(w->ir, i->a);
+    vyre_stride a = vyre_stride_operand(w->strides, i->a);
+    vyre_range range = vyre_range_operand(w->ranges, w->ir, i->a);
+    uint32_t bits = vyre_type_bytes((vyre_type)i->type) * 8;
+    bool is_signed = vyre_lookup_class((vyre_type)i->type) == VYRE_CLASS_SIGNED;
+    if (!is_integer(from) || a.kind != VYRE_STRIDE_AFFINE) {
+        return unknown;
+    }
+    bool fits = range.max < (vyre_wide)1 << (bits - is_signed) &&
+                (range.min >= 0 || (is_signed && range.min >= -((vyre_wide)1 << (bits - 1))));
+    bool narrower = vyre_type_bytes((vyre_type)i->type) <= vyre_type_bytes(from);
+    /* A lane that wrapped around is no neighbour in a wider type. */
+    a = fits ? a : both(a, unknown);
+    return narrower || a.always ? affine(i->type, (uint64_t)a.stride, a) : unknown;
+}
+
+static vyre_stride visit(const walk *w, uint32_t inst) {
+    const vyre_inst *i = &w->ir->insts[inst];
+    const uint32_t *values;
+    uint32_t count = vyre_lookup_values(w->ir, i, &values);
+    uint32_t effects = vyre_lookup_op(i->op)->effects;
+    bool all_uniform = !effects && i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT;
+    for (uint32_t k = 0; k < count; k++) {
+        vyre_stride form = vyre_stride_operand(w->strides, values[k]);
+        all_uniform = all_uniform && form.kind == VYRE_STRIDE_UNIFORM;
+    }
+    switch (i->op) {
+    case VYRE_OP_GID:
+    case VYRE_OP_LID: return i->a ? uniform : affine(i->type, 1, uniform);
+    case VYRE_OP_LANE: return affine(i->type, 1, uniform);
+    case VYRE_OP_SUBGROUP_ID: return w->is_told ? unknown : uniform;
+    case VYRE_OP_IN_DOMAIN: return unknown;
+    default: break;
+    }
+    if (all_uniform) {
+        return uniform;
+    }
+    if (!is_integer(i->type)) {
+        return unknown;
+    }
+    const vyre_range *range = vyre_range_of(w->ranges, inst);
+    const vyre_stride own = {VYRE_STRIDE_AFFINE, range->exact, range->always, 0};
+    vyre_stride a = count ? vyre_stride_operand(w->strides, values[0]) : unknown;
+    vyre_stride b = count > 1 ? vyre_stride_operand(w->strides, values[1]) : unknown;
+    switch (i->op) {
+    case VYRE_OP_ADD:
+    case VYRE_OP_SUB:
+        return a.kind && b.kind
+                   ? affine(i->type,
+                            i->op == VYRE_OP_ADD ? (uint64_t)a.stride + (uint64_t)b.stride
+                                                 : (uint64_t)a.stride - (uint64_t)b.stride,
+                            both(own, both(a, b)))
+                   : unknown;
+    case VYRE_OP_MUL:
+    case VYRE_OP_SHL: return visit_scaled(w, i, own);
+    case VYRE_OP_NEG:
+        return a.kind ? affine(i->type, 0 - (uint64_t)a.stride, both(own, a)) : unknown;
+    case VYRE_OP_CONVERT:
+    case VYRE_OP_BITCAST: return visit_conversion(w, i);
+    default: return unknown;
+    }
+}
+
+bool vyre_strides_init(vyre_strides *strides, const vyre_ir *ir, uint32_t phase,
+                       const vyre_ranges *ranges, const uint8_t *varies) {
+    const vyre_phase *row = &ir->phases[phase];
+    uint32_t count = row->end - row->first;
+    *strides = (vyre_strides){.first = row->first, .count = count};
+    vyre_uniformity_map map = {0};
+    if (!varies && !vyre_uniformity_init(&map, ir, phase, false)) {
+        return false;
+    }
+    strides->rows = vyre_alloc_zeroed(count, sizeof *strides->rows);
+    const walk w = {ir, row, ranges, strides, varies};
+    for (uint32_t k = 0; strides->rows && k < count; k++) {
+        bool same = varies ? !varies[k] : map.levels[k] >= VYRE_UNIFORM_WORKGROUP;
+        strides->rows[k] = ir->insts[row->first + k].type == VYRE_TYPE_VOID ? unknown
+                           : same                                           ? uniform
+                                  : visit(&w, row->first + k);
+    }
+    vyre_uniformity_deinit(&map);
+    return strides->rows;
+}
+
+void vyre_strides_deinit(vyre_strides *strides) {
+    vyre_free(strides->rows);
+    *strides = (vyre_strides){0};
+}
