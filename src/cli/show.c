@@ -10,7 +10,6 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/page.h"
-#include "pass/split.h"
 #include "wire/layout.h"
 
 /* X(name, text, documentation) */
@@ -59,17 +58,6 @@ static vyre_status print_ir(const vyre_program *program, vyre_text *out) {
     return status;
 }
 
-/* The cpu backend gets programs without grid barriers. */
-static vyre_status print_code(const vyre_program *program, bool assembly, vyre_text *out) {
-    vyre_program *split;
-    vyre_status status = vyre_split_grid_barriers(program, &split);
-    if (!status) {
-        status = cpu_native_show(split ? split : program, assembly, out);
-        vyre_program_release(split);
-    }
-    return status;
-}
-
 /* A stage that is text. */
 static vyre_status show_text(const cli_input *input, cli_selection chosen, stage which,
                              bool as_json, vyre_text *text) {
@@ -80,8 +68,9 @@ static vyre_status show_text(const cli_input *input, cli_selection chosen, stage
     for (size_t i = chosen.first; i < chosen.end; i++) {
         const vyre_program *program = cli_input_program(input, i);
         vyre_text printed = {0};
-        vyre_status status = which == STAGE_IR ? print_ir(program, &printed)
-                                               : print_code(program, which == STAGE_ASM, &printed);
+        vyre_status status = which == STAGE_IR
+                                 ? print_ir(program, &printed)
+                                 : cpu_native_show(program, which == STAGE_ASM, &printed);
         if (status) {
             vyre_text_free(&printed);
             return status;

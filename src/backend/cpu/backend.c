@@ -229,11 +229,12 @@ static vyre_status compile(const vyre_backend *backend, const vyre_compile *comp
     return status;
 }
 
-/* Capabilities. Subgroups and halves are vectors of other things, so neither is claimed. */
+/* Capabilities. Subgroups and halves are vectors of other things, so neither is claimed. A program
+ * with grid barriers is one job here, whose phases all threads go through together. */
 
 static uint32_t features(const vyre_backend *backend) {
     (void)backend;
-    return VYRE_FEATURE_PHASES;
+    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC;
 }
 
 static uint32_t subgroup_size(const vyre_backend *backend) {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "pass/math.h"
+#include "pass/split.h"
 
 static vyre_status no_memory(const vyre_program *program) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
@@ -33,6 +34,16 @@ vyre_status cpu_native_lanes(uint32_t *out_lanes) {
     *out_lanes = 0;
     vyre_status status = cpu_llvm_open(&info);
     return status ? status : choose_lanes(&info, out_lanes);
+}
+
+/* Threads cannot wait for all workgroups, so there are phases in the place of grid barriers. */
+static vyre_status split(const vyre_program *program, bool *out_split, vyre_program **out_program) {
+    vyre_status status = vyre_split_grid_barriers(program, out_program);
+    *out_split = *out_program;
+    if (!status && !*out_program) {
+        *out_program = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    }
+    return status;
 }
 
 /* The program as LLVM IR. */
@@ -130,30 +141,29 @@ static vyre_status compile(cpu_native *native, const cpu_artifact_key *key, cpu_
     return status;
 }
 
-vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact,
-                            size_t artifact_size, vyre_text *out_artifact,
-                            cpu_native **out_native) {
-    *out_native = NULL;
+/* `program` as it runs; takes it over. */
+static vyre_status make(vyre_program *program, bool was_split, const uint8_t *artifact,
+                        size_t artifact_size, vyre_text *out_artifact, cpu_native **out_native) {
     cpu_llvm_info info;
     cpu_artifact_key key = {.phase_count = vyre_program_ir(program)->phase_count};
     vyre_status status = cpu_llvm_open(&info);
     status = status ? status : choose_lanes(&info, &key.lanes);
-    if (status) {
+    cpu_native *native = vyre_alloc_zeroed(1, sizeof *native);
+    cpu_phase *phases = vyre_alloc_zeroed(key.phase_count, sizeof *phases);
+    cpu_phase_info *infos = vyre_alloc_zeroed(key.phase_count, sizeof *infos);
+    if (status || !native || !phases || !infos) {
+        status = status ? status : no_memory(program);
+        vyre_free(native);
+        vyre_free(phases);
+        vyre_free(infos);
+        vyre_program_release(program);
         return status;
     }
     key.cpu = info.cpu;
     key.features = info.features;
-    cpu_native *native = vyre_alloc_zeroed(1, sizeof *native);
-    cpu_phase *phases = vyre_alloc_zeroed(key.phase_count, sizeof *phases);
-    cpu_phase_info *infos = vyre_alloc_zeroed(key.phase_count, sizeof *infos);
-    if (!native || !phases || !infos) {
-        vyre_free(native);
-        vyre_free(phases);
-        vyre_free(infos);
-        return no_memory(program);
-    }
     atomic_init(&native->references, 1);
-    native->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    native->program = program;
+    native->was_split = was_split;
     native->phases = phases;
     native->phase_count = key.phase_count;
     if (!load_artifact(native, &key, artifact, artifact_size, infos)) {
@@ -167,6 +177,17 @@ vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact
     }
     *out_native = native;
     return VYRE_OK;
+}
+
+vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact,
+                            size_t artifact_size, vyre_text *out_artifact,
+                            cpu_native **out_native) {
+    *out_native = NULL;
+    bool was_split;
+    vyre_program *own;
+    vyre_status status = split(program, &was_split, &own);
+    return status ? status
+                  : make(own, was_split, artifact, artifact_size, out_artifact, out_native);
 }
 
 cpu_native *cpu_native_retain(cpu_native *native) {
@@ -186,14 +207,20 @@ void cpu_native_release(cpu_native *native) {
 
 vyre_status cpu_native_show(const vyre_program *program, bool assembly, vyre_text *out) {
     uint32_t lanes;
+    bool was_split;
     vyre_text ir = {0};
+    vyre_program *own = NULL;
+    cpu_phase_info *infos = NULL;
     vyre_status status = cpu_native_lanes(&lanes);
-    cpu_phase_info *infos = vyre_alloc_zeroed(vyre_program_ir(program)->phase_count, sizeof *infos);
-    status = status || infos ? status : no_memory(program);
-    status = status ? status : emit(program, lanes, &ir, infos);
+    status = status ? status : split(program, &was_split, &own);
+    if (!status) {
+        infos = vyre_alloc_zeroed(vyre_program_ir(own)->phase_count, sizeof *infos);
+        status = infos ? emit(own, lanes, &ir, infos) : no_memory(program);
+    }
     status =
         status ? status : cpu_llvm_compile(&ir, assembly ? CPU_LLVM_ASSEMBLY : CPU_LLVM_IR, out);
     vyre_free(infos);
     vyre_text_free(&ir);
+    vyre_program_release(own);
     return status;
 }

@@ -14,6 +14,8 @@
 typedef struct run {
     const cpu_native *native;
     const vyre_call *call;
+    vyre_plan plan; /* of a program that was split, like `own` */
+    vyre_call own;
     const vyre_ir *ir;
     uint32_t array_count;
     uint8_t **arrays;
@@ -163,11 +165,20 @@ static vyre_status start(run *r, const cpu_native *native, const vyre_call *call
         count++;
     }
     r->native = native;
-    r->call = call;
     r->ir = ir;
     r->array_count = count;
     r->stop = stop;
     r->block = NULL;
+    r->plan.block = NULL;
+    if (native->was_split) {
+        vyre_status status = vyre_plan_init_again(&r->plan, native->program, true, call);
+        if (status) {
+            return status;
+        }
+        r->own = vyre_plan_call(&r->plan, call->inputs);
+        call = &r->own;
+    }
+    r->call = call;
     uint64_t *lists = r->room;
     size_t words = (size_t)count * 2 + (ir->step_count + 1) / 2;
     if (words > sizeof r->room / sizeof *r->room) {
@@ -216,6 +227,7 @@ static void finish(run *r, bool started) {
         }
     }
     cpu_memory_give(r->block);
+    vyre_plan_deinit(&r->plan);
 }
 
 static vyre_status place_scratch(run *r) {
