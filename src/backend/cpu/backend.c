@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/cpu/bandwidth.h"
 #include "backend/cpu/fill.h"
 #include "backend/cpu/llvm.h"
 #include "backend/cpu/memory.h"
@@ -259,6 +260,7 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
     out_profile->compute_units = self->threads;
     out_profile->l1_cache_bytes = cpu_l1_bytes();
     out_profile->l2_cache_bytes = cpu_l2_bytes();
+    out_profile->memory_bandwidth_gbps = cpu_bandwidth_known();
     out_profile->ideal_vector_pack_bits = (uint64_t)self->lanes * 32;
     vyre_any_workgroup_size(backend, out_profile->max_workgroup_size);
     out_profile->timing_quality = VYRE_TIMING_HOST_ONLY;
