@@ -10,9 +10,9 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/page.h"
+#include "pass/access.h"
 #include "pass/fill.h"
 #include "pass/pass.h"
-#include "pass/split.h"
 #include "wire/layout.h"
 
 /* X(name, text, documentation) */
@@ -51,10 +51,12 @@ static void add_program(vyre_json *json, const vyre_program *program) {
     vyre_text_free(&digest);
 }
 
-static vyre_status print_ir(const vyre_program *program, vyre_text *out) {
+typedef vyre_status (*printer)(const vyre_program *program, char **out_text, size_t *out_size);
+
+static vyre_status print_ir(const vyre_program *program, printer print, vyre_text *out) {
     char *printed;
     size_t size;
-    vyre_status status = vyre_program_print(program, &printed, &size);
+    vyre_status status = print(program, &printed, &size);
     if (!status) {
         vyre_text_add(out, printed, size);
         vyre_string_free(printed);
@@ -62,25 +64,15 @@ static vyre_status print_ir(const vyre_program *program, vyre_text *out) {
     return status;
 }
 
+/* The program that backends translate, with what is known of its values. */
 static vyre_status print_optimised(const vyre_program *program, vyre_text *out) {
     vyre_program *optimised;
     vyre_status status = vyre_optimise(program, &optimised);
     if (!status) {
-        status = print_ir(optimised ? optimised : program, out);
+        status = print_ir(optimised ? optimised : program, vyre_facts_print, out);
         vyre_program_release(optimised);
     }
     return status ? status : vyre_fill_print(program, "// ", out);
-}
-
-/* The cpu backend gets programs without grid barriers. */
-static vyre_status print_code(const vyre_program *program, bool assembly, vyre_text *out) {
-    vyre_program *split;
-    vyre_status status = vyre_split_grid_barriers(program, &split);
-    if (!status) {
-        status = cpu_native_show(split ? split : program, assembly, out);
-        vyre_program_release(split);
-    }
-    return status;
 }
 
 /* A stage that is text. */
@@ -93,10 +85,10 @@ static vyre_status show_text(const cli_input *input, cli_selection chosen, stage
     for (size_t i = chosen.first; i < chosen.end; i++) {
         const vyre_program *program = cli_input_program(input, i);
         vyre_text printed = {0};
-        vyre_status status = which == STAGE_IR ? print_ir(program, &printed)
+        vyre_status status = which == STAGE_IR ? print_ir(program, vyre_program_print, &printed)
                              : which == STAGE_OPT
                                  ? print_optimised(program, &printed)
-                                 : print_code(program, which == STAGE_ASM, &printed);
+                                 : cpu_native_show(program, which == STAGE_ASM, &printed);
         if (status) {
             vyre_text_free(&printed);
             return status;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cpu/backend.h"
+#include "backend/cpu/bandwidth.h"
 #include "driver/registry.h"
 #include "driver/select.h"
 
@@ -54,7 +56,15 @@ static bool counts_devices(const vyre_registration *registration) {
     return counts;
 }
 
+/* Who looks at a device wants to know what can only be measured, too. */
+static void measure(const vyre_registration *registration) {
+    if (registration == &cpu_bundle.registrations[0]) {
+        cpu_bandwidth_learn();
+    }
+}
+
 static vyre_status take_backend(cli_survey *survey, const vyre_registration *registration) {
+    measure(registration);
     uint32_t limit = counts_devices(registration) ? DEVICES_MAX : 1;
     bool is_end = false;
     vyre_status status = VYRE_OK;

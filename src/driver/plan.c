@@ -375,6 +375,29 @@ vyre_status vyre_plan_init_resident(vyre_plan *plan, const vyre_program *program
     return status;
 }
 
+vyre_status vyre_plan_init_again(vyre_plan *plan, const vyre_program *program, bool was_split,
+                                 const vyre_call *call) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
+    vyre_dispatch_config config = *call->config;
+    config.max_output_bytes = 0;
+    config.determinism = VYRE_DEMAND_NOTHING;
+    if (was_split && (config.grid[0] || config.grid[1] || config.grid[2])) {
+        /* Arrays that carry values over the cuts have room for that alone. */
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                "leave the grid to the program, or use backend `reference`",
+                                "`%s` has grid barriers and runs split here, over its own domain",
+                                vyre_program_name(program));
+    }
+    for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
+        uint32_t bytes = vyre_type_bytes((vyre_type)ir->args[arg].type);
+        uint64_t value = call->arguments[arg];
+        uint64_t bits = bytes < 8 ? value & (((uint64_t)1 << bytes * 8) - 1) : value;
+        values[arg] = (vyre_plan_value){value * bytes, bits};
+    }
+    return vyre_plan_init_resident(plan, program, values, ir->arg_count, &config);
+}
+
 void vyre_plan_deinit(vyre_plan *plan) {
     vyre_free(plan->block);
     plan->block = NULL;

@@ -146,8 +146,8 @@ typedef struct run {
     const vyre_backend *backend;
     const vyre_ir *ir;
     vyre_plan plan;
-    vyre_dispatch_config config, part_config; /* the program's, and that of its parts */
-    uint64_t deadline_ns;                     /* 0: none */
+    vyre_dispatch_config part_config;
+    uint64_t deadline_ns; /* 0: none */
     bool resident;
     array *arrays;             /* by resource */
     uint32_t *iterations;      /* by step */
@@ -491,32 +491,16 @@ static vyre_status end_run(run *r, vyre_status status) {
 static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *call, bool resident) {
     *r = (run){.sequence = s, .backend = s->backend, .resident = resident};
     r->ir = vyre_program_ir(s->program);
-    r->config = *call->config;
-    r->config.max_output_bytes = 0;
-    r->config.determinism = VYRE_DEMAND_NOTHING;
-    r->part_config = r->config; /* domains are arguments of the parts */
+    r->part_config = *call->config; /* domains are arguments of the parts */
+    r->part_config.max_output_bytes = 0;
+    r->part_config.determinism = VYRE_DEMAND_NOTHING;
     memset(r->part_config.grid, 0, sizeof r->part_config.grid);
-    if (s->was_split && (r->config.grid[0] || r->config.grid[1] || r->config.grid[2])) {
-        return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                "leave the grid to the program, or use a device with grid barriers",
-                                "`%s` has grid barriers and runs split here, over its own domain",
-                                vyre_program_name(s->program));
-    }
     if (call->config->timeout_ns) {
         uint64_t now = vyre_now_ns();
         r->deadline_ns =
             call->config->timeout_ns < UINT64_MAX - now ? now + call->config->timeout_ns : 0;
     }
-    vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
-    for (uint32_t arg = 0; arg < r->ir->arg_count; arg++) {
-        vyre_type type = (vyre_type)r->ir->args[arg].type;
-        uint32_t width = vyre_type_bytes(type) * 8;
-        uint64_t value = call->arguments[arg];
-        values[arg] = (vyre_plan_value){value * vyre_type_bytes(type),
-                                        width < 64 ? value & (((uint64_t)1 << width) - 1) : value};
-    }
-    vyre_status status =
-        vyre_plan_init_resident(&r->plan, s->program, values, r->ir->arg_count, &r->config);
+    vyre_status status = vyre_plan_init_again(&r->plan, s->program, s->was_split, call);
     if (status) {
         return status;
     }

@@ -344,6 +344,9 @@ static vyre_status compile_and_run(const vyre_program *program, vyre_device **de
 
 static void every_allocation_may_fail(void **state) {
     (void)state;
+    if (getenv("VYRE_TEST_EMULATED")) {
+        skip(); /* it compiles again and again, which takes long, and is the same everywhere */
+    }
     vyre_program *program = contract_program(STEPS);
     cpu_memory_trim();
     for (size_t n = 1; failing_allocator_start(n); n++) {
@@ -418,6 +421,9 @@ static void threads_share_a_device(void **state) {
 /* The same with a single thread, which the process must know from its start. */
 static void one_thread_is_enough(void **state) {
     (void)state;
+    if (getenv("VYRE_TEST_EMULATED")) {
+        skip(); /* the system does not run what qemu-user does */
+    }
     if (!strcmp(getenv("VYRE_THREADS"), "1")) {
         return;
     }

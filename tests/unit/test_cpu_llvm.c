@@ -4,6 +4,7 @@
 
 #include "backend/cpu/artifact.h"
 #include "backend/cpu/code.h"
+#include "backend/cpu/llvm_parts.h"
 #include "backend/cpu/relocate.h"
 #include "tests/unit/failing_allocator.h"
 
@@ -119,6 +120,113 @@ static void llvm_shows_its_work(void **state) {
     expect_ok(compile_text(good_ir, CPU_LLVM_ASSEMBLY, &text));
     assert_non_null(strstr(text.data, "phase_0:"));
     vyre_text_free(&text);
+}
+
+/* Phases that store their number, as long as text can make them. */
+static vyre_text many_phases(uint32_t count) {
+    vyre_text ir = {0};
+    vyre_text_puts(&ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n\n");
+    for (uint32_t phase = 0; phase < count; phase++) {
+        vyre_text_printf(&ir,
+                         "define internal i32 @phase_%u_number() alwaysinline nounwind {\nentry:\n"
+                         "  ret i32 %u\n}\n\n",
+                         phase, phase * 3 + 1);
+        vyre_text_printf(&ir,
+                         "define void @phase_%u(ptr %%f, i64 %%first, i64 %%end, ptr %%s) nounwind "
+                         "{\nentry:\n",
+                         phase);
+        for (int i = 0; i < 200; i++) {
+            vyre_text_printf(&ir, "  %%a%d = load volatile i8, ptr @zeros\n", i);
+        }
+        vyre_text_printf(&ir,
+                         "  %%n = call i32 @phase_%u_number()\n  store i32 %%n, ptr %%s\n"
+                         "  ret void\n}\n\n",
+                         phase);
+    }
+    vyre_text_puts(&ir, "!0 = !{}\n");
+    assert_false(ir.failed);
+    return ir;
+}
+
+static void modules_are_cut_between_phases(void **state) {
+    (void)state;
+    vyre_text parts[CPU_MOST_PARTS], ir = many_phases(7);
+    assert_int_equal(cpu_llvm_cut(&ir, 1, parts), 1);
+    assert_int_equal(cpu_llvm_cut(&ir, 3, parts), 3);
+    for (uint32_t phase = 0; phase < 7; phase++) {
+        char kernel[64], number[64];
+        uint32_t homes = 0;
+        snprintf(kernel, sizeof kernel, "define void @phase_%u(", phase);
+        snprintf(number, sizeof number, "define internal i32 @phase_%u_number(", phase);
+        for (uint32_t i = 0; i < 3; i++) {
+            const char *text = vyre_text_string(&parts[i]);
+            homes += strstr(text, kernel) != NULL;
+            assert_int_equal(strstr(text, kernel) != NULL, strstr(text, number) != NULL);
+        }
+        assert_int_equal(homes, 1);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_non_null(strstr(vyre_text_string(&parts[i]), "@zeros = internal"));
+        assert_non_null(strstr(vyre_text_string(&parts[i]), "!0 = !{}"));
+        assert_true(parts[i].size > ir.size / 5 && parts[i].size < ir.size / 2);
+        vyre_text_free(&parts[i]);
+    }
+    for (size_t n = 1; failing_allocator_start(n); n++) {
+        uint32_t count = cpu_llvm_cut(&ir, 2, parts);
+        for (uint32_t i = 0; i < count; i++) {
+            vyre_text_free(&parts[i]);
+        }
+        failing_allocator_stop();
+        assert_int_equal(count, failing_allocator_failed() ? 0 : 2);
+        if (!failing_allocator_failed()) {
+            break;
+        }
+    }
+    vyre_text_free(&ir);
+    vyre_text whole = text_of(good_ir); /* its functions are not those of phases alone */
+    assert_int_equal(cpu_llvm_cut(&whole, 8, parts), 1);
+    vyre_text_free(&whole);
+    vyre_text small = many_phases(1);
+    assert_int_equal(cpu_llvm_cut(&small, 8, parts), 1);
+    vyre_text_free(&small);
+}
+
+static void parts_are_translated_and_loaded_together(void **state) {
+    (void)state;
+    enum { PHASES = 9 };
+    vyre_text ir = many_phases(PHASES), objects = {0};
+    cpu_code code;
+    cpu_kernel kernels[PHASES];
+    expect_ok(cpu_llvm_compile(&ir, CPU_LLVM_OBJECT, &objects));
+    size_t heads = 0;
+    for (size_t i = 0; i + SELFMAG <= objects.size; i++) {
+        heads += !memcmp(objects.data + i, ELFMAG, SELFMAG);
+    }
+    assert_true(heads > 1 && heads <= 4); /* of VYRE_THREADS */
+    expect_ok(cpu_code_load((const uint8_t *)objects.data, objects.size, PHASES, &code, kernels));
+    for (uint32_t phase = 0; phase < PHASES; phase++) {
+        uint32_t number = 0;
+        kernels[phase](NULL, 0, 1, &number);
+        assert_int_equal(number, phase * 3 + 1);
+    }
+    cpu_code_unload(&code);
+    /* The last one cut off, one of them twice, and bytes behind the last. */
+    expect_fail(
+        cpu_code_load((const uint8_t *)objects.data, objects.size - 64, PHASES, &code, kernels),
+        VYRE_STATUS_BACKEND, "cannot be loaded");
+    vyre_text twice = {0};
+    vyre_text_add(&twice, objects.data, objects.size);
+    vyre_text_add(&twice, objects.data, objects.size);
+    expect_fail(cpu_code_load((const uint8_t *)twice.data, twice.size, PHASES, &code, kernels),
+                VYRE_STATUS_BACKEND, "there twice");
+    vyre_text_cut(&twice, objects.size);
+    vyre_text_puts(&twice,
+                   "something else that is longer than the head of a file is, which has 64");
+    expect_fail(cpu_code_load((const uint8_t *)twice.data, twice.size, PHASES, &code, kernels),
+                VYRE_STATUS_BACKEND, "no relocatable ELF file");
+    vyre_text_free(&twice);
+    vyre_text_free(&objects);
+    vyre_text_free(&ir);
 }
 
 static void llvm_refuses_what_is_no_code(void **state) {
@@ -346,6 +454,8 @@ int main(void) {
         cmocka_unit_test(llvm_tells_what_it_is),
         cmocka_unit_test(llvm_code_runs),
         cmocka_unit_test(llvm_shows_its_work),
+        cmocka_unit_test(modules_are_cut_between_phases),
+        cmocka_unit_test(parts_are_translated_and_loaded_together),
         cmocka_unit_test(llvm_refuses_what_is_no_code),
         cmocka_unit_test(llvm_does_not_contract),
         cmocka_unit_test(code_may_call_the_table_alone),
@@ -357,5 +467,6 @@ int main(void) {
         cmocka_unit_test(relocations_are_those_of_the_manuals),
         cmocka_unit_test(artifacts_fit_or_not),
     };
+    setenv("VYRE_THREADS", "4", 1);
     return cpu_check_available() ? cmocka_run_group_tests(tests, NULL, NULL) : CPU_SKIPPED;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/cpu/bandwidth.h"
 #include "backend/cpu/fill.h"
 #include "backend/cpu/llvm.h"
 #include "backend/cpu/memory.h"
@@ -229,11 +230,12 @@ static vyre_status compile(const vyre_backend *backend, const vyre_compile *comp
     return status;
 }
 
-/* Capabilities. Subgroups and halves are vectors of other things, so neither is claimed. */
+/* Capabilities. Subgroups and halves are vectors of other things, so neither is claimed. A program
+ * with grid barriers is one job here, whose phases all threads go through together. */
 
 static uint32_t features(const vyre_backend *backend) {
     (void)backend;
-    return VYRE_FEATURE_PHASES;
+    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC;
 }
 
 static uint32_t subgroup_size(const vyre_backend *backend) {
@@ -258,6 +260,7 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
     out_profile->compute_units = self->threads;
     out_profile->l1_cache_bytes = cpu_l1_bytes();
     out_profile->l2_cache_bytes = cpu_l2_bytes();
+    out_profile->memory_bandwidth_gbps = cpu_bandwidth_known();
     out_profile->ideal_vector_pack_bits = (uint64_t)self->lanes * 32;
     vyre_any_workgroup_size(backend, out_profile->max_workgroup_size);
     out_profile->timing_quality = VYRE_TIMING_HOST_ONLY;

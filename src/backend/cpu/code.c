@@ -167,27 +167,26 @@ static size_t lay_out(linker *l, bool code, size_t size, uint8_t *base) {
     return size;
 }
 
-static bool place_sections(linker *l) {
+static size_t stub_offset(linker *l) {
+    return align_up(lay_out(l, true, 0, NULL), CPU_STUB_BYTES);
+}
+
+/* How much memory the object takes, in whole pages. */
+static bool measure(linker *l) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     for (uint32_t i = 1; i < l->symbol_count; i++) {
         l->stub_count += symbol_at(l, i).st_shndx == SHN_UNDEF;
     }
-    size_t stubs = align_up(lay_out(l, true, 0, NULL), CPU_STUB_BYTES);
-    l->code_bytes = align_up(stubs + (size_t)l->stub_count * CPU_STUB_BYTES, page);
+    l->code_bytes = align_up(stub_offset(l) + (size_t)l->stub_count * CPU_STUB_BYTES, page);
     l->image_bytes = align_up(lay_out(l, false, l->code_bytes, NULL), page);
-    if (!l->image_bytes) {
-        return refuse(l, "it is empty");
-    }
-    void *image =
-        mmap(NULL, l->image_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (image == MAP_FAILED) {
-        return false;
-    }
+    return l->image_bytes || refuse(l, "it is empty");
+}
+
+static void place_sections(linker *l, uint8_t *image) {
     l->image = image;
-    l->next_stub = l->image + stubs;
-    lay_out(l, true, 0, l->image);
-    lay_out(l, false, l->code_bytes, l->image);
-    return true;
+    l->next_stub = image + stub_offset(l);
+    lay_out(l, true, 0, image);
+    lay_out(l, false, l->code_bytes, image);
 }
 
 /* A jump to a function of the table, near enough for any branch of the code. */
@@ -274,7 +273,6 @@ static uint32_t kernel_number(const char *name, uint32_t count) {
 }
 
 static bool find_kernels(linker *l, uint32_t count, cpu_kernel *out_kernels) {
-    uint32_t found = 0;
     for (uint32_t i = 1; i < l->symbol_count; i++) {
         Elf64_Sym symbol = symbol_at(l, i);
         uint32_t number =
@@ -285,10 +283,9 @@ static bool find_kernels(linker *l, uint32_t count, cpu_kernel *out_kernels) {
                 return refuse(l, "a phase is there twice, or is no code");
             }
             memcpy(&out_kernels[number], &address, sizeof address);
-            found++;
         }
     }
-    return found == count || refuse(l, "a phase is missing");
+    return true;
 }
 
 static bool seal(linker *l) {
@@ -326,23 +323,86 @@ static vyre_status explain(const linker *l) {
                             "no memory for the code of a program");
 }
 
-vyre_status cpu_code_load(const uint8_t *object, size_t size, uint32_t kernel_count,
+/* Bytes up to the end of the first object: LLVM writes the table of sections last. */
+static size_t object_bytes(const uint8_t *objects, size_t size) {
+    Elf64_Ehdr head;
+    if (size < sizeof head) {
+        return size;
+    }
+    memcpy(&head, objects, sizeof head);
+    uint64_t table = (uint64_t)head.e_shnum * sizeof(Elf64_Shdr);
+    bool is_inner =
+        head.e_shoff >= sizeof head && head.e_shoff < size && table < size - head.e_shoff;
+    return is_inner ? (size_t)(head.e_shoff + table) : size;
+}
+
+static bool read_object(linker *l, const uint8_t *object, size_t size) {
+    *l = (linker){.object = object, .size = size};
+    return read_head(l) && make_room(l) && read_sections(l) && make_stubs(l) && measure(l);
+}
+
+static bool link_object(linker *l, uint8_t *image, uint32_t count, cpu_kernel *out_kernels) {
+    place_sections(l, image);
+    return relocate(l) && find_kernels(l, count, out_kernels) && seal(l);
+}
+
+/* Reads all objects, then puts them one behind the other into one stretch of memory. The linker
+ * that is to explain a failure is the one behind `out_last`. */
+static bool load_all(linker *linkers, const uint8_t *objects, size_t size, uint32_t kernel_count,
+                     cpu_code *code, cpu_kernel *out_kernels, linker **out_last) {
+    size_t count = 0, at = 0, offset = 0;
+    for (; at < size || !count; count++) {
+        size_t bytes = object_bytes(objects + at, size - at);
+        *out_last = &linkers[count];
+        if (!read_object(&linkers[count], objects + at, bytes)) {
+            return false;
+        }
+        at += bytes;
+        code->size += linkers[count].image_bytes;
+    }
+    void *mapping =
+        mmap(NULL, code->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping == MAP_FAILED) {
+        return false;
+    }
+    code->mapping = mapping;
+    for (size_t i = 0; i < count; i++) {
+        *out_last = &linkers[i];
+        if (!link_object(&linkers[i], (uint8_t *)mapping + offset, kernel_count, out_kernels)) {
+            return false;
+        }
+        offset += linkers[i].image_bytes;
+    }
+    for (uint32_t i = 0; i < kernel_count; i++) {
+        if (!out_kernels[i]) {
+            return refuse(*out_last, "a phase is missing");
+        }
+    }
+    return true;
+}
+
+vyre_status cpu_code_load(const uint8_t *objects, size_t size, uint32_t kernel_count,
                           cpu_code *out_code, cpu_kernel *out_kernels) {
-    linker l = {.object = object, .size = size};
+    size_t count = 1;
+    for (size_t at = object_bytes(objects, size); at < size; count++) {
+        at += object_bytes(objects + at, size - at);
+    }
     *out_code = (cpu_code){0};
     memset(out_kernels, 0, kernel_count * sizeof *out_kernels);
-    bool loaded = read_head(&l) && make_room(&l) && read_sections(&l) && make_stubs(&l) &&
-                  place_sections(&l) && relocate(&l) &&
-                  find_kernels(&l, kernel_count, out_kernels) && seal(&l);
-    vyre_status status = loaded ? VYRE_OK : explain(&l);
-    if (loaded) {
-        *out_code = (cpu_code){l.image, l.image_bytes};
-    } else if (l.image) {
-        munmap(l.image, l.image_bytes);
+    linker none = {0}, *last = &none;
+    linker *linkers = vyre_alloc_zeroed(count, sizeof *linkers);
+    bool loaded =
+        linkers && load_all(linkers, objects, size, kernel_count, out_code, out_kernels, &last);
+    vyre_status status = loaded ? VYRE_OK : explain(last);
+    if (!loaded) {
+        cpu_code_unload(out_code);
     }
-    vyre_free(l.sections);
-    vyre_free(l.places);
-    vyre_free(l.stubs);
+    for (size_t i = 0; linkers && i < count; i++) {
+        vyre_free(linkers[i].sections);
+        vyre_free(linkers[i].places);
+        vyre_free(linkers[i].stubs);
+    }
+    vyre_free(linkers);
     return status;
 }
 

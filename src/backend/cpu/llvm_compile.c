@@ -2,7 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/cpu/llvm_parts.h"
 #include "backend/cpu/llvm_table.h"
+#include "backend/cpu/pool.h"
+#include "base/alloc.h"
 
 /* The emitter writes vectors, so nothing has to find them: this takes half the time of LLVM's own
  * second level, and kernels run as fast. `combine` is instcombine, which from version 18 on ends
@@ -19,6 +22,7 @@ typedef struct translation {
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMTargetMachineRef machine;
+    LLVMMemoryBufferRef code; /* what came out, unless it is IR */
     char objection[1024];
 } translation;
 
@@ -103,24 +107,22 @@ static bool write_ir(translation *t, vyre_text *out) {
     return true;
 }
 
-static bool write_code(translation *t, int file, vyre_text *out) {
-    const llvm_table *llvm = t->llvm;
+static bool write_code(translation *t, int file) {
     char *message = NULL;
-    LLVMMemoryBufferRef made = NULL;
-    if (llvm->LLVMTargetMachineEmitToMemoryBuffer(t->machine, t->module, file, &message, &made)) {
+    if (t->llvm->LLVMTargetMachineEmitToMemoryBuffer(t->machine, t->module, file, &message,
+                                                     &t->code)) {
+        t->code = NULL;
         object_and_dispose(t, message);
         return false;
     }
-    vyre_text_add(out, llvm->LLVMGetBufferStart(made), llvm->LLVMGetBufferSize(made));
-    llvm->LLVMDisposeMemoryBuffer(made);
     return true;
 }
 
 static bool write_form(translation *t, cpu_llvm_form form, vyre_text *out) {
     switch (form) {
     case CPU_LLVM_IR: return write_ir(t, out);
-    case CPU_LLVM_ASSEMBLY: return write_code(t, LLVM_ASSEMBLY_FILE, out);
-    case CPU_LLVM_OBJECT: return write_code(t, LLVM_OBJECT_FILE, out);
+    case CPU_LLVM_ASSEMBLY: return write_code(t, LLVM_ASSEMBLY_FILE);
+    case CPU_LLVM_OBJECT: return write_code(t, LLVM_OBJECT_FILE);
     }
     return false;
 }
@@ -141,8 +143,14 @@ void cpu_llvm_give_up(const char *reason) {
     }
 }
 
+static vyre_status no_memory(void) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                            "no memory for the code of a program");
+}
+
+/* IR goes to `out`, anything else to `out_code`, which is LLVM's. */
 static vyre_status translate(const llvm_table *llvm, const vyre_text *ir, cpu_llvm_form form,
-                             vyre_text *out) {
+                             vyre_text *out, LLVMMemoryBufferRef *out_code) {
     translation t = {.llvm = llvm};
     vyre_status status = VYRE_OK;
     t.context = llvm->LLVMContextCreate();
@@ -153,13 +161,12 @@ static vyre_status translate(const llvm_table *llvm, const vyre_text *ir, cpu_ll
         status = vyre_status_make(
             VYRE_STATUS_BACKEND, "use another backend, and report the program with this text",
             "%s refuses what was made of the program: %s", llvm->info.version, t.objection);
-    } else if (out->failed) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory for the code of a program");
     }
-    if (status) {
-        vyre_text_free(out);
+    if (status && t.code) {
+        llvm->LLVMDisposeMemoryBuffer(t.code);
+        t.code = NULL;
     }
+    *out_code = t.code;
     if (t.machine) {
         llvm->LLVMDisposeTargetMachine(t.machine);
     }
@@ -170,20 +177,88 @@ static vyre_status translate(const llvm_table *llvm, const vyre_text *ir, cpu_ll
     return status;
 }
 
-vyre_status cpu_llvm_compile(const vyre_text *ir, cpu_llvm_form form, vyre_text *out) {
-    const llvm_table *llvm;
-    vyre_status status = cpu_llvm_functions(&llvm);
-    if (status) {
-        return status;
-    }
+static vyre_status translate_or_escape(const llvm_table *llvm, const vyre_text *ir,
+                                       cpu_llvm_form form, vyre_text *out,
+                                       LLVMMemoryBufferRef *out_code) {
+    *out_code = NULL;
     if (setjmp(escape.back)) {
         escape.is_set = false;
-        vyre_text_free(out);
         return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another backend, or a newer libLLVM",
                                 "LLVM gives up on the program: %.200s", escape.reason);
     }
     escape.is_set = true;
-    status = translate(llvm, ir, form, out);
+    vyre_status status = translate(llvm, ir, form, out, out_code);
     escape.is_set = false;
+    return status;
+}
+
+/* A module as a whole, or parts of it that the threads of the pool share. */
+typedef struct work {
+    const llvm_table *llvm;
+    cpu_llvm_form form;
+    const vyre_text *ir;
+    vyre_text *out;
+    uint32_t count;
+    vyre_text parts[CPU_MOST_PARTS];
+    LLVMMemoryBufferRef codes[CPU_MOST_PARTS];
+    vyre_status statuses[CPU_MOST_PARTS];
+} work;
+
+static void translate_some(const cpu_frame *frame, uint64_t first, uint64_t end, void *storage) {
+    (void)storage;
+    work *w = (work *)(void *)frame->arrays[0];
+    for (uint64_t i = first; i < end; i++) {
+        w->statuses[i] = translate_or_escape(w->llvm, w->count > 1 ? &w->parts[i] : w->ir, w->form,
+                                             w->out, &w->codes[i]);
+    }
+}
+
+/* What came out, one behind the other. */
+static vyre_status collect(work *w, vyre_status status) {
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (status) {
+            vyre_status_free(w->statuses[i]);
+        } else {
+            status = w->statuses[i];
+        }
+        if (w->codes[i] && !status) {
+            vyre_text_add(w->out, w->llvm->LLVMGetBufferStart(w->codes[i]),
+                          w->llvm->LLVMGetBufferSize(w->codes[i]));
+        }
+        if (w->codes[i]) {
+            w->llvm->LLVMDisposeMemoryBuffer(w->codes[i]);
+        }
+        vyre_text_free(&w->parts[i]);
+    }
+    status = !status && w->out->failed ? no_memory() : status;
+    if (status) {
+        vyre_text_free(w->out);
+    }
+    return status;
+}
+
+vyre_status cpu_llvm_compile(const vyre_text *ir, cpu_llvm_form form, vyre_text *out) {
+    const llvm_table *llvm;
+    uint32_t threads = 1;
+    vyre_status status = cpu_llvm_functions(&llvm);
+    status = status ? status : cpu_pool_size(&threads);
+    if (status) {
+        return status;
+    }
+    work *w = vyre_alloc_zeroed(1, sizeof *w);
+    if (!w) {
+        return no_memory();
+    }
+    *w = (work){.llvm = llvm, .form = form, .ir = ir, .out = out};
+    w->count = form == CPU_LLVM_OBJECT ? cpu_llvm_cut(ir, threads, w->parts) : 1;
+    if (w->count) {
+        uint8_t *const arrays[] = {(uint8_t *)w};
+        const cpu_frame frame = {.arrays = arrays};
+        status = cpu_pool_run(&(cpu_work){translate_some, &frame, w->count, 1, 0});
+    } else {
+        status = no_memory();
+    }
+    status = collect(w, status);
+    vyre_free(w);
     return status;
 }

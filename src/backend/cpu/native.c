@@ -13,6 +13,7 @@
 #include "pass/fill.h"
 #include "pass/math.h"
 #include "pass/pass.h"
+#include "pass/split.h"
 
 static vyre_status no_memory(const vyre_program *program) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
@@ -75,6 +76,16 @@ static vyre_status lower(const vyre_program *program, vyre_program **out_program
             expanded ? expanded : vyre_program_retain((vyre_program *)(uintptr_t)program);
     } else {
         vyre_program_release(expanded);
+    }
+    return status;
+}
+
+/* Threads cannot wait for all workgroups, so there are phases in the place of grid barriers. */
+static vyre_status split(const vyre_program *program, bool *out_split, vyre_program **out_program) {
+    vyre_status status = vyre_split_grid_barriers(program, out_program);
+    *out_split = *out_program;
+    if (!status && !*out_program) {
+        *out_program = vyre_program_retain((vyre_program *)(uintptr_t)program);
     }
     return status;
 }
@@ -167,36 +178,37 @@ static vyre_status compile(cpu_native *native, const cpu_artifact_key *key,
     return status;
 }
 
-static vyre_status make(const vyre_program *program, bool any_domain, const uint8_t *artifact,
-                        size_t artifact_size, vyre_text *out_artifact, cpu_native **out_native) {
-    *out_native = NULL;
+/* `program` as it runs; takes it over. */
+static vyre_status make(vyre_program *program, bool was_split, bool any_domain,
+                        const uint8_t *artifact, size_t artifact_size, vyre_text *out_artifact,
+                        cpu_native **out_native) {
     cpu_llvm_info info;
     cpu_artifact_key key = {.phase_count = vyre_program_ir(program)->phase_count};
     cpu_target target;
     int option;
     vyre_status status = cpu_llvm_open(&info);
     status = status ? status : find_target(&target, &option);
-    if (status) {
+    cpu_native *native = vyre_alloc_zeroed(1, sizeof *native);
+    cpu_phase *phases = vyre_alloc_zeroed(key.phase_count, sizeof *phases);
+    cpu_phase_info *infos = vyre_alloc_zeroed(key.phase_count, sizeof *infos);
+    uint32_t *overwritten =
+        vyre_alloc_array(vyre_program_ir(program)->resource_count, sizeof *overwritten);
+    if (status || !native || !phases || !infos || !overwritten) {
+        status = status ? status : no_memory(program);
+        vyre_free(native);
+        vyre_free(phases);
+        vyre_free(infos);
+        vyre_free(overwritten);
+        vyre_program_release(program);
         return status;
     }
     target.any_domain = any_domain;
     key.lanes = (uint32_t)option;
     key.cpu = info.cpu;
     key.features = info.features;
-    cpu_native *native = vyre_alloc_zeroed(1, sizeof *native);
-    cpu_phase *phases = vyre_alloc_zeroed(key.phase_count, sizeof *phases);
-    cpu_phase_info *infos = vyre_alloc_zeroed(key.phase_count, sizeof *infos);
-    uint32_t *overwritten =
-        vyre_alloc_array(vyre_program_ir(program)->resource_count, sizeof *overwritten);
-    if (!native || !phases || !infos || !overwritten) {
-        vyre_free(native);
-        vyre_free(phases);
-        vyre_free(infos);
-        vyre_free(overwritten);
-        return no_memory(program);
-    }
     atomic_init(&native->references, 1);
-    native->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    native->program = program;
+    native->was_split = was_split;
     native->phases = phases;
     native->phase_count = key.phase_count;
     native->overwritten = overwritten;
@@ -217,7 +229,12 @@ static vyre_status make(const vyre_program *program, bool any_domain, const uint
 vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact,
                             size_t artifact_size, vyre_text *out_artifact,
                             cpu_native **out_native) {
-    return make(program, false, artifact, artifact_size, out_artifact, out_native);
+    *out_native = NULL;
+    bool was_split;
+    vyre_program *own;
+    vyre_status status = split(program, &was_split, &own);
+    return status ? status
+                  : make(own, was_split, false, artifact, artifact_size, out_artifact, out_native);
 }
 
 vyre_status cpu_native_wider(const cpu_native *native, const cpu_native **out_native) {
@@ -227,7 +244,8 @@ vyre_status cpu_native_wider(const cpu_native *native, const cpu_native **out_na
     vyre_status status = VYRE_OK;
     pthread_mutex_lock(&lock);
     if (!own->wider) {
-        status = make(native->program, true, NULL, 0, &artifact, &own->wider);
+        status = make(vyre_program_retain(own->program), own->was_split, true, NULL, 0, &artifact,
+                      &own->wider);
     }
     *out_native = own->wider;
     pthread_mutex_unlock(&lock);
@@ -289,19 +307,25 @@ static void explain(const vyre_program *program, bool assembly, const cpu_phase_
 vyre_status cpu_native_show(const vyre_program *program, bool assembly, vyre_text *out) {
     cpu_target target;
     int option;
+    bool was_split;
     vyre_text ir = {0}, text = {0};
+    vyre_program *own = NULL;
+    cpu_phase_info *infos = NULL;
     vyre_status status = find_target(&target, &option);
-    cpu_phase_info *infos = vyre_alloc_zeroed(vyre_program_ir(program)->phase_count, sizeof *infos);
-    status = status || infos ? status : no_memory(program);
-    status = status ? status : emit(program, &target, &ir, infos);
+    status = status ? status : split(program, &was_split, &own);
+    if (!status) {
+        infos = vyre_alloc_zeroed(vyre_program_ir(own)->phase_count, sizeof *infos);
+        status = infos ? emit(own, &target, &ir, infos) : no_memory(program);
+    }
     status =
         status ? status : cpu_llvm_compile(&ir, assembly ? CPU_LLVM_ASSEMBLY : CPU_LLVM_IR, &text);
     if (!status) {
-        explain(program, assembly, infos, vyre_text_string(&text), out);
+        explain(own, assembly, infos, vyre_text_string(&text), out);
         status = out->failed ? no_memory(program) : VYRE_OK;
     }
     vyre_free(infos);
     vyre_text_free(&ir);
     vyre_text_free(&text);
+    vyre_program_release(own);
     return status;
 }

@@ -18,7 +18,8 @@ typedef struct cpu_phase {
 
 typedef struct cpu_native {
     atomic_uint references; /* of the pipeline, and of runs that are enqueued */
-    vyre_program *program;  /* as the driver has it */
+    vyre_program *program;  /* as it runs */
+    bool was_split;         /* it had grid barriers: sizes and phases are not the driver's */
     cpu_phase *phases;
     uint32_t phase_count;
     uint32_t *overwritten; /* by resource, as vyre_fill_find says */
@@ -29,8 +30,8 @@ typedef struct cpu_native {
 /* Number of 32-bit lanes that vectors have: VYRE_CPU_LANES, or what suits the CPU. */
 VYRE_MUST_USE vyre_status cpu_native_lanes(uint32_t *out_lanes);
 
-/* Takes the code of a program without grid barriers from an artifact that fits. Where there is none
- * it is compiled, and `out_artifact`, which must be empty, has what can be stored. */
+/* Takes the code of a program from an artifact that fits. Where there is none it is compiled, and
+ * `out_artifact`, which must be empty, has what can be stored. */
 VYRE_MUST_USE vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact,
                                           size_t artifact_size, vyre_text *out_artifact,
                                           cpu_native **out_native);

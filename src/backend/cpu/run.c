@@ -14,6 +14,8 @@
 typedef struct run {
     const cpu_native *native;
     const vyre_call *call;
+    vyre_plan plan; /* of a program that was split, like `own` */
+    vyre_call own;
     const vyre_ir *ir;
     uint32_t array_count;
     uint8_t **arrays;
@@ -52,12 +54,19 @@ static int64_t read_element(const run *r, uint32_t resource, uint64_t index) {
                : 0;
 }
 
-/* Blocks small enough that each thread gets several, where there are not enough rows for that. */
+/* Blocks small enough that each thread gets several, where there are not enough rows for that, and
+ * more of those that take long, so that nobody waits long for the last one. */
 static uint64_t block_of(const cpu_phase *phase, const vyre_grid *grid, uint32_t threads) {
-    enum { SHARES = 8, LEAST = 64 };
-    uint64_t block = phase->info.block, wanted = (uint64_t)threads * SHARES;
-    uint64_t rows = grid->domain[1] > wanted ? wanted : grid->domain[1] * grid->domain[2];
-    while (block > LEAST && (grid->domain[0] + block - 1) / block * rows < wanted) {
+    enum { SHARES = 8, MOST_SHARES = 32, LEAST = 64, LEAST_HEAVY = 32, HEAVY_CYCLES = 8192 };
+    uint64_t block = phase->info.block, most = (uint64_t)threads * MOST_SHARES;
+    uint64_t rows = grid->domain[1] > most ? most : grid->domain[1] * grid->domain[2];
+    while (block > LEAST_HEAVY) {
+        uint64_t units = (grid->domain[0] + block - 1) / block * rows;
+        bool are_few = block > LEAST && units < (uint64_t)threads * SHARES;
+        bool are_heavy = phase->weight / phase->info.block * block >= HEAVY_CYCLES;
+        if (!are_few && !(are_heavy && units < most)) {
+            break;
+        }
         block /= 2;
     }
     return block;
@@ -189,11 +198,20 @@ static vyre_status start(run *r, const cpu_native *native, const vyre_call *call
         count++;
     }
     r->native = native;
-    r->call = call;
     r->ir = ir;
     r->array_count = count;
     r->stop = stop;
     r->block = NULL;
+    r->plan.block = NULL;
+    if (native->was_split) {
+        vyre_status status = vyre_plan_init_again(&r->plan, native->program, true, call);
+        if (status) {
+            return status;
+        }
+        r->own = vyre_plan_call(&r->plan, call->inputs);
+        call = &r->own;
+    }
+    r->call = call;
     uint64_t *lists = r->room;
     size_t words = (size_t)count * 2 + (ir->step_count + 1) / 2;
     if (words > sizeof r->room / sizeof *r->room) {
@@ -242,6 +260,7 @@ static void finish(run *r, bool started) {
         }
     }
     cpu_memory_give(r->block);
+    vyre_plan_deinit(&r->plan);
 }
 
 static vyre_status place_scratch(run *r) {
