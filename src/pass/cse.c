@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "pass/pass.h"
 #include "pass/rebuild.h"
 
 /* What an instruction computes; equal ones give equal values. */
@@ -12,7 +13,7 @@ typedef struct expression {
     uint16_t op;
     uint8_t type, aux;
     uint32_t operands[3];
-    uint32_t version; /* of the memory that it reads */
+    uint32_t version; /* of the memory that it reads, and of time if it is cheap */
 } expression;
 
 /* An instruction that holds blocks and is open. */
@@ -30,7 +31,7 @@ typedef struct change {
 typedef struct search {
     const vyre_ir *ir;
     uint32_t *same;     /* by instruction: the first one that gives the same, itself as a rule */
-    uint32_t *versions; /* by place: a resource, or behind them all memory, which barriers order */
+    uint32_t *versions; /* by place: a resource; behind them, all memory and the time of barriers */
     uint32_t *merged;   /* by place: the version with which a block last left it */
     bool *written;      /* by resource: the phase writes it */
     uint32_t version;   /* the last one given out */
@@ -58,10 +59,14 @@ static void renew(search *s, uint32_t place) {
  * `last`. */
 static void change_memory(search *s, const vyre_inst *inst, uint32_t last) {
     uint32_t effects = vyre_op_info_of(inst->op)->effects, all = s->ir->resource_count;
+    uint32_t time = all + 1;
     bool orders = effects & VYRE_EFFECT_SYNC ||
                   (effects & VYRE_EFFECT_ATOMIC && (inst->aux & 7) != VYRE_ORDERING_RELAXED);
     if (orders && s->versions[all] <= last) {
         renew(s, all);
+    }
+    if (effects & VYRE_EFFECT_SYNC && s->versions[time] <= last) {
+        renew(s, time);
     }
     if (effects & VYRE_EFFECT_WRITE && s->versions[inst->a] <= last) {
         renew(s, inst->a);
@@ -169,6 +174,10 @@ static bool express(const search *s, uint32_t at, expression *out) {
         out->operands[1] = kept;
     }
     out->version = is_load ? version_of(s, inst->a) : 0;
+    uint32_t time = s->versions[s->ir->resource_count + 1];
+    if (info->cost <= VYRE_PASS_CHEAP && time > out->version) {
+        out->version = time;
+    }
     return true;
 }
 
@@ -239,8 +248,8 @@ static bool prepare(search *s, const vyre_ir *ir) {
     s->ir = ir;
     s->bucket_mask = (uint32_t)buckets - 1;
     s->same = vyre_alloc_array(ir->inst_count, sizeof *s->same);
-    s->versions = vyre_alloc_zeroed((size_t)ir->resource_count + 1, sizeof *s->versions);
-    s->merged = vyre_alloc_zeroed((size_t)ir->resource_count + 1, sizeof *s->merged);
+    s->versions = vyre_alloc_zeroed((size_t)ir->resource_count + 2, sizeof *s->versions);
+    s->merged = vyre_alloc_zeroed((size_t)ir->resource_count + 2, sizeof *s->merged);
     s->written = vyre_alloc_zeroed(ir->resource_count, sizeof *s->written);
     s->expressions = vyre_alloc_array(ir->inst_count, sizeof *s->expressions);
     s->buckets = vyre_alloc_array(buckets, sizeof *s->buckets);

@@ -3,7 +3,9 @@
  *
  * Loads count as well, as long as nothing can have changed the array in between: a write of the
  * invocation itself, a barrier, or an atomic that orders memory. Arrays that the phase never writes
- * do not change. That other invocations write at the same time would be a data race. */
+ * do not change. That other invocations write at the same time would be a data race.
+ *
+ * What is cheap is computed again behind a barrier (VYRE_PASS_CHEAP). */
 #ifndef VYRE_PASS_CSE_H
 #define VYRE_PASS_CSE_H
 

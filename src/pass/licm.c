@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "pass/flow.h"
+#include "pass/pass.h"
 #include "pass/rebuild.h"
 
 enum {
@@ -16,6 +17,7 @@ typedef struct open_loop {
     uint32_t inst;
     uint32_t branches; /* open branches around it, of all loops */
     uint32_t speculated;
+    bool waits;     /* there is a barrier in it */
     bool may_leave; /* something before that place may have left the turn */
 } open_loop;
 
@@ -33,9 +35,9 @@ typedef struct motion {
     bool found;
 } motion;
 
-/* Memory. The last place after the resources is for what orders memory. */
+/* Memory. Places behind the resources are for what orders memory, and for barriers. */
 
-static uint32_t change_places(const vyre_ir *ir, const vyre_inst *inst, uint32_t places[2]) {
+static uint32_t change_places(const vyre_ir *ir, const vyre_inst *inst, uint32_t places[3]) {
     uint32_t effects = vyre_op_info_of(inst->op)->effects, count = 0;
     if (effects & VYRE_EFFECT_WRITE) {
         places[count++] = inst->a;
@@ -43,13 +45,16 @@ static uint32_t change_places(const vyre_ir *ir, const vyre_inst *inst, uint32_t
     if (effects & (VYRE_EFFECT_SYNC | VYRE_EFFECT_ATOMIC)) {
         places[count++] = ir->resource_count;
     }
+    if (effects & VYRE_EFFECT_SYNC) {
+        places[count++] = ir->resource_count + 1;
+    }
     return count;
 }
 
 static bool list_changes(motion *m) {
     const vyre_ir *ir = m->ir;
-    uint32_t places[2], total = 0;
-    m->changes = vyre_alloc_zeroed((size_t)ir->resource_count + 2, sizeof *m->changes);
+    uint32_t places[3], total = 0;
+    m->changes = vyre_alloc_zeroed((size_t)ir->resource_count + 3, sizeof *m->changes);
     if (!m->changes) {
         return false;
     }
@@ -59,15 +64,15 @@ static bool list_changes(motion *m) {
             m->changes[places[k] + 1]++;
         }
     }
-    for (uint32_t i = 0; i <= ir->resource_count; i++) {
+    for (uint32_t i = 0; i <= ir->resource_count + 1; i++) {
         m->changes[i + 1] += m->changes[i];
     }
     m->writes = vyre_alloc_array(total, sizeof *m->writes);
-    m->change_at = vyre_alloc_array((size_t)ir->resource_count + 1, sizeof *m->change_at);
+    m->change_at = vyre_alloc_array((size_t)ir->resource_count + 2, sizeof *m->change_at);
     if (!m->writes || !m->change_at) {
         return false;
     }
-    memcpy(m->change_at, m->changes, ((size_t)ir->resource_count + 1) * sizeof *m->change_at);
+    memcpy(m->change_at, m->changes, ((size_t)ir->resource_count + 2) * sizeof *m->change_at);
     for (uint32_t i = 0; i < ir->inst_count; i++) {
         uint32_t count = change_places(ir, &ir->insts[i], places);
         for (uint32_t k = 0; k < count; k++) {
@@ -139,6 +144,9 @@ static void place(motion *m, uint32_t at) {
     for (; depth > needed; depth--) {
         open_loop *loop = &m->loops[depth - 1];
         bool in_branch = branches > loop->branches;
+        if (loop->waits && info->cost <= VYRE_PASS_CHEAP) {
+            break;
+        }
         if (in_branch && (info->cost > CHEAP || loop->speculated + info->cost > SPECULATED)) {
             break;
         }
@@ -179,7 +187,10 @@ static void walk(motion *m, const vyre_phase *phase) {
         if (info->effects & VYRE_EFFECT_BLOCK) {
             open[open_count++] = at;
             if (vyre_flow_is_loop(ir, at)) {
-                m->loops[m->loop_count++] = (open_loop){.inst = at, .branches = m->branches};
+                m->loops[m->loop_count++] =
+                    (open_loop){.inst = at,
+                                .branches = m->branches,
+                                .waits = is_changed(m, ir->resource_count + 1, at, inst->c)};
             }
             m->branches += inst->op == VYRE_OP_IF;
         } else if (info->effects & VYRE_EFFECT_END) {

@@ -5,7 +5,7 @@
  * of branches only where they cost next to nothing. Loads move where nothing in the loop writes the
  * array. If something else in the phase does, nothing in the loop may wait for other invocations,
  * and the load must come in the first turn for sure: else it could meet a write that it did not
- * meet before. */
+ * meet before. Out of a loop with a barrier in it nothing moves that is cheap (VYRE_PASS_CHEAP). */
 #ifndef VYRE_PASS_LICM_H
 #define VYRE_PASS_LICM_H
 

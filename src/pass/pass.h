@@ -37,6 +37,10 @@ typedef enum vyre_pass_id {
 
 extern const vyre_pass vyre_passes[VYRE_PASS_COUNT];
 
+/* Where a workgroup waits, some backends keep values that are needed afterwards in memory. What
+ * costs no more than this is better computed again, so passes do not share it across barriers. */
+enum { VYRE_PASS_CHEAP = 4 };
+
 /* The pipeline that all backends share. Elementary functions are not expanded, a backend that has
  * none does so before. NULL if nothing changed. */
 VYRE_MUST_USE vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program);
