@@ -170,6 +170,9 @@ static void emit_results(vyre_builder *builder, const block *closed, uint32_t co
         die(builder);
         return;
     }
+    if (builder->no_memory) {
+        return; /* types of results may be missing */
+    }
     if (given != count) {
         if (closed->mistaken) {
             return;

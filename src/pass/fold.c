@@ -352,14 +352,19 @@ static bool prepare(folding *f, const vyre_ir *ir) {
 }
 
 vyre_status vyre_fold(const vyre_program *program, vyre_program **out_program) {
+    const vyre_ir *ir = vyre_program_ir(program);
     folding f = {0};
     vyre_rebuild rebuild = {0};
     *out_program = NULL;
+    /* An instruction brings two new constants at most, and there is a limit for them. */
+    if (ir->const_count + 2 * (uint64_t)ir->inst_count > VYRE_LIMIT_CONSTANTS) {
+        return VYRE_OK;
+    }
     vyre_status status = vyre_rebuild_init(&rebuild, program);
     if (status) {
         return status;
     }
-    if (!prepare(&f, rebuild.ir)) {
+    if (!prepare(&f, ir)) {
         builder_no_memory(rebuild.to);
     }
     rebuild.replace = fold_inst;
