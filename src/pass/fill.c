@@ -4,9 +4,9 @@
 
 #include "base/alloc.h"
 #include "pass/cover.h"
+#include "pass/fill_value.h"
 
 enum {
-    MOST_OPERANDS = 48,  /* from an index down to what it is made of */
     MOST_LOOKED_AT = 64, /* earlier stores that a load may come from */
     MOST_STORES = 4096,  /* of a phase that may cover an array */
     MOST_CONDITIONS = 8, /* in one another */
@@ -42,7 +42,7 @@ typedef struct walk {
     uint8_t *states;  /* by resource: array_state */
     uint32_t *phases; /* by resource, of those that are overwritten */
     uint32_t open_count;
-    uint32_t *indices; /* by instruction: its sum + 1, EXACT if it is the number itself; or 0 */
+    fill_values values;
 
     /* The phase at hand. */
     const vyre_phase *phase;
@@ -54,152 +54,6 @@ typedef struct walk {
     VYRE_VEC(full_store) full;
     bool no_memory;
 } walk;
-
-#define EXACT 0x80000000u
-
-/* Values as sums */
-
-static bool is_unsigned(vyre_type type) {
-    return type == VYRE_TYPE_U32 || type == VYRE_TYPE_U64;
-}
-
-static uint32_t sum_of_operand(walk *w, uint32_t operand, uint32_t depth, bool *out_exact);
-
-static uint32_t sum_of_const(walk *w, const vyre_const *row, bool *out_exact) {
-    vyre_type type = (vyre_type)row->type;
-    uint32_t spare = 64 - vyre_type_bytes(type) * 8;
-    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
-    *out_exact = false;
-    if (!(vyre_type_class_of(type) & VYRE_CLASS_INTEGER) || (!is_signed && row->bits >> 63)) {
-        return SUM_UNKNOWN;
-    }
-    int64_t value = is_signed ? (int64_t)(row->bits << spare) >> spare : (int64_t)row->bits;
-    *out_exact = value >= 0;
-    return sum_number(&w->sums, value);
-}
-
-/* Operations that hold for numbers up to a multiple of what a type holds; wrapping does not matter.
- */
-static uint32_t sum_of_ring(walk *w, const vyre_inst *inst, uint32_t a, uint32_t b) {
-    int64_t count;
-    switch (inst->op) {
-    case VYRE_OP_ADD: return sum_add(&w->sums, a, b);
-    case VYRE_OP_SUB: return sum_subtract(&w->sums, a, b);
-    case VYRE_OP_MUL: return sum_multiply(&w->sums, a, b);
-    default: break;
-    }
-    int64_t bits = vyre_type_bytes((vyre_type)inst->type) * 8;
-    if (!sum_is_number(&w->sums, b, &count)) {
-        return SUM_UNKNOWN;
-    }
-    count &= bits - 1;
-    return count < 32 ? sum_multiply(&w->sums, a, sum_number(&w->sums, (int64_t)1 << count))
-                      : SUM_UNKNOWN;
-}
-
-/* Operations on numbers themselves. */
-static uint32_t sum_of_exact(walk *w, const vyre_inst *inst, uint32_t a, uint32_t b) {
-    int64_t count;
-    switch (inst->op) {
-    case VYRE_OP_DIV: return sum_divide(&w->sums, SUM_DIV, a, b);
-    case VYRE_OP_REM: return sum_divide(&w->sums, SUM_REM, a, b);
-    case VYRE_OP_MIN: return sum_of(&w->sums, SUM_MIN, a, b);
-    case VYRE_OP_MAX: return sum_of(&w->sums, SUM_MAX, a, b);
-    default: break;
-    }
-    if (!sum_is_number(&w->sums, b, &count) || count >= 32) {
-        return SUM_UNKNOWN;
-    }
-    return sum_divide(&w->sums, SUM_DIV, a, sum_number(&w->sums, (int64_t)1 << count));
-}
-
-static uint32_t sum_of_convert(walk *w, const vyre_inst *inst, uint32_t depth, bool *out_exact) {
-    vyre_type from = vyre_operand_type(w->ir, inst->a), to = (vyre_type)inst->type;
-    bool exact;
-    uint32_t sum = sum_of_operand(w, inst->a, depth, &exact);
-    if (!(vyre_type_class_of(from) & VYRE_CLASS_INTEGER)) {
-        return SUM_UNKNOWN;
-    }
-    bool is_wider = vyre_type_bytes(to) > vyre_type_bytes(from);
-    bool fits = vyre_type_bytes(to) >= vyre_type_bytes(from) &&
-                (vyre_type_class_of(to) != VYRE_CLASS_SIGNED || is_wider);
-    *out_exact = exact && fits;
-    return is_wider && !exact ? SUM_UNKNOWN : sum;
-}
-
-static uint32_t sum_of_position(walk *w, const vyre_inst *inst) {
-    sum_table *sums = &w->sums;
-    switch (inst->op) {
-    case VYRE_OP_GID: return sum_of(sums, SUM_GID, inst->a, 0);
-    case VYRE_OP_WID: return sum_of(sums, SUM_WID, inst->a, 0);
-    case VYRE_OP_LID: return sum_of(sums, SUM_LID, inst->a, 0);
-    case VYRE_OP_LANE: return sum_of(sums, SUM_LANE, 0, 0);
-    case VYRE_OP_SUBGROUP_ID: return sum_of(sums, SUM_SUBGROUP, 0, 0);
-    case VYRE_OP_LEN: return sum_of_length(sums, inst->a);
-    case VYRE_OP_PARAM:
-        return is_unsigned((vyre_type)inst->type) ? sum_of(sums, SUM_PARAM, inst->a, 0)
-                                                  : SUM_UNKNOWN;
-    case VYRE_OP_NUM_WORKGROUPS:
-        return w->phase->from_resource != VYRE_NONE
-                   ? SUM_UNKNOWN
-                   : sum_divide(sums, SUM_CEIL_DIV, sum_of_size(sums, w->phase->domain[inst->a]),
-                                sum_number(sums, w->phase->workgroup[inst->a]));
-    default: return SUM_UNKNOWN;
-    }
-}
-
-static uint32_t sum_of_inst(walk *w, const vyre_inst *inst, uint32_t depth, bool *out_exact) {
-    vyre_type type = (vyre_type)inst->type;
-    bool a_exact, b_exact;
-    if (!(vyre_type_class_of(type) & VYRE_CLASS_INTEGER) || vyre_type_bytes(type) < 4) {
-        return SUM_UNKNOWN;
-    }
-    switch (inst->op) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB:
-    case VYRE_OP_MUL:
-    case VYRE_OP_SHL:
-    case VYRE_OP_DIV:
-    case VYRE_OP_REM:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_SHR: break;
-    case VYRE_OP_CONVERT:
-    case VYRE_OP_BITCAST: return sum_of_convert(w, inst, depth, out_exact);
-    default: *out_exact = true; return sum_of_position(w, inst);
-    }
-    uint32_t a = sum_of_operand(w, inst->a, depth, &a_exact);
-    uint32_t b = sum_of_operand(w, inst->b, depth, &b_exact);
-    if (a == SUM_UNKNOWN || b == SUM_UNKNOWN) {
-        return SUM_UNKNOWN;
-    }
-    bool in_ring = inst->op == VYRE_OP_ADD || inst->op == VYRE_OP_SUB || inst->op == VYRE_OP_MUL ||
-                   inst->op == VYRE_OP_SHL;
-    if (in_ring) {
-        uint32_t sum = sum_of_ring(w, inst, a, b);
-        int64_t value;
-        *out_exact = a_exact && b_exact && sum_is_number(&w->sums, sum, &value) && value >= 0 &&
-                     value <= INT32_MAX;
-        return sum;
-    }
-    *out_exact = true;
-    return a_exact && b_exact && is_unsigned(type) ? sum_of_exact(w, inst, a, b) : SUM_UNKNOWN;
-}
-
-static uint32_t sum_of_operand(walk *w, uint32_t operand, uint32_t depth, bool *out_exact) {
-    *out_exact = false;
-    if (operand & VYRE_CONSTANT) {
-        return sum_of_const(w, &w->ir->consts[operand & ~VYRE_CONSTANT], out_exact);
-    }
-    uint32_t *known = &w->indices[operand];
-    if (!*known && depth < MOST_OPERANDS) {
-        bool exact = false;
-        uint32_t sum = sum_of_inst(w, &w->ir->insts[operand], depth + 1, &exact);
-        *known = (sum + 1) | (exact && sum != SUM_UNKNOWN ? EXACT : 0);
-    }
-    *out_exact = *known & EXACT;
-    return *known ? (*known & ~EXACT) - 1 : SUM_UNKNOWN;
-}
 
 /* Conditions */
 
@@ -215,9 +69,9 @@ static bool push_guard(walk *w, uint32_t less, uint32_t end, bool is_exact) {
 static bool push_less(walk *w, uint32_t left, uint32_t right, int64_t more) {
     bool left_exact, right_exact;
     vyre_type type = vyre_operand_type(w->ir, left);
-    uint32_t less = sum_of_operand(w, left, 0, &left_exact);
-    uint32_t end = sum_of_operand(w, right, 0, &right_exact);
-    return is_unsigned(type) &&
+    uint32_t less = fill_value_sum(&w->values, left, &left_exact);
+    uint32_t end = fill_value_sum(&w->values, right, &right_exact);
+    return fill_is_unsigned(type) &&
            push_guard(w, less, sum_add(&w->sums, end, sum_number(&w->sums, more)), right_exact);
 }
 
@@ -291,16 +145,16 @@ static bool open_for(walk *w, uint32_t at, uint32_t depth) {
     vyre_type type = vyre_operand_type(w->ir, range[0]);
     bool first_exact, end_exact, step_exact;
     int64_t number;
-    uint32_t first = sum_of_operand(w, range[0], 0, &first_exact);
-    uint32_t end = sum_of_operand(w, range[1], 0, &end_exact);
-    uint32_t step = sum_of_operand(w, range[2], 0, &step_exact);
-    if (!is_unsigned(type) || !first_exact || !sum_is_number(&w->sums, step, &number) ||
+    uint32_t first = fill_value_sum(&w->values, range[0], &first_exact);
+    uint32_t end = fill_value_sum(&w->values, range[1], &end_exact);
+    uint32_t step = fill_value_sum(&w->values, range[2], &step_exact);
+    if (!fill_is_unsigned(type) || !first_exact || !sum_is_number(&w->sums, step, &number) ||
         number <= 0) {
         return false;
     }
     uint32_t turn = sum_of(&w->sums, SUM_TURN, depth, 0);
     uint32_t counter = sum_add(&w->sums, first, sum_multiply(&w->sums, step, turn));
-    w->indices[at + 1] = (counter + 1) | (counter != SUM_UNKNOWN ? EXACT : 0);
+    fill_value_set(&w->values, at + 1, counter);
     return push_guard(w, counter, end, end_exact);
 }
 
@@ -386,7 +240,7 @@ static void give_up(walk *w, uint32_t resource) {
 /* Whether the invocation has written the element itself, where it surely came by. */
 static bool is_own(walk *w, uint32_t at, const vyre_inst *inst) {
     bool exact;
-    uint32_t index = sum_of_operand(w, inst->b, 0, &exact);
+    uint32_t index = fill_value_sum(&w->values, inst->b, &exact);
     vyre_type type = vyre_operand_type(w->ir, inst->b);
     size_t count = w->own.count, least = count > MOST_LOOKED_AT ? count - MOST_LOOKED_AT : 0;
     for (size_t i = count; i-- > least;) {
@@ -405,11 +259,11 @@ static void see_store(walk *w, const vyre_inst *inst) {
     bool exact;
     full_store found = {.resource = inst->a};
     cover_store *store = &found.store;
-    store->index = sum_of_operand(w, inst->b, 0, &exact);
+    store->index = fill_value_sum(&w->values, inst->b, &exact);
     vyre_type type = vyre_operand_type(w->ir, inst->b);
     own_store own = {inst->a, inst->b, store->index, top->end, type};
     w->no_memory |= !vyre_vec_push(&w->own, own);
-    bool counts = is_unsigned(type) || type == VYRE_TYPE_I64;
+    bool counts = fill_is_unsigned(type) || type == VYRE_TYPE_I64;
     if (top->is_lost || !counts || store->index == SUM_UNKNOWN ||
         w->phase->from_resource != VYRE_NONE || w->full.count == MOST_STORES) {
         return;
@@ -430,7 +284,7 @@ static void see_store(walk *w, const vyre_inst *inst) {
 
 static void walk_code(walk *w, const vyre_phase *phase) {
     const vyre_ir *ir = w->ir;
-    w->phase = phase;
+    w->phase = w->values.phase = phase;
     w->frames[0] =
         (frame){.owner = VYRE_NONE, .end = phase->end, .loop = VYRE_NONE, .call = VYRE_NONE};
     w->depth = 1;
@@ -537,9 +391,10 @@ vyre_status vyre_fill_find(const vyre_program *program, uint32_t *out_phases) {
     w->phases = out_phases;
     w->open_count = count;
     w->states = vyre_alloc_zeroed(ir->resource_count, sizeof *w->states);
-    w->indices = vyre_alloc_zeroed(ir->inst_count, sizeof *w->indices);
+    w->values = (fill_values){.ir = ir, .sums = &w->sums};
+    w->values.indices = vyre_alloc_zeroed(ir->inst_count, sizeof *w->values.indices);
     bool has_sums = sum_table_init(&w->sums, ir);
-    if (w->states && w->indices && has_sums) {
+    if (w->states && w->values.indices && has_sums) {
         for (uint32_t i = 0; i < ir->resource_count; i++) {
             w->states[i] = starts_as_zeros(&ir->resources[i]) ? OPEN : NOT_ASKED;
         }
@@ -552,7 +407,7 @@ vyre_status vyre_fill_find(const vyre_program *program, uint32_t *out_phases) {
     vyre_vec_free(&w->own);
     vyre_vec_free(&w->full);
     vyre_free(w->states);
-    vyre_free(w->indices);
+    vyre_free(w->values.indices);
     vyre_free(w);
     return status;
 }

@@ -1,9 +1,9 @@
 /* Fills: which `out` buffers and scratch arrays a program overwrites from end to end before anybody
  * reads them. They start as zeros, but nobody can tell, so nobody has to fill them.
  *
- * That holds for runs over the program's own domains. Who runs it over another one
- * (vyre_dispatch_config.grid) fills everything, and a run that is not completed leaves what was
- * there before.
+ * That holds for runs over the program's own domains: who runs it over another one
+ * (vyre_dispatch_config.grid) fills everything. A run that is not completed leaves what was there
+ * before. No pass may drop a store because zeros are there already.
  */
 #ifndef VYRE_PASS_FILL_H
 #define VYRE_PASS_FILL_H

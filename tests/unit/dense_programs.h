@@ -37,12 +37,13 @@ static inline const char *dense_variable(dense *d) {
 
 /* An element that the invocation may touch. */
 static inline void dense_place(dense *d) {
-    uint32_t kind = d->in_function ? 1 : dense_draw(d, d->has_groups ? 4 : 3);
+    uint32_t kind = d->in_function ? 1 : dense_draw(d, d->has_groups ? 5 : 4);
     uint32_t element = dense_draw(d, 2);
     switch (kind) {
     case 0: vyre_text_printf(&d->text, "y[gid * %d + %u]", DENSE_ELEMENTS, element); break;
     case 1: vyre_text_printf(&d->text, "%s[%u]", d->in_function ? "x" : "p", element); break;
     case 2: vyre_text_printf(&d->text, "p[%s & 3]", dense_variable(d)); break;
+    case 3: vyre_text_printf(&d->text, "r[%u]", element); break;
     default: vyre_text_printf(&d->text, "s[lid * %d + %u]", DENSE_ELEMENTS, element); break;
     }
 }
@@ -158,6 +159,8 @@ static inline void dense_statement(dense *d) {
                           : dense_draw(d, 2) ? " { break; }\n"
                                              : " { continue; }\n");
         }
+    } else if (kind == 14 && !d->in_function && dense_draw(d, 3) == 0) {
+        dense_puts(d, "clear(r);\n");
     } else if (kind == 14 && !d->in_function) {
         vyre_text_printf(&d->text, "atomic_add(h[%u], %s);\n", dense_draw(d, 2), dense_variable(d));
     } else if (d->depth == 1 && d->has_groups && !d->in_function) {
@@ -192,8 +195,8 @@ static inline vyre_text dense_program(uint64_t seed) {
     d.has_groups = dense_draw(&d, 2);
     vyre_text_printf(&d.text,
                      "program dense(x: buffer<u32>, y: inout buffer<u32>, h: inout buffer<u32>) "
-                     "over %d%s {\n%svar p: u32[%d];\nvar a = x[gid];\nvar b = x[gid + 1];\n"
-                     "var c = gid & 3;\nvar q = a < b;\n",
+                     "over %d%s {\n%svar p: u32[%d];\nvar r: u32[2];\nvar a = x[gid];\n"
+                     "var b = x[gid + 1];\nvar c = gid & 3;\nvar q = a < b;\n",
                      DENSE_INVOCATIONS, d.has_groups ? " workgroup 16" : "",
                      d.has_groups ? "shared s: u32[64];\n" : "", DENSE_ELEMENTS);
     d.budget = 40;
@@ -201,8 +204,9 @@ static inline vyre_text dense_program(uint64_t seed) {
     while (d.budget > 0) {
         dense_statement(&d);
     }
-    vyre_text_printf(&d.text, "y[gid * %d + 3] += a ^ b * 3 ^ c * 5 ^ p[0] ^ p[1] ^ u32(q);\n}\n",
-                     DENSE_ELEMENTS);
+    vyre_text_printf(
+        &d.text, "y[gid * %d + 3] += a ^ b * 3 ^ c * 5 ^ p[0] ^ p[1] ^ r[0] ^ r[1] ^ u32(q);\n}\n",
+        DENSE_ELEMENTS);
     return d.text;
 }
 

@@ -31,12 +31,13 @@ static void every_allocation_may_fail(void **state) {
         "fn f(v: u32, x: buffer<u32>) -> (u32, u32) { if v > 3 { return x[v], 1; } return v, v; }\n"
         "program p(x: buffer<u32>, n: u32, w: f32, y: inout buffer<u32>, z: inout buffer<f32>)\n"
         "    over y workgroup 32 {\n"
-        "    shared s: u32[32]; var p: u32[4]; var q: u32[4]; var sum = 0u; var other = 1u;\n"
-        "    let named = gid * 2 + 0; let again = gid * 2; q[n & 3] = n;\n"
+        "    shared s: u32[32]; var p: u32[4]; var q: u32[4]; var r: u32[2]; var sum = 0u; var "
+        "other = 1u;\n"
+        "    let named = gid * 2 + 0; let again = gid * 2; q[n & 3] = n; r[1] = n;\n"
         "    for i in 0..n { sum += x[gid] * n; other += i; p[i & 3] = other; s[lid] = 1; }\n"
         "    loop { if sum > 9 { break; } sum += 1 + p[0]; if sum > 9 { y[gid + 1] = 3; } }\n"
-        "    let (first, second) = f(sum, x); if sum < 3 { sum = first; }\n"
-        "    for k in 0..3 { y[gid + k] = sum + named + again + k; }\n"
+        "    let (first, second) = f(sum, x); if sum < 3 { sum = first; r[1] += 1; }\n"
+        "    for k in 0..3 { y[gid + k] = sum + named + again + k + r[1]; }\n"
         "    z[gid] = exp(w) + z[gid]; }");
     for (size_t i = 0; i < VYRE_PASS_COUNT; i++) {
         vyre_program *result; /* what is made once, as by the first expansion, stays */
