@@ -2,6 +2,8 @@
  * arrays that are empty. */
 #include "pass/range.h"
 
+#include "pass/access.h"
+#include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
 
 /* The accesses of a program in the order of its code, '+' for those in bounds, '-' for others. */
@@ -216,11 +218,40 @@ static void sizes(void **state) {
            "+-++-");
 }
 
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    vyre_program *program = check_parse(
+        "program p(n: u32, x: buffer<u32>, y: out buffer<u32>[len(x) / 4]) over y { var s = 0u; "
+        "for i in 0..min(n, 4) { s += x[gid * 4 + i]; if s < len(x) { s += x[s % len(x)]; } } "
+        "y[gid] = s + x[gid * 4] + x[gid * 4 + 1] + x[gid * 4 + 2]; }");
+    for (size_t n = 1; failing_allocator_start(n); n++) {
+        char *text;
+        size_t size;
+        vyre_status status = vyre_facts_print(program, &text, &size);
+        vyre_status_code code = vyre_status_code_of(status);
+        vyre_status_free(status);
+        vyre_string_free(text);
+        failing_allocator_stop();
+        assert_int_equal(code, failing_allocator_failed() ? VYRE_STATUS_OUT_OF_MEMORY : 0);
+        if (!failing_allocator_failed()) {
+            assert_true(n > 20);
+            break;
+        }
+    }
+    vyre_program_release(program);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(domains),  cmocka_unit_test(records),    cmocka_unit_test(products),
-        cmocka_unit_test(wrapping), cmocka_unit_test(operations), cmocka_unit_test(branches),
-        cmocka_unit_test(loops),    cmocka_unit_test(sizes),
+        cmocka_unit_test(domains),
+        cmocka_unit_test(records),
+        cmocka_unit_test(products),
+        cmocka_unit_test(wrapping),
+        cmocka_unit_test(operations),
+        cmocka_unit_test(branches),
+        cmocka_unit_test(loops),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

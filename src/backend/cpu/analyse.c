@@ -1,5 +1,6 @@
 #include "backend/cpu/analyse.h"
 
+#include "backend/cpu/write.h"
 #include "base/alloc.h"
 #include "ir/uniformity.h"
 
@@ -78,6 +79,24 @@ static bool *partial_of(walk *w, uint32_t level) {
     return owner == VYRE_NONE ? &w->f->partial : &fact(w, owner)->partial;
 }
 
+bool cpu_settles_late(const cpu_facts *f, uint32_t inst) {
+    const vyre_inst *i = &f->ir->insts[inst];
+    bool is_float = i->type == VYRE_TYPE_F32 || i->type == VYRE_TYPE_F64;
+    return is_float && i->op == VYRE_OP_RESULT && is_loop(f->ir->insts[i->a].op) &&
+           !cpu_fact_of(f, i->a)->group && !cpu_fact_of(f, inst)->kept;
+}
+
+/* Whether an operand may be a NaN that is not to be changed. */
+static bool is_kept(const walk *w, uint32_t operand) {
+    if (!(operand & VYRE_CONSTANT)) {
+        return cpu_fact_of(w->f, operand)->kept;
+    }
+    const vyre_const *c = &w->ir->consts[operand & ~VYRE_CONSTANT];
+    return c->type == VYRE_TYPE_F32   ? (c->bits & 0x7fffffff) > 0x7f800000
+           : c->type == VYRE_TYPE_F64 ? (c->bits & INT64_MAX) > 0x7ff0000000000000
+                                      : false;
+}
+
 /* Values that go into args or results. Where the way there is not everybody's, they vary. */
 static void flow(walk *w, uint32_t inst, uint32_t first_to, bool apart) {
     const vyre_inst *i = &w->ir->insts[inst];
@@ -85,8 +104,10 @@ static void flow(walk *w, uint32_t inst, uint32_t first_to, bool apart) {
         uint32_t value = w->ir->operands[i->a + k];
         const cpu_fact *to = fact(w, first_to + k);
         set_varying(w, first_to + k, apart || varies(w, value));
+        set(w, &fact(w, first_to + k)->kept, is_kept(w, value));
         if (!(value & VYRE_CONSTANT)) {
-            set(w, &fact(w, value)->observed, to->observed);
+            set(w, &fact(w, value)->observed,
+                to->observed && !cpu_settles_late(w->f, first_to + k));
         }
     }
 }
@@ -161,12 +182,15 @@ static void visit_loop(walk *w, uint32_t inst) {
         uint32_t value = values[k + (is_for ? 3 : 0)];
         cpu_fact *arg = fact(w, first + k);
         set_varying(w, first + k, varies(w, value));
+        set(w, &arg->kept, is_kept(w, value));
         if (!(value & VYRE_CONSTANT)) {
             set(w, &fact(w, value)->observed, arg->observed);
         }
         if (is_for) {
             set_varying(w, i->c + k, arg->varying || fact(w, inst)->divergent);
-            set(w, &arg->observed, fact(w, i->c + k)->observed);
+            set(w, &fact(w, i->c + k)->kept, arg->kept);
+            set(w, &arg->observed,
+                fact(w, i->c + k)->observed && !cpu_settles_late(w->f, i->c + k));
         }
     }
 }
@@ -199,7 +223,7 @@ static bool passes_bits(uint32_t op, uint32_t k) {
 
 static void visit_value(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
-    const cpu_fact *own = fact(w, inst);
+    cpu_fact *own = fact(w, inst);
     bool varying = any_varies(w, inst);
     switch (i->op) {
     case VYRE_OP_GID:
@@ -231,6 +255,9 @@ static void visit_value(walk *w, uint32_t inst) {
     set_varying(w, inst, varying);
     const uint32_t *values;
     uint32_t count = vyre_inst_values(w->ir, i, &values);
+    set(w, &own->kept,
+        i->op == VYRE_OP_SELECT ? is_kept(w, i->b) || is_kept(w, i->c)
+                                : !cpu_gives_any_nan((vyre_op)i->op, (vyre_type)i->type));
     for (uint32_t k = 0; k < count; k++) {
         if (values[k] & VYRE_CONSTANT) {
             continue;

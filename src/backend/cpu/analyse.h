@@ -20,6 +20,7 @@ typedef struct cpu_fact {
     uint32_t uses;
     bool varying;   /* values: differs between the lanes of a chunk */
     bool observed;  /* values: somebody sees the bits of a NaN */
+    bool kept;      /* values: a NaN may be one whose bits must stay, so not of arithmetic */
     bool crosses;   /* values: used outside of its region, so kept in memory */
     bool group;     /* blocks and jumps: the workgroup's own control flow */
     bool divergent; /* blocks: lanes part there; jumps: not all lanes that are in the target go */
@@ -45,6 +46,9 @@ void cpu_facts_free(cpu_facts *facts);
 static inline cpu_fact *cpu_fact_of(const cpu_facts *facts, uint32_t inst) {
     return &facts->facts[inst - facts->phase->first];
 }
+
+/* Whether a value is made canonical where it leaves its loop, and not in every turn. */
+bool cpu_settles_late(const cpu_facts *facts, uint32_t inst);
 
 /* Whether an operand differs between lanes. */
 static inline bool cpu_varies(const cpu_facts *facts, uint32_t operand) {

@@ -79,8 +79,12 @@ static void put_list(emit *e, uint32_t first, const uint32_t *operands, uint32_t
 static void get_list(emit *e, uint32_t first, uint32_t count) {
     for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
         for (uint32_t k = 0; k < count; k++) {
-            uint32_t inst = first + k, slot = *slot_of(e, inst);
-            emit_define(e, inst, emit_read(e, type_of(e, inst), lanes_of(e, inst), slot));
+            uint32_t inst = first + k, slot = *slot_of(e, inst), lanes = lanes_of(e, inst);
+            uint32_t id = emit_read(e, type_of(e, inst), lanes, slot);
+            if (fact_of(e, inst)->observed && cpu_settles_late(&e->facts, inst)) {
+                id = cpu_write_canonical(&e->w, type_of(e, inst), lanes, id);
+            }
+            emit_define(e, inst, id);
             emit_value_of(e, inst)->base = 0;
         }
     }
