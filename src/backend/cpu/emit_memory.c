@@ -579,11 +579,15 @@ static void emit_element(emit *e, uint32_t inst) {
     uint32_t value = takes ? emit_operand(e, is_cas ? operands[1] : i->c) : 0;
     uint32_t other = is_cas ? emit_operand(e, operands[2]) : 0;
     uint32_t slot = gives ? emit_variable(e, type, 1) : 0;
-    uint32_t within = emit_label(e), behind = emit_label(e);
-    if (gives) {
+    uint32_t within = emit_label(e), outside = gives ? emit_label(e) : 0, behind = emit_label(e);
+    emit_likely_branch(e, is_inside(e, wide, e->lengths[i->a], 1), within,
+                       gives ? outside : behind);
+    if (gives) { /* nothing in assembly keeps the zero out of the way of those who are inside */
+        emit_start(e, outside);
+        emit_line(e, "call void asm sideeffect \"\", \"\"()");
         emit_assign(e, type, 1, slot, cpu_write_const(&e->w, type, 1, 0));
+        emit_jump(e, behind);
     }
-    emit_branch(e, is_inside(e, wide, e->lengths[i->a], 1), within, behind);
     emit_start(e, within);
     uint32_t at = pointer_to(e, array_start(e, i->a), wide, vyre_type_bytes(type)), old = 0;
     if (i->op == VYRE_OP_LOAD) {
