@@ -489,7 +489,7 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
         made = emit_phase(&e, i, target, out_ir, &out_infos[i]);
     }
     vyre_text_puts(out_ir, vyre_text_string(&e.w.declarations));
-    vyre_text_puts(out_ir, "!0 = !{}\n!1 = !{!\"branch_weights\", i32 2000, i32 1}\n");
+    vyre_text_puts(out_ir, "!0 = !{}\n");
     made = made && !out_ir->failed && !e.w.code.failed && !e.w.declarations.failed;
     vyre_text_free(&e.w.code);
     vyre_text_free(&e.w.declarations);

@@ -566,6 +566,22 @@ static void emit_atomic(emit *e, uint32_t inst) {
     }
 }
 
+/* Jumps behind the access past the end, with a zero in the slot if there is one. Nothing in
+ * assembly keeps that zero out of the way of those who are inside. */
+static void check_element(emit *e, uint32_t resource, uint32_t wide, uint32_t slot,
+                          uint32_t behind) {
+    uint32_t inside = emit_label(e), outside = slot ? emit_label(e) : behind;
+    vyre_type type = element_type(e, resource);
+    emit_likely_branch(e, is_inside(e, wide, e->lengths[resource], 1), inside, outside);
+    if (slot) {
+        emit_start(e, outside);
+        emit_line(e, "call void asm sideeffect \"\", \"\"()");
+        emit_assign(e, type, 1, slot, cpu_write_const(&e->w, type, 1, 0));
+        emit_jump(e, behind);
+    }
+    emit_start(e, inside);
+}
+
 /* Scalars: one element, behind a branch, which costs nothing while it is foreseen. */
 static void emit_element(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
@@ -578,17 +594,8 @@ static void emit_element(emit *e, uint32_t inst) {
     uint32_t wide = widen(e, vyre_operand_type(e->ir, index), 1, emit_operand(e, index));
     uint32_t value = takes ? emit_operand(e, is_cas ? operands[1] : i->c) : 0;
     uint32_t other = is_cas ? emit_operand(e, operands[2]) : 0;
-    uint32_t slot = gives ? emit_variable(e, type, 1) : 0;
-    uint32_t within = emit_label(e), outside = gives ? emit_label(e) : 0, behind = emit_label(e);
-    emit_likely_branch(e, is_inside(e, wide, e->lengths[i->a], 1), within,
-                       gives ? outside : behind);
-    if (gives) { /* nothing in assembly keeps the zero out of the way of those who are inside */
-        emit_start(e, outside);
-        emit_line(e, "call void asm sideeffect \"\", \"\"()");
-        emit_assign(e, type, 1, slot, cpu_write_const(&e->w, type, 1, 0));
-        emit_jump(e, behind);
-    }
-    emit_start(e, within);
+    uint32_t slot = gives ? emit_variable(e, type, 1) : 0, behind = emit_label(e);
+    check_element(e, i->a, wide, slot, behind);
     uint32_t at = pointer_to(e, array_start(e, i->a), wide, vyre_type_bytes(type)), old = 0;
     if (i->op == VYRE_OP_LOAD) {
         old = emit_load_at(e, type, 1, at);
