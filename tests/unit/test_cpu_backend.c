@@ -93,12 +93,12 @@ static void backend_says_what_it_is(void **state) {
 
 static void backend_gives_the_bytes_of_the_reference(void **state) {
     (void)state;
-    static const char *const lanes[] = {"4", "8", "16", "auto"};
+    static const char *const lanes[] = {"1", "1x4", "4", "8", "16", "32", "auto"};
     enum { LENGTH = 1003 };
     uint32_t x[LENGTH], y[LENGTH], k = 3, n = 700;
     contract_numbers(x, LENGTH);
     contract_numbers(y, LENGTH);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
         setenv("VYRE_CPU_LANES", lanes[i], 1);
         vyre_device *device = open_cpu();
         const vyre_input whole = {x, sizeof x}, none = {NULL, 0};

@@ -1,5 +1,5 @@
-/* The cpu backend held against the oracle: random programs for each width of vectors, and the same
- * between guard pages, where a step beside a buffer ends the process. */
+/* The cpu backend held against the oracle: random programs for each width of vectors and as
+ * scalars, and the same between guard pages, where a step beside a buffer ends the process. */
 #define _GNU_SOURCE /* guarded.h */
 
 #include <setjmp.h>
@@ -94,6 +94,23 @@ static void conform_what_was_wrong_before(void **state) {
     conform_from("4", 306492, 1); /* the sign of a NaN, taken by copysign */
 }
 
+static void conform_with_scalars(void **state) {
+    (void)state;
+    conform("1");
+}
+
+static void conform_with_scalars_side_by_side(void **state) {
+    (void)state;
+    conform("1x2");
+    conform("1x8");
+}
+
+/* In what form a phase runs is then its own affair, so forms meet in one program. */
+static void conform_as_is_best(void **state) {
+    (void)state;
+    conform("auto");
+}
+
 static void conform_with_4_lanes(void **state) {
     (void)state;
     conform("4");
@@ -109,11 +126,12 @@ static void conform_with_16_lanes(void **state) {
     conform("16");
 }
 
-static void programs_stay_inside_their_buffers(void **state) {
-    (void)state;
+static void stay_inside(const char *lanes) {
     if (!cpu) {
         skip();
     }
+    setenv("VYRE_CPU_LANES", lanes, 1);
+    vyre_device_cache_limit(cpu, 0);
     uint64_t first = number_from("VYRE_TEST_SEED", 1) * 1000 + 500;
     uint64_t programs = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
     for (uint64_t seed = first; seed < first + programs; seed++) {
@@ -127,15 +145,32 @@ static void programs_stay_inside_their_buffers(void **state) {
         vyre_free(inputs);
         vyre_trial_free(&trial);
     }
+    unsetenv("VYRE_CPU_LANES");
+}
+
+static void programs_stay_inside_their_buffers(void **state) {
+    (void)state;
+    stay_inside("auto");
+    stay_inside("16");
+}
+
+static void scalars_stay_inside_their_buffers(void **state) {
+    (void)state;
+    stay_inside("1");
+    stay_inside("1x4");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conform_what_was_wrong_before),
+        cmocka_unit_test(conform_with_scalars),
+        cmocka_unit_test(conform_with_scalars_side_by_side),
+        cmocka_unit_test(conform_as_is_best),
         cmocka_unit_test(conform_with_4_lanes),
         cmocka_unit_test(conform_with_8_lanes),
         cmocka_unit_test(conform_with_16_lanes),
         cmocka_unit_test(programs_stay_inside_their_buffers),
+        cmocka_unit_test(scalars_stay_inside_their_buffers),
     };
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

@@ -409,7 +409,7 @@ static bool estimate_phase(const cpu_target *target, const vyre_ir *ir, const cp
         cost c = walk(&s, &g, facts->phase->first, facts->phase->end, VYRE_NONE);
         uint32_t side = 1, most = facts->partial ? 1 : MOST_SIDE;
         while (side < most && 2 * side * (s.carried + 1) <= REGISTERS &&
-               scalar_time(&c, 2 * side) < 0.9 * scalar_time(&c, side)) {
+               (c.chain[SCALAR] - c.apart) / side > 0.4 * c.work[SCALAR]) {
             side *= 2;
         }
         double regions = facts->region_count;

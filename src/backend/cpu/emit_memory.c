@@ -337,6 +337,22 @@ void emit_clear(emit *e, uint32_t resource) {
     emit_start(e, behind);
 }
 
+/* Jumps behind the access past the end, with a zero in the slot if there is one. Nothing in
+ * assembly keeps that zero out of the way of those who are inside. */
+static void check_element(emit *e, uint32_t resource, uint32_t wide, uint32_t slot,
+                          uint32_t behind) {
+    uint32_t inside = emit_label(e), outside = slot ? emit_label(e) : behind;
+    vyre_type type = emit_element_type(e, resource);
+    emit_likely_branch(e, emit_inside(e, wide, e->lengths[resource], 1), inside, outside);
+    if (slot) {
+        emit_start(e, outside);
+        emit_line(e, "call void asm sideeffect \"\", \"\"()");
+        emit_assign(e, type, 1, slot, cpu_write_const(&e->w, type, 1, 0));
+        emit_jump(e, behind);
+    }
+    emit_start(e, inside);
+}
+
 /* Scalars: one element, behind a branch, which costs nothing while it is foreseen. */
 static void emit_element(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
@@ -349,14 +365,9 @@ static void emit_element(emit *e, uint32_t inst) {
     uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, index), 1, emit_operand(e, index));
     uint32_t value = takes ? emit_operand(e, is_cas ? operands[1] : i->c) : 0;
     uint32_t other = is_cas ? emit_operand(e, operands[2]) : 0;
-    uint32_t slot = gives ? emit_variable(e, type, 1) : 0;
-    uint32_t within = emit_label(e), behind = emit_label(e);
-    if (gives) {
-        emit_assign(e, type, 1, slot, cpu_write_const(&e->w, type, 1, 0));
-    }
+    uint32_t slot = gives ? emit_variable(e, type, 1) : 0, behind = emit_label(e);
     if (!emit_is_inside(e, inst)) {
-        emit_branch(e, emit_inside(e, wide, e->lengths[i->a], 1), within, behind);
-        emit_start(e, within);
+        check_element(e, i->a, wide, slot, behind);
     }
     uint32_t at = emit_pointer_to(e, emit_array_start(e, i->a), wide, vyre_type_bytes(type)),
              old = 0;

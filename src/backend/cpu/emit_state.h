@@ -114,6 +114,7 @@ uint32_t emit_label(emit *e);
 void emit_start(emit *e, uint32_t label);
 void emit_jump(emit *e, uint32_t label);
 void emit_branch(emit *e, uint32_t condition, uint32_t yes, uint32_t no);
+void emit_likely_branch(emit *e, uint32_t condition, uint32_t yes, uint32_t no);
 uint32_t emit_new(emit *e);
 
 static inline uint32_t emit_lanes_of(const emit *e, bool varying) {

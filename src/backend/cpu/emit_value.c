@@ -41,6 +41,13 @@ void emit_branch(emit *e, uint32_t condition, uint32_t yes, uint32_t no) {
     e->terminated = true;
 }
 
+void emit_likely_branch(emit *e, uint32_t condition, uint32_t yes, uint32_t no) {
+    emit_line(
+        e, "br i1 %%t%u, label %%b%u, label %%b%u, !prof !{!\"branch_weights\", i32 2000, i32 1}",
+        condition, yes, no);
+    e->terminated = true;
+}
+
 /* Variables */
 
 static uint32_t make_variable(emit *e, const char *type) {

@@ -15,7 +15,7 @@ typedef struct head {
     struct head *next;
 } head;
 
-enum { MOST_KEPT = 64 };
+enum { MOST_KEPT = 64, PAGE = 4096, HUGE_PAGE = 2 << 20 };
 static const size_t most_bytes = (size_t)256 << 20, huge_bytes = (size_t)4 << 20;
 
 /* What is kept, the last one given back first. */
@@ -59,18 +59,18 @@ static head *find_kept(size_t size) {
     return found;
 }
 
+/* Large blocks begin where a huge page does, so that few entries of the CPU's tables cover them. */
 static head *make(size_t size) {
-    const size_t more = (size_t)2 * CPU_ALIGNMENT;
+    bool is_huge = size >= huge_bytes;
+    const size_t alignment = is_huge ? HUGE_PAGE : CPU_ALIGNMENT, more = alignment + CPU_ALIGNMENT;
     uint8_t *block = size <= SIZE_MAX - more ? vyre_alloc(size + more) : NULL;
     if (!block) {
         return NULL;
     }
-    size_t skip = (CPU_ALIGNMENT - (uintptr_t)block % CPU_ALIGNMENT) % CPU_ALIGNMENT;
-    uint8_t *memory = block + skip + CPU_ALIGNMENT;
-    if (size >= huge_bytes) {
-        /* Only advice: it is whole pages that it is about, and no matter if it is not taken. */
-        uint8_t *page = memory + (4096 - (uintptr_t)memory % 4096) % 4096;
-        madvise(page, (size - (size_t)(page - memory)) / 4096 * 4096, MADV_HUGEPAGE);
+    uint8_t *memory = block + CPU_ALIGNMENT;
+    memory += (alignment - (uintptr_t)memory % alignment) % alignment;
+    if (is_huge) { /* only advice, about whole pages; no matter if it is not taken */
+        madvise(memory, size / PAGE * PAGE, MADV_HUGEPAGE);
     }
     *head_of(memory) = (head){block, size, NULL};
     return head_of(memory);
