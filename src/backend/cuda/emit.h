@@ -10,7 +10,11 @@
 
 #include "base/text.h"
 
-enum { CUDA_FRAME_LIMIT = 4096, CUDA_COUNTER_BYTES = 64 };
+enum {
+    CUDA_FRAME_LIMIT = 4096,
+    CUDA_COUNTER_BYTES = 64,
+    CUDA_OPEN_THREADS = 256, /* of a block where there is no workgroup clause */
+};
 
 /* Where things stand in a frame, in bytes. Arrays are the buffers and scratch arrays, which are the
  * first resources. Everything is aligned to its size. */
@@ -22,10 +26,14 @@ typedef struct cuda_layout {
     uint32_t turns;      /* u64: pointer to the same as u32 by step in device memory, or 0 */
     uint32_t domain;     /* u64[3], 1 where there is no dimension; from memory: the maximum */
     uint32_t groups;     /* u64[3]: domain / tile, rounded up */
-    uint32_t from_index; /* u64: element that a domain from memory is read from */
+    uint32_t shape;      /* u32[2]: what cuda_shape_of says */
+    uint32_t from;       /* u64: pointer to the element that a domain from memory is read from, or
+                          * to a copy of it made before the launch where the phase writes the
+                          * array; 0 where it is out of bounds */
     uint32_t stop;       /* u64: pointer to a u32 that the device sees; not 0 means to end soon */
-    uint32_t counters;   /* u64: pointer to the CUDA_COUNTER_BYTES of this launch: zero when it
-                          * starts, zero again when it is through, unless it was stopped */
+    uint32_t counters;   /* u64: pointer to CUDA_COUNTER_BYTES of this phase's own, aligned to 8:
+                          * zero before the first launch, left as the next one needs them, unless
+                          * it was stopped: then zero again */
     uint32_t bytes;      /* of all, a multiple of 8 */
     uint32_t array_count;
     bool by_pointer; /* the parameter is a pointer to it */
@@ -40,7 +48,7 @@ cuda_layout cuda_layout_of(const vyre_ir *ir);
  *   - where it is ordered, any number in x alone, at most as many as there are groups in all. */
 typedef struct cuda_phase_info {
     uint32_t threads;       /* of a block: the workgroup, or chosen where there is no clause */
-    uint32_t tile[3];       /* invocations that a block covers in each dimension */
+    uint32_t parts;         /* neighbouring invocations a thread, along x */
     uint32_t shared_bytes;  /* that the code itself declares */
     uint32_t dynamic_bytes; /* of shared memory, to be asked for at the launch; then not 48 KiB */
     uint32_t local_bytes;   /* of private arrays, a thread */
@@ -59,6 +67,15 @@ typedef struct cuda_target {
 static inline cuda_target cuda_baseline(void) {
     return (cuda_target){.sm = 70, .isa = 63, .prefix = "phase"};
 }
+
+/* Invocations that a block covers in each dimension, which depends on the domain where there is no
+ * workgroup clause, and the frame's shape that tells the code so. */
+typedef struct cuda_shape {
+    uint32_t tile[3];
+    uint32_t bits[2]; /* the frame's */
+} cuda_shape;
+cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
+                         const uint64_t *domain);
 
 /* Whether a phase may write a buffer or scratch array. */
 bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array);
