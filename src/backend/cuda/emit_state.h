@@ -1,0 +1,137 @@
+/* The emitter at work: one phase.
+ *
+ *   emit.c           entries, workgroups, positions           emit_value.c     operands, arguments
+ *   emit_block.c     control flow                             emit_memory.c    loads and stores
+ *   emit_atomic.c    atomics                                  emit_group.c     barriers, shared
+ * arrays emit_subgroup.c  subgroups
+ */
+#ifndef VYRE_CUDA_EMIT_STATE_H
+#define VYRE_CUDA_EMIT_STATE_H
+
+#include "backend/cuda/analyse.h"
+#include "backend/cuda/emit.h"
+#include "backend/cuda/write.h"
+
+/* A block that is open. */
+typedef struct emit_open {
+    uint32_t owner;       /* VYRE_NONE: the phase */
+    uint32_t exit, latch; /* labels: behind it; the next turn */
+} emit_open;
+
+/* What is known of an array, once somebody asked. */
+typedef struct emit_array {
+    cuda_reg base;         /* global: its pointer */
+    cuda_reg length;       /* elements, u64 */
+    cuda_reg limit;        /* the same as u32 */
+    cuda_reg signed_limit; /* what a number that may be negative must be below, as u32 */
+    uint32_t offset;       /* shared and private: in the block of all */
+} emit_array;
+
+typedef struct emit {
+    cuda_writer w;
+    vyre_text head; /* in front of the code: what is read of the frame */
+    vyre_text cold; /* behind it: what is seldom done */
+    const vyre_ir *ir;
+    const cuda_target *target;
+    cuda_layout layout;
+    cuda_facts facts;
+    cuda_phase_info *info;
+    const vyre_phase *phase;
+    uint32_t phase_index;
+    char name[96];    /* of the entry */
+    uint32_t file;    /* number of the source file, or 0 */
+    uint32_t line;    /* of the source, last mentioned */
+    const char *lack; /* what such devices do not have, or NULL */
+    uint32_t labels;
+
+    uint32_t parts;                /* invocations of a thread in the code under way */
+    uint32_t first_part, end_part; /* those that the code at hand is for */
+    cuda_reg *values;              /* by instruction and part */
+    emit_array *arrays;            /* by resource */
+    emit_open stack[VYRE_LIMIT_NESTING + 2];
+    uint32_t depth;
+
+    cuda_reg frame;               /* its pointer, where it is not the parameter */
+    cuda_reg thread, position[3]; /* open phases: of part 0; else of lid */
+    cuda_reg group[3];            /* u32 */
+    cuda_reg groups[3];           /* u64 */
+    cuda_reg domain[3];           /* u64 */
+    cuda_reg stop, counters;
+    uint32_t end; /* label: the invocation is through */
+    uint32_t shared_bytes, zeroed_bytes, local_bytes, exchange, ticket;
+} emit;
+
+static inline cuda_fact *emit_fact(const emit *e, uint32_t inst) {
+    return cuda_fact_of(&e->facts, inst);
+}
+
+static inline cuda_reg *emit_slot(emit *e, uint32_t inst, uint32_t part) {
+    return &e->values[(size_t)(inst - e->phase->first) * e->facts.parts + part];
+}
+
+/* The parts for which an instruction is written: all at hand, or one for all. */
+static inline uint32_t emit_first(const emit *e, uint32_t inst) {
+    return emit_fact(e, inst)->varying ? e->first_part : 0;
+}
+static inline uint32_t emit_end(const emit *e, uint32_t inst) {
+    return emit_fact(e, inst)->varying ? e->end_part : 1;
+}
+
+/* Labels and jumps. */
+uint32_t emit_label(emit *e);
+void emit_place(emit *e, uint32_t label);
+void emit_jump(emit *e, uint32_t label);
+void emit_branch(emit *e, cuda_reg predicate, bool holds, uint32_t label, bool uniform);
+
+/* Lines of one instruction under a predicate; `predicate` of the class none is always. */
+void emit_if(emit *e, cuda_reg predicate, const char *format, ...) VYRE_PRINTF(3, 4);
+
+/* What is written between these two stands in front of all other code. */
+void emit_begin_head(emit *e);
+void emit_end_head(emit *e);
+
+/* Of the frame, read there. */
+cuda_reg emit_frame(emit *e, cuda_class kind, uint32_t offset);
+cuda_reg emit_length(emit *e, uint32_t resource);
+cuda_reg emit_limit(emit *e, uint32_t resource, bool is_signed);
+cuda_reg emit_base(emit *e, uint32_t resource);
+cuda_reg emit_stop_word(emit *e);
+cuda_reg emit_counters(emit *e);
+
+cuda_reg emit_operand(emit *e, uint32_t operand, uint32_t part);
+bool emit_surroundings(emit *e, uint32_t inst); /* false if it is something else */
+void emit_instruction(emit *e, uint32_t inst);
+void emit_block(emit *e, uint32_t first, uint32_t end);
+void emit_control(emit *e, uint32_t inst);
+void emit_jump_out(emit *e, uint32_t inst);
+
+/* Ends the thread if somebody asked for that. Written where the code is, or out of the way. */
+void emit_stop_check(emit *e);
+
+/* Where an element is, as text: [%d7], [shared+12]; and under which predicate it exists. */
+typedef struct emit_place_text {
+    char text[160];
+} emit_place_text;
+typedef struct emit_element {
+    emit_place_text place;
+    cuda_reg inside; /* of the class none: always */
+    bool never;      /* it does not exist */
+} emit_element;
+emit_element emit_find(emit *e, uint32_t resource, uint32_t index, uint32_t part);
+const char *emit_space(const emit *e, uint32_t resource);
+const char *emit_memory_type(vyre_type type);
+cuda_reg emit_zero(emit *e, cuda_class kind);
+
+void emit_memory(emit *e, uint32_t inst);
+void emit_clear(emit *e, uint32_t resource);
+void emit_atomic(emit *e, uint32_t inst);
+void emit_subgroup(emit *e, uint32_t inst);
+
+void emit_lay_out(emit *e);
+void emit_barrier(emit *e);
+void emit_grid_barrier(emit *e);
+void emit_clear_shared(emit *e);
+void emit_uniform_load(emit *e, uint32_t inst);
+void emit_load(emit *e, uint32_t inst);
+
+#endif
