@@ -84,7 +84,7 @@ static void write_pure(emit *e, uint32_t inst) {
     for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
         cuda_reg regs[3] = {{0}};
         for (uint32_t k = 0; k < count && k < 3; k++) {
-            regs[k] = emit_operand(e, values[k], part);
+            regs[k] = cuda_emit_operand(e, values[k], part);
         }
         cuda_reg value =
             cuda_write_op(&e->w, (vyre_op)i->op, type, result, observed, regs[0], regs[1], regs[2]);
@@ -109,7 +109,7 @@ static void mention_line(emit *e, uint32_t inst) {
     }
 }
 
-void emit_instruction(emit *e, uint32_t inst) {
+void cuda_emit_instruction(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     uint32_t effects = vyre_lookup_op(i->op)->effects;
     if (i->op == VYRE_OP_ARG || i->op == VYRE_OP_RESULT) {
@@ -117,20 +117,20 @@ void emit_instruction(emit *e, uint32_t inst) {
     }
     mention_line(e, inst);
     if (effects & VYRE_EFFECT_BLOCK) {
-        emit_control(e, inst);
+        cuda_emit_control(e, inst);
     } else if (effects & VYRE_EFFECT_END) {
-        emit_jump_out(e, inst);
+        cuda_emit_jump_out(e, inst);
     } else if (effects & VYRE_EFFECT_SUBGROUP) {
-        emit_subgroup(e, inst);
+        cuda_emit_subgroup(e, inst);
     } else if (i->op == VYRE_OP_BARRIER) {
-        emit_barrier(e);
+        cuda_emit_barrier(e);
     } else if (i->op == VYRE_OP_GRID_BARRIER) {
-        emit_grid_barrier(e);
+        cuda_emit_grid_barrier(e);
     } else if (i->op == VYRE_OP_UNIFORM_LOAD) {
-        emit_uniform_load(e, inst);
+        cuda_emit_uniform_load(e, inst);
     } else if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) {
-        emit_memory(e, inst);
-    } else if (!emit_surroundings(e, inst)) {
+        cuda_emit_memory(e, inst);
+    } else if (!cuda_emit_surroundings(e, inst)) {
         write_pure(e, inst);
     }
 }
@@ -143,10 +143,10 @@ static void write_body(emit *e, uint32_t end) {
     e->line = 0;
     for (uint32_t r = e->phase->first_resource; r < e->phase->end_resource; r++) {
         if (e->ir->resources[r].kind == VYRE_RESOURCE_PRIVATE && e->facts.used[r]) {
-            emit_clear(e, r);
+            cuda_emit_clear(e, r);
         }
     }
-    emit_block(e, e->phase->first, e->phase->end);
+    cuda_emit_block(e, e->phase->first, e->phase->end);
 }
 
 /* Positions */
@@ -182,11 +182,11 @@ static void find_local(emit *e) {
 static void read_domain(emit *e) {
     cuda_writer *w = &e->w;
     vyre_type type = (vyre_type)e->ir->resources[e->phase->from_resource].type;
-    cuda_reg from = emit_frame(e, CUDA_B64, e->layout.from);
+    cuda_reg from = cuda_emit_frame(e, CUDA_B64, e->layout.from);
     cuda_reg exists = cuda_two(w, "setp.ne.u64", CUDA_PRED, from, cuda_u64(0));
-    cuda_reg count = emit_zero(e, cuda_class_of(type));
-    emit_if(e, exists, "ld.global.nc.%s %s, [%s]", emit_memory_type(type),
-            cuda_reg_name(count).text, cuda_reg_name(from).text);
+    cuda_reg count = cuda_emit_zero(e, cuda_class_of(type));
+    cuda_emit_if(e, exists, "ld.global.nc.%s %s, [%s]", cuda_emit_memory_type(type),
+                 cuda_reg_name(count).text, cuda_reg_name(from).text);
     if (cuda_width(type) < 64) {
         count = cuda_convert(w, type, cuda_is_signed(type) ? VYRE_TYPE_I64 : VYRE_TYPE_U64, count);
     }
@@ -210,13 +210,13 @@ static cuda_reg find_open(emit *e, uint32_t out) {
                                      cuda_u32(CUDA_OPEN_THREADS), e->thread);
         cuda_reg x = cuda_two(w, "mul.wide.u32", CUDA_B64, number, parts);
         cuda_reg outside = cuda_two(w, "setp.ge.u64", CUDA_PRED, x, e->domain[0]);
-        emit_branch(e, outside, true, out, false);
+        cuda_emit_branch(e, outside, true, out, false);
         e->position[0] = cuda_one(w, "cvt.u32.u64", CUDA_B32, x);
         e->position[1] = e->position[2] = cuda_u32(0);
         return x;
     }
-    cuda_reg bits[2] = {emit_frame(e, CUDA_B32, e->layout.shape),
-                        emit_frame(e, CUDA_B32, e->layout.shape + 4)};
+    cuda_reg bits[2] = {cuda_emit_frame(e, CUDA_B32, e->layout.shape),
+                        cuda_emit_frame(e, CUDA_B32, e->layout.shape + 4)};
     cuda_reg rest = e->thread, first = cuda_none();
     for (uint32_t d = 0; d < 3; d++) {
         cuda_reg local = rest, start = wide(e, e->group[d]);
@@ -237,7 +237,7 @@ static cuda_reg find_open(emit *e, uint32_t out) {
         }
         first = d ? first : at;
         cuda_reg outside = cuda_two(w, "setp.ge.u64", CUDA_PRED, at, e->domain[d]);
-        emit_branch(e, outside, true, out, false);
+        cuda_emit_branch(e, outside, true, out, false);
         e->position[d] = cuda_one(w, "cvt.u32.u64", CUDA_B32, at);
     }
     return first;
@@ -245,42 +245,41 @@ static cuda_reg find_open(emit *e, uint32_t out) {
 
 /* Several parts at once where all of them are in the domain, else one after the other. */
 static void write_open(emit *e) {
-    uint32_t out = emit_label(e);
+    uint32_t out = cuda_emit_label(e);
     cuda_reg x = find_open(e, out);
     uint32_t parts = e->facts.parts;
     if (parts > 1) {
-        uint32_t single = emit_label(e), turn = emit_label(e), next = emit_label(e);
-        cuda_reg end = cuda_two(&e->w, "add.u64", CUDA_B64, x, cuda_u64(parts));
-        cuda_reg beyond = cuda_two(&e->w, "setp.gt.u64", CUDA_PRED, end, e->domain[0]);
-        emit_branch(e, beyond, true, single, false);
+        uint32_t single = cuda_emit_label(e), turn = cuda_emit_label(e), next = cuda_emit_label(e);
+        cuda_emit_branch(e, cuda_emit_own_rows_fit(e, x), false, single, false);
         e->parts = e->end_part = parts;
         write_body(e, out);
-        emit_place(e, single);
+        cuda_emit_place(e, single);
         cuda_reg at = cuda_new(&e->w, CUDA_B64), low = cuda_new(&e->w, CUDA_B32);
+        cuda_reg last = cuda_two(&e->w, "add.u64", CUDA_B64, x, cuda_u64(parts));
+        last = cuda_two(&e->w, "min.u64", CUDA_B64, last, e->domain[0]);
         cuda_move(&e->w, at, x);
         cuda_move(&e->w, low, e->position[0]);
         e->position[0] = low;
-        emit_place(e, turn);
+        cuda_emit_place(e, turn);
         e->parts = e->end_part = 1;
         write_body(e, next);
-        emit_place(e, next);
+        cuda_emit_place(e, next);
         cuda_line(&e->w, "add.u64 %s, %s, 1", cuda_reg_name(at).text, cuda_reg_name(at).text);
         cuda_line(&e->w, "add.u32 %s, %s, 1", cuda_reg_name(low).text, cuda_reg_name(low).text);
-        emit_branch(e, cuda_two(&e->w, "setp.lt.u64", CUDA_PRED, at, e->domain[0]), true, turn,
-                    false);
+        cuda_emit_branch(e, cuda_two(&e->w, "setp.lt.u64", CUDA_PRED, at, last), true, turn, false);
     } else {
         e->parts = e->end_part = 1;
         write_body(e, out);
     }
-    emit_place(e, out);
+    cuda_emit_place(e, out);
 }
 
 static void write_group(emit *e) {
-    uint32_t end = emit_label(e);
+    uint32_t end = cuda_emit_label(e);
     e->parts = e->end_part = 1;
-    emit_clear_shared(e);
+    cuda_emit_clear_shared(e);
     write_body(e, end);
-    emit_place(e, end);
+    cuda_emit_place(e, end);
 }
 
 /* Groups */
@@ -300,25 +299,25 @@ static void write_strides(emit *e) {
     uint32_t heads[3];
     cuda_reg next[3];
     for (uint32_t d = e->phase->dimensions; d-- > 0;) {
-        heads[d] = emit_label(e);
+        heads[d] = cuda_emit_label(e);
         next[d] = cuda_new(&e->w, CUDA_B64);
         cuda_move(&e->w, next[d], wide(e, special(e, starts[d])));
-        emit_place(e, heads[d]);
+        cuda_emit_place(e, heads[d]);
         e->group[d] = cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, next[d]);
     }
     if (e->facts.has_loops) {
-        emit_stop_check(e);
+        cuda_emit_stop_check(e);
     }
     write_one_group(e);
     if (e->shared_bytes) {
-        emit_barrier(e); /* who is still in the last group may use what the next one clears */
+        cuda_emit_barrier(e); /* who is still in the last group may use what the next one clears */
     }
     for (uint32_t d = 0; d < e->phase->dimensions; d++) {
         cuda_name text = cuda_reg_name(next[d]);
         cuda_line(&e->w, "add.u64 %s, %s, %s", text.text, text.text,
                   cuda_reg_name(wide(e, special(e, steps[d]))).text);
-        emit_branch(e, cuda_two(&e->w, "setp.lt.u64", CUDA_PRED, next[d], e->groups[d]), true,
-                    heads[d], true);
+        cuda_emit_branch(e, cuda_two(&e->w, "setp.lt.u64", CUDA_PRED, next[d], e->groups[d]), true,
+                         heads[d], true);
     }
 }
 
@@ -326,8 +325,9 @@ static void write_strides(emit *e) {
  * finds out last that there are no more sets the word back. */
 static void write_tickets(emit *e) {
     cuda_writer *w = &e->w;
-    uint32_t head = emit_label(e), waits = emit_label(e), run = emit_label(e), out = emit_label(e);
-    cuda_name counters = cuda_reg_name(emit_counters(e));
+    uint32_t head = cuda_emit_label(e), waits = cuda_emit_label(e), run = cuda_emit_label(e),
+             out = cuda_emit_label(e);
+    cuda_name counters = cuda_reg_name(cuda_emit_counters(e));
     cuda_reg all = e->groups[0];
     for (uint32_t d = 1; d < e->phase->dimensions; d++) {
         all = cuda_two(w, "mul.lo.u64", CUDA_B64, all, e->groups[d]);
@@ -335,24 +335,24 @@ static void write_tickets(emit *e) {
     cuda_reg is_first = cuda_two(w, "setp.eq.u32", CUDA_PRED, e->thread, cuda_u32(0));
     cuda_reg ticket = cuda_new(w, CUDA_B64);
     cuda_name text = cuda_reg_name(ticket);
-    emit_place(e, head);
-    emit_stop_check(e);
-    emit_branch(e, is_first, false, waits, false);
+    cuda_emit_place(e, head);
+    cuda_emit_stop_check(e);
+    cuda_emit_branch(e, is_first, false, waits, false);
     cuda_line(w, "atom.relaxed.gpu.global.add.u64 %s, [%s], 1", text.text, counters.text);
     cuda_line(w, "st.shared.u64 [%s_shared+%u], %s", e->name, e->ticket, text.text);
-    emit_place(e, waits);
-    emit_barrier(e);
+    cuda_emit_place(e, waits);
+    cuda_emit_barrier(e);
     cuda_line(w, "ld.shared.u64 %s, [%s_shared+%u]", text.text, e->name, e->ticket);
-    emit_branch(e, cuda_two(w, "setp.lt.u64", CUDA_PRED, ticket, all), true, run, true);
+    cuda_emit_branch(e, cuda_two(w, "setp.lt.u64", CUDA_PRED, ticket, all), true, run, true);
     cuda_reg last = cuda_two(w, "add.u64", CUDA_B64, all, wide(e, special(e, "nctaid.x")));
     last = cuda_two(w, "sub.u64", CUDA_B64, last, cuda_u64(1));
     cuda_reg resets = cuda_two(w, "setp.eq.u64", CUDA_PRED, ticket, last);
     resets = cuda_two(w, "and.pred", CUDA_PRED, resets, is_first);
-    cuda_reg zero = emit_zero(e, CUDA_B64);
-    emit_if(e, resets, "st.relaxed.gpu.global.u64 [%s], %s", counters.text,
-            cuda_reg_name(zero).text);
-    emit_jump(e, out);
-    emit_place(e, run);
+    cuda_reg zero = cuda_emit_zero(e, CUDA_B64);
+    cuda_emit_if(e, resets, "st.relaxed.gpu.global.u64 [%s], %s", counters.text,
+                 cuda_reg_name(zero).text);
+    cuda_emit_jump(e, out);
+    cuda_emit_place(e, run);
     cuda_reg rest = ticket;
     for (uint32_t d = 0; d < e->phase->dimensions; d++) {
         bool more = d + 1 < e->phase->dimensions;
@@ -361,17 +361,19 @@ static void write_tickets(emit *e) {
         e->group[d] = cuda_one(w, "cvt.u32.u64", CUDA_B32, at);
     }
     write_one_group(e);
-    emit_barrier(e); /* everybody has read the ticket, and is through with shared arrays */
-    emit_jump(e, head);
-    emit_place(e, out);
+    cuda_emit_barrier(e); /* everybody has read the ticket, and is through with shared arrays */
+    cuda_emit_jump(e, head);
+    cuda_emit_place(e, out);
 }
 
 static void write_groups(emit *e) {
     static const char *const names[] = {"ctaid.x", "ctaid.y", "ctaid.z"};
     for (uint32_t d = 0; d < 3; d++) {
         bool exists = d < e->phase->dimensions;
-        e->domain[d] = exists ? emit_frame(e, CUDA_B64, e->layout.domain + 8 * d) : cuda_u64(1);
-        e->groups[d] = exists ? emit_frame(e, CUDA_B64, e->layout.groups + 8 * d) : cuda_u64(1);
+        e->domain[d] =
+            exists ? cuda_emit_frame(e, CUDA_B64, e->layout.domain + 8 * d) : cuda_u64(1);
+        e->groups[d] =
+            exists ? cuda_emit_frame(e, CUDA_B64, e->layout.groups + 8 * d) : cuda_u64(1);
         e->group[d] = cuda_u32(0);
     }
     e->thread = special(e, "tid.x");
@@ -382,7 +384,7 @@ static void write_groups(emit *e) {
         read_domain(e);
         if (!e->info->ordered) { /* there may be fewer groups than blocks */
             cuda_reg at = wide(e, special(e, names[0]));
-            emit_if(e, cuda_two(&e->w, "setp.ge.u64", CUDA_PRED, at, e->groups[0]), "exit");
+            cuda_emit_if(e, cuda_two(&e->w, "setp.ge.u64", CUDA_PRED, at, e->groups[0]), "exit");
         }
     }
     if (e->info->ordered) {
@@ -394,7 +396,7 @@ static void write_groups(emit *e) {
             e->group[d] = special(e, names[d]);
         }
         if (e->facts.has_loops) {
-            emit_stop_check(e);
+            cuda_emit_stop_check(e);
         }
         write_one_group(e);
     }
@@ -468,9 +470,9 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
         e->labels = e->first_part = 0;
         e->stop = e->counters = e->frame = cuda_none();
         choose_launch(e);
-        emit_lay_out(e);
+        cuda_emit_lay_out(e);
         if (e->layout.by_pointer) {
-            cuda_reg pointer = emit_frame(e, CUDA_B64, 0);
+            cuda_reg pointer = cuda_emit_frame(e, CUDA_B64, 0);
             e->frame = pointer;
         }
         write_groups(e);

@@ -24,13 +24,14 @@ static void update(emit *e, const access *a, const char *name, const char *suffi
     /* Without anybody who looks at the old value there is none to wait for. */
     bool acquires = a->ordering != VYRE_ORDERING_RELAXED && a->ordering != VYRE_ORDERING_RELEASE;
     if (!used && !acquires && a->inst->op != VYRE_OP_ATOMIC_EXCHANGE) {
-        emit_if(e, a->element.inside, "red.%s.%s.%s.%s.%s %s, %s", ordering_name(a->ordering),
-                a->scope, a->space, name, suffix, a->element.place.text, cuda_reg_name(value).text);
+        cuda_emit_if(e, a->element.inside, "red.%s.%s.%s.%s.%s %s, %s", ordering_name(a->ordering),
+                     a->scope, a->space, name, suffix, a->element.place.text,
+                     cuda_reg_name(value).text);
         return;
     }
-    emit_if(e, a->element.inside, "atom.%s.%s.%s.%s.%s %s, %s, %s", ordering_name(a->ordering),
-            a->scope, a->space, name, suffix, cuda_reg_name(old).text, a->element.place.text,
-            cuda_reg_name(value).text);
+    cuda_emit_if(e, a->element.inside, "atom.%s.%s.%s.%s.%s %s, %s, %s", ordering_name(a->ordering),
+                 a->scope, a->space, name, suffix, cuda_reg_name(old).text, a->element.place.text,
+                 cuda_reg_name(value).text);
 }
 
 static void access_one(emit *e, const access *a, cuda_reg old, cuda_reg value, cuda_reg other,
@@ -41,19 +42,20 @@ static void access_one(emit *e, const access *a, cuda_reg old, cuda_reg value, c
     const char *place = a->element.place.text;
     switch (a->inst->op) {
     case VYRE_OP_ATOMIC_LOAD:
-        emit_if(e, a->element.inside, "ld.%s.%s.%s.%s %s, %s",
-                a->ordering == VYRE_ORDERING_RELAXED ? "relaxed" : "acquire", a->scope, a->space,
-                adds, cuda_reg_name(old).text, place);
+        cuda_emit_if(e, a->element.inside, "ld.%s.%s.%s.%s %s, %s",
+                     a->ordering == VYRE_ORDERING_RELAXED ? "relaxed" : "acquire", a->scope,
+                     a->space, adds, cuda_reg_name(old).text, place);
         break;
     case VYRE_OP_ATOMIC_STORE:
-        emit_if(e, a->element.inside, "st.%s.%s.%s.%s %s, %s",
-                a->ordering == VYRE_ORDERING_RELAXED ? "relaxed" : "release", a->scope, a->space,
-                adds, place, cuda_reg_name(value).text);
+        cuda_emit_if(e, a->element.inside, "st.%s.%s.%s.%s %s, %s",
+                     a->ordering == VYRE_ORDERING_RELAXED ? "relaxed" : "release", a->scope,
+                     a->space, adds, place, cuda_reg_name(value).text);
         break;
     case VYRE_OP_ATOMIC_CAS:
-        emit_if(e, a->element.inside, "atom.%s.%s.%s.cas.%s %s, %s, %s, %s",
-                ordering_name(a->ordering), a->scope, a->space, a->bits, cuda_reg_name(old).text,
-                place, cuda_reg_name(value).text, cuda_reg_name(other).text);
+        cuda_emit_if(e, a->element.inside, "atom.%s.%s.%s.cas.%s %s, %s, %s, %s",
+                     ordering_name(a->ordering), a->scope, a->space, a->bits,
+                     cuda_reg_name(old).text, place, cuda_reg_name(value).text,
+                     cuda_reg_name(other).text);
         break;
     case VYRE_OP_ATOMIC_ADD: update(e, a, "add", adds, old, value, used); break;
     case VYRE_OP_ATOMIC_SUB: {
@@ -72,7 +74,7 @@ static void access_one(emit *e, const access *a, cuda_reg old, cuda_reg value, c
     }
 }
 
-void emit_atomic(emit *e, uint32_t inst) {
+void cuda_emit_atomic(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     bool is_cas = i->op == VYRE_OP_ATOMIC_CAS, gives = i->op != VYRE_OP_ATOMIC_STORE;
     const uint32_t *list = is_cas ? e->ir->operands + i->b : &i->b;
@@ -82,23 +84,23 @@ void emit_atomic(emit *e, uint32_t inst) {
         .inst = i,
         .type = type,
         .ordering = i->aux & 7,
-        .space = emit_space(e, i->a),
+        .space = cuda_emit_space(e, i->a),
         .scope = is_shared || i->aux >> 3 == VYRE_SCOPE_WORKGROUP ? "cta" : "gpu",
         .bits = cuda_width(type) == 64 ? "b64" : "b32",
     };
     /* A load may be the same for all parts; everything else happens once for each. */
     bool once = i->op == VYRE_OP_ATOMIC_LOAD && !emit_fact(e, inst)->varying;
     for (uint32_t part = e->first_part; part < (once ? e->first_part + 1 : e->end_part); part++) {
-        cuda_reg old = gives ? emit_zero(e, cuda_class_of(type)) : cuda_none();
+        cuda_reg old = gives ? cuda_emit_zero(e, cuda_class_of(type)) : cuda_none();
         cuda_reg value = i->op == VYRE_OP_ATOMIC_LOAD
                              ? cuda_none()
-                             : cuda_in_register(&e->w, emit_operand(e, list[1], part));
+                             : cuda_in_register(&e->w, cuda_emit_operand(e, list[1], part));
         cuda_reg other =
-            is_cas ? cuda_in_register(&e->w, emit_operand(e, list[2], part)) : cuda_none();
-        a.element = emit_find(e, i->a, list[0], part);
+            is_cas ? cuda_in_register(&e->w, cuda_emit_operand(e, list[2], part)) : cuda_none();
+        a.element = cuda_emit_find(e, i->a, list[0], part);
         if (!a.element.never) {
             if (a.ordering == VYRE_ORDERING_SEQ_CST) {
-                emit_if(e, a.element.inside, "fence.sc.%s", a.scope);
+                cuda_emit_if(e, a.element.inside, "fence.sc.%s", a.scope);
             }
             access_one(e, &a, old, value, other, emit_fact(e, inst)->uses > 0);
         }

@@ -43,7 +43,7 @@ static bool overlaps(emit *e, uint32_t first, const uint32_t *operands, uint32_t
         for (uint32_t j = 0; j < k; j++) {
             for (uint32_t part = e->first_part; part < e->end_part; part++) {
                 uint32_t at = emit_fact(e, first + j)->varying ? part : 0;
-                if (same(*emit_slot(e, first + j, at), emit_operand(e, operands[k], part))) {
+                if (same(*emit_slot(e, first + j, at), cuda_emit_operand(e, operands[k], part))) {
                     return true;
                 }
             }
@@ -66,7 +66,8 @@ static void put_list(emit *e, uint32_t first, const uint32_t *operands, uint32_t
             uint32_t inst = first + k, at = k * parts;
             for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++, at++) {
                 cuda_reg slot = *emit_slot(e, inst, part);
-                cuda_reg value = pass && aside ? copies[at] : emit_operand(e, operands[k], part);
+                cuda_reg value =
+                    pass && aside ? copies[at] : cuda_emit_operand(e, operands[k], part);
                 if (!pass) {
                     copies[at] = value;
                     if (!value.immediate && !same(slot, value)) {
@@ -101,10 +102,10 @@ static void open_block(emit *e, uint32_t owner, uint32_t exit, uint32_t latch) {
     e->stack[e->depth++] = (emit_open){.owner = owner, .exit = exit, .latch = latch};
 }
 
-void emit_block(emit *e, uint32_t first, uint32_t end) {
+void cuda_emit_block(emit *e, uint32_t first, uint32_t end) {
     for (uint32_t inst = first; inst < end;) {
         const vyre_inst *i = &e->ir->insts[inst];
-        emit_instruction(e, inst);
+        cuda_emit_instruction(e, inst);
         inst = vyre_lookup_op(i->op)->effects & VYRE_EFFECT_BLOCK ? i->c : inst + 1;
     }
 }
@@ -116,66 +117,67 @@ static bool is_empty(const emit *e, uint32_t first) {
 
 static void write_if(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t no = emit_label(e), behind = emit_label(e);
+    uint32_t no = cuda_emit_label(e), behind = cuda_emit_label(e);
     bool uniform = cuda_is_uniform(&e->facts, i->a) && together(e, inst);
     bool no_else = is_empty(e, i->b);
     make_slots(e, i->c, result_count(e, inst));
-    emit_branch(e, emit_operand(e, i->a, e->first_part), false, no_else ? behind : no, uniform);
+    cuda_emit_branch(e, cuda_emit_operand(e, i->a, e->first_part), false, no_else ? behind : no,
+                     uniform);
     open_block(e, inst, behind, behind);
-    emit_block(e, inst + 1, i->b);
+    cuda_emit_block(e, inst + 1, i->b);
     if (!no_else) {
-        emit_place(e, no);
-        emit_block(e, i->b, i->c);
+        cuda_emit_place(e, no);
+        cuda_emit_block(e, i->b, i->c);
     }
     e->depth--;
-    emit_place(e, behind);
+    cuda_emit_place(e, behind);
 }
 
 static void write_inline(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t behind = emit_label(e);
+    uint32_t behind = cuda_emit_label(e);
     make_slots(e, i->c, result_count(e, inst));
     open_block(e, inst, behind, behind);
-    emit_block(e, inst + 1, i->c);
+    cuda_emit_block(e, inst + 1, i->c);
     e->depth--;
-    emit_place(e, behind);
+    cuda_emit_place(e, behind);
 }
 
 /* Out of the way, and back: ends the thread if somebody asked for that. */
 static void poll(emit *e, cuda_reg due, cuda_reg countdown) {
-    uint32_t away = emit_label(e), back = emit_label(e);
-    emit_branch(e, due, true, away, false);
-    emit_place(e, back);
+    uint32_t away = cuda_emit_label(e), back = cuda_emit_label(e);
+    cuda_emit_branch(e, due, true, away, false);
+    cuda_emit_place(e, back);
     vyre_text kept = e->w.code;
     e->w.code = e->cold;
-    emit_place(e, away);
+    cuda_emit_place(e, away);
     if (countdown.kind) {
         cuda_move(&e->w, countdown, cuda_u32(POLL_TURNS));
     }
-    emit_stop_check(e);
-    emit_jump(e, back);
+    cuda_emit_stop_check(e);
+    cuda_emit_jump(e, back);
     e->cold = e->w.code;
     e->w.code = kept;
 }
 
 static void write_loop(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t head = emit_label(e), latch = emit_label(e), behind = emit_label(e);
+    uint32_t head = cuda_emit_label(e), latch = cuda_emit_label(e), behind = cuda_emit_label(e);
     cuda_reg countdown = cuda_new(&e->w, CUDA_B32);
     make_slots(e, inst + 1, i->b);
     make_slots(e, i->c, result_count(e, inst));
     put_list(e, inst + 1, e->ir->operands + i->a, i->b);
     cuda_move(&e->w, countdown, cuda_u32(POLL_TURNS));
-    emit_place(e, head);
+    cuda_emit_place(e, head);
     open_block(e, inst, behind, latch);
-    emit_block(e, inst + 1 + i->b, i->c);
+    cuda_emit_block(e, inst + 1 + i->b, i->c);
     e->depth--;
-    emit_place(e, latch);
+    cuda_emit_place(e, latch);
     cuda_line(&e->w, "sub.u32 %s, %s, 1", cuda_reg_name(countdown).text,
               cuda_reg_name(countdown).text);
     poll(e, cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, countdown, cuda_u32(0)), countdown);
     cuda_line(&e->w, "bra L%u", head);
-    emit_place(e, behind);
+    cuda_emit_place(e, behind);
 }
 
 /* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. */
@@ -209,11 +211,11 @@ static cuda_reg count_turns(emit *e, const range *r, cuda_reg first, cuda_reg en
 
 /* The body, from the args as they are to what they become. */
 static void write_turn(emit *e, const range *r) {
-    uint32_t latch = emit_label(e);
+    uint32_t latch = cuda_emit_label(e);
     open_block(e, r->inst, r->behind, latch);
-    emit_block(e, r->inst + 1 + r->args, e->ir->insts[r->inst].c);
+    cuda_emit_block(e, r->inst + 1 + r->args, e->ir->insts[r->inst].c);
     e->depth--;
-    emit_place(e, latch);
+    cuda_emit_place(e, latch);
 }
 
 static void next_turn(emit *e, const range *r, uint32_t turns_done) {
@@ -285,10 +287,11 @@ static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
     }
     bool stops = !cuda_ends_soon(e->ir, r->inst);
     bool wide = r->kind == CUDA_B64;
-    uint32_t body = r->inst + 1 + r->args, done = emit_label(e), single = emit_label(e);
+    uint32_t body = r->inst + 1 + r->args, done = cuda_emit_label(e), single = cuda_emit_label(e);
     uint32_t often = i->c - body <= REPEATED_LIMIT && !has_blocks(e, body, i->c) ? REPEATED : 1;
-    cuda_reg first = emit_operand(e, values[0], part), end = emit_operand(e, values[1], part);
-    r->step = emit_operand(e, values[2], part);
+    cuda_reg first = cuda_emit_operand(e, values[0], part),
+             end = cuda_emit_operand(e, values[1], part);
+    r->step = cuda_emit_operand(e, values[2], part);
     r->left = cuda_new(&e->w, r->kind);
     cuda_move(&e->w, r->left,
               turns ? cuda_number(r->kind, turns) : count_turns(e, r, first, end, r->step));
@@ -296,16 +299,17 @@ static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
     cuda_move(&e->w, r->counter, first);
     cuda_reg zero = cuda_number(r->kind, 0);
     if (!turns) {
-        emit_branch(e,
-                    cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, r->left, zero),
-                    true, done, uniform);
+        cuda_emit_branch(
+            e, cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, r->left, zero),
+            true, done, uniform);
     }
     if (often > 1) {
-        uint32_t several = emit_label(e);
+        uint32_t several = cuda_emit_label(e);
         cuda_reg most = cuda_number(r->kind, often);
         const char *fewer = wide ? "setp.lt.u64" : "setp.lt.u32";
-        emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, most), true, single, uniform);
-        emit_place(e, several);
+        cuda_emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, most), true, single,
+                         uniform);
+        cuda_emit_place(e, several);
         for (uint32_t k = 0; k < often; k++) {
             write_turn(e, r);
             next_turn(e, r, k + 1 < often ? 0 : often);
@@ -313,20 +317,22 @@ static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
         if (stops) {
             poll_turns(e, r, often);
         }
-        emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, most), false, several, uniform);
-        emit_branch(e,
-                    cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, r->left, zero),
-                    true, done, uniform);
+        cuda_emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, most), false, several,
+                         uniform);
+        cuda_emit_branch(
+            e, cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, r->left, zero),
+            true, done, uniform);
     }
-    emit_place(e, single);
+    cuda_emit_place(e, single);
     write_turn(e, r);
     next_turn(e, r, 1);
     if (stops && often == 1) {
         poll_turns(e, r, 1);
     }
-    emit_branch(e, cuda_two(&e->w, wide ? "setp.ne.u64" : "setp.ne.u32", CUDA_PRED, r->left, zero),
-                true, single, uniform);
-    emit_place(e, done);
+    cuda_emit_branch(
+        e, cuda_two(&e->w, wide ? "setp.ne.u64" : "setp.ne.u32", CUDA_PRED, r->left, zero), true,
+        single, uniform);
+    cuda_emit_place(e, done);
 }
 
 static void write_for(emit *e, uint32_t inst) {
@@ -335,7 +341,7 @@ static void write_for(emit *e, uint32_t inst) {
     uint32_t carried = i->b - 3, turns = cuda_constant_turns(e->ir, inst);
     range r = {.inst = inst, .args = carried + 1, .type = vyre_operand_type(e->ir, values[0])};
     r.kind = cuda_width(r.type) == 64 ? CUDA_B64 : CUDA_B32;
-    r.behind = emit_label(e);
+    r.behind = cuda_emit_label(e);
     uint32_t part = emit_fact(e, inst + 1)->varying ? e->first_part : 0;
     make_slots(e, inst + 2, carried);
     make_slots(e, i->c, result_count(e, inst));
@@ -350,7 +356,7 @@ static void write_for(emit *e, uint32_t inst) {
         uint32_t arg = inst + 2 + k;
         put_list(e, i->c + k, &arg, 1);
     }
-    emit_place(e, r.behind);
+    cuda_emit_place(e, r.behind);
 }
 
 static void write_control(emit *e, uint32_t inst) {
@@ -362,7 +368,7 @@ static void write_control(emit *e, uint32_t inst) {
     }
 }
 
-void emit_control(emit *e, uint32_t inst) {
+void cuda_emit_control(emit *e, uint32_t inst) {
     uint32_t first = e->first_part, end = e->end_part;
     if (!emit_fact(e, inst)->divergent) {
         write_control(e, inst);
@@ -396,7 +402,7 @@ static uint32_t target_of(const emit *e, uint32_t op) {
 }
 
 /* The end of a block. */
-void emit_jump_out(emit *e, uint32_t inst) {
+void cuda_emit_jump_out(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     if (i->op == VYRE_OP_UNREACHABLE) {
         cuda_line(&e->w, "exit");

@@ -6,7 +6,7 @@
 #include "backend/cuda/emit_state.h"
 #include "ir/program.h"
 
-const char *emit_space(const emit *e, uint32_t resource) {
+const char *cuda_emit_space(const emit *e, uint32_t resource) {
     switch ((vyre_resource_kind)e->ir->resources[resource].kind) {
     case VYRE_RESOURCE_SHARED: return "shared";
     case VYRE_RESOURCE_PRIVATE: return "local";
@@ -14,7 +14,7 @@ const char *emit_space(const emit *e, uint32_t resource) {
     }
 }
 
-const char *emit_memory_type(vyre_type type) {
+const char *cuda_emit_memory_type(vyre_type type) {
     switch (type) {
     case VYRE_TYPE_I8: return "s8";
     case VYRE_TYPE_BOOL:
@@ -31,7 +31,7 @@ const char *emit_memory_type(vyre_type type) {
     }
 }
 
-cuda_reg emit_zero(emit *e, cuda_class kind) {
+cuda_reg cuda_emit_zero(emit *e, cuda_class kind) {
     return cuda_in_register(&e->w, cuda_number(kind, 0));
 }
 
@@ -65,16 +65,16 @@ static const char *block_name(const emit *e, uint32_t resource) {
 
 static cuda_reg is_inside(emit *e, uint32_t resource, vyre_type type, cuda_reg index) {
     if (cuda_width(type) == 64) {
-        return cuda_two(&e->w, "setp.lt.u64", CUDA_PRED, index, emit_length(e, resource));
+        return cuda_two(&e->w, "setp.lt.u64", CUDA_PRED, index, cuda_emit_length(e, resource));
     }
     return cuda_two(&e->w, "setp.lt.u32", CUDA_PRED, index,
-                    emit_limit(e, resource, cuda_is_signed(type)));
+                    cuda_emit_limit(e, resource, cuda_is_signed(type)));
 }
 
 /* Of an element in global memory. */
 static cuda_reg address_of(emit *e, uint32_t resource, vyre_type type, cuda_reg index) {
     uint32_t bytes = vyre_type_bytes(element_type(e, resource));
-    cuda_reg base = emit_base(e, resource);
+    cuda_reg base = cuda_emit_base(e, resource);
     return cuda_width(type) == 64
                ? cuda_three(&e->w, "mad.lo.u64", CUDA_B64, index, cuda_u64(bytes), base)
                : cuda_three(&e->w, "mad.wide.u32", CUDA_B64, index, cuda_u32(bytes), base);
@@ -99,7 +99,7 @@ static emit_place_text place_of(emit *e, uint32_t resource, vyre_type type, cuda
         snprintf(place.text, sizeof place.text, "[%s+%u]", cuda_reg_name(at).text, offset);
         return place;
     }
-    cuda_reg base = emit_base(e, resource);
+    cuda_reg base = cuda_emit_base(e, resource);
     bool far = index.immediate && index.bits * bytes > INT32_MAX;
     if (index.immediate && !far) {
         snprintf(place.text, sizeof place.text, "[%s+%llu]", cuda_reg_name(base).text,
@@ -111,9 +111,9 @@ static emit_place_text place_of(emit *e, uint32_t resource, vyre_type type, cuda
     return place;
 }
 
-emit_element emit_find(emit *e, uint32_t resource, uint32_t operand, uint32_t part) {
+emit_element cuda_emit_find(emit *e, uint32_t resource, uint32_t operand, uint32_t part) {
     vyre_type type = vyre_operand_type(e->ir, operand);
-    cuda_reg index = emit_operand(e, operand, part);
+    cuda_reg index = cuda_emit_operand(e, operand, part);
     emit_element found = {.inside = cuda_none()};
     uint64_t length = e->ir->resources[resource].length;
     if (index.immediate &&
@@ -140,22 +140,22 @@ static const char *load_name(const emit *e, uint32_t resource) {
 
 static cuda_reg load_one(emit *e, uint32_t resource, uint32_t index, uint32_t part) {
     vyre_type type = element_type(e, resource);
-    emit_element element = emit_find(e, resource, index, part);
-    cuda_reg value = emit_zero(e, memory_class(type));
+    emit_element element = cuda_emit_find(e, resource, index, part);
+    cuda_reg value = cuda_emit_zero(e, memory_class(type));
     if (!element.never) {
-        emit_if(e, element.inside, "%s.%s %s, %s", load_name(e, resource), emit_memory_type(type),
-                cuda_reg_name(value).text, element.place.text);
+        cuda_emit_if(e, element.inside, "%s.%s %s, %s", load_name(e, resource),
+                     cuda_emit_memory_type(type), cuda_reg_name(value).text, element.place.text);
     }
     return from_memory(e, type, value);
 }
 
 static void store_one(emit *e, uint32_t resource, uint32_t index, uint32_t value, uint32_t part) {
     vyre_type type = element_type(e, resource);
-    emit_element element = emit_find(e, resource, index, part);
+    emit_element element = cuda_emit_find(e, resource, index, part);
     if (!element.never) {
-        cuda_reg stored = to_memory(e, type, emit_operand(e, value, part));
-        emit_if(e, element.inside, "st.%s.%s %s, %s", emit_space(e, resource),
-                emit_memory_type(type), element.place.text, cuda_reg_name(stored).text);
+        cuda_reg stored = to_memory(e, type, cuda_emit_operand(e, value, part));
+        cuda_emit_if(e, element.inside, "st.%s.%s %s, %s", cuda_emit_space(e, resource),
+                     cuda_emit_memory_type(type), element.place.text, cuda_reg_name(stored).text);
     }
 }
 
@@ -166,12 +166,50 @@ static bool is_row(const emit *e, uint32_t resource, uint32_t index) {
            !(index & VYRE_CONSTANT) && emit_fact(e, index)->unit;
 }
 
+/* Whether it is the row at the thread's own position, which fits: otherwise the thread would have
+ * taken its parts one by one. */
+static bool is_own_row(const emit *e, uint32_t index) {
+    return e->phase->dimensions == 1 && e->ir->insts[index].op == VYRE_OP_GID;
+}
+
+cuda_reg cuda_emit_own_rows_fit(emit *e, cuda_reg x) {
+    cuda_writer *w = &e->w;
+    uint32_t parts = e->facts.parts;
+    cuda_reg reach = e->domain[0], odd = cuda_none();
+    for (uint32_t r = 0; r < e->layout.array_count; r++) {
+        bool found = false;
+        for (uint32_t inst = e->phase->first; inst < e->phase->end && !found; inst++) {
+            const vyre_inst *i = &e->ir->insts[inst];
+            found = (i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) && i->a == r &&
+                    !(i->b & VYRE_CONSTANT) && is_own_row(e, i->b);
+        }
+        if (found) {
+            uint32_t bytes = vyre_type_bytes(element_type(e, r)) * parts;
+            reach = cuda_two(w, "min.u64", CUDA_B64, reach, cuda_emit_length(e, r));
+            cuda_reg low = cuda_one(w, "cvt.u32.u64", CUDA_B32, cuda_emit_base(e, r));
+            low = cuda_two(w, "and.b32", CUDA_B32, low, cuda_u32(bytes - 1));
+            odd = odd.kind ? cuda_two(w, "or.b32", CUDA_B32, odd, low) : low;
+        }
+    }
+    cuda_reg end = cuda_two(w, "add.u64", CUDA_B64, x, cuda_u64(parts));
+    cuda_reg fits = cuda_two(w, "setp.le.u64", CUDA_PRED, end, reach);
+    if (odd.kind) {
+        cuda_reg aligned = cuda_two(w, "setp.eq.u32", CUDA_PRED, odd, cuda_u32(0));
+        fits = cuda_two(w, "and.pred", CUDA_PRED, fits, aligned);
+    }
+    return fits;
+}
+
 /* Whether the row that starts at the index of part 0 is inside and aligned; and where it is. */
 static cuda_reg row_fits(emit *e, uint32_t resource, uint32_t index, emit_place_text *out_place) {
     vyre_type type = vyre_operand_type(e->ir, index);
+    if (is_own_row(e, index)) {
+        *out_place = place_of(e, resource, type, cuda_emit_operand(e, index, 0));
+        return cuda_none();
+    }
     uint32_t bytes = vyre_type_bytes(element_type(e, resource)) * e->parts;
-    cuda_reg first = emit_operand(e, index, 0);
-    cuda_reg limit = emit_limit(e, resource, cuda_is_signed(type));
+    cuda_reg first = cuda_emit_operand(e, index, 0);
+    cuda_reg limit = cuda_emit_limit(e, resource, cuda_is_signed(type));
     cuda_reg room = cuda_two(&e->w, "sub.u32", CUDA_B32, limit, cuda_u32(e->parts));
     cuda_reg inside = cuda_two(&e->w, "setp.le.u32", CUDA_PRED, first, room);
     cuda_reg long_enough = cuda_two(&e->w, "setp.ge.u32", CUDA_PRED, limit, cuda_u32(e->parts));
@@ -218,28 +256,34 @@ static void load_row(emit *e, uint32_t inst) {
     vyre_type type = element_type(e, i->a);
     emit_place_text place;
     cuda_reg values[MOST_PARTS];
-    uint32_t apart = emit_label(e), behind = emit_label(e);
+    uint32_t apart = cuda_emit_label(e), behind = cuda_emit_label(e);
     for (uint32_t k = 0; k < e->parts; k++) {
         values[k] = cuda_new(&e->w, memory_class(type));
     }
-    emit_branch(e, row_fits(e, i->a, i->b, &place), false, apart, false);
+    cuda_reg fits = row_fits(e, i->a, i->b, &place);
+    if (fits.kind) {
+        cuda_emit_branch(e, fits, false, apart, false);
+    }
     if (e->parts > MOST_VECTOR) {
         load_words(e, load_name(e, i->a), type, place.text, values);
     } else {
         vyre_text_printf(&e->w.code, "\t%s.v%u.%s ", load_name(e, i->a), e->parts,
-                         emit_memory_type(type));
+                         cuda_emit_memory_type(type));
         put_vector(e, values, e->parts);
         vyre_text_printf(&e->w.code, ", %s;\n", place.text);
     }
-    emit_jump(e, behind);
-    emit_place(e, apart);
-    for (uint32_t k = 0; k < e->parts; k++) {
-        emit_element element = emit_find(e, i->a, i->b, k);
-        cuda_move(&e->w, values[k], cuda_number((cuda_class)values[k].kind, 0));
-        emit_if(e, element.inside, "%s.%s %s, %s", load_name(e, i->a), emit_memory_type(type),
-                cuda_reg_name(values[k]).text, element.place.text);
+    if (fits.kind) {
+        cuda_emit_jump(e, behind);
+        cuda_emit_place(e, apart);
+        for (uint32_t k = 0; k < e->parts; k++) {
+            emit_element element = cuda_emit_find(e, i->a, i->b, k);
+            cuda_move(&e->w, values[k], cuda_number((cuda_class)values[k].kind, 0));
+            cuda_emit_if(e, element.inside, "%s.%s %s, %s", load_name(e, i->a),
+                         cuda_emit_memory_type(type), cuda_reg_name(values[k]).text,
+                         element.place.text);
+        }
+        cuda_emit_place(e, behind);
     }
-    emit_place(e, behind);
     for (uint32_t k = 0; k < e->parts; k++) {
         *emit_slot(e, inst, k) = from_memory(e, type, values[k]);
     }
@@ -248,13 +292,16 @@ static void load_row(emit *e, uint32_t inst) {
 static void store_row(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     vyre_type type = element_type(e, i->a);
-    uint32_t width = cuda_width(type), apart = emit_label(e), behind = emit_label(e);
+    uint32_t width = cuda_width(type), apart = cuda_emit_label(e), behind = cuda_emit_label(e);
     emit_place_text place;
     cuda_reg values[MOST_PARTS], words[MOST_VECTOR];
     for (uint32_t k = 0; k < e->parts; k++) {
-        values[k] = to_memory(e, type, emit_operand(e, i->c, k));
+        values[k] = to_memory(e, type, cuda_emit_operand(e, i->c, k));
     }
-    emit_branch(e, row_fits(e, i->a, i->b, &place), false, apart, false);
+    cuda_reg fits = row_fits(e, i->a, i->b, &place);
+    if (fits.kind) {
+        cuda_emit_branch(e, fits, false, apart, false);
+    }
     if (e->parts > MOST_VECTOR) {
         uint32_t a_word = 32 / width, count = e->parts / a_word;
         for (uint32_t k = 0; k < e->parts; k++) {
@@ -268,22 +315,25 @@ static void store_row(emit *e, uint32_t inst) {
         vyre_text_printf(&e->w.code, "\tst.global.v%u.u32 %s, ", count, place.text);
         put_vector(e, words, count);
     } else {
-        vyre_text_printf(&e->w.code, "\tst.global.v%u.%s %s, ", e->parts, emit_memory_type(type),
-                         place.text);
+        vyre_text_printf(&e->w.code, "\tst.global.v%u.%s %s, ", e->parts,
+                         cuda_emit_memory_type(type), place.text);
         put_vector(e, values, e->parts);
     }
     vyre_text_puts(&e->w.code, ";\n");
-    emit_jump(e, behind);
-    emit_place(e, apart);
-    for (uint32_t k = 0; k < e->parts; k++) {
-        emit_element element = emit_find(e, i->a, i->b, k);
-        emit_if(e, element.inside, "st.global.%s %s, %s", emit_memory_type(type),
-                element.place.text, cuda_reg_name(values[k]).text);
+    if (!fits.kind) {
+        return;
     }
-    emit_place(e, behind);
+    cuda_emit_jump(e, behind);
+    cuda_emit_place(e, apart);
+    for (uint32_t k = 0; k < e->parts; k++) {
+        emit_element element = cuda_emit_find(e, i->a, i->b, k);
+        cuda_emit_if(e, element.inside, "st.global.%s %s, %s", cuda_emit_memory_type(type),
+                     element.place.text, cuda_reg_name(values[k]).text);
+    }
+    cuda_emit_place(e, behind);
 }
 
-void emit_load(emit *e, uint32_t inst) {
+void cuda_emit_load(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     if (is_row(e, i->a, i->b)) {
         load_row(e, inst);
@@ -308,12 +358,12 @@ static void write_store(emit *e, uint32_t inst) {
 }
 
 /* A private array to zero: each starts at a multiple of 16 bytes. */
-void emit_clear(emit *e, uint32_t resource) {
+void cuda_emit_clear(emit *e, uint32_t resource) {
     enum { WRITTEN_OUT = 512 };
     const vyre_resource *row = &e->ir->resources[resource];
     uint32_t bytes = row->length * vyre_type_bytes((vyre_type)row->type);
     uint32_t end = (bytes + 15) / 16 * 16, offset = e->arrays[resource].offset;
-    cuda_reg zero = emit_zero(e, CUDA_B32);
+    cuda_reg zero = cuda_emit_zero(e, CUDA_B32);
     cuda_name text = cuda_reg_name(zero);
     const char *name = text.text;
     if (end <= WRITTEN_OUT) {
@@ -323,23 +373,23 @@ void emit_clear(emit *e, uint32_t resource) {
         }
         return;
     }
-    uint32_t head = emit_label(e);
+    uint32_t head = cuda_emit_label(e);
     cuda_reg at = cuda_new(&e->w, CUDA_B32), last = cuda_new(&e->w, CUDA_B32);
     cuda_line(&e->w, "mov.u32 %s, %s_private", cuda_reg_name(at).text, e->name);
     cuda_line(&e->w, "add.u32 %s, %s, %u", cuda_reg_name(last).text, cuda_reg_name(at).text, end);
-    emit_place(e, head);
+    cuda_emit_place(e, head);
     cuda_line(&e->w, "st.local.v4.u32 [%s+%u], {%s, %s, %s, %s}", cuda_reg_name(at).text, offset,
               name, name, name, name);
     cuda_line(&e->w, "add.u32 %s, %s, 16", cuda_reg_name(at).text, cuda_reg_name(at).text);
-    emit_branch(e, cuda_two(&e->w, "setp.ne.u32", CUDA_PRED, at, last), true, head, true);
+    cuda_emit_branch(e, cuda_two(&e->w, "setp.ne.u32", CUDA_PRED, at, last), true, head, true);
 }
 
-void emit_memory(emit *e, uint32_t inst) {
+void cuda_emit_memory(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     switch (i->op) {
-    case VYRE_OP_LOAD: emit_load(e, inst); break;
+    case VYRE_OP_LOAD: cuda_emit_load(e, inst); break;
     case VYRE_OP_STORE: write_store(e, inst); break;
-    case VYRE_OP_CLEAR: emit_clear(e, i->a); break;
-    default: emit_atomic(e, inst); break;
+    case VYRE_OP_CLEAR: cuda_emit_clear(e, i->a); break;
+    default: cuda_emit_atomic(e, inst); break;
     }
 }

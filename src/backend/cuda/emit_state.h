@@ -78,35 +78,35 @@ static inline uint32_t emit_end(const emit *e, uint32_t inst) {
 }
 
 /* Labels and jumps. */
-uint32_t emit_label(emit *e);
-void emit_place(emit *e, uint32_t label);
-void emit_jump(emit *e, uint32_t label);
-void emit_branch(emit *e, cuda_reg predicate, bool holds, uint32_t label, bool uniform);
+uint32_t cuda_emit_label(emit *e);
+void cuda_emit_place(emit *e, uint32_t label);
+void cuda_emit_jump(emit *e, uint32_t label);
+void cuda_emit_branch(emit *e, cuda_reg predicate, bool holds, uint32_t label, bool uniform);
 
 /* Lines of one instruction under a predicate; `predicate` of the class none is always. */
-void emit_if(emit *e, cuda_reg predicate, const char *format, ...) VYRE_PRINTF(3, 4);
+void cuda_emit_if(emit *e, cuda_reg predicate, const char *format, ...) VYRE_PRINTF(3, 4);
 
 /* What is written between these two stands in front of all other code. */
-void emit_begin_head(emit *e);
-void emit_end_head(emit *e);
+void cuda_emit_begin_head(emit *e);
+void cuda_emit_end_head(emit *e);
 
 /* Of the frame, read there. */
-cuda_reg emit_frame(emit *e, cuda_class kind, uint32_t offset);
-cuda_reg emit_length(emit *e, uint32_t resource);
-cuda_reg emit_limit(emit *e, uint32_t resource, bool is_signed);
-cuda_reg emit_base(emit *e, uint32_t resource);
-cuda_reg emit_stop_word(emit *e);
-cuda_reg emit_counters(emit *e);
+cuda_reg cuda_emit_frame(emit *e, cuda_class kind, uint32_t offset);
+cuda_reg cuda_emit_length(emit *e, uint32_t resource);
+cuda_reg cuda_emit_limit(emit *e, uint32_t resource, bool is_signed);
+cuda_reg cuda_emit_base(emit *e, uint32_t resource);
+cuda_reg cuda_emit_stop_word(emit *e);
+cuda_reg cuda_emit_counters(emit *e);
 
-cuda_reg emit_operand(emit *e, uint32_t operand, uint32_t part);
-bool emit_surroundings(emit *e, uint32_t inst); /* false if it is something else */
-void emit_instruction(emit *e, uint32_t inst);
-void emit_block(emit *e, uint32_t first, uint32_t end);
-void emit_control(emit *e, uint32_t inst);
-void emit_jump_out(emit *e, uint32_t inst);
+cuda_reg cuda_emit_operand(emit *e, uint32_t operand, uint32_t part);
+bool cuda_emit_surroundings(emit *e, uint32_t inst); /* false if it is something else */
+void cuda_emit_instruction(emit *e, uint32_t inst);
+void cuda_emit_block(emit *e, uint32_t first, uint32_t end);
+void cuda_emit_control(emit *e, uint32_t inst);
+void cuda_emit_jump_out(emit *e, uint32_t inst);
 
 /* Ends the thread if somebody asked for that. Written where the code is, or out of the way. */
-void emit_stop_check(emit *e);
+void cuda_emit_stop_check(emit *e);
 
 /* Where an element is, as text: [%d7], [shared+12]; and under which predicate it exists. */
 typedef struct emit_place_text {
@@ -117,21 +117,24 @@ typedef struct emit_element {
     cuda_reg inside; /* of the class none: always */
     bool never;      /* it does not exist */
 } emit_element;
-emit_element emit_find(emit *e, uint32_t resource, uint32_t index, uint32_t part);
-const char *emit_space(const emit *e, uint32_t resource);
-const char *emit_memory_type(vyre_type type);
-cuda_reg emit_zero(emit *e, cuda_class kind);
+emit_element cuda_emit_find(emit *e, uint32_t resource, uint32_t index, uint32_t part);
+const char *cuda_emit_space(const emit *e, uint32_t resource);
+const char *cuda_emit_memory_type(vyre_type type);
+cuda_reg cuda_emit_zero(emit *e, cuda_class kind);
 
-void emit_memory(emit *e, uint32_t inst);
-void emit_clear(emit *e, uint32_t resource);
-void emit_atomic(emit *e, uint32_t inst);
-void emit_subgroup(emit *e, uint32_t inst);
+/* Whether all parts from position `x` on (64 bits) are in the domain, and in each array that they
+ * use at their own positions a row that one access reaches. */
+cuda_reg cuda_emit_own_rows_fit(emit *e, cuda_reg x);
+void cuda_emit_memory(emit *e, uint32_t inst);
+void cuda_emit_clear(emit *e, uint32_t resource);
+void cuda_emit_atomic(emit *e, uint32_t inst);
+void cuda_emit_subgroup(emit *e, uint32_t inst);
 
-void emit_lay_out(emit *e);
-void emit_barrier(emit *e);
-void emit_grid_barrier(emit *e);
-void emit_clear_shared(emit *e);
-void emit_uniform_load(emit *e, uint32_t inst);
-void emit_load(emit *e, uint32_t inst);
+void cuda_emit_lay_out(emit *e);
+void cuda_emit_barrier(emit *e);
+void cuda_emit_grid_barrier(emit *e);
+void cuda_emit_clear_shared(emit *e);
+void cuda_emit_uniform_load(emit *e, uint32_t inst);
+void cuda_emit_load(emit *e, uint32_t inst);
 
 #endif

@@ -116,7 +116,8 @@ static cuda_reg shuffled(emit *e, const vyre_inst *i) {
     cuda_writer *w = &e->w;
     vyre_type type = (vyre_type)i->type;
     uint32_t width = e->phase->subgroup;
-    cuda_reg value = emit_operand(e, i->a, 0), index = emit_operand(e, i->b, 0), from = index;
+    cuda_reg value = cuda_emit_operand(e, i->a, 0), index = cuda_emit_operand(e, i->b, 0),
+             from = index;
     cuda_reg lane = lane_of(e), exists = cuda_none();
     switch (i->op) {
     case VYRE_OP_SHUFFLE_XOR: from = cuda_two(w, "xor.b32", CUDA_B32, lane, index); break;
@@ -151,7 +152,7 @@ static cuda_reg combine(emit *e, uint32_t how, vyre_type type, cuda_reg a, cuda_
 static cuda_reg reduced(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     vyre_type type = (vyre_type)i->type;
-    cuda_reg value = emit_operand(e, i->a, 0);
+    cuda_reg value = cuda_emit_operand(e, i->a, 0);
     for (uint32_t d = e->phase->subgroup / 2; d; d /= 2) {
         cuda_reg from = cuda_two(&e->w, "xor.b32", CUDA_B32, lane_of(e), cuda_u32(d));
         value = combine(e, i->aux, type, value, fetch(e, type, value, from));
@@ -197,7 +198,7 @@ static cuda_reg scanned(emit *e, uint32_t inst) {
     cuda_writer *w = &e->w;
     vyre_type type = (vyre_type)i->type;
     uint32_t last = e->phase->subgroup - 1;
-    cuda_reg value = emit_operand(e, i->a, 0), lane = lane_of(e);
+    cuda_reg value = cuda_emit_operand(e, i->a, 0), lane = lane_of(e);
     for (uint32_t d = 1; d < e->phase->subgroup; d *= 2) {
         cuda_reg from = cuda_two(w, "sub.u32", CUDA_B32, lane, cuda_u32(d));
         from = cuda_two(w, "and.b32", CUDA_B32, from, cuda_u32(last));
@@ -249,13 +250,13 @@ static cuda_reg vote(emit *e, cuda_reg condition, bool all) {
     return answer;
 }
 
-void emit_subgroup(emit *e, uint32_t inst) {
+void cuda_emit_subgroup(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     cuda_reg result;
     switch (i->op) {
-    case VYRE_OP_BALLOT: result = ballot(e, emit_operand(e, i->a, 0)); break;
-    case VYRE_OP_ANY: result = vote(e, emit_operand(e, i->a, 0), false); break;
-    case VYRE_OP_ALL: result = vote(e, emit_operand(e, i->a, 0), true); break;
+    case VYRE_OP_BALLOT: result = ballot(e, cuda_emit_operand(e, i->a, 0)); break;
+    case VYRE_OP_ANY: result = vote(e, cuda_emit_operand(e, i->a, 0), false); break;
+    case VYRE_OP_ALL: result = vote(e, cuda_emit_operand(e, i->a, 0), true); break;
     case VYRE_OP_REDUCE: result = reduced(e, inst); break;
     case VYRE_OP_SCAN:
     case VYRE_OP_SCAN_EXCLUSIVE: result = scanned(e, inst); break;

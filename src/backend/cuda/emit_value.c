@@ -3,24 +3,24 @@
 
 #include "backend/cuda/emit_state.h"
 
-uint32_t emit_label(emit *e) {
+uint32_t cuda_emit_label(emit *e) {
     return ++e->labels;
 }
 
-void emit_place(emit *e, uint32_t label) {
+void cuda_emit_place(emit *e, uint32_t label) {
     vyre_text_printf(&e->w.code, "L%u:\n", label);
 }
 
-void emit_jump(emit *e, uint32_t label) {
+void cuda_emit_jump(emit *e, uint32_t label) {
     cuda_line(&e->w, "bra.uni L%u", label);
 }
 
-void emit_branch(emit *e, cuda_reg predicate, bool holds, uint32_t label, bool uniform) {
+void cuda_emit_branch(emit *e, cuda_reg predicate, bool holds, uint32_t label, bool uniform) {
     cuda_line(&e->w, "@%s%s bra%s L%u", holds ? "" : "!", cuda_reg_name(predicate).text,
               uniform ? ".uni" : "", label);
 }
 
-void emit_if(emit *e, cuda_reg predicate, const char *format, ...) {
+void cuda_emit_if(emit *e, cuda_reg predicate, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vyre_text_putc(&e->w.code, '\t');
@@ -38,16 +38,16 @@ static void swap(vyre_text *left, vyre_text *right) {
     *right = kept;
 }
 
-void emit_begin_head(emit *e) {
+void cuda_emit_begin_head(emit *e) {
     swap(&e->w.code, &e->head);
 }
 
-void emit_end_head(emit *e) {
+void cuda_emit_end_head(emit *e) {
     swap(&e->w.code, &e->head);
 }
 
-cuda_reg emit_frame(emit *e, cuda_class kind, uint32_t offset) {
-    emit_begin_head(e);
+cuda_reg cuda_emit_frame(emit *e, cuda_class kind, uint32_t offset) {
+    cuda_emit_begin_head(e);
     cuda_reg reg = cuda_new(&e->w, kind);
     const char *type = kind == CUDA_B64 ? "u64" : "u32";
     if (e->frame.kind) {
@@ -56,75 +56,75 @@ cuda_reg emit_frame(emit *e, cuda_class kind, uint32_t offset) {
     } else {
         cuda_line(&e->w, "ld.param.%s %s, [frame+%u]", type, cuda_reg_name(reg).text, offset);
     }
-    emit_end_head(e);
+    cuda_emit_end_head(e);
     return reg;
 }
 
-cuda_reg emit_length(emit *e, uint32_t resource) {
+cuda_reg cuda_emit_length(emit *e, uint32_t resource) {
     const vyre_resource *row = &e->ir->resources[resource];
     cuda_reg *length = &e->arrays[resource].length;
     if (row->kind > VYRE_RESOURCE_SCRATCH) {
         return cuda_u64(row->length);
     }
     if (!length->kind) {
-        *length = emit_frame(e, CUDA_B64, e->layout.lengths + 8 * resource);
+        *length = cuda_emit_frame(e, CUDA_B64, e->layout.lengths + 8 * resource);
     }
     return *length;
 }
 
 /* A negative number is one of 2^31 or more: none may pass for an index. */
-cuda_reg emit_limit(emit *e, uint32_t resource, bool is_signed) {
+cuda_reg cuda_emit_limit(emit *e, uint32_t resource, bool is_signed) {
     const vyre_resource *row = &e->ir->resources[resource];
     emit_array *array = &e->arrays[resource];
-    cuda_reg length = emit_length(e, resource);
+    cuda_reg length = cuda_emit_length(e, resource);
     if (row->kind > VYRE_RESOURCE_SCRATCH) {
         return cuda_u32(row->length); /* is small */
     }
     if (!array->limit.kind) {
-        emit_begin_head(e);
+        cuda_emit_begin_head(e);
         array->limit = cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, length);
-        emit_end_head(e);
+        cuda_emit_end_head(e);
     }
     if (is_signed && !array->signed_limit.kind) {
-        emit_begin_head(e);
+        cuda_emit_begin_head(e);
         array->signed_limit =
             cuda_two(&e->w, "min.u32", CUDA_B32, array->limit, cuda_u32(UINT32_C(1) << 31));
-        emit_end_head(e);
+        cuda_emit_end_head(e);
     }
     return is_signed ? array->signed_limit : array->limit;
 }
 
-cuda_reg emit_base(emit *e, uint32_t resource) {
+cuda_reg cuda_emit_base(emit *e, uint32_t resource) {
     cuda_reg *base = &e->arrays[resource].base;
     if (!base->kind) {
-        *base = emit_frame(e, CUDA_B64, e->layout.arrays + 8 * resource);
+        *base = cuda_emit_frame(e, CUDA_B64, e->layout.arrays + 8 * resource);
     }
     return *base;
 }
 
-cuda_reg emit_stop_word(emit *e) {
+cuda_reg cuda_emit_stop_word(emit *e) {
     if (!e->stop.kind) {
-        e->stop = emit_frame(e, CUDA_B64, e->layout.stop);
+        e->stop = cuda_emit_frame(e, CUDA_B64, e->layout.stop);
     }
     return e->stop;
 }
 
-cuda_reg emit_counters(emit *e) {
+cuda_reg cuda_emit_counters(emit *e) {
     if (!e->counters.kind) {
-        e->counters = emit_frame(e, CUDA_B64, e->layout.counters);
+        e->counters = cuda_emit_frame(e, CUDA_B64, e->layout.counters);
     }
     return e->counters;
 }
 
-void emit_stop_check(emit *e) {
+void cuda_emit_stop_check(emit *e) {
     cuda_reg word = cuda_new(&e->w, CUDA_B32);
     cuda_line(&e->w, "ld.relaxed.sys.global.u32 %s, [%s]", cuda_reg_name(word).text,
-              cuda_reg_name(emit_stop_word(e)).text);
+              cuda_reg_name(cuda_emit_stop_word(e)).text);
     cuda_reg stopped = cuda_two(&e->w, "setp.ne.u32", CUDA_PRED, word, cuda_u32(0));
-    emit_if(e, stopped, "exit");
+    cuda_emit_if(e, stopped, "exit");
 }
 
-cuda_reg emit_operand(emit *e, uint32_t operand, uint32_t part) {
+cuda_reg cuda_emit_operand(emit *e, uint32_t operand, uint32_t part) {
     if (operand & VYRE_CONSTANT) {
         const vyre_const *row = &e->ir->consts[operand & ~VYRE_CONSTANT];
         return cuda_constant(&e->w, (vyre_type)row->type, row->bits);
@@ -147,13 +147,13 @@ static cuda_reg from_bits(emit *e, vyre_type type, cuda_reg bits) {
 
 /* From the frame, or from where the device counts the turns itself. */
 static cuda_reg iteration(emit *e, uint32_t step) {
-    cuda_reg number = emit_frame(e, CUDA_B32, e->layout.iterations + 4 * step);
-    cuda_reg turns = emit_frame(e, CUDA_B64, e->layout.turns);
-    emit_begin_head(e);
+    cuda_reg number = cuda_emit_frame(e, CUDA_B32, e->layout.iterations + 4 * step);
+    cuda_reg turns = cuda_emit_frame(e, CUDA_B64, e->layout.turns);
+    cuda_emit_begin_head(e);
     cuda_reg counted = cuda_two(&e->w, "setp.ne.u64", CUDA_PRED, turns, cuda_u64(0));
-    emit_if(e, counted, "ld.global.u32 %s, [%s+%u]", cuda_reg_name(number).text,
-            cuda_reg_name(turns).text, 4 * step);
-    emit_end_head(e);
+    cuda_emit_if(e, counted, "ld.global.u32 %s, [%s+%u]", cuda_reg_name(number).text,
+                 cuda_reg_name(turns).text, 4 * step);
+    cuda_emit_end_head(e);
     return number;
 }
 
@@ -183,9 +183,9 @@ static cuda_reg surrounding(emit *e, const vyre_inst *i, uint32_t part) {
     switch (i->op) {
     case VYRE_OP_PARAM:
         return from_bits(e, (vyre_type)i->type,
-                         emit_frame(e, CUDA_B64, e->layout.arguments + 8 * i->a));
+                         cuda_emit_frame(e, CUDA_B64, e->layout.arguments + 8 * i->a));
     case VYRE_OP_ITERATION: return iteration(e, i->a);
-    case VYRE_OP_LEN: return emit_limit(e, i->a, false);
+    case VYRE_OP_LEN: return cuda_emit_limit(e, i->a, false);
     case VYRE_OP_GID: return global_position(e, i->a, part);
     case VYRE_OP_LID: return e->position[i->a];
     case VYRE_OP_WID: return e->group[i->a];
@@ -203,7 +203,7 @@ static cuda_reg surrounding(emit *e, const vyre_inst *i, uint32_t part) {
     }
 }
 
-bool emit_surroundings(emit *e, uint32_t inst) {
+bool cuda_emit_surroundings(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     if (i->op < VYRE_OP_PARAM || i->op > VYRE_OP_LEN) {
         return false;
