@@ -34,6 +34,7 @@ static void run_first(cuda_queue *queue) {
     queue->first = job->next;
     queue->last = queue->first ? queue->last : NULL;
     job->state = CUDA_JOB_RUNNING;
+    queue->waiting--;
     queue->running++;
     pthread_mutex_unlock(&queue->lock);
     uint64_t ticket = job->ticket;
@@ -76,7 +77,8 @@ static void *serve(void *argument) {
 /* One more thread, if there may be one; deaf to signals. In the lock. */
 static void add_thread(cuda_queue *queue) {
     sigset_t all, before;
-    if (queue->thread_count == queue->most_threads || queue->thread_count > queue->running) {
+    if (queue->thread_count == queue->most_threads ||
+        queue->thread_count >= queue->waiting + queue->running) {
         return;
     }
     sigfillset(&all);
@@ -91,6 +93,7 @@ static void add_thread(cuda_queue *queue) {
 static void append(cuda_queue *queue, cuda_job *job) {
     *(queue->last ? &queue->last->next : &queue->first) = job;
     queue->last = job;
+    queue->waiting++;
     add_thread(queue);
     if (queue->thread_count) {
         pthread_cond_signal(&queue->posted);
@@ -163,6 +166,7 @@ static void unlink_job(cuda_queue *queue, cuda_job *job) {
     }
     *(before ? &before->next : &queue->first) = job->next;
     queue->last = queue->last == job ? before : queue->last;
+    queue->waiting--;
 }
 
 void cuda_queue_end(cuda_queue *queue, cuda_job *job) {

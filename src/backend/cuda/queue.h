@@ -28,7 +28,8 @@ typedef struct cuda_queue {
     pthread_mutex_t lock;
     pthread_cond_t posted, changed; /* for the threads; for who waits */
     cuda_job *first, *last;
-    uint32_t running, thread_count, most_threads;
+    uint32_t waiting, running; /* jobs */
+    uint32_t thread_count, most_threads;
     bool is_closing;
     pthread_t threads[CUDA_QUEUE_THREADS];
     atomic_ullong done_ticket; /* this and all before are over */

@@ -240,16 +240,20 @@ static cuda_shape count_groups(const cuda_code *code, uint32_t index, const vyre
 }
 
 /* The grid that covers the groups. */
-static vyre_status fold(const cuda_run *run, const cuda_phase *phase, const uint64_t groups[3],
-                        uint32_t out_grid[3]) {
+static vyre_status fold(const cuda_run *run, const cuda_phase *phase, bool is_from_memory,
+                        const uint64_t groups[3], uint32_t out_grid[3]) {
     uint64_t room = phase->most_blocks, sizes[3] = {groups[0], groups[1], groups[2]};
     if (phase->info.ordered) {
         sizes[0] = at_most(product(groups), room);
         sizes[1] = sizes[2] = 1;
     } else if (phase->info.strides) {
+        /* Of a domain from memory only the largest size is known: no more than fit at once. */
         for (int i = 0; i < 3; i++) {
-            sizes[i] = at_most(groups[i], i ? at_most(room, most_yz) : room);
-            room = room / sizes[i] ? room / sizes[i] : 1;
+            sizes[i] = at_most(groups[i], i ? most_yz : most_x);
+            if (is_from_memory) {
+                sizes[i] = at_most(sizes[i], room);
+                room = room / sizes[i] ? room / sizes[i] : 1;
+            }
         }
     }
     if (sizes[0] > most_x || sizes[1] > most_yz || sizes[2] > most_yz) {
@@ -307,7 +311,7 @@ static vyre_status run_phase(cuda_run *run, uint32_t index) {
     if (row->from_resource != VYRE_NONE) {
         status = find_element(run, index);
     }
-    status = status ? status : fold(run, phase, groups, blocks);
+    status = status ? status : fold(run, phase, row->from_resource != VYRE_NONE, groups, blocks);
     return status ? status : launch(run, phase, blocks);
 }
 
