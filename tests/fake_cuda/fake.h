@@ -5,7 +5,7 @@
  * do through fake_cuda_control:
  *
  *     const fake_cuda *fake = fake_cuda_open();           tests/fake_cuda/device.h
- *     fake->fail(FAKE_cuMemAlloc, 2, 2);                  the second call from now on: out of
+ *     fake->fail_at(FAKE_cuMemAlloc, 2, 2);                  the second call from now on: out of
  * memory
  *     ...
  *     assert_int_equal(fake->live().blocks, 0);           everything was given back
@@ -58,7 +58,7 @@ typedef struct fake_cuda {
     fake_spec *(*spec)(void);
     void (*on_launch)(fake_result (*run)(const fake_launch *launch));
     /* The n-th call of an entry point from now on gives this; n 0: none does. */
-    void (*fail)(fake_entry entry, uint64_t n, CUresult result);
+    void (*fail_at)(fake_entry entry, uint64_t n, CUresult result);
     uint64_t (*calls)(fake_entry entry); /* since the reset */
     fake_live (*live)(void);
 } fake_cuda;

@@ -251,17 +251,16 @@ vyre_status cuda_device_close(cuda_device *device) {
 
 vyre_status cuda_device_reset(cuda_device *device) {
     const cuda_table *cuda = device->cuda;
-    if (!device->context) {
-        return VYRE_OK;
+    if (device->context) {
+        CUcontext current = NULL;
+        atomic_store(&device->is_lost, true); /* nothing of the old is given back one by one */
+        vyre_status_free(close_all(device));
+        if (!cuda->cuCtxGetCurrent(&current) && current == device->context) {
+            cuda->cuCtxSetCurrent(NULL);
+        }
+        device->context = NULL;
+        cuda->cuDevicePrimaryCtxRelease(device->handle);
     }
-    atomic_store(&device->is_lost, true); /* nothing of the old context is given back one by one */
-    vyre_status_free(close_all(device));
-    CUcontext current = NULL;
-    if (!cuda->cuCtxGetCurrent(&current) && current == device->context) {
-        cuda->cuCtxSetCurrent(NULL);
-    }
-    device->context = NULL;
-    cuda->cuDevicePrimaryCtxRelease(device->handle);
     CUresult result = cuda->cuDevicePrimaryCtxReset(device->handle);
     if (!result) {
         atomic_store(&device->is_lost, false);
