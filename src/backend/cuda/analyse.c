@@ -266,7 +266,8 @@ static uint32_t parts_that_pay(const walk *w) {
     enum { BYTES = 16, MOST_INSTRUCTIONS = 400 };
     const cuda_facts *f = w->f;
     uint32_t largest = 0, count = f->phase->end - f->phase->first;
-    if (w->whole || f->phase->workgroup[0] || f->phase->first_resource != f->phase->end_resource) {
+    if (w->whole || f->has_grid_barriers || f->phase->workgroup[0] ||
+        f->phase->first_resource != f->phase->end_resource) {
         return 1;
     }
     for (uint32_t inst = f->phase->first; inst < f->phase->end; inst++) {
