@@ -1,6 +1,7 @@
 #include "tests/fake_cuda/device.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include <vyre/reference.h>
@@ -185,8 +186,8 @@ fake_result fake_device_run(const fake_launch *launch) {
         return FAKE_FAULT;
     }
     if (!strcmp(name, "endless")) {
-        const volatile uint32_t *stop = (const uint32_t *)(uintptr_t)word(&f, f.layout.stop);
-        return *stop ? FAKE_DONE : FAKE_STILL_RUNNING;
+        const atomic_uint *stop = (const atomic_uint *)(uintptr_t)word(&f, f.layout.stop);
+        return atomic_load(stop) ? FAKE_DONE : FAKE_STILL_RUNNING;
     }
     read_domain(&f, ir, phase);
     return f.domain[0] && f.domain[1] && f.domain[2] ? run_phase(&f, program, phase) : FAKE_DONE;

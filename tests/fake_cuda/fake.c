@@ -188,6 +188,11 @@ struct CUlinkState_st {
     size_t log_bytes;
 };
 
+static void free_link(void *object) {
+    free(((CUlinkState)object)->text);
+    free(object);
+}
+
 CUresult cuLinkCreate_v2(unsigned count, int *options, void **values, CUlinkState *state) {
     INSIDE(cuLinkCreate, {
         *state = calloc(1, sizeof **state);
@@ -199,6 +204,7 @@ CUresult cuLinkCreate_v2(unsigned count, int *options, void **values, CUlinkStat
             }
         }
         fake.live.links++;
+        fake_keep(*state, free_link);
     });
 }
 
@@ -231,8 +237,8 @@ CUresult cuLinkComplete(CUlinkState state, void **cubin, size_t *size) {
 
 CUresult cuLinkDestroy(CUlinkState state) {
     INSIDE(cuLinkDestroy, {
-        free(state->text);
-        free(state);
+        fake_forget(state);
+        free_link(state);
         fake.live.links--;
     });
 }
@@ -413,6 +419,7 @@ CUresult cuEventCreate(CUevent *event, unsigned flags) {
     (void)flags;
     INSIDE(cuEventCreate, {
         *event = calloc(1, sizeof **event);
+        fake_keep(*event, free);
         fake.live.events++;
     });
 }
@@ -420,6 +427,7 @@ CUresult cuEventCreate(CUevent *event, unsigned flags) {
 CUresult cuEventDestroy_v2(CUevent event) {
     INSIDE(cuEventDestroy, {
         fake_finish_all();
+        fake_forget(event);
         free(event);
         fake.live.events--;
     });
@@ -534,24 +542,28 @@ struct CUgraphExec_st {
     struct CUevent_st last; /* one launch at a time: each waits for the one before */
 };
 
-static void free_row(row *r) {
+/* Of a graph or an exec, which start with it. */
+static void free_row(void *object) {
+    row *r = object;
     for (size_t i = 0; i < r->count; i++) {
         free(r->work[i].own);
     }
+    free(object);
 }
 
 CUresult cuGraphCreate(CUgraph *graph, unsigned flags) {
     (void)flags;
     INSIDE(cuGraphCreate, {
         *graph = calloc(1, sizeof **graph);
+        fake_keep(*graph, free_row);
         fake.live.graphs++;
     });
 }
 
 CUresult cuGraphDestroy(CUgraph graph) {
     INSIDE(cuGraphDestroy, {
-        free_row(&graph->row);
-        free(graph);
+        fake_forget(graph);
+        free_row(graph);
         fake.live.graphs--;
     });
 }
@@ -606,6 +618,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned 
     (void)flags;
     INSIDE(cuGraphInstantiate, {
         *exec = calloc(1, sizeof **exec);
+        fake_keep(*exec, free_row);
         for (size_t i = 0; i < graph->row.count; i++) {
             (*exec)->row.work[i] = copy_work(graph->row.work[i]);
         }
@@ -616,8 +629,8 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned 
 
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
     INSIDE(cuGraphExecDestroy, {
-        free_row(&exec->row);
-        free(exec);
+        fake_forget(exec);
+        free_row(exec);
         fake.live.execs--;
     });
 }

@@ -74,6 +74,10 @@ CUresult fake_enter(fake_entry entry);
 /* The same for calls that need the context. */
 CUresult fake_enter_context(fake_entry entry);
 
+/* Objects of the context, which a reset of it frees. */
+void fake_keep(void *object, void (*free)(void *object));
+void fake_forget(const void *object);
+
 /* Memory of the device. */
 CUresult fake_block_make(size_t bytes, CUdeviceptr *out_address);
 CUresult fake_block_free(CUdeviceptr address);

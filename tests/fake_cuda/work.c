@@ -49,6 +49,32 @@ static bool remove_area(area **list, const void *start, size_t *out_bytes) {
     return false;
 }
 
+typedef struct kept {
+    void *object;
+    void (*free)(void *object);
+    struct kept *next;
+} kept;
+
+static kept *objects;
+
+void fake_keep(void *object, void (*free_object)(void *object)) {
+    kept *made = malloc(sizeof *made);
+    *made = (kept){object, free_object, objects};
+    objects = made;
+}
+
+void fake_forget(const void *object) {
+    kept **at = &objects;
+    while (*at && (*at)->object != object) {
+        at = &(*at)->next;
+    }
+    kept *found = *at;
+    if (found) {
+        *at = found->next;
+        free(found);
+    }
+}
+
 CUresult fake_block_make(size_t bytes, CUdeviceptr *out_address) {
     if (bytes > fake.spec.memory_bytes - fake.live.block_bytes) {
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -206,6 +232,12 @@ void fake_drop_all(void) {
         }
         free(stream);
     }
+    while (objects) {
+        kept *next = objects->next;
+        objects->free(objects->object);
+        free(objects);
+        objects = next;
+    }
     size_t bytes;
     while (blocks) {
         remove_area(&blocks, blocks->start, &bytes);
@@ -232,6 +264,17 @@ static size_t parameter_bytes(const char *at, const char *end) {
     return bytes;
 }
 
+static void free_module(void *object) {
+    CUmodule module = object;
+    while (module->functions) {
+        CUfunction next = module->functions->next;
+        free(module->functions);
+        module->functions = next;
+    }
+    free(module->image);
+    free(module);
+}
+
 CUmodule fake_module_make(const char *image) {
     if (strncmp(image, "fake cubin\n", 11) != 0 && strncmp(image, ".version", 8) != 0) {
         return NULL;
@@ -250,17 +293,13 @@ CUmodule fake_module_make(const char *image) {
         module->functions = function;
     }
     fake.live.modules++;
+    fake_keep(module, free_module);
     return module;
 }
 
 void fake_module_free(CUmodule module) {
-    while (module->functions) {
-        CUfunction next = module->functions->next;
-        free(module->functions);
-        module->functions = next;
-    }
-    free(module->image);
-    free(module);
+    fake_forget(module);
+    free_module(module);
     fake.live.modules--;
 }
 

@@ -12,6 +12,12 @@
 #include "tests/fake_cuda/device.h"
 #include "tests/unit/failing_allocator.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { FINE = 1 };
+#else
+enum { FINE = 8 };
+#endif
+
 static const fake_cuda *fake;
 
 #define ROW                                                                                        \
@@ -224,7 +230,7 @@ static void drill_all(CUresult result) {
         calls[i] = fake->calls((fake_entry)i);
     }
     for (int i = 0; i < FAKE_ENTRY_COUNT; i++) {
-        for (uint64_t n = 1; n <= calls[i] && !is_asked_once((fake_entry)i); n += 1 + n / 8) {
+        for (uint64_t n = 1; n <= calls[i] && !is_asked_once((fake_entry)i); n += 1 + n / FINE) {
             drill((fake_entry)i, n, result);
         }
     }

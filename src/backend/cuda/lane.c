@@ -115,7 +115,7 @@ static vyre_status open_lane(cuda_device *device, cuda_lane *lane) {
 }
 
 void cuda_lane_renew(cuda_lane *lane) {
-    *(volatile uint32_t *)lane->stop = 0;
+    atomic_store(lane->stop, 0);
 }
 
 static vyre_status make_event(cuda_device *device, CUevent *out_event) {
@@ -249,7 +249,7 @@ vyre_status cuda_lane_wait(cuda_lane *lane, uint64_t deadline_ns, const atomic_u
                         : deadline_ns && now >= deadline_ns ? CUDA_STOP_TIMEOUT
                                                             : 0;
             if (*out_stop) {
-                *(volatile uint32_t *)lane->stop = *out_stop;
+                atomic_store(lane->stop, *out_stop);
                 told = now;
             }
         } else if (now - told > grace_ns) {

@@ -30,7 +30,7 @@ static inline uint32_t cuda_ticket_lane(uint64_t ticket) {
 typedef struct cuda_lane {
     struct cuda_device *device;
     CUstream stream;
-    uint32_t *stop;      /* on the host, seen by the device */
+    atomic_uint *stop;   /* on the host, seen by the device */
     uint8_t *word;       /* the same: where an element of an array is copied to */
     CUdeviceptr stop_at; /* where kernels see `stop` */
     cuda_block *words;   /* on the device: a word that stays 0, then a place for an element */

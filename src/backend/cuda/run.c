@@ -163,7 +163,7 @@ static vyre_status check_stop(cuda_run *run) {
     if (!run->stop) {
         return VYRE_OK;
     }
-    *(volatile uint32_t *)run->lane->stop = run->stop;
+    atomic_store(run->lane->stop, run->stop);
     return stopped(run);
 }
 
