@@ -292,8 +292,11 @@ bool cuda_lane_is_done(cuda_lane *lane, uint64_t ticket) {
     for (int i = 0; i < 2 && atomic_load(&lane->completed) < ticket; i++) {
         if (!lane->marked) {
             uint64_t last = atomic_load_explicit(&lane->submitted, memory_order_acquire);
-            vyre_status_free(
-                cuda_check(device, cuda->cuEventRecord(lane->mark, lane->stream), "marking"));
+            CUresult recorded = cuda->cuEventRecord(lane->mark, lane->stream);
+            if (recorded) { /* a mark of before would say too much */
+                vyre_status_free(cuda_check(device, recorded, "marking a run"));
+                break;
+            }
             lane->marked = last;
         }
         CUresult result = cuda->cuEventQuery(lane->mark);

@@ -67,6 +67,7 @@ vyre_status cuda_memory_take(cuda_device *device, uint64_t size, cuda_block **ou
     uint64_t rounded = cuda_memory_round(size);
     pthread_mutex_lock(&memory->lock);
     *out_block = find_kept(memory, rounded);
+    bool has_kept = memory->kept_bytes;
     pthread_mutex_unlock(&memory->lock);
     if (*out_block) {
         return VYRE_OK;
@@ -80,7 +81,7 @@ vyre_status cuda_memory_take(cuda_device *device, uint64_t size, cuda_block **ou
     CUresult result = rounded > device->info.memory_bytes
                           ? CUDA_ERROR_OUT_OF_MEMORY
                           : device->cuda->cuMemAlloc(&made->address, (size_t)rounded);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && memory->kept_bytes) {
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && has_kept) {
         vyre_status status = cuda_memory_trim(device);
         if (status) {
             vyre_free(made);
