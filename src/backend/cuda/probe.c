@@ -139,11 +139,17 @@ static results compute(const operands *o) {
 
 /* NaNs have no bits of their own here: code makes them canonical. */
 static bool same_wide(double left, double right) {
-    return (isnan(left) && isnan(right)) || !memcmp(&left, &right, sizeof left);
+    uint64_t bits[2];
+    memcpy(&bits[0], &left, sizeof left);
+    memcpy(&bits[1], &right, sizeof right);
+    return (isnan(left) && isnan(right)) || bits[0] == bits[1];
 }
 
 static bool same_narrow(float left, float right) {
-    return (isnan(left) && isnan(right)) || !memcmp(&left, &right, sizeof left);
+    uint32_t bits[2];
+    memcpy(&bits[0], &left, sizeof left);
+    memcpy(&bits[1], &right, sizeof right);
+    return (isnan(left) && isnan(right)) || bits[0] == bits[1];
 }
 
 static vyre_status compare(cuda_device *device, const operands *from, const results *found) {

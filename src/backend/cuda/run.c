@@ -351,7 +351,8 @@ static vyre_status run_repeat(cuda_run *run, uint32_t index) {
             break;
         }
         uint32_t turn_bits = (uint32_t)turn;
-        memcpy(run->frame + run->code->layout.iterations + index * 4, &turn_bits, sizeof turn_bits);
+        memcpy(run->frame + run->code->layout.iterations + (size_t)index * 4, &turn_bits,
+               sizeof turn_bits);
         status = run_steps(run, index + 1, step->end);
     }
     return status;

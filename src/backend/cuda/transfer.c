@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* The driver itself is fast with small ones. */
-enum { SMALL_BYTES = 64 << 10, STAGE_BYTES = 4 << 20 };
+enum { SMALL_BYTES = 64 << 10, STAGE_BYTES = 4 << 20, STAGES_BYTES = CUDA_STAGES * STAGE_BYTES };
 
 static vyre_status make_stages(cuda_lane *lane) {
     cuda_device *device = lane->device;
@@ -17,10 +17,9 @@ static vyre_status make_stages(cuda_lane *lane) {
         }
     }
     if (!status && !lane->staging) {
-        status = cuda_check(device,
-                            device->cuda->cuMemHostAlloc(&pages, CUDA_STAGES * STAGE_BYTES,
-                                                         CU_MEMHOSTALLOC_PORTABLE),
-                            "taking %d bytes of host memory for copies", CUDA_STAGES * STAGE_BYTES);
+        status = cuda_check(
+            device, device->cuda->cuMemHostAlloc(&pages, STAGES_BYTES, CU_MEMHOSTALLOC_PORTABLE),
+            "taking %d bytes of host memory for copies", STAGES_BYTES);
         lane->staging = status ? NULL : pages;
     }
     return status;
