@@ -167,6 +167,19 @@ static bool steps_by_one(const walk *w, const vyre_inst *i) {
     }
 }
 
+/* Whether a row that starts there is some elements off those of the other operand. */
+static bool is_shifted(const walk *w, const vyre_inst *i) {
+    const uint32_t *values;
+    uint32_t count = vyre_lookup_values(w->ir, i, &values);
+    bool shifted = false;
+    for (uint32_t k = 0; k < count; k++) {
+        shifted = shifted || (values[k] & VYRE_CONSTANT
+                                  ? w->ir->consts[values[k] & ~VYRE_CONSTANT].bits % 16 != 0
+                                  : cuda_fact_of(w->f, values[k])->shifted);
+    }
+    return shifted;
+}
+
 static void visit_value(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
     cuda_fact *own = fact(w, inst);
@@ -188,6 +201,7 @@ static void visit_value(walk *w, uint32_t inst) {
     }
     set(w, &own->varying, varying);
     own->unit = steps_by_one(w, i);
+    own->shifted = own->unit && i->op != VYRE_OP_GID && is_shifted(w, i);
 }
 
 static void visit_flow(walk *w, uint32_t inst) {
@@ -260,24 +274,56 @@ static void visit_once(walk *w, uint32_t inst) {
     }
 }
 
+/* What the accesses of a phase would gain by several parts a thread. */
+typedef struct gain {
+    uint32_t rows, others; /* accesses of all parts at once; those that stay apart */
+    uint32_t largest;      /* bytes of an element of a row */
+    bool apart;            /* parts go ways of their own for long, or through memory of their own */
+} gain;
+
+static void count_gain(const walk *w, uint32_t inst, bool in_loop, gain *g) {
+    const vyre_inst *i = &w->ir->insts[inst];
+    uint32_t effects = vyre_lookup_op(i->op)->effects;
+    if (cuda_is_loop(i->op)) {
+        g->apart = g->apart || cuda_fact_of(w->f, inst)->divergent;
+    }
+    if (!(effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) || i->op == VYRE_OP_CLEAR) {
+        return;
+    }
+    uint32_t at = i->op == VYRE_OP_ATOMIC_CAS ? w->ir->operands[i->b] : i->b;
+    if (!cuda_varies(w->f, at)) {
+        return;
+    }
+    const cuda_fact *index = cuda_fact_of(w->f, at);
+    if ((i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) && index->unit && !index->shifted) {
+        uint32_t bytes = vyre_type_bytes((vyre_type)w->ir->resources[i->a].type);
+        g->rows++;
+        g->largest = bytes > g->largest ? bytes : g->largest;
+    } else {
+        g->others++;
+        g->apart = g->apart || in_loop;
+    }
+}
+
 /* Several invocations a thread pay where neighbours use neighbouring elements: one access of 16
- * bytes for all. They do not where there is much else to do. */
+ * bytes for all, and what is the same for all is there once. They do not where there is much else
+ * to do. */
 static uint32_t parts_that_pay(const walk *w) {
     enum { BYTES = 16, MOST_INSTRUCTIONS = 400 };
     const cuda_facts *f = w->f;
-    uint32_t largest = 0, count = f->phase->end - f->phase->first;
+    uint32_t count = f->phase->end - f->phase->first, loop_end = 0;
+    gain g = {0};
     if (w->whole || f->has_grid_barriers || f->phase->workgroup[0] ||
         f->phase->first_resource != f->phase->end_resource) {
         return 1;
     }
     for (uint32_t inst = f->phase->first; inst < f->phase->end; inst++) {
-        const vyre_inst *i = &w->ir->insts[inst];
-        if ((i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) && is_unit(w, i->b)) {
-            uint32_t bytes = vyre_type_bytes((vyre_type)w->ir->resources[i->a].type);
-            largest = bytes > largest ? bytes : largest;
+        if (cuda_is_loop(w->ir->insts[inst].op) && inst >= loop_end) {
+            loop_end = w->ir->insts[inst].c;
         }
+        count_gain(w, inst, inst < loop_end, &g);
     }
-    uint32_t parts = largest ? BYTES / largest : 1;
+    uint32_t parts = g.largest && !g.apart && g.rows >= g.others ? BYTES / g.largest : 1;
     while (parts > 1 && parts * count > MOST_INSTRUCTIONS) {
         parts /= 2;
     }

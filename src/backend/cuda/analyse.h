@@ -15,6 +15,7 @@ typedef struct cuda_fact {
     uint32_t uses;
     bool varying;   /* values: differs between the parts of a thread */
     bool unit;      /* values of 32 bits: grows by 1 from part to part, modulo 2^32 */
+    bool shifted;   /* such a value that is sure not to start where 16 bytes do */
     bool observed;  /* values: somebody sees the bits of a NaN */
     bool divergent; /* blocks: parts go ways of their own */
 } cuda_fact;

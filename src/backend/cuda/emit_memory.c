@@ -163,7 +163,7 @@ static void store_one(emit *e, uint32_t resource, uint32_t index, uint32_t value
 
 static bool is_row(const emit *e, uint32_t resource, uint32_t index) {
     return e->parts > 1 && e->end_part - e->first_part == e->parts && !is_local(e, resource) &&
-           !(index & VYRE_CONSTANT) && emit_fact(e, index)->unit;
+           !(index & VYRE_CONSTANT) && emit_fact(e, index)->unit && !emit_fact(e, index)->shifted;
 }
 
 /* Whether it is the row at the thread's own position, which fits: otherwise the thread would have
@@ -200,19 +200,14 @@ cuda_reg cuda_emit_own_rows_fit(emit *e, cuda_reg x) {
     return fits;
 }
 
-/* Whether the row that starts at the index of part 0 is inside and aligned; and where it is. */
-static cuda_reg row_fits(emit *e, uint32_t resource, uint32_t index, emit_place_text *out_place) {
-    vyre_type type = vyre_operand_type(e->ir, index);
-    if (is_own_row(e, index)) {
-        *out_place = place_of(e, resource, type, cuda_emit_operand(e, index, 0));
-        return cuda_none();
-    }
-    uint32_t bytes = vyre_type_bytes(element_type(e, resource)) * e->parts;
-    cuda_reg first = cuda_emit_operand(e, index, 0);
+/* Whether a row is inside and aligned; and where it is. */
+static cuda_reg row_fits(emit *e, uint32_t resource, vyre_type type, cuda_reg first, uint32_t count,
+                         emit_place_text *out_place) {
+    uint32_t bytes = vyre_type_bytes(element_type(e, resource)) * count;
     cuda_reg limit = cuda_emit_limit(e, resource, cuda_is_signed(type));
-    cuda_reg room = cuda_two(&e->w, "sub.u32", CUDA_B32, limit, cuda_u32(e->parts));
+    cuda_reg room = cuda_two(&e->w, "sub.u32", CUDA_B32, limit, cuda_u32(count));
     cuda_reg inside = cuda_two(&e->w, "setp.le.u32", CUDA_PRED, first, room);
-    cuda_reg long_enough = cuda_two(&e->w, "setp.ge.u32", CUDA_PRED, limit, cuda_u32(e->parts));
+    cuda_reg long_enough = cuda_two(&e->w, "setp.ge.u32", CUDA_PRED, limit, cuda_u32(count));
     cuda_reg at = address_of(e, resource, type, first);
     snprintf(out_place->text, sizeof out_place->text, "[%s]", cuda_reg_name(at).text);
     cuda_reg low = cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, at);
@@ -233,59 +228,83 @@ static void put_vector(emit *e, const cuda_reg *regs, uint32_t count) {
 
 enum { MOST_PARTS = 16, MOST_VECTOR = 4 };
 
-/* More parts than an access has elements are loaded as words, and taken apart. */
+/* More elements than an access has are loaded as words, and taken apart. */
 static void load_words(emit *e, const char *name, vyre_type type, const char *place,
-                       const cuda_reg *values) {
-    uint32_t width = cuda_width(type), a_word = 32 / width, words = e->parts / a_word;
-    cuda_reg list[MOST_VECTOR];
+                       const cuda_reg *values, uint32_t count) {
+    uint32_t width = cuda_width(type), a_word = 32 / width, words = count / a_word;
+    cuda_reg list[MOST_VECTOR] = {{0}};
     for (uint32_t k = 0; k < words; k++) {
         list[k] = cuda_new(&e->w, CUDA_B32);
     }
     vyre_text_printf(&e->w.code, "\t%s.v%u.u32 ", name, words);
     put_vector(e, list, words);
     vyre_text_printf(&e->w.code, ", %s;\n", place);
-    for (uint32_t k = 0; k < e->parts; k++) {
+    for (uint32_t k = 0; k < count; k++) {
         cuda_line(&e->w, "bfe.%s %s, %s, %u, %u", cuda_is_signed(type) ? "s32" : "u32",
                   cuda_reg_name(values[k]).text, cuda_reg_name(list[k / a_word]).text,
                   k % a_word * width, width);
     }
 }
 
-static void load_row(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = element_type(e, i->a);
+static void load_vector(emit *e, uint32_t resource, const char *place, const cuda_reg *values,
+                        uint32_t count) {
+    vyre_type type = element_type(e, resource);
+    if (count > MOST_VECTOR) {
+        load_words(e, load_name(e, resource), type, place, values, count);
+        return;
+    }
+    vyre_text_printf(&e->w.code, "\t%s.v%u.%s ", load_name(e, resource), count,
+                     cuda_emit_memory_type(type));
+    put_vector(e, values, count);
+    vyre_text_printf(&e->w.code, ", %s;\n", place);
+}
+
+void cuda_emit_row(emit *e, uint32_t resource, vyre_type index_type, cuda_reg first, uint32_t count,
+                   cuda_reg *out_values) {
+    vyre_type type = element_type(e, resource);
     emit_place_text place;
-    cuda_reg values[MOST_PARTS];
     uint32_t apart = cuda_emit_label(e), behind = cuda_emit_label(e);
-    for (uint32_t k = 0; k < e->parts; k++) {
+    cuda_reg values[MOST_PARTS] = {{0}};
+    for (uint32_t k = 0; k < count; k++) {
         values[k] = cuda_new(&e->w, memory_class(type));
     }
-    cuda_reg fits = row_fits(e, i->a, i->b, &place);
-    if (fits.kind) {
-        cuda_emit_branch(e, fits, false, apart, false);
+    cuda_emit_branch(e, row_fits(e, resource, index_type, first, count, &place), false, apart,
+                     false);
+    load_vector(e, resource, place.text, values, count);
+    cuda_emit_jump(e, behind);
+    cuda_emit_place(e, apart);
+    for (uint32_t k = 0; k < count; k++) {
+        cuda_reg index = k ? cuda_two(&e->w, "add.u32", CUDA_B32, first, cuda_u32(k)) : first;
+        cuda_reg inside = is_inside(e, resource, index_type, index);
+        cuda_reg at = address_of(e, resource, index_type, index);
+        cuda_move(&e->w, values[k], cuda_number((cuda_class)values[k].kind, 0));
+        cuda_emit_if(e, inside, "%s.%s %s, [%s]", load_name(e, resource),
+                     cuda_emit_memory_type(type), cuda_reg_name(values[k]).text,
+                     cuda_reg_name(at).text);
     }
-    if (e->parts > MOST_VECTOR) {
-        load_words(e, load_name(e, i->a), type, place.text, values);
-    } else {
-        vyre_text_printf(&e->w.code, "\t%s.v%u.%s ", load_name(e, i->a), e->parts,
-                         cuda_emit_memory_type(type));
-        put_vector(e, values, e->parts);
-        vyre_text_printf(&e->w.code, ", %s;\n", place.text);
+    cuda_emit_place(e, behind);
+    for (uint32_t k = 0; k < count; k++) {
+        out_values[k] = from_memory(e, type, values[k]);
     }
-    if (fits.kind) {
-        cuda_emit_jump(e, behind);
-        cuda_emit_place(e, apart);
+}
+
+static void load_row(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = element_type(e, i->a), index_type = vyre_operand_type(e->ir, i->b);
+    cuda_reg values[MOST_PARTS] = {{0}}, first = cuda_emit_operand(e, i->b, 0);
+    if (is_own_row(e, i->b)) {
         for (uint32_t k = 0; k < e->parts; k++) {
-            emit_element element = cuda_emit_find(e, i->a, i->b, k);
-            cuda_move(&e->w, values[k], cuda_number((cuda_class)values[k].kind, 0));
-            cuda_emit_if(e, element.inside, "%s.%s %s, %s", load_name(e, i->a),
-                         cuda_emit_memory_type(type), cuda_reg_name(values[k]).text,
-                         element.place.text);
+            values[k] = cuda_new(&e->w, memory_class(type));
         }
-        cuda_emit_place(e, behind);
+        load_vector(e, i->a, place_of(e, i->a, index_type, first).text, values, e->parts);
+        for (uint32_t k = 0; k < e->parts; k++) {
+            values[k] = from_memory(e, type, values[k]);
+        }
+    } else {
+        cuda_emit_row(e, i->a, index_type, first, e->parts, values);
     }
     for (uint32_t k = 0; k < e->parts; k++) {
-        *emit_slot(e, inst, k) = from_memory(e, type, values[k]);
+        *emit_slot(e, inst, k) = values[k];
     }
 }
 
@@ -294,13 +313,18 @@ static void store_row(emit *e, uint32_t inst) {
     vyre_type type = element_type(e, i->a);
     uint32_t width = cuda_width(type), apart = cuda_emit_label(e), behind = cuda_emit_label(e);
     emit_place_text place;
-    cuda_reg values[MOST_PARTS], words[MOST_VECTOR];
+    cuda_reg values[MOST_PARTS] = {{0}}, words[MOST_VECTOR] = {{0}};
     for (uint32_t k = 0; k < e->parts; k++) {
         values[k] = to_memory(e, type, cuda_emit_operand(e, i->c, k));
     }
-    cuda_reg fits = row_fits(e, i->a, i->b, &place);
-    if (fits.kind) {
-        cuda_emit_branch(e, fits, false, apart, false);
+    vyre_type index_type = vyre_operand_type(e->ir, i->b);
+    cuda_reg first = cuda_emit_operand(e, i->b, 0);
+    bool fits = is_own_row(e, i->b);
+    if (fits) {
+        place = place_of(e, i->a, index_type, first);
+    } else {
+        cuda_reg inside = row_fits(e, i->a, index_type, first, e->parts, &place);
+        cuda_emit_branch(e, inside, false, apart, false);
     }
     if (e->parts > MOST_VECTOR) {
         uint32_t a_word = 32 / width, count = e->parts / a_word;
@@ -320,7 +344,7 @@ static void store_row(emit *e, uint32_t inst) {
         put_vector(e, values, e->parts);
     }
     vyre_text_puts(&e->w.code, ";\n");
-    if (!fits.kind) {
+    if (fits) {
         return;
     }
     cuda_emit_jump(e, behind);
@@ -335,6 +359,12 @@ static void store_row(emit *e, uint32_t inst) {
 
 void cuda_emit_load(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
+    for (uint32_t k = 0; k < e->ahead.count; k++) {
+        if (e->ahead.insts[k] == inst) { /* is there already */
+            *emit_slot(e, inst, emit_first(e, inst)) = e->ahead.values[k][e->ahead.turn];
+            return;
+        }
+    }
     if (is_row(e, i->a, i->b)) {
         load_row(e, inst);
         return;

@@ -27,6 +27,14 @@ typedef struct emit_array {
     uint32_t offset;       /* shared and private: in the block of all */
 } emit_array;
 
+/* Loads of a loop's body at base + counter, done for several turns at once, before them. */
+enum { EMIT_AHEAD = 4, EMIT_MOST_AHEAD = 4 };
+typedef struct emit_ahead {
+    uint32_t count, turn; /* turn: which of them the code at hand is for */
+    uint32_t insts[EMIT_MOST_AHEAD], bases[EMIT_MOST_AHEAD]; /* VYRE_NONE: the counter alone */
+    cuda_reg values[EMIT_MOST_AHEAD][EMIT_AHEAD];
+} emit_ahead;
+
 typedef struct emit {
     cuda_writer w;
     vyre_text head; /* in front of the code: what is read of the frame */
@@ -50,6 +58,7 @@ typedef struct emit {
     emit_array *arrays;            /* by resource */
     emit_open stack[VYRE_LIMIT_NESTING + 2];
     uint32_t depth;
+    emit_ahead ahead;
 
     cuda_reg frame;               /* its pointer, where it is not the parameter */
     cuda_reg thread, position[3]; /* open phases: of part 0; else of lid */
@@ -103,6 +112,17 @@ bool cuda_emit_surroundings(emit *e, uint32_t inst); /* false if it is something
 void cuda_emit_instruction(emit *e, uint32_t inst);
 void cuda_emit_block(emit *e, uint32_t first, uint32_t end);
 void cuda_emit_control(emit *e, uint32_t inst);
+void cuda_emit_loop(emit *e, uint32_t inst);
+void cuda_emit_for(emit *e, uint32_t inst);
+
+/* Registers for args and results, which are written where control flow meets; and values for them,
+ * all at once: an arg may be what another one becomes. */
+void cuda_emit_slots(emit *e, uint32_t first, uint32_t count);
+void cuda_emit_assign(emit *e, uint32_t first, const uint32_t *operands, uint32_t count);
+uint32_t cuda_emit_result_count(const emit *e, uint32_t owner);
+void cuda_emit_open(emit *e, uint32_t owner, uint32_t exit, uint32_t latch);
+/* Whether the whole workgroup comes there, so that one answer is everybody's. */
+bool cuda_emit_together(const emit *e, uint32_t inst);
 void cuda_emit_jump_out(emit *e, uint32_t inst);
 
 /* Ends the thread if somebody asked for that. Written where the code is, or out of the way. */
@@ -125,11 +145,17 @@ cuda_reg cuda_emit_zero(emit *e, cuda_class kind);
 /* Whether all parts from position `x` on (64 bits) are in the domain, and in each array that they
  * use at their own positions a row that one access reaches. */
 cuda_reg cuda_emit_own_rows_fit(emit *e, cuda_reg x);
+/* Loads `count` neighbouring elements, the first by an index of 32 bits: by one access where they
+ * are inside and aligned, which is looked at when it comes to that. */
+void cuda_emit_row(emit *e, uint32_t resource, vyre_type index_type, cuda_reg first, uint32_t count,
+                   cuda_reg *out_values);
 void cuda_emit_memory(emit *e, uint32_t inst);
 void cuda_emit_clear(emit *e, uint32_t resource);
 void cuda_emit_atomic(emit *e, uint32_t inst);
 void cuda_emit_subgroup(emit *e, uint32_t inst);
 
+void cuda_emit_body(emit *e, uint32_t end); /* the phase's code, up to the label */
+void cuda_emit_groups(emit *e);
 void cuda_emit_lay_out(emit *e);
 void cuda_emit_barrier(emit *e);
 void cuda_emit_grid_barrier(emit *e);

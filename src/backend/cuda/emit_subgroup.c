@@ -33,17 +33,18 @@ static cuda_reg members(emit *e) {
                     first_in_warp(e));
 }
 
-/* Lanes of both warps meet. Where there are as many subgroups as barriers, the whole workgroup
- * does, which stands in the way of code that it does not run as a whole. */
+/* Lanes of both warps meet. Where there is one subgroup that is the whole workgroup; where there
+ * are as many as barriers the whole workgroup does, too, which stands in the way of code that it
+ * does not run as a whole. */
 static void meet(emit *e) {
     uint32_t subgroups = e->info->threads / e->phase->subgroup;
-    if (subgroups < BARRIERS) {
+    if (subgroups > 1 && subgroups < BARRIERS) {
         cuda_reg number = cuda_two(&e->w, "shr.u32", CUDA_B32, e->thread, cuda_u32(6));
         number = cuda_two(&e->w, "add.u32", CUDA_B32, number, cuda_u32(1));
         cuda_line(&e->w, "bar.sync %s, %u", cuda_reg_name(number).text, e->phase->subgroup);
         return;
     }
-    if (e->facts.lanes_part) {
+    if (subgroups > 1 && e->facts.lanes_part) {
         e->lack = "subgroups of 64 in a workgroup of 1024 outside of control flow that the whole "
                   "workgroup runs";
     }
