@@ -1,5 +1,6 @@
 /* Peer: vyre, the kernels of bench/kernels on resident buffers, a run being one enqueue and a wait.
- * PEER_DEVICE in the environment names the device, "cpu" by default. KERNELS is their folder. */
+ * PEER_DEVICE in the environment names the device, "cpu" by default, and KERNELS the folder of
+ * kernels where it is not the one of the build. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,8 @@ static void check(vyre_status status) {
 /* The text of a workload's kernel; NULL if there is none. To be freed. */
 static char *read_kernel(const char *name, size_t *out_size) {
     char path[4096];
-    snprintf(path, sizeof path, KERNELS "/%s.vyre", name);
+    const char *folder = getenv("KERNELS");
+    snprintf(path, sizeof path, "%s/%s.vyre", folder && *folder ? folder : KERNELS, name);
     FILE *file = fopen(path, "rb");
     if (!file) {
         return NULL;

@@ -36,7 +36,9 @@ enum { VYRE_LANES_SCALARS = 1000 };
     X(CPU_LANES, CHOICE, VYRE_LANE_COUNTS, "auto",                                                 \
       "32-bit lanes of the cpu backend's vectors, 1xN being N scalars; auto: what suits best") \
     X(LLVM, PATHS, "a library", "",                                                                \
-      "the libLLVM that the cpu backend opens, in place of the newest it finds")
+      "the libLLVM that the cpu backend opens, in place of the newest it finds")                   \
+    X(CUDA, PATHS, "a library, or none", "",                                                       \
+      "the libcuda that the cuda backend opens, in place of libcuda.so.1; none: as if absent")
 
 typedef enum vyre_option {
 #define VYRE_OPTION_ENUM(name, kind, values, default_text, documentation) VYRE_OPTION_##name,

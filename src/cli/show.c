@@ -4,6 +4,8 @@
 #include <vyre/wire.h>
 
 #include "backend/cpu/native.h"
+#include "backend/cuda/emit.h"
+#include "base/alloc.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/describe.h"
@@ -21,7 +23,8 @@
     X(OPT, "opt", "the same after the passes that all backends share")                             \
     X(WIRE, "wire", "the binary form, to be stored and sent")                                      \
     X(LLVM, "llvm", "what the cpu backend makes of it: LLVM's instructions, optimised")            \
-    X(ASM, "asm", "the same as assembly for the CPU of this machine")
+    X(ASM, "asm", "the same as assembly for the CPU of this machine")                              \
+    X(PTX, "ptx", "what the cuda backend makes of it: PTX that all its devices take")
 
 typedef enum stage {
 #define STAGE_ENUM(name, text, documentation) STAGE_##name,
@@ -75,6 +78,31 @@ static vyre_status print_optimised(const vyre_program *program, vyre_text *out) 
     return status ? status : vyre_fill_print(program, "// ", out);
 }
 
+static vyre_status print_ptx(const vyre_program *program, vyre_text *out) {
+    vyre_program *lowered;
+    cuda_target target = cuda_baseline();
+    vyre_status status = vyre_lower(program, &lowered);
+    if (status) {
+        return status;
+    }
+    cuda_phase_info *infos = vyre_alloc_array(vyre_program_ir(lowered)->phase_count, sizeof *infos);
+    status = infos ? cuda_emit(lowered, &target, out, infos)
+                   : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                      "no memory to show `%s`", vyre_program_name(program));
+    vyre_free(infos);
+    vyre_program_release(lowered);
+    return status;
+}
+
+static vyre_status print_stage(const vyre_program *program, stage which, vyre_text *out) {
+    switch (which) {
+    case STAGE_IR: return print_ir(program, vyre_program_print, out);
+    case STAGE_OPT: return print_optimised(program, out);
+    case STAGE_PTX: return print_ptx(program, out);
+    default: return cpu_native_show(program, which == STAGE_ASM, out);
+    }
+}
+
 /* A stage that is text. */
 static vyre_status show_text(const cli_input *input, cli_selection chosen, stage which,
                              bool as_json, vyre_text *text) {
@@ -85,10 +113,7 @@ static vyre_status show_text(const cli_input *input, cli_selection chosen, stage
     for (size_t i = chosen.first; i < chosen.end; i++) {
         const vyre_program *program = cli_input_program(input, i);
         vyre_text printed = {0};
-        vyre_status status = which == STAGE_IR ? print_ir(program, vyre_program_print, &printed)
-                             : which == STAGE_OPT
-                                 ? print_optimised(program, &printed)
-                                 : cpu_native_show(program, which == STAGE_ASM, &printed);
+        vyre_status status = print_stage(program, which, &printed);
         if (status) {
             vyre_text_free(&printed);
             return status;

@@ -39,3 +39,20 @@ vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_progra
     *out_program = current;
     return status;
 }
+
+vyre_status vyre_lower(const vyre_program *program, vyre_program **out_program) {
+    vyre_program *expanded, *optimised = NULL;
+    *out_program = NULL;
+    vyre_status status = vyre_math_expand(program, &expanded);
+    status = status ? status : vyre_optimise(expanded ? expanded : program, &optimised);
+    if (!status && optimised) {
+        *out_program = optimised;
+        vyre_program_release(expanded);
+    } else if (!status) {
+        *out_program =
+            expanded ? expanded : vyre_program_retain((vyre_program *)(uintptr_t)program);
+    } else {
+        vyre_program_release(expanded);
+    }
+    return status;
+}

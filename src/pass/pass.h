@@ -45,4 +45,8 @@ enum { VYRE_PASS_CHEAP = 4 };
  * none does so before. NULL if nothing changed. */
 VYRE_MUST_USE vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program);
 
+/* The program that code is written for: without elementary functions, and optimised. Release it;
+ * it may be `program` itself. */
+VYRE_MUST_USE vyre_status vyre_lower(const vyre_program *program, vyre_program **out_program);
+
 #endif

@@ -2,6 +2,7 @@
  *
  *   tests/golden/diagnostics/   texts with mistakes: the diagnostics as people see them
  *   tests/golden/programs/      texts without: the programs as vyre_program_print writes them
+ *   tests/golden/ptx/           the same as the cuda backend writes them
  *
  * Examples and the kernels in the documentation are read as well: they must be free of mistakes,
  * keep their digest through printing and formatting, and examples are laid out as the formatter
@@ -21,6 +22,8 @@
 #include <cmocka.h>
 
 #include <vyre/vyre.h>
+
+#include "backend/cuda/emit.h"
 
 static const char mark[] = "//:";
 static bool update;
@@ -298,6 +301,23 @@ static void programs_are_as_expected(void **state) {
     for_each("tests/golden/programs", ".vyre", check_program);
 }
 
+static void check_ptx(const golden *file) {
+    vyre_module *module = parse(file->name, file->data, file->text);
+    vyre_text text = {0};
+    cuda_phase_info infos[4];
+    cuda_target target = cuda_baseline();
+    vyre_status status = cuda_emit(vyre_module_program(module, 0), &target, &text, infos);
+    assert_null(status);
+    expect(file, vyre_text_string(&text));
+    vyre_text_free(&text);
+    vyre_module_free(module);
+}
+
+static void ptx_is_as_expected(void **state) {
+    (void)state;
+    for_each("tests/golden/ptx", ".vyre", check_ptx);
+}
+
 /* Examples and documentation */
 
 static void check_clean(const char *path, const char *text, size_t size) {
@@ -368,6 +388,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(diagnostics_are_as_expected),
         cmocka_unit_test(programs_are_as_expected),
+        cmocka_unit_test(ptx_is_as_expected),
         cmocka_unit_test(examples_are_clean_and_canonical),
         cmocka_unit_test(documented_kernels_are_clean),
     };

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "pass/fill.h"
-#include "pass/math.h"
 #include "pass/pass.h"
 #include "pass/split.h"
 
@@ -62,24 +61,6 @@ vyre_status cpu_native_lanes(uint32_t *out_lanes) {
     return status;
 }
 
-/* The program that code is written for: without elementary functions, and optimised. Release it. */
-static vyre_status lower(const vyre_program *program, vyre_program **out_program) {
-    vyre_program *expanded, *optimised = NULL;
-    *out_program = NULL;
-    vyre_status status = vyre_math_expand(program, &expanded);
-    status = status ? status : vyre_optimise(expanded ? expanded : program, &optimised);
-    if (!status && optimised) {
-        *out_program = optimised;
-        vyre_program_release(expanded);
-    } else if (!status) {
-        *out_program =
-            expanded ? expanded : vyre_program_retain((vyre_program *)(uintptr_t)program);
-    } else {
-        vyre_program_release(expanded);
-    }
-    return status;
-}
-
 /* Threads cannot wait for all workgroups, so there are phases in the place of grid barriers. */
 static vyre_status split(const vyre_program *program, bool *out_split, vyre_program **out_program) {
     vyre_status status = vyre_split_grid_barriers(program, out_program);
@@ -94,7 +75,7 @@ static vyre_status split(const vyre_program *program, bool *out_split, vyre_prog
 static vyre_status emit(const vyre_program *program, const cpu_target *target, vyre_text *out_ir,
                         cpu_phase_info *out_infos) {
     vyre_program *lowered;
-    vyre_status status = lower(program, &lowered);
+    vyre_status status = vyre_lower(program, &lowered);
     if (!status) {
         status = cpu_emit(lowered, target, out_ir, out_infos);
         vyre_program_release(lowered);

@@ -1,0 +1,9 @@
+/* The cuda backend as the driver sees it. */
+#ifndef VYRE_CUDA_BACKEND_H
+#define VYRE_CUDA_BACKEND_H
+
+#include <vyre/backend.h>
+
+extern const vyre_bundle cuda_bundle;
+
+#endif

@@ -1,0 +1,293 @@
+#include "backend/cuda/emit.h"
+
+#include <stdio.h>
+
+#include "backend/cuda/emit_state.h"
+#include "base/alloc.h"
+#include "ir/lookup.h"
+#include "ir/program.h"
+
+cuda_layout cuda_layout_of(const vyre_ir *ir) {
+    cuda_layout layout = {0};
+    while (layout.array_count < ir->resource_count &&
+           ir->resources[layout.array_count].kind <= VYRE_RESOURCE_SCRATCH) {
+        layout.array_count++;
+    }
+    const struct {
+        uint32_t *field, bytes;
+    } fields[] = {
+        {&layout.domain, 24},
+        {&layout.groups, 24},
+        {&layout.shape, 8},
+        {&layout.from, 8},
+        {&layout.stop, 8},
+        {&layout.counters, 8},
+        {&layout.turns, 8},
+        {&layout.arrays, 8 * layout.array_count},
+        {&layout.lengths, 8 * layout.array_count},
+        {&layout.arguments, 8 * ir->arg_count},
+        {&layout.iterations, (4 * ir->step_count + 7) / 8 * 8},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        *fields[i].field = layout.bytes;
+        layout.bytes += fields[i].bytes;
+    }
+    layout.by_pointer = layout.bytes > CUDA_FRAME_LIMIT;
+    return layout;
+}
+
+bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array) {
+    for (uint32_t inst = ir->phases[phase].first; inst < ir->phases[phase].end; inst++) {
+        const vyre_inst *i = &ir->insts[inst];
+        if (vyre_lookup_op(i->op)->effects & VYRE_EFFECT_WRITE && i->a == array) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Threads along x are as many as the domain has use for, then along y, and the rest along z. */
+cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
+                         const uint64_t *domain) {
+    enum { BITS = 8, ROW = 5 }; /* of CUDA_OPEN_THREADS; a row of 32 threads is as good as any */
+    cuda_shape shape = {{phase->workgroup[0], phase->workgroup[1], phase->workgroup[2]}, {0, 0}};
+    if (phase->workgroup[0]) {
+        return shape;
+    }
+    uint32_t bits[3] = {0}, left = BITS;
+    for (uint32_t d = 0; d < phase->dimensions; d++) {
+        uint32_t most = d == 0 && phase->dimensions > 1 ? ROW : left;
+        uint64_t covered = d ? 1 : info->parts;
+        while (bits[d] < most && covered << bits[d] < domain[d]) {
+            bits[d]++;
+        }
+        left -= bits[d];
+    }
+    bits[0] += left; /* nobody has use for these */
+    shape.bits[0] = bits[0];
+    shape.bits[1] = bits[1];
+    shape.tile[0] = info->parts << bits[0];
+    shape.tile[1] = UINT32_C(1) << bits[1];
+    shape.tile[2] = UINT32_C(1) << bits[2];
+    return shape;
+}
+
+/* Instructions */
+
+static void write_pure(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type result = (vyre_type)i->type;
+    const uint32_t *values;
+    uint32_t count = vyre_lookup_values(e->ir, i, &values);
+    vyre_type type = i->op == VYRE_OP_SELECT ? result : vyre_operand_type(e->ir, values[0]);
+    bool observed = emit_fact(e, inst)->observed;
+    for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
+        cuda_reg regs[3] = {{0}};
+        for (uint32_t k = 0; k < count && k < 3; k++) {
+            regs[k] = cuda_emit_operand(e, values[k], part);
+        }
+        cuda_reg value =
+            cuda_write_op(&e->w, (vyre_op)i->op, type, result, observed, regs[0], regs[1], regs[2]);
+        if (observed && cuda_gives_any_nan((vyre_op)i->op, result)) {
+            value = cuda_write_canonical(&e->w, result, value);
+        }
+        *emit_slot(e, inst, part) = value;
+    }
+}
+
+/* Says which line of the source follows. */
+static void mention_line(emit *e, uint32_t inst) {
+    uint32_t line = vyre_ir_line(e->ir, inst);
+    if (!line || line == e->line) {
+        return;
+    }
+    e->line = line;
+    vyre_text_printf(&e->w.code, "\t// line %u\n", line);
+    if (e->file) {
+        vyre_text_printf(&e->w.code, "\t.loc %u %u %u\n", e->file, line,
+                         VYRE_PLACE_COLUMN(e->ir->places[inst]));
+    }
+}
+
+void cuda_emit_instruction(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t effects = vyre_lookup_op(i->op)->effects;
+    if (i->op == VYRE_OP_ARG || i->op == VYRE_OP_RESULT) {
+        return; /* written where it comes from */
+    }
+    mention_line(e, inst);
+    if (effects & VYRE_EFFECT_BLOCK) {
+        cuda_emit_control(e, inst);
+    } else if (effects & VYRE_EFFECT_END) {
+        cuda_emit_jump_out(e, inst);
+    } else if (effects & VYRE_EFFECT_SUBGROUP) {
+        cuda_emit_subgroup(e, inst);
+    } else if (i->op == VYRE_OP_BARRIER) {
+        cuda_emit_barrier(e);
+    } else if (i->op == VYRE_OP_GRID_BARRIER) {
+        cuda_emit_grid_barrier(e);
+    } else if (i->op == VYRE_OP_UNIFORM_LOAD) {
+        cuda_emit_uniform_load(e, inst);
+    } else if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) {
+        cuda_emit_memory(e, inst);
+    } else if (!cuda_emit_surroundings(e, inst)) {
+        write_pure(e, inst);
+    }
+}
+
+/* For the parts that are set. */
+void cuda_emit_body(emit *e, uint32_t end) {
+    e->end = end;
+    e->depth = 0;
+    e->stack[e->depth++] = (emit_open){.owner = VYRE_NONE, .exit = end, .latch = end};
+    e->line = 0;
+    e->ahead.count = 0;
+    for (uint32_t r = e->phase->first_resource; r < e->phase->end_resource; r++) {
+        if (e->ir->resources[r].kind == VYRE_RESOURCE_PRIVATE && e->facts.used[r]) {
+            cuda_emit_clear(e, r);
+        }
+    }
+    cuda_emit_block(e, e->phase->first, e->phase->end);
+}
+
+/* Entries */
+
+static void choose_launch(emit *e) {
+    const uint32_t *size = e->phase->workgroup;
+    const cuda_facts *f = &e->facts;
+    bool from_memory = e->phase->from_resource != VYRE_NONE;
+    *e->info = (cuda_phase_info){
+        .threads = size[0] ? size[0] * size[1] * size[2] : CUDA_OPEN_THREADS,
+        .parts = f->parts,
+        .cooperative = f->has_grid_barriers,
+        .ordered = f->may_wait && !f->has_grid_barriers,
+    };
+    /* A grid has at most 2^31 - 1 blocks along x, and 65,535 along y and z. */
+    e->info->strides = !e->info->cooperative && !e->info->ordered &&
+                       (from_memory || e->phase->dimensions > 1 || size[0] == 1);
+}
+
+static void put_entry(emit *e, vyre_text *out) {
+    if (e->info->dynamic_bytes) {
+        vyre_text_printf(out, ".extern .shared .align 16 .b8 %s_shared[];\n", e->name);
+    }
+    vyre_text_printf(out,
+                     ".visible .entry %s(.param .align 8 .b8 frame[%u])\n.maxntid %u, 1, 1\n{\n",
+                     e->name, e->layout.by_pointer ? 8 : e->layout.bytes, e->info->threads);
+    for (uint32_t kind = CUDA_PRED; kind < CUDA_CLASS_COUNT; kind++) {
+        if (e->w.next[kind]) {
+            cuda_name name = cuda_reg_name((cuda_reg){(uint8_t)kind, false, 0});
+            name.text[2] = '\0'; /* without the number */
+            vyre_text_printf(out, "\t.reg .%s %s<%u>;\n", cuda_class_type((cuda_class)kind),
+                             name.text, e->w.next[kind] + 1);
+        }
+    }
+    if (e->info->shared_bytes) {
+        vyre_text_printf(out, "\t.shared .align 16 .b8 %s_shared[%u];\n", e->name, e->shared_bytes);
+    }
+    if (e->local_bytes) {
+        vyre_text_printf(out, "\t.local .align 16 .b8 %s_private[%u];\n", e->name, e->local_bytes);
+    }
+    vyre_text_puts(out, vyre_text_string(&e->head));
+    vyre_text_puts(out, vyre_text_string(&e->w.code));
+    vyre_text_puts(out, "\tret;\n");
+    vyre_text_puts(out, vyre_text_string(&e->cold));
+    vyre_text_puts(out, "}\n\n");
+    out->failed |= e->head.failed | e->w.code.failed | e->cold.failed;
+}
+
+static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info *info) {
+    e->phase_index = index;
+    e->phase = &e->ir->phases[index];
+    e->info = info;
+    if (!cuda_analyse(&e->facts, e->ir, index)) {
+        return false;
+    }
+    uint32_t count = e->phase->end - e->phase->first;
+    e->values = vyre_alloc_zeroed((size_t)count * e->facts.parts, sizeof *e->values);
+    e->arrays = vyre_alloc_zeroed(e->ir->resource_count + 1, sizeof *e->arrays);
+    bool made = e->values && e->arrays;
+    if (made) {
+        snprintf(e->name, sizeof e->name, "%s_%u", e->target->prefix, index);
+        vyre_text_cut(&e->w.code, 0);
+        vyre_text_cut(&e->head, 0);
+        vyre_text_cut(&e->cold, 0);
+        for (uint32_t kind = 0; kind < CUDA_CLASS_COUNT; kind++) {
+            e->w.next[kind] = 0;
+        }
+        e->labels = e->first_part = 0;
+        e->stop = e->counters = e->frame = cuda_none();
+        choose_launch(e);
+        cuda_emit_lay_out(e);
+        if (e->layout.by_pointer) {
+            cuda_reg pointer = cuda_emit_frame(e, CUDA_B64, 0);
+            e->frame = pointer;
+        }
+        cuda_emit_groups(e);
+        put_entry(e, out);
+    }
+    vyre_free(e->values);
+    vyre_free(e->arrays);
+    e->values = NULL;
+    e->arrays = NULL;
+    cuda_facts_free(&e->facts);
+    return made;
+}
+
+static vyre_status write_entries(const vyre_program *program, const cuda_target *target,
+                                 uint32_t file, vyre_text *out_ptx, cuda_phase_info *out_infos) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    emit *e = vyre_alloc_zeroed(1, sizeof *e);
+    bool made = e != NULL;
+    const char *lack = NULL;
+    if (e) {
+        e->ir = ir;
+        e->target = target;
+        e->layout = cuda_layout_of(ir);
+        e->file = file;
+        for (uint32_t i = 0; i < ir->phase_count && made && !e->lack; i++) {
+            made = write_phase(e, i, out_ptx, &out_infos[i]);
+        }
+        lack = e->lack;
+        made = made && !out_ptx->failed;
+        vyre_text_free(&e->w.code);
+        vyre_text_free(&e->head);
+        vyre_text_free(&e->cold);
+        vyre_free(e);
+    }
+    if (!made) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory to compile `%s`", vyre_program_name(program));
+    }
+    return lack ? vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                   "take a smaller workgroup, or another backend",
+                                   "`%s` needs %s, which the cuda backend does not have",
+                                   vyre_program_name(program), lack)
+                : VYRE_OK;
+}
+
+void cuda_emit_head(const cuda_target *target, vyre_text *out_ptx) {
+    vyre_text_printf(out_ptx, ".version %u.%u\n.target sm_%u\n.address_size 64\n\n",
+                     target->isa / 10, target->isa % 10, target->sm);
+}
+
+vyre_status cuda_emit_entries(const vyre_program *program, const cuda_target *target,
+                              vyre_text *out_ptx, cuda_phase_info *out_infos) {
+    return write_entries(program, target, 0, out_ptx, out_infos);
+}
+
+vyre_status cuda_emit(const vyre_program *program, const cuda_target *target, vyre_text *out_ptx,
+                      cuda_phase_info *out_infos) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    const char *file = ir->debug_string_bytes ? ir->debug_strings + ir->file : "";
+    vyre_text_printf(out_ptx, "// %s\n", vyre_program_name(program));
+    cuda_emit_head(target, out_ptx);
+    if (*file && ir->place_count) {
+        vyre_text_puts(out_ptx, ".file 1 \"");
+        for (const char *c = file; *c; c++) {
+            vyre_text_putc(out_ptx, *c == '"' || *c == '\\' || (unsigned char)*c < ' ' ? '?' : *c);
+        }
+        vyre_text_puts(out_ptx, "\"\n\n");
+    }
+    return write_entries(program, target, *file && ir->place_count ? 1 : 0, out_ptx, out_infos);
+}

@@ -1,0 +1,166 @@
+/* The emitter at work: one phase.
+ *
+ *   emit.c           entries, workgroups, positions           emit_value.c     operands, arguments
+ *   emit_block.c     control flow                             emit_memory.c    loads and stores
+ *   emit_atomic.c    atomics                                  emit_group.c     barriers, shared
+ * arrays emit_subgroup.c  subgroups
+ */
+#ifndef VYRE_CUDA_EMIT_STATE_H
+#define VYRE_CUDA_EMIT_STATE_H
+
+#include "backend/cuda/analyse.h"
+#include "backend/cuda/emit.h"
+#include "backend/cuda/write.h"
+
+/* A block that is open. */
+typedef struct emit_open {
+    uint32_t owner;       /* VYRE_NONE: the phase */
+    uint32_t exit, latch; /* labels: behind it; the next turn */
+} emit_open;
+
+/* What is known of an array, once somebody asked. */
+typedef struct emit_array {
+    cuda_reg base;         /* global: its pointer */
+    cuda_reg length;       /* elements, u64 */
+    cuda_reg limit;        /* the same as u32 */
+    cuda_reg signed_limit; /* what a number that may be negative must be below, as u32 */
+    uint32_t offset;       /* shared and private: in the block of all */
+} emit_array;
+
+/* Loads of a loop's body at base + counter, done for several turns at once, before them. */
+enum { EMIT_AHEAD = 4, EMIT_MOST_AHEAD = 4 };
+typedef struct emit_ahead {
+    uint32_t count, turn; /* turn: which of them the code at hand is for */
+    uint32_t insts[EMIT_MOST_AHEAD], bases[EMIT_MOST_AHEAD]; /* VYRE_NONE: the counter alone */
+    cuda_reg values[EMIT_MOST_AHEAD][EMIT_AHEAD];
+} emit_ahead;
+
+typedef struct emit {
+    cuda_writer w;
+    vyre_text head; /* in front of the code: what is read of the frame */
+    vyre_text cold; /* behind it: what is seldom done */
+    const vyre_ir *ir;
+    const cuda_target *target;
+    cuda_layout layout;
+    cuda_facts facts;
+    cuda_phase_info *info;
+    const vyre_phase *phase;
+    uint32_t phase_index;
+    char name[96];    /* of the entry */
+    uint32_t file;    /* number of the source file, or 0 */
+    uint32_t line;    /* of the source, last mentioned */
+    const char *lack; /* what such devices do not have, or NULL */
+    uint32_t labels;
+
+    uint32_t parts;                /* invocations of a thread in the code under way */
+    uint32_t first_part, end_part; /* those that the code at hand is for */
+    cuda_reg *values;              /* by instruction and part */
+    emit_array *arrays;            /* by resource */
+    emit_open stack[VYRE_LIMIT_NESTING + 2];
+    uint32_t depth;
+    emit_ahead ahead;
+
+    cuda_reg frame;               /* its pointer, where it is not the parameter */
+    cuda_reg thread, position[3]; /* open phases: of part 0; else of lid */
+    cuda_reg group[3];            /* u32 */
+    cuda_reg groups[3];           /* u64 */
+    cuda_reg domain[3];           /* u64 */
+    cuda_reg stop, counters;
+    uint32_t end; /* label: the invocation is through */
+    uint32_t shared_bytes, zeroed_bytes, local_bytes, exchange, ticket;
+} emit;
+
+static inline cuda_fact *emit_fact(const emit *e, uint32_t inst) {
+    return cuda_fact_of(&e->facts, inst);
+}
+
+static inline cuda_reg *emit_slot(emit *e, uint32_t inst, uint32_t part) {
+    return &e->values[(size_t)(inst - e->phase->first) * e->facts.parts + part];
+}
+
+/* The parts for which an instruction is written: all at hand, or one for all. */
+static inline uint32_t emit_first(const emit *e, uint32_t inst) {
+    return emit_fact(e, inst)->varying ? e->first_part : 0;
+}
+static inline uint32_t emit_end(const emit *e, uint32_t inst) {
+    return emit_fact(e, inst)->varying ? e->end_part : 1;
+}
+
+/* Labels and jumps. */
+uint32_t cuda_emit_label(emit *e);
+void cuda_emit_place(emit *e, uint32_t label);
+void cuda_emit_jump(emit *e, uint32_t label);
+void cuda_emit_branch(emit *e, cuda_reg predicate, bool holds, uint32_t label, bool uniform);
+
+/* Lines of one instruction under a predicate; `predicate` of the class none is always. */
+void cuda_emit_if(emit *e, cuda_reg predicate, const char *format, ...) VYRE_PRINTF(3, 4);
+
+/* What is written between these two stands in front of all other code. */
+void cuda_emit_begin_head(emit *e);
+void cuda_emit_end_head(emit *e);
+
+/* Of the frame, read there. */
+cuda_reg cuda_emit_frame(emit *e, cuda_class kind, uint32_t offset);
+cuda_reg cuda_emit_length(emit *e, uint32_t resource);
+cuda_reg cuda_emit_limit(emit *e, uint32_t resource, bool is_signed);
+cuda_reg cuda_emit_base(emit *e, uint32_t resource);
+cuda_reg cuda_emit_stop_word(emit *e);
+cuda_reg cuda_emit_counters(emit *e);
+
+cuda_reg cuda_emit_operand(emit *e, uint32_t operand, uint32_t part);
+bool cuda_emit_surroundings(emit *e, uint32_t inst); /* false if it is something else */
+void cuda_emit_instruction(emit *e, uint32_t inst);
+void cuda_emit_block(emit *e, uint32_t first, uint32_t end);
+void cuda_emit_control(emit *e, uint32_t inst);
+void cuda_emit_loop(emit *e, uint32_t inst);
+void cuda_emit_for(emit *e, uint32_t inst);
+
+/* Registers for args and results, which are written where control flow meets; and values for them,
+ * all at once: an arg may be what another one becomes. */
+void cuda_emit_slots(emit *e, uint32_t first, uint32_t count);
+void cuda_emit_assign(emit *e, uint32_t first, const uint32_t *operands, uint32_t count);
+uint32_t cuda_emit_result_count(const emit *e, uint32_t owner);
+void cuda_emit_open(emit *e, uint32_t owner, uint32_t exit, uint32_t latch);
+/* Whether the whole workgroup comes there, so that one answer is everybody's. */
+bool cuda_emit_together(const emit *e, uint32_t inst);
+void cuda_emit_jump_out(emit *e, uint32_t inst);
+
+/* Ends the thread if somebody asked for that. Written where the code is, or out of the way. */
+void cuda_emit_stop_check(emit *e);
+
+/* Where an element is, as text: [%d7], [shared+12]; and under which predicate it exists. */
+typedef struct emit_place_text {
+    char text[160];
+} emit_place_text;
+typedef struct emit_element {
+    emit_place_text place;
+    cuda_reg inside; /* of the class none: always */
+    bool never;      /* it does not exist */
+} emit_element;
+emit_element cuda_emit_find(emit *e, uint32_t resource, uint32_t index, uint32_t part);
+const char *cuda_emit_space(const emit *e, uint32_t resource);
+const char *cuda_emit_memory_type(vyre_type type);
+cuda_reg cuda_emit_zero(emit *e, cuda_class kind);
+
+/* Whether all parts from position `x` on (64 bits) are in the domain, and in each array that they
+ * use at their own positions a row that one access reaches. */
+cuda_reg cuda_emit_own_rows_fit(emit *e, cuda_reg x);
+/* Loads `count` neighbouring elements, the first by an index of 32 bits: by one access where they
+ * are inside and aligned, which is looked at when it comes to that. */
+void cuda_emit_row(emit *e, uint32_t resource, vyre_type index_type, cuda_reg first, uint32_t count,
+                   cuda_reg *out_values);
+void cuda_emit_memory(emit *e, uint32_t inst);
+void cuda_emit_clear(emit *e, uint32_t resource);
+void cuda_emit_atomic(emit *e, uint32_t inst);
+void cuda_emit_subgroup(emit *e, uint32_t inst);
+
+void cuda_emit_body(emit *e, uint32_t end); /* the phase's code, up to the label */
+void cuda_emit_groups(emit *e);
+void cuda_emit_lay_out(emit *e);
+void cuda_emit_barrier(emit *e);
+void cuda_emit_grid_barrier(emit *e);
+void cuda_emit_clear_shared(emit *e);
+void cuda_emit_uniform_load(emit *e, uint32_t inst);
+void cuda_emit_load(emit *e, uint32_t inst);
+
+#endif

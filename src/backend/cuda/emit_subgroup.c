@@ -1,0 +1,267 @@
+/* Subgroups: lanes of a warp, or of a part of one, exchange values by its own instructions. One of
+ * 64 lanes is two warps, which exchange theirs through shared memory, waiting for one another at a
+ * barrier of their own. */
+#include <stdio.h>
+
+#include "backend/cuda/emit_state.h"
+
+enum { WARP = 32, BARRIERS = 16 };
+
+static const vyre_op combining[] = {
+    [VYRE_COMBINE_ADD] = VYRE_OP_ADD, [VYRE_COMBINE_MUL] = VYRE_OP_MUL,
+    [VYRE_COMBINE_MIN] = VYRE_OP_MIN, [VYRE_COMBINE_MAX] = VYRE_OP_MAX,
+    [VYRE_COMBINE_AND] = VYRE_OP_AND, [VYRE_COMBINE_OR] = VYRE_OP_OR,
+    [VYRE_COMBINE_XOR] = VYRE_OP_XOR,
+};
+
+static cuda_reg lane_of(emit *e) {
+    return cuda_two(&e->w, "and.b32", CUDA_B32, e->thread, cuda_u32(e->phase->subgroup - 1));
+}
+
+/* Number of the subgroup's first lane in its warp. */
+static cuda_reg first_in_warp(emit *e) {
+    return cuda_two(&e->w, "and.b32", CUDA_B32, e->thread, cuda_u32(WARP - e->phase->subgroup));
+}
+
+/* Those lanes of the warp that are of the subgroup. */
+static cuda_reg members(emit *e) {
+    uint32_t width = e->phase->subgroup;
+    if (width >= WARP) {
+        return cuda_u32(UINT32_MAX);
+    }
+    return cuda_two(&e->w, "shl.b32", CUDA_B32, cuda_u32(((uint32_t)1 << width) - 1),
+                    first_in_warp(e));
+}
+
+/* Lanes of both warps meet. Where there is one subgroup that is the whole workgroup; where there
+ * are as many as barriers the whole workgroup does, too, which stands in the way of code that it
+ * does not run as a whole. */
+static void meet(emit *e) {
+    uint32_t subgroups = e->info->threads / e->phase->subgroup;
+    if (subgroups > 1 && subgroups < BARRIERS) {
+        cuda_reg number = cuda_two(&e->w, "shr.u32", CUDA_B32, e->thread, cuda_u32(6));
+        number = cuda_two(&e->w, "add.u32", CUDA_B32, number, cuda_u32(1));
+        cuda_line(&e->w, "bar.sync %s, %u", cuda_reg_name(number).text, e->phase->subgroup);
+        return;
+    }
+    if (subgroups > 1 && e->facts.lanes_part) {
+        e->lack = "subgroups of 64 in a workgroup of 1024 outside of control flow that the whole "
+                  "workgroup runs";
+    }
+    cuda_line(&e->w, "bar.sync 0");
+}
+
+/* A value of lane `from` of the two warps, which exists. */
+static cuda_reg fetch_far(emit *e, cuda_reg value, cuda_reg from) {
+    cuda_writer *w = &e->w;
+    cuda_class kind = (cuda_class)value.kind;
+    const char *type = kind == CUDA_B64 ? "u64" : "u32";
+    cuda_reg base = cuda_new(w, CUDA_B32);
+    cuda_line(w, "mov.u32 %s, %s_shared", cuda_reg_name(base).text, e->name);
+    cuda_reg own = cuda_three(w, "mad.lo.u32", CUDA_B32, e->thread, cuda_u32(8), base);
+    cuda_line(w, "st.shared.%s [%s+%u], %s", type, cuda_reg_name(own).text, e->exchange,
+              cuda_reg_name(value).text);
+    cuda_reg first = cuda_two(w, "and.b32", CUDA_B32, e->thread, cuda_u32(~(uint32_t)63));
+    cuda_reg number = cuda_two(w, "add.u32", CUDA_B32, first, from);
+    cuda_reg at = cuda_three(w, "mad.lo.u32", CUDA_B32, number, cuda_u32(8), base);
+    cuda_reg got = cuda_new(w, kind);
+    meet(e);
+    cuda_line(w, "ld.shared.%s %s, [%s+%u]", type, cuda_reg_name(got).text, cuda_reg_name(at).text,
+              e->exchange);
+    meet(e);
+    return got;
+}
+
+static cuda_reg shuffle_word(emit *e, cuda_reg value, cuda_reg from) {
+    cuda_reg got = cuda_new(&e->w, CUDA_B32);
+    cuda_line(&e->w, "shfl.sync.idx.b32 %s, %s, %s, 31, %s", cuda_reg_name(got).text,
+              cuda_reg_name(value).text, cuda_reg_name(from).text, cuda_reg_name(members(e)).text);
+    return got;
+}
+
+/* Bits of lane `from` of the subgroup, which exists; words or pairs of them. */
+static cuda_reg fetch_bits(emit *e, cuda_reg value, cuda_reg from) {
+    cuda_writer *w = &e->w;
+    if (e->phase->subgroup > WARP) {
+        return fetch_far(e, value, from);
+    }
+    if (e->phase->subgroup < WARP) {
+        from = cuda_two(w, "add.u32", CUDA_B32, first_in_warp(e), from);
+    }
+    if (value.kind != CUDA_B64) {
+        return shuffle_word(e, value, from);
+    }
+    cuda_reg low = cuda_new(w, CUDA_B32), high = cuda_new(w, CUDA_B32);
+    cuda_line(w, "mov.b64 {%s, %s}, %s", cuda_reg_name(low).text, cuda_reg_name(high).text,
+              cuda_reg_name(value).text);
+    low = shuffle_word(e, low, from);
+    high = shuffle_word(e, high, from);
+    cuda_reg both = cuda_new(w, CUDA_B64);
+    cuda_line(w, "mov.b64 %s, {%s, %s}", cuda_reg_name(both).text, cuda_reg_name(low).text,
+              cuda_reg_name(high).text);
+    return both;
+}
+
+static cuda_reg fetch(emit *e, vyre_type type, cuda_reg value, cuda_reg from) {
+    cuda_writer *w = &e->w;
+    if (type == VYRE_TYPE_BOOL) {
+        cuda_reg word = cuda_choose(w, value, cuda_u32(1), cuda_u32(0));
+        return cuda_two(w, "setp.ne.u32", CUDA_PRED, fetch_bits(e, word, from), cuda_u32(0));
+    }
+    cuda_reg bits = cuda_in_register(w, cuda_to_bits(w, value));
+    return cuda_from_bits(w, type, fetch_bits(e, bits, from));
+}
+
+/* A lane that each names for itself; one that does not exist gives 0. */
+static cuda_reg shuffled(emit *e, const vyre_inst *i) {
+    cuda_writer *w = &e->w;
+    vyre_type type = (vyre_type)i->type;
+    uint32_t width = e->phase->subgroup;
+    cuda_reg value = cuda_emit_operand(e, i->a, 0), index = cuda_emit_operand(e, i->b, 0),
+             from = index;
+    cuda_reg lane = lane_of(e), exists = cuda_none();
+    switch (i->op) {
+    case VYRE_OP_SHUFFLE_XOR: from = cuda_two(w, "xor.b32", CUDA_B32, lane, index); break;
+    case VYRE_OP_SHUFFLE_UP:
+        exists = cuda_two(w, "setp.le.u32", CUDA_PRED, index, lane);
+        from = cuda_two(w, "sub.u32", CUDA_B32, lane, index);
+        break;
+    case VYRE_OP_SHUFFLE_DOWN:
+        exists = cuda_two(w, "setp.lt.u32", CUDA_PRED, index, cuda_u32(width));
+        from = cuda_two(w, "add.u32", CUDA_B32, lane, index);
+        break;
+    default: break;
+    }
+    cuda_reg inside = cuda_two(w, "setp.lt.u32", CUDA_PRED, from, cuda_u32(width));
+    exists = exists.kind ? cuda_two(w, "and.pred", CUDA_PRED, exists, inside) : inside;
+    cuda_reg safe = cuda_two(w, "and.b32", CUDA_B32, from, cuda_u32(width - 1));
+    cuda_reg got = fetch(e, type, value, safe);
+    return cuda_choose(w, exists, got, cuda_constant(w, type, 0));
+}
+
+/* The canonical NaN where somebody sees the bits. */
+static cuda_reg canonical(emit *e, uint32_t inst, vyre_type type, cuda_reg value) {
+    bool is_float = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;
+    return is_float && emit_fact(e, inst)->observed ? cuda_write_canonical(&e->w, type, value)
+                                                    : value;
+}
+
+static cuda_reg combine(emit *e, uint32_t how, vyre_type type, cuda_reg a, cuda_reg b) {
+    return cuda_write_op(&e->w, combining[how], type, type, true, a, b, cuda_none());
+}
+
+static cuda_reg reduced(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = (vyre_type)i->type;
+    cuda_reg value = cuda_emit_operand(e, i->a, 0);
+    for (uint32_t d = e->phase->subgroup / 2; d; d /= 2) {
+        cuda_reg from = cuda_two(&e->w, "xor.b32", CUDA_B32, lane_of(e), cuda_u32(d));
+        value = combine(e, i->aux, type, value, fetch(e, type, value, from));
+    }
+    return canonical(e, inst, type, value);
+}
+
+/* Bits of what changes nothing. */
+static uint64_t neutral_of(uint32_t how, vyre_type type) {
+    uint32_t width = cuda_width(type);
+    uint64_t all = width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX;
+    uint64_t sign = (uint64_t)1 << (width - 1);
+    static const struct {
+        vyre_type type;
+        uint64_t one, infinity;
+    } floats[] = {
+        {VYRE_TYPE_F16, 0x3c00, 0x7c00},
+        {VYRE_TYPE_BF16, 0x3f80, 0x7f80},
+        {VYRE_TYPE_F32, 0x3f800000, 0x7f800000},
+        {VYRE_TYPE_F64, UINT64_C(0x3ff0000000000000), UINT64_C(0x7ff0000000000000)},
+    };
+    uint64_t one = 1, largest = cuda_is_signed(type) ? sign - 1 : all;
+    uint64_t smallest = cuda_is_signed(type) ? sign : 0;
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+        if (floats[i].type == type) {
+            one = floats[i].one;
+            largest = floats[i].infinity;
+            smallest = floats[i].infinity | sign;
+        }
+    }
+    switch (how) {
+    case VYRE_COMBINE_MUL: return one;
+    case VYRE_COMBINE_MIN: return largest;
+    case VYRE_COMBINE_MAX: return smallest;
+    case VYRE_COMBINE_AND: return type == VYRE_TYPE_BOOL ? 1 : all;
+    default: return 0;
+    }
+}
+
+/* A lane that has none below it at a distance keeps its value, bit for bit. */
+static cuda_reg scanned(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    cuda_writer *w = &e->w;
+    vyre_type type = (vyre_type)i->type;
+    uint32_t last = e->phase->subgroup - 1;
+    cuda_reg value = cuda_emit_operand(e, i->a, 0), lane = lane_of(e);
+    for (uint32_t d = 1; d < e->phase->subgroup; d *= 2) {
+        cuda_reg from = cuda_two(w, "sub.u32", CUDA_B32, lane, cuda_u32(d));
+        from = cuda_two(w, "and.b32", CUDA_B32, from, cuda_u32(last));
+        cuda_reg below = fetch(e, type, value, from);
+        cuda_reg sum = canonical(e, inst, type, combine(e, i->aux, type, below, value));
+        cuda_reg takes = cuda_two(w, "setp.ge.u32", CUDA_PRED, lane, cuda_u32(d));
+        value = cuda_choose(w, takes, sum, value);
+    }
+    if (i->op == VYRE_OP_SCAN) {
+        return value;
+    }
+    cuda_reg from = cuda_two(w, "sub.u32", CUDA_B32, lane, cuda_u32(1));
+    from = cuda_two(w, "and.b32", CUDA_B32, from, cuda_u32(last));
+    cuda_reg below = fetch(e, type, value, from);
+    cuda_reg is_first = cuda_two(w, "setp.eq.u32", CUDA_PRED, lane, cuda_u32(0));
+    return cuda_choose(w, is_first, cuda_constant(w, type, neutral_of(i->aux, type)), below);
+}
+
+/* A bit a lane of the subgroup, in 32 bits, or in 64 for the widest. */
+static cuda_reg ballot(emit *e, cuda_reg condition) {
+    cuda_writer *w = &e->w;
+    uint32_t width = e->phase->subgroup;
+    cuda_reg bits = cuda_new(w, CUDA_B32);
+    cuda_line(w, "vote.sync.ballot.b32 %s, %s, %s", cuda_reg_name(bits).text,
+              cuda_reg_name(condition).text, cuda_reg_name(members(e)).text);
+    if (width < WARP) {
+        bits = cuda_two(w, "shr.u32", CUDA_B32, bits, first_in_warp(e));
+        return cuda_two(w, "and.b32", CUDA_B32, bits, cuda_u32(((uint32_t)1 << width) - 1));
+    }
+    if (width == WARP) {
+        return bits;
+    }
+    cuda_reg low = fetch_far(e, bits, cuda_u32(0)), high = fetch_far(e, bits, cuda_u32(WARP));
+    cuda_reg both = cuda_new(w, CUDA_B64);
+    cuda_line(w, "mov.b64 %s, {%s, %s}", cuda_reg_name(both).text, cuda_reg_name(low).text,
+              cuda_reg_name(high).text);
+    return both;
+}
+
+static cuda_reg vote(emit *e, cuda_reg condition, bool all) {
+    cuda_writer *w = &e->w;
+    if (e->phase->subgroup > WARP) {
+        return cuda_two(w, all ? "setp.eq.u64" : "setp.ne.u64", CUDA_PRED, ballot(e, condition),
+                        cuda_u64(all ? UINT64_MAX : 0));
+    }
+    cuda_reg answer = cuda_new(w, CUDA_PRED);
+    cuda_line(w, "vote.sync.%s.pred %s, %s, %s", all ? "all" : "any", cuda_reg_name(answer).text,
+              cuda_reg_name(condition).text, cuda_reg_name(members(e)).text);
+    return answer;
+}
+
+void cuda_emit_subgroup(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    cuda_reg result;
+    switch (i->op) {
+    case VYRE_OP_BALLOT: result = ballot(e, cuda_emit_operand(e, i->a, 0)); break;
+    case VYRE_OP_ANY: result = vote(e, cuda_emit_operand(e, i->a, 0), false); break;
+    case VYRE_OP_ALL: result = vote(e, cuda_emit_operand(e, i->a, 0), true); break;
+    case VYRE_OP_REDUCE: result = reduced(e, inst); break;
+    case VYRE_OP_SCAN:
+    case VYRE_OP_SCAN_EXCLUSIVE: result = scanned(e, inst); break;
+    default: result = shuffled(e, i); break;
+    }
+    *emit_slot(e, inst, 0) = result;
+}

@@ -1,0 +1,16 @@
+/* Code for a device: from PTX to a binary, and a binary on the device. In the device's context. */
+#ifndef VYRE_CUDA_MODULE_H
+#define VYRE_CUDA_MODULE_H
+
+#include "backend/cuda/device.h"
+#include "base/text.h"
+
+/* Translates with the driver's compiler. `ptx` ends with a NUL that its size does not count; `name`
+ * is for messages. `out_image` must be empty. */
+VYRE_MUST_USE vyre_status cuda_module_translate(cuda_device *device, const vyre_text *ptx,
+                                                const char *name, vyre_text *out_image);
+/* An image of any alignment, which is not needed afterwards. */
+VYRE_MUST_USE vyre_status cuda_module_load(cuda_device *device, const void *image, size_t size,
+                                           CUmodule *out_module);
+
+#endif

@@ -1,0 +1,284 @@
+#include "backend/cuda/native.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cuda/artifact.h"
+#include "backend/cuda/module.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "pass/pass.h"
+#include "pass/split.h"
+
+static const char *const prefixes[CUDA_CODES] = {"phase", "part"};
+
+static vyre_status no_memory(const vyre_program *program) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                            "no memory to compile `%s`", vyre_program_name(program));
+}
+
+/* The entries of one code, behind a line that says what it is the code of. */
+static vyre_status emit(cuda_device *device, const vyre_program *program, const char *prefix,
+                        vyre_text *out_ptx, cuda_phase_info *out_infos) {
+    const cuda_target target = {device->info.sm, device->info.isa, prefix};
+    vyre_program *lowered;
+    vyre_status status = vyre_lower(program, &lowered);
+    if (status) {
+        return status;
+    }
+    vyre_digest digest = vyre_program_digest(program);
+    vyre_text_printf(out_ptx, "\n// %s_N: phases of `%s`, %016llx%016llx\n", prefix,
+                     vyre_program_name(program), (unsigned long long)digest.high,
+                     (unsigned long long)digest.low);
+    status = cuda_emit_entries(lowered, &target, out_ptx, out_infos);
+    vyre_program_release(lowered);
+    return status;
+}
+
+static vyre_status refuse_phase(const cuda_native *native, const cuda_code *code, uint32_t index,
+                                const char *what, uint64_t found, uint64_t most) {
+    return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                            "use a smaller workgroup or smaller arrays, or another device",
+                            "phase %u of `%s` needs %s: %llu, and %s has at most %llu", index,
+                            vyre_program_name(code->program), what, (unsigned long long)found,
+                            native->device->info.name, (unsigned long long)most);
+}
+
+/* Finds the kernel of a phase, and how many blocks of it fit. */
+static vyre_status load_phase(cuda_native *native, const cuda_code *code, const char *prefix,
+                              uint32_t index) {
+    cuda_device *device = native->device;
+    const cuda_table *cuda = device->cuda;
+    cuda_phase *phase = &code->phases[index];
+    const cuda_phase_info *info = &phase->info;
+    int registers = 0, threads = 0, blocks = 0;
+    char name[32];
+    snprintf(name, sizeof name, "%s_%u", prefix, index);
+    if (info->shared_bytes + info->dynamic_bytes > device->info.most_shared_bytes) {
+        return refuse_phase(native, code, index, "bytes of shared memory",
+                            (uint64_t)info->shared_bytes + info->dynamic_bytes,
+                            device->info.most_shared_bytes);
+    }
+    CUresult result = cuda->cuModuleGetFunction(&phase->function, native->module, name);
+    result =
+        result ? result
+               : cuda->cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, phase->function);
+    result = result ? result
+                    : cuda->cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                               phase->function);
+    if (!result && info->dynamic_bytes) {
+        result = cuda->cuFuncSetAttribute(phase->function,
+                                          CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                          (int)info->dynamic_bytes);
+    }
+    result = result ? result
+                    : cuda->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                          &blocks, phase->function, (int)info->threads, info->dynamic_bytes);
+    phase->registers = (uint32_t)registers;
+    phase->most_blocks = (uint64_t)blocks * device->info.multiprocessors;
+    if (!result && (info->threads > (uint32_t)threads || !phase->most_blocks)) {
+        return refuse_phase(native, code, index, "threads of a block", info->threads,
+                            (uint64_t)threads);
+    }
+    return cuda_check(device, result, "finding %s", name);
+}
+
+static vyre_status load(cuda_native *native, const cuda_phase_info *infos, const void *image,
+                        size_t size) {
+    vyre_status status = cuda_module_load(native->device, image, size, &native->module);
+    for (uint32_t c = 0; c < native->code_count && !status; c++) {
+        cuda_code *code = &native->codes[c];
+        for (uint32_t i = 0; i < code->phase_count && !status; i++) {
+            code->phases[i].info = *infos++;
+            code->has_counters |= code->phases[i].info.ordered || code->phases[i].info.cooperative;
+            status = load_phase(native, code, prefixes[c], i);
+        }
+    }
+    if (status && native->module) {
+        vyre_status_free(cuda_check(native->device,
+                                    native->device->cuda->cuModuleUnload(native->module),
+                                    "unloading code"));
+        native->module = NULL;
+    }
+    native->image_bytes = size;
+    return status;
+}
+
+/* From an artifact; false if it does not fit, or does not load, which is as good as none. */
+static bool load_artifact(cuda_native *native, const cuda_artifact_key *key,
+                          const uint8_t *artifact, size_t size, cuda_phase_info *infos) {
+    const uint8_t *image;
+    size_t image_bytes;
+    if (!artifact || !cuda_artifact_read(key, artifact, size, infos, &image, &image_bytes)) {
+        return false;
+    }
+    vyre_status status = load(native, infos, image, image_bytes);
+    if (status) {
+        vyre_log(VYRE_LOG_INFO, "cuda: `%s` is compiled again, since what was stored fails: %s",
+                 vyre_program_name(native->codes[0].program), vyre_status_text(status));
+        vyre_status_free(status);
+    }
+    return !status;
+}
+
+static vyre_status compile(cuda_native *native, const cuda_artifact_key *key,
+                           cuda_phase_info *infos, vyre_text *out_artifact) {
+    const char *name = vyre_program_name(native->codes[0].program);
+    vyre_text ptx = {0}, image = {0};
+    const cuda_target target = {native->device->info.sm, native->device->info.isa, prefixes[0]};
+    cuda_phase_info *next = infos;
+    vyre_status status = VYRE_OK;
+    cuda_emit_head(&target, &ptx);
+    for (uint32_t c = 0; c < native->code_count && !status; c++) {
+        status = emit(native->device, native->codes[c].program, prefixes[c], &ptx, next);
+        next += native->codes[c].phase_count;
+    }
+    if (!status && ptx.failed) {
+        status = no_memory(native->codes[0].program);
+    }
+    status = status ? status : cuda_module_translate(native->device, &ptx, name, &image);
+    status = status ? status : load(native, infos, image.data, image.size);
+    if (!status) {
+        cuda_artifact_write(key, infos, image.data, image.size, out_artifact);
+        status = out_artifact->failed ? no_memory(native->codes[0].program) : VYRE_OK;
+    }
+    vyre_text_free(&ptx);
+    vyre_text_free(&image);
+    return status;
+}
+
+/* What is known of a program before there is code. */
+static bool describe(cuda_code *code, vyre_program *program) {
+    code->program = program;
+    code->ir = vyre_program_ir(program);
+    code->layout = cuda_layout_of(code->ir);
+    code->phase_count = code->ir->phase_count;
+    code->phases = vyre_alloc_zeroed(code->phase_count, sizeof *code->phases);
+    code->has_barrier = vyre_program_stats(program).grid_barriers;
+    for (uint32_t i = 0; i < code->ir->step_count; i++) {
+        code->has_while |= code->ir->steps[i].kind == VYRE_STEP_REPEAT_WHILE;
+    }
+    for (uint32_t i = 0; i < code->phase_count; i++) {
+        uint32_t from = code->ir->phases[i].from_resource;
+        code->copies_element |= from != VYRE_NONE && cuda_phase_writes(code->ir, i, from);
+    }
+    return code->phases;
+}
+
+static vyre_status describe_all(cuda_native *native, const vyre_program *program) {
+    vyre_program *split = NULL, *own = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    native->code_count = 1;
+    if (!describe(&native->codes[0], own)) {
+        return no_memory(program);
+    }
+    vyre_status status =
+        native->codes[0].has_barrier ? vyre_split_grid_barriers(program, &split) : VYRE_OK;
+    if (!status && split) {
+        native->code_count = 2;
+        status = describe(&native->codes[1], split) ? VYRE_OK : no_memory(program);
+    }
+    return status;
+}
+
+vyre_status cuda_native_make(cuda_device *device, const vyre_program *program,
+                             const uint8_t *artifact, size_t artifact_size, vyre_text *out_artifact,
+                             cuda_native **out_native) {
+    *out_native = NULL;
+    cuda_native *native = vyre_alloc_zeroed(1, sizeof *native);
+    if (!native) {
+        return no_memory(program);
+    }
+    atomic_init(&native->references, 1);
+    native->device = device;
+    cuda_replays_init(&native->replays);
+    vyre_status status = describe_all(native, program);
+    cuda_artifact_key key = {device->info.sm, device->info.isa, (uint32_t)device->cuda->version, 0};
+    for (uint32_t c = 0; c < native->code_count; c++) {
+        key.phase_count += native->codes[c].phase_count;
+    }
+    cuda_phase_info *infos = vyre_alloc_zeroed(key.phase_count, sizeof *infos);
+    status = status || infos ? status : no_memory(program);
+    if (!status && !load_artifact(native, &key, artifact, artifact_size, infos)) {
+        status = compile(native, &key, infos, out_artifact);
+    }
+    vyre_free(infos);
+    if (native->module) {
+        pthread_mutex_lock(&device->lock);
+        native->next = device->natives;
+        if (native->next) {
+            native->next->previous = native;
+        }
+        device->natives = native;
+        pthread_mutex_unlock(&device->lock);
+    }
+    if (status) {
+        vyre_text_free(out_artifact);
+        cuda_native_release(native);
+        return status;
+    }
+    *out_native = native;
+    return VYRE_OK;
+}
+
+cuda_native *cuda_native_retain(cuda_native *native) {
+    atomic_fetch_add(&native->references, 1);
+    return native;
+}
+
+void cuda_native_unload(cuda_native *native) {
+    cuda_device *device = native->device;
+    *(native->previous ? &native->previous->next : &device->natives) = native->next;
+    if (native->next) {
+        native->next->previous = native->previous;
+    }
+    native->next = native->previous = NULL;
+    cuda_replays_deinit(device, &native->replays);
+    for (uint32_t c = 0; c < CUDA_CODES; c++) {
+        for (uint32_t i = 0; i < CUDA_SHARED_LANES; i++) {
+            cuda_memory_give(device, native->codes[c].counters[i]);
+            native->codes[c].counters[i] = NULL;
+        }
+    }
+    if (!atomic_load(&device->is_lost)) {
+        vyre_status_free(
+            cuda_check(device, device->cuda->cuModuleUnload(native->module), "unloading code"));
+    }
+    native->module = NULL;
+}
+
+/* Waits for runs on shared lanes before the code goes. */
+static void settle(cuda_native *native) {
+    for (uint32_t i = 0; i < CUDA_SHARED_LANES; i++) {
+        uint64_t last = atomic_load(&native->last[i]);
+        if (last) {
+            vyre_status_free(cuda_lane_settle(&native->device->lanes.shared[i], last));
+        }
+    }
+}
+
+void cuda_native_release(cuda_native *native) {
+    if (!native || atomic_fetch_sub(&native->references, 1) != 1) {
+        return;
+    }
+    cuda_device *device = native->device;
+    CUcontext before;
+    if (native->module) {
+        vyre_status status = cuda_device_enter(device, &before);
+        if (!status) {
+            settle(native);
+        }
+        pthread_mutex_lock(&device->lock);
+        cuda_native_unload(native);
+        pthread_mutex_unlock(&device->lock);
+        if (!status) {
+            cuda_device_leave(device, before);
+        }
+        vyre_status_free(status);
+    }
+    for (uint32_t c = 0; c < CUDA_CODES; c++) {
+        vyre_program_release(native->codes[c].program);
+        vyre_free(native->codes[c].phases);
+    }
+    pthread_mutex_destroy(&native->replays.lock);
+    vyre_free(native);
+}

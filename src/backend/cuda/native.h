@@ -1,0 +1,58 @@
+/* A program that was compiled for a device: code there, and what the host must know to run it. */
+#ifndef VYRE_CUDA_NATIVE_H
+#define VYRE_CUDA_NATIVE_H
+
+#include <vyre/program.h>
+
+#include "backend/cuda/device.h"
+#include "backend/cuda/emit.h"
+#include "backend/cuda/replay.h"
+
+typedef struct cuda_phase {
+    CUfunction function;
+    cuda_phase_info info;
+    uint32_t registers;
+    uint64_t most_blocks; /* that the device has room for at once */
+} cuda_phase;
+
+/* A program with code for each phase. */
+typedef struct cuda_code {
+    vyre_program *program;
+    const vyre_ir *ir; /* of it */
+    cuda_layout layout;
+    cuda_phase *phases;
+    uint32_t phase_count;
+    bool has_while;      /* the host looks at memory to know how it goes on */
+    bool has_barrier;    /* grid barriers */
+    bool has_counters;   /* phases with counters of their own */
+    bool copies_element; /* of a domain from memory, before the phase that overwrites it */
+    cuda_block *counters[CUDA_SHARED_LANES]; /* by shared lane, in its lock; NULL so far */
+} cuda_code;
+
+/* With grid barriers, also without: split, for grids that do not fit on the device at once. */
+enum { CUDA_CODES = 2 };
+
+struct cuda_native {
+    cuda_device *device;
+    atomic_uint references; /* of the pipeline, and of jobs in queues */
+    cuda_code codes[CUDA_CODES];
+    uint32_t code_count;
+    size_t image_bytes;
+    CUmodule module;                       /* NULL: unloaded, and of no use any more */
+    atomic_ullong last[CUDA_SHARED_LANES]; /* tickets of the last runs on shared lanes */
+    cuda_replays replays;
+    cuda_native *next, *previous; /* of the device */
+};
+
+/* Takes the code from an artifact that fits. Where there is none it is compiled, and
+ * `out_artifact`, which must be empty, has what can be stored. In the device's context. */
+VYRE_MUST_USE vyre_status cuda_native_make(cuda_device *device, const vyre_program *program,
+                                           const uint8_t *artifact, size_t artifact_size,
+                                           vyre_text *out_artifact, cuda_native **out_native);
+cuda_native *cuda_native_retain(cuda_native *native);
+void cuda_native_release(cuda_native *native); /* NULL is allowed */
+
+/* Takes the code off the device, in its lock and context; nothing runs it. */
+void cuda_native_unload(cuda_native *native);
+
+#endif

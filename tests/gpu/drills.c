@@ -1,0 +1,314 @@
+/* Drills of the cuda backend on a real GPU: it must stay healthy, or say that it is not.
+ *
+ *     gpu_drills timeout      a run that never ends, then the same pipeline with one that does
+ *     gpu_drills trap         ends the context from outside, in a child process, and recovers
+ *     gpu_drills cancel       1,000 dispatches from 16 threads, some cancelled at random
+ *     gpu_drills memory       more than there is, then what there is
+ *     gpu_drills artifact     from a stored form, without the driver's compiler
+ *
+ * One line each, exit status 0 if it went well. */
+#define _GNU_SOURCE
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <vyre/vyre.h>
+
+#include "backend/cuda/native.h"
+#include "base/clock.h"
+#include "driver/device.h"
+
+#define TWICE                                                                                      \
+    "program twice(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { y[gid] = x[gid] * 2; }"
+#define ENDLESS                                                                                    \
+    "program endless(go: buffer<u32>, y: out buffer<u32>[64]) over 64 workgroup 8 { "              \
+    "var n = 0u; loop { if atomic_add(y[gid], 0) == 1 || go[0] == 0 { break; } n += 1; } "         \
+    "y[gid] = n + 7; }"
+#define ENDLESS_REPEAT                                                                             \
+    "program endless_repeat(x: buffer<u32>, y: inout buffer<u32>) { "                              \
+    "repeat while x[0] { phase over y { y[gid] = y[gid] + 1; } } }"
+
+static const char *device_name = "cuda";
+
+#define CHECK(condition, ...)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("FAILED at line %d: ", __LINE__);                                               \
+            printf(__VA_ARGS__);                                                                   \
+            printf("\n");                                                                          \
+            fflush(stdout);                                                                        \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+static void must(vyre_status status) {
+    CHECK(!status, "%s", vyre_status_text(status));
+}
+
+static vyre_program *parse(const char *text) {
+    vyre_module *module;
+    must(vyre_module_parse("drill.vyre", text, strlen(text), NULL, &module));
+    vyre_program *program = vyre_program_retain(vyre_module_program(module, 0));
+    vyre_module_free(module);
+    return program;
+}
+
+static vyre_device *acquire(void) {
+    vyre_device *device;
+    must(vyre_acquire(device_name, &device));
+    return device;
+}
+
+static void works(vyre_device *device, const vyre_program *twice) {
+    uint32_t x[1000];
+    for (uint32_t i = 0; i < 1000; i++) {
+        x[i] = i * 7;
+    }
+    const vyre_input input = {x, sizeof x};
+    vyre_outputs outputs;
+    must(vyre_device_dispatch(device, twice, &input, 1, NULL, &outputs));
+    for (uint32_t i = 0; i < 1000; i++) {
+        CHECK(((uint32_t *)(void *)outputs.items[0].data)[i] == i * 14, "element %u is wrong", i);
+    }
+    vyre_outputs_free(&outputs);
+}
+
+static void drill_timeout(void) {
+    vyre_device *device = acquire();
+    vyre_program *twice = parse(TWICE), *endless = parse(ENDLESS);
+    vyre_program *repeat = parse(ENDLESS_REPEAT);
+    works(device, twice);
+    uint32_t go = 1, none = 0, y[4] = {1, 1, 1, 1};
+    const vyre_dispatch_config config = {.timeout_ns = 100000000};
+    uint64_t slowest = 0;
+    for (int turn = 0; turn < 6; turn++) {
+        const vyre_input inputs[] = {{&go, 4}, {y, sizeof y}};
+        const vyre_program *program = turn % 2 ? repeat : endless;
+        vyre_outputs outputs;
+        uint64_t start = vyre_now_ns();
+        vyre_status status =
+            vyre_device_dispatch(device, program, inputs, turn % 2 ? 2 : 1, &config, &outputs);
+        uint64_t took = vyre_now_ns() - start;
+        CHECK(vyre_status_code_of(status) == VYRE_STATUS_TIMEOUT, "no timeout: %s",
+              vyre_status_text(status));
+        vyre_status_free(status);
+        slowest = took > slowest ? took : slowest;
+        CHECK(!vyre_device_lost(device), "the device is lost");
+        works(device, twice);
+        const vyre_input stops[] = {{&none, 4}, {y, sizeof y}};
+        must(vyre_device_dispatch(device, program, stops, turn % 2 ? 2 : 1, NULL, &outputs));
+        if (turn % 2 == 0) {
+            CHECK(*(uint32_t *)(void *)outputs.items[0].data == 7, "wrong after a timeout");
+        }
+        vyre_outputs_free(&outputs);
+    }
+    vyre_device_release(device);
+    printf("timeout: 6 of 100 ms, the slowest after %.1f ms, healthy after each\n",
+           (double)slowest / 1e6);
+}
+
+/* Code that no program of the language becomes. */
+static const char trap[] = ".version 6.3\n.target sm_70\n.address_size 64\n"
+                           ".visible .entry drill()\n{\n    trap;\n    ret;\n}\n";
+
+static void drill_trap_inside(void) {
+    vyre_device *device = acquire();
+    vyre_program *twice = parse(TWICE);
+    works(device, twice);
+    cuda_device *own = device->inner->state;
+    CUcontext before;
+    CUmodule module;
+    CUfunction function;
+    must(cuda_device_enter(own, &before));
+    must(cuda_check(own, own->cuda->cuModuleLoadData(&module, trap), "loading the trap"));
+    must(cuda_check(own, own->cuda->cuModuleGetFunction(&function, module, "drill"), "finding"));
+    must(cuda_check(own,
+                    own->cuda->cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0,
+                                              own->lanes.shared[0].stream, NULL, NULL),
+                    "starting the trap"));
+    uint32_t x[64] = {1};
+    const vyre_input input = {x, sizeof x};
+    vyre_outputs outputs;
+    vyre_status status = VYRE_OK;
+    for (int i = 0; i < 1000 && !status; i++) { /* the fault shows in one of the next calls */
+        status = vyre_device_dispatch(device, twice, &input, 1, NULL, &outputs);
+        if (!status) {
+            vyre_outputs_free(&outputs);
+        }
+    }
+    CHECK(vyre_status_code_of(status) == VYRE_STATUS_DEVICE_LOST, "not lost: %s",
+          vyre_status_text(status));
+    printf("trap: %s\n", vyre_status_text(status));
+    vyre_status_free(status);
+    CHECK(vyre_device_lost(device), "the device does not say that it is lost");
+    status = vyre_device_recover(device);
+    if (status) {
+        CHECK(strstr(vyre_status_text(status), "Fix: restart the process"), "%s",
+              vyre_status_text(status));
+        printf("trap: not recovered, and it says so: %s\n", vyre_status_text(status));
+        vyre_status_free(status);
+    } else {
+        works(device, twice);
+        printf("trap: recovered, and it computes again\n");
+    }
+    vyre_device_release(device);
+    fflush(stdout);
+}
+
+static void drill_trap(void) {
+    pid_t child = fork(); /* before anything of CUDA is touched here */
+    if (!child) {
+        drill_trap_inside();
+        _exit(0);
+    }
+    int ended = 0;
+    waitpid(child, &ended, 0);
+    CHECK(WIFEXITED(ended) && !WEXITSTATUS(ended), "the child ended with %d", ended);
+    vyre_device *device = acquire();
+    vyre_program *twice = parse(TWICE);
+    works(device, twice);
+    vyre_device_release(device);
+    printf("trap: another process is not touched\n");
+}
+
+enum { THREADS = 16, RUNS = 1000 };
+
+typedef struct member {
+    pthread_t thread;
+    vyre_device *device;
+    vyre_program *twice, *endless;
+    uint32_t seed, cancelled;
+} member;
+
+static uint32_t draw(member *m) {
+    m->seed = m->seed * 1664525 + 1013904223;
+    return m->seed >> 8;
+}
+
+static void *cancel_some(void *argument) {
+    member *m = argument;
+    uint32_t x[256], go = 1;
+    for (uint32_t i = 0; i < 256; i++) {
+        x[i] = i;
+    }
+    for (int i = 0; i < RUNS / THREADS + 1; i++) {
+        bool is_endless = draw(m) % 4 == 0;
+        const vyre_input inputs[] = {{x, sizeof x}, {&go, 4}};
+        vyre_pending *pending;
+        vyre_outputs outputs;
+        must(vyre_device_dispatch_async(m->device, is_endless ? m->endless : m->twice,
+                                        &inputs[is_endless], 1, NULL, &pending));
+        if (is_endless || draw(m) % 3 == 0) {
+            usleep(draw(m) % 2000);
+            m->cancelled++;
+        } else {
+            must(vyre_pending_await(pending, &outputs));
+            CHECK(((uint32_t *)(void *)outputs.items[0].data)[200] == 400, "wrong");
+            vyre_outputs_free(&outputs);
+        }
+        vyre_pending_free(pending);
+    }
+    return NULL;
+}
+
+static size_t free_memory(cuda_device *own) {
+    size_t free_bytes = 0, total = 0;
+    CUcontext before;
+    must(cuda_device_enter(own, &before));
+    must(cuda_check(own, own->cuda->cuMemGetInfo(&free_bytes, &total), "asking for memory"));
+    return free_bytes;
+}
+
+static void drill_cancel(void) {
+    vyre_device *first = acquire(); /* keeps the context, so that memory can be compared */
+    vyre_program *twice = parse(TWICE), *endless = parse(ENDLESS);
+    works(first, twice);
+    cuda_device *own = first->inner->state;
+    size_t before = free_memory(own);
+    uint64_t start = vyre_now_ns();
+    uint32_t cancelled = 0;
+    vyre_device *device = acquire();
+    member members[THREADS];
+    for (uint32_t i = 0; i < THREADS; i++) {
+        members[i] = (member){.device = device, .twice = twice, .endless = endless, .seed = i + 1};
+        pthread_create(&members[i].thread, NULL, cancel_some, &members[i]);
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        pthread_join(members[i].thread, NULL);
+        cancelled += members[i].cancelled;
+    }
+    works(device, twice);
+    vyre_device_release(device);
+    size_t after = free_memory(own);
+    printf("cancel: %d runs from %d threads, %u cancelled, in %.2f s; free memory %zu, then %zu\n",
+           THREADS * (RUNS / THREADS + 1), THREADS, cancelled,
+           (double)(vyre_now_ns() - start) / 1e9, before, after);
+    /* The driver keeps some for itself: a page of its own is no leak of ours. */
+    CHECK(after + (64 << 20) >= before, "memory of the device is not back");
+    vyre_device_release(first);
+}
+
+static void drill_memory(void) {
+    vyre_device *device = acquire();
+    vyre_profile profile;
+    vyre_resident resident;
+    vyre_device_profile(device, &profile);
+    vyre_status status = vyre_resident_allocate(
+        device, (size_t)profile.max_storage_buffer_bytes + (1 << 30), &resident);
+    CHECK(vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY, "%s", vyre_status_text(status));
+    printf("memory: %s\n", vyre_status_text(status));
+    vyre_status_free(status);
+    must(vyre_resident_allocate(device, (size_t)(profile.max_storage_buffer_bytes / 4 * 3),
+                                &resident));
+    must(vyre_resident_free(device, resident));
+    vyre_program *twice = parse(TWICE);
+    works(device, twice);
+    vyre_device_release(device);
+}
+
+static void drill_artifact(void) {
+    vyre_device *device = acquire();
+    vyre_program *twice = parse(TWICE);
+    must(vyre_device_prepare(device));
+    cuda_device *own = device->inner->state;
+    CUcontext before;
+    cuda_native *native;
+    vyre_text artifact = {0}, none = {0};
+    must(cuda_device_enter(own, &before));
+    must(cuda_native_make(own, twice, NULL, 0, &artifact, &native));
+    uint32_t registers = native->codes[0].phases[0].registers;
+    cuda_native_release(native);
+    must(cuda_native_make(own, twice, (uint8_t *)artifact.data, artifact.size, &none, &native));
+    CHECK(!none.size, "the stored form was not taken");
+    cuda_native_release(native);
+    printf("artifact: %zu bytes, %u registers\n", artifact.size, registers);
+    vyre_device_release(device);
+}
+
+int main(int count, char **arguments) {
+    const struct {
+        const char *name;
+        void (*run)(void);
+    } drills[] = {{"timeout", drill_timeout},
+                  {"trap", drill_trap},
+                  {"cancel", drill_cancel},
+                  {"memory", drill_memory},
+                  {"artifact", drill_artifact}};
+    setenv("VYRE_CACHE_LIMIT", "0", 1);
+    if (getenv("GPU_DEVICE")) {
+        device_name = getenv("GPU_DEVICE");
+    }
+    for (size_t i = 0; i < sizeof drills / sizeof *drills; i++) {
+        if (count == 2 && !strcmp(arguments[1], drills[i].name)) {
+            drills[i].run();
+            return 0;
+        }
+    }
+    fprintf(stderr, "usage: gpu_drills timeout|trap|cancel|memory|artifact\n");
+    return 2;
+}

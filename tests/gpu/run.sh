@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# The tests that need a GPU, from a folder of programs that were built elsewhere (`./dev gpu-test` makes
+# build/carry). Every part runs whatever became of the others, within its own time; the last lines say
+# what came out.
+#
+#   tests/gpu/run.sh [CARRY [PROGRAMS [PROCESSES]]]      build/carry, 20000 random programs, 16 processes
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 4
+carry=$(realpath "${1:-build/carry}")
+programs=${2:-20000}
+processes=${3:-16}
+device=${GPU_DEVICE:-cuda}
+export GPU_DEVICE=$device KERNELS=$carry/kernels VYRE_CACHE_LIMIT=0
+logs=${OUT:-$(mktemp -d)}
+mkdir -p "$logs"
+passed=() failed=()
+
+# part NAME SECONDS COMMAND...: its last lines, and whether it went well.
+part() {
+    local name=$1 seconds=$2 start=$SECONDS code=0
+    shift 2
+    timeout -k 5 "$seconds" "$@" >"$logs/$name.log" 2>&1 || code=$?
+    if [ $code = 0 ]; then
+        passed+=("$name")
+        echo "== $name: passed, $((SECONDS - start)) s"
+    else
+        failed+=("$name")
+        echo "== $name: FAILED with $code, $((SECONDS - start)) s"
+    fi
+    tail -n 6 "$logs/$name.log" | cut -c1-400
+}
+
+# Random programs in several processes, each with seeds of its own.
+conform() {
+    local each=$(((programs + processes - 1) / processes)) i status=0 jobs=()
+    for ((i = 0; i < processes; i++)); do
+        "$carry/vyre" conform -b "$device" --programs "$each" --seed $((1 + i * each)) --runs 1 \
+            >"$logs/conform.$i" 2>&1 &
+        jobs+=($!)
+    done
+    for i in "${!jobs[@]}"; do
+        wait "${jobs[i]}" || { status=1 && echo "seeds from $((1 + i * each)) on:" && tail -n 12 "$logs/conform.$i"; }
+    done
+    echo "$((each * processes)) programs in $processes processes, status $status"
+    return $status
+}
+
+# The kernels of the workloads, each output against its known hash.
+workload_bytes() {
+    PEER_DEVICE=$device bench/peers/run --hashes --add "ours=$carry/ours"
+}
+
+sanitized() {
+    compute-sanitizer --tool memcheck --error-exitcode 9 "$carry/vyre" conform -b "$device" --programs 40 --seed 1 --runs 1
+}
+
+auto() {
+    "$carry/vyre" backends | grep "auto takes .cuda"
+}
+
+# timeout(1) starts programs, so parts that are functions run in a bash of their own.
+export -f conform workload_bytes sanitized auto
+export carry programs processes device logs
+
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>&1 | head -4
+"$carry/vyre" backends "$device" | head -20
+part auto 60 bash -c auto
+part artifact 60 "$carry/gpu_drills" artifact
+part conform_some 90 "$carry/vyre" conform -b "$device" --programs 200 --seed 900001 --runs 1
+part workload_bytes 200 bash -c workload_bytes
+part timeout 60 "$carry/gpu_drills" timeout
+part trap 60 "$carry/gpu_drills" trap
+part cancel 90 "$carry/gpu_drills" cancel
+part memory 60 "$carry/gpu_drills" memory
+part conform 400 bash -c conform
+if command -v compute-sanitizer >/dev/null; then
+    part sanitizer 120 bash -c sanitized
+else
+    echo "== sanitizer: unavailable, there is no compute-sanitizer"
+fi
+echo "passed: ${passed[*]}"
+echo "failed: ${failed[*]:-none}"
+[ ${#failed[@]} = 0 ]

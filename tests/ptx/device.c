@@ -1,0 +1,271 @@
+#include "tests/ptx/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cuda/emit.h"
+#include "base/alloc.h"
+#include "driver/device.h"
+#include "driver/plan.h"
+#include "ir/program.h"
+#include "pass/math.h"
+#include "tests/ptx/machine.h"
+
+/* A run. Arrays are buffers and scratch arrays, which are the first resources. */
+typedef struct run {
+    const vyre_program *program;
+    const vyre_call *call;
+    const vyre_ir *ir;
+    cuda_layout layout;
+    cuda_phase_info *infos;
+    ptx_module *module;
+    uint8_t **arrays;
+    uint64_t *lengths;
+    uint8_t *frame;
+    uint64_t (*counters)[CUDA_COUNTER_BYTES / 8]; /* by phase */
+    ptx_range *ranges;
+    uint64_t launches;
+    uint32_t stop;
+    uint64_t from;
+} run;
+
+static vyre_status wrong(const run *r, const char *text) {
+    return vyre_status_make(VYRE_STATUS_BACKEND, "look at the emitter, or at the machine",
+                            "`%s`: %s", vyre_program_name(r->program), text);
+}
+
+static void put_u64(run *r, uint32_t offset, uint64_t number) {
+    memcpy(r->frame + offset, &number, sizeof number);
+}
+
+static void put_u32(run *r, uint32_t offset, uint32_t number) {
+    memcpy(r->frame + offset, &number, sizeof number);
+}
+
+static uint64_t address(const void *data) {
+    return (uintptr_t)data;
+}
+
+static const uint8_t *element(const run *r, uint32_t resource, uint64_t index) {
+    uint32_t bytes = vyre_type_bytes((vyre_type)r->ir->resources[resource].type);
+    return index < r->lengths[resource] ? r->arrays[resource] + index * bytes : NULL;
+}
+
+static void set_from(run *r, const vyre_phase *phase) {
+    uint64_t index = r->call->sizes[phase->from_index];
+    const uint8_t *at = element(r, phase->from_resource, index);
+    if (at) {
+        memcpy(&r->from, at,
+               vyre_type_bytes((vyre_type)r->ir->resources[phase->from_resource].type));
+    }
+    put_u64(r, r->layout.from, at ? address(&r->from) : 0);
+}
+
+static vyre_status run_phase(run *r, uint32_t index) {
+    const vyre_phase *phase = &r->ir->phases[index];
+    const cuda_phase_info *info = &r->infos[index];
+    const uint64_t *domain = r->call->grids[index].domain;
+    cuda_shape shape = cuda_shape_of(phase, info, domain);
+    uint32_t grid[3];
+    uint64_t all = 1;
+    for (int d = 0; d < 3; d++) {
+        uint64_t groups = (domain[d] + shape.tile[d] - 1) / shape.tile[d];
+        put_u64(r, r->layout.domain + 8u * (uint32_t)d, domain[d]);
+        put_u64(r, r->layout.groups + 8u * (uint32_t)d, groups);
+        grid[d] = (uint32_t)groups;
+        all *= groups;
+    }
+    if (!all) {
+        return VYRE_OK;
+    }
+    if (info->strides) { /* fewer blocks than groups, now and then */
+        for (int d = 0; d < 3; d++) {
+            grid[d] = grid[d] > 2 && r->launches % 2 ? grid[d] / 2 : grid[d];
+        }
+    }
+    if (info->ordered) {
+        grid[0] = all > 5 ? 5 : (uint32_t)all;
+        grid[1] = grid[2] = 1;
+    }
+    put_u32(r, r->layout.shape, shape.bits[0]);
+    put_u32(r, r->layout.shape + 4, shape.bits[1]);
+    put_u64(r, r->layout.counters, address(r->counters[index]));
+    if (phase->from_resource != VYRE_NONE) {
+        set_from(r, phase);
+    }
+    char name[32];
+    snprintf(name, sizeof name, "phase_%u", index);
+    uint64_t pointer = address(r->frame);
+    ptx_launch launch = {
+        .entry = name,
+        .frame = r->layout.by_pointer ? (const void *)&pointer : r->frame,
+        .grid = {grid[0], grid[1], grid[2]},
+        .threads = info->threads,
+        .dynamic_bytes = info->dynamic_bytes,
+        .ranges = r->ranges,
+        .range_count = r->layout.array_count + 4,
+        .seed = ++r->launches,
+        .max_steps = 20000000,
+    };
+    ptx_error error;
+    return ptx_launch_run(r->module, &launch, &error) ? VYRE_OK : wrong(r, error.text);
+}
+
+static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
+    vyre_status status = VYRE_OK;
+    for (uint32_t at = first; at < end && !status; at = r->ir->steps[at].end) {
+        const vyre_step *step = &r->ir->steps[at];
+        if (step->kind == VYRE_STEP_PHASE) {
+            status = run_phase(r, step->size);
+            continue;
+        }
+        uint64_t size = r->call->sizes[step->size];
+        for (uint64_t turn = 0; !status; turn++) {
+            const uint8_t *flag =
+                step->kind == VYRE_STEP_REPEAT_WHILE ? element(r, step->resource, size) : NULL;
+            bool more = step->kind == VYRE_STEP_REPEAT_COUNT
+                            ? turn < size
+                            : flag && vyre_plan_element(
+                                          (vyre_type)r->ir->resources[step->resource].type, flag);
+            if (!more) {
+                break;
+            }
+            put_u32(r, r->layout.iterations + 4 * at, (uint32_t)turn);
+            status = run_steps(r, at + 1, step->end);
+        }
+    }
+    return status;
+}
+
+/* Arrays end where their elements do, so that a step beyond is seen. */
+static bool place_arrays(run *r) {
+    uint32_t input = 0;
+    for (uint32_t i = 0; i < r->layout.array_count; i++) {
+        const vyre_resource *row = &r->ir->resources[i];
+        if (row->kind == VYRE_RESOURCE_SCRATCH) {
+            r->lengths[i] = r->call->sizes[row->size];
+        }
+    }
+    for (uint32_t arg = 0; arg < r->ir->arg_count; arg++) {
+        uint32_t resource = r->ir->args[arg].resource;
+        if (resource != VYRE_NONE) {
+            r->lengths[resource] = r->call->arguments[arg];
+        }
+    }
+    for (uint32_t i = 0; i < r->layout.array_count; i++) {
+        size_t bytes =
+            (size_t)(r->lengths[i] * vyre_type_bytes((vyre_type)r->ir->resources[i].type));
+        r->arrays[i] = vyre_alloc_zeroed(bytes + 16, 1);
+        if (!r->arrays[i]) {
+            return false;
+        }
+        r->ranges[i] = (ptx_range){r->arrays[i], bytes};
+        put_u64(r, r->layout.arrays + 8 * i, address(r->arrays[i]));
+        put_u64(r, r->layout.lengths + 8 * i, r->lengths[i]);
+    }
+    for (uint32_t arg = 0; arg < r->ir->arg_count; arg++) {
+        uint32_t resource = r->ir->args[arg].resource;
+        put_u64(r, r->layout.arguments + 8 * arg, r->call->arguments[arg]);
+        if (!vyre_ir_is_out(r->ir, arg)) {
+            const vyre_input *from = &r->call->inputs[input++];
+            if (resource != VYRE_NONE && from->size) {
+                memcpy(r->arrays[resource], from->data, from->size);
+            }
+        }
+    }
+    uint32_t count = r->layout.array_count;
+    r->ranges[count] = (ptx_range){&r->stop, sizeof r->stop};
+    r->ranges[count + 1] = (ptx_range){r->counters, r->ir->phase_count * sizeof *r->counters};
+    r->ranges[count + 2] = (ptx_range){&r->from, sizeof r->from};
+    r->ranges[count + 3] = (ptx_range){r->frame, r->layout.bytes};
+    put_u64(r, r->layout.stop, address(&r->stop));
+    return true;
+}
+
+static vyre_status compile(run *r) {
+    vyre_text text = {0};
+    ptx_error error;
+    cuda_target target = cuda_baseline();
+    vyre_status status = cuda_emit(r->program, &target, &text, r->infos);
+    if (!status) {
+        r->module = ptx_module_make(vyre_text_string(&text), &error);
+        status = r->module ? VYRE_OK : wrong(r, error.text);
+    }
+    vyre_text_free(&text);
+    return status;
+}
+
+static vyre_status run_program(run *r, vyre_output *outputs) {
+    uint32_t count = r->layout.array_count, output = 0;
+    r->infos = vyre_alloc_zeroed(r->ir->phase_count + 1, sizeof *r->infos);
+    r->arrays = vyre_alloc_zeroed(count + 1, sizeof *r->arrays);
+    r->lengths = vyre_alloc_zeroed(count + 1, sizeof *r->lengths);
+    r->frame = vyre_alloc_zeroed(r->layout.bytes, 1);
+    r->counters = vyre_alloc_zeroed(r->ir->phase_count + 1, sizeof *r->counters);
+    r->ranges = vyre_alloc_zeroed(count + 4, sizeof *r->ranges);
+    bool made = r->infos && r->arrays && r->lengths && r->frame && r->counters && r->ranges;
+    vyre_status status = made && place_arrays(r) ? compile(r) : wrong(r, "no memory");
+    status = status ? status : run_steps(r, 0, r->ir->step_count);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        const vyre_resource *row = &r->ir->resources[i];
+        if (row->kind == VYRE_RESOURCE_BUFFER && row->access != VYRE_ACCESS_IN) {
+            const vyre_output *to = &outputs[output++];
+            if (to->size) {
+                memcpy(to->data, r->arrays[i], to->size);
+            }
+        }
+    }
+    for (uint32_t i = 0; made && i < count; i++) {
+        vyre_free(r->arrays[i]);
+    }
+    ptx_module_free(r->module);
+    vyre_free(r->infos);
+    vyre_free(r->arrays);
+    vyre_free(r->lengths);
+    vyre_free(r->frame);
+    vyre_free(r->counters);
+    vyre_free(r->ranges);
+    return status;
+}
+
+static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
+                            vyre_output *outputs) {
+    (void)backend;
+    vyre_program *expanded;
+    vyre_status status = vyre_math_expand(call->program, &expanded);
+    if (status) {
+        return status;
+    }
+    run r = {.program = expanded ? expanded : call->program, .call = call};
+    r.ir = vyre_program_ir(r.program);
+    r.layout = cuda_layout_of(r.ir);
+    status = run_program(&r, outputs);
+    vyre_program_release(expanded);
+    return status;
+}
+
+static const char *id(const vyre_backend *backend) {
+    (void)backend;
+    return "ptx";
+}
+
+static uint32_t features(const vyre_backend *backend) {
+    (void)backend;
+    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC;
+}
+
+static const vyre_backend_slots slots = {
+    VYRE_BACKEND_HEAD,
+    .id = id,
+    .dispatch = dispatch,
+    .dispatch_borrowed = dispatch,
+    .features = features,
+    .max_workgroup_size = vyre_any_workgroup_size,
+    .max_workgroups_per_dimension = vyre_any_workgroup_count,
+    .max_invocations_per_workgroup = vyre_any_invocations,
+};
+
+vyre_status ptx_device_open(vyre_device **out_device) {
+    const vyre_backend made = {&slots, NULL, NULL};
+    return vyre_device_open(&made, "ptx", 0, out_device);
+}

@@ -1,0 +1,263 @@
+/* Every program that the cuda backend writes as PTX is taken by NVIDIA's assembler: samples of
+ * every operation and type, examples, benchmarks and random programs, for the oldest and a new
+ * device. Many entries are assembled together. Where there is no ptxas, that is said and skipped.
+ */
+#define _DEFAULT_SOURCE /* mkdtemp, popen */
+
+#include <dirent.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <vyre/vyre.h>
+
+#include "backend/cuda/emit.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "driver/trial.h"
+#include "pass/math.h"
+#include "tests/unit/failing_allocator.h"
+#include "tests/unit/sample_programs.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { PROGRAMS = 8 };
+#else
+enum { PROGRAMS = 200 };
+#endif
+enum { BATCH_BYTES = 2000000 };
+
+static char assembler[512];
+static char folder[] = P_tmpdir "/vyre-ptx-XXXXXX";
+static vyre_text batch;
+static uint32_t batch_programs, all_programs;
+
+static void expect_ok(vyre_status status) {
+    if (status) {
+        fail_msg("%s", vyre_status_text(status));
+    }
+}
+
+static bool is_program(const char *path) {
+    return access(path, X_OK) == 0;
+}
+
+static bool find_assembler(void) {
+    const char *path = getenv("PATH");
+    snprintf(assembler, sizeof assembler, "/usr/local/cuda/bin/ptxas");
+    while (path && *path && !is_program(assembler)) {
+        size_t length = strcspn(path, ":");
+        snprintf(assembler, sizeof assembler, "%.*s/ptxas", (int)length, path);
+        path += length + (path[length] == ':');
+    }
+    return is_program(assembler);
+}
+
+static void assemble(void) {
+    static const char *const devices[] = {"sm_75", "sm_90"};
+    char path[64], command[700], line[256];
+    if (!batch_programs) {
+        return;
+    }
+    snprintf(path, sizeof path, "%s/batch.ptx", folder);
+    assert_false(batch.failed);
+    expect_ok(vyre_file_replace(path, batch.data, batch.size));
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        snprintf(command, sizeof command, "%s -arch=%s -o /dev/null %s 2>&1", assembler, devices[i],
+                 path);
+        FILE *out = popen(command, "r");
+        assert_non_null(out);
+        vyre_text said = {0};
+        while (fgets(line, sizeof line, out)) {
+            vyre_text_puts(&said, line);
+        }
+        if (pclose(out) != 0) {
+            fail_msg("%s for %s: %.2000s", path, devices[i], vyre_text_string(&said));
+        }
+        vyre_text_free(&said);
+    }
+    vyre_text_cut(&batch, 0);
+    batch_programs = 0;
+}
+
+/* Adds a program to the batch, as entries of its own names. */
+static void add(const vyre_program *program) {
+    vyre_program *expanded;
+    char prefix[32];
+    cuda_target target = cuda_baseline();
+    expect_ok(vyre_math_expand(program, &expanded));
+    const vyre_program *plain = expanded ? expanded : program;
+    cuda_phase_info *infos =
+        vyre_alloc_zeroed(vyre_program_ir(plain)->phase_count + 1, sizeof *infos);
+    if (!batch_programs) {
+        cuda_emit_head(&target, &batch);
+    }
+    snprintf(prefix, sizeof prefix, "p%u", all_programs++);
+    target.prefix = prefix;
+    expect_ok(cuda_emit_entries(plain, &target, &batch, infos));
+    batch_programs++;
+    for (uint32_t i = 0; i < vyre_program_ir(plain)->phase_count; i++) {
+        assert_in_range(infos[i].threads, 1, 1024);
+        assert_in_range(infos[i].parts, 1, 16);
+    }
+    vyre_free(infos);
+    vyre_program_release(expanded);
+    if (batch.size > BATCH_BYTES) {
+        assemble();
+    }
+}
+
+static int start(void **state) {
+    (void)state;
+    if (!find_assembler()) {
+        print_message("not assembled: there is no ptxas on the PATH nor in /usr/local/cuda/bin\n");
+        return 0;
+    }
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int finish(void **state) {
+    (void)state;
+    char path[64];
+    snprintf(path, sizeof path, "%s/batch.ptx", folder);
+    unlink(path);
+    rmdir(folder);
+    vyre_text_free(&batch);
+    return 0;
+}
+
+static void need_assembler(void) {
+    if (!is_program(assembler)) {
+        skip();
+    }
+}
+
+static void samples_assemble(void **state) {
+    (void)state;
+    need_assembler();
+    for (size_t i = 0; i < SAMPLE_COUNT; i++) {
+        vyre_program *program = sample_program(i);
+        add(program);
+        vyre_program_release(program);
+    }
+    assemble();
+}
+
+static void add_folder(const char *path) {
+    DIR *opened = opendir(path);
+    assert_non_null(opened);
+    for (struct dirent *entry; (entry = readdir(opened));) {
+        size_t length = strlen(entry->d_name);
+        if (length < 5 || strcmp(entry->d_name + length - 5, ".vyre") != 0) {
+            continue;
+        }
+        char name[512];
+        vyre_text text = {0};
+        vyre_module *module;
+        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        expect_ok(vyre_file_read(name, 1 << 20, &text));
+        expect_ok(vyre_module_parse(name, vyre_text_string(&text), text.size, NULL, &module));
+        for (size_t i = 0; i < vyre_module_count(module); i++) {
+            add(vyre_module_program(module, i));
+        }
+        vyre_module_free(module);
+        vyre_text_free(&text);
+    }
+    closedir(opened);
+}
+
+static void texts_assemble(void **state) {
+    (void)state;
+    need_assembler();
+    add_folder("examples");
+    add_folder("bench/kernels");
+    assemble();
+}
+
+static void random_programs_assemble(void **state) {
+    (void)state;
+    need_assembler();
+    const char *wanted = getenv("VYRE_TEST_PROGRAMS");
+    uint64_t count = wanted ? strtoull(wanted, NULL, 10) : PROGRAMS;
+    for (uint64_t seed = 300000; seed < 300000 + count; seed++) {
+        vyre_trial trial;
+        expect_ok(vyre_generate(seed, &trial));
+        add(trial.program);
+        vyre_trial_free(&trial);
+    }
+    assemble();
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    for (size_t i = 0; i < SAMPLE_COUNT; i++) {
+        vyre_program *sample = sample_program(i), *expanded;
+        expect_ok(vyre_math_expand(sample, &expanded));
+        const vyre_program *program = expanded ? expanded : sample;
+        cuda_phase_info *infos = calloc(vyre_program_ir(program)->phase_count + 1, sizeof *infos);
+        cuda_target target = cuda_baseline();
+        size_t step = vyre_program_ir(program)->inst_count / 300 + 1;
+        for (size_t n = 1; failing_allocator_start(n); n += step) {
+            vyre_text text = {0};
+            vyre_status status = cuda_emit(program, &target, &text, infos);
+            vyre_status_code code = vyre_status_code_of(status);
+            vyre_status_free(status);
+            vyre_text_free(&text);
+            failing_allocator_stop();
+            assert_int_equal(code, failing_allocator_failed() ? VYRE_STATUS_OUT_OF_MEMORY : 0);
+            if (!failing_allocator_failed()) {
+                break;
+            }
+        }
+        free(infos);
+        vyre_program_release(expanded);
+        vyre_program_release(sample);
+    }
+}
+
+/* What the frame is made of: nothing overlaps, and everything lies at a multiple of its size. */
+static void frames_are_laid_out(void **state) {
+    (void)state;
+    for (size_t i = 0; i < SAMPLE_COUNT; i++) {
+        vyre_program *program = sample_program(i);
+        const vyre_ir *ir = vyre_program_ir(program);
+        cuda_layout l = cuda_layout_of(ir);
+        assert_true(l.arrays + 8 * l.array_count <= l.lengths);
+        assert_true(l.lengths + 8 * l.array_count <= l.arguments);
+        assert_true(l.arguments + 8 * ir->arg_count <= l.iterations);
+        assert_true(l.iterations + 4 * ir->step_count <= l.bytes);
+        assert_int_equal((l.domain | l.groups | l.from | l.stop | l.counters | l.arrays) % 8, 0);
+        assert_int_equal(l.by_pointer, l.bytes > CUDA_FRAME_LIMIT);
+        vyre_program_release(program);
+    }
+}
+
+/* A block covers as many invocations as it has threads, in the dimensions that there are. */
+static void shapes_follow_the_domain(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t dimensions;
+        uint64_t domain[3];
+        uint32_t tile[3];
+    } rows[] = {
+        {1, {1000, 1, 1}, {1024, 1, 1}}, {2, {4096, 4096, 1}, {128, 8, 1}},
+        {2, {16, 9000, 1}, {16, 64, 1}}, {2, {100000, 2, 1}, {512, 2, 1}},
+        {3, {8, 8, 100000}, {8, 8, 16}}, {3, {1, 1, 1}, {1024, 1, 1}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vyre_phase phase = {.dimensions = rows[i].dimensions};
+        cuda_phase_info info = {.threads = CUDA_OPEN_THREADS, .parts = 4};
+        cuda_shape shape = cuda_shape_of(&phase, &info, rows[i].domain);
+        for (int d = 0; d < 3; d++) {
+            assert_int_equal(shape.tile[d], rows[i].tile[d]);
+        }
+        assert_int_equal(shape.tile[0] * shape.tile[1] * shape.tile[2], 4 * CUDA_OPEN_THREADS);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_assemble),         cmocka_unit_test(texts_assemble),
+        cmocka_unit_test(random_programs_assemble), cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(frames_are_laid_out),      cmocka_unit_test(shapes_follow_the_domain),
+    };
+    return cmocka_run_group_tests(tests, start, finish);
+}

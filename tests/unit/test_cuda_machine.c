@@ -1,0 +1,206 @@
+/* What the cuda backend writes, run by the machine of tests/ptx and held against the oracle: random
+ * programs, and kernels that do what those do not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <vyre/vyre.h>
+
+#include "backend/reference/backend.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "driver/conform.h"
+#include "driver/device.h"
+#include "tests/ptx/device.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { PROGRAMS = 10 };
+#else
+enum { PROGRAMS = 200 };
+#endif
+
+static vyre_device *oracle, *subject;
+
+static void expect_ok(vyre_status status) {
+    if (status) {
+        fail_msg("%s", vyre_status_text(status));
+    }
+}
+
+static int open_devices(void **state) {
+    (void)state;
+    expect_ok(vyre_reference_open_oracle(&oracle));
+    expect_ok(ptx_device_open(&subject));
+    vyre_device_cache_limit(subject, 0);
+    return 0;
+}
+
+static int close_devices(void **state) {
+    (void)state;
+    vyre_device_release(oracle);
+    vyre_device_release(subject);
+    return 0;
+}
+
+/* How many programs, and the first seed; longer runs set them. */
+static uint64_t number_from(const char *variable, uint64_t otherwise) {
+    const char *text = getenv(variable);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void compare(const vyre_trial *trial, vyre_verdict wanted, const char *name) {
+    const vyre_conform both = {oracle, subject, vyre_reference_has_one_answer};
+    vyre_outputs expected;
+    vyre_comparison comparison;
+    expect_ok(vyre_conform_expect(&both, trial, trial->program, &expected));
+    expect_ok(vyre_conform_compare(&both, trial, trial->program, &expected, &comparison));
+    if (comparison.verdict != wanted) {
+        fail_msg("%s: %s", name, comparison.text);
+    }
+    vyre_outputs_free(&expected);
+}
+
+static void random_programs(void **state) {
+    (void)state;
+    uint64_t first = number_from("VYRE_TEST_SEED", 1) * 100000;
+    uint64_t count = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        vyre_trial trial;
+        char name[32];
+        snprintf(name, sizeof name, "seed %llu", (unsigned long long)seed);
+        expect_ok(vyre_generate(seed, &trial));
+        compare(&trial, VYRE_VERDICT_SAME, name);
+        vyre_trial_free(&trial);
+    }
+}
+
+/* Arguments as numbers: a scalar's value, or how many elements a buffer has, which count up. */
+static vyre_trial_value make_value(const vyre_ir *ir, uint32_t arg, uint64_t number) {
+    const vyre_arg *row = &ir->args[arg];
+    const char *name = ir->strings + row->name;
+    uint32_t bytes = vyre_type_bytes((vyre_type)row->type);
+    uint64_t count = row->resource == VYRE_NONE ? 1 : number;
+    vyre_trial_value value = {vyre_alloc(strlen(name) + 1),
+                              vyre_alloc_zeroed((size_t)count * bytes + 1, 1),
+                              (size_t)count * bytes};
+    memcpy(value.name, name, strlen(name) + 1);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t bits = row->resource == VYRE_NONE ? number : (i * 7919) % 251;
+        float real = (float)bits;
+        if (row->type == VYRE_TYPE_F32) {
+            memcpy(&bits, &real, sizeof real);
+        }
+        memcpy(value.data + i * bytes, &bits, bytes);
+    }
+    return value;
+}
+
+static void run_text(const char *text, const char *program, const uint64_t *numbers,
+                     vyre_verdict wanted) {
+    vyre_module *module;
+    expect_ok(vyre_module_parse("test.vyre", text, strlen(text), NULL, &module));
+    vyre_trial trial = {.program = vyre_module_find(module, program)};
+    assert_non_null(trial.program);
+    const vyre_ir *ir = vyre_program_ir(trial.program);
+    vyre_trial_value values[16];
+    trial.values = values;
+    trial.program = vyre_program_retain(trial.program);
+    for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
+        values[trial.value_count++] = make_value(ir, arg, numbers[arg]);
+    }
+    compare(&trial, wanted, program);
+    for (size_t i = 0; i < trial.value_count; i++) {
+        vyre_free(values[i].name);
+        vyre_free(values[i].data);
+    }
+    vyre_program_release(trial.program);
+    vyre_module_free(module);
+}
+
+static void run_example(const char *file, const char *program, const uint64_t *numbers) {
+    char path[128];
+    vyre_text text = {0};
+    snprintf(path, sizeof path, "examples/%s.vyre", file);
+    expect_ok(vyre_file_read(path, 1 << 20, &text));
+    run_text(vyre_text_string(&text), program, numbers, VYRE_VERDICT_SAME);
+    vyre_text_free(&text);
+}
+
+static void examples(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *program;
+        uint64_t numbers[8]; /* by argument; of an `out` buffer none is taken */
+    } rows[] = {
+        {"tickets", "running_sums", {3000, 0}}, /* workgroups that wait for earlier ones */
+        {"scan", "scan", {1500, 0}},
+        {"total", "total", {1001, 0}},
+        {"total", "total_by_subgroup", {1001, 0}},
+        {"histogram", "histogram", {1003, 0}},
+        {"histogram", "histogram_shared", {1003, 0}},
+        {"saxpy", "saxpy", {3, 1027, 1029}}, /* arrays that end one after the other */
+        {"saxpy", "saxpy", {3, 1021, 1029}},
+        {"fnv", "hash_records", {16, 1000, 0}},
+        {"bitonic", "bitonic", {700}},
+        {"softmax", "softmax", {40, 400, 0}},
+        {"jacobi", "jacobi", {33, 17, 5, 561}},
+        {"life", "life", {19, 21, 399, 0}},
+        {"mandelbrot", "mandelbrot", {40, 30, 0, 0, 1, 100, 0}},
+        {"matmul", "matmul", {33, 18, 21, 693, 378, 0}},
+        {"transpose", "transpose", {37, 45, 1665, 0}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        run_example(rows[i].file, rows[i].program, rows[i].numbers);
+    }
+}
+
+#define WIDE(body)                                                                                 \
+    "program wide(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 1024 subgroup 64 {" \
+    "let v = x[gid];" body "}"
+
+/* As many subgroups as there are barriers: the workgroup's has to do, where everybody comes. */
+static void widest_subgroups(void **state) {
+    (void)state;
+    const uint64_t numbers[] = {3000, 0};
+    run_text(WIDE("y[gid] = subgroup_add(v) + subgroup_exclusive_add(v);"), "wide", numbers,
+             VYRE_VERDICT_SAME);
+    run_text(WIDE("if subgroup_id == 3 { y[gid] = subgroup_max(v); }"), "wide", numbers,
+             VYRE_VERDICT_UNSUPPORTED);
+}
+
+/* Parts of a thread that go ways of their own, with rows that are no rows. */
+static void parts_of_threads(void **state) {
+    (void)state;
+    const char *bytes = "program bytes(x: buffer<u8>, y: inout buffer<u8>, n: u32) over y {"
+                        "  var sum = x[gid];"
+                        "  for i in 0..u32(x[gid] & 7) { sum = sum * 3 + u8(i); }"
+                        "  if sum > 100 { sum = y[gid + n]; } else { sum = sum ^ x[gid]; }"
+                        "  y[gid] = sum + x[gid + 4];"
+                        "}";
+    const uint64_t numbers[] = {1000, 1013, 2000};
+    run_text(bytes, "bytes", numbers, VYRE_VERDICT_SAME);
+    const char *shorts = "program shorts(x: buffer<i16>, y: out buffer<i16>[len(x)]) over x {"
+                         "  y[gid] = x[gid] + x[len(x) - 1 - gid] + x[gid + 8u];"
+                         "}";
+    run_text(shorts, "shorts", (const uint64_t[]){1234, 0}, VYRE_VERDICT_SAME);
+    const char *doubles = "program doubles(x: buffer<u64>, y: out buffer<f64>[len(x)]) over x {"
+                          "  y[gid] = f64(x[gid]) * 0.5;"
+                          "}";
+    run_text(doubles, "doubles", (const uint64_t[]){513, 0}, VYRE_VERDICT_SAME);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_programs),
+        cmocka_unit_test(examples),
+        cmocka_unit_test(widest_subgroups),
+        cmocka_unit_test(parts_of_threads),
+    };
+    return cmocka_run_group_tests(tests, open_devices, close_devices);
+}
