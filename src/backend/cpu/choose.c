@@ -15,6 +15,7 @@ typedef struct cost {
 typedef struct goal {
     uint32_t call;      /* the innermost inlined call, or VYRE_NONE */
     uint32_t first;     /* values of instructions before this one do not change in the loop */
+    double start;       /* when a value is there that waits for nothing: BEFORE in a loop */
     double turn[FORMS]; /* of a loop: from what it carries in to what it carries on */
 } goal;
 
@@ -24,9 +25,10 @@ typedef struct estimate {
     const cpu_facts *facts;
     cpu_choice *choice;
     double (
-        *depths)[FORMS]; /* by instruction: since the start of the loop's turn; below 0: before */
-    bool *rows;          /* by instruction: grows by 1 from lane to lane */
-    uint32_t carried;    /* the most varying values that a loop carries */
+        *depths)[FORMS];   /* by instruction: since the start of the loop's turn; below 0: before */
+    bool *rows;            /* by instruction: grows by 1 from lane to lane */
+    double longest[FORMS]; /* way from the start of the phase through its code */
+    uint32_t carried;      /* the most varying values that a loop carries */
 } estimate;
 
 static const double BEFORE = -1;
@@ -63,11 +65,12 @@ static void set_depth(estimate *s, const goal *g, uint32_t inst, double vector, 
     const uint32_t *values;
     uint32_t count = vyre_inst_values(s->ir, &s->ir->insts[inst], &values);
     for (int form = 0; form < FORMS; form++) {
-        double depth = BEFORE;
+        double depth = g->start;
         for (uint32_t k = 0; k < count; k++) {
             depth = larger(depth, operand_depth(s, g, values[k], form));
         }
-        depth_of(s, inst)[form] = depth < 0 ? BEFORE : depth + latency[form];
+        depth_of(s, inst)[form] = depth = depth < 0 ? BEFORE : depth + latency[form];
+        s->longest[form] = larger(s->longest[form], g->start < 0 ? 0 : depth);
     }
 }
 
@@ -166,7 +169,7 @@ static void leave_loop(estimate *s, const goal *outer, uint32_t inst, const doub
     const vyre_inst *i = &s->ir->insts[inst];
     const uint32_t *values = s->ir->operands + i->a;
     for (int form = 0; form < FORMS; form++) {
-        double depth = BEFORE;
+        double depth = outer->start;
         for (uint32_t k = 0; k < i->b; k++) {
             depth = larger(depth, operand_depth(s, outer, values[k], form));
         }
@@ -181,7 +184,7 @@ static void leave_loop(estimate *s, const goal *outer, uint32_t inst, const doub
 static cost visit_loop(estimate *s, const goal *outer, uint32_t inst) {
     const vyre_inst *i = &s->ir->insts[inst];
     const cpu_fact *fact = fact_of(s, inst);
-    goal g = {.call = outer->call, .first = inst + 1};
+    goal g = {.call = outer->call, .first = inst + 1, .start = BEFORE};
     for (uint32_t k = inst + 1; k < i->c && s->ir->insts[k].op == VYRE_OP_ARG; k++) {
         bool counts = i->op == VYRE_OP_FOR && k == inst + 1;
         depth_of(s, k)[VECTOR] = depth_of(s, k)[SCALAR] = counts ? BEFORE : 0;
@@ -345,13 +348,22 @@ static cost walk(estimate *s, goal *g, uint32_t first, uint32_t end, uint32_t ow
     return sum;
 }
 
-/* The time of a scalar with `side` side by side. Where there is little to do, the next ones are on
- * their way anyway, since the machine looks ahead. */
-static double scalar_time(const cost *c, uint32_t side) {
+/* Where there is little to do, the next ones are on their way while one waits, since the machine
+ * looks ahead: so many of them. */
+static double overlap_of(double work) {
     const double ahead = 100; /* cycles of work that it sees at once */
-    double overlap = larger(1, ahead / larger(c->work[SCALAR], 1));
-    double together = c->chain[SCALAR] - c->apart;
-    return larger(c->work[SCALAR] + 1, (together / side + c->apart) / overlap);
+    return larger(1, ahead / larger(work, 1));
+}
+
+static double vector_time(const cost *c, double around) {
+    double work = c->work[VECTOR] + around;
+    return larger(work, c->chain[VECTOR] / overlap_of(work));
+}
+
+/* Of a scalar with `side` side by side. */
+static double scalar_time(const cost *c, uint32_t side) {
+    double work = c->work[SCALAR] + 1, together = c->chain[SCALAR] - c->apart;
+    return larger(work, (together / side + c->apart) / overlap_of(work));
 }
 
 static bool has_exchange(const vyre_ir *ir, const vyre_phase *phase) {
@@ -405,15 +417,19 @@ static bool estimate_phase(const cpu_target *target, const vyre_ir *ir, const cp
     s.rows = vyre_alloc_zeroed(count, sizeof *s.rows);
     bool made = s.depths && s.rows;
     if (made) {
-        goal g = {.call = VYRE_NONE, .first = UINT32_MAX};
+        goal g = {.call = VYRE_NONE};
         cost c = walk(&s, &g, facts->phase->first, facts->phase->end, VYRE_NONE);
+        for (int form = 0; form < FORMS; form++) {
+            c.chain[form] = larger(c.chain[form], s.longest[form]);
+        }
         uint32_t side = 1, most = facts->partial ? 1 : MOST_SIDE;
         while (side < most && 2 * side * (s.carried + 1) <= REGISTERS &&
-               (c.chain[SCALAR] - c.apart) / side > 0.4 * c.work[SCALAR]) {
+               (c.chain[SCALAR] - c.apart) / side / overlap_of(c.work[SCALAR]) >
+                   0.4 * c.work[SCALAR]) {
             side *= 2;
         }
         double regions = facts->region_count;
-        choice->vector_time = larger(c.work[VECTOR] + 3 * regions, c.chain[VECTOR]) / facts->lanes;
+        choice->vector_time = vector_time(&c, 3 * regions) / facts->lanes;
         choice->scalar_time = scalar_time(&c, side) + 2 * (regions - 1);
         choice->scalar_wait = c.chain[SCALAR];
         choice->carried = s.carried;
