@@ -105,7 +105,7 @@ static vyre_status run_phase(run *r, uint32_t index) {
         .ranges = r->ranges,
         .range_count = r->layout.array_count + 4,
         .seed = ++r->launches,
-        .max_steps = 20000000,
+        .max_steps = 1000000000,
     };
     ptx_error error;
     return ptx_launch_run(r->module, &launch, &error) ? VYRE_OK : wrong(r, error.text);

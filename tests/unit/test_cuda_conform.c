@@ -42,7 +42,7 @@ static fake_result run_launch(const fake_launch *launch) {
         .threads = launch->threads,
         .dynamic_bytes = launch->dynamic_bytes,
         .seed = ++launches,
-        .max_steps = 100000000,
+        .max_steps = 1000000000,
     };
     if (!ptx_launch_run(module, &run, &error)) {
         print_error("%s\n", error.text);
