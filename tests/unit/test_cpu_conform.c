@@ -160,7 +160,11 @@ static void scalars_stay_inside_their_buffers(void **state) {
     stay_inside("1x4");
 }
 
-int main(void) {
+/* With a pattern, the tests whose names match: long runs of one of them. */
+int main(int argc, char **argv) {
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conform_what_was_wrong_before),
         cmocka_unit_test(conform_with_scalars),
