@@ -132,7 +132,7 @@ static double turns_of(const vyre_ir *ir, uint32_t inst) {
         return 0;
     }
     uint64_t turns = (numbers[1] - numbers[0] + numbers[2] - 1) / numbers[2];
-    return turns < MOST ? (double)turns : MOST;
+    return (double)(turns < MOST ? turns : MOST);
 }
 
 static void add(cost *to, const cost *from, double times) {
