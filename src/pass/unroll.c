@@ -5,7 +5,7 @@
 
 /* In units of cost, at least one an instruction. */
 enum {
-    MOST_OF_LOOP = 1024,     /* a loop with all its turns */
+    MOST_OF_LOOP = 512,      /* a loop with all its turns */
     MOST_OF_PROGRAM = 32768, /* what a program grows by */
 };
 
