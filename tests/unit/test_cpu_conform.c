@@ -132,6 +132,7 @@ static void stay_inside(const char *lanes) {
     }
     setenv("VYRE_CPU_LANES", lanes, 1);
     vyre_device_cache_limit(cpu, 0);
+    vyre_device_cache_limit(cpu, 1 << 20); /* each program runs twice */
     uint64_t first = number_from("VYRE_TEST_SEED", 1) * 1000 + 500;
     uint64_t programs = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
     for (uint64_t seed = first; seed < first + programs; seed++) {
