@@ -68,17 +68,14 @@ typedef struct transfer {
     bool blend; /* for the lanes that run alone */
 } transfer;
 
+/* All are read before the first is written: an arg may be what another one becomes. */
 static void transfer_lane(emit *e, const transfer *t) {
-    enum { FEW = 64 };
-    uint32_t ids[FEW];
-    for (uint32_t start = 0; start < t->count; start += FEW) {
-        uint32_t end = t->count - start < FEW ? t->count : start + FEW;
-        for (uint32_t k = start; k < end; k++) {
-            ids[k - start] = emit_value_for(e, t->to + k, t->operands[k]);
-        }
-        for (uint32_t k = start; k < end; k++) {
-            put_crossing(e, t->to + k, ids[k - start], t->blend);
-        }
+    uint32_t ids[VYRE_LIMIT_CARRIED];
+    for (uint32_t k = 0; k < t->count; k++) {
+        ids[k] = emit_value_for(e, t->to + k, t->operands[k]);
+    }
+    for (uint32_t k = 0; k < t->count; k++) {
+        put_crossing(e, t->to + k, ids[k], t->blend);
     }
 }
 
