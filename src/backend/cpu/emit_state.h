@@ -71,6 +71,7 @@ typedef struct emit {
     bool terminated;            /* the LLVM block has ended */
     uint32_t *arrays, *lengths; /* by resource: pointer and number of elements (i64) */
     uint64_t *array_offsets;    /* shared and private: in the storage */
+    bool uses_stack;            /* for private arrays */
     uint32_t storage;           /* pointer */
     uint32_t chunk;             /* number of the chunk, i64; in memory */
     const emit_group *group;    /* the innermost one, where there are regions */
