@@ -133,7 +133,8 @@ static bool find_strides(prover *p, uint32_t index, uint32_t *out_offset) {
     return is_fixed;
 }
 
-/* A guard of one coordinate, factor * coordinate + number < end, becomes a bound of it. */
+/* A guard of one coordinate, factor * coordinate + number < end, becomes a bound of it. Below zero
+ * the left side would wrap around and keep the first ones out. */
 static bool use_as_bound(prover *p, const cover_guard *guard) {
     for (uint32_t i = 0; i < p->count && is_certain(p, guard); i++) {
         coordinate *c = &p->coordinates[i];
@@ -141,7 +142,7 @@ static bool use_as_bound(prover *p, const cover_guard *guard) {
         int64_t by, number;
         if (c->is_offset || !sum_take(p->sums, guard->less, c->kind, c->a, &factor, &rest) ||
             !sum_is_number(p->sums, factor, &by) || by <= 0 ||
-            !sum_is_number(p->sums, rest, &number)) {
+            !sum_is_number(p->sums, rest, &number) || number < 0) {
             continue;
         }
         uint32_t room = sum_subtract(p->sums, guard->end, rest);

@@ -1,5 +1,7 @@
 #include "pass/fold.h"
 
+#include <fenv.h>
+
 #include "base/alloc.h"
 #include "ir/builder.h"
 #include "pass/flow.h"
@@ -355,13 +357,20 @@ vyre_status vyre_fold(const vyre_program *program, vyre_program **out_program) {
     const vyre_ir *ir = vyre_program_ir(program);
     folding f = {0};
     vyre_rebuild rebuild = {0};
+    fenv_t callers;
     *out_program = NULL;
     /* An instruction brings two new constants at most, and there is a limit for them. */
     if (ir->const_count + 2 * (uint64_t)ir->inst_count > VYRE_LIMIT_CONSTANTS) {
         return VYRE_OK;
     }
+    /* Constants are computed as the host rounds, which must be as programs do. */
+    if (fegetenv(&callers) || fesetenv(FE_DFL_ENV)) {
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "compile it in another thread",
+                                "the floating-point environment of the thread cannot be set");
+    }
     vyre_status status = vyre_rebuild_init(&rebuild, program);
     if (status) {
+        fesetenv(&callers);
         return status;
     }
     if (!prepare(&f, ir)) {
@@ -373,6 +382,7 @@ vyre_status vyre_fold(const vyre_program *program, vyre_program **out_program) {
     if (!rebuild.to->no_memory) {
         vyre_rebuild_build(&rebuild);
     }
+    fesetenv(&callers);
     if (f.changed || f.assumed || rebuild.to->no_memory) {
         status = vyre_builder_finish(rebuild.to, NULL, out_program);
     }

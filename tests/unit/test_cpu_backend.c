@@ -12,6 +12,7 @@
 #include "backend/cpu/memory.h"
 #include "backend/cpu/native.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "driver/device.h"
 #include "tests/unit/failing_allocator.h"
 
@@ -34,6 +35,15 @@
 #define ENDLESS_REPEAT                                                                             \
     "program endless_repeat(x: buffer<u32>, y: inout buffer<u32>) { "                              \
     "repeat while x[0] { phase over y { y[gid] = y[gid] + 1; } } }"
+
+/* As good as endless; all lanes count alike, or each for itself. */
+#define LONG                                                                                       \
+    "program long(x: buffer<u32>, y: out buffer<u64>[64]) over 64 { var s = 0u64; "                \
+    "for i in 0u64..u64(x[0]) << 60 { s = (s ^ i) * 6364136223846793005u64; } y[gid] = s; }"
+#define LONG_APART                                                                                 \
+    "program long_apart(x: buffer<u32>, y: inout buffer<u32>) over y { var s = 0u64; "             \
+    "for i in 0u64..(u64(x[0]) << 60) + u64(y[gid]) { s = (s ^ i) * 6364136223846793005u64; } "    \
+    "y[gid] = u32(s >> 32); }"
 
 static vyre_device *open_cpu(void) {
     vyre_backend made = {.host = vyre_host_services()};
@@ -159,11 +169,11 @@ static void buffers_need_no_alignment(void **state) {
 
 static void runs_end_in_time(void **state) {
     (void)state;
-    static const char *const texts[] = {ENDLESS, ENDLESS_REPEAT};
+    static const char *const texts[] = {ENDLESS, ENDLESS_REPEAT, LONG, LONG_APART};
     vyre_device *device = open_cpu();
     uint32_t go = 1, y[3] = {0};
-    for (int turn = 0; turn < 4; turn++) {
-        vyre_program *program = contract_program(texts[turn % 2]);
+    for (int turn = 0; turn < 8; turn++) {
+        vyre_program *program = contract_program(texts[turn % 4]);
         const vyre_input inputs[] = {{&go, 4}, {y, sizeof y}};
         const vyre_dispatch_config config = {.timeout_ns = 30000000};
         vyre_outputs outputs;
@@ -176,6 +186,69 @@ static void runs_end_in_time(void **state) {
         expect_works(device);
         vyre_program_release(program);
     }
+    vyre_device_release(device);
+}
+
+/* More values than are moved at a time change places in a loop that waits. */
+static void values_change_places_over_a_barrier(void **state) {
+    (void)state;
+    enum { VALUES = 150 };
+    vyre_text text = {0};
+    uint32_t turns = 3, x[128];
+    contract_numbers(x, 128);
+    vyre_text_printf(&text,
+                     "program turn(n: u32, x: buffer<u32>, y: out buffer<u32>[len(x) * %d]) "
+                     "over x workgroup 64 { ",
+                     VALUES);
+    for (int i = 0; i < VALUES; i++) {
+        vyre_text_printf(&text, "var v%d = x[gid] + %d; ", i, i);
+    }
+    vyre_text_puts(&text, "for t in 0..n { barrier; let first = v0; ");
+    for (int i = 0; i + 1 < VALUES; i++) {
+        vyre_text_printf(&text, "v%d = v%d; ", i, i + 1);
+    }
+    vyre_text_printf(&text, "v%d = first; } ", VALUES - 1);
+    for (int i = 0; i < VALUES; i++) {
+        vyre_text_printf(&text, "y[gid * %d + %d] = v%d; ", VALUES, i, i);
+    }
+    vyre_text_puts(&text, "}");
+    static const char *const lanes[] = {"1", "4", "auto"};
+    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
+        setenv("VYRE_CPU_LANES", lanes[i], 1);
+        vyre_device *device = open_cpu();
+        const vyre_input inputs[] = {{&turns, 4}, {x, sizeof x}};
+        expect_reference(device, vyre_text_string(&text), inputs, 2);
+        vyre_device_release(device);
+    }
+    unsetenv("VYRE_CPU_LANES");
+    vyre_text_free(&text);
+}
+
+/* A thread with little room of its own runs programs with large private arrays. */
+static void *run_large_arrays(void *argument) {
+    uint32_t x[64];
+    contract_numbers(x, 64);
+    const vyre_input input = {x, sizeof x};
+    expect_reference(argument,
+                     "program large(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x "
+                     "workgroup 64 subgroup 64 { var a: u32[16384]; "
+                     "for i in 0..50 { a[(x[gid] * 7 + i * 331) & 16383] += i; } "
+                     "y[gid] = a[x[gid] & 16383] + subgroup_add(a[gid]); }",
+                     &input, 1);
+    return NULL;
+}
+
+static void private_arrays_need_no_large_stack(void **state) {
+    (void)state;
+    enum { STACK = 768 << 10 };
+    vyre_device *device = open_cpu();
+    pthread_attr_t small;
+    pthread_t thread;
+    assert_int_equal(pthread_attr_init(&small), 0);
+    assert_int_equal(pthread_attr_setstacksize(&small, STACK), 0);
+    assert_int_equal(pthread_create(&thread, &small, run_large_arrays, device), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&small);
     vyre_device_release(device);
 }
 
@@ -279,6 +352,20 @@ static void rounding_of_the_caller_does_not_matter(void **state) {
                      "program f(x: buffer<f32>, y: out buffer<f32>[len(x)]) over x { "
                      "y[gid] = x[gid] / 3.0 + x[gid] * x[gid]; }",
                      &input, 1);
+    /* Constants alone, some of which are so behind a loop only. */
+    vyre_program *program =
+        contract_program("program g(x: buffer<f32>, y: out buffer<f32>[len(x)]) over x { "
+                         "var a = 3.0f; for i in 0..2 { a = 1.0f / (a * 0.3f); } "
+                         "y[gid] = sqrt(a) * a; }");
+    vyre_outputs upward, nearest;
+    expect_ok(vyre_device_dispatch(device, program, &input, 1, NULL, &upward));
+    fesetround(FE_TONEAREST);
+    expect_ok(vyre_reference_run(program, &input, 1, NULL, NULL, &nearest));
+    assert_memory_equal(upward.items[0].data, nearest.items[0].data, sizeof x);
+    vyre_outputs_free(&upward);
+    vyre_outputs_free(&nearest);
+    vyre_program_release(program);
+    fesetround(FE_UPWARD);
     assert_int_equal(fegetround(), FE_UPWARD);
     fesetround(FE_TONEAREST);
     vyre_device_release(device);
@@ -445,6 +532,8 @@ int main(void) {
         cmocka_unit_test(backend_gives_the_bytes_of_the_reference),
         cmocka_unit_test(buffers_need_no_alignment),
         cmocka_unit_test(runs_end_in_time),
+        cmocka_unit_test(values_change_places_over_a_barrier),
+        cmocka_unit_test(private_arrays_need_no_large_stack),
         cmocka_unit_test(enqueued_runs_keep_their_order),
         cmocka_unit_test(a_ticket_tells_what_went_wrong),
         cmocka_unit_test(async_runs_go_on_by_themselves),

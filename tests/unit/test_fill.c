@@ -41,6 +41,15 @@ static void no(const char *size, const char *rest) {
     check(false, size, rest);
 }
 
+/* Below zero a condition wraps around, and keeps the first invocations out. */
+static void conditions_that_wrap_around(void **state) {
+    (void)state;
+    yes("n + 1", "over n + 1 { if gid < n + 1 { y[gid] = 1; } }");
+    no("n + 1", "over n + 1 { if gid - 1 < n { y[gid] = 1; } }");
+    no("4", "over 4 { if gid - 3 == 0 { y[gid] = 1; } }");
+    no("n * 4", "over n { for i in 0..4 { if i - 2 < 2 { y[gid * 4 + i] = 1; } } }");
+}
+
 static void an_element_an_invocation(void **state) {
     (void)state;
     yes("len(x)", "over x { y[gid] = 1; }");
@@ -579,6 +588,7 @@ static void large_programs_take_no_time(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conditions_that_wrap_around),
         cmocka_unit_test(an_element_an_invocation),
         cmocka_unit_test(rounded_sizes),
         cmocka_unit_test(several_dimensions),

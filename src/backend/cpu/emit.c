@@ -5,7 +5,10 @@
 #include "backend/cpu/emit_state.h"
 #include "base/alloc.h"
 
-enum { BLOCK = 2048 }; /* the most invocations of a block, where there are no workgroups */
+enum {
+    BLOCK = 2048,          /* the most invocations of a block, where there are no workgroups */
+    MOST_ON_STACK = 65536, /* bytes of private arrays; nobody knows how large the caller's is */
+};
 
 /* Arithmetic */
 
@@ -79,16 +82,30 @@ uint64_t emit_reserve(emit *e, uint64_t bytes) {
     return at;
 }
 
-/* Places in the storage: shared arrays, private ones where there are regions, values that cross. */
+/* Of the private arrays of a chunk's lanes. */
+static uint64_t private_bytes(const emit *e, uint32_t resource) {
+    const vyre_resource *row = &e->ir->resources[resource];
+    return (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type) * e->facts.lanes;
+}
+
+/* Places in the storage: shared arrays, private ones where there are regions or that are large,
+ * values that cross. */
 static void lay_out(emit *e) {
     const vyre_phase *phase = e->phase;
+    uint64_t on_stack = 0;
+    for (uint32_t r = phase->first_resource; r < phase->end_resource; r++) {
+        bool is_private = e->ir->resources[r].kind == VYRE_RESOURCE_PRIVATE;
+        on_stack += is_private ? private_bytes(e, r) : 0;
+    }
+    e->uses_stack = !e->facts.has_groups && on_stack <= MOST_ON_STACK;
     for (uint32_t r = phase->first_resource; r < phase->end_resource; r++) {
         const vyre_resource *row = &e->ir->resources[r];
         uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
         bool is_private = row->kind == VYRE_RESOURCE_PRIVATE;
-        if (!is_private || e->facts.has_groups) {
-            e->array_offsets[r] =
-                emit_reserve(e, is_private ? bytes * e->facts.lanes * e->chunks : bytes);
+        if (!is_private || !e->uses_stack) {
+            e->array_offsets[r] = emit_reserve(
+                e,
+                is_private ? private_bytes(e, r) * (e->facts.has_groups ? e->chunks : 1) : bytes);
         }
     }
     for (uint32_t inst = phase->first; inst < phase->end; inst++) {
@@ -97,12 +114,6 @@ static void lay_out(emit *e) {
                 emit_reserve(e, emit_crossing_bytes(e, inst) * e->chunks);
         }
     }
-}
-
-/* Of the private arrays of a chunk's lanes. */
-static uint64_t private_bytes(const emit *e, uint32_t resource) {
-    const vyre_resource *row = &e->ir->resources[resource];
-    return (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type) * e->facts.lanes;
 }
 
 /* What a program says of an array's length as a number has been held against it. */
@@ -140,7 +151,7 @@ static void find_arrays(emit *e) {
         e->lengths[i->a] = is_far && !has_known_length(e->ir, row)
                                ? emit_table_entry(e, "i64", lengths, 8ull * i->a)
                                : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
-        if (row->kind == VYRE_RESOURCE_PRIVATE && !e->facts.has_groups) {
+        if (row->kind == VYRE_RESOURCE_PRIVATE && e->uses_stack) {
             unsigned long long bytes = private_bytes(e, i->a);
             e->arrays[i->a] = emit_new(e);
             vyre_text_printf(&e->allocas, "  %%t%u = alloca [%llu x i8], align 64\n",
@@ -173,7 +184,8 @@ static void clear_arrays(emit *e, vyre_resource_kind kind) {
         }
         bool is_private = kind == VYRE_RESOURCE_PRIVATE;
         if (is_private && !e->facts.has_groups) {
-            emit_zeros(e, e->arrays[r], private_bytes(e, r));
+            emit_zeros(e, e->uses_stack ? e->arrays[r] : storage_place(e, e->array_offsets[r]),
+                       private_bytes(e, r));
         } else {
             emit_zeros(e, storage_place(e, e->array_offsets[r]),
                        is_private ? private_bytes(e, r) * e->chunks : bytes);
@@ -400,7 +412,8 @@ static void emit_kernel(emit *e, vyre_text *out) {
     e->storage = emit_new(e);
     vyre_text head = {0};
     vyre_text_printf(&head,
-                     "define void @phase_%u(ptr %%frame, i64 %%t%u, i64 %%t%u, ptr %%t%u) nounwind",
+                     "define void @phase_%u(ptr %%frame, i64 %%t%u, i64 %%t%u, ptr %%t%u) nounwind "
+                     "\"probe-stack\"=\"inline-asm\"",
                      e->phase_index, first, end, e->storage);
     e->chunk = emit_variable(e, VYRE_TYPE_U64, 1);
     uint32_t unit = emit_variable(e, VYRE_TYPE_U64, 1), at = emit_new(e), more = emit_new(e);

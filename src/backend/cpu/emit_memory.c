@@ -35,9 +35,9 @@ uint32_t emit_array_start(emit *e, uint32_t resource) {
     if (is_private && e->scalar) { /* of scalars, each has its own behind the last one's */
         before = bytes * e->first_lane;
     }
-    if (!e->arrays[resource]) {
+    if (!e->arrays[resource]) { /* without regions, all chunks use the same one in turn */
         return emit_storage_at(e, e->array_offsets[resource] + before,
-                               is_private ? bytes * e->facts.lanes : 0);
+                               is_private && e->facts.has_groups ? bytes * e->facts.lanes : 0);
     }
     uint32_t id = e->arrays[resource];
     if (before) {

@@ -4,7 +4,7 @@
  *   emit_value.c   code, variables, masks, values            emit_position.c   positions, arguments
  *   emit_memory.c  arrays                                    emit_subgroup.c   subgroups
  *   emit_span.c    lanes at constant distances               emit_atomic.c     atomics
- *   emit_check.c   bounds
+ *   emit_check.c   bounds                                    emit_group.c      workgroups that wait
  */
 #ifndef VYRE_CPU_EMIT_STATE_H
 #define VYRE_CPU_EMIT_STATE_H
@@ -71,6 +71,7 @@ typedef struct emit {
     bool terminated;            /* the LLVM block has ended */
     uint32_t *arrays, *lengths; /* by resource: pointer and number of elements (i64) */
     uint64_t *array_offsets;    /* shared and private: in the storage */
+    bool uses_stack;            /* for private arrays */
     uint32_t storage;           /* pointer */
     uint32_t chunk;             /* number of the chunk, i64; in memory */
     const emit_group *group;    /* the innermost one, where there are regions */
@@ -108,6 +109,10 @@ static inline bool emit_next(emit *e, emit_lanes *all) {
     return more;
 }
 
+static inline bool emit_is_loop(uint32_t op) {
+    return op == VYRE_OP_FOR || op == VYRE_OP_LOOP;
+}
+
 /* Code. A label is a number: b7. */
 void emit_line(emit *e, const char *format, ...) VYRE_PRINTF(2, 3);
 uint32_t emit_label(emit *e);
@@ -141,6 +146,8 @@ uint32_t emit_scalar(emit *e, uint32_t operand);
 uint32_t emit_vector(emit *e, uint32_t operand);
 /* As the value is. */
 uint32_t emit_operand(emit *e, uint32_t operand);
+/* For an arg or result, as that one is. */
+uint32_t emit_value_for(emit *e, uint32_t inst, uint32_t operand);
 /* What lane 0 has, whether it runs or not. */
 uint32_t emit_first(emit *e, uint32_t operand);
 /* How an operand changes from lane to lane of a vector. */
@@ -181,6 +188,8 @@ void emit_region_block(emit *e, uint32_t first, uint32_t end);
 void emit_control(emit *e, uint32_t inst);
 void emit_jump_out(emit *e, uint32_t inst);
 void emit_group_code(emit *e, uint32_t first, uint32_t end);
+/* Lanes leave all blocks of the region, and group blocks around it, one by one. */
+void emit_leave_groups(emit *e, const vyre_inst *i);
 void emit_memory(emit *e, uint32_t inst);
 void emit_atomic(emit *e, uint32_t inst);
 uint32_t emit_atomic_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t pointer,
@@ -235,6 +244,14 @@ bool emit_find_span(emit *e, uint32_t inst, int64_t below, uint32_t count, emit_
 uint32_t emit_all(emit *e, uint32_t mask);
 /* Loads of what lies at a distance of more than 1, with neighbours; false: nothing was done. */
 bool emit_load_span(emit *e, uint32_t inst);
+
+/* The turns of a `for`, counted in 64 bits. */
+typedef struct emit_range {
+    bool varying;
+    uint32_t turns; /* i64, scalar or vector */
+    uint32_t turn;  /* variable: turns so far, i64 */
+} emit_range;
+emit_range emit_make_range(emit *e, uint32_t inst, bool group);
 
 /* Runs the code that `body` writes for each chunk of the workgroup. */
 typedef void (*emit_body)(emit *e, const void *user);

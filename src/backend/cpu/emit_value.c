@@ -191,14 +191,23 @@ static uint32_t crossing_place(emit *e, uint32_t inst) {
     return emit_storage_at(e, offset, emit_crossing_bytes(e, inst));
 }
 
+/* Values that cross lie in no array, even if an access to one gives or takes them. */
 void emit_store_crossing(emit *e, uint32_t inst, uint32_t id) {
     uint32_t lanes = emit_lanes_of(e, cpu_fact_of(&e->facts, inst)->varying);
+    uint32_t touched = e->touched;
+    e->touched = VYRE_NONE;
     emit_store_at(e, (vyre_type)e->ir->insts[inst].type, lanes, crossing_place(e, inst), id);
+    e->touched = touched;
 }
 
 uint32_t emit_load_crossing(emit *e, uint32_t inst) {
     uint32_t lanes = emit_lanes_of(e, cpu_fact_of(&e->facts, inst)->varying);
-    return emit_load_at(e, (vyre_type)e->ir->insts[inst].type, lanes, crossing_place(e, inst));
+    uint32_t touched = e->touched;
+    e->touched = VYRE_NONE;
+    uint32_t id =
+        emit_load_at(e, (vyre_type)e->ir->insts[inst].type, lanes, crossing_place(e, inst));
+    e->touched = touched;
+    return id;
 }
 
 static bool is_here(emit *e, uint32_t inst) {

@@ -1,3 +1,4 @@
+#include <fenv.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
@@ -204,12 +205,18 @@ typedef struct work {
     vyre_status statuses[CPU_MOST_PARTS];
 } work;
 
+/* LLVM folds some functions of constants in the arithmetic that the thread has set. */
 static void translate_some(const cpu_frame *frame, uint64_t first, uint64_t end, void *storage) {
     (void)storage;
     work *w = (work *)(void *)frame->arrays[0];
+    fenv_t callers;
+    bool is_set = !fegetenv(&callers) && !fesetenv(FE_DFL_ENV);
     for (uint64_t i = first; i < end; i++) {
         w->statuses[i] = translate_or_escape(w->llvm, w->count > 1 ? &w->parts[i] : w->ir, w->form,
                                              w->out, &w->codes[i]);
+    }
+    if (is_set) {
+        fesetenv(&callers);
     }
 }
 
