@@ -200,13 +200,15 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
     e->phase_index = index;
     e->phase = &e->ir->phases[index];
     e->info = info;
-    if (!cuda_analyse(&e->facts, e->ir, index)) {
+    if (!cuda_analyse(&e->facts, e->ir, index, !e->target->any_domain)) {
         return false;
     }
     uint32_t count = e->phase->end - e->phase->first;
     e->values = vyre_alloc_zeroed((size_t)count * e->facts.parts, sizeof *e->values);
     e->arrays = vyre_alloc_zeroed(e->ir->resource_count + 1, sizeof *e->arrays);
-    bool made = e->values && e->arrays;
+    e->wheres = vyre_alloc_zeroed((size_t)e->facts.accesses.group_count * e->facts.parts + 1,
+                                  sizeof *e->wheres);
+    bool made = e->values && e->arrays && e->wheres;
     if (made) {
         snprintf(e->name, sizeof e->name, "%s_%u", e->target->prefix, index);
         vyre_text_cut(&e->w.code, 0);
@@ -228,6 +230,8 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
     }
     vyre_free(e->values);
     vyre_free(e->arrays);
+    vyre_free(e->wheres);
+    e->wheres = NULL;
     e->values = NULL;
     e->arrays = NULL;
     cuda_facts_free(&e->facts);

@@ -61,6 +61,7 @@ typedef struct cuda_target {
     uint32_t sm;        /* 70, 75, 90, ... */
     uint32_t isa;       /* version of PTX, 63 for 6.3 */
     const char *prefix; /* of the entries' names */
+    bool any_domain;    /* phases may run over more than the domain that is theirs */
 } cuda_target;
 
 /* The target of the text that runs everywhere. */

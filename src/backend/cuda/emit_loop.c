@@ -49,6 +49,7 @@ void cuda_emit_loop(emit *e, uint32_t inst) {
     poll(e, cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, countdown, cuda_u32(0)), countdown);
     cuda_line(&e->w, "bra L%u", head);
     cuda_emit_place(e, behind);
+    cuda_emit_settle(e, inst);
 }
 
 /* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. */
@@ -210,8 +211,14 @@ static void find_ahead(emit *e, const range *r, emit_ahead *out) {
     uint32_t step = e->ir->operands[loop->a + 2];
     out->count = 0;
     if (cuda_width(r->type) != 32 || !(step & VYRE_CONSTANT) ||
-        e->ir->consts[step & ~VYRE_CONSTANT].bits != 1 || e->end_part - e->first_part != 1) {
+        e->ir->consts[step & ~VYRE_CONSTANT].bits != 1) {
         return;
+    }
+    out->all_run = true;
+    for (uint32_t inst = r->inst + 1; inst < loop->c; inst++) {
+        uint32_t op = e->ir->insts[inst].op;
+        out->all_run = out->all_run && op != VYRE_OP_BREAK && op != VYRE_OP_RETURN &&
+                       op != VYRE_OP_UNREACHABLE && (op != VYRE_OP_CONTINUE || inst == loop->c - 1);
     }
     for (uint32_t inst = r->inst + 1 + r->args; inst < loop->c;) {
         const vyre_inst *i = &e->ir->insts[inst];
@@ -219,7 +226,9 @@ static void find_ahead(emit *e, const range *r, emit_ahead *out) {
         uint32_t base;
         if (i->op == VYRE_OP_LOAD && row->kind <= VYRE_RESOURCE_SCRATCH &&
             !e->facts.written[i->a] && vyre_type_bytes((vyre_type)row->type) <= 4 &&
-            out->count < EMIT_MOST_AHEAD && base_of(e, r, i->b, &base)) {
+            !vyre_access_group_of(&e->facts.accesses, inst) && out->count < EMIT_MOST_AHEAD &&
+            (e->end_part - e->first_part == 1 || !emit_fact(e, inst)->varying) &&
+            base_of(e, r, i->b, &base)) {
             out->insts[out->count] = inst;
             out->bases[out->count++] = base;
         }
@@ -237,6 +246,7 @@ static void load_ahead(emit *e, const range *r, cuda_reg counter) {
             first = cuda_two(&e->w, "add.u32", CUDA_B32, base, counter);
         }
         cuda_emit_row(e, i->a, r->type, cuda_in_register(&e->w, first), EMIT_AHEAD,
+                      e->ahead.all_run && cuda_is_inside(&e->facts, e->ahead.insts[k]),
                       e->ahead.values[k]);
     }
 }
@@ -352,4 +362,5 @@ void cuda_emit_for(emit *e, uint32_t inst) {
         cuda_emit_assign(e, i->c + k, &arg, 1);
     }
     cuda_emit_place(e, r.behind);
+    cuda_emit_settle(e, inst);
 }

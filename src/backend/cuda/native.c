@@ -20,7 +20,7 @@ static vyre_status no_memory(const vyre_program *program) {
 /* The entries of one code, behind a line that says what it is the code of. */
 static vyre_status emit(cuda_device *device, const vyre_program *program, const char *prefix,
                         vyre_text *out_ptx, cuda_phase_info *out_infos) {
-    const cuda_target target = {device->info.sm, device->info.isa, prefix};
+    const cuda_target target = {device->info.sm, device->info.isa, prefix, false};
     vyre_program *lowered;
     vyre_status status = vyre_lower(program, &lowered);
     if (status) {
@@ -125,7 +125,8 @@ static vyre_status compile(cuda_native *native, const cuda_artifact_key *key,
                            cuda_phase_info *infos, vyre_text *out_artifact) {
     const char *name = vyre_program_name(native->codes[0].program);
     vyre_text ptx = {0}, image = {0};
-    const cuda_target target = {native->device->info.sm, native->device->info.isa, prefixes[0]};
+    const cuda_target target = {native->device->info.sm, native->device->info.isa, prefixes[0],
+                                false};
     cuda_phase_info *next = infos;
     vyre_status status = VYRE_OK;
     cuda_emit_head(&target, &ptx);
