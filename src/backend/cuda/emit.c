@@ -48,16 +48,20 @@ bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array) {
 
 /* Threads along x are as many as the domain has use for, then along y, and the rest along z. */
 cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
-                         const uint64_t *domain) {
+                         const uint64_t *domain, uint64_t few) {
     enum { BITS = 8, ROW = 5 }; /* of CUDA_OPEN_THREADS; a row of 32 threads is as good as any */
     cuda_shape shape = {{phase->workgroup[0], phase->workgroup[1], phase->workgroup[2]}, {0, 0}};
     if (phase->workgroup[0]) {
         return shape;
     }
-    uint32_t bits[3] = {0}, left = BITS;
+    uint64_t threads = domain[0] / info->parts;
+    for (uint32_t d = 1; d < phase->dimensions && threads < few; d++) {
+        threads *= domain[d] < few ? domain[d] : few;
+    }
+    uint32_t bits[3] = {0}, left = BITS, parts = threads < few ? 1 : info->parts;
     for (uint32_t d = 0; d < phase->dimensions; d++) {
         uint32_t most = d == 0 && phase->dimensions > 1 ? ROW : left;
-        uint64_t covered = d ? 1 : info->parts;
+        uint64_t covered = d ? 1 : parts;
         while (bits[d] < most && covered << bits[d] < domain[d]) {
             bits[d]++;
         }
@@ -65,8 +69,8 @@ cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
     }
     bits[0] += left; /* nobody has use for these */
     shape.bits[0] = bits[0];
-    shape.bits[1] = bits[1];
-    shape.tile[0] = info->parts << bits[0];
+    shape.bits[1] = bits[1] | parts << CUDA_SHAPE_PARTS;
+    shape.tile[0] = parts << bits[0];
     shape.tile[1] = UINT32_C(1) << bits[1];
     shape.tile[2] = UINT32_C(1) << bits[2];
     return shape;

@@ -13,7 +13,9 @@
 enum {
     CUDA_FRAME_LIMIT = 4096,
     CUDA_COUNTER_BYTES = 64,
-    CUDA_OPEN_THREADS = 256, /* of a block where there is no workgroup clause */
+    CUDA_SHAPE_PARTS = 16,     /* first bit of the parts in the second word of the shape */
+    CUDA_OPEN_THREADS = 256,   /* of a block where there is no workgroup clause */
+    CUDA_FEW_THREADS = 131072, /* do not fill a device, so none has several invocations */
 };
 
 /* Where things stand in a frame, in bytes. Arrays are the buffers and scratch arrays, which are the
@@ -48,7 +50,7 @@ cuda_layout cuda_layout_of(const vyre_ir *ir);
  *   - where it is ordered, any number in x alone, at most as many as there are groups in all. */
 typedef struct cuda_phase_info {
     uint32_t threads;       /* of a block: the workgroup, or chosen where there is no clause */
-    uint32_t parts;         /* neighbouring invocations a thread, along x */
+    uint32_t parts;         /* neighbouring invocations a thread, along x; or one */
     uint32_t shared_bytes;  /* that the code itself declares */
     uint32_t dynamic_bytes; /* of shared memory, to be asked for at the launch; then not 48 KiB */
     uint32_t local_bytes;   /* of private arrays, a thread */
@@ -75,8 +77,9 @@ typedef struct cuda_shape {
     uint32_t tile[3];
     uint32_t bits[2]; /* the frame's */
 } cuda_shape;
+/* A thread has one invocation where there would be fewer threads than `few` otherwise. */
 cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
-                         const uint64_t *domain);
+                         const uint64_t *domain, uint64_t few);
 
 /* Whether a phase may write a buffer or scratch array. */
 bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array);

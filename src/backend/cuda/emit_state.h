@@ -71,6 +71,7 @@ typedef struct emit {
     emit_ahead ahead;
 
     cuda_reg frame;               /* its pointer, where it is not the parameter */
+    cuda_reg parts_now;           /* open phases: parts of a thread, all or one */
     cuda_reg thread, position[3]; /* open phases: of part 0; else of lid */
     cuda_reg group[3];            /* u32 */
     cuda_reg groups[3];           /* u64 */
