@@ -362,6 +362,29 @@ static uint32_t parts_that_pay(const walk *w) {
     return parts;
 }
 
+/* A size as a number, as far as constants and their products go; else, or if it is large,
+ * FEW_THREADS. */
+enum { FEW_THREADS = 65536 };
+static uint64_t size_at_most(const vyre_ir *ir, uint32_t size) {
+    const vyre_size_node *node = &ir->sizes[size];
+    uint64_t number = FEW_THREADS;
+    if (node->op == VYRE_SIZE_CONST && !node->b) {
+        number = node->a;
+    } else if (node->op == VYRE_SIZE_MUL) {
+        number = size_at_most(ir, node->a) * size_at_most(ir, node->b);
+    }
+    return number < FEW_THREADS ? number : FEW_THREADS;
+}
+
+/* Whether a domain is small whatever the arguments are. */
+static bool is_small(const vyre_ir *ir, const vyre_phase *phase) {
+    uint64_t all = 1;
+    for (uint32_t d = 0; d < phase->dimensions && all < FEW_THREADS; d++) {
+        all *= size_at_most(ir, phase->domain[d]);
+    }
+    return all < FEW_THREADS;
+}
+
 bool cuda_analyse(cuda_facts *f, const vyre_ir *ir, uint32_t phase, bool own_domain) {
     *f = (cuda_facts){.ir = ir, .phase = &ir->phases[phase], .parts = 1};
     uint32_t count = f->phase->end - f->phase->first;
@@ -382,6 +405,7 @@ bool cuda_analyse(cuda_facts *f, const vyre_ir *ir, uint32_t phase, bool own_dom
     } while (w.changed);
     walk_code(&w, visit_once);
     f->parts = parts_that_pay(&w);
+    f->few_threads = is_small(ir, f->phase);
     return true;
 }
 

@@ -36,6 +36,7 @@ typedef struct cuda_facts {
     bool has_grid_barriers; /* */
     bool has_subgroups;     /* operations that exchange values */
     bool has_loops;         /* that may run for long */
+    bool few_threads;       /* that alone cannot keep the memory busy */
     bool may_wait;          /* for what an earlier workgroup does */
     bool lanes_part; /* subgroup operations stand in code that not the whole workgroup runs */
 } cuda_facts;

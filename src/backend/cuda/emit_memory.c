@@ -170,18 +170,17 @@ const char *cuda_emit_load_name(const emit *e, uint32_t resource) {
     return e->facts.written[resource] ? "ld.global" : "ld.global.nc";
 }
 
-static cuda_reg load_one(emit *e, uint32_t inst, uint32_t part) {
+void cuda_emit_load_into(emit *e, uint32_t inst, uint32_t part, cuda_reg value) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = element_type(e, i->a);
     emit_element element = cuda_emit_find(e, inst, i->b, part);
-    bool always = !element.never && !element.inside.kind;
-    cuda_class kind = cuda_emit_memory_class(type);
-    cuda_reg value = always ? cuda_new(&e->w, kind) : cuda_emit_zero(e, kind);
+    if (element.never || element.inside.kind) {
+        cuda_move(&e->w, value, cuda_number((cuda_class)value.kind, 0));
+    }
     if (!element.never) {
         cuda_emit_if(e, element.inside, "%s.%s %s, %s", cuda_emit_load_name(e, i->a),
-                     cuda_emit_memory_type(type), cuda_reg_name(value).text, element.place.text);
+                     cuda_emit_memory_type(element_type(e, i->a)), cuda_reg_name(value).text,
+                     element.place.text);
     }
-    return cuda_emit_from_memory(e, type, value);
 }
 
 static void store_one(emit *e, uint32_t inst, uint32_t part) {
@@ -206,7 +205,10 @@ void cuda_emit_load(emit *e, uint32_t inst) {
         return;
     }
     for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
-        *emit_slot(e, inst, part) = load_one(e, inst, part);
+        vyre_type type = element_type(e, e->ir->insts[inst].a);
+        cuda_reg value = cuda_new(&e->w, cuda_emit_memory_class(type));
+        cuda_emit_load_into(e, inst, part, value);
+        *emit_slot(e, inst, part) = cuda_emit_from_memory(e, type, value);
     }
 }
 

@@ -28,13 +28,17 @@ typedef struct emit_array {
     uint32_t offset;       /* shared and private: in the block of all */
 } emit_array;
 
-/* Loads of a loop's body at base + counter, done for several turns at once, before them. */
-enum { EMIT_AHEAD = 4, EMIT_MOST_AHEAD = 4 };
+/* Loads of a loop's body, from memory that nobody writes, done for several turns at once before
+ * them: at base + counter four turns by one access, others one by one; these at one address where
+ * they are as many elements apart from turn to turn. */
+enum { EMIT_AHEAD = 4, EMIT_MOST_AHEAD = 8, EMIT_MOST_TURNS = 16 };
 typedef struct emit_ahead {
     uint32_t count, turn; /* turn: which of them the code at hand is for */
     bool all_run;         /* no turn ends before the last load, nor is one the last */
+    bool rows[EMIT_MOST_AHEAD];
+    uint32_t strides[EMIT_MOST_AHEAD];                       /* elements from turn to turn, or 0 */
     uint32_t insts[EMIT_MOST_AHEAD], bases[EMIT_MOST_AHEAD]; /* VYRE_NONE: the counter alone */
-    cuda_reg values[EMIT_MOST_AHEAD][EMIT_AHEAD];
+    cuda_reg values[EMIT_MOST_AHEAD][EMIT_MOST_TURNS];
 } emit_ahead;
 
 /* Where an element is: bytes behind a register, or, without one, in the block of all shared or
@@ -192,5 +196,7 @@ void cuda_emit_grid_barrier(emit *e);
 void cuda_emit_clear_shared(emit *e);
 void cuda_emit_uniform_load(emit *e, uint32_t inst);
 void cuda_emit_load(emit *e, uint32_t inst);
+/* The element for a part, into a register. */
+void cuda_emit_load_into(emit *e, uint32_t inst, uint32_t part, cuda_reg value);
 
 #endif
