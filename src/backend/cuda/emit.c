@@ -78,8 +78,43 @@ cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
 
 /* Instructions */
 
+/* The condition that a number is, 0 or 1; VYRE_NONE if it is something else. */
+static uint32_t condition_of(const emit *e, uint32_t operand) {
+    if (operand & VYRE_CONSTANT || e->ir->insts[operand].op != VYRE_OP_CONVERT) {
+        return VYRE_NONE;
+    }
+    uint32_t from = e->ir->insts[operand].a;
+    return !(from & VYRE_CONSTANT) && vyre_operand_type(e->ir, from) == VYRE_TYPE_BOOL ? from
+                                                                                       : VYRE_NONE;
+}
+
+/* Counts what is true: a condition is not made a number first. */
+static bool write_count(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    if (i->op != VYRE_OP_ADD || (i->type != VYRE_TYPE_U32 && i->type != VYRE_TYPE_I32)) {
+        return false;
+    }
+    uint32_t left = condition_of(e, i->a), right = condition_of(e, i->b);
+    if (left == VYRE_NONE && right == VYRE_NONE) {
+        return false;
+    }
+    uint32_t condition = right != VYRE_NONE ? right : left;
+    uint32_t other = right != VYRE_NONE ? i->a : i->b;
+    for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
+        cuda_reg sum = cuda_new(&e->w, CUDA_B32);
+        cuda_move(&e->w, sum, cuda_emit_operand(e, other, part));
+        cuda_emit_if(e, cuda_emit_operand(e, condition, part), "add.u32 %s, %s, 1",
+                     cuda_reg_name(sum).text, cuda_reg_name(sum).text);
+        *emit_slot(e, inst, part) = sum;
+    }
+    return true;
+}
+
 static void write_pure(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
+    if (write_count(e, inst)) {
+        return;
+    }
     vyre_type result = (vyre_type)i->type;
     const uint32_t *values;
     uint32_t count = vyre_lookup_values(e->ir, i, &values);
@@ -222,7 +257,7 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
             e->w.next[kind] = 0;
         }
         e->labels = e->first_part = 0;
-        e->stop = e->counters = e->frame = cuda_none();
+        e->stop = e->counters = e->frame = e->may_stop = cuda_none();
         choose_launch(e);
         cuda_emit_lay_out(e);
         if (e->layout.by_pointer) {

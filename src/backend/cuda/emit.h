@@ -32,7 +32,8 @@ typedef struct cuda_layout {
     uint32_t from;       /* u64: pointer to the element that a domain from memory is read from, or
                           * to a copy of it made before the launch where the phase writes the
                           * array; 0 where it is out of bounds */
-    uint32_t stop;       /* u64: pointer to a u32 that the device sees; not 0 means to end soon */
+    uint32_t stop;       /* u64: pointer to a u32 that the device sees; not 0 means to end soon;
+                          * 0 where nobody will ask for that */
     uint32_t counters;   /* u64: pointer to CUDA_COUNTER_BYTES of this phase's own, aligned to 8:
                           * zero before the first launch, left as the next one needs them, unless
                           * it was stopped: then zero again */

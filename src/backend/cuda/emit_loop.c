@@ -104,7 +104,10 @@ static void poll_turns(emit *e, const range *r, uint32_t turns_done) {
     cuda_reg low =
         r->kind == CUDA_B64 ? cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, r->left) : r->left;
     low = cuda_two(&e->w, "and.b32", CUDA_B32, low, cuda_u32(POLL_TURNS - 1));
-    poll(e, cuda_two(&e->w, "setp.lt.u32", CUDA_PRED, low, cuda_u32(turns_done)), cuda_none());
+    cuda_reg due = turns_done == 1
+                       ? cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, low, cuda_u32(0))
+                       : cuda_two(&e->w, "setp.lt.u32", CUDA_PRED, low, cuda_u32(turns_done));
+    poll(e, due, cuda_none());
 }
 
 /* Instructions in the code of a block, with those of loops that are written out as often as they

@@ -81,7 +81,8 @@ typedef struct emit {
     cuda_reg groups[3];           /* u64 */
     cuda_reg domain[3];           /* u64 */
     cuda_reg stop, counters;
-    uint32_t end; /* label: the invocation is through */
+    cuda_reg may_stop; /* a predicate: somebody may ask for it */
+    uint32_t end;      /* label: the invocation is through */
     uint32_t shared_bytes, zeroed_bytes, local_bytes, exchange, ticket;
 } emit;
 

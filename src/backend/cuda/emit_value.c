@@ -129,9 +129,15 @@ cuda_reg cuda_emit_counters(emit *e) {
 }
 
 void cuda_emit_stop_check(emit *e) {
-    cuda_reg word = cuda_new(&e->w, CUDA_B32);
-    cuda_line(&e->w, "ld.relaxed.sys.global.u32 %s, [%s]", cuda_reg_name(word).text,
-              cuda_reg_name(cuda_emit_stop_word(e)).text);
+    cuda_reg at = cuda_emit_stop_word(e);
+    if (!e->may_stop.kind) {
+        cuda_emit_begin_head(e);
+        e->may_stop = cuda_two(&e->w, "setp.ne.u64", CUDA_PRED, at, cuda_u64(0));
+        cuda_emit_end_head(e);
+    }
+    cuda_reg word = cuda_emit_zero(e, CUDA_B32);
+    cuda_emit_if(e, e->may_stop, "ld.relaxed.sys.global.u32 %s, [%s]", cuda_reg_name(word).text,
+                 cuda_reg_name(at).text);
     cuda_reg stopped = cuda_two(&e->w, "setp.ne.u32", CUDA_PRED, word, cuda_u32(0));
     cuda_emit_if(e, stopped, "exit");
 }

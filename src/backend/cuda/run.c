@@ -80,7 +80,7 @@ vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, const cuda_code *code,
         put_u64(run, row == VYRE_NONE ? layout->arguments + arg * 8 : layout->lengths + row * 8,
                 call->arguments[arg]);
     }
-    put_u64(run, layout->stop, run->deadline_ns || cancel ? lane->stop_at : lane->words->address);
+    put_u64(run, layout->stop, run->deadline_ns || cancel ? lane->stop_at : 0);
     return VYRE_OK;
 }
 
