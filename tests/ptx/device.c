@@ -1,5 +1,6 @@
 #include "tests/ptx/device.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "driver/plan.h"
 #include "ir/program.h"
 #include "pass/math.h"
+#include "pass/pass.h"
 #include "tests/ptx/machine.h"
 
 /* A run. Arrays are buffers and scratch arrays, which are the first resources. */
@@ -25,7 +27,7 @@ typedef struct run {
     uint64_t (*counters)[CUDA_COUNTER_BYTES / 8]; /* by phase */
     ptx_range *ranges;
     uint64_t launches;
-    uint32_t stop;
+    uint32_t stop, turn;
     uint64_t from;
 } run;
 
@@ -65,7 +67,7 @@ static vyre_status run_phase(run *r, uint32_t index) {
     const vyre_phase *phase = &r->ir->phases[index];
     const cuda_phase_info *info = &r->infos[index];
     const uint64_t *domain = r->call->grids[index].domain;
-    cuda_shape shape = cuda_shape_of(phase, info, domain);
+    cuda_shape shape = cuda_shape_of(phase, info, domain, r->turn % 3 ? 0 : CUDA_FEW_THREADS);
     uint32_t grid[3];
     uint64_t all = 1;
     for (int d = 0; d < 3; d++) {
@@ -137,6 +139,12 @@ static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
     return status;
 }
 
+/* Some arrays start where an element may, but 16 bytes do not. */
+static uint32_t shift_of(const run *r, uint32_t array) {
+    return (r->turn + array) % 4 == 3 ? vyre_type_bytes((vyre_type)r->ir->resources[array].type)
+                                      : 0;
+}
+
 /* Arrays end where their elements do, so that a step beyond is seen. */
 static bool place_arrays(run *r) {
     uint32_t input = 0;
@@ -155,10 +163,11 @@ static bool place_arrays(run *r) {
     for (uint32_t i = 0; i < r->layout.array_count; i++) {
         size_t bytes =
             (size_t)(r->lengths[i] * vyre_type_bytes((vyre_type)r->ir->resources[i].type));
-        r->arrays[i] = vyre_alloc_zeroed(bytes + 16, 1);
-        if (!r->arrays[i]) {
+        uint8_t *block = vyre_alloc_zeroed(bytes + 32, 1);
+        if (!block) {
             return false;
         }
+        r->arrays[i] = block + shift_of(r, i);
         r->ranges[i] = (ptx_range){r->arrays[i], bytes};
         put_u64(r, r->layout.arrays + 8 * i, address(r->arrays[i]));
         put_u64(r, r->layout.lengths + 8 * i, r->lengths[i]);
@@ -178,7 +187,7 @@ static bool place_arrays(run *r) {
     r->ranges[count + 1] = (ptx_range){r->counters, r->ir->phase_count * sizeof *r->counters};
     r->ranges[count + 2] = (ptx_range){&r->from, sizeof r->from};
     r->ranges[count + 3] = (ptx_range){r->frame, r->layout.bytes};
-    put_u64(r, r->layout.stop, address(&r->stop));
+    put_u64(r, r->layout.stop, r->turn % 2 ? address(&r->stop) : 0);
     return true;
 }
 
@@ -186,6 +195,11 @@ static vyre_status compile(run *r) {
     vyre_text text = {0};
     ptx_error error;
     cuda_target target = cuda_baseline();
+    target.any_domain = r->call->config->grid[0];
+    if (r->turn % 5 < 3) {
+        target.sm = 90;
+        target.isa = 80;
+    }
     vyre_status status = cuda_emit(r->program, &target, &text, r->infos);
     if (!status) {
         r->module = ptx_module_make(vyre_text_string(&text), &error);
@@ -216,7 +230,7 @@ static vyre_status run_program(run *r, vyre_output *outputs) {
         }
     }
     for (uint32_t i = 0; made && i < count; i++) {
-        vyre_free(r->arrays[i]);
+        vyre_free(r->arrays[i] ? r->arrays[i] - shift_of(r, i) : NULL);
     }
     ptx_module_free(r->module);
     vyre_free(r->infos);
@@ -231,12 +245,16 @@ static vyre_status run_program(run *r, vyre_output *outputs) {
 static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
                             vyre_output *outputs) {
     (void)backend;
-    vyre_program *expanded;
-    vyre_status status = vyre_math_expand(call->program, &expanded);
+    static atomic_uint turns;
+    unsigned turn = atomic_fetch_add(&turns, 1);
+    vyre_program *expanded = NULL;
+    /* Mostly as a device gets it, and now and then as it was written. */
+    vyre_status status = turn % 4 ? vyre_lower(call->program, &expanded)
+                                  : vyre_math_expand(call->program, &expanded);
     if (status) {
         return status;
     }
-    run r = {.program = expanded ? expanded : call->program, .call = call};
+    run r = {.program = expanded ? expanded : call->program, .call = call, .turn = turn};
     r.ir = vyre_program_ir(r.program);
     r.layout = cuda_layout_of(r.ir);
     status = run_program(&r, outputs);

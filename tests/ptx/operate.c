@@ -118,6 +118,7 @@ static uint64_t float_op(const ptx_instruction *i, const uint64_t *v) {
     case PTX_OP_DIV: return from_float(a / b);
     case PTX_OP_FMA: return from_float(fmaf(a, b, c));
     case PTX_OP_SQRT: return from_float(sqrtf(a));
+    case PTX_OP_RCP: return from_float(1 / a);
     case PTX_OP_NEG: return from_float(-a);
     case PTX_OP_ABS: return from_float(fabsf(a));
     case PTX_OP_MIN: return from_float(extreme_float(a, b, true));
@@ -134,6 +135,7 @@ static uint64_t double_op(const ptx_instruction *i, const uint64_t *v) {
     case PTX_OP_DIV: return from_double(a / b);
     case PTX_OP_FMA: return from_double(fma(a, b, c));
     case PTX_OP_SQRT: return from_double(sqrt(a));
+    case PTX_OP_RCP: return from_double(1 / a);
     case PTX_OP_NEG: return from_double(-a);
     case PTX_OP_ABS: return from_double(fabs(a));
     default: return garbage;

@@ -257,7 +257,7 @@ static void read_instruction(parser *p) {
     take_name(p, name, sizeof name);
     read_mnemonic(p, name, &i);
     while (!p->failed && !take(p, ";")) {
-        if (take(p, ",") || take(p, "}")) {
+        if (take(p, ",") || take(p, "}") || take(p, "|")) {
             continue;
         }
         if (take(p, "{")) {

@@ -72,15 +72,39 @@ static bool warp_meets(const ptx_run *run, ptx_block *block, const ptx_thread *t
     return true;
 }
 
+/* Words of all lanes as one. */
+static uint32_t reduced(const ptx_instruction *i, const uint64_t *values, uint32_t members) {
+    uint32_t result = 0, lane = 0;
+    while (!(members >> lane & 1)) {
+        lane++;
+    }
+    result = (uint32_t)values[lane];
+    while (++lane < WARP) {
+        uint32_t value = (uint32_t)values[lane];
+        bool less = i->type == PTX_S32 ? (int32_t)value < (int32_t)result : value < result;
+        if (!(members >> lane & 1)) {
+            continue;
+        }
+        result = ptx_has(i, PTX_WORD_DO_ADD)           ? result + value
+                 : ptx_has(i, PTX_WORD_DO_AND)         ? result & value
+                 : ptx_has(i, PTX_WORD_DO_OR)          ? result | value
+                 : ptx_has(i, PTX_WORD_DO_XOR)         ? result ^ value
+                 : less == ptx_has(i, PTX_WORD_DO_MIN) ? value
+                                                       : result;
+    }
+    return result;
+}
+
 /* All lanes at once, from the registers as they were. */
 static void warp_runs(ptx_run *run, ptx_block *block, const ptx_thread *thread) {
     uint32_t first = thread->number / WARP * WARP, mask = thread->mask, ballot = 0, members = 0;
     const ptx_instruction *i = &run->entry->instructions[thread->at];
+    bool is_up = i->op == PTX_OP_SHFL && ptx_has(i, PTX_WORD_UP); /* has a predicate, too */
     uint64_t values[WARP] = {0}, results[WARP] = {0};
     for (uint32_t lane = 0; lane < WARP && first + lane < run->launch->threads; lane++) {
         ptx_thread *other = &block->threads[first + lane];
         if (mask >> lane & 1 && other->state == PTX_IN_WARP) {
-            values[lane] = ptx_read(run, block, other, i, &i->operands[1]);
+            values[lane] = ptx_read(run, block, other, i, &i->operands[is_up ? 2 : 1]);
             members |= (uint32_t)1 << lane;
             ballot |= (uint32_t)(values[lane] & 1) << lane;
         }
@@ -90,7 +114,14 @@ static void warp_runs(ptx_run *run, ptx_block *block, const ptx_thread *thread) 
             continue;
         }
         ptx_thread *other = &block->threads[first + lane];
-        if (i->op == PTX_OP_SHFL) {
+        if (is_up) {
+            uint64_t by = ptx_read(run, block, other, i, &i->operands[3]);
+            bool exists = by <= lane && members >> (lane - by) & 1;
+            results[lane] = (uint32_t)values[exists ? lane - by : lane];
+            ptx_write(other, &i->operands[1], by <= lane);
+        } else if (i->op == PTX_OP_REDUX) {
+            results[lane] = reduced(i, values, members);
+        } else if (i->op == PTX_OP_SHFL) {
             uint64_t from = ptx_read(run, block, other, i, &i->operands[2]);
             if (from >= WARP || !(members >> from & 1)) {
                 ptx_fail(run, i, "lane %u reads lane %llu, which is not there", lane,
@@ -175,6 +206,7 @@ static uint64_t run_thread(ptx_run *run, ptx_block *block, ptx_thread *thread, u
             }
             break;
         case PTX_OP_SHFL:
+        case PTX_OP_REDUX:
         case PTX_OP_VOTE:
             thread->state = PTX_IN_WARP;
             thread->mask = (uint32_t)ptx_read(run, block, thread, i, &i->operands[i->count - 1]);

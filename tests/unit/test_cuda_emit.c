@@ -245,11 +245,16 @@ static void shapes_follow_the_domain(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         vyre_phase phase = {.dimensions = rows[i].dimensions};
         cuda_phase_info info = {.threads = CUDA_OPEN_THREADS, .parts = 4};
-        cuda_shape shape = cuda_shape_of(&phase, &info, rows[i].domain);
+        cuda_shape shape = cuda_shape_of(&phase, &info, rows[i].domain, 0);
         for (int d = 0; d < 3; d++) {
             assert_int_equal(shape.tile[d], rows[i].tile[d]);
         }
         assert_int_equal(shape.tile[0] * shape.tile[1] * shape.tile[2], 4 * CUDA_OPEN_THREADS);
+        assert_int_equal(shape.bits[1] >> CUDA_SHAPE_PARTS, 4);
+        uint64_t all = rows[i].domain[0] * rows[i].domain[1] * rows[i].domain[2];
+        shape = cuda_shape_of(&phase, &info, rows[i].domain, all / 2); /* too few for four each */
+        assert_int_equal(shape.tile[0] * shape.tile[1] * shape.tile[2],
+                         (all > 1 ? 1 : 4) * CUDA_OPEN_THREADS);
     }
 }
 

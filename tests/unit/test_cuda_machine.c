@@ -18,6 +18,7 @@
 #include "driver/conform.h"
 #include "driver/device.h"
 #include "tests/ptx/device.h"
+#include "tests/unit/index_programs.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { PROGRAMS = 10 };
@@ -78,6 +79,65 @@ static void random_programs(void **state) {
         compare(&trial, VYRE_VERDICT_SAME, name);
         vyre_trial_free(&trial);
     }
+}
+
+static vyre_program *parsed(const char *text) {
+    vyre_module *module;
+    expect_ok(vyre_module_parse("test.vyre", text, strlen(text), NULL, &module));
+    vyre_program *program = vyre_program_retain(vyre_module_program(module, 0));
+    vyre_module_free(module);
+    return program;
+}
+
+static void run_both(const vyre_program *program, const vyre_input *inputs, size_t count,
+                     const vyre_dispatch_config *config, const char *name) {
+    vyre_outputs expected, found;
+    expect_ok(vyre_device_dispatch(oracle, program, inputs, count, config, &expected));
+    expect_ok(vyre_device_dispatch(subject, program, inputs, count, config, &found));
+    assert_int_equal(expected.count, found.count);
+    for (size_t i = 0; i < found.count; i++) {
+        if (expected.items[i].size != found.items[i].size ||
+            memcmp(expected.items[i].data, found.items[i].data, found.items[i].size)) {
+            fail_msg("%s: output %zu differs", name, i);
+        }
+    }
+    vyre_outputs_free(&expected);
+    vyre_outputs_free(&found);
+}
+
+static void programs_about_indices(void **state) {
+    (void)state;
+    static index_program p;
+    uint64_t first = number_from("VYRE_TEST_SEED", 1) * 1000;
+    uint64_t count = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        index_generate(&p, seed);
+        char name[64];
+        snprintf(name, sizeof name, "indices, seed %llu", (unsigned long long)seed);
+        vyre_program *program = parsed(vyre_text_string(&p.text));
+        run_both(program, p.inputs, INDEX_INPUTS, NULL, name);
+        vyre_program_release(program);
+        vyre_text_free(&p.text);
+    }
+}
+
+/* A domain that the config makes larger, or smaller, than what the buffers were made for. */
+static void domains_of_the_config(void **state) {
+    (void)state;
+    static uint32_t numbers[200];
+    for (uint32_t i = 0; i < 200; i++) {
+        numbers[i] = i * 7919;
+    }
+    vyre_program *program =
+        parsed("program p(x: buffer<u32>, y: inout buffer<u32>[len(x)]) over x { "
+               "y[gid] = x[gid] + y[gid] + x[len(x) - 1 - gid]; }");
+    const vyre_input inputs[] = {{numbers, 400}, {numbers + 100, 400}};
+    static const uint32_t grids[] = {1, 99, 100, 101, 128, 5000};
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+        const vyre_dispatch_config config = {.grid = {grids[i], 0, 0}};
+        run_both(program, inputs, 2, &config, "a domain of the config");
+    }
+    vyre_program_release(program);
 }
 
 /* Arguments as numbers: a scalar's value, or how many elements a buffer has, which count up. */
@@ -197,10 +257,9 @@ static void parts_of_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_programs),
-        cmocka_unit_test(examples),
-        cmocka_unit_test(widest_subgroups),
-        cmocka_unit_test(parts_of_threads),
+        cmocka_unit_test(random_programs),       cmocka_unit_test(programs_about_indices),
+        cmocka_unit_test(domains_of_the_config), cmocka_unit_test(examples),
+        cmocka_unit_test(widest_subgroups),      cmocka_unit_test(parts_of_threads),
     };
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

@@ -1,5 +1,6 @@
 #include "backend/cuda/analyse.h"
 
+#include "backend/cuda/write.h"
 #include "base/alloc.h"
 #include "ir/lookup.h"
 
@@ -75,13 +76,33 @@ static void walk_code(walk *w, void (*visit)(walk *w, uint32_t inst)) {
     }
 }
 
+bool cuda_settles_late(const cuda_facts *f, uint32_t inst) {
+    const vyre_inst *i = &f->ir->insts[inst];
+    bool is_float = i->type == VYRE_TYPE_F32 || i->type == VYRE_TYPE_F64;
+    return is_float && i->op == VYRE_OP_RESULT && cuda_is_loop(f->ir->insts[i->a].op) &&
+           !cuda_fact_of(f, inst)->kept;
+}
+
+/* Whether an operand may be a NaN that is not to be changed. */
+static bool is_kept(const walk *w, uint32_t operand) {
+    if (!(operand & VYRE_CONSTANT)) {
+        return cuda_fact_of(w->f, operand)->kept;
+    }
+    const vyre_const *c = &w->ir->consts[operand & ~VYRE_CONSTANT];
+    return c->type == VYRE_TYPE_F32   ? (c->bits & 0x7fffffff) > 0x7f800000
+           : c->type == VYRE_TYPE_F64 ? (c->bits & INT64_MAX) > 0x7ff0000000000000
+                                      : false;
+}
+
 /* Values that go into args or results. */
 static void flow(walk *w, const uint32_t *values, uint32_t count, uint32_t first_to, bool apart) {
     for (uint32_t k = 0; k < count; k++) {
         cuda_fact *to = fact(w, first_to + k);
         set(w, &to->varying, apart || cuda_varies(w->f, values[k]));
+        set(w, &to->kept, is_kept(w, values[k]));
         if (!(values[k] & VYRE_CONSTANT)) {
-            set(w, &fact(w, values[k])->observed, to->observed);
+            set(w, &fact(w, values[k])->observed,
+                to->observed && !cuda_settles_late(w->f, first_to + k));
         }
     }
 }
@@ -126,7 +147,8 @@ static void visit_loop(walk *w, uint32_t inst) {
     for (uint32_t k = 0; is_for && k < carried; k++) {
         cuda_fact *result = fact(w, i->c + k), *arg = fact(w, first + k);
         set(w, &result->varying, arg->varying || *divergent);
-        set(w, &arg->observed, result->observed);
+        set(w, &result->kept, arg->kept);
+        set(w, &arg->observed, result->observed && !cuda_settles_late(w->f, i->c + k));
     }
 }
 
@@ -200,6 +222,9 @@ static void visit_value(walk *w, uint32_t inst) {
         set(w, &used->observed, seen);
     }
     set(w, &own->varying, varying);
+    set(w, &own->kept,
+        i->op == VYRE_OP_SELECT ? is_kept(w, i->b) || is_kept(w, i->c)
+                                : !cuda_gives_any_nan((vyre_op)i->op, (vyre_type)i->type));
     own->unit = steps_by_one(w, i);
     own->shifted = own->unit && i->op != VYRE_OP_GID && is_shifted(w, i);
 }
@@ -295,7 +320,14 @@ static void count_gain(const walk *w, uint32_t inst, bool in_loop, gain *g) {
         return;
     }
     const cuda_fact *index = cuda_fact_of(w->f, at);
-    if ((i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) && index->unit && !index->shifted) {
+    const vyre_access_group *group = vyre_access_group_of(&w->f->accesses, inst);
+    if (i->op == VYRE_OP_LOAD && index->unit && group && group->in_bounds &&
+        is_global(w->ir, i->a)) {
+        uint32_t bytes = vyre_type_bytes((vyre_type)w->ir->resources[i->a].type);
+        g->rows += inst == group->head; /* neighbours come along */
+        g->largest = bytes > g->largest ? bytes : g->largest;
+    } else if ((i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) && index->unit &&
+               !index->shifted) {
         uint32_t bytes = vyre_type_bytes((vyre_type)w->ir->resources[i->a].type);
         g->rows++;
         g->largest = bytes > g->largest ? bytes : g->largest;
@@ -330,14 +362,39 @@ static uint32_t parts_that_pay(const walk *w) {
     return parts;
 }
 
-bool cuda_analyse(cuda_facts *f, const vyre_ir *ir, uint32_t phase) {
+/* A size as a number, as far as constants and their products go; else, or if it is large,
+ * FEW_THREADS. */
+enum { FEW_THREADS = 65536 };
+static uint64_t size_at_most(const vyre_ir *ir, uint32_t size) {
+    const vyre_size_node *node = &ir->sizes[size];
+    uint64_t number = FEW_THREADS;
+    if (node->op == VYRE_SIZE_CONST && !node->b) {
+        number = node->a;
+    } else if (node->op == VYRE_SIZE_MUL) {
+        number = size_at_most(ir, node->a) * size_at_most(ir, node->b);
+    }
+    return number < FEW_THREADS ? number : FEW_THREADS;
+}
+
+/* Whether a domain is small whatever the arguments are. */
+static bool is_small(const vyre_ir *ir, const vyre_phase *phase) {
+    uint64_t all = 1;
+    for (uint32_t d = 0; d < phase->dimensions && all < FEW_THREADS; d++) {
+        all *= size_at_most(ir, phase->domain[d]);
+    }
+    return all < FEW_THREADS;
+}
+
+bool cuda_analyse(cuda_facts *f, const vyre_ir *ir, uint32_t phase, bool own_domain) {
     *f = (cuda_facts){.ir = ir, .phase = &ir->phases[phase], .parts = 1};
     uint32_t count = f->phase->end - f->phase->first;
     f->facts = vyre_alloc_zeroed(count, sizeof *f->facts);
     f->written = vyre_alloc_zeroed(ir->resource_count + 1, sizeof *f->written);
     f->used = vyre_alloc_zeroed(ir->resource_count + 1, sizeof *f->used);
     if (!f->facts || !f->written || !f->used ||
-        !vyre_uniformity_init_controls(&f->map, ir, phase)) {
+        !vyre_uniformity_init_controls(&f->map, ir, phase) ||
+        !vyre_ranges_init(&f->ranges, ir, phase, own_domain) ||
+        !vyre_accesses_init(&f->accesses, ir, phase, &f->ranges)) {
         cuda_facts_free(f);
         return false;
     }
@@ -348,6 +405,7 @@ bool cuda_analyse(cuda_facts *f, const vyre_ir *ir, uint32_t phase) {
     } while (w.changed);
     walk_code(&w, visit_once);
     f->parts = parts_that_pay(&w);
+    f->few_threads = is_small(ir, f->phase);
     return true;
 }
 
@@ -355,6 +413,8 @@ void cuda_facts_free(cuda_facts *f) {
     vyre_free(f->facts);
     vyre_free(f->written);
     vyre_free(f->used);
+    vyre_accesses_deinit(&f->accesses);
+    vyre_ranges_deinit(&f->ranges);
     vyre_uniformity_deinit(&f->map);
     *f = (cuda_facts){0};
 }

@@ -48,16 +48,20 @@ bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array) {
 
 /* Threads along x are as many as the domain has use for, then along y, and the rest along z. */
 cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
-                         const uint64_t *domain) {
+                         const uint64_t *domain, uint64_t few) {
     enum { BITS = 8, ROW = 5 }; /* of CUDA_OPEN_THREADS; a row of 32 threads is as good as any */
     cuda_shape shape = {{phase->workgroup[0], phase->workgroup[1], phase->workgroup[2]}, {0, 0}};
     if (phase->workgroup[0]) {
         return shape;
     }
-    uint32_t bits[3] = {0}, left = BITS;
+    uint64_t threads = domain[0] / info->parts;
+    for (uint32_t d = 1; d < phase->dimensions && threads < few; d++) {
+        threads *= domain[d] < few ? domain[d] : few;
+    }
+    uint32_t bits[3] = {0}, left = BITS, parts = threads < few ? 1 : info->parts;
     for (uint32_t d = 0; d < phase->dimensions; d++) {
         uint32_t most = d == 0 && phase->dimensions > 1 ? ROW : left;
-        uint64_t covered = d ? 1 : info->parts;
+        uint64_t covered = d ? 1 : parts;
         while (bits[d] < most && covered << bits[d] < domain[d]) {
             bits[d]++;
         }
@@ -65,8 +69,8 @@ cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
     }
     bits[0] += left; /* nobody has use for these */
     shape.bits[0] = bits[0];
-    shape.bits[1] = bits[1];
-    shape.tile[0] = info->parts << bits[0];
+    shape.bits[1] = bits[1] | parts << CUDA_SHAPE_PARTS;
+    shape.tile[0] = parts << bits[0];
     shape.tile[1] = UINT32_C(1) << bits[1];
     shape.tile[2] = UINT32_C(1) << bits[2];
     return shape;
@@ -74,8 +78,43 @@ cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
 
 /* Instructions */
 
+/* The condition that a number is, 0 or 1; VYRE_NONE if it is something else. */
+static uint32_t condition_of(const emit *e, uint32_t operand) {
+    if (operand & VYRE_CONSTANT || e->ir->insts[operand].op != VYRE_OP_CONVERT) {
+        return VYRE_NONE;
+    }
+    uint32_t from = e->ir->insts[operand].a;
+    return !(from & VYRE_CONSTANT) && vyre_operand_type(e->ir, from) == VYRE_TYPE_BOOL ? from
+                                                                                       : VYRE_NONE;
+}
+
+/* Counts what is true: a condition is not made a number first. */
+static bool write_count(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    if (i->op != VYRE_OP_ADD || (i->type != VYRE_TYPE_U32 && i->type != VYRE_TYPE_I32)) {
+        return false;
+    }
+    uint32_t left = condition_of(e, i->a), right = condition_of(e, i->b);
+    if (left == VYRE_NONE && right == VYRE_NONE) {
+        return false;
+    }
+    uint32_t condition = right != VYRE_NONE ? right : left;
+    uint32_t other = right != VYRE_NONE ? i->a : i->b;
+    for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
+        cuda_reg sum = cuda_new(&e->w, CUDA_B32);
+        cuda_move(&e->w, sum, cuda_emit_operand(e, other, part));
+        cuda_emit_if(e, cuda_emit_operand(e, condition, part), "add.u32 %s, %s, 1",
+                     cuda_reg_name(sum).text, cuda_reg_name(sum).text);
+        *emit_slot(e, inst, part) = sum;
+    }
+    return true;
+}
+
 static void write_pure(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
+    if (write_count(e, inst)) {
+        return;
+    }
     vyre_type result = (vyre_type)i->type;
     const uint32_t *values;
     uint32_t count = vyre_lookup_values(e->ir, i, &values);
@@ -200,13 +239,15 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
     e->phase_index = index;
     e->phase = &e->ir->phases[index];
     e->info = info;
-    if (!cuda_analyse(&e->facts, e->ir, index)) {
+    if (!cuda_analyse(&e->facts, e->ir, index, !e->target->any_domain)) {
         return false;
     }
     uint32_t count = e->phase->end - e->phase->first;
     e->values = vyre_alloc_zeroed((size_t)count * e->facts.parts, sizeof *e->values);
     e->arrays = vyre_alloc_zeroed(e->ir->resource_count + 1, sizeof *e->arrays);
-    bool made = e->values && e->arrays;
+    e->wheres = vyre_alloc_zeroed((size_t)e->facts.accesses.group_count * e->facts.parts + 1,
+                                  sizeof *e->wheres);
+    bool made = e->values && e->arrays && e->wheres;
     if (made) {
         snprintf(e->name, sizeof e->name, "%s_%u", e->target->prefix, index);
         vyre_text_cut(&e->w.code, 0);
@@ -216,7 +257,7 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
             e->w.next[kind] = 0;
         }
         e->labels = e->first_part = 0;
-        e->stop = e->counters = e->frame = cuda_none();
+        e->stop = e->counters = e->frame = e->may_stop = cuda_none();
         choose_launch(e);
         cuda_emit_lay_out(e);
         if (e->layout.by_pointer) {
@@ -228,6 +269,8 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
     }
     vyre_free(e->values);
     vyre_free(e->arrays);
+    vyre_free(e->wheres);
+    e->wheres = NULL;
     e->values = NULL;
     e->arrays = NULL;
     cuda_facts_free(&e->facts);

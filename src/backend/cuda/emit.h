@@ -13,7 +13,9 @@
 enum {
     CUDA_FRAME_LIMIT = 4096,
     CUDA_COUNTER_BYTES = 64,
-    CUDA_OPEN_THREADS = 256, /* of a block where there is no workgroup clause */
+    CUDA_SHAPE_PARTS = 16,     /* first bit of the parts in the second word of the shape */
+    CUDA_OPEN_THREADS = 256,   /* of a block where there is no workgroup clause */
+    CUDA_FEW_THREADS = 131072, /* do not fill a device, so none has several invocations */
 };
 
 /* Where things stand in a frame, in bytes. Arrays are the buffers and scratch arrays, which are the
@@ -30,7 +32,8 @@ typedef struct cuda_layout {
     uint32_t from;       /* u64: pointer to the element that a domain from memory is read from, or
                           * to a copy of it made before the launch where the phase writes the
                           * array; 0 where it is out of bounds */
-    uint32_t stop;       /* u64: pointer to a u32 that the device sees; not 0 means to end soon */
+    uint32_t stop;       /* u64: pointer to a u32 that the device sees; not 0 means to end soon;
+                          * 0 where nobody will ask for that */
     uint32_t counters;   /* u64: pointer to CUDA_COUNTER_BYTES of this phase's own, aligned to 8:
                           * zero before the first launch, left as the next one needs them, unless
                           * it was stopped: then zero again */
@@ -48,7 +51,7 @@ cuda_layout cuda_layout_of(const vyre_ir *ir);
  *   - where it is ordered, any number in x alone, at most as many as there are groups in all. */
 typedef struct cuda_phase_info {
     uint32_t threads;       /* of a block: the workgroup, or chosen where there is no clause */
-    uint32_t parts;         /* neighbouring invocations a thread, along x */
+    uint32_t parts;         /* neighbouring invocations a thread, along x; or one */
     uint32_t shared_bytes;  /* that the code itself declares */
     uint32_t dynamic_bytes; /* of shared memory, to be asked for at the launch; then not 48 KiB */
     uint32_t local_bytes;   /* of private arrays, a thread */
@@ -61,6 +64,7 @@ typedef struct cuda_target {
     uint32_t sm;        /* 70, 75, 90, ... */
     uint32_t isa;       /* version of PTX, 63 for 6.3 */
     const char *prefix; /* of the entries' names */
+    bool any_domain;    /* phases may run over more than the domain that is theirs */
 } cuda_target;
 
 /* The target of the text that runs everywhere. */
@@ -74,8 +78,9 @@ typedef struct cuda_shape {
     uint32_t tile[3];
     uint32_t bits[2]; /* the frame's */
 } cuda_shape;
+/* A thread has one invocation where there would be fewer threads than `few` otherwise. */
 cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
-                         const uint64_t *domain);
+                         const uint64_t *domain, uint64_t few);
 
 /* Whether a phase may write a buffer or scratch array. */
 bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array);

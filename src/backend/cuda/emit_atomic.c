@@ -91,13 +91,16 @@ void cuda_emit_atomic(emit *e, uint32_t inst) {
     /* A load may be the same for all parts; everything else happens once for each. */
     bool once = i->op == VYRE_OP_ATOMIC_LOAD && !emit_fact(e, inst)->varying;
     for (uint32_t part = e->first_part; part < (once ? e->first_part + 1 : e->end_part); part++) {
-        cuda_reg old = gives ? cuda_emit_zero(e, cuda_class_of(type)) : cuda_none();
         cuda_reg value = i->op == VYRE_OP_ATOMIC_LOAD
                              ? cuda_none()
                              : cuda_in_register(&e->w, cuda_emit_operand(e, list[1], part));
         cuda_reg other =
             is_cas ? cuda_in_register(&e->w, cuda_emit_operand(e, list[2], part)) : cuda_none();
-        a.element = cuda_emit_find(e, i->a, list[0], part);
+        a.element = cuda_emit_find(e, inst, list[0], part);
+        bool always = !a.element.never && !a.element.inside.kind;
+        cuda_reg old = !gives   ? cuda_none()
+                       : always ? cuda_new(&e->w, cuda_class_of(type))
+                                : cuda_emit_zero(e, cuda_class_of(type));
         if (!a.element.never) {
             if (a.ordering == VYRE_ORDERING_SEQ_CST) {
                 cuda_emit_if(e, a.element.inside, "fence.sc.%s", a.scope);

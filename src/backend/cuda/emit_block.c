@@ -85,6 +85,19 @@ uint32_t cuda_emit_result_count(const emit *e, uint32_t owner) {
     return count;
 }
 
+/* Behind a loop: NaNs of its sums, which nobody looked at before. */
+void cuda_emit_settle(emit *e, uint32_t owner) {
+    uint32_t first = e->ir->insts[owner].c, count = cuda_emit_result_count(e, owner);
+    for (uint32_t inst = first; inst < first + count; inst++) {
+        if (emit_fact(e, inst)->observed && cuda_settles_late(&e->facts, inst)) {
+            for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
+                cuda_reg *slot = emit_slot(e, inst, part);
+                *slot = cuda_write_canonical(&e->w, type_of(e, inst), *slot);
+            }
+        }
+    }
+}
+
 /* Whether the whole workgroup comes here, so that one answer is everybody's. */
 bool cuda_emit_together(const emit *e, uint32_t inst) {
     const vyre_uniformity_map *map = &e->facts.map;

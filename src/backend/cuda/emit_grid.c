@@ -30,6 +30,11 @@ static void find_local(emit *e) {
     }
 }
 
+/* Whether threads run several invocations at this launch. */
+static cuda_reg has_all_parts(emit *e) {
+    return cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, e->parts_now, cuda_u32(e->facts.parts));
+}
+
 /* The number that a domain from memory is, at most the maximum; groups follow from it. */
 static void read_domain(emit *e) {
     cuda_writer *w = &e->w;
@@ -47,20 +52,25 @@ static void read_domain(emit *e) {
     }
     e->domain[0] = cuda_two(w, "min.u64", CUDA_B64, count, e->domain[0]);
     const uint32_t *size = e->phase->workgroup;
-    uint32_t tile = size[0] ? size[0] : CUDA_OPEN_THREADS * e->facts.parts;
+    uint32_t tile = size[0] ? size[0] : CUDA_OPEN_THREADS;
     cuda_reg sum = cuda_two(w, "add.u64", CUDA_B64, e->domain[0], cuda_u64(tile - 1));
     e->groups[0] = cuda_two(w, "div.u64", CUDA_B64, sum, cuda_u64(tile));
+    if (!size[0] && e->facts.parts > 1) {
+        uint32_t all = tile * e->facts.parts;
+        sum = cuda_two(w, "add.u64", CUDA_B64, e->domain[0], cuda_u64(all - 1));
+        cuda_reg fewer = cuda_two(w, "div.u64", CUDA_B64, sum, cuda_u64(all));
+        e->groups[0] = cuda_choose(w, has_all_parts(e), fewer, e->groups[0]);
+    }
 }
 
 /* Position of part 0 in the domain; `out` is where threads go that are outside. Gives the domain's
  * first position as 64 bits. */
 static cuda_reg find_open(emit *e, uint32_t out) {
     cuda_writer *w = &e->w;
-    cuda_reg parts = cuda_u32(e->facts.parts);
     if (e->phase->dimensions == 1) {
         cuda_reg number = cuda_three(w, "mad.lo.u32", CUDA_B32, e->group[0],
                                      cuda_u32(CUDA_OPEN_THREADS), e->thread);
-        cuda_reg x = cuda_two(w, "mul.wide.u32", CUDA_B64, number, parts);
+        cuda_reg x = cuda_two(w, "mul.wide.u32", CUDA_B64, number, e->parts_now);
         cuda_reg outside = cuda_two(w, "setp.ge.u64", CUDA_PRED, x, e->domain[0]);
         cuda_emit_branch(e, outside, true, out, false);
         e->position[0] = cuda_one(w, "cvt.u32.u64", CUDA_B32, x);
@@ -69,6 +79,8 @@ static cuda_reg find_open(emit *e, uint32_t out) {
     }
     cuda_reg bits[2] = {cuda_emit_frame(e, CUDA_B32, e->layout.shape),
                         cuda_emit_frame(e, CUDA_B32, e->layout.shape + 4)};
+    bits[1] =
+        cuda_two(w, "and.b32", CUDA_B32, bits[1], cuda_u32((UINT32_C(1) << CUDA_SHAPE_PARTS) - 1));
     cuda_reg rest = e->thread, first = cuda_none();
     for (uint32_t d = 0; d < 3; d++) {
         cuda_reg local = rest, start = wide(e, e->group[d]);
@@ -85,7 +97,7 @@ static cuda_reg find_open(emit *e, uint32_t out) {
         }
         cuda_reg at = cuda_two(w, "add.u64", CUDA_B64, start, wide(e, local));
         if (d == 0 && e->facts.parts > 1) {
-            at = cuda_two(w, "mul.lo.u64", CUDA_B64, at, cuda_u64(e->facts.parts));
+            at = cuda_two(w, "mul.lo.u64", CUDA_B64, at, wide(e, e->parts_now));
         }
         first = d ? first : at;
         cuda_reg outside = cuda_two(w, "setp.ge.u64", CUDA_PRED, at, e->domain[d]);
@@ -102,12 +114,14 @@ static void write_open(emit *e) {
     uint32_t parts = e->facts.parts;
     if (parts > 1) {
         uint32_t single = cuda_emit_label(e), turn = cuda_emit_label(e), next = cuda_emit_label(e);
-        cuda_emit_branch(e, cuda_emit_own_rows_fit(e, x), false, single, false);
+        cuda_reg fits =
+            cuda_two(&e->w, "and.pred", CUDA_PRED, has_all_parts(e), cuda_emit_own_rows_fit(e, x));
+        cuda_emit_branch(e, fits, false, single, false);
         e->parts = e->end_part = parts;
         cuda_emit_body(e, out);
         cuda_emit_place(e, single);
         cuda_reg at = cuda_new(&e->w, CUDA_B64), low = cuda_new(&e->w, CUDA_B32);
-        cuda_reg last = cuda_two(&e->w, "add.u64", CUDA_B64, x, cuda_u64(parts));
+        cuda_reg last = cuda_two(&e->w, "add.u64", CUDA_B64, x, wide(e, e->parts_now));
         last = cuda_two(&e->w, "min.u64", CUDA_B64, last, e->domain[0]);
         cuda_move(&e->w, at, x);
         cuda_move(&e->w, low, e->position[0]);
@@ -229,6 +243,12 @@ void cuda_emit_groups(emit *e) {
         e->group[d] = cuda_u32(0);
     }
     e->thread = special(e, "tid.x");
+    e->parts_now = cuda_u32(1);
+    if (e->facts.parts > 1) {
+        e->parts_now =
+            cuda_two(&e->w, "shr.u32", CUDA_B32, cuda_emit_frame(e, CUDA_B32, e->layout.shape + 4),
+                     cuda_u32(CUDA_SHAPE_PARTS));
+    }
     if (e->phase->workgroup[0]) {
         find_local(e);
     }

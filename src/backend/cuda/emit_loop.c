@@ -49,6 +49,7 @@ void cuda_emit_loop(emit *e, uint32_t inst) {
     poll(e, cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, countdown, cuda_u32(0)), countdown);
     cuda_line(&e->w, "bra L%u", head);
     cuda_emit_place(e, behind);
+    cuda_emit_settle(e, inst);
 }
 
 /* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. */
@@ -103,7 +104,10 @@ static void poll_turns(emit *e, const range *r, uint32_t turns_done) {
     cuda_reg low =
         r->kind == CUDA_B64 ? cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, r->left) : r->left;
     low = cuda_two(&e->w, "and.b32", CUDA_B32, low, cuda_u32(POLL_TURNS - 1));
-    poll(e, cuda_two(&e->w, "setp.lt.u32", CUDA_PRED, low, cuda_u32(turns_done)), cuda_none());
+    cuda_reg due = turns_done == 1
+                       ? cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, low, cuda_u32(0))
+                       : cuda_two(&e->w, "setp.lt.u32", CUDA_PRED, low, cuda_u32(turns_done));
+    poll(e, due, cuda_none());
 }
 
 /* Instructions in the code of a block, with those of loops that are written out as often as they
@@ -203,32 +207,137 @@ static bool base_of(const emit *e, const range *r, uint32_t index, uint32_t *out
            is_invariant(e, r, *out_base, INVARIANT_DEPTH);
 }
 
-/* Finds the loads of small elements, from memory that nobody writes, that can be done for several
- * turns at once. */
-static void find_ahead(emit *e, const range *r, emit_ahead *out) {
-    const vyre_inst *loop = &e->ir->insts[r->inst];
-    uint32_t step = e->ir->operands[loop->a + 2];
-    out->count = 0;
-    if (cuda_width(r->type) != 32 || !(step & VYRE_CONSTANT) ||
-        e->ir->consts[step & ~VYRE_CONSTANT].bits != 1 || e->end_part - e->first_part != 1) {
+/* Whether a value follows from the counter and from what is there before the loop. */
+static bool follows(const emit *e, const range *r, uint32_t operand, uint32_t depth) {
+    if (operand & VYRE_CONSTANT || operand <= r->inst + 1) {
+        return true;
+    }
+    const vyre_inst *i = &e->ir->insts[operand];
+    if (vyre_lookup_op(i->op)->effects || i->op == VYRE_OP_ARG || i->op == VYRE_OP_RESULT ||
+        !depth) {
+        return false;
+    }
+    const uint32_t *values;
+    uint32_t count = vyre_lookup_values(e->ir, i, &values);
+    bool all = true;
+    for (uint32_t k = 0; k < count && all; k++) {
+        all = follows(e, r, values[k], depth - 1);
+    }
+    return all;
+}
+
+/* Computes such a value for the counter as it is. */
+static void write_following(emit *e, const range *r, uint32_t operand) {
+    if (operand & VYRE_CONSTANT || operand <= r->inst + 1) {
         return;
     }
-    for (uint32_t inst = r->inst + 1 + r->args; inst < loop->c;) {
+    const uint32_t *values;
+    uint32_t count = vyre_lookup_values(e->ir, &e->ir->insts[operand], &values);
+    for (uint32_t k = 0; k < count; k++) {
+        write_following(e, r, values[k]);
+    }
+    cuda_emit_instruction(e, operand);
+}
+
+/* By how much an index of 32 bits grows with the counter, modulo 2^32; false if that changes. */
+static bool growth_of(const emit *e, const range *r, uint32_t operand, uint32_t depth,
+                      uint32_t *out) {
+    vyre_type type = vyre_operand_type(e->ir, operand);
+    uint32_t left, right;
+    *out = operand == r->inst + 1;
+    if ((type != VYRE_TYPE_U32 && type != VYRE_TYPE_I32) || !depth) {
+        return false;
+    }
+    if (operand & VYRE_CONSTANT || operand <= r->inst + 1) {
+        return true;
+    }
+    const vyre_inst *i = &e->ir->insts[operand];
+    bool by_constant = i->b & VYRE_CONSTANT && (i->op == VYRE_OP_MUL || i->op == VYRE_OP_SHL);
+    uint32_t number = by_constant ? (uint32_t)e->ir->consts[i->b & ~VYRE_CONSTANT].bits : 0;
+    switch (i->op) {
+    case VYRE_OP_ADD:
+    case VYRE_OP_SUB:
+        if (!growth_of(e, r, i->a, depth - 1, &left) || !growth_of(e, r, i->b, depth - 1, &right)) {
+            return false;
+        }
+        *out = i->op == VYRE_OP_ADD ? left + right : left - right;
+        return true;
+    case VYRE_OP_MUL:
+    case VYRE_OP_SHL:
+        if (!by_constant || !growth_of(e, r, i->a, depth - 1, &left)) {
+            return false;
+        }
+        *out = i->op == VYRE_OP_MUL ? left * number : left << (number & 31);
+        return true;
+    case VYRE_OP_CONVERT:
+    case VYRE_OP_BITCAST: return growth_of(e, r, i->a, depth - 1, out);
+    default: return false;
+    }
+}
+
+/* Elements from turn to turn; 0 if they are not always as many, or far apart. */
+static uint32_t stride_of(const emit *e, const range *r, uint32_t index) {
+    enum { FAR = 1 << 20 };
+    uint32_t step = e->ir->operands[e->ir->insts[r->inst].a + 2], growth;
+    if (cuda_width(r->type) != 32 || !(step & VYRE_CONSTANT) ||
+        !growth_of(e, r, index, INVARIANT_DEPTH, &growth)) {
+        return 0;
+    }
+    uint64_t stride = (uint64_t)growth * e->ir->consts[step & ~VYRE_CONSTANT].bits;
+    return stride <= FAR ? (uint32_t)stride : 0;
+}
+
+static bool steps_by_one(const emit *e, const range *r) {
+    uint32_t step = e->ir->operands[e->ir->insts[r->inst].a + 2];
+    return cuda_width(r->type) == 32 && step & VYRE_CONSTANT &&
+           e->ir->consts[step & ~VYRE_CONSTANT].bits == 1;
+}
+
+/* Whether each turn comes to its end, and is followed by another one while there are. */
+static bool all_turns_run(const emit *e, const range *r) {
+    uint32_t end = e->ir->insts[r->inst].c;
+    for (uint32_t inst = r->inst + 1; inst < end; inst++) {
+        uint32_t op = e->ir->insts[inst].op;
+        if (op == VYRE_OP_BREAK || op == VYRE_OP_RETURN || op == VYRE_OP_UNREACHABLE ||
+            (op == VYRE_OP_CONTINUE && inst != end - 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Finds the loads that can be done for several turns at once; of any kind, or those alone of which
+ * four turns are one access. */
+static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
+    const vyre_inst *loop = &e->ir->insts[r->inst];
+    out->count = 0;
+    out->all_run = all_turns_run(e, r);
+    for (uint32_t inst = r->inst + 1 + r->args; inst < loop->c && out->count < EMIT_MOST_AHEAD;) {
         const vyre_inst *i = &e->ir->insts[inst];
         const vyre_resource *row = &e->ir->resources[i->a];
-        uint32_t base;
+        uint32_t base = VYRE_NONE, number = out->count;
         if (i->op == VYRE_OP_LOAD && row->kind <= VYRE_RESOURCE_SCRATCH &&
-            !e->facts.written[i->a] && vyre_type_bytes((vyre_type)row->type) <= 4 &&
-            out->count < EMIT_MOST_AHEAD && base_of(e, r, i->b, &base)) {
-            out->insts[out->count] = inst;
-            out->bases[out->count++] = base;
+            !e->facts.written[i->a] && row->type != VYRE_TYPE_BOOL &&
+            !vyre_access_group_of(&e->facts.accesses, inst) &&
+            (e->end_part - e->first_part == 1 || !emit_fact(e, inst)->varying)) {
+            out->rows[number] = vyre_type_bytes((vyre_type)row->type) <= 4 && steps_by_one(e, r) &&
+                                base_of(e, r, i->b, &base);
+            out->insts[number] = inst;
+            out->bases[number] = base;
+            out->strides[number] = stride_of(e, r, i->b);
+            out->count +=
+                out->rows[number] || (any && out->all_run && follows(e, r, i->b, INVARIANT_DEPTH));
         }
         inst = vyre_lookup_op(i->op)->effects & VYRE_EFFECT_BLOCK ? i->c : inst + 1;
     }
 }
 
-static void load_ahead(emit *e, const range *r, cuda_reg counter) {
+/* The loads of EMIT_AHEAD turns from a counter on, for places from `turn` on. */
+static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn) {
     for (uint32_t k = 0; k < e->ahead.count; k++) {
+        if (!e->ahead.rows[k]) {
+            continue;
+        }
         const vyre_inst *i = &e->ir->insts[e->ahead.insts[k]];
         cuda_reg first = counter;
         if (e->ahead.bases[k] != VYRE_NONE) {
@@ -237,8 +346,118 @@ static void load_ahead(emit *e, const range *r, cuda_reg counter) {
             first = cuda_two(&e->w, "add.u32", CUDA_B32, base, counter);
         }
         cuda_emit_row(e, i->a, r->type, cuda_in_register(&e->w, first), EMIT_AHEAD,
-                      e->ahead.values[k]);
+                      e->ahead.all_run && cuda_is_inside(&e->facts, e->ahead.insts[k]),
+                      &e->ahead.values[k][turn]);
     }
+}
+
+static cuda_reg counter_at(emit *e, const range *r, cuda_reg first, uint32_t turn) {
+    bool wide = cuda_width(r->type) == 64;
+    cuda_class kind = wide ? CUDA_B64 : CUDA_B32;
+    cuda_reg by = r->step.immediate ? cuda_number(kind, wide ? r->step.bits * turn
+                                                             : (uint32_t)(r->step.bits * turn))
+                                    : cuda_two(&e->w, wide ? "mul.lo.u64" : "mul.lo.u32", kind,
+                                               r->step, cuda_number(kind, turn));
+    return turn ? cuda_two(&e->w, wide ? "add.u64" : "add.u32", kind, first, by) : first;
+}
+
+static cuda_reg and_also(emit *e, cuda_reg left, cuda_reg right) {
+    return left.kind ? cuda_two(&e->w, "and.pred", CUDA_PRED, left, right) : right;
+}
+
+/* Whether the elements of all turns are inside, the first being there at `index`. */
+static cuda_reg all_inside(emit *e, uint32_t inst, cuda_reg index, uint32_t distance) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = vyre_operand_type(e->ir, i->b);
+    cuda_reg last = cuda_two(&e->w, "add.u32", CUDA_B32, index, cuda_u32(distance));
+    cuda_reg inside = cuda_emit_inside(e, i->a, type, last);
+    return and_also(e, inside, cuda_two(&e->w, "setp.ge.u32", CUDA_PRED, last, index));
+}
+
+/* The loads of so many turns that have a stride, from the counter as it is on: without a look at
+ * each, where one at the first and the last of each array tells enough. */
+static void load_strided(emit *e, const range *r, uint32_t part, uint32_t turns) {
+    cuda_reg *counter = emit_slot(e, r->inst + 1, part), kept = *counter, fits = cuda_none();
+    emit_where wheres[EMIT_MOST_AHEAD];
+    for (uint32_t k = 0; k < e->ahead.count; k++) {
+        uint32_t inst = e->ahead.insts[k];
+        const vyre_inst *i = &e->ir->insts[inst];
+        if (!e->ahead.strides[k] || e->ahead.rows[k]) {
+            continue;
+        }
+        for (uint32_t turn = 0; turn < turns; turn++) {
+            e->ahead.values[k][turn] =
+                cuda_new(&e->w, cuda_emit_memory_class((vyre_type)e->ir->resources[i->a].type));
+        }
+        write_following(e, r, i->b);
+        cuda_reg index = cuda_in_register(&e->w, cuda_emit_operand(e, i->b, e->first_part));
+        if (!cuda_is_inside(&e->facts, inst)) {
+            fits = and_also(e, fits, all_inside(e, inst, index, e->ahead.strides[k] * (turns - 1)));
+        }
+        wheres[k] = cuda_emit_where(e, i->a, vyre_operand_type(e->ir, i->b), index);
+    }
+    uint32_t apart = cuda_emit_label(e), behind = cuda_emit_label(e);
+    if (fits.kind) {
+        cuda_emit_branch(e, fits, false, apart, false);
+    }
+    for (uint32_t way = 0; way < (fits.kind ? 2 : 1); way++) {
+        for (uint32_t turn = 0; turn < turns; turn++) {
+            *counter = way ? counter_at(e, r, kept, turn) : kept;
+            for (uint32_t k = 0; k < e->ahead.count; k++) {
+                uint32_t inst = e->ahead.insts[k], resource = e->ir->insts[inst].a;
+                vyre_type type = (vyre_type)e->ir->resources[resource].type;
+                if (!e->ahead.strides[k] || e->ahead.rows[k]) {
+                    continue;
+                }
+                if (way) {
+                    write_following(e, r, e->ir->insts[inst].b);
+                    cuda_emit_load_into(e, inst, e->first_part, e->ahead.values[k][turn]);
+                } else {
+                    int64_t more = (int64_t)turn * e->ahead.strides[k] * vyre_type_bytes(type);
+                    cuda_line(&e->w, "%s.%s %s, %s", cuda_emit_load_name(e, resource),
+                              cuda_emit_memory_type(type),
+                              cuda_reg_name(e->ahead.values[k][turn]).text,
+                              cuda_emit_place_of(e, resource, wheres[k], more).text);
+                }
+            }
+        }
+        if (fits.kind && !way) {
+            cuda_emit_jump(e, behind);
+            cuda_emit_place(e, apart);
+        }
+    }
+    if (fits.kind) {
+        cuda_emit_place(e, behind);
+    }
+    *counter = kept;
+}
+
+/* All loads of `turns` turns from turn `from` on; the counter stands at turn 0. */
+static void load_turns(emit *e, const range *r, uint32_t part, uint32_t from, uint32_t turns) {
+    cuda_reg *counter = emit_slot(e, r->inst + 1, part), kept = *counter;
+    uint32_t count = e->ahead.count;
+    if (!count) {
+        return;
+    }
+    *counter = counter_at(e, r, kept, from);
+    load_strided(e, r, part, turns);
+    for (uint32_t turn = 0; turn < turns; turn++) {
+        *counter = counter_at(e, r, kept, from + turn);
+        if (turn % EMIT_AHEAD == 0) {
+            load_rows(e, r, *counter, turn);
+        }
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t inst = e->ahead.insts[k];
+            if (!e->ahead.rows[k] && !e->ahead.strides[k]) {
+                e->ahead.count = 0;
+                write_following(e, r, e->ir->insts[inst].b);
+                cuda_emit_load(e, inst);
+                e->ahead.values[k][turn] = *emit_slot(e, inst, emit_first(e, inst));
+                e->ahead.count = count;
+            }
+        }
+    }
+    *counter = kept;
 }
 
 /* All turns one behind the other, the counter being a number. */
@@ -249,19 +468,68 @@ static void write_whole(emit *e, const range *r, uint32_t turns, uint32_t part) 
     uint32_t width = cuda_width(r->type);
     uint64_t mask = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
     emit_ahead outer = e->ahead;
-    find_ahead(e, r, &e->ahead);
+    find_ahead(e, r, false, &e->ahead);
     for (uint32_t turn = 0; turn < turns; turn++) {
         cuda_reg counter = cuda_constant(&e->w, r->type, (first + turn * step) & mask);
         *emit_slot(e, r->inst + 1, part) = counter;
         e->ahead.turn = turn % EMIT_AHEAD;
         if (!e->ahead.turn && turns - turn >= EMIT_AHEAD) {
-            load_ahead(e, r, counter);
+            load_rows(e, r, counter, 0);
         } else if (!e->ahead.turn) {
             e->ahead.count = 0;
         }
         write_turn(e, r);
     }
     e->ahead = outer;
+}
+
+/* `often` turns at a time, as long as so many are left. Where few threads have to keep the memory
+ * busy, the loads of the next ones are under way while these are computed. */
+static void write_several(emit *e, const range *r, uint32_t often, uint32_t part, bool uniform) {
+    uint32_t several = cuda_emit_label(e), behind = cuda_emit_label(e);
+    const char *fewer = r->kind == CUDA_B64 ? "setp.lt.u64" : "setp.lt.u32";
+    emit_ahead now;
+    find_ahead(e, r, true, &e->ahead);
+    bool overlaps = e->facts.few_threads && e->ahead.count && e->ahead.all_run;
+    if (overlaps) {
+        load_turns(e, r, part, 0, often);
+    }
+    cuda_emit_place(e, several);
+    cuda_reg last = cuda_none();
+    if (overlaps) {
+        uint32_t apart = cuda_emit_label(e);
+        now = e->ahead;
+        last = cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, 2 * often));
+        cuda_emit_branch(e, last, true, apart, uniform);
+        load_turns(e, r, part, often, often);
+        cuda_emit_place(e, apart);
+        emit_ahead next = e->ahead;
+        e->ahead = now;
+        now = next;
+    } else {
+        load_turns(e, r, part, 0, often);
+    }
+    for (uint32_t k = 0; k < often; k++) {
+        e->ahead.turn = k;
+        write_turn(e, r);
+        next_turn(e, r, k + 1 < often ? 0 : often);
+    }
+    if (!cuda_ends_soon(e->ir, r->inst)) {
+        poll_turns(e, r, often);
+    }
+    if (overlaps) {
+        cuda_emit_branch(e, last, true, behind, uniform);
+        for (uint32_t k = 0; k < e->ahead.count; k++) {
+            for (uint32_t turn = 0; turn < often; turn++) {
+                cuda_move(&e->w, e->ahead.values[k][turn], now.values[k][turn]);
+            }
+        }
+        cuda_line(&e->w, "bra%s L%u", uniform ? ".uni" : "", several);
+    } else {
+        last = cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, often));
+        cuda_emit_branch(e, last, false, several, uniform);
+    }
+    cuda_emit_place(e, behind);
 }
 
 static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
@@ -273,6 +541,7 @@ static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
     }
     bool stops = !cuda_ends_soon(e->ir, r->inst);
     bool wide = r->kind == CUDA_B64;
+    const char *fewer = wide ? "setp.lt.u64" : "setp.lt.u32";
     uint32_t body = r->inst + 1 + r->args, done = cuda_emit_label(e), single = cuda_emit_label(e);
     uint32_t often = how_often(e, body, i->c);
     emit_ahead outer = e->ahead;
@@ -292,26 +561,9 @@ static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
             true, done, uniform);
     }
     if (often > 1) {
-        uint32_t several = cuda_emit_label(e);
-        cuda_reg most = cuda_number(r->kind, often);
-        const char *fewer = wide ? "setp.lt.u64" : "setp.lt.u32";
-        cuda_emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, most), true, single,
-                         uniform);
-        cuda_emit_place(e, several);
-        find_ahead(e, r, &e->ahead);
-        for (uint32_t k = 0; k < often; k++) {
-            e->ahead.turn = k % EMIT_AHEAD;
-            if (!e->ahead.turn) {
-                load_ahead(e, r, r->counter);
-            }
-            write_turn(e, r);
-            next_turn(e, r, k + 1 < often ? 0 : often);
-        }
-        if (stops) {
-            poll_turns(e, r, often);
-        }
-        cuda_emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, most), false, several,
-                         uniform);
+        cuda_emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, often)),
+                         true, single, uniform);
+        write_several(e, r, often, part, uniform);
         cuda_emit_branch(
             e, cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, r->left, zero),
             true, done, uniform);
@@ -352,4 +604,5 @@ void cuda_emit_for(emit *e, uint32_t inst) {
         cuda_emit_assign(e, i->c + k, &arg, 1);
     }
     cuda_emit_place(e, r.behind);
+    cuda_emit_settle(e, inst);
 }

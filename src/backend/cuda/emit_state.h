@@ -2,8 +2,8 @@
  *
  *   emit.c           entries, workgroups, positions           emit_value.c     operands, arguments
  *   emit_block.c     control flow                             emit_memory.c    loads and stores
- *   emit_atomic.c    atomics                                  emit_group.c     barriers, shared
- * arrays emit_subgroup.c  subgroups
+ *   emit_run.c       neighbouring elements                    emit_atomic.c    atomics
+ *   emit_group.c     barriers, shared arrays                  emit_subgroup.c  subgroups
  */
 #ifndef VYRE_CUDA_EMIT_STATE_H
 #define VYRE_CUDA_EMIT_STATE_H
@@ -24,16 +24,29 @@ typedef struct emit_array {
     cuda_reg length;       /* elements, u64 */
     cuda_reg limit;        /* the same as u32 */
     cuda_reg signed_limit; /* what a number that may be negative must be below, as u32 */
+    cuda_reg aligned;      /* global: whether it starts where 16 bytes do */
     uint32_t offset;       /* shared and private: in the block of all */
 } emit_array;
 
-/* Loads of a loop's body at base + counter, done for several turns at once, before them. */
-enum { EMIT_AHEAD = 4, EMIT_MOST_AHEAD = 4 };
+/* Loads of a loop's body, from memory that nobody writes, done for several turns at once before
+ * them: at base + counter four turns by one access, others one by one; these at one address where
+ * they are as many elements apart from turn to turn. */
+enum { EMIT_AHEAD = 4, EMIT_MOST_AHEAD = 8, EMIT_MOST_TURNS = 16 };
 typedef struct emit_ahead {
     uint32_t count, turn; /* turn: which of them the code at hand is for */
+    bool all_run;         /* no turn ends before the last load, nor is one the last */
+    bool rows[EMIT_MOST_AHEAD];
+    uint32_t strides[EMIT_MOST_AHEAD];                       /* elements from turn to turn, or 0 */
     uint32_t insts[EMIT_MOST_AHEAD], bases[EMIT_MOST_AHEAD]; /* VYRE_NONE: the counter alone */
-    cuda_reg values[EMIT_MOST_AHEAD][EMIT_AHEAD];
+    cuda_reg values[EMIT_MOST_AHEAD][EMIT_MOST_TURNS];
 } emit_ahead;
+
+/* Where an element is: bytes behind a register, or, without one, in the block of all shared or
+ * private arrays. */
+typedef struct emit_where {
+    cuda_reg base;
+    int64_t offset;
+} emit_where;
 
 typedef struct emit {
     cuda_writer w;
@@ -56,17 +69,20 @@ typedef struct emit {
     uint32_t first_part, end_part; /* those that the code at hand is for */
     cuda_reg *values;              /* by instruction and part */
     emit_array *arrays;            /* by resource */
+    emit_where *wheres;            /* by group of accesses and part: where its first one is */
     emit_open stack[VYRE_LIMIT_NESTING + 2];
     uint32_t depth;
     emit_ahead ahead;
 
     cuda_reg frame;               /* its pointer, where it is not the parameter */
+    cuda_reg parts_now;           /* open phases: parts of a thread, all or one */
     cuda_reg thread, position[3]; /* open phases: of part 0; else of lid */
     cuda_reg group[3];            /* u32 */
     cuda_reg groups[3];           /* u64 */
     cuda_reg domain[3];           /* u64 */
     cuda_reg stop, counters;
-    uint32_t end; /* label: the invocation is through */
+    cuda_reg may_stop; /* a predicate: somebody may ask for it */
+    uint32_t end;      /* label: the invocation is through */
     uint32_t shared_bytes, zeroed_bytes, local_bytes, exchange, ticket;
 } emit;
 
@@ -104,6 +120,7 @@ cuda_reg cuda_emit_frame(emit *e, cuda_class kind, uint32_t offset);
 cuda_reg cuda_emit_length(emit *e, uint32_t resource);
 cuda_reg cuda_emit_limit(emit *e, uint32_t resource, bool is_signed);
 cuda_reg cuda_emit_base(emit *e, uint32_t resource);
+cuda_reg cuda_emit_aligned(emit *e, uint32_t resource); /* a predicate: it starts at 16 bytes */
 cuda_reg cuda_emit_stop_word(emit *e);
 cuda_reg cuda_emit_counters(emit *e);
 
@@ -120,6 +137,7 @@ void cuda_emit_for(emit *e, uint32_t inst);
 void cuda_emit_slots(emit *e, uint32_t first, uint32_t count);
 void cuda_emit_assign(emit *e, uint32_t first, const uint32_t *operands, uint32_t count);
 uint32_t cuda_emit_result_count(const emit *e, uint32_t owner);
+void cuda_emit_settle(emit *e, uint32_t owner);
 void cuda_emit_open(emit *e, uint32_t owner, uint32_t exit, uint32_t latch);
 /* Whether the whole workgroup comes there, so that one answer is everybody's. */
 bool cuda_emit_together(const emit *e, uint32_t inst);
@@ -128,7 +146,7 @@ void cuda_emit_jump_out(emit *e, uint32_t inst);
 /* Ends the thread if somebody asked for that. Written where the code is, or out of the way. */
 void cuda_emit_stop_check(emit *e);
 
-/* Where an element is, as text: [%d7], [shared+12]; and under which predicate it exists. */
+/* The same as text: [%d7+4], [shared+12]; and under which predicate it exists. */
 typedef struct emit_place_text {
     char text[160];
 } emit_place_text;
@@ -137,18 +155,35 @@ typedef struct emit_element {
     cuda_reg inside; /* of the class none: always */
     bool never;      /* it does not exist */
 } emit_element;
-emit_element cuda_emit_find(emit *e, uint32_t resource, uint32_t index, uint32_t part);
+emit_where cuda_emit_where(emit *e, uint32_t resource, vyre_type type, cuda_reg index);
+emit_place_text cuda_emit_place_of(const emit *e, uint32_t resource, emit_where where,
+                                   int64_t more);
+cuda_reg cuda_emit_inside(emit *e, uint32_t resource, vyre_type type, cuda_reg index);
+/* The element of an access, whose index is `operand`. */
+emit_element cuda_emit_find(emit *e, uint32_t inst, uint32_t operand, uint32_t part);
+bool cuda_emit_is_local(const emit *e, uint32_t resource);
 const char *cuda_emit_space(const emit *e, uint32_t resource);
+const char *cuda_emit_load_name(const emit *e, uint32_t resource);
 const char *cuda_emit_memory_type(vyre_type type);
+cuda_class cuda_emit_memory_class(vyre_type type);
+cuda_reg cuda_emit_to_memory(emit *e, vyre_type type, cuda_reg value);
+cuda_reg cuda_emit_from_memory(emit *e, vyre_type type, cuda_reg value);
 cuda_reg cuda_emit_zero(emit *e, cuda_class kind);
+
+/* Runs: neighbouring elements, of several parts of a thread or of several accesses. */
 
 /* Whether all parts from position `x` on (64 bits) are in the domain, and in each array that they
  * use at their own positions a row that one access reaches. */
 cuda_reg cuda_emit_own_rows_fit(emit *e, cuda_reg x);
-/* Loads `count` neighbouring elements, the first by an index of 32 bits: by one access where they
- * are inside and aligned, which is looked at when it comes to that. */
+/* Loads `count` neighbours, the first by an index of 32 bits: by few accesses where they are
+ * aligned, and inside unless that is known, which is looked at when it comes to that. */
 void cuda_emit_row(emit *e, uint32_t resource, vyre_type index_type, cuda_reg first, uint32_t count,
-                   cuda_reg *out_values);
+                   bool is_inside, cuda_reg *out_values);
+/* Does an access with others, or with the first or last of them; false if it is one by itself. */
+bool cuda_emit_load_run(emit *e, uint32_t inst);
+bool cuda_emit_store_run(emit *e, uint32_t inst);
+/* Whether a store is the same for all parts. */
+bool cuda_emit_stores_alike(const emit *e, uint32_t inst);
 void cuda_emit_memory(emit *e, uint32_t inst);
 void cuda_emit_clear(emit *e, uint32_t resource);
 void cuda_emit_atomic(emit *e, uint32_t inst);
@@ -162,5 +197,7 @@ void cuda_emit_grid_barrier(emit *e);
 void cuda_emit_clear_shared(emit *e);
 void cuda_emit_uniform_load(emit *e, uint32_t inst);
 void cuda_emit_load(emit *e, uint32_t inst);
+/* The element for a part, into a register. */
+void cuda_emit_load_into(emit *e, uint32_t inst, uint32_t part, cuda_reg value);
 
 #endif

@@ -150,10 +150,36 @@ static cuda_reg combine(emit *e, uint32_t how, vyre_type type, cuda_reg a, cuda_
     return cuda_write_op(&e->w, combining[how], type, type, true, a, b, cuda_none());
 }
 
+/* Whether a value is a word of a whole warp. */
+static bool is_warp_word(const emit *e, vyre_type type) {
+    return e->phase->subgroup == WARP && cuda_class_of(type) == CUDA_B32 &&
+           vyre_type_class_of(type) != VYRE_CLASS_FLOAT && cuda_width(type) == 32;
+}
+
+/* Words of a warp by one instruction: their order does not matter. */
+static cuda_reg reduce_words(emit *e, uint32_t how, vyre_type type, cuda_reg value) {
+    static const char *const names[] = {
+        [VYRE_COMBINE_ADD] = "add", [VYRE_COMBINE_MIN] = "min", [VYRE_COMBINE_MAX] = "max",
+        [VYRE_COMBINE_AND] = "and", [VYRE_COMBINE_OR] = "or",   [VYRE_COMBINE_XOR] = "xor",
+    };
+    bool bits = how == VYRE_COMBINE_AND || how == VYRE_COMBINE_OR || how == VYRE_COMBINE_XOR;
+    bool orders = how == VYRE_COMBINE_MIN || how == VYRE_COMBINE_MAX;
+    cuda_reg result = cuda_new(&e->w, CUDA_B32);
+    cuda_line(&e->w, "redux.sync.%s.%s %s, %s, 0xffffffff", names[how],
+              bits                             ? "b32"
+              : orders && cuda_is_signed(type) ? "s32"
+                                               : "u32",
+              cuda_reg_name(result).text, cuda_reg_name(cuda_in_register(&e->w, value)).text);
+    return result;
+}
+
 static cuda_reg reduced(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     vyre_type type = (vyre_type)i->type;
     cuda_reg value = cuda_emit_operand(e, i->a, 0);
+    if (e->target->sm >= 80 && is_warp_word(e, type) && i->aux != VYRE_COMBINE_MUL) {
+        return reduce_words(e, i->aux, type, value);
+    }
     for (uint32_t d = e->phase->subgroup / 2; d; d /= 2) {
         cuda_reg from = cuda_two(&e->w, "xor.b32", CUDA_B32, lane_of(e), cuda_u32(d));
         value = combine(e, i->aux, type, value, fetch(e, type, value, from));
@@ -193,6 +219,27 @@ static uint64_t neutral_of(uint32_t how, vyre_type type) {
     }
 }
 
+/* The instruction itself says who has somebody below. */
+static cuda_reg scan_words(emit *e, uint32_t how, vyre_type type, cuda_reg value) {
+    cuda_writer *w = &e->w;
+    value = cuda_in_register(w, value);
+    for (uint32_t d = 1; d < WARP; d *= 2) {
+        cuda_reg below = cuda_new(w, CUDA_B32), takes = cuda_new(w, CUDA_PRED);
+        cuda_line(w, "shfl.sync.up.b32 %s|%s, %s, %u, 0, 0xffffffff", cuda_reg_name(below).text,
+                  cuda_reg_name(takes).text, cuda_reg_name(value).text, d);
+        if (how == VYRE_COMBINE_ADD) {
+            cuda_reg sum = cuda_new(w, CUDA_B32);
+            cuda_move(w, sum, value);
+            cuda_emit_if(e, takes, "add.u32 %s, %s, %s", cuda_reg_name(sum).text,
+                         cuda_reg_name(value).text, cuda_reg_name(below).text);
+            value = sum;
+        } else {
+            value = cuda_choose(w, takes, combine(e, how, type, below, value), value);
+        }
+    }
+    return value;
+}
+
 /* A lane that has none below it at a distance keeps its value, bit for bit. */
 static cuda_reg scanned(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
@@ -200,7 +247,11 @@ static cuda_reg scanned(emit *e, uint32_t inst) {
     vyre_type type = (vyre_type)i->type;
     uint32_t last = e->phase->subgroup - 1;
     cuda_reg value = cuda_emit_operand(e, i->a, 0), lane = lane_of(e);
-    for (uint32_t d = 1; d < e->phase->subgroup; d *= 2) {
+    bool words = is_warp_word(e, type);
+    if (words) {
+        value = scan_words(e, i->aux, type, value);
+    }
+    for (uint32_t d = 1; d < e->phase->subgroup && !words; d *= 2) {
         cuda_reg from = cuda_two(w, "sub.u32", CUDA_B32, lane, cuda_u32(d));
         from = cuda_two(w, "and.b32", CUDA_B32, from, cuda_u32(last));
         cuda_reg below = fetch(e, type, value, from);

@@ -102,6 +102,18 @@ cuda_reg cuda_emit_base(emit *e, uint32_t resource) {
     return *base;
 }
 
+cuda_reg cuda_emit_aligned(emit *e, uint32_t resource) {
+    cuda_reg base = cuda_emit_base(e, resource), *aligned = &e->arrays[resource].aligned;
+    if (!aligned->kind) {
+        cuda_emit_begin_head(e);
+        cuda_reg low = cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, base);
+        low = cuda_two(&e->w, "and.b32", CUDA_B32, low, cuda_u32(15));
+        *aligned = cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, low, cuda_u32(0));
+        cuda_emit_end_head(e);
+    }
+    return *aligned;
+}
+
 cuda_reg cuda_emit_stop_word(emit *e) {
     if (!e->stop.kind) {
         e->stop = cuda_emit_frame(e, CUDA_B64, e->layout.stop);
@@ -117,9 +129,15 @@ cuda_reg cuda_emit_counters(emit *e) {
 }
 
 void cuda_emit_stop_check(emit *e) {
-    cuda_reg word = cuda_new(&e->w, CUDA_B32);
-    cuda_line(&e->w, "ld.relaxed.sys.global.u32 %s, [%s]", cuda_reg_name(word).text,
-              cuda_reg_name(cuda_emit_stop_word(e)).text);
+    cuda_reg at = cuda_emit_stop_word(e);
+    if (!e->may_stop.kind) {
+        cuda_emit_begin_head(e);
+        e->may_stop = cuda_two(&e->w, "setp.ne.u64", CUDA_PRED, at, cuda_u64(0));
+        cuda_emit_end_head(e);
+    }
+    cuda_reg word = cuda_emit_zero(e, CUDA_B32);
+    cuda_emit_if(e, e->may_stop, "ld.relaxed.sys.global.u32 %s, [%s]", cuda_reg_name(word).text,
+                 cuda_reg_name(at).text);
     cuda_reg stopped = cuda_two(&e->w, "setp.ne.u32", CUDA_PRED, word, cuda_u32(0));
     cuda_emit_if(e, stopped, "exit");
 }

@@ -18,9 +18,10 @@ static vyre_status no_memory(const vyre_program *program) {
 }
 
 /* The entries of one code, behind a line that says what it is the code of. */
-static vyre_status emit(cuda_device *device, const vyre_program *program, const char *prefix,
+static vyre_status emit(const cuda_native *native, const vyre_program *program, const char *prefix,
                         vyre_text *out_ptx, cuda_phase_info *out_infos) {
-    const cuda_target target = {device->info.sm, device->info.isa, prefix};
+    const cuda_target target = {native->device->info.sm, native->device->info.isa, prefix,
+                                native->any_domain};
     vyre_program *lowered;
     vyre_status status = vyre_lower(program, &lowered);
     if (status) {
@@ -125,12 +126,13 @@ static vyre_status compile(cuda_native *native, const cuda_artifact_key *key,
                            cuda_phase_info *infos, vyre_text *out_artifact) {
     const char *name = vyre_program_name(native->codes[0].program);
     vyre_text ptx = {0}, image = {0};
-    const cuda_target target = {native->device->info.sm, native->device->info.isa, prefixes[0]};
+    const cuda_target target = {native->device->info.sm, native->device->info.isa, prefixes[0],
+                                native->any_domain};
     cuda_phase_info *next = infos;
     vyre_status status = VYRE_OK;
     cuda_emit_head(&target, &ptx);
     for (uint32_t c = 0; c < native->code_count && !status; c++) {
-        status = emit(native->device, native->codes[c].program, prefixes[c], &ptx, next);
+        status = emit(native, native->codes[c].program, prefixes[c], &ptx, next);
         next += native->codes[c].phase_count;
     }
     if (!status && ptx.failed) {
@@ -180,9 +182,9 @@ static vyre_status describe_all(cuda_native *native, const vyre_program *program
     return status;
 }
 
-vyre_status cuda_native_make(cuda_device *device, const vyre_program *program,
-                             const uint8_t *artifact, size_t artifact_size, vyre_text *out_artifact,
-                             cuda_native **out_native) {
+static vyre_status make(cuda_device *device, const vyre_program *program, bool any_domain,
+                        const uint8_t *artifact, size_t artifact_size, vyre_text *out_artifact,
+                        cuda_native **out_native) {
     *out_native = NULL;
     cuda_native *native = vyre_alloc_zeroed(1, sizeof *native);
     if (!native) {
@@ -190,6 +192,7 @@ vyre_status cuda_native_make(cuda_device *device, const vyre_program *program,
     }
     atomic_init(&native->references, 1);
     native->device = device;
+    native->any_domain = any_domain;
     cuda_replays_init(&native->replays);
     vyre_status status = describe_all(native, program);
     cuda_artifact_key key = {device->info.sm, device->info.isa, (uint32_t)device->cuda->version, 0};
@@ -218,6 +221,29 @@ vyre_status cuda_native_make(cuda_device *device, const vyre_program *program,
     }
     *out_native = native;
     return VYRE_OK;
+}
+
+vyre_status cuda_native_make(cuda_device *device, const vyre_program *program,
+                             const uint8_t *artifact, size_t artifact_size, vyre_text *out_artifact,
+                             cuda_native **out_native) {
+    return make(device, program, false, artifact, artifact_size, out_artifact, out_native);
+}
+
+vyre_status cuda_native_wider(cuda_native *native, cuda_native **out_native) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    cuda_device *device = native->device;
+    vyre_text artifact = {0};
+    CUcontext before;
+    pthread_mutex_lock(&lock);
+    vyre_status status = native->wider ? VYRE_OK : cuda_device_enter(device, &before);
+    if (!status && !native->wider) {
+        status = make(device, native->codes[0].program, true, NULL, 0, &artifact, &native->wider);
+        cuda_device_leave(device, before);
+    }
+    *out_native = native->wider;
+    pthread_mutex_unlock(&lock);
+    vyre_text_free(&artifact);
+    return status;
 }
 
 cuda_native *cuda_native_retain(cuda_native *native) {
@@ -275,6 +301,7 @@ void cuda_native_release(cuda_native *native) {
         }
         vyre_status_free(status);
     }
+    cuda_native_release(native->wider);
     for (uint32_t c = 0; c < CUDA_CODES; c++) {
         vyre_program_release(native->codes[c].program);
         vyre_free(native->codes[c].phases);

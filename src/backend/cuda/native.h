@@ -37,6 +37,8 @@ struct cuda_native {
     atomic_uint references; /* of the pipeline, and of jobs in queues */
     cuda_code codes[CUDA_CODES];
     uint32_t code_count;
+    bool any_domain;    /* its phases may run over more than the domain that is theirs */
+    cuda_native *wider; /* such code for the same program, once a run has asked for it */
     size_t image_bytes;
     CUmodule module;                       /* NULL: unloaded, and of no use any more */
     atomic_ullong last[CUDA_SHARED_LANES]; /* tickets of the last runs on shared lanes */
@@ -49,6 +51,8 @@ struct cuda_native {
 VYRE_MUST_USE vyre_status cuda_native_make(cuda_device *device, const vyre_program *program,
                                            const uint8_t *artifact, size_t artifact_size,
                                            vyre_text *out_artifact, cuda_native **out_native);
+/* The code for runs whose config brings a domain; it lives as long as `native`. */
+VYRE_MUST_USE vyre_status cuda_native_wider(cuda_native *native, cuda_native **out_native);
 cuda_native *cuda_native_retain(cuda_native *native);
 void cuda_native_release(cuda_native *native); /* NULL is allowed */
 

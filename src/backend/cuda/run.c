@@ -80,7 +80,7 @@ vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, const cuda_code *code,
         put_u64(run, row == VYRE_NONE ? layout->arguments + arg * 8 : layout->lengths + row * 8,
                 call->arguments[arg]);
     }
-    put_u64(run, layout->stop, run->deadline_ns || cancel ? lane->stop_at : lane->words->address);
+    put_u64(run, layout->stop, run->deadline_ns || cancel ? lane->stop_at : 0);
     return VYRE_OK;
 }
 
@@ -231,8 +231,8 @@ static uint64_t at_most(uint64_t number, uint64_t most) {
 
 static cuda_shape count_groups(const cuda_code *code, uint32_t index, const vyre_grid *grid,
                                uint64_t out_groups[3]) {
-    cuda_shape shape =
-        cuda_shape_of(&code->ir->phases[index], &code->phases[index].info, grid->domain);
+    cuda_shape shape = cuda_shape_of(&code->ir->phases[index], &code->phases[index].info,
+                                     grid->domain, CUDA_FEW_THREADS);
     for (int i = 0; i < 3; i++) {
         out_groups[i] = grid->domain[i] / shape.tile[i] + (grid->domain[i] % shape.tile[i] != 0);
     }
@@ -402,6 +402,12 @@ static bool fits(const cuda_code *code, const vyre_call *call) {
 
 vyre_status cuda_run_choose(cuda_native *native, const vyre_call *call, vyre_plan *plan,
                             vyre_call *own, cuda_code **out_code, const vyre_call **out_call) {
+    if (call->config->grid[0]) {
+        vyre_status made = cuda_native_wider(native, &native);
+        if (made) {
+            return made;
+        }
+    }
     *out_code = &native->codes[0];
     *out_call = call;
     if (native->code_count == 1 || fits(&native->codes[0], call)) {

@@ -45,7 +45,11 @@ static cuda_reg wide_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a, 
     case VYRE_OP_ADD: return cuda_two(w, is_double ? "add.rn.f64" : "add.rn.f32", kind, a, b);
     case VYRE_OP_SUB: return cuda_two(w, is_double ? "sub.rn.f64" : "sub.rn.f32", kind, a, b);
     case VYRE_OP_MUL: return cuda_two(w, is_double ? "mul.rn.f64" : "mul.rn.f32", kind, a, b);
-    case VYRE_OP_DIV: return cuda_two(w, is_double ? "div.rn.f64" : "div.rn.f32", kind, a, b);
+    case VYRE_OP_DIV:
+        if (a.immediate && a.bits == (is_double ? UINT64_C(0x3ff0000000000000) : 0x3f800000)) {
+            return cuda_one(w, is_double ? "rcp.rn.f64" : "rcp.rn.f32", kind, b);
+        }
+        return cuda_two(w, is_double ? "div.rn.f64" : "div.rn.f32", kind, a, b);
     case VYRE_OP_FMA: return cuda_three(w, is_double ? "fma.rn.f64" : "fma.rn.f32", kind, a, b, c);
     case VYRE_OP_SQRT: return cuda_one(w, is_double ? "sqrt.rn.f64" : "sqrt.rn.f32", kind, a);
     case VYRE_OP_FLOOR:

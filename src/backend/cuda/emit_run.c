@@ -1,0 +1,416 @@
+/* Runs of neighbouring elements: those of all parts of a thread (rows), or of several accesses of
+ * one invocation (groups), done by few instructions. Whether a run is aligned and inside is looked
+ * at when it comes to that, where it is not known; otherwise its elements are accessed one by one.
+ */
+#include "backend/cuda/emit_state.h"
+#include "ir/program.h"
+
+enum { MOST_RUN = 32, MOST_VECTOR = 4, WIDEST = 16 /* bytes of an access */ };
+
+typedef struct run {
+    uint32_t resource, count;
+    vyre_type type; /* of an element */
+    vyre_type index_type;
+    uint32_t bytes; /* of an element */
+    cuda_reg first; /* index */
+    bool is_inside; /* known */
+    bool from_base; /* aligned if the array is; else its address tells */
+    emit_where where;
+    cuda_reg values[MOST_RUN];
+} run;
+
+static run make_run(emit *e, uint32_t resource, vyre_type index_type, cuda_reg first,
+                    uint32_t count, bool is_inside) {
+    vyre_type type = (vyre_type)e->ir->resources[resource].type;
+    return (run){.resource = resource,
+                 .count = count,
+                 .type = type,
+                 .index_type = index_type,
+                 .bytes = vyre_type_bytes(type),
+                 .first = first,
+                 .is_inside = is_inside,
+                 .where = cuda_emit_where(e, resource, index_type, first)};
+}
+
+static void new_values(emit *e, run *r) {
+    for (uint32_t k = 0; k < r->count; k++) {
+        r->values[k] = cuda_new(&e->w, cuda_emit_memory_class(r->type));
+    }
+}
+
+/* A list of registers in braces, for an access of several. */
+static void put_vector(emit *e, const cuda_reg *regs, uint32_t count) {
+    for (uint32_t k = 0; k < count; k++) {
+        vyre_text_puts(&e->w.code, k ? ", " : "{");
+        vyre_text_puts(&e->w.code, cuda_reg_name(regs[k]).text);
+    }
+    vyre_text_putc(&e->w.code, '}');
+}
+
+/* Small elements are accessed as words. */
+static void load_words(emit *e, const run *r, const cuda_reg *values, uint32_t count,
+                       const char *place) {
+    uint32_t width = cuda_width(r->type), a_word = 32 / width, words = count / a_word;
+    cuda_reg list[MOST_VECTOR] = {{0}};
+    for (uint32_t k = 0; k < words; k++) {
+        list[k] = cuda_new(&e->w, CUDA_B32);
+    }
+    vyre_text_printf(&e->w.code, "\t%s.v%u.u32 ", cuda_emit_load_name(e, r->resource), words);
+    put_vector(e, list, words);
+    vyre_text_printf(&e->w.code, ", %s;\n", place);
+    for (uint32_t k = 0; k < count; k++) {
+        cuda_line(&e->w, "bfe.%s %s, %s, %u, %u", cuda_is_signed(r->type) ? "s32" : "u32",
+                  cuda_reg_name(values[k]).text, cuda_reg_name(list[k / a_word]).text,
+                  k % a_word * width, width);
+    }
+}
+
+static void store_words(emit *e, const run *r, const cuda_reg *values, uint32_t count,
+                        const char *place) {
+    uint32_t width = cuda_width(r->type), a_word = 32 / width, words = count / a_word;
+    cuda_reg list[MOST_VECTOR] = {{0}};
+    for (uint32_t k = 0; k < count; k++) {
+        cuda_reg *word = &list[k / a_word];
+        cuda_reg before = k % a_word ? *word : cuda_u32(0);
+        *word = cuda_new(&e->w, CUDA_B32);
+        cuda_line(&e->w, "bfi.b32 %s, %s, %s, %u, %u", cuda_reg_name(*word).text,
+                  cuda_reg_name(values[k]).text, cuda_reg_name(before).text, k % a_word * width,
+                  width);
+    }
+    vyre_text_printf(&e->w.code, "\tst.%s.v%u.u32 %s, ", cuda_emit_space(e, r->resource), words,
+                     place);
+    put_vector(e, list, words);
+    vyre_text_puts(&e->w.code, ";\n");
+}
+
+/* `count` elements, a power of 2, by one instruction. */
+static void access_piece(emit *e, const run *r, uint32_t from, uint32_t count, bool stores) {
+    emit_place_text place =
+        cuda_emit_place_of(e, r->resource, r->where, (int64_t)from * (int64_t)r->bytes);
+    const cuda_reg *values = r->values + from;
+    const char *type = cuda_emit_memory_type(r->type);
+    if (count > MOST_VECTOR) {
+        if (stores) {
+            store_words(e, r, values, count, place.text);
+        } else {
+            load_words(e, r, values, count, place.text);
+        }
+    } else if (count == 1) {
+        cuda_name name = cuda_reg_name(values[0]);
+        if (stores) {
+            cuda_line(&e->w, "st.%s.%s %s, %s", cuda_emit_space(e, r->resource), type, place.text,
+                      name.text);
+        } else {
+            cuda_line(&e->w, "%s.%s %s, %s", cuda_emit_load_name(e, r->resource), type, name.text,
+                      place.text);
+        }
+    } else if (stores) {
+        vyre_text_printf(&e->w.code, "\tst.%s.v%u.%s %s, ", cuda_emit_space(e, r->resource), count,
+                         type, place.text);
+        put_vector(e, values, count);
+        vyre_text_puts(&e->w.code, ";\n");
+    } else {
+        vyre_text_printf(&e->w.code, "\t%s.v%u.%s ", cuda_emit_load_name(e, r->resource), count,
+                         type);
+        put_vector(e, values, count);
+        vyre_text_printf(&e->w.code, ", %s;\n", place.text);
+    }
+}
+
+/* A run that starts `lead` elements behind where 16 bytes start, in as large pieces as there are.
+ */
+static void access_pieces(emit *e, const run *r, uint32_t lead, bool stores) {
+    for (uint32_t k = 0; k < r->count;) {
+        uint32_t piece = WIDEST / r->bytes;
+        while (piece > r->count - k || (lead + k) % piece) {
+            piece /= 2;
+        }
+        access_piece(e, r, k, piece, stores);
+        k += piece;
+    }
+}
+
+static void access_apart(emit *e, const run *r, bool stores) {
+    const char *type = cuda_emit_memory_type(r->type);
+    for (uint32_t k = 0; k < r->count; k++) {
+        if (r->is_inside) {
+            access_piece(e, r, k, 1, stores);
+            continue;
+        }
+        cuda_reg index = k ? cuda_two(&e->w, "add.u32", CUDA_B32, r->first, cuda_u32(k)) : r->first;
+        cuda_reg inside = cuda_emit_inside(e, r->resource, r->index_type, index);
+        /* An index that wraps around is not behind the first one. */
+        emit_place_text place = cuda_emit_place_of(
+            e, r->resource, cuda_emit_where(e, r->resource, r->index_type, index), 0);
+        cuda_name name = cuda_reg_name(r->values[k]);
+        if (stores) {
+            cuda_emit_if(e, inside, "st.%s.%s %s, %s", cuda_emit_space(e, r->resource), type,
+                         place.text, name.text);
+        } else {
+            cuda_move(&e->w, r->values[k], cuda_number((cuda_class)r->values[k].kind, 0));
+            cuda_emit_if(e, inside, "%s.%s %s, %s", cuda_emit_load_name(e, r->resource), type,
+                         name.text, place.text);
+        }
+    }
+}
+
+static cuda_reg both(emit *e, cuda_reg left, cuda_reg right) {
+    return !left.kind    ? right
+           : !right.kind ? left
+                         : cuda_two(&e->w, "and.pred", CUDA_PRED, left, right);
+}
+
+/* Whether all of a run is inside. */
+static cuda_reg is_whole(emit *e, const run *r) {
+    cuda_reg limit = cuda_emit_limit(e, r->resource, cuda_is_signed(r->index_type));
+    if (limit.immediate) {
+        return cuda_two(&e->w, "setp.le.u32", CUDA_PRED, r->first,
+                        cuda_u32((uint32_t)limit.bits - r->count));
+    }
+    cuda_reg room = cuda_two(&e->w, "sub.u32", CUDA_B32, limit, cuda_u32(r->count));
+    cuda_reg inside = cuda_two(&e->w, "setp.le.u32", CUDA_PRED, r->first, room);
+    cuda_reg long_enough = cuda_two(&e->w, "setp.ge.u32", CUDA_PRED, limit, cuda_u32(r->count));
+    return both(e, inside, long_enough);
+}
+
+/* Both ways there are: in pieces, or one by one. */
+static void access_run(emit *e, const run *r, bool stores) {
+    cuda_reg inside = r->is_inside ? cuda_none() : is_whole(e, r);
+    bool is_global = !cuda_emit_is_local(e, r->resource);
+    if (r->from_base) {
+        cuda_reg fits =
+            both(e, inside, is_global ? cuda_emit_aligned(e, r->resource) : cuda_none());
+        uint32_t apart = cuda_emit_label(e), behind = cuda_emit_label(e);
+        if (fits.kind) {
+            cuda_emit_branch(e, fits, false, apart, false);
+        }
+        access_pieces(e, r, 0, stores);
+        if (fits.kind) {
+            cuda_emit_jump(e, behind);
+            cuda_emit_place(e, apart);
+            access_apart(e, r, stores);
+            cuda_emit_place(e, behind);
+        }
+        return;
+    }
+    uint32_t wanted = r->count * r->bytes < WIDEST ? r->count * r->bytes : WIDEST;
+    uint32_t behind = cuda_emit_label(e);
+    cuda_reg low = cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, r->where.base);
+    if (r->where.offset) {
+        low = cuda_two(&e->w, "add.u32", CUDA_B32, low, cuda_u32((uint32_t)r->where.offset));
+    }
+    low = cuda_two(&e->w, "and.b32", CUDA_B32, low, cuda_u32(wanted - 1));
+    /* Runs that are no power of 2 start anywhere, often in the middle of 16 bytes. */
+    bool odd = r->count & (r->count - 1) && r->bytes < WIDEST / 2;
+    for (uint32_t from = 0; from <= (odd ? WIDEST / 2 : 0); from += WIDEST / 2) {
+        uint32_t other = cuda_emit_label(e);
+        cuda_reg fits = cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, low, cuda_u32(from));
+        cuda_emit_branch(e, both(e, inside, fits), false, other, false);
+        access_pieces(e, r, from / r->bytes, stores);
+        cuda_emit_jump(e, behind);
+        cuda_emit_place(e, other);
+    }
+    access_apart(e, r, stores);
+    cuda_emit_place(e, behind);
+}
+
+void cuda_emit_row(emit *e, uint32_t resource, vyre_type index_type, cuda_reg first, uint32_t count,
+                   bool is_inside, cuda_reg *out_values) {
+    run r = make_run(e, resource, index_type, first, count, is_inside);
+    new_values(e, &r);
+    access_run(e, &r, false);
+    for (uint32_t k = 0; k < count; k++) {
+        out_values[k] = cuda_emit_from_memory(e, r.type, r.values[k]);
+    }
+}
+
+/* Rows */
+
+static bool is_row(const emit *e, uint32_t resource, uint32_t index) {
+    return e->parts > 1 && e->end_part - e->first_part == e->parts &&
+           !cuda_emit_is_local(e, resource) && !(index & VYRE_CONSTANT) &&
+           emit_fact(e, index)->unit;
+}
+
+/* Whether it is the row at the thread's own position, which fits: otherwise the thread would have
+ * taken its parts one by one. */
+static bool is_own_row(const emit *e, uint32_t index) {
+    return e->phase->dimensions == 1 && e->ir->insts[index].op == VYRE_OP_GID;
+}
+
+cuda_reg cuda_emit_own_rows_fit(emit *e, cuda_reg x) {
+    cuda_writer *w = &e->w;
+    uint32_t parts = e->facts.parts;
+    cuda_reg reach = e->domain[0], fits = cuda_none();
+    for (uint32_t r = 0; r < e->layout.array_count; r++) {
+        bool found = false, inside = true;
+        for (uint32_t inst = e->phase->first; inst < e->phase->end; inst++) {
+            const vyre_inst *i = &e->ir->insts[inst];
+            if ((i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) && i->a == r &&
+                !(i->b & VYRE_CONSTANT) && is_own_row(e, i->b)) {
+                found = true;
+                inside = inside && cuda_is_inside(&e->facts, inst);
+            }
+        }
+        if (found) {
+            fits = both(e, fits, cuda_emit_aligned(e, r));
+        }
+        if (found && !inside) {
+            reach = cuda_two(w, "min.u64", CUDA_B64, reach, cuda_emit_length(e, r));
+        }
+    }
+    cuda_reg end = cuda_two(w, "add.u64", CUDA_B64, x, cuda_u64(parts));
+    return both(e, cuda_two(w, "setp.le.u64", CUDA_PRED, end, reach), fits);
+}
+
+/* Position of an access in its group. */
+static uint32_t place_in(const vyre_access_group *group, uint32_t inst) {
+    uint32_t k = 0;
+    while (group->members[k] != inst) {
+        k++;
+    }
+    return k;
+}
+
+/* The row of the parts and of all neighbours of an access: each element once. */
+static void load_wide_row(emit *e, const vyre_access_group *group) {
+    const vyre_inst *i = &e->ir->insts[group->head];
+    uint32_t before = place_in(group, group->head);
+    cuda_reg values[MOST_RUN];
+    cuda_reg first = cuda_emit_operand(e, i->b, 0);
+    if (before) {
+        first = cuda_two(&e->w, "sub.u32", CUDA_B32, first, cuda_u32(before));
+    }
+    cuda_emit_row(e, i->a, vyre_operand_type(e->ir, i->b), first, group->count + e->parts - 1, true,
+                  values);
+    for (uint32_t k = 0; k < group->count; k++) {
+        for (uint32_t part = 0; part < e->parts; part++) {
+            *emit_slot(e, group->members[k], part) = values[k + part];
+        }
+    }
+}
+
+static run row_of(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    return make_run(e, i->a, vyre_operand_type(e->ir, i->b), cuda_emit_operand(e, i->b, 0),
+                    e->parts, cuda_is_inside(&e->facts, inst));
+}
+
+static void access_row(emit *e, const run *r, uint32_t inst, bool stores) {
+    if (is_own_row(e, e->ir->insts[inst].b)) {
+        access_pieces(e, r, 0, stores);
+    } else {
+        access_run(e, r, stores);
+    }
+}
+
+/* Groups */
+
+/* The group that an access is done with, of one invocation; NULL if it is done by itself. */
+static const vyre_access_group *group_of(const emit *e, uint32_t inst) {
+    const vyre_access_group *group = vyre_access_group_of(&e->facts.accesses, inst);
+    if (!group || !group->aligned) {
+        return NULL;
+    }
+    uint32_t index = e->ir->insts[inst].b, resource = e->ir->insts[inst].a;
+    vyre_type type = vyre_operand_type(e->ir, index);
+    if (cuda_emit_is_local(e, resource) && e->ir->resources[resource].length < group->count) {
+        return NULL;
+    }
+    return group->in_bounds || (cuda_width(type) == 32 && !(index & VYRE_CONSTANT)) ? group : NULL;
+}
+
+/* Of `inst`, one of the group's members, whose index is known. */
+static run run_of(emit *e, const vyre_access_group *group, uint32_t inst, uint32_t part) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = vyre_operand_type(e->ir, i->b);
+    cuda_reg index = cuda_emit_operand(e, i->b, part);
+    uint32_t before = place_in(group, inst);
+    if (before && index.immediate) {
+        index.bits -= before;
+    } else if (before) {
+        bool wide = cuda_width(type) == 64;
+        index = cuda_two(&e->w, wide ? "sub.u64" : "sub.u32", wide ? CUDA_B64 : CUDA_B32, index,
+                         cuda_number((cuda_class)index.kind, before));
+    }
+    run r = make_run(e, i->a, type, index, group->count, group->in_bounds);
+    r.from_base = true;
+    return r;
+}
+
+bool cuda_emit_load_run(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    const vyre_access_group *group = vyre_access_group_of(&e->facts.accesses, inst);
+    if (i->op != VYRE_OP_LOAD) {
+        return false;
+    }
+    if (is_row(e, i->a, i->b) && group && group->in_bounds &&
+        group->count + e->parts - 1 <= MOST_RUN) {
+        if (inst == group->head) {
+            load_wide_row(e, group);
+        }
+        return true;
+    }
+    if (is_row(e, i->a, i->b) && !emit_fact(e, i->b)->shifted) {
+        run r = row_of(e, inst);
+        new_values(e, &r);
+        access_row(e, &r, inst, false);
+        for (uint32_t k = 0; k < e->parts; k++) {
+            *emit_slot(e, inst, k) = cuda_emit_from_memory(e, r.type, r.values[k]);
+        }
+        return true;
+    }
+    group = group_of(e, inst);
+    if (!group || inst != group->head) {
+        return group != NULL;
+    }
+    for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
+        run r = run_of(e, group, inst, part);
+        new_values(e, &r);
+        access_run(e, &r, false);
+        for (uint32_t k = 0; k < r.count; k++) {
+            *emit_slot(e, group->members[k], part) = cuda_emit_from_memory(e, r.type, r.values[k]);
+        }
+    }
+    return true;
+}
+
+/* The stores of a group are done with the last of them. */
+static void store_group(emit *e, const vyre_access_group *group, uint32_t last) {
+    bool alike = true;
+    for (uint32_t k = 0; k < group->count; k++) {
+        alike = alike && cuda_emit_stores_alike(e, group->members[k]);
+    }
+    for (uint32_t part = e->first_part; part < (alike ? e->first_part + 1 : e->end_part); part++) {
+        run r = run_of(e, group, last, part);
+        for (uint32_t k = 0; k < r.count; k++) {
+            uint32_t value = e->ir->insts[group->members[k]].c;
+            r.values[k] = cuda_emit_to_memory(e, r.type, cuda_emit_operand(e, value, part));
+        }
+        access_run(e, &r, true);
+    }
+}
+
+bool cuda_emit_store_run(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    if (is_row(e, i->a, i->b) && !emit_fact(e, i->b)->shifted) {
+        run r = row_of(e, inst);
+        for (uint32_t k = 0; k < e->parts; k++) {
+            r.values[k] = cuda_emit_to_memory(e, r.type, cuda_emit_operand(e, i->c, k));
+        }
+        access_row(e, &r, inst, true);
+        return true;
+    }
+    const vyre_access_group *group = group_of(e, inst);
+    if (!group) {
+        return false;
+    }
+    uint32_t last = group->head;
+    for (uint32_t k = 0; k < group->count; k++) {
+        last = group->members[k] > last ? group->members[k] : last;
+    }
+    if (inst == last) {
+        store_group(e, group, last);
+    }
+    return true;
+}
