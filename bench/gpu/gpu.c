@@ -59,7 +59,7 @@ static vyre_device *acquire(void) {
 typedef struct raw {
     cuda_device *own;
     const cuda_table *cuda;
-    const cuda_native *native;
+    cuda_native *native;
     CUstream stream;
     cuda_run run;
     vyre_plan plan;

@@ -93,6 +93,12 @@ static vyre_status load(cuda_native *native, const cuda_phase_info *infos, const
             code->has_counters |= code->phases[i].info.ordered || code->phases[i].info.cooperative;
             status = load_phase(native, code, prefixes[c], i);
         }
+        if (!status && code->has_while) {
+            status = cuda_check(
+                native->device,
+                native->device->cuda->cuModuleGetFunction(&code->turn, native->module, "turn"),
+                "finding turn");
+        }
     }
     if (status && native->module) {
         vyre_status_free(cuda_check(native->device,
@@ -129,6 +135,9 @@ static vyre_status compile(cuda_native *native, const cuda_artifact_key *key,
     cuda_phase_info *next = infos;
     vyre_status status = VYRE_OK;
     cuda_emit_head(&target, &ptx);
+    if (native->codes[0].has_while || native->codes[1].has_while) {
+        cuda_turns_write(&ptx);
+    }
     for (uint32_t c = 0; c < native->code_count && !status; c++) {
         status = emit(native->device, native->codes[c].program, prefixes[c], &ptx, next);
         next += native->codes[c].phase_count;
@@ -234,6 +243,9 @@ void cuda_native_unload(cuda_native *native) {
     native->next = native->previous = NULL;
     cuda_replays_deinit(device, &native->replays);
     for (uint32_t c = 0; c < CUDA_CODES; c++) {
+        cuda_turns_free(device, native->codes[c].kept_turns);
+        native->codes[c].kept_turns = NULL;
+        native->codes[c].kept_turn_count = 0;
         for (uint32_t i = 0; i < CUDA_SHARED_LANES; i++) {
             cuda_memory_give(device, native->codes[c].counters[i]);
             native->codes[c].counters[i] = NULL;

@@ -40,8 +40,8 @@ uint64_t cuda_run_bytes(const cuda_run *run, uint32_t array) {
            vyre_type_bytes((vyre_type)run->code->ir->resources[array].type);
 }
 
-vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, const cuda_code *code,
-                          const vyre_call *call, const atomic_uint *cancel) {
+vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, cuda_code *code, const vyre_call *call,
+                          const atomic_uint *cancel) {
     const cuda_layout *layout = &code->layout;
     const vyre_ir *ir = code->ir;
     uint64_t timeout = call->config->timeout_ns, now = timeout ? vyre_now_ns() : 0;
@@ -50,6 +50,7 @@ vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, const cuda_code *code,
     run->code = code;
     run->call = call;
     run->replay = NULL;
+    run->turns = run->held_turns = NULL;
     run->deadline_ns = timeout && timeout < UINT64_MAX - now ? now + timeout : 0;
     run->cancel = cancel;
     run->stop = 0;
@@ -106,6 +107,7 @@ static vyre_status place_counters(cuda_run *run) {
 }
 
 void cuda_run_deinit(cuda_run *run, bool is_shared) {
+    cuda_turns_end(run);
     for (uint32_t i = 0; i < run->code->layout.array_count; i++) {
         if (!run->blocks[i]) {
             continue;
@@ -335,14 +337,14 @@ static vyre_status read_element(cuda_run *run, uint32_t array, uint64_t index, i
     return status;
 }
 
-static vyre_status run_steps(cuda_run *run, uint32_t first, uint32_t end);
-
 static vyre_status run_repeat(cuda_run *run, uint32_t index) {
     const vyre_step *step = &run->code->ir->steps[index];
     uint64_t size = run->call->sizes[step->size];
     vyre_status status = VYRE_OK;
-    for (uint64_t turn = 0; !status; turn++) {
+    uint64_t in_rows = 0, next;
+    for (uint64_t turn = 0; !status; turn = next) {
         int64_t more = turn < size;
+        next = turn + 1;
         status = check_stop(run);
         if (!status && step->kind == VYRE_STEP_REPEAT_WHILE) {
             status = read_element(run, step->resource, size, &more);
@@ -350,15 +352,25 @@ static vyre_status run_repeat(cuda_run *run, uint32_t index) {
         if (status || !more) {
             break;
         }
+        if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+            uint64_t count;
+            status = cuda_turns_put(run, index, turn, in_rows, &count);
+            if (status || count) {
+                in_rows += count;
+                next = turn + count;
+                continue;
+            }
+        }
         uint32_t turn_bits = (uint32_t)turn;
         memcpy(run->frame + run->code->layout.iterations + (size_t)index * 4, &turn_bits,
                sizeof turn_bits);
-        status = run_steps(run, index + 1, step->end);
+        status = run->turns ? cuda_turns_number(run, index, turn_bits) : VYRE_OK;
+        status = status ? status : cuda_run_steps(run, index + 1, step->end);
     }
     return status;
 }
 
-static vyre_status run_steps(cuda_run *run, uint32_t first, uint32_t end) {
+vyre_status cuda_run_steps(cuda_run *run, uint32_t first, uint32_t end) {
     const vyre_step *steps = run->code->ir->steps;
     vyre_status status = VYRE_OK;
     for (uint32_t i = first; i < end && !status; i = steps[i].end) {
@@ -380,7 +392,7 @@ vyre_status cuda_run_put(cuda_run *run) {
             status = cuda_run_clear(run, i);
         }
     }
-    return status ? status : run_steps(run, 0, ir->step_count);
+    return status ? status : cuda_run_steps(run, 0, ir->step_count);
 }
 
 vyre_status cuda_run_wait(cuda_run *run) {
