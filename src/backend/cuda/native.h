@@ -23,6 +23,7 @@ typedef struct cuda_code {
     cuda_layout layout;
     cuda_phase *phases;
     uint32_t phase_count;
+    uint32_t *overwritten;  /* by resource, as vyre_fill_find says */
     bool has_while;         /* the host looks at memory to know how it goes on */
     bool has_barrier;       /* grid barriers */
     bool has_counters;      /* phases with counters of their own */

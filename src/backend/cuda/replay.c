@@ -62,8 +62,7 @@ bool cuda_replay_is_worth(const cuda_code *code, const vyre_call *call) {
     }
     uint64_t count = count_steps(code, call, 0, code->ir->step_count);
     for (uint32_t i = 0; i < code->layout.array_count; i++) {
-        const vyre_resource *row = &code->ir->resources[i];
-        count += row->kind == VYRE_RESOURCE_SCRATCH || row->access == VYRE_ACCESS_OUT;
+        count += cuda_run_fills(code, call, i);
     }
     return count >= CUDA_REPLAY_LEAST && count <= CUDA_REPLAY_MOST;
 }

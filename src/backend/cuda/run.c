@@ -54,7 +54,6 @@ vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, cuda_code *code, const
     run->deadline_ns = timeout && timeout < UINT64_MAX - now ? now + timeout : 0;
     run->cancel = cancel;
     run->stop = 0;
-    run->step_count = 0;
     run->memory = NULL;
     run->counters = 0;
     run->own_counters = NULL;
@@ -132,12 +131,18 @@ vyre_status cuda_run_place(cuda_run *run, uint32_t array) {
                                 vyre_program_name(run->code->program));
 }
 
-vyre_status cuda_run_clear(cuda_run *run, uint32_t array) {
+bool cuda_run_fills(const cuda_code *code, const vyre_call *call, uint32_t array) {
+    const vyre_resource *row = &code->ir->resources[array];
+    const uint32_t *grid = call->config->grid;
+    return (row->kind == VYRE_RESOURCE_SCRATCH || row->access == VYRE_ACCESS_OUT) &&
+           (code->overwritten[array] == VYRE_NONE || grid[0] || grid[1] || grid[2]);
+}
+
+static vyre_status clear(cuda_run *run, uint32_t array) {
     uint64_t bytes = cuda_run_bytes(run, array);
     if (!bytes) {
         return VYRE_OK;
     }
-    run->step_count++;
     CUdeviceptr address = array_at(run, array);
     return run->replay ? cuda_replay_fill(run->device, run->replay, address, bytes)
                        : cuda_check(run->device,
@@ -194,7 +199,6 @@ static vyre_status launch(cuda_run *run, const cuda_phase *phase, const uint32_t
     CUstream stream = run->lane->stream;
     CUdeviceptr sent = 0;
     void *parameters[] = {run->frame};
-    run->step_count++;
     if (run->code->layout.by_pointer) {
         vyre_status status = send_frame(run, &sent);
         if (status) {
@@ -388,8 +392,8 @@ vyre_status cuda_run_put(cuda_run *run) {
         if (is_scratch && !array_at(run, i)) {
             status = cuda_run_place(run, i);
         }
-        if (!status && (is_scratch || ir->resources[i].access == VYRE_ACCESS_OUT)) {
-            status = cuda_run_clear(run, i);
+        if (!status && cuda_run_fills(run->code, run->call, i)) {
+            status = clear(run, i);
         }
     }
     return status ? status : cuda_run_steps(run, 0, ir->step_count);

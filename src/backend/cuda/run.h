@@ -20,7 +20,6 @@ typedef struct cuda_run {
     uint64_t deadline_ns;      /* 0: none */
     const atomic_uint *cancel; /* set by who wants it to end; or NULL */
     unsigned stop;             /* why it was told to end */
-    uint32_t step_count;       /* launches and fills so far */
 
     uint8_t *frame;           /* what kernels get */
     CUdeviceptr counters;     /* by phase; 0: none are needed, or not yet there */
@@ -47,7 +46,10 @@ uint64_t cuda_counter_bytes(const cuda_code *code);
 void cuda_run_set_counters(cuda_run *run, CUdeviceptr counters);
 /* Memory of the run's own for an array, with anything in it. */
 VYRE_MUST_USE vyre_status cuda_run_place(cuda_run *run, uint32_t array);
-VYRE_MUST_USE vyre_status cuda_run_clear(cuda_run *run, uint32_t array);
+
+/* Whether an array starts as zeros that anybody sees: all of them if the grid is not the program's.
+ */
+bool cuda_run_fills(const cuda_code *code, const vyre_call *call, uint32_t array);
 
 /* Scratch arrays, zeros where they are due, then all steps. `out` buffers are cleared, too. */
 VYRE_MUST_USE vyre_status cuda_run_put(cuda_run *run);
