@@ -240,7 +240,9 @@ static cuda_shape count_groups(const cuda_code *code, uint32_t index, const vyre
     cuda_shape shape =
         cuda_shape_of(&code->ir->phases[index], &code->phases[index].info, grid->domain);
     for (int i = 0; i < 3; i++) {
-        out_groups[i] = grid->domain[i] / shape.tile[i] + (grid->domain[i] % shape.tile[i] != 0);
+        uint32_t tile = shape.tile[i]; /* mostly 1 beyond x, and divisions take long */
+        uint64_t domain = grid->domain[i];
+        out_groups[i] = tile == 1 ? domain : domain / tile + (domain % tile != 0);
     }
     return shape;
 }
@@ -424,25 +426,7 @@ vyre_status cuda_run_choose(cuda_native *native, const vyre_call *call, vyre_pla
         return VYRE_OK;
     }
     cuda_code *code = &native->codes[1];
-    vyre_dispatch_config config = *call->config;
-    if (config.grid[0] || config.grid[1] || config.grid[2]) {
-        return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                "leave the grid to the program, or ask for a smaller one",
-                                "`%s` has grid barriers, and a grid of this size does not fit on "
-                                "%s at once",
-                                vyre_program_name(code->program), native->device->info.name);
-    }
-    config.max_output_bytes = 0;
-    config.determinism = VYRE_DEMAND_NOTHING;
-    vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
-    for (uint32_t arg = 0; arg < code->ir->arg_count; arg++) {
-        uint32_t width = vyre_type_bytes((vyre_type)code->ir->args[arg].type) * 8;
-        uint64_t value = call->arguments[arg];
-        values[arg] = (vyre_plan_value){value * (width / 8),
-                                        width < 64 ? value & (((uint64_t)1 << width) - 1) : value};
-    }
-    vyre_status status =
-        vyre_plan_init_resident(plan, code->program, values, code->ir->arg_count, &config);
+    vyre_status status = vyre_plan_init_again(plan, code->program, true, call);
     if (!status) {
         *own = vyre_plan_call(plan, call->inputs);
         own->native = call->native;
