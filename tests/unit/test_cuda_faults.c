@@ -282,17 +282,19 @@ static void the_walk_uses_every_entry_point(void **state) {
     }
 }
 
-/* What stands in for the device allocates, too, so of all phases only those that count run. */
+/* What stands in for the device allocates, too, so of all phases only those that count turns run.
+ */
 static fake_result count_turns(const fake_launch *launch) {
     if (!strcmp(launch->entry, "turn")) {
         return fake_device_run(launch);
     }
-    if (strstr(launch->image, "phases of `turns`")) {
-        cuda_layout layout = cuda_layout_of(vyre_program_ir(turns));
+    bool is_loop = strstr(launch->image, "phases of `loop_down`");
+    if (is_loop || strstr(launch->image, "phases of `turns`")) {
+        cuda_layout layout = cuda_layout_of(vyre_program_ir(is_loop ? loop : turns));
         uint32_t *gate, *n;
         memcpy(&gate, launch->parameters + layout.gate, sizeof gate);
         memcpy(&n, launch->parameters + layout.arrays + 2 * sizeof n, sizeof n);
-        *n = !strcmp(launch->entry, "phase_0")                       ? 7
+        *n = !strcmp(launch->entry, "phase_0")                       ? (is_loop ? 2 : 7)
              : !strcmp(launch->entry, "phase_2") && (!gate || *gate) ? *n - 1
                                                                      : *n;
     }
