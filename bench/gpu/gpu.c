@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <vyre/vyre.h>
@@ -17,6 +18,7 @@
 #include "backend/cuda/run.h"
 #include "base/clock.h"
 #include "driver/device.h"
+#include "pass/pass.h"
 
 static void must(vyre_status status) {
     if (status) {
@@ -55,11 +57,13 @@ static vyre_device *acquire(void) {
     return device;
 }
 
+enum { ELEMENTS = 64 };
+
 /* The driver's side of a pipeline: its kernels, and a frame for them. */
 typedef struct raw {
     cuda_device *own;
     const cuda_table *cuda;
-    const cuda_native *native;
+    cuda_native *native;
     CUstream stream;
     cuda_run run;
     vyre_plan plan;
@@ -87,10 +91,19 @@ static void raw_open(raw *r, vyre_device *device, vyre_pipeline *pipeline, const
     r->call = vyre_plan_call(&r->plan, NULL);
     must(cuda_run_init(&r->run, &r->own->lanes.shared[CUDA_SHARED_LANES - 1], &r->native->codes[0],
                        &r->call, NULL));
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        if (ir->args[i].resource != VYRE_NONE) {
+            must(cuda_run_place(&r->run, ir->args[i].resource));
+        }
+    }
+    /* The same work, too: ELEMENTS of arrays of its own, in one block. */
+    const cuda_layout *layout = &r->native->codes[0].layout;
+    const uint64_t domain[3] = {ELEMENTS, 1, 1}, groups[3] = {1, 1, 1};
+    memcpy(r->run.frame + layout->domain, domain, sizeof domain);
+    memcpy(r->run.frame + layout->groups, groups, sizeof groups);
 }
 
-/* The grid and the frame of a launch of a phase over `count` elements, without any work: its domain
- * is empty, so what is measured is the way there. */
+/* The launch of a phase as somebody would write it who knows its grid and its parameters. */
 static void raw_launch(raw *r, uint32_t phase) {
     const cuda_phase *p = &r->native->codes[0].phases[phase];
     void *parameters[] = {r->run.frame};
@@ -106,7 +119,7 @@ static double us_since(uint64_t start) {
     return (double)(vyre_now_ns() - start) / 1e3;
 }
 
-enum { ROUNDS = 30, QUEUED = 1000, ELEMENTS = 64 };
+enum { ROUNDS = 30, QUEUED = 1000 };
 
 static void measure_launches(vyre_device *device) {
     static const char text[] = "program tiny(k: u32, x: buffer<u32>, y: inout buffer<u32>) over y "
@@ -307,6 +320,88 @@ static double compile_all(const char *what, bool is_told) {
     return sorted[KERNELS_COUNT / 2];
 }
 
+/* One kernel, through the driver's compiler alone. */
+typedef struct translation {
+    cuda_device *device;
+    vyre_text ptx;
+    double emit_ms;
+} translation;
+
+enum { LEVEL = 7, SPLIT = 34 }; /* CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_SPLIT_COMPILE */
+
+/* 0 if the driver refuses the option. */
+static double translate_ms(const translation *t, int option, uintptr_t value) {
+    const cuda_table *cuda = t->device->cuda;
+    int options[] = {CU_JIT_TARGET_FROM_CUCONTEXT, option};
+    void *values[] = {NULL, (void *)value}, *image;
+    size_t size;
+    CUlinkState link = NULL;
+    uint64_t start = vyre_now_ns();
+    CUresult result = cuda->cuLinkCreate(option ? 2 : 1, options, values, &link);
+    result = result ? result
+                    : cuda->cuLinkAddData(link, CU_JIT_INPUT_PTX, t->ptx.data, t->ptx.size + 1,
+                                          "bench", 0, NULL, NULL);
+    result = result ? result : cuda->cuLinkComplete(link, &image, &size);
+    double ms = us_since(start) / 1e3;
+    if (link) {
+        cuda->cuLinkDestroy(link);
+    }
+    return result ? 0 : ms;
+}
+
+static void *translate(void *argument) {
+    const translation *t = argument;
+    CUcontext before;
+    must(cuda_device_enter(t->device, &before));
+    translate_ms(t, 0, 0);
+    return NULL;
+}
+
+/* Where the time of compiling goes, and what would make it shorter. */
+static void translate_all(void) {
+    translation all[KERNELS_COUNT];
+    pthread_t threads[KERNELS_COUNT];
+    vyre_device *device = acquire();
+    CUcontext before;
+    must(vyre_device_prepare(device));
+    cuda_device *own = device->inner->state;
+    must(cuda_device_enter(own, &before));
+    const cuda_target target = {own->info.sm, own->info.isa, "phase"};
+    double sum = 0;
+    for (size_t i = 0; i < KERNELS_COUNT; i++) {
+        cuda_phase_info infos[64];
+        vyre_program *program = read_kernel(kernels[i]), *lowered;
+        translation *t = &all[i];
+        *t = (translation){.device = own};
+        uint64_t start = vyre_now_ns();
+        must(vyre_lower(program, &lowered));
+        cuda_emit_head(&target, &t->ptx);
+        must(cuda_emit_entries(lowered, &target, &t->ptx, infos));
+        t->emit_ms = us_since(start) / 1e3;
+        translate_ms(t, 0, 0);
+        double usual = translate_ms(t, 0, 0);
+        sum += usual;
+        printf("%-13s PTX %6zu bytes, made in %.2f ms; the driver's compiler %.2f ms, at level 3 "
+               "%.2f, 2 %.2f, 1 %.2f, in 8 threads %.2f\n",
+               kernels[i], t->ptx.size, t->emit_ms, usual, translate_ms(t, LEVEL, 3),
+               translate_ms(t, LEVEL, 2), translate_ms(t, LEVEL, 1), translate_ms(t, SPLIT, 8));
+        vyre_program_release(lowered);
+        vyre_program_release(program);
+    }
+    uint64_t start = vyre_now_ns();
+    for (size_t i = 0; i < KERNELS_COUNT; i++) {
+        pthread_create(&threads[i], NULL, translate, &all[i]);
+    }
+    for (size_t i = 0; i < KERNELS_COUNT; i++) {
+        pthread_join(threads[i], NULL);
+        vyre_text_free(&all[i].ptx);
+    }
+    printf("the driver's compiler: all one after the other %.1f ms, each in a thread %.1f ms\n",
+           sum, us_since(start) / 1e3);
+    cuda_device_leave(own, before);
+    vyre_device_release(device);
+}
+
 static void compile(void) {
     char folder[] = "gpu-cache-XXXXXX";
     if (!mkdtemp(folder)) {
@@ -326,6 +421,7 @@ static void compile(void) {
     setenv("VYRE_CACHE_LIMIT", "256M", 1);
     compile_all("", false); /* stores */
     double stored = compile_all("from disk", true);
+    translate_all();
     printf("compile: median cold %.2f ms (at most 30), from disk %.2f ms (at most 2)\n", cold,
            stored);
 }

@@ -117,7 +117,9 @@ static uint64_t scalar(const frame *f, const vyre_phase_binding *binding) {
     default: break;
     }
     uint32_t turn;
-    memcpy(&turn, f->bytes + f->layout.iterations + binding->index * 4, sizeof turn);
+    const uint8_t *counted = (const uint8_t *)(uintptr_t)word(f, f->layout.turns);
+    memcpy(&turn, (counted ? counted : f->bytes + f->layout.iterations) + binding->index * 4,
+           sizeof turn);
     return turn;
 }
 
@@ -167,8 +169,37 @@ static fake_result run_phase(frame *f, const vyre_program *program, uint32_t pha
     return result;
 }
 
+/* The kernel between turns of a `repeat while`. */
+static fake_result run_turn(const uint8_t *parameters) {
+    uint64_t at[4];
+    uint32_t rest[2], *number;
+    memcpy(at, parameters, sizeof at);
+    memcpy(rest, parameters + sizeof at, sizeof rest);
+    uint32_t *words = (uint32_t *)(uintptr_t)at[2];
+    number = (uint32_t *)(uintptr_t)at[3];
+    if (!rest[0]) {
+        *number = rest[1];
+        return FAKE_DONE;
+    }
+    static const uint64_t zero;
+    words[0] = memcmp((const void *)(uintptr_t)at[0], &zero, rest[0]) != 0 &&
+               !atomic_load((const atomic_uint *)(uintptr_t)at[1]);
+    if (words[0]) {
+        *number = words[1]++;
+    }
+    return FAKE_DONE;
+}
+
+static bool is_gated_off(const frame *f) {
+    const uint32_t *gate = (const uint32_t *)(uintptr_t)word(f, f->layout.gate);
+    return gate && !*gate;
+}
+
 fake_result fake_device_run(const fake_launch *launch) {
     uint32_t phase;
+    if (!strcmp(launch->entry, "turn")) {
+        return run_turn(launch->parameters);
+    }
     const vyre_program *program = find_program(launch, &phase);
     if (!program) {
         print_error("nobody knows the program of %s\n", launch->entry);
@@ -180,6 +211,9 @@ fake_result fake_device_run(const fake_launch *launch) {
         uint64_t at;
         memcpy(&at, launch->parameters, sizeof at);
         f.bytes = (const uint8_t *)(uintptr_t)at;
+    }
+    if (is_gated_off(&f)) {
+        return FAKE_DONE;
     }
     const char *name = vyre_program_name(program);
     if (!strcmp(name, "fault")) {

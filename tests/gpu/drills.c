@@ -5,6 +5,7 @@
  *     gpu_drills cancel       1,000 dispatches from 16 threads, some cancelled at random
  *     gpu_drills memory       more than there is, then what there is
  *     gpu_drills artifact     from a stored form, without the driver's compiler
+ *     gpu_drills turns        `repeat while` of many turns, held against the reference
  *
  * One line each, exit status 0 if it went well. */
 #define _GNU_SOURCE
@@ -22,6 +23,7 @@
 #include "backend/cuda/native.h"
 #include "base/clock.h"
 #include "driver/device.h"
+#include "loops.h"
 
 #define TWICE                                                                                      \
     "program twice(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { y[gid] = x[gid] * 2; }"
@@ -290,15 +292,48 @@ static void drill_artifact(void) {
     vyre_device_release(device);
 }
 
+static void drill_turns(void) {
+    enum { LENGTH = 5000 };
+    vyre_device *device = acquire(), *reference;
+    uint32_t *y = calloc(LENGTH, sizeof *y), runs = 0;
+    must(vyre_acquire("reference", &reference));
+    for (uint32_t i = 0; i < LENGTH; i++) {
+        y[i] = i * 77;
+    }
+    for (size_t p = 0; p < sizeof loops / sizeof *loops; p++) {
+        vyre_program *program = parse(loops[p]);
+        for (size_t c = 0; c < sizeof loop_turns / sizeof *loop_turns; c++) {
+            uint32_t left = loop_turns[c];
+            const vyre_input inputs[] = {{&left, sizeof left}, {y, LENGTH * sizeof *y}};
+            vyre_outputs expected, found;
+            must(vyre_device_dispatch(reference, program, inputs, 2, NULL, &expected));
+            for (int again = 0; again < 3; again++) {
+                must(vyre_device_dispatch(device, program, inputs, 2, NULL, &found));
+                for (size_t i = 0; i < 2; i++) {
+                    CHECK(!memcmp(expected.items[i].data, found.items[i].data, found.items[i].size),
+                          "`%s`, %u turns: output %zu differs", vyre_program_name(program), left,
+                          i);
+                }
+                vyre_outputs_free(&found);
+                runs++;
+            }
+            vyre_outputs_free(&expected);
+        }
+        vyre_program_release(program);
+    }
+    free(y);
+    vyre_device_release(reference);
+    vyre_device_release(device);
+    printf("turns: %u runs, the same bytes as the reference\n", runs);
+}
+
 int main(int count, char **arguments) {
     const struct {
         const char *name;
         void (*run)(void);
-    } drills[] = {{"timeout", drill_timeout},
-                  {"trap", drill_trap},
-                  {"cancel", drill_cancel},
-                  {"memory", drill_memory},
-                  {"artifact", drill_artifact}};
+    } drills[] = {{"timeout", drill_timeout},   {"trap", drill_trap},
+                  {"cancel", drill_cancel},     {"memory", drill_memory},
+                  {"artifact", drill_artifact}, {"turns", drill_turns}};
     setenv("VYRE_CACHE_LIMIT", "0", 1);
     if (getenv("GPU_DEVICE")) {
         device_name = getenv("GPU_DEVICE");
@@ -309,6 +344,6 @@ int main(int count, char **arguments) {
             return 0;
         }
     }
-    fprintf(stderr, "usage: gpu_drills timeout|trap|cancel|memory|artifact\n");
+    fprintf(stderr, "usage: gpu_drills timeout|trap|cancel|memory|artifact|turns\n");
     return 2;
 }

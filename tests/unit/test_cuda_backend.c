@@ -376,6 +376,35 @@ static void an_enqueue_is_one_launch(void **state) {
     vyre_device_release(device);
 }
 
+/* Memory of the fake is full of other things, so what is left out shows. */
+static void zeros_that_nobody_sees_are_not_written(void **state) {
+    (void)state;
+    vyre_device *device = fake_device_open(0);
+    vyre_program *program = fake_device_program(TWICE);
+    uint32_t x[100];
+    for (uint32_t i = 0; i < 100; i++) {
+        x[i] = i + 1;
+    }
+    const vyre_input input = {x, sizeof x};
+    const vyre_dispatch_config own = {0}, other = {.grid = {40}};
+    const vyre_dispatch_config *const configs[] = {&own, &own, &other, &own};
+    for (int round = 0; round < 4; round++) {
+        vyre_outputs outputs;
+        uint64_t before = fake->calls(FAKE_cuMemsetD8Async);
+        expect_ok(vyre_device_dispatch(device, program, &input, 1, configs[round], &outputs));
+        if (round) { /* the first one makes a lane, too */
+            assert_int_equal(fake->calls(FAKE_cuMemsetD8Async) - before, round == 2);
+        }
+        const uint32_t *y = (const uint32_t *)(const void *)outputs.items[0].data;
+        for (uint32_t i = 0; i < 100; i++) {
+            assert_int_equal(y[i], round == 2 && i >= 40 ? 0 : 2 * x[i]);
+        }
+        vyre_outputs_free(&outputs);
+    }
+    vyre_program_release(program);
+    vyre_device_release(device);
+}
+
 static void runs_end_in_time(void **state) {
     (void)state;
     vyre_device *device = fake_device_open(0);
@@ -654,6 +683,7 @@ int main(void) {
         TEST(lanes_wait_for_one_another),
         TEST(rows_of_launches_are_replayed),
         TEST(an_enqueue_is_one_launch),
+        TEST(zeros_that_nobody_sees_are_not_written),
         TEST(runs_end_in_time),
         TEST(a_ticket_tells_what_went_wrong),
         TEST(async_runs_go_on_by_themselves),

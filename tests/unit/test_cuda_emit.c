@@ -11,6 +11,7 @@
 #include <vyre/vyre.h>
 
 #include "backend/cuda/emit.h"
+#include "backend/cuda/turns.h"
 #include "base/alloc.h"
 #include "base/file.h"
 #include "driver/trial.h"
@@ -89,6 +90,7 @@ static void add(const vyre_program *program) {
         vyre_alloc_zeroed(vyre_program_ir(plain)->phase_count + 1, sizeof *infos);
     if (!batch_programs) {
         cuda_emit_head(&target, &batch);
+        cuda_turns_write(&batch);
     }
     snprintf(prefix, sizeof prefix, "p%u", all_programs++);
     target.prefix = prefix;

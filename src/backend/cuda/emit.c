@@ -23,6 +23,7 @@ cuda_layout cuda_layout_of(const vyre_ir *ir) {
         {&layout.stop, 8},
         {&layout.counters, 8},
         {&layout.turns, 8},
+        {&layout.gate, 8},
         {&layout.arrays, 8 * layout.array_count},
         {&layout.lengths, 8 * layout.array_count},
         {&layout.arguments, 8 * ir->arg_count},
@@ -235,6 +236,27 @@ static void put_entry(emit *e, vyre_text *out) {
     out->failed |= e->head.failed | e->w.code.failed | e->cold.failed;
 }
 
+static bool is_in_while(const vyre_ir *ir, uint32_t phase) {
+    bool found = false;
+    for (uint32_t outer = 0; outer < ir->step_count && !found; outer++) {
+        for (uint32_t i = outer + 1;
+             ir->steps[outer].kind == VYRE_STEP_REPEAT_WHILE && i < ir->steps[outer].end; i++) {
+            found |= ir->steps[i].kind == VYRE_STEP_PHASE && ir->steps[i].size == phase;
+        }
+    }
+    return found;
+}
+
+/* Ends a phase of a turn that is not to be: turns are launched before it is known how many. */
+static void write_gate(emit *e) {
+    cuda_reg gate = cuda_emit_frame(e, CUDA_B64, e->layout.gate);
+    cuda_reg open = cuda_new(&e->w, CUDA_B32);
+    cuda_move(&e->w, open, cuda_u32(1));
+    cuda_emit_if(e, cuda_two(&e->w, "setp.ne.u64", CUDA_PRED, gate, cuda_u64(0)),
+                 "ld.global.u32 %s, [%s]", cuda_reg_name(open).text, cuda_reg_name(gate).text);
+    cuda_emit_if(e, cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, open, cuda_u32(0)), "exit");
+}
+
 static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info *info) {
     e->phase_index = index;
     e->phase = &e->ir->phases[index];
@@ -263,6 +285,9 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
         if (e->layout.by_pointer) {
             cuda_reg pointer = cuda_emit_frame(e, CUDA_B64, 0);
             e->frame = pointer;
+        }
+        if (is_in_while(e->ir, index)) {
+            write_gate(e);
         }
         cuda_emit_groups(e);
         put_entry(e, out);

@@ -26,6 +26,8 @@ typedef struct cuda_layout {
     uint32_t arguments;  /* u64 by argument: a scalar's bits, extended by its sign */
     uint32_t iterations; /* u32 by step: turns of repeats so far */
     uint32_t turns;      /* u64: pointer to the same as u32 by step in device memory, or 0 */
+    uint32_t gate;       /* u64: pointer to a u32, or 0; phases of a `repeat while` do nothing where
+                          * it is 0. It does not change while they run */
     uint32_t domain;     /* u64[3], 1 where there is no dimension; from memory: the maximum */
     uint32_t groups;     /* u64[3]: domain / tile, rounded up */
     uint32_t shape;      /* u32[2]: what cuda_shape_of says */

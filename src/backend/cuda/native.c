@@ -7,6 +7,7 @@
 #include "backend/cuda/module.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "pass/fill.h"
 #include "pass/pass.h"
 #include "pass/split.h"
 
@@ -94,6 +95,12 @@ static vyre_status load(cuda_native *native, const cuda_phase_info *infos, const
             code->has_counters |= code->phases[i].info.ordered || code->phases[i].info.cooperative;
             status = load_phase(native, code, prefixes[c], i);
         }
+        if (!status && code->has_while) {
+            status = cuda_check(
+                native->device,
+                native->device->cuda->cuModuleGetFunction(&code->turn, native->module, "turn"),
+                "finding turn");
+        }
     }
     if (status && native->module) {
         vyre_status_free(cuda_check(native->device,
@@ -131,6 +138,9 @@ static vyre_status compile(cuda_native *native, const cuda_artifact_key *key,
     cuda_phase_info *next = infos;
     vyre_status status = VYRE_OK;
     cuda_emit_head(&target, &ptx);
+    if (native->codes[0].has_while || native->codes[1].has_while) {
+        cuda_turns_write(&ptx);
+    }
     for (uint32_t c = 0; c < native->code_count && !status; c++) {
         status = emit(native, native->codes[c].program, prefixes[c], &ptx, next);
         next += native->codes[c].phase_count;
@@ -150,12 +160,13 @@ static vyre_status compile(cuda_native *native, const cuda_artifact_key *key,
 }
 
 /* What is known of a program before there is code. */
-static bool describe(cuda_code *code, vyre_program *program) {
+static vyre_status describe(cuda_code *code, vyre_program *program) {
     code->program = program;
     code->ir = vyre_program_ir(program);
     code->layout = cuda_layout_of(code->ir);
     code->phase_count = code->ir->phase_count;
     code->phases = vyre_alloc_zeroed(code->phase_count, sizeof *code->phases);
+    code->overwritten = vyre_alloc_zeroed(code->ir->resource_count + 1, sizeof *code->overwritten);
     code->has_barrier = vyre_program_stats(program).grid_barriers;
     for (uint32_t i = 0; i < code->ir->step_count; i++) {
         code->has_while |= code->ir->steps[i].kind == VYRE_STEP_REPEAT_WHILE;
@@ -164,20 +175,20 @@ static bool describe(cuda_code *code, vyre_program *program) {
         uint32_t from = code->ir->phases[i].from_resource;
         code->copies_element |= from != VYRE_NONE && cuda_phase_writes(code->ir, i, from);
     }
-    return code->phases;
+    return code->phases && code->overwritten ? vyre_fill_find(program, code->overwritten)
+                                             : no_memory(program);
 }
 
 static vyre_status describe_all(cuda_native *native, const vyre_program *program) {
     vyre_program *split = NULL, *own = vyre_program_retain((vyre_program *)(uintptr_t)program);
     native->code_count = 1;
-    if (!describe(&native->codes[0], own)) {
-        return no_memory(program);
+    vyre_status status = describe(&native->codes[0], own);
+    if (!status && native->codes[0].has_barrier) {
+        status = vyre_split_grid_barriers(program, &split);
     }
-    vyre_status status =
-        native->codes[0].has_barrier ? vyre_split_grid_barriers(program, &split) : VYRE_OK;
     if (!status && split) {
         native->code_count = 2;
-        status = describe(&native->codes[1], split) ? VYRE_OK : no_memory(program);
+        status = describe(&native->codes[1], split);
     }
     return status;
 }
@@ -260,6 +271,9 @@ void cuda_native_unload(cuda_native *native) {
     native->next = native->previous = NULL;
     cuda_replays_deinit(device, &native->replays);
     for (uint32_t c = 0; c < CUDA_CODES; c++) {
+        cuda_turns_free(device, native->codes[c].kept_turns);
+        native->codes[c].kept_turns = NULL;
+        native->codes[c].kept_turn_count = 0;
         for (uint32_t i = 0; i < CUDA_SHARED_LANES; i++) {
             cuda_memory_give(device, native->codes[c].counters[i]);
             native->codes[c].counters[i] = NULL;
@@ -305,6 +319,7 @@ void cuda_native_release(cuda_native *native) {
     for (uint32_t c = 0; c < CUDA_CODES; c++) {
         vyre_program_release(native->codes[c].program);
         vyre_free(native->codes[c].phases);
+        vyre_free(native->codes[c].overwritten);
     }
     pthread_mutex_destroy(&native->replays.lock);
     vyre_free(native);

@@ -7,6 +7,7 @@
 #include "backend/cuda/device.h"
 #include "backend/cuda/emit.h"
 #include "backend/cuda/replay.h"
+#include "backend/cuda/turns.h"
 
 typedef struct cuda_phase {
     CUfunction function;
@@ -22,10 +23,14 @@ typedef struct cuda_code {
     cuda_layout layout;
     cuda_phase *phases;
     uint32_t phase_count;
-    bool has_while;      /* the host looks at memory to know how it goes on */
-    bool has_barrier;    /* grid barriers */
-    bool has_counters;   /* phases with counters of their own */
-    bool copies_element; /* of a domain from memory, before the phase that overwrites it */
+    uint32_t *overwritten;  /* by resource, as vyre_fill_find says */
+    bool has_while;         /* the host looks at memory to know how it goes on */
+    bool has_barrier;       /* grid barriers */
+    bool has_counters;      /* phases with counters of their own */
+    bool copies_element;    /* of a domain from memory, before the phase that overwrites it */
+    CUfunction turn;        /* of a code with `repeat while` */
+    cuda_turns *kept_turns; /* that no run holds; in the device's lock */
+    uint32_t kept_turn_count;
     cuda_block *counters[CUDA_SHARED_LANES]; /* by shared lane, in its lock; NULL so far */
 } cuda_code;
 

@@ -10,8 +10,7 @@ void cuda_replays_init(cuda_replays *replays) {
     pthread_mutex_init(&replays->lock, NULL);
 }
 
-/* Nothing runs it. */
-static void drop(cuda_device *device, cuda_replay *replay) {
+void cuda_replay_drop(cuda_device *device, cuda_replay *replay) {
     const cuda_table *cuda = device->cuda;
     if (!atomic_load(&device->is_lost)) {
         CUresult first = replay->exec ? cuda->cuGraphExecDestroy(replay->exec) : CUDA_SUCCESS;
@@ -31,7 +30,7 @@ static void drop(cuda_device *device, cuda_replay *replay) {
 
 void cuda_replays_deinit(cuda_device *device, cuda_replays *replays) {
     for (int i = 0; i < CUDA_REPLAYS; i++) {
-        drop(device, &replays->items[i]);
+        cuda_replay_drop(device, &replays->items[i]);
     }
 }
 
@@ -63,8 +62,7 @@ bool cuda_replay_is_worth(const cuda_code *code, const vyre_call *call) {
     }
     uint64_t count = count_steps(code, call, 0, code->ir->step_count);
     for (uint32_t i = 0; i < code->layout.array_count; i++) {
-        const vyre_resource *row = &code->ir->resources[i];
-        count += row->kind == VYRE_RESOURCE_SCRATCH || row->access == VYRE_ACCESS_OUT;
+        count += cuda_run_fills(code, call, i);
     }
     return count >= CUDA_REPLAY_LEAST && count <= CUDA_REPLAY_MOST;
 }
@@ -201,35 +199,43 @@ static vyre_status place(cuda_device *device, cuda_replay *replay, cuda_run *run
     return status;
 }
 
+vyre_status cuda_replay_begin(cuda_device *device, cuda_replay *replay) {
+    replay->next = 0;
+    replay->is_changed = false;
+    return replay->graph ? VYRE_OK
+                         : cuda_check(device, device->cuda->cuGraphCreate(&replay->graph, 0),
+                                      "making a graph");
+}
+
+vyre_status cuda_replay_end(cuda_device *device, cuda_replay *replay) {
+    if (replay->exec) {
+        replay->is_changed |= replay->next != replay->nodes.count;
+        return VYRE_OK;
+    }
+    return cuda_check(device, device->cuda->cuGraphInstantiate(&replay->exec, replay->graph, 0),
+                      "preparing a graph");
+}
+
 /* Makes the graph, or gives its nodes other parameters. */
-static vyre_status fill(cuda_device *device, cuda_replay *replay, const cuda_code *code,
+static vyre_status fill(cuda_device *device, cuda_replay *replay, cuda_code *code,
                         const vyre_call *call, cuda_lane *lane, const CUdeviceptr *buffers) {
-    const cuda_table *cuda = device->cuda;
     cuda_run run;
     vyre_status status = cuda_run_init(&run, lane, code, call, NULL);
     if (status) {
         return status;
     }
     run.replay = replay;
-    replay->next = 0;
-    replay->is_changed = false;
     for (uint32_t i = 0; i < code->layout.array_count; i++) {
         if (code->ir->resources[i].kind == VYRE_RESOURCE_BUFFER) {
             cuda_run_set_array(&run, i, buffers[i]);
         }
     }
-    if (!replay->graph) {
-        status = cuda_check(device, cuda->cuGraphCreate(&replay->graph, 0), "making a graph");
-    }
+    status = cuda_replay_begin(device, replay);
     status = status ? status : place(device, replay, &run, lane);
     if (!status && !replay->is_changed) {
         status = cuda_run_put(&run);
     }
-    replay->is_changed |= replay->exec && replay->next != replay->nodes.count;
-    if (!status && !replay->exec) {
-        status = cuda_check(device, cuda->cuGraphInstantiate(&replay->exec, replay->graph, 0),
-                            "preparing a graph");
-    }
+    status = status ? status : cuda_replay_end(device, replay);
     cuda_run_deinit(&run, true);
     return status;
 }
@@ -245,7 +251,7 @@ static vyre_status settle(cuda_native *native) {
 }
 
 /* A graph for this call: the one that is, or the one that was not used for longest. */
-static vyre_status find(cuda_native *native, const cuda_code *code, const vyre_call *call,
+static vyre_status find(cuda_native *native, cuda_code *code, const vyre_call *call,
                         cuda_lane *lane, const CUdeviceptr *buffers, cuda_replay **out_replay) {
     cuda_device *device = native->device;
     cuda_replays *replays = &native->replays;
@@ -268,7 +274,7 @@ static vyre_status find(cuda_native *native, const cuda_code *code, const vyre_c
     if (!status && best->is_changed) {
         status = settle(native);
         if (!status) {
-            drop(device, best);
+            cuda_replay_drop(device, best);
             status = fill(device, best, code, call, lane, buffers);
         }
     }
@@ -284,14 +290,14 @@ static vyre_status find(cuda_native *native, const cuda_code *code, const vyre_c
     }
     if (status) { /* half of it may be changed */
         vyre_status_free(settle(native));
-        drop(device, best);
+        cuda_replay_drop(device, best);
     } else {
         write_key(code, call, buffers, best->key);
     }
     return status;
 }
 
-vyre_status cuda_replay_run(cuda_native *native, const cuda_code *code, const vyre_call *call,
+vyre_status cuda_replay_run(cuda_native *native, cuda_code *code, const vyre_call *call,
                             cuda_lane *lane, const CUdeviceptr *buffers, uint64_t ticket) {
     cuda_replay *replay;
     pthread_mutex_lock(&native->replays.lock);

@@ -37,6 +37,7 @@ typedef struct cuda_replays {
     uint64_t uses;
 } cuda_replays;
 
+struct cuda_device;
 struct cuda_lane;
 struct cuda_native;
 struct cuda_code;
@@ -49,9 +50,16 @@ void cuda_replays_deinit(struct cuda_device *device, cuda_replays *replays);
 bool cuda_replay_is_worth(const struct cuda_code *code, const vyre_call *call);
 
 /* Puts a run on a shared lane, in its lock; `buffers` are addresses by resource. */
-VYRE_MUST_USE vyre_status cuda_replay_run(struct cuda_native *native, const struct cuda_code *code,
+VYRE_MUST_USE vyre_status cuda_replay_run(struct cuda_native *native, struct cuda_code *code,
                                           const vyre_call *call, struct cuda_lane *lane,
                                           const CUdeviceptr *buffers, uint64_t ticket);
+
+/* Before and after all nodes are put into it, or changed: then `is_changed` says that it has to be
+ * dropped and made again. */
+VYRE_MUST_USE vyre_status cuda_replay_begin(struct cuda_device *device, cuda_replay *replay);
+VYRE_MUST_USE vyre_status cuda_replay_end(struct cuda_device *device, cuda_replay *replay);
+/* Nothing runs it. With a context that is gone, only our own memory. */
+void cuda_replay_drop(struct cuda_device *device, cuda_replay *replay);
 
 /* For a run that is put into a graph instead of on a lane. */
 VYRE_MUST_USE vyre_status cuda_replay_kernel(struct cuda_device *device, cuda_replay *replay,

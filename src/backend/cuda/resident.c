@@ -191,6 +191,13 @@ static needs look_at(const vyre_ir *ir, const uint64_t *buffers, CUdeviceptr *ou
     return all;
 }
 
+static void raise_ticket(atomic_ullong *number, uint64_t ticket) {
+    unsigned long long before = atomic_load(number);
+    while (before < ticket && !atomic_compare_exchange_weak(number, &before, ticket)) {
+    }
+}
+
+/* For a shared lane in its lock, in which its tickets only grow. */
 static void remember(const vyre_ir *ir, const uint64_t *buffers, uint64_t ticket) {
     uint32_t lane = cuda_ticket_lane(ticket);
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
@@ -198,12 +205,14 @@ static void remember(const vyre_ir *ir, const uint64_t *buffers, uint64_t ticket
         if (row == VYRE_NONE) {
             continue;
         }
-        atomic_ullong *used = &resident_of(buffers[arg])->used[lane];
-        unsigned long long before = atomic_load(used);
-        while (before < ticket && !atomic_compare_exchange_weak(used, &before, ticket)) {
+        resident *buffer = resident_of(buffers[arg]);
+        if (lane == CUDA_BY_HOST) {
+            raise_ticket(&buffer->used[lane], ticket);
+        } else {
+            atomic_store_explicit(&buffer->used[lane], ticket, memory_order_release);
         }
-        if (is_writing(ir, row)) {
-            atomic_store(&resident_of(buffers[arg])->written, ticket);
+        if (is_writing(ir, row)) { /* the host lets nobody else at it meanwhile */
+            atomic_store_explicit(&buffer->written, ticket, memory_order_release);
         }
     }
 }
@@ -370,18 +379,19 @@ static vyre_status enqueue_on_lane(cuda_native *native, cuda_code *code, const v
         status = cuda_replay_is_worth(code, call)
                      ? cuda_replay_run(native, code, call, lane, addresses, ticket)
                      : put(code, call, lane, index, addresses);
-        atomic_store(&native->last[index], ticket);
+        atomic_store_explicit(&native->last[index], ticket, memory_order_release);
         cuda_lane_submitted(lane, ticket);
         if (status && !atomic_load(&device->is_lost)) { /* a part of it may be under way */
             vyre_status_free(cuda_check(device, device->cuda->cuStreamSynchronize(lane->stream),
                                         "ending a run"));
         }
     }
-    pthread_mutex_unlock(&lane->lock);
-    cuda_device_leave(device, before);
     if (!status) {
+        remember(native->codes[0].ir, buffers, ticket);
         *out_ticket = ticket;
     }
+    pthread_mutex_unlock(&lane->lock);
+    cuda_device_leave(device, before);
     return status;
 }
 
@@ -403,10 +413,13 @@ vyre_status cuda_resident_enqueue(cuda_native *native, const vyre_call *call,
     needs all = look_at(ir, buffers, addresses);
     bool by_host = code->has_while || call->config->timeout_ns ||
                    !cuda_queue_is_done(&device->ordered, all.tickets[CUDA_BY_HOST]);
-    status = by_host ? enqueue_by_host(native, call, &all, addresses, out_ticket)
-                     : enqueue_on_lane(native, code, chosen, buffers, &all, addresses, out_ticket);
-    if (!status) {
-        remember(ir, buffers, *out_ticket);
+    if (by_host) {
+        status = enqueue_by_host(native, call, &all, addresses, out_ticket);
+        if (!status) {
+            remember(ir, buffers, *out_ticket);
+        }
+    } else {
+        status = enqueue_on_lane(native, code, chosen, buffers, &all, addresses, out_ticket);
     }
     if (chosen != call) {
         vyre_plan_deinit(&plan);

@@ -40,8 +40,8 @@ uint64_t cuda_run_bytes(const cuda_run *run, uint32_t array) {
            vyre_type_bytes((vyre_type)run->code->ir->resources[array].type);
 }
 
-vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, const cuda_code *code,
-                          const vyre_call *call, const atomic_uint *cancel) {
+vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, cuda_code *code, const vyre_call *call,
+                          const atomic_uint *cancel) {
     const cuda_layout *layout = &code->layout;
     const vyre_ir *ir = code->ir;
     uint64_t timeout = call->config->timeout_ns, now = timeout ? vyre_now_ns() : 0;
@@ -50,10 +50,10 @@ vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, const cuda_code *code,
     run->code = code;
     run->call = call;
     run->replay = NULL;
+    run->turns = run->held_turns = NULL;
     run->deadline_ns = timeout && timeout < UINT64_MAX - now ? now + timeout : 0;
     run->cancel = cancel;
     run->stop = 0;
-    run->step_count = 0;
     run->memory = NULL;
     run->counters = 0;
     run->own_counters = NULL;
@@ -106,6 +106,7 @@ static vyre_status place_counters(cuda_run *run) {
 }
 
 void cuda_run_deinit(cuda_run *run, bool is_shared) {
+    cuda_turns_end(run);
     for (uint32_t i = 0; i < run->code->layout.array_count; i++) {
         if (!run->blocks[i]) {
             continue;
@@ -130,12 +131,18 @@ vyre_status cuda_run_place(cuda_run *run, uint32_t array) {
                                 vyre_program_name(run->code->program));
 }
 
-vyre_status cuda_run_clear(cuda_run *run, uint32_t array) {
+bool cuda_run_fills(const cuda_code *code, const vyre_call *call, uint32_t array) {
+    const vyre_resource *row = &code->ir->resources[array];
+    const uint32_t *grid = call->config->grid;
+    return (row->kind == VYRE_RESOURCE_SCRATCH || row->access == VYRE_ACCESS_OUT) &&
+           (code->overwritten[array] == VYRE_NONE || grid[0] || grid[1] || grid[2]);
+}
+
+static vyre_status clear(cuda_run *run, uint32_t array) {
     uint64_t bytes = cuda_run_bytes(run, array);
     if (!bytes) {
         return VYRE_OK;
     }
-    run->step_count++;
     CUdeviceptr address = array_at(run, array);
     return run->replay ? cuda_replay_fill(run->device, run->replay, address, bytes)
                        : cuda_check(run->device,
@@ -192,7 +199,6 @@ static vyre_status launch(cuda_run *run, const cuda_phase *phase, const uint32_t
     CUstream stream = run->lane->stream;
     CUdeviceptr sent = 0;
     void *parameters[] = {run->frame};
-    run->step_count++;
     if (run->code->layout.by_pointer) {
         vyre_status status = send_frame(run, &sent);
         if (status) {
@@ -234,7 +240,9 @@ static cuda_shape count_groups(const cuda_code *code, uint32_t index, const vyre
     cuda_shape shape = cuda_shape_of(&code->ir->phases[index], &code->phases[index].info,
                                      grid->domain, CUDA_FEW_THREADS);
     for (int i = 0; i < 3; i++) {
-        out_groups[i] = grid->domain[i] / shape.tile[i] + (grid->domain[i] % shape.tile[i] != 0);
+        uint32_t tile = shape.tile[i]; /* mostly 1 beyond x, and divisions take long */
+        uint64_t domain = grid->domain[i];
+        out_groups[i] = tile == 1 ? domain : domain / tile + (domain % tile != 0);
     }
     return shape;
 }
@@ -335,14 +343,14 @@ static vyre_status read_element(cuda_run *run, uint32_t array, uint64_t index, i
     return status;
 }
 
-static vyre_status run_steps(cuda_run *run, uint32_t first, uint32_t end);
-
 static vyre_status run_repeat(cuda_run *run, uint32_t index) {
     const vyre_step *step = &run->code->ir->steps[index];
     uint64_t size = run->call->sizes[step->size];
     vyre_status status = VYRE_OK;
-    for (uint64_t turn = 0; !status; turn++) {
+    uint64_t in_rows = 0, next;
+    for (uint64_t turn = 0; !status; turn = next) {
         int64_t more = turn < size;
+        next = turn + 1;
         status = check_stop(run);
         if (!status && step->kind == VYRE_STEP_REPEAT_WHILE) {
             status = read_element(run, step->resource, size, &more);
@@ -350,15 +358,25 @@ static vyre_status run_repeat(cuda_run *run, uint32_t index) {
         if (status || !more) {
             break;
         }
+        if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+            uint64_t count;
+            status = cuda_turns_put(run, index, turn, in_rows, &count);
+            if (status || count) {
+                in_rows += count;
+                next = turn + count;
+                continue;
+            }
+        }
         uint32_t turn_bits = (uint32_t)turn;
         memcpy(run->frame + run->code->layout.iterations + (size_t)index * 4, &turn_bits,
                sizeof turn_bits);
-        status = run_steps(run, index + 1, step->end);
+        status = run->turns ? cuda_turns_number(run, index, turn_bits) : VYRE_OK;
+        status = status ? status : cuda_run_steps(run, index + 1, step->end);
     }
     return status;
 }
 
-static vyre_status run_steps(cuda_run *run, uint32_t first, uint32_t end) {
+vyre_status cuda_run_steps(cuda_run *run, uint32_t first, uint32_t end) {
     const vyre_step *steps = run->code->ir->steps;
     vyre_status status = VYRE_OK;
     for (uint32_t i = first; i < end && !status; i = steps[i].end) {
@@ -376,11 +394,11 @@ vyre_status cuda_run_put(cuda_run *run) {
         if (is_scratch && !array_at(run, i)) {
             status = cuda_run_place(run, i);
         }
-        if (!status && (is_scratch || ir->resources[i].access == VYRE_ACCESS_OUT)) {
-            status = cuda_run_clear(run, i);
+        if (!status && cuda_run_fills(run->code, run->call, i)) {
+            status = clear(run, i);
         }
     }
-    return status ? status : run_steps(run, 0, ir->step_count);
+    return status ? status : cuda_run_steps(run, 0, ir->step_count);
 }
 
 vyre_status cuda_run_wait(cuda_run *run) {
@@ -414,25 +432,7 @@ vyre_status cuda_run_choose(cuda_native *native, const vyre_call *call, vyre_pla
         return VYRE_OK;
     }
     cuda_code *code = &native->codes[1];
-    vyre_dispatch_config config = *call->config;
-    if (config.grid[0] || config.grid[1] || config.grid[2]) {
-        return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                "leave the grid to the program, or ask for a smaller one",
-                                "`%s` has grid barriers, and a grid of this size does not fit on "
-                                "%s at once",
-                                vyre_program_name(code->program), native->device->info.name);
-    }
-    config.max_output_bytes = 0;
-    config.determinism = VYRE_DEMAND_NOTHING;
-    vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
-    for (uint32_t arg = 0; arg < code->ir->arg_count; arg++) {
-        uint32_t width = vyre_type_bytes((vyre_type)code->ir->args[arg].type) * 8;
-        uint64_t value = call->arguments[arg];
-        values[arg] = (vyre_plan_value){value * (width / 8),
-                                        width < 64 ? value & (((uint64_t)1 << width) - 1) : value};
-    }
-    vyre_status status =
-        vyre_plan_init_resident(plan, code->program, values, code->ir->arg_count, &config);
+    vyre_status status = vyre_plan_init_again(plan, code->program, true, call);
     if (!status) {
         *own = vyre_plan_call(plan, call->inputs);
         own->native = call->native;
