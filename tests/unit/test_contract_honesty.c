@@ -16,7 +16,7 @@ static const struct {
      "phase a over x { t[gid] = x[gid] + 1; } phase b over x { y[gid] = t[7 - gid]; } }"},
     {VYRE_FEATURE_PHASES,
      "program repeated(x: buffer<u32>, y: out buffer<u32>[len(x)]) { repeat 5 { phase a over x { "
-     "y[gid] = y[(gid + 1) % 8] + x[gid]; } phase b over x { y[gid] = y[gid] * 3; } } }"},
+     "y[gid] = y[gid] + x[gid]; } phase b over x { y[gid] = y[gid] * 3; } } }"},
     {VYRE_FEATURE_PHASES,
      "program some(x: buffer<u32>, y: out buffer<u32>[len(x)]) { scratch n: u32[1]; phase a over 1 "
      "{ n[0] = x[2]; } phase b over n[0] max len(x) { y[gid] = x[gid] * 2; } }"},

@@ -19,9 +19,9 @@
 #include "tests/unit/guarded.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 15 };
+enum { PROGRAMS = 8 };
 #else
-enum { PROGRAMS = 150 };
+enum { PROGRAMS = 60 };
 #endif
 
 static vyre_device *oracle, *cpu;
