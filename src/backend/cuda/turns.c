@@ -76,18 +76,18 @@ typedef struct piece {
     const void *data;
     size_t bytes;
 } piece;
-enum { PIECES = 4 };
+enum { PIECES = 4, WORDS = 3 };
 
-static void list_pieces(const cuda_run *run, const uint64_t words[2], piece pieces[PIECES]) {
+static void list_pieces(const cuda_run *run, const uint64_t words[WORDS], piece pieces[PIECES]) {
     const cuda_layout *layout = &run->code->layout;
-    pieces[0] = (piece){words, 2 * sizeof *words};
+    pieces[0] = (piece){words, WORDS * sizeof *words};
     pieces[1] = (piece){run->frame + layout->arrays, layout->iterations - layout->arrays};
     pieces[2] = (piece){run->call->grids, run->call->grid_count * sizeof *run->call->grids};
     pieces[3] = (piece){run->frame + layout->stop, 8};
 }
 
 static bool is_for(const cuda_turns *turns, const cuda_run *run, uint32_t step) {
-    const uint64_t words[2] = {step, run->counters};
+    const uint64_t words[WORDS] = {step, run->counters, run->lane->stop_at};
     const uint8_t *key = (const uint8_t *)turns->replay.key;
     piece pieces[PIECES];
     bool same = key != NULL;
@@ -100,7 +100,7 @@ static bool is_for(const cuda_turns *turns, const cuda_run *run, uint32_t step) 
 }
 
 static bool write_key(cuda_turns *turns, const cuda_run *run) {
-    const uint64_t words[2] = {turns->step, run->counters};
+    const uint64_t words[WORDS] = {turns->step, run->counters, run->lane->stop_at};
     piece pieces[PIECES];
     size_t bytes = 0;
     list_pieces(run, words, pieces);
@@ -233,12 +233,12 @@ static vyre_status put_nodes(cuda_run *run, cuda_turns *turns) {
     const cuda_layout *layout = &run->code->layout;
     const vyre_step *step = &run->code->ir->steps[turns->step];
     uint32_t bytes = vyre_type_bytes((vyre_type)run->code->ir->resources[step->resource].type);
-    turn_frame frame = {.words = turns->words->address,
+    turn_frame frame = {.stop = run->lane->stop_at, /* phases may have none, a turn always */
+                        .words = turns->words->address,
                         .number = word_at(turns, NUMBERS + turns->step),
                         .bytes = bytes};
     const uint64_t gate = word_at(turns, GATE), numbers = word_at(turns, NUMBERS), none = 0;
     memcpy(&frame.element, run->frame + layout->arrays + (size_t)step->resource * 8, 8);
-    memcpy(&frame.stop, run->frame + layout->stop, 8);
     frame.element += run->call->sizes[step->size] * bytes;
     memcpy(run->frame + layout->gate, &gate, 8);
     memcpy(run->frame + layout->turns, &numbers, 8);
