@@ -3,6 +3,7 @@
 #include "ir/lookup.h"
 #include "ir/print.h"
 #include "pass/access.h"
+#include "pass/range_state.h"
 #include "pass/stride.h"
 
 typedef struct phase_facts {
@@ -24,11 +25,30 @@ static void put_number(vyre_text *text, vyre_wide number) {
     vyre_text_u64(text, (uint64_t)number);
 }
 
-static void put_stride(vyre_text *text, vyre_stride form) {
+/* Nothing where more than half of the type's numbers may be: that is no news. */
+static bool put_range(vyre_text *text, const vyre_range *range, vyre_type type) {
+    vyre_wide least, most;
+    range_type(type, &least, &most);
+    if (range->max - range->min > (most - least) / 2) {
+        return false;
+    }
+    put_number(text, range->min);
+    if (range->max != range->min) {
+        vyre_text_puts(text, "..");
+        put_number(text, range->max);
+    }
+    return true;
+}
+
+static void put_stride(vyre_text *text, vyre_stride form, bool is_first) {
+    if (form.kind == VYRE_STRIDE_UNKNOWN) {
+        return;
+    }
+    vyre_text_puts(text, is_first ? "" : ", ");
     if (form.kind == VYRE_STRIDE_UNIFORM) {
-        vyre_text_puts(text, ", uniform");
-    } else if (form.kind == VYRE_STRIDE_AFFINE) {
-        vyre_text_printf(text, ", stride %lld%s", (long long)form.stride,
+        vyre_text_puts(text, "uniform");
+    } else {
+        vyre_text_printf(text, "stride %lld%s", (long long)form.stride,
                          form.exact ? "" : " wrapping");
     }
 }
@@ -38,7 +58,7 @@ static void note_access(const facts *f, const phase_facts *p, uint32_t inst, vyr
     uint32_t index =
         vyre_lookup_op(i->op)->shape == VYRE_SHAPE_R_LIST ? f->ir->operands[i->b] : i->b;
     vyre_text_puts(text, vyre_range_of(&p->ranges, inst)->in_bounds ? "in bounds" : "checked");
-    put_stride(text, vyre_stride_operand(&p->strides, index));
+    put_stride(text, vyre_stride_operand(&p->strides, index), false);
     const vyre_access_group *group = vyre_access_group_of(&p->accesses, inst);
     for (uint32_t k = 0; group && k < group->count; k++) {
         if (group->members[k] == inst) {
@@ -63,12 +83,8 @@ static void note(void *user, uint32_t inst, vyre_text *text) {
         i->op != VYRE_OP_CLEAR) {
         note_access(f, p, inst, text);
     } else if (vyre_lookup_class(type) & VYRE_CLASS_INTEGER) {
-        put_number(text, range->min);
-        if (range->max != range->min) {
-            vyre_text_puts(text, "..");
-            put_number(text, range->max);
-        }
-        put_stride(text, vyre_stride_operand(&p->strides, value));
+        bool has_range = put_range(text, range, type);
+        put_stride(text, vyre_stride_operand(&p->strides, value), !has_range);
     }
 }
 
