@@ -451,6 +451,20 @@ static bool can_fill(const vyre_ir *ir, const vyre_phase *phase, uint32_t lanes)
            domain->a % lanes == 0;
 }
 
+/* The same with the lanes that stay empty in workgroups of a few. */
+static bool estimate_vectors(const cpu_target *target, const vyre_ir *ir, const cpu_facts *facts,
+                             cpu_choice *choice, uint32_t *out_side) {
+    const uint32_t *size = facts->phase->workgroup;
+    if (!estimate_phase(target, ir, facts, choice, out_side)) {
+        return false;
+    }
+    if (size[0]) {
+        uint32_t count = size[0] * size[1] * size[2], lanes = choice->lanes;
+        choice->vector_time *= (double)((count + lanes - 1) / lanes * lanes) / count;
+    }
+    return true;
+}
+
 /* Two vectors in flight where that is quicker, since one waits for itself or has too much around
  * it, and there are registers for both. */
 static bool try_wider(const cpu_target *target, const vyre_ir *ir, uint32_t phase, cpu_facts *facts,
@@ -465,7 +479,7 @@ static bool try_wider(const cpu_target *target, const vyre_ir *ir, uint32_t phas
     if (!cpu_analyse(&other, ir, phase, lanes)) {
         return false;
     }
-    bool made = estimate_phase(target, ir, &other, &wider, &side);
+    bool made = estimate_vectors(target, ir, &other, &wider, &side);
     if (made && wider.vector_time < 0.9 * choice->vector_time) {
         cpu_facts swap = *facts;
         *facts = other;
@@ -480,7 +494,7 @@ static bool choose_best(const cpu_target *target, const vyre_ir *ir, uint32_t ph
                         cpu_facts *facts, cpu_choice *choice) {
     uint32_t side = 1;
     bool made = cpu_analyse(facts, ir, phase, choice->lanes) &&
-                estimate_phase(target, ir, facts, choice, &side);
+                estimate_vectors(target, ir, facts, choice, &side);
     if (made && !facts->phase->subgroup) {
         made = try_wider(target, ir, phase, facts, choice);
     }

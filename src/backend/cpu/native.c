@@ -94,8 +94,9 @@ static void weigh(const vyre_ir *ir, uint32_t index, cpu_phase *out_phase) {
         const vyre_inst *inst = &ir->insts[i];
         const vyre_op_info *info = vyre_op_info_of(inst->op);
         bool in_loop = i < loop_end;
-        if ((inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR) && inst->c > loop_end) {
-            loop_end = inst->c;
+        if (inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR) {
+            loop_end = inst->c > loop_end ? inst->c : loop_end;
+            out_phase->has_loops = true;
         }
         cost += (uint64_t)info->cost * (in_loop ? TURNS : 1);
         out_phase->may_wait |= in_loop && info->effects & VYRE_EFFECT_ATOMIC &&

@@ -14,6 +14,7 @@ typedef struct cpu_phase {
     cpu_phase_info info;
     uint64_t weight; /* rough count of cycles that a unit takes on one thread */
     bool may_wait;   /* a workgroup may wait for an earlier one */
+    bool has_loops;  /* so that a unit may take much longer than that */
 } cpu_phase;
 
 typedef struct cpu_native {

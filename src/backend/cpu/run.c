@@ -107,7 +107,8 @@ static uint64_t grain_of(const run *r, const cpu_phase *phase, uint64_t units, u
     }
     uint64_t weight =
         phase->info.block ? phase->weight * r->frame.block / phase->info.block + 1 : phase->weight;
-    uint64_t least = LEAST_CYCLES / weight + 1, share = units / threads / SHARES;
+    uint64_t least = phase->has_loops ? 1 : LEAST_CYCLES / weight + 1;
+    uint64_t share = units / threads / SHARES;
     return share > least ? share : least;
 }
 
