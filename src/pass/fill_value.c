@@ -27,7 +27,7 @@ static uint32_t sum_of_ring(fill_values *v, const vyre_inst *inst, uint32_t a, u
     case VYRE_OP_MUL: return sum_multiply(v->sums, a, b);
     default: break;
     }
-    int64_t bits = vyre_type_bytes((vyre_type)inst->type) * 8;
+    int64_t bits = (int64_t)vyre_type_bytes((vyre_type)inst->type) * 8;
     if (!sum_is_number(v->sums, b, &count)) {
         return SUM_UNKNOWN;
     }

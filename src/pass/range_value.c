@@ -427,7 +427,9 @@ void range_value_visit(range_state *s, uint32_t inst) {
     case VYRE_OP_ABS: visit_magnitude(s, inst); return;
     case VYRE_OP_CLZ:
     case VYRE_OP_CTZ:
-    case VYRE_OP_POPCOUNT: range_set(s, inst, 0, vyre_type_bytes((vyre_type)i->type) * 8); return;
+    case VYRE_OP_POPCOUNT:
+        range_set(s, inst, 0, (vyre_wide)vyre_type_bytes((vyre_type)i->type) * 8);
+        return;
     case VYRE_OP_AND:
     case VYRE_OP_OR:
     case VYRE_OP_XOR: is_bool ? set_any(s, inst) : visit_bits(s, inst); return;

@@ -58,8 +58,8 @@ void vyre_rebuild_array(vyre_rebuild *rebuild, uint32_t resource);
  * there, and its results belong to it. */
 void vyre_rebuild_code(vyre_rebuild *rebuild, uint32_t first, uint32_t end);
 /* Opens an instruction's first block as it was, and closes its last, which gives the results. */
-void vyre_rebuild_open(vyre_rebuild *rebuild, uint32_t inst);
-void vyre_rebuild_close(vyre_rebuild *rebuild, uint32_t inst);
+void vyre_rebuild_open(vyre_rebuild *rebuild, uint32_t at);
+void vyre_rebuild_close(vyre_rebuild *rebuild, uint32_t owner);
 /* The names of the values of a phase; phases come in their order. */
 void vyre_rebuild_names(vyre_rebuild *rebuild, const vyre_phase *phase);
 /* The file, the flags and the calls that places point to: what stands in front of the rest. */

@@ -460,7 +460,8 @@ static bool estimate_vectors(const cpu_target *target, const vyre_ir *ir, const 
     }
     if (size[0]) {
         uint32_t count = size[0] * size[1] * size[2], lanes = choice->lanes;
-        choice->vector_time *= (double)((count + lanes - 1) / lanes * lanes) / count;
+        uint32_t chunks = (count + lanes - 1) / lanes;
+        choice->vector_time *= (double)chunks * lanes / count;
     }
     return true;
 }

@@ -261,7 +261,7 @@ static void store_spaced(emit *e, vyre_type type, uint32_t value, const emit_spa
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
         uint32_t at = emit_new(e), one = emit_new(e);
         emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, span->pointer,
-                  (unsigned long long)(distance * lane));
+                  (unsigned long long)distance * lane);
         emit_line(e, "%%t%u = extractelement %s %%t%u, i64 %u", one, cpu_type(type, e->lanes).text,
                   value, lane);
         emit_store_at(e, type, 1, at, one);

@@ -157,7 +157,7 @@ static void load_rows(emit *e, const emit_span *span, uint32_t element, uint32_t
         uint32_t at = emit_new(e);
         rows[lane] = emit_new(e);
         emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, span->pointer,
-                  (unsigned long long)(distance * lane));
+                  (unsigned long long)distance * lane);
         vyre_text_printf(&e->w.code, words > 1 ? "  %%t%u = load <%u x i%u>" : "  %%t%u = load i%u",
                          rows[lane], words > 1 ? words : bits, bits);
         vyre_text_printf(&e->w.code, ", ptr %%t%u, align %u%s\n", at, element, emit_alias(e).text);
@@ -194,7 +194,7 @@ static void load_words(emit *e, const emit_span *span, uint32_t element, uint32_
         for (uint32_t size = words; size < lanes; size *= 2) {
             count /= 2;
             for (uint32_t m = 0; m < count; m++) {
-                parts[m] = join(e, bits, size, parts[2 * m], parts[2 * m + 1]);
+                parts[m] = join(e, bits, size, parts[(size_t)2 * m], parts[(size_t)2 * m + 1]);
             }
         }
         vectors[k] = parts[0];

@@ -150,7 +150,7 @@ static uint32_t how_often(const emit *e, uint32_t first, uint32_t end) {
     if (size > (loads ? REPEATED_LOADING : REPEATED_LIMIT)) {
         return 1;
     }
-    while (loads && often < REPEATED_LOADS && 2 * often * size <= REPEATED_SIZE) {
+    while (loads && often < REPEATED_LOADS && (uint64_t)2 * often * size <= REPEATED_SIZE) {
         often *= 2;
     }
     return often;
@@ -499,7 +499,8 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
     if (overlaps) {
         uint32_t apart = cuda_emit_label(e);
         now = e->ahead;
-        last = cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, 2 * often));
+        last =
+            cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, (uint64_t)2 * often));
         cuda_emit_branch(e, last, true, apart, uniform);
         load_turns(e, r, part, often, often);
         cuda_emit_place(e, apart);

@@ -62,14 +62,15 @@ cuda_reg cuda_emit_frame(emit *e, cuda_class kind, uint32_t offset) {
 
 cuda_reg cuda_emit_length(emit *e, uint32_t resource) {
     const vyre_resource *row = &e->ir->resources[resource];
-    cuda_reg *length = &e->arrays[resource].length;
+    cuda_reg length = e->arrays[resource].length;
     if (row->kind > VYRE_RESOURCE_SCRATCH) {
         return cuda_u64(row->length);
     }
-    if (!length->kind) {
-        *length = cuda_emit_frame(e, CUDA_B64, e->layout.lengths + 8 * resource);
+    if (!length.kind) {
+        length = cuda_emit_frame(e, CUDA_B64, e->layout.lengths + 8 * resource);
+        e->arrays[resource].length = length;
     }
-    return *length;
+    return length;
 }
 
 /* A negative number is one of 2^31 or more: none may pass for an index. */
@@ -95,11 +96,12 @@ cuda_reg cuda_emit_limit(emit *e, uint32_t resource, bool is_signed) {
 }
 
 cuda_reg cuda_emit_base(emit *e, uint32_t resource) {
-    cuda_reg *base = &e->arrays[resource].base;
-    if (!base->kind) {
-        *base = cuda_emit_frame(e, CUDA_B64, e->layout.arrays + 8 * resource);
+    cuda_reg base = e->arrays[resource].base;
+    if (!base.kind) {
+        base = cuda_emit_frame(e, CUDA_B64, e->layout.arrays + 8 * resource);
+        e->arrays[resource].base = base;
     }
-    return *base;
+    return base;
 }
 
 cuda_reg cuda_emit_aligned(emit *e, uint32_t resource) {

@@ -330,7 +330,7 @@ vyre_status cuda_turns_put(cuda_run *run, uint32_t step, uint64_t turn, uint64_t
                (size_t)(count - NUMBERS) * 4);
         status = cuda_check(device,
                             cuda->cuMemcpyHtoDAsync(turns->words->address, turns->host_words,
-                                                    count * 4, run->lane->stream),
+                                                    (size_t)count * 4, run->lane->stream),
                             "sending the numbers of turns");
     }
     /* As many as there were, so that at most half of all are in vain. */
