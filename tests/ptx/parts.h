@@ -17,7 +17,11 @@
     X(B32, "b32", 4)                                                                               \
     X(U32, "u32", 4)                                                                               \
     X(S32, "s32", 4)                                                                               \
-    X(F32, "f32", 4) X(B64, "b64", 8) X(U64, "u64", 8) X(S64, "s64", 8) X(F64, "f64", 8)
+    X(F32, "f32", 4)                                                                               \
+    X(B64, "b64", 8)                                                                               \
+    X(U64, "u64", 8)                                                                               \
+    X(S64, "s64", 8)                                                                               \
+    X(F64, "f64", 8)
 
 /* X(name, text) */
 #define PTX_OPS(X)                                                                                 \
@@ -35,11 +39,33 @@
     X(MIN, "min")                                                                                  \
     X(MAX, "max")                                                                                  \
     X(FMA, "fma")                                                                                  \
-    X(SQRT, "sqrt") X(RCP, "rcp") X(NEG, "neg") X(ABS, "abs") X(AND, "and") X(OR, "or")            \
-        X(XOR, "xor") X(NOT, "not") X(SHL, "shl") X(SHR, "shr") X(SHF, "shf") X(CLZ, "clz")        \
-            X(BREV, "brev") X(POPC, "popc") X(BFE, "bfe") X(BFI, "bfi") X(SETP, "setp")            \
-                X(SELP, "selp") X(CVT, "cvt") X(VOTE, "vote") X(SHFL, "shfl") X(REDUX, "redux")    \
-                    X(BAR, "bar") X(FENCE, "fence") X(BRA, "bra") X(EXIT, "exit") X(RET, "ret")
+    X(SQRT, "sqrt")                                                                                \
+    X(RCP, "rcp")                                                                                  \
+    X(NEG, "neg")                                                                                  \
+    X(ABS, "abs")                                                                                  \
+    X(AND, "and")                                                                                  \
+    X(OR, "or")                                                                                    \
+    X(XOR, "xor")                                                                                  \
+    X(NOT, "not")                                                                                  \
+    X(SHL, "shl")                                                                                  \
+    X(SHR, "shr")                                                                                  \
+    X(SHF, "shf")                                                                                  \
+    X(CLZ, "clz")                                                                                  \
+    X(BREV, "brev")                                                                                \
+    X(POPC, "popc")                                                                                \
+    X(BFE, "bfe")                                                                                  \
+    X(BFI, "bfi")                                                                                  \
+    X(SETP, "setp")                                                                                \
+    X(SELP, "selp")                                                                                \
+    X(CVT, "cvt")                                                                                  \
+    X(VOTE, "vote")                                                                                \
+    X(SHFL, "shfl")                                                                                \
+    X(REDUX, "redux")                                                                              \
+    X(BAR, "bar")                                                                                  \
+    X(FENCE, "fence")                                                                              \
+    X(BRA, "bra")                                                                                  \
+    X(EXIT, "exit")                                                                                \
+    X(RET, "ret")
 
 /* Words between the name and the type. */
 #define PTX_WORDS(X)                                                                               \
@@ -57,13 +83,43 @@
     X(SC, "sc")                                                                                    \
     X(CTA, "cta")                                                                                  \
     X(GPU, "gpu")                                                                                  \
-    X(SYS, "sys") X(SYNC, "sync") X(IDX, "idx") X(UP, "up") X(BALLOT, "ballot") X(ANY, "any")      \
-        X(ALL, "all") X(UNI, "uni") X(LO, "lo") X(HI, "hi") X(WIDE, "wide") X(SAT, "sat")          \
-            X(RN, "rn") X(RZ, "rz") X(RZI, "rzi") X(RNI, "rni") X(RMI, "rmi") X(RPI, "rpi")        \
-                X(L, "l") X(R, "r") X(WRAP, "wrap") X(EQ, "eq") X(NE, "ne") X(LT, "lt")            \
-                    X(LE, "le") X(GT, "gt") X(GE, "ge") X(NEU, "neu") X(NAN, "nan")                \
-                        X(DO_ADD, "add") X(DO_MIN, "min") X(DO_MAX, "max") X(DO_AND, "and")        \
-                            X(DO_OR, "or") X(DO_XOR, "xor") X(DO_EXCH, "exch") X(DO_CAS, "cas")
+    X(SYS, "sys")                                                                                  \
+    X(SYNC, "sync")                                                                                \
+    X(IDX, "idx")                                                                                  \
+    X(UP, "up")                                                                                    \
+    X(BALLOT, "ballot")                                                                            \
+    X(ANY, "any")                                                                                  \
+    X(ALL, "all")                                                                                  \
+    X(UNI, "uni")                                                                                  \
+    X(LO, "lo")                                                                                    \
+    X(HI, "hi")                                                                                    \
+    X(WIDE, "wide")                                                                                \
+    X(SAT, "sat")                                                                                  \
+    X(RN, "rn")                                                                                    \
+    X(RZ, "rz")                                                                                    \
+    X(RZI, "rzi")                                                                                  \
+    X(RNI, "rni")                                                                                  \
+    X(RMI, "rmi")                                                                                  \
+    X(RPI, "rpi")                                                                                  \
+    X(L, "l")                                                                                      \
+    X(R, "r")                                                                                      \
+    X(WRAP, "wrap")                                                                                \
+    X(EQ, "eq")                                                                                    \
+    X(NE, "ne")                                                                                    \
+    X(LT, "lt")                                                                                    \
+    X(LE, "le")                                                                                    \
+    X(GT, "gt")                                                                                    \
+    X(GE, "ge")                                                                                    \
+    X(NEU, "neu")                                                                                  \
+    X(NAN, "nan")                                                                                  \
+    X(DO_ADD, "add")                                                                               \
+    X(DO_MIN, "min")                                                                               \
+    X(DO_MAX, "max")                                                                               \
+    X(DO_AND, "and")                                                                               \
+    X(DO_OR, "or")                                                                                 \
+    X(DO_XOR, "xor")                                                                               \
+    X(DO_EXCH, "exch")                                                                             \
+    X(DO_CAS, "cas")
 
 typedef enum ptx_type {
 #define PTX_TYPE_ENUM(name, text, bytes) PTX_##name,
