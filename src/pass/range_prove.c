@@ -12,11 +12,11 @@ vyre_wide range_clamp(vyre_wide number) {
 }
 
 vyre_wide range_times(vyre_wide a, vyre_wide b) {
-    vyre_wide product;
-    if (__builtin_mul_overflow(a, b, &product)) {
+    vyre_wide size_a = a < 0 ? -a : a, size_b = b < 0 ? -b : b;
+    if (size_b && size_a > RANGE_ENDLESS / size_b) {
         return (a < 0) == (b < 0) ? RANGE_ENDLESS : -RANGE_ENDLESS;
     }
-    return range_clamp(product);
+    return a * b;
 }
 
 /* The term's least (or greatest) value. */
