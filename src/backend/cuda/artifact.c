@@ -2,13 +2,11 @@
 
 #include <string.h>
 
-#include "base/hash.h"
+#include "driver/artifact.h"
 
 typedef struct head {
     char magic[8];
     uint32_t version, sm, isa, driver, phase_count, zero;
-    uint64_t image_bytes;
-    uint64_t checksum; /* of what follows */
 } head;
 
 typedef struct phase_row {
@@ -55,43 +53,30 @@ static cuda_phase_info info_of(const phase_row *row) {
 
 void cuda_artifact_write(const cuda_artifact_key *key, const cuda_phase_info *infos,
                          const void *image, size_t image_bytes, vyre_text *out) {
-    head h = make_head(key);
-    h.image_bytes = image_bytes;
-    size_t start = out->size;
-    vyre_text_add(out, (const char *)&h, sizeof h);
+    const head h = make_head(key);
+    size_t body = vyre_artifact_begin(&h, sizeof h, out);
     for (uint32_t i = 0; i < key->phase_count; i++) {
         const phase_row row = row_of(&infos[i]);
         vyre_text_add(out, (const char *)&row, sizeof row);
     }
     vyre_text_add(out, image, image_bytes);
-    if (!out->failed) {
-        size_t body = start + sizeof h;
-        h.checksum = vyre_hash(out->data + body, out->size - body);
-        memcpy(out->data + start, &h, sizeof h);
-    }
+    vyre_artifact_end(out, body);
 }
 
 bool cuda_artifact_read(const cuda_artifact_key *key, const uint8_t *artifact, size_t size,
                         cuda_phase_info *out_infos, const uint8_t **out_image,
                         size_t *out_image_bytes) {
-    head found, wanted = make_head(key);
-    size_t rows = key->phase_count * sizeof(phase_row);
-    if (size < sizeof found + rows) {
-        return false;
-    }
-    memcpy(&found, artifact, sizeof found);
-    const uint8_t *body = artifact + sizeof found;
-    wanted.image_bytes = size - sizeof found - rows;
-    wanted.checksum = vyre_hash(body, size - sizeof found);
-    if (memcmp(&found, &wanted, sizeof found) != 0) {
-        return false;
-    }
-    for (uint32_t i = 0; i < key->phase_count; i++) {
+    const head h = make_head(key);
+    size_t rows = key->phase_count * sizeof(phase_row), bytes;
+    const uint8_t *body = vyre_artifact_body(&h, sizeof h, artifact, size, rows, &bytes);
+    for (uint32_t i = 0; i < key->phase_count && body; i++) {
         phase_row row;
         memcpy(&row, body + i * sizeof row, sizeof row);
         out_infos[i] = info_of(&row);
     }
-    *out_image = body + rows;
-    *out_image_bytes = (size_t)wanted.image_bytes;
-    return true;
+    if (body) {
+        *out_image = body + rows;
+        *out_image_bytes = bytes - rows;
+    }
+    return body;
 }
