@@ -80,3 +80,34 @@ vyre_evaluator vyre_eval_find(vyre_op op, vyre_type type, vyre_type result) {
     return vyre_type_class_of(type) == VYRE_CLASS_FLOAT ? vyre_eval_float(op, type)
                                                         : vyre_eval_integer(op, type);
 }
+
+vyre_op vyre_eval_combining(uint32_t combination) {
+    static const vyre_op operations[VYRE_COMBINE_COUNT] = {
+        [VYRE_COMBINE_ADD] = VYRE_OP_ADD, [VYRE_COMBINE_MUL] = VYRE_OP_MUL,
+        [VYRE_COMBINE_MIN] = VYRE_OP_MIN, [VYRE_COMBINE_MAX] = VYRE_OP_MAX,
+        [VYRE_COMBINE_AND] = VYRE_OP_AND, [VYRE_COMBINE_OR] = VYRE_OP_OR,
+        [VYRE_COMBINE_XOR] = VYRE_OP_XOR};
+    return operations[combination];
+}
+
+uint64_t vyre_eval_identity(uint32_t combination, vyre_type type) {
+    uint32_t width = vyre_type_bytes(type) * 8;
+    uint64_t ones = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+    uint64_t top = (uint64_t)1 << (width - 1);
+    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    static const uint64_t one[VYRE_TYPE_COUNT] = {[VYRE_TYPE_F16] = 0x3c00,
+                                                  [VYRE_TYPE_BF16] = 0x3f80,
+                                                  [VYRE_TYPE_F32] = 0x3f800000,
+                                                  [VYRE_TYPE_F64] = 0x3ff0000000000000};
+    static const uint64_t infinity[VYRE_TYPE_COUNT] = {[VYRE_TYPE_F16] = 0x7c00,
+                                                       [VYRE_TYPE_BF16] = 0x7f80,
+                                                       [VYRE_TYPE_F32] = 0x7f800000,
+                                                       [VYRE_TYPE_F64] = 0x7ff0000000000000};
+    switch ((vyre_combination)combination) {
+    case VYRE_COMBINE_MUL: return one[type] ? one[type] : 1;
+    case VYRE_COMBINE_MIN: return infinity[type] ? infinity[type] : is_signed ? top - 1 : ones;
+    case VYRE_COMBINE_MAX: return infinity[type] ? infinity[type] | top : is_signed ? top : 0;
+    case VYRE_COMBINE_AND: return type == VYRE_TYPE_BOOL ? 1 : ones;
+    default: return 0;
+    }
+}

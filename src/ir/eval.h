@@ -24,4 +24,9 @@ vyre_evaluator vyre_eval_integer(vyre_op op, vyre_type type);
 vyre_evaluator vyre_eval_float(vyre_op op, vyre_type type);
 vyre_evaluator vyre_eval_convert(vyre_type from, vyre_type to);
 
+/* Reductions and scans over subgroups: the operation that puts two values together, and the bits of
+ * the value that changes nothing. */
+vyre_op vyre_eval_combining(uint32_t combination);
+uint64_t vyre_eval_identity(uint32_t combination, vyre_type type);
+
 #endif

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "backend/cpu/emit_state.h"
+#include "ir/eval.h"
 
 /* Lanes moved to where `from` says; a number past the end takes the lane of `other` instead. */
 static uint32_t permute(emit *e, vyre_type type, uint32_t value, uint32_t other,
@@ -19,13 +20,7 @@ static uint32_t permute(emit *e, vyre_type type, uint32_t value, uint32_t other,
 }
 
 static uint32_t combine(emit *e, uint32_t how, vyre_type type, uint32_t a, uint32_t b) {
-    static const vyre_op ops[] = {
-        [VYRE_COMBINE_ADD] = VYRE_OP_ADD, [VYRE_COMBINE_MUL] = VYRE_OP_MUL,
-        [VYRE_COMBINE_MIN] = VYRE_OP_MIN, [VYRE_COMBINE_MAX] = VYRE_OP_MAX,
-        [VYRE_COMBINE_AND] = VYRE_OP_AND, [VYRE_COMBINE_OR] = VYRE_OP_OR,
-        [VYRE_COMBINE_XOR] = VYRE_OP_XOR,
-    };
-    return cpu_write_op(&e->w, ops[how], type, type, e->lanes, a, b, 0);
+    return cpu_write_op(&e->w, vyre_eval_combining(how), type, type, e->lanes, a, b, 0);
 }
 
 static uint32_t reduce(emit *e, uint32_t how, vyre_type type, uint32_t value) {
@@ -57,39 +52,6 @@ static uint32_t scan(emit *e, uint32_t inst, vyre_type type, uint32_t value) {
         value = permute(e, type, canonical(e, inst, type, e->lanes, sums), value, keep);
     }
     return value;
-}
-
-/* Bits of what changes nothing. */
-static uint64_t neutral_of(uint32_t how, vyre_type type) {
-    uint32_t width = vyre_type_bytes(type) * 8;
-    uint64_t all = width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX;
-    uint64_t sign = (uint64_t)1 << (width - 1);
-    vyre_type_class kind = vyre_type_class_of(type);
-    static const struct {
-        vyre_type type;
-        uint64_t one, infinity;
-    } floats[] = {
-        {VYRE_TYPE_F16, 0x3c00, 0x7c00},
-        {VYRE_TYPE_BF16, 0x3f80, 0x7f80},
-        {VYRE_TYPE_F32, 0x3f800000, 0x7f800000},
-        {VYRE_TYPE_F64, UINT64_C(0x3ff0000000000000), UINT64_C(0x7ff0000000000000)},
-    };
-    uint64_t one = 1, largest = kind == VYRE_CLASS_SIGNED ? sign - 1 : all;
-    uint64_t smallest = kind == VYRE_CLASS_SIGNED ? sign : 0;
-    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
-        if (floats[i].type == type) {
-            one = floats[i].one;
-            largest = floats[i].infinity;
-            smallest = floats[i].infinity | sign;
-        }
-    }
-    switch (how) {
-    case VYRE_COMBINE_MUL: return one;
-    case VYRE_COMBINE_MIN: return largest;
-    case VYRE_COMBINE_MAX: return smallest;
-    case VYRE_COMBINE_AND: return type == VYRE_TYPE_BOOL ? 1 : all;
-    default: return 0;
-    }
 }
 
 static uint32_t first_lane(emit *e, vyre_type type, uint32_t value) {
@@ -182,7 +144,7 @@ void emit_subgroup(emit *e, uint32_t inst) {
     case VYRE_OP_SCAN: id = scan(e, inst, type, emit_vector(e, i->a)); break;
     case VYRE_OP_SCAN_EXCLUSIVE: {
         uint32_t sums = scan(e, inst, type, emit_vector(e, i->a));
-        uint32_t neutral = cpu_write_const(&e->w, type, e->lanes, neutral_of(i->aux, type));
+        uint32_t neutral = cpu_write_const(&e->w, type, e->lanes, vyre_eval_identity(i->aux, type));
         for (uint32_t lane = 0; lane < e->lanes; lane++) {
             from[lane] = lane ? lane - 1 : e->lanes;
         }

@@ -4,15 +4,9 @@
 #include <stdio.h>
 
 #include "backend/cuda/emit_state.h"
+#include "ir/eval.h"
 
 enum { WARP = 32, BARRIERS = 16 };
-
-static const vyre_op combining[] = {
-    [VYRE_COMBINE_ADD] = VYRE_OP_ADD, [VYRE_COMBINE_MUL] = VYRE_OP_MUL,
-    [VYRE_COMBINE_MIN] = VYRE_OP_MIN, [VYRE_COMBINE_MAX] = VYRE_OP_MAX,
-    [VYRE_COMBINE_AND] = VYRE_OP_AND, [VYRE_COMBINE_OR] = VYRE_OP_OR,
-    [VYRE_COMBINE_XOR] = VYRE_OP_XOR,
-};
 
 static cuda_reg lane_of(emit *e) {
     return cuda_two(&e->w, "and.b32", CUDA_B32, e->thread, cuda_u32(e->phase->subgroup - 1));
@@ -147,7 +141,7 @@ static cuda_reg canonical(emit *e, uint32_t inst, vyre_type type, cuda_reg value
 }
 
 static cuda_reg combine(emit *e, uint32_t how, vyre_type type, cuda_reg a, cuda_reg b) {
-    return cuda_write_op(&e->w, combining[how], type, type, true, a, b, cuda_none());
+    return cuda_write_op(&e->w, vyre_eval_combining(how), type, type, true, a, b, cuda_none());
 }
 
 /* Whether a value is a word of a whole warp. */
@@ -185,38 +179,6 @@ static cuda_reg reduced(emit *e, uint32_t inst) {
         value = combine(e, i->aux, type, value, fetch(e, type, value, from));
     }
     return canonical(e, inst, type, value);
-}
-
-/* Bits of what changes nothing. */
-static uint64_t neutral_of(uint32_t how, vyre_type type) {
-    uint32_t width = cuda_width(type);
-    uint64_t all = width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX;
-    uint64_t sign = (uint64_t)1 << (width - 1);
-    static const struct {
-        vyre_type type;
-        uint64_t one, infinity;
-    } floats[] = {
-        {VYRE_TYPE_F16, 0x3c00, 0x7c00},
-        {VYRE_TYPE_BF16, 0x3f80, 0x7f80},
-        {VYRE_TYPE_F32, 0x3f800000, 0x7f800000},
-        {VYRE_TYPE_F64, UINT64_C(0x3ff0000000000000), UINT64_C(0x7ff0000000000000)},
-    };
-    uint64_t one = 1, largest = cuda_is_signed(type) ? sign - 1 : all;
-    uint64_t smallest = cuda_is_signed(type) ? sign : 0;
-    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
-        if (floats[i].type == type) {
-            one = floats[i].one;
-            largest = floats[i].infinity;
-            smallest = floats[i].infinity | sign;
-        }
-    }
-    switch (how) {
-    case VYRE_COMBINE_MUL: return one;
-    case VYRE_COMBINE_MIN: return largest;
-    case VYRE_COMBINE_MAX: return smallest;
-    case VYRE_COMBINE_AND: return type == VYRE_TYPE_BOOL ? 1 : all;
-    default: return 0;
-    }
 }
 
 /* The instruction itself says who has somebody below. */
@@ -266,7 +228,8 @@ static cuda_reg scanned(emit *e, uint32_t inst) {
     from = cuda_two(w, "and.b32", CUDA_B32, from, cuda_u32(last));
     cuda_reg below = fetch(e, type, value, from);
     cuda_reg is_first = cuda_two(w, "setp.eq.u32", CUDA_PRED, lane, cuda_u32(0));
-    return cuda_choose(w, is_first, cuda_constant(w, type, neutral_of(i->aux, type)), below);
+    return cuda_choose(w, is_first, cuda_constant(w, type, vyre_eval_identity(i->aux, type)),
+                       below);
 }
 
 /* A bit a lane of the subgroup, in 32 bits, or in 64 for the widest. */

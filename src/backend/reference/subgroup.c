@@ -54,38 +54,6 @@ static void vote(machine *m, fiber *f, uint32_t at, uint32_t base, uint32_t widt
     }
 }
 
-static vyre_op combining_operation(uint32_t how) {
-    static const vyre_op operations[VYRE_COMBINE_COUNT] = {
-        [VYRE_COMBINE_ADD] = VYRE_OP_ADD, [VYRE_COMBINE_MUL] = VYRE_OP_MUL,
-        [VYRE_COMBINE_MIN] = VYRE_OP_MIN, [VYRE_COMBINE_MAX] = VYRE_OP_MAX,
-        [VYRE_COMBINE_AND] = VYRE_OP_AND, [VYRE_COMBINE_OR] = VYRE_OP_OR,
-        [VYRE_COMBINE_XOR] = VYRE_OP_XOR};
-    return operations[how];
-}
-
-/* What combines with anything to give that: the bits, in 64. */
-static uint64_t identity(uint32_t how, vyre_type type) {
-    uint32_t width = vyre_type_bytes(type) * 8;
-    uint64_t ones = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
-    uint64_t top = (uint64_t)1 << (width - 1);
-    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
-    static const uint64_t one[VYRE_TYPE_COUNT] = {[VYRE_TYPE_F16] = 0x3c00,
-                                                  [VYRE_TYPE_BF16] = 0x3f80,
-                                                  [VYRE_TYPE_F32] = 0x3f800000,
-                                                  [VYRE_TYPE_F64] = 0x3ff0000000000000};
-    static const uint64_t infinity[VYRE_TYPE_COUNT] = {[VYRE_TYPE_F16] = 0x7c00,
-                                                       [VYRE_TYPE_BF16] = 0x7f80,
-                                                       [VYRE_TYPE_F32] = 0x7f800000,
-                                                       [VYRE_TYPE_F64] = 0x7ff0000000000000};
-    switch ((vyre_combination)how) {
-    case VYRE_COMBINE_MUL: return one[type] ? one[type] : 1;
-    case VYRE_COMBINE_MIN: return infinity[type] ? infinity[type] : is_signed ? top - 1 : ones;
-    case VYRE_COMBINE_MAX: return infinity[type] ? infinity[type] | top : is_signed ? top : 0;
-    case VYRE_COMBINE_AND: return type == VYRE_TYPE_BOOL ? 1 : ones;
-    default: return 0;
-    }
-}
-
 /* A round of a reduction or scan: each lane takes in the one at a distance, all at once. */
 static void combine_round(machine *m, vyre_evaluator combine, uint8_t *values, uint32_t distance,
                           uint32_t width, uint32_t bytes, bool is_scan) {
@@ -106,7 +74,7 @@ static void combine(machine *m, fiber *f, uint32_t at, uint32_t base, uint32_t w
     const vyre_inst *inst = &m->ir->insts[at];
     vyre_type type = (vyre_type)inst->type;
     uint32_t bytes = vyre_type_bytes(type);
-    vyre_evaluator evaluate = vyre_eval_find(combining_operation(inst->aux), type, type);
+    vyre_evaluator evaluate = vyre_eval_find(vyre_eval_combining(inst->aux), type, type);
     uint8_t *values = value_of(m, f, at) + (size_t)base * bytes;
     memcpy(values, value_of(m, f, inst->a) + (size_t)base * bytes, (size_t)width * bytes);
     if (inst->op == VYRE_OP_REDUCE) {
@@ -120,7 +88,7 @@ static void combine(machine *m, fiber *f, uint32_t at, uint32_t base, uint32_t w
     }
     if (inst->op == VYRE_OP_SCAN_EXCLUSIVE) {
         memmove(values + bytes, values, (size_t)(width - 1) * bytes);
-        uint64_t bits = identity(inst->aux, type);
+        uint64_t bits = vyre_eval_identity(inst->aux, type);
         for (uint32_t k = 0; k < bytes; k++) {
             values[k] = (uint8_t)(bits >> (k * 8));
         }
