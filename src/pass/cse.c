@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "pass/fold.h"
 #include "pass/pass.h"
 #include "pass/rebuild.h"
 
@@ -124,24 +125,6 @@ static uint32_t version_of(const search *s, uint32_t resource) {
 
 /* Expressions */
 
-static bool commutes(uint32_t op) {
-    switch (op) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_MUL:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_MUL_HIGH:
-    case VYRE_OP_ADD_SAT:
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
-    case VYRE_OP_XOR:
-    case VYRE_OP_EQ:
-    case VYRE_OP_NE:
-    case VYRE_OP_FMA: return true; /* its first two */
-    default: return false;
-    }
-}
-
 /* False for what is not computed from operands and memory alone. Lanes of a subgroup exchange
  * values together or not at all, so doing it twice gives the same. */
 static bool express(const search *s, uint32_t at, expression *out) {
@@ -168,7 +151,7 @@ static bool express(const search *s, uint32_t at, expression *out) {
         uint32_t operand = out->operands[i];
         out->operands[i] = operand & VYRE_CONSTANT ? operand : s->same[operand];
     }
-    if (commutes(inst->op) && out->operands[0] > out->operands[1]) {
+    if (vyre_fold_commutes(inst->op) && out->operands[0] > out->operands[1]) {
         uint32_t kept = out->operands[0];
         out->operands[0] = out->operands[1];
         out->operands[1] = kept;

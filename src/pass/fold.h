@@ -21,4 +21,7 @@ uint32_t vyre_fold_op(vyre_builder *to, vyre_op op, vyre_type type, const uint32
 /* The operation itself where nothing is simpler. */
 uint32_t vyre_fold_build(vyre_builder *to, vyre_op op, vyre_type type, const uint32_t operands[3]);
 
+/* Whether the first two operands may change places. */
+bool vyre_fold_commutes(uint32_t op);
+
 #endif

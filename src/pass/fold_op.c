@@ -546,7 +546,7 @@ static uint32_t fold_integer(const operation *o) {
     }
 }
 
-static bool commutes(vyre_op op) {
+bool vyre_fold_commutes(uint32_t op) {
     switch (op) {
     case VYRE_OP_ADD:
     case VYRE_OP_MUL:
@@ -558,7 +558,8 @@ static bool commutes(vyre_op op) {
     case VYRE_OP_OR:
     case VYRE_OP_XOR:
     case VYRE_OP_EQ:
-    case VYRE_OP_NE: return true;
+    case VYRE_OP_NE:
+    case VYRE_OP_FMA: return true;
     default: return false;
     }
 }
@@ -583,7 +584,7 @@ uint32_t vyre_fold_op(vyre_builder *to, vyre_op op, vyre_type type, const uint32
     if (folded != VYRE_NONE) {
         return folded;
     }
-    if (commutes(op) && is_constant(o.a) && !is_float(o.of)) {
+    if (vyre_fold_commutes(op) && is_constant(o.a) && !is_float(o.of)) {
         o.a = operands[1], o.b = operands[0];
     }
     switch (op) {
