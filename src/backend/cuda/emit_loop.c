@@ -156,10 +156,10 @@ static uint32_t how_often(const emit *e, uint32_t first, uint32_t end) {
     return often;
 }
 
-/* Whether a value is the same in all turns, and can be had before they begin: from outside, or made
- * of such values without a look at memory. */
-static bool is_invariant(const emit *e, const range *r, uint32_t operand, uint32_t depth) {
-    if (operand & VYRE_CONSTANT || operand < r->inst) {
+/* Whether a value can be computed from those before instruction `first`: the loop's own for what
+ * does not change, the one behind the counter for what follows from the counter alone. */
+static bool follows(const emit *e, uint32_t first, uint32_t operand, uint32_t depth) {
+    if (operand & VYRE_CONSTANT || operand < first) {
         return true;
     }
     const vyre_inst *i = &e->ir->insts[operand];
@@ -169,23 +169,22 @@ static bool is_invariant(const emit *e, const range *r, uint32_t operand, uint32
     }
     const uint32_t *values;
     uint32_t count = vyre_lookup_values(e->ir, i, &values);
-    for (uint32_t k = 0; k < count; k++) {
-        if (!is_invariant(e, r, values[k], depth - 1)) {
-            return false;
-        }
+    bool all = true;
+    for (uint32_t k = 0; k < count && all; k++) {
+        all = follows(e, first, values[k], depth - 1);
     }
-    return true;
+    return all;
 }
 
-/* Computes such a value there. */
-static void write_invariant(emit *e, const range *r, uint32_t operand) {
-    if (operand & VYRE_CONSTANT || operand < r->inst) {
+/* Computes such a value here. */
+static void write_following(emit *e, uint32_t first, uint32_t operand) {
+    if (operand & VYRE_CONSTANT || operand < first) {
         return;
     }
     const uint32_t *values;
     uint32_t count = vyre_lookup_values(e->ir, &e->ir->insts[operand], &values);
     for (uint32_t k = 0; k < count; k++) {
-        write_invariant(e, r, values[k]);
+        write_following(e, first, values[k]);
     }
     cuda_emit_instruction(e, operand);
 }
@@ -204,39 +203,7 @@ static bool base_of(const emit *e, const range *r, uint32_t index, uint32_t *out
     const vyre_inst *sum = &e->ir->insts[index];
     *out_base = sum->a == counter ? sum->b : sum->a;
     return (sum->a == counter || sum->b == counter) &&
-           is_invariant(e, r, *out_base, INVARIANT_DEPTH);
-}
-
-/* Whether a value follows from the counter and from what is there before the loop. */
-static bool follows(const emit *e, const range *r, uint32_t operand, uint32_t depth) {
-    if (operand & VYRE_CONSTANT || operand <= r->inst + 1) {
-        return true;
-    }
-    const vyre_inst *i = &e->ir->insts[operand];
-    if (vyre_lookup_op(i->op)->effects || i->op == VYRE_OP_ARG || i->op == VYRE_OP_RESULT ||
-        !depth) {
-        return false;
-    }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(e->ir, i, &values);
-    bool all = true;
-    for (uint32_t k = 0; k < count && all; k++) {
-        all = follows(e, r, values[k], depth - 1);
-    }
-    return all;
-}
-
-/* Computes such a value for the counter as it is. */
-static void write_following(emit *e, const range *r, uint32_t operand) {
-    if (operand & VYRE_CONSTANT || operand <= r->inst + 1) {
-        return;
-    }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(e->ir, &e->ir->insts[operand], &values);
-    for (uint32_t k = 0; k < count; k++) {
-        write_following(e, r, values[k]);
-    }
-    cuda_emit_instruction(e, operand);
+           follows(e, r->inst, *out_base, INVARIANT_DEPTH);
 }
 
 /* By how much an index of 32 bits grows with the counter, modulo 2^32; false if that changes. */
@@ -325,8 +292,8 @@ static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
             out->insts[number] = inst;
             out->bases[number] = base;
             out->strides[number] = stride_of(e, r, i->b);
-            out->count +=
-                out->rows[number] || (any && out->all_run && follows(e, r, i->b, INVARIANT_DEPTH));
+            out->count += out->rows[number] ||
+                          (any && out->all_run && follows(e, r->inst + 2, i->b, INVARIANT_DEPTH));
         }
         inst = vyre_lookup_op(i->op)->effects & VYRE_EFFECT_BLOCK ? i->c : inst + 1;
     }
@@ -341,7 +308,7 @@ static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn) 
         const vyre_inst *i = &e->ir->insts[e->ahead.insts[k]];
         cuda_reg first = counter;
         if (e->ahead.bases[k] != VYRE_NONE) {
-            write_invariant(e, r, e->ahead.bases[k]);
+            write_following(e, r->inst, e->ahead.bases[k]);
             cuda_reg base = cuda_emit_operand(e, e->ahead.bases[k], e->first_part);
             first = cuda_two(&e->w, "add.u32", CUDA_B32, base, counter);
         }
@@ -389,7 +356,7 @@ static void load_strided(emit *e, const range *r, uint32_t part, uint32_t turns)
             e->ahead.values[k][turn] =
                 cuda_new(&e->w, cuda_emit_memory_class((vyre_type)e->ir->resources[i->a].type));
         }
-        write_following(e, r, i->b);
+        write_following(e, r->inst + 2, i->b);
         cuda_reg index = cuda_in_register(&e->w, cuda_emit_operand(e, i->b, e->first_part));
         if (!cuda_is_inside(&e->facts, inst)) {
             fits = and_also(e, fits, all_inside(e, inst, index, e->ahead.strides[k] * (turns - 1)));
@@ -410,7 +377,7 @@ static void load_strided(emit *e, const range *r, uint32_t part, uint32_t turns)
                     continue;
                 }
                 if (way) {
-                    write_following(e, r, e->ir->insts[inst].b);
+                    write_following(e, r->inst + 2, e->ir->insts[inst].b);
                     cuda_emit_load_into(e, inst, e->first_part, e->ahead.values[k][turn]);
                 } else {
                     int64_t more = (int64_t)turn * e->ahead.strides[k] * vyre_type_bytes(type);
@@ -450,7 +417,7 @@ static void load_turns(emit *e, const range *r, uint32_t part, uint32_t from, ui
             uint32_t inst = e->ahead.insts[k];
             if (!e->ahead.rows[k] && !e->ahead.strides[k]) {
                 e->ahead.count = 0;
-                write_following(e, r, e->ir->insts[inst].b);
+                write_following(e, r->inst + 2, e->ir->insts[inst].b);
                 cuda_emit_load(e, inst);
                 e->ahead.values[k][turn] = *emit_slot(e, inst, emit_first(e, inst));
                 e->ahead.count = count;

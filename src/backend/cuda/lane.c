@@ -267,6 +267,19 @@ vyre_status cuda_lane_wait(cuda_lane *lane, uint64_t deadline_ns, const atomic_u
     }
 }
 
+vyre_status cuda_lane_finish(cuda_lane *lane, vyre_status status) {
+    unsigned stop;
+    if (atomic_load(&lane->device->is_lost)) {
+        return status;
+    }
+    vyre_status waited = cuda_lane_wait(lane, 0, NULL, &stop);
+    if (!status) {
+        return waited;
+    }
+    vyre_status_free(waited);
+    return status;
+}
+
 uint64_t cuda_lane_next_ticket(cuda_device *device, uint32_t lane) {
     return (atomic_fetch_add(&device->lanes.last_number, 1) + 1) * CUDA_LANE_SLOTS + lane;
 }

@@ -89,6 +89,8 @@ enum { CUDA_STOP_TIMEOUT = 1, CUDA_STOP_CANCEL = 2 };
  * is given. */
 VYRE_MUST_USE vyre_status cuda_lane_wait(cuda_lane *lane, uint64_t deadline_ns,
                                          const atomic_uint *cancel, unsigned *out_stop);
+/* Waits for what is under way, unless the device is lost; `status`, or what went wrong there. */
+VYRE_MUST_USE vyre_status cuda_lane_finish(cuda_lane *lane, vyre_status status);
 /* After a stop: the lane is as it was. */
 void cuda_lane_renew(cuda_lane *lane);
 

@@ -192,7 +192,6 @@ static vyre_status run(cuda_lane *lane, CUmodule module, const operands *from, r
     cuda_block *in = NULL, *out = NULL;
     CUfunction function;
     uint32_t count = COUNT;
-    unsigned stop;
     vyre_status status =
         cuda_check(device, cuda->cuModuleGetFunction(&function, module, "probe"), "finding probe");
     status = status ? status : cuda_memory_take(device, COUNT * sizeof *from, &in);
@@ -206,14 +205,7 @@ static vyre_status run(cuda_lane *lane, CUmodule module, const operands *from, r
                             "starting the probe");
     }
     status = status ? status : cuda_download(lane, to, out->address, COUNT * sizeof *to);
-    if (!atomic_load(&device->is_lost)) {
-        vyre_status waited = cuda_lane_wait(lane, 0, NULL, &stop);
-        if (status) {
-            vyre_status_free(waited);
-        } else {
-            status = waited;
-        }
-    }
+    status = cuda_lane_finish(lane, status);
     cuda_memory_give(device, in);
     cuda_memory_give(device, out);
     return status;

@@ -66,15 +66,7 @@ static vyre_status begin_transfer(cuda_device *device, const needs *all, CUconte
 
 static vyre_status end_transfer(cuda_lane *lane, CUcontext before, vyre_status status) {
     cuda_device *device = lane->device;
-    unsigned stop;
-    if (!atomic_load(&device->is_lost)) {
-        vyre_status waited = cuda_lane_wait(lane, 0, NULL, &stop);
-        if (status) {
-            vyre_status_free(waited);
-        } else {
-            status = waited;
-        }
-    }
+    status = cuda_lane_finish(lane, status);
     cuda_lane_give(lane);
     cuda_device_leave(device, before);
     return status;
