@@ -18,6 +18,20 @@ static inline vyre_type_class vyre_lookup_class(vyre_type type) {
                                             : VYRE_CLASS_NONE;
 }
 
+static inline bool vyre_lookup_is_loop(uint32_t op) {
+    return op == VYRE_OP_FOR || op == VYRE_OP_LOOP;
+}
+
+/* Whether a jump, the end of a block, leads no further out than a block of such an owner. */
+static inline bool vyre_lookup_ends(uint32_t jump, uint32_t owner) {
+    switch (jump) {
+    case VYRE_OP_BREAK:
+    case VYRE_OP_CONTINUE: return vyre_lookup_is_loop(owner);
+    case VYRE_OP_RETURN: return owner == VYRE_OP_INLINE;
+    default: return true; /* yield, unreachable */
+    }
+}
+
 static inline uint32_t vyre_lookup_values(const vyre_ir *ir, const vyre_inst *inst,
                                           const uint32_t **values) {
     switch ((vyre_shape)vyre_lookup_op(inst->op)->shape) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ir/lookup.h"
 
 bool vyre_flow_init(vyre_flow *flow, const vyre_ir *ir) {
     size_t count = ir->inst_count;
@@ -30,9 +31,7 @@ bool vyre_flow_init(vyre_flow *flow, const vyre_ir *ir) {
         uint32_t level = depth;
         while (level) {
             uint32_t owner = open[level - 1];
-            if (inst->op == VYRE_OP_YIELD ||
-                (inst->op == VYRE_OP_RETURN ? ir->insts[owner].op == VYRE_OP_INLINE
-                                            : vyre_flow_is_loop(ir, owner))) {
+            if (vyre_lookup_ends(inst->op, ir->insts[owner].op)) {
                 flow->target[i] = owner;
                 flow->before[i] = flow->end[owner];
                 flow->end[owner] = i;

@@ -20,8 +20,4 @@ void vyre_flow_deinit(vyre_flow *flow);
 #define VYRE_FLOW_ENDS(flow, to, at)                                                               \
     for (uint32_t at = (flow)->end[to]; at != VYRE_NONE; at = (flow)->before[at])
 
-static inline bool vyre_flow_is_loop(const vyre_ir *ir, uint32_t inst) {
-    return ir->insts[inst].op == VYRE_OP_FOR || ir->insts[inst].op == VYRE_OP_LOOP;
-}
-
 #endif

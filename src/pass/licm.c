@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ir/lookup.h"
 #include "pass/flow.h"
 #include "pass/pass.h"
 #include "pass/rebuild.h"
@@ -180,13 +181,13 @@ static void walk(motion *m, const vyre_phase *phase) {
         const vyre_op_info *info = vyre_op_info_of(inst->op);
         while (open_count && ir->insts[open[open_count - 1]].c == at) {
             uint32_t closed = open[--open_count];
-            m->loop_count -= vyre_flow_is_loop(ir, closed);
+            m->loop_count -= vyre_lookup_is_loop(ir->insts[closed].op);
             m->branches -= ir->insts[closed].op == VYRE_OP_IF;
         }
         m->depth[at] = m->loop_count;
         if (info->effects & VYRE_EFFECT_BLOCK) {
             open[open_count++] = at;
-            if (vyre_flow_is_loop(ir, at)) {
+            if (vyre_lookup_is_loop(ir->insts[at].op)) {
                 m->loops[m->loop_count++] =
                     (open_loop){.inst = at,
                                 .branches = m->branches,

@@ -18,10 +18,6 @@ typedef struct open_block {
 
 static void walk_block(range_state *s, uint32_t first, uint32_t end, const open_block *open);
 
-static bool is_loop(uint32_t op) {
-    return op == VYRE_OP_FOR || op == VYRE_OP_LOOP;
-}
-
 static range_value *value_at(range_state *s, uint32_t inst) {
     return &s->values[inst - s->phase->first];
 }
@@ -81,15 +77,7 @@ static void end_results(range_state *s, uint32_t owner) {
 }
 
 static const open_block *target_of(const range_state *s, const open_block *open, uint32_t op) {
-    if (op == VYRE_OP_YIELD) {
-        return open;
-    }
-    bool to_loop = op == VYRE_OP_BREAK || op == VYRE_OP_CONTINUE;
-    while (open->owner != VYRE_NONE) {
-        uint32_t kind = s->ir->insts[open->owner].op;
-        if (to_loop ? is_loop(kind) : kind == VYRE_OP_INLINE) {
-            break;
-        }
+    while (open->owner != VYRE_NONE && !vyre_lookup_ends(op, s->ir->insts[open->owner].op)) {
         open = open->outer;
     }
     return open;
@@ -102,7 +90,7 @@ static void visit_jump(range_state *s, uint32_t inst, const open_block *open) {
         return;
     }
     uint32_t kind = s->ir->insts[target->owner].op;
-    bool back = is_loop(kind) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
+    bool back = vyre_lookup_is_loop(kind) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
     uint32_t first =
         back ? target->owner + (kind == VYRE_OP_FOR ? 2 : 1) : s->ir->insts[target->owner].c;
     for (uint32_t k = 0; k < i->b; k++) {
@@ -245,7 +233,7 @@ static void walk_block(range_state *s, uint32_t first, uint32_t end, const open_
             walk_if(s, inst, open);
         } else if (i->op == VYRE_OP_INLINE) {
             walk_inline(s, inst, open);
-        } else if (is_loop(i->op)) {
+        } else if (vyre_lookup_is_loop(i->op)) {
             walk_loop(s, inst, open);
         } else if (effects & VYRE_EFFECT_END) {
             visit_jump(s, inst, open);

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "ir/lookup.h"
+
 bool split_is_asked(const vyre_inst *inst) {
     switch (inst->op) {
     case VYRE_OP_PARAM:
@@ -42,9 +44,7 @@ void split_add_segment(split *s, uint32_t at) {
 static uint32_t find_target(const split *s, uint32_t at, const uint32_t *owners, uint32_t depth) {
     uint32_t op = s->ir->insts[at].op;
     for (uint32_t i = depth; i-- > 0;) {
-        uint32_t owner = s->ir->insts[owners[i]].op;
-        bool is_loop = owner == VYRE_OP_LOOP || owner == VYRE_OP_FOR;
-        if (op == VYRE_OP_YIELD || (op == VYRE_OP_RETURN ? owner == VYRE_OP_INLINE : is_loop)) {
+        if (vyre_lookup_ends(op, s->ir->insts[owners[i]].op)) {
             return owners[i];
         }
     }

@@ -2,21 +2,15 @@
 
 #include "backend/cpu/write.h"
 #include "base/alloc.h"
+#include "ir/lookup.h"
 #include "ir/uniformity.h"
-
-/* A block that is open while the code is walked. */
-typedef struct open_block {
-    uint32_t owner; /* VYRE_NONE: the phase itself */
-    uint32_t end;
-    bool in_then;
-} open_block;
+#include "pass/walk.h"
 
 typedef struct walk {
     cpu_facts *f;
     const vyre_ir *ir;
     vyre_uniformity_map map;
-    open_block stack[VYRE_LIMIT_NESTING + 2];
-    uint32_t depth;
+    vyre_walk at;
     bool changed;
 } walk;
 
@@ -51,50 +45,22 @@ static bool any_varies(walk *w, uint32_t inst) {
     return false;
 }
 
-static bool is_loop(uint32_t op) {
-    return op == VYRE_OP_FOR || op == VYRE_OP_LOOP;
-}
-
-static uint32_t owner_op(const walk *w, uint32_t level) {
-    uint32_t owner = w->stack[level].owner;
-    return owner == VYRE_NONE ? (uint32_t)VYRE_OP_NONE : w->ir->insts[owner].op;
-}
-
-/* The level that a jump leads to. */
-static uint32_t target_of(const walk *w, uint32_t op) {
-    uint32_t level = w->depth - 1;
-    if (op == VYRE_OP_YIELD || op == VYRE_OP_UNREACHABLE) {
-        return level;
-    }
-    bool to_loop = op == VYRE_OP_BREAK || op == VYRE_OP_CONTINUE;
-    while (level &&
-           (to_loop ? !is_loop(owner_op(w, level)) : owner_op(w, level) != VYRE_OP_INLINE)) {
-        level--;
-    }
-    return level;
-}
-
 static bool *partial_of(walk *w, uint32_t level) {
-    uint32_t owner = w->stack[level].owner;
+    uint32_t owner = w->at.stack[level].owner;
     return owner == VYRE_NONE ? &w->f->partial : &fact(w, owner)->partial;
 }
 
 bool cpu_settles_late(const cpu_facts *f, uint32_t inst) {
     const vyre_inst *i = &f->ir->insts[inst];
     bool is_float = i->type == VYRE_TYPE_F32 || i->type == VYRE_TYPE_F64;
-    return is_float && i->op == VYRE_OP_RESULT && is_loop(f->ir->insts[i->a].op) &&
+    return is_float && i->op == VYRE_OP_RESULT && vyre_lookup_is_loop(f->ir->insts[i->a].op) &&
            !cpu_fact_of(f, i->a)->group && !cpu_fact_of(f, inst)->kept;
 }
 
 /* Whether an operand may be a NaN that is not to be changed. */
 static bool is_kept(const walk *w, uint32_t operand) {
-    if (!(operand & VYRE_CONSTANT)) {
-        return cpu_fact_of(w->f, operand)->kept;
-    }
-    const vyre_const *c = &w->ir->consts[operand & ~VYRE_CONSTANT];
-    return c->type == VYRE_TYPE_F32   ? (c->bits & 0x7fffffff) > 0x7f800000
-           : c->type == VYRE_TYPE_F64 ? (c->bits & INT64_MAX) > 0x7ff0000000000000
-                                      : false;
+    return operand & VYRE_CONSTANT ? vyre_walk_is_nan(&w->ir->consts[operand & ~VYRE_CONSTANT])
+                                   : cpu_fact_of(w->f, operand)->kept;
 }
 
 /* Values that go into args or results. Where the way there is not everybody's, they vary. */
@@ -121,17 +87,17 @@ static void flow_back(walk *w, uint32_t inst, uint32_t loop, bool apart) {
 
 static void visit_jump(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
-    uint32_t target = target_of(w, i->op), owner = w->stack[target].owner;
-    uint32_t op = owner_op(w, target);
+    uint32_t target = vyre_walk_target(&w->at, i->op), owner = w->at.stack[target].owner;
+    uint32_t op = vyre_walk_owner_op(&w->at, target);
     bool is_end = i->op == VYRE_OP_YIELD; /* of its own block */
     bool apart = false;
-    for (uint32_t level = w->depth; level-- > target;) {
-        uint32_t at = w->stack[level].owner;
+    for (uint32_t level = w->at.depth; level-- > target;) {
+        uint32_t at = w->at.stack[level].owner;
         bool inside = level != target;
         apart = apart || (inside && at != VYRE_NONE && fact(w, at)->divergent) ||
                 (!is_end && *partial_of(w, level));
     }
-    uint32_t top = w->stack[w->depth - 1].owner;
+    uint32_t top = w->at.stack[w->at.depth - 1].owner;
     bool in_group = top == VYRE_NONE || fact(w, top)->group;
     bool to_group = owner == VYRE_NONE || fact(w, owner)->group;
     if (w->f->has_groups && to_group && !in_group && i->op != VYRE_OP_UNREACHABLE) {
@@ -141,11 +107,11 @@ static void visit_jump(walk *w, uint32_t inst) {
         set(w, &fact(w, inst)->divergent, apart);
     }
     if (!is_end && apart) { /* who is left goes on without them, up to the target */
-        for (uint32_t level = target; level < w->depth; level++) {
+        for (uint32_t level = target; level < w->at.depth; level++) {
             set(w, partial_of(w, level), true);
-            uint32_t at = w->stack[level].owner;
+            uint32_t at = w->at.stack[level].owner;
             bool leaves = level != target || i->op == VYRE_OP_BREAK || i->op == VYRE_OP_RETURN;
-            if (at != VYRE_NONE && is_loop(w->ir->insts[at].op) && leaves) {
+            if (at != VYRE_NONE && vyre_lookup_is_loop(w->ir->insts[at].op) && leaves) {
                 set(w, &fact(w, at)->divergent, true);
             }
         }
@@ -159,7 +125,7 @@ static void visit_jump(walk *w, uint32_t inst) {
     if (i->op == VYRE_OP_UNREACHABLE || owner == VYRE_NONE) {
         return;
     }
-    if (is_loop(op) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE)) {
+    if (vyre_lookup_is_loop(op) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE)) {
         flow_back(w, inst, owner, false);
     } else {
         flow(w, inst, w->ir->insts[owner].c, fact(w, owner)->divergent);
@@ -203,24 +169,6 @@ static bool position_varies(const walk *w, const vyre_inst *i) {
     return false; /* y and z are the same in a row */
 }
 
-/* Whether the bits of operand k show in the result, or are stored. */
-static bool passes_bits(uint32_t op, uint32_t k) {
-    switch (op) {
-    case VYRE_OP_SELECT: return k > 0;
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
-    case VYRE_OP_COPYSIGN:
-    case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE: return true;
-    case VYRE_OP_SHUFFLE:
-    case VYRE_OP_SHUFFLE_XOR:
-    case VYRE_OP_SHUFFLE_UP:
-    case VYRE_OP_SHUFFLE_DOWN:
-    case VYRE_OP_BROADCAST: return k == 0;
-    default: return false;
-    }
-}
-
 static void visit_value(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
     cpu_fact *own = fact(w, inst);
@@ -262,36 +210,15 @@ static void visit_value(walk *w, uint32_t inst) {
         if (values[k] & VYRE_CONSTANT) {
             continue;
         }
-        /* The sign that copysign takes from a NaN shows in a number. */
-        bool seen = (passes_bits(i->op, k) && own->observed) || i->op == VYRE_OP_BITCAST ||
-                    ((i->op == VYRE_OP_STORE || i->op == VYRE_OP_COPYSIGN) && k == 1);
-        set(w, &fact(w, values[k])->observed, seen);
+        set(w, &fact(w, values[k])->observed, vyre_walk_shows_bits(i->op, k, own->observed));
     }
 }
 
-/* Opens and closes blocks around each instruction of the phase, in order. */
 static void walk_code(walk *w, void (*visit)(walk *w, uint32_t inst)) {
-    const vyre_phase *phase = w->f->phase;
-    w->depth = 0;
-    w->stack[w->depth++] = (open_block){VYRE_NONE, phase->end, false};
-    for (uint32_t inst = phase->first; inst < phase->end; inst++) {
-        while (w->stack[w->depth - 1].end == inst) {
-            open_block *top = &w->stack[w->depth - 1];
-            if (top->in_then) { /* the else block follows */
-                top->in_then = false;
-                top->end = w->ir->insts[top->owner].c;
-                if (top->end != inst) {
-                    break;
-                }
-            }
-            w->depth--;
-        }
+    uint32_t inst;
+    vyre_walk_begin(&w->at, w->ir, w->f->phase);
+    while (vyre_walk_next(&w->at, &inst)) {
         visit(w, inst);
-        const vyre_inst *i = &w->ir->insts[inst];
-        if (vyre_op_info_of(i->op)->effects & VYRE_EFFECT_BLOCK) {
-            bool is_if = i->op == VYRE_OP_IF;
-            w->stack[w->depth++] = (open_block){inst, is_if ? i->b : i->c, is_if};
-        }
     }
 }
 
@@ -300,7 +227,7 @@ static void visit_flow(walk *w, uint32_t inst) {
     uint32_t effects = vyre_op_info_of(i->op)->effects;
     if (effects & VYRE_EFFECT_END) {
         visit_jump(w, inst);
-    } else if (is_loop(i->op)) {
+    } else if (vyre_lookup_is_loop(i->op)) {
         visit_loop(w, inst);
     } else if (i->op == VYRE_OP_IF) {
         set(w, &fact(w, inst)->divergent, !fact(w, inst)->group && varies(w, i->a));
@@ -323,27 +250,28 @@ static void visit_group(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
     if (waits(i->op)) {
         w->f->has_groups = true;
-        for (uint32_t level = 1; level < w->depth; level++) {
-            set(w, &fact(w, w->stack[level].owner)->group, true);
+        for (uint32_t level = 1; level < w->at.depth; level++) {
+            set(w, &fact(w, w->at.stack[level].owner)->group, true);
         }
     }
     uint32_t effects = vyre_op_info_of(i->op)->effects;
     if (!w->f->has_groups || !(effects & VYRE_EFFECT_END) || i->op == VYRE_OP_YIELD) {
         return;
     }
-    uint32_t target = target_of(w, i->op), owner = w->stack[target].owner;
+    uint32_t target = vyre_walk_target(&w->at, i->op), owner = w->at.stack[target].owner;
     bool to_group = owner == VYRE_NONE || fact(w, owner)->group;
     bool together = true;
-    for (uint32_t level = target + 1; level < w->depth; level++) {
-        const vyre_inst *block = &w->ir->insts[w->stack[level].owner];
+    for (uint32_t level = target + 1; level < w->at.depth; level++) {
+        const vyre_inst *block = &w->ir->insts[w->at.stack[level].owner];
         /* A loop in between that the workgroup does not leave as one is left lane by lane. */
-        together = together && (block->op == VYRE_OP_IF ? is_group_value(w, block->a)
-                                                        : fact(w, w->stack[level].owner)->group ||
-                                                              block->op == VYRE_OP_INLINE);
+        together = together &&
+                   (block->op == VYRE_OP_IF
+                        ? is_group_value(w, block->a)
+                        : fact(w, w->at.stack[level].owner)->group || block->op == VYRE_OP_INLINE);
     }
     if (to_group && together && i->op != VYRE_OP_UNREACHABLE) {
-        for (uint32_t level = target + 1; level < w->depth; level++) {
-            set(w, &fact(w, w->stack[level].owner)->group, true);
+        for (uint32_t level = target + 1; level < w->at.depth; level++) {
+            set(w, &fact(w, w->at.stack[level].owner)->group, true);
         }
     }
 }
@@ -352,7 +280,7 @@ static void visit_group(walk *w, uint32_t inst) {
 static void visit_region(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
     cpu_fact *own = fact(w, inst);
-    uint32_t top = w->stack[w->depth - 1].owner;
+    uint32_t top = w->at.stack[w->at.depth - 1].owner;
     bool in_group = top == VYRE_NONE || fact(w, top)->group;
     uint32_t effects = vyre_op_info_of(i->op)->effects;
     bool is_group =

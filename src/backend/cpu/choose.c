@@ -1,6 +1,7 @@
 #include "backend/cpu/choose.h"
 
 #include "base/alloc.h"
+#include "ir/lookup.h"
 
 enum { VECTOR, SCALAR, FORMS };
 
@@ -95,15 +96,11 @@ static void flow_back(estimate *s, goal *g, uint32_t inst) {
     }
 }
 
-static bool is_loop(uint32_t op) {
-    return op == VYRE_OP_FOR || op == VYRE_OP_LOOP;
-}
-
 /* `owner` is whose block ends there. */
 static void visit_end(estimate *s, goal *g, uint32_t inst, uint32_t owner) {
     const vyre_ir *ir = s->ir;
     uint32_t op = ir->insts[inst].op;
-    bool ends_loop = owner != VYRE_NONE && is_loop(ir->insts[owner].op);
+    bool ends_loop = owner != VYRE_NONE && vyre_lookup_is_loop(ir->insts[owner].op);
     if ((op == VYRE_OP_YIELD && ends_loop) || op == VYRE_OP_CONTINUE) {
         flow_back(s, g, inst);
     } else if (op == VYRE_OP_YIELD && owner != VYRE_NONE) {

@@ -1,6 +1,7 @@
 /* Control flow: branches that all lanes take together are branches; where lanes part, both ways are
  * run under masks. */
 #include "backend/cpu/emit_state.h"
+#include "ir/lookup.h"
 
 static const cpu_fact *fact_of(const emit *e, uint32_t inst) {
     return cpu_fact_of(&e->facts, inst);
@@ -293,7 +294,7 @@ static uint32_t more_turns(emit *e, uint32_t inst, const emit_range *r, uint32_t
 
 static bool has_inner_loop(const emit *e, uint32_t inst) {
     for (uint32_t k = inst + 1; k < e->ir->insts[inst].c; k++) {
-        if (emit_is_loop(e->ir->insts[k].op)) {
+        if (vyre_lookup_is_loop(e->ir->insts[k].op)) {
             return true;
         }
     }
@@ -454,12 +455,7 @@ static uint32_t op_of(const emit *e, uint32_t level) {
 
 static uint32_t target_of(const emit *e, uint32_t op) {
     uint32_t level = e->depth - 1;
-    if (op == VYRE_OP_YIELD) {
-        return level;
-    }
-    bool to_loop = op == VYRE_OP_BREAK || op == VYRE_OP_CONTINUE;
-    while (level &&
-           (to_loop ? !emit_is_loop(op_of(e, level)) : op_of(e, level) != VYRE_OP_INLINE)) {
+    while (level && !vyre_lookup_ends(op, op_of(e, level))) {
         level--;
     }
     return level;
@@ -484,7 +480,8 @@ void emit_jump_out(emit *e, uint32_t inst) {
         emit_leave_groups(e, i);
     } else if (owner != VYRE_NONE) {
         const cpu_fact *fact = fact_of(e, owner);
-        bool back = emit_is_loop(op) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
+        bool back =
+            vyre_lookup_is_loop(op) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
         uint32_t first = back ? owner + (op == VYRE_OP_FOR ? 2 : 1) : e->ir->insts[owner].c;
         put_list(e, first, values, i->b, back ? fact->blends : fact->divergent);
     }

@@ -1,6 +1,7 @@
 /* The workgroup's own control flow, between regions: it branches as one, and what chunks carry on
  * lies in the storage. */
 #include "backend/cpu/emit_state.h"
+#include "ir/lookup.h"
 
 static const cpu_fact *fact_of(const emit *e, uint32_t inst) {
     return cpu_fact_of(&e->facts, inst);
@@ -18,15 +19,7 @@ static void put_crossing(emit *e, uint32_t inst, uint32_t value, bool blend) {
 }
 
 static const emit_group *group_target(const emit *e, const emit_group *open, uint32_t op) {
-    if (op == VYRE_OP_YIELD) {
-        return open;
-    }
-    bool to_loop = op == VYRE_OP_BREAK || op == VYRE_OP_CONTINUE;
-    while (open->outer) {
-        uint32_t kind = e->ir->insts[open->owner].op;
-        if (to_loop ? emit_is_loop(kind) : kind == VYRE_OP_INLINE) {
-            break;
-        }
+    while (open->outer && !vyre_lookup_ends(op, e->ir->insts[open->owner].op)) {
         open = open->outer;
     }
     return open;
@@ -128,7 +121,7 @@ static void group_jump(emit *e, uint32_t inst, const emit_group *open) {
     bool back = false;
     if (target->outer) {
         uint32_t owner = target->owner, kind = e->ir->insts[owner].op;
-        back = emit_is_loop(kind) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
+        back = vyre_lookup_is_loop(kind) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
         transfer_all(e, back ? owner + (kind == VYRE_OP_FOR ? 2 : 1) : e->ir->insts[owner].c,
                      values, i->b, target->partial);
     }

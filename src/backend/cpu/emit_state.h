@@ -109,10 +109,6 @@ static inline bool emit_next(emit *e, emit_lanes *all) {
     return more;
 }
 
-static inline bool emit_is_loop(uint32_t op) {
-    return op == VYRE_OP_FOR || op == VYRE_OP_LOOP;
-}
-
 /* Code. A label is a number: b7. */
 void emit_line(emit *e, const char *format, ...) VYRE_PRINTF(2, 3);
 uint32_t emit_label(emit *e);

@@ -3,19 +3,12 @@
 #include "backend/cuda/write.h"
 #include "base/alloc.h"
 #include "ir/lookup.h"
-
-/* A block that is open while the code is walked. */
-typedef struct open_block {
-    uint32_t owner; /* VYRE_NONE: the phase itself */
-    uint32_t end;
-    bool in_then;
-} open_block;
+#include "pass/walk.h"
 
 typedef struct walk {
     cuda_facts *f;
     const vyre_ir *ir;
-    open_block stack[VYRE_LIMIT_NESTING + 2];
-    uint32_t depth;
+    vyre_walk at;
     bool changed;
     bool whole; /* parts of a thread may end apart: a thread has one */
 } walk;
@@ -31,67 +24,25 @@ static void set(walk *w, bool *flag, bool value) {
     }
 }
 
-static uint32_t owner_op(const walk *w, uint32_t level) {
-    uint32_t owner = w->stack[level].owner;
-    return owner == VYRE_NONE ? (uint32_t)VYRE_OP_NONE : w->ir->insts[owner].op;
-}
-
-/* The level that a jump leads to. */
-static uint32_t target_of(const walk *w, uint32_t op) {
-    uint32_t level = w->depth - 1;
-    if (op == VYRE_OP_YIELD || op == VYRE_OP_UNREACHABLE) {
-        return level;
-    }
-    bool to_loop = op == VYRE_OP_BREAK || op == VYRE_OP_CONTINUE;
-    while (level &&
-           (to_loop ? !cuda_is_loop(owner_op(w, level)) : owner_op(w, level) != VYRE_OP_INLINE)) {
-        level--;
-    }
-    return level;
-}
-
-/* Opens and closes blocks around each instruction of the phase, in order. */
 static void walk_code(walk *w, void (*visit)(walk *w, uint32_t inst)) {
-    const vyre_phase *phase = w->f->phase;
-    w->depth = 0;
-    w->stack[w->depth++] = (open_block){VYRE_NONE, phase->end, false};
-    for (uint32_t inst = phase->first; inst < phase->end; inst++) {
-        while (w->stack[w->depth - 1].end == inst) {
-            open_block *top = &w->stack[w->depth - 1];
-            if (top->in_then) { /* the else block follows */
-                top->in_then = false;
-                top->end = w->ir->insts[top->owner].c;
-                if (top->end != inst) {
-                    break;
-                }
-            }
-            w->depth--;
-        }
+    uint32_t inst;
+    vyre_walk_begin(&w->at, w->ir, w->f->phase);
+    while (vyre_walk_next(&w->at, &inst)) {
         visit(w, inst);
-        const vyre_inst *i = &w->ir->insts[inst];
-        if (vyre_lookup_op(i->op)->effects & VYRE_EFFECT_BLOCK) {
-            bool is_if = i->op == VYRE_OP_IF;
-            w->stack[w->depth++] = (open_block){inst, is_if ? i->b : i->c, is_if};
-        }
     }
 }
 
 bool cuda_settles_late(const cuda_facts *f, uint32_t inst) {
     const vyre_inst *i = &f->ir->insts[inst];
     bool is_float = i->type == VYRE_TYPE_F32 || i->type == VYRE_TYPE_F64;
-    return is_float && i->op == VYRE_OP_RESULT && cuda_is_loop(f->ir->insts[i->a].op) &&
+    return is_float && i->op == VYRE_OP_RESULT && vyre_lookup_is_loop(f->ir->insts[i->a].op) &&
            !cuda_fact_of(f, inst)->kept;
 }
 
 /* Whether an operand may be a NaN that is not to be changed. */
 static bool is_kept(const walk *w, uint32_t operand) {
-    if (!(operand & VYRE_CONSTANT)) {
-        return cuda_fact_of(w->f, operand)->kept;
-    }
-    const vyre_const *c = &w->ir->consts[operand & ~VYRE_CONSTANT];
-    return c->type == VYRE_TYPE_F32   ? (c->bits & 0x7fffffff) > 0x7f800000
-           : c->type == VYRE_TYPE_F64 ? (c->bits & INT64_MAX) > 0x7ff0000000000000
-                                      : false;
+    return operand & VYRE_CONSTANT ? vyre_walk_is_nan(&w->ir->consts[operand & ~VYRE_CONSTANT])
+                                   : cuda_fact_of(w->f, operand)->kept;
 }
 
 /* Values that go into args or results. */
@@ -109,14 +60,14 @@ static void flow(walk *w, const uint32_t *values, uint32_t count, uint32_t first
 
 static void visit_jump(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
-    uint32_t target = target_of(w, i->op), owner = w->stack[target].owner;
+    uint32_t target = vyre_walk_target(&w->at, i->op), owner = w->at.stack[target].owner;
     bool apart = false;
-    for (uint32_t level = target + 1; level < w->depth; level++) {
-        apart = apart || fact(w, w->stack[level].owner)->divergent;
+    for (uint32_t level = target + 1; level < w->at.depth; level++) {
+        apart = apart || fact(w, w->at.stack[level].owner)->divergent;
     }
     if (i->op != VYRE_OP_YIELD && apart) {
-        for (uint32_t level = target; level < w->depth; level++) {
-            uint32_t at = w->stack[level].owner;
+        for (uint32_t level = target; level < w->at.depth; level++) {
+            uint32_t at = w->at.stack[level].owner;
             set(w, at == VYRE_NONE ? &w->whole : &fact(w, at)->divergent, true);
         }
     }
@@ -125,7 +76,8 @@ static void visit_jump(walk *w, uint32_t inst) {
     }
     const vyre_inst *block = &w->ir->insts[owner];
     const uint32_t *values = w->ir->operands + i->a;
-    bool back = cuda_is_loop(block->op) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
+    bool back =
+        vyre_lookup_is_loop(block->op) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
     uint32_t first = !back ? block->c : block->op == VYRE_OP_FOR ? owner + 2 : owner + 1;
     flow(w, values, i->b, first, fact(w, owner)->divergent);
 }
@@ -149,24 +101,6 @@ static void visit_loop(walk *w, uint32_t inst) {
         set(w, &result->varying, arg->varying || *divergent);
         set(w, &result->kept, arg->kept);
         set(w, &arg->observed, result->observed && !cuda_settles_late(w->f, i->c + k));
-    }
-}
-
-/* Whether the bits of operand k show in the result. */
-static bool passes_bits(uint32_t op, uint32_t k) {
-    switch (op) {
-    case VYRE_OP_SELECT: return k > 0;
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
-    case VYRE_OP_COPYSIGN:
-    case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE: return true;
-    case VYRE_OP_SHUFFLE:
-    case VYRE_OP_SHUFFLE_XOR:
-    case VYRE_OP_SHUFFLE_UP:
-    case VYRE_OP_SHUFFLE_DOWN:
-    case VYRE_OP_BROADCAST: return k == 0;
-    default: return false;
     }
 }
 
@@ -216,10 +150,7 @@ static void visit_value(walk *w, uint32_t inst) {
         }
         cuda_fact *used = fact(w, values[k]);
         varying = varying || used->varying;
-        /* The sign that copysign takes from a NaN shows in a number. */
-        bool seen = (passes_bits(i->op, k) && own->observed) || i->op == VYRE_OP_BITCAST ||
-                    ((i->op == VYRE_OP_STORE || i->op == VYRE_OP_COPYSIGN) && k == 1);
-        set(w, &used->observed, seen);
+        set(w, &used->observed, vyre_walk_shows_bits(i->op, k, own->observed));
     }
     set(w, &own->varying, varying);
     set(w, &own->kept,
@@ -234,7 +165,7 @@ static void visit_flow(walk *w, uint32_t inst) {
     uint32_t effects = vyre_lookup_op(i->op)->effects;
     if (effects & VYRE_EFFECT_END) {
         visit_jump(w, inst);
-    } else if (cuda_is_loop(i->op)) {
+    } else if (vyre_lookup_is_loop(i->op)) {
         visit_loop(w, inst);
     } else if (i->op == VYRE_OP_IF) {
         set(w, &fact(w, inst)->divergent, cuda_varies(w->f, i->a));
@@ -254,10 +185,10 @@ static bool breaks_inside(const vyre_ir *ir, uint32_t loop) {
 
 /* Whether an instruction stands in a loop that may go on until somebody else does something. */
 static bool in_open_loop(const walk *w) {
-    for (uint32_t level = 1; level < w->depth; level++) {
-        uint32_t op = owner_op(w, level);
+    for (uint32_t level = 1; level < w->at.depth; level++) {
+        uint32_t op = vyre_walk_owner_op(&w->at, level);
         if (op == VYRE_OP_LOOP ||
-            (op == VYRE_OP_FOR && breaks_inside(w->ir, w->stack[level].owner))) {
+            (op == VYRE_OP_FOR && breaks_inside(w->ir, w->at.stack[level].owner))) {
             return true;
         }
     }
@@ -285,7 +216,7 @@ static void visit_once(walk *w, uint32_t inst) {
     f->has_barriers |= i->op == VYRE_OP_BARRIER || i->op == VYRE_OP_UNIFORM_LOAD;
     f->has_grid_barriers |= i->op == VYRE_OP_GRID_BARRIER;
     f->has_subgroups |= (effects & VYRE_EFFECT_SUBGROUP) != 0;
-    f->has_loops |= cuda_is_loop(i->op) && !cuda_ends_soon(w->ir, inst);
+    f->has_loops |= vyre_lookup_is_loop(i->op) && !cuda_ends_soon(w->ir, inst);
     if (effects & VYRE_EFFECT_SUBGROUP && f->map.controls &&
         f->map.levels[f->map.controls[inst - f->phase->first]] < VYRE_UNIFORM_WORKGROUP) {
         f->lanes_part = true;
@@ -309,7 +240,7 @@ typedef struct gain {
 static void count_gain(const walk *w, uint32_t inst, bool in_loop, gain *g) {
     const vyre_inst *i = &w->ir->insts[inst];
     uint32_t effects = vyre_lookup_op(i->op)->effects;
-    if (cuda_is_loop(i->op)) {
+    if (vyre_lookup_is_loop(i->op)) {
         g->apart = g->apart || cuda_fact_of(w->f, inst)->divergent;
     }
     if (!(effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) || i->op == VYRE_OP_CLEAR) {
@@ -350,7 +281,7 @@ static uint32_t parts_that_pay(const walk *w) {
         return 1;
     }
     for (uint32_t inst = f->phase->first; inst < f->phase->end; inst++) {
-        if (cuda_is_loop(w->ir->insts[inst].op) && inst >= loop_end) {
+        if (vyre_lookup_is_loop(w->ir->insts[inst].op) && inst >= loop_end) {
             loop_end = w->ir->insts[inst].c;
         }
         count_gain(w, inst, inst < loop_end, &g);
@@ -453,7 +384,7 @@ bool cuda_ends_soon(const vyre_ir *ir, uint32_t inst) {
     uint32_t turns = cuda_constant_turns(ir, inst);
     uint64_t all = turns;
     for (uint32_t k = inst + 1; k < ir->insts[inst].c && all && all <= FEW; k++) {
-        if (cuda_is_loop(ir->insts[k].op)) {
+        if (vyre_lookup_is_loop(ir->insts[k].op)) {
             all *= cuda_constant_turns(ir, k);
         }
     }

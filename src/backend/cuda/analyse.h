@@ -75,8 +75,4 @@ uint32_t cuda_constant_turns(const vyre_ir *ir, uint32_t inst);
 /* Whether a loop ends soon whatever happens, so that nobody has to be able to stop it. */
 bool cuda_ends_soon(const vyre_ir *ir, uint32_t inst);
 
-static inline bool cuda_is_loop(uint32_t op) {
-    return op == VYRE_OP_FOR || op == VYRE_OP_LOOP;
-}
-
 #endif

@@ -180,12 +180,7 @@ static uint32_t op_of(const emit *e, uint32_t level) {
 
 static uint32_t target_of(const emit *e, uint32_t op) {
     uint32_t level = e->depth - 1;
-    if (op == VYRE_OP_YIELD) {
-        return level;
-    }
-    bool to_loop = op == VYRE_OP_BREAK || op == VYRE_OP_CONTINUE;
-    while (level &&
-           (to_loop ? !cuda_is_loop(op_of(e, level)) : op_of(e, level) != VYRE_OP_INLINE)) {
+    while (level && !vyre_lookup_ends(op, op_of(e, level))) {
         level--;
     }
     return level;
@@ -204,7 +199,8 @@ void cuda_emit_jump_out(emit *e, uint32_t inst) {
         return;
     }
     const vyre_inst *block = &e->ir->insts[target->owner];
-    bool back = cuda_is_loop(block->op) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
+    bool back =
+        vyre_lookup_is_loop(block->op) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
     uint32_t first = !back                      ? block->c
                      : block->op == VYRE_OP_FOR ? target->owner + 2
                                                 : target->owner + 1;
