@@ -133,6 +133,11 @@ VYRE_API uint32_t vyre_build_bitcast(vyre_builder *builder, vyre_type type, uint
 VYRE_API uint32_t vyre_build_combine(vyre_builder *builder, vyre_op op, vyre_combination how,
                                      uint32_t value);
 
+/* MATRIX_MAD: the lane's words of a, of b and of c. `results` receives its elements of the sum. */
+VYRE_API void vyre_build_matrix_mad(vyre_builder *builder,
+                                    const uint32_t operands[VYRE_MATRIX_OPERANDS],
+                                    uint32_t results[VYRE_MATRIX_C]);
+
 /* Memory. An index has any integer type. */
 VYRE_API uint32_t vyre_build_load(vyre_builder *builder, uint32_t resource, uint32_t index);
 VYRE_API uint32_t vyre_build_uniform_load(vyre_builder *builder, uint32_t resource, uint32_t index);

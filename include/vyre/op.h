@@ -24,7 +24,8 @@ typedef enum vyre_shape {
     VYRE_SHAPE_PICK,   /* a: the instruction that owns it, b: which one */
     VYRE_SHAPE_IF,     /* a: condition, b: first of the else block, c: first after it */
     VYRE_SHAPE_LOOP,   /* a: operand list, b: its length, c: first after the block */
-    VYRE_SHAPE_INLINE  /* c: first after the block */
+    VYRE_SHAPE_INLINE, /* c: first after the block */
+    VYRE_SHAPE_GROUP   /* a: operand list, b: its length, c: its results, right behind it */
 } vyre_shape;
 
 /* How operand types and the result type hang together. T is one type throughout a row. */
@@ -46,7 +47,8 @@ typedef enum vyre_rule {
     VYRE_RULE_LANE,       /* T, u32 -> T */
     VYRE_RULE_BALLOT,     /* bool -> u32, or u64 where the subgroup has 64 lanes */
     VYRE_RULE_VOTE,       /* bool -> bool */
-    VYRE_RULE_COMBINE     /* T -> T, the class of T depending on the combination */
+    VYRE_RULE_COMBINE,    /* T -> T, the class of T depending on the combination */
+    VYRE_RULE_MATRIX      /* four u32, two u32, four i32 -> four i32, as results */
 } vyre_rule;
 
 /* Effects, as bits. None of them: the operation is pure, its result depends on operands alone. */
@@ -179,13 +181,15 @@ enum {
       "lanes up to this one combined")                                                             \
     X(SCAN_EXCLUSIVE, 154, "subgroup_exclusive", V1, COMBINE, VYRE_EFFECT_SUBGROUP, 18,            \
       "lanes below this one combined; the identity in lane 0")                                     \
+    X(MATRIX_MAD, 155, "subgroup_matrix_mad", GROUP, MATRIX, VYRE_EFFECT_SUBGROUP, 8,              \
+      "a product of i8 tiles, 16x32 by 32x8, added to a tile of i32; four values")                 \
                                                                                                    \
     X(IF, 176, "if", IF, NONE, VYRE_EFFECT_BLOCK, 1, "one of two blocks")                          \
     X(FOR, 177, "for", LOOP, NONE, VYRE_EFFECT_BLOCK, 1, "a block for each number of a range")     \
     X(LOOP, 178, "loop", LOOP, NONE, VYRE_EFFECT_BLOCK, 1, "a block until it breaks")              \
     X(INLINE, 179, "inline", INLINE, NONE, VYRE_EFFECT_BLOCK, 0, "the body of an inlined call")    \
     X(ARG, 180, "arg", PICK, OWN, 0, 0, "a value carried into a loop's block")                     \
-    X(RESULT, 181, "result", PICK, OWN, 0, 0, "a value that left a block")                         \
+    X(RESULT, 181, "result", PICK, OWN, 0, 0, "a value that left a block, or one of several")                         \
     X(YIELD, 182, "yield", LIST, NONE, VYRE_EFFECT_END, 0, "ends a branch with values")            \
     X(BREAK, 183, "break", LIST, NONE, VYRE_EFFECT_END, 0, "leaves the innermost loop")            \
     X(CONTINUE, 184, "continue", LIST, NONE, VYRE_EFFECT_END, 0, "next turn of the loop")          \
@@ -249,6 +253,15 @@ typedef enum vyre_combination {
 #undef VYRE_COMBINE_ENUM
         VYRE_COMBINE_COUNT
 } vyre_combination;
+
+/* What VYRE_OP_MATRIX_MAD takes and gives a lane: words of a, words of b, elements of c. */
+enum {
+    VYRE_MATRIX_A = 4,
+    VYRE_MATRIX_B = 2,
+    VYRE_MATRIX_C = 4,
+    VYRE_MATRIX_OPERANDS = VYRE_MATRIX_A + VYRE_MATRIX_B + VYRE_MATRIX_C,
+    VYRE_MATRIX_LANES = 32 /* of the only subgroups that have it */
+};
 
 /* NULL for a number that names none. */
 VYRE_API const char *vyre_ordering_name(uint32_t ordering);

@@ -13,7 +13,8 @@
  *     `loop` and `inline` one; they stand right behind it, and its words say where they end;
  *   - a loop's block starts with its `arg`s; what leaves an `if`, `for`, `loop` or `inline` stands
  *     right behind it as `result`s. So argument k of loop i is instruction i + 1 + k, and result k
- *     of a block that ends at e is instruction e + k;
+ *     of a block that ends at e is instruction e + k. An operation that gives several values has
+ *     no block and the same kind of results right behind it;
  *   - `for` takes first, end and step in front of the values it carries, and its arg 0 is the
  *     counter. When the range is used up its results are its other args;
  *   - lists of operands stand in one array, in the order of the instructions that own them.

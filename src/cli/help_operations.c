@@ -50,6 +50,7 @@ static const char *rule_text(vyre_rule rule) {
     case VYRE_RULE_BALLOT: return "bool; gives u32, u64 for 64 lanes";
     case VYRE_RULE_VOTE: return "bool";
     case VYRE_RULE_COMBINE: return "see above";
+    case VYRE_RULE_MATRIX: return "u32 a, b; i32 c";
     }
     return "";
 }
@@ -82,6 +83,7 @@ static void write_form(char *form, size_t size, vyre_op op, const vyre_op_info *
     case VYRE_SHAPE_R_V1: values = "x[i]"; break;
     case VYRE_SHAPE_R_V2: values = "x[i], a"; break;
     case VYRE_SHAPE_R_LIST: values = "x[i], a, b"; break;
+    case VYRE_SHAPE_GROUP: values = "a0..a3, b0, b1, c0..c3"; break;
     default: break;
     }
     switch (op) {

@@ -138,6 +138,20 @@ void generate_operation(generator *g) {
     generate_remember(g, value, same);
 }
 
+static void generate_matrix(generator *g) {
+    uint32_t operands[VYRE_MATRIX_OPERANDS], results[VYRE_MATRIX_C];
+    for (uint32_t i = 0; i < VYRE_MATRIX_OPERANDS; i++) {
+        bool is_word = i < VYRE_MATRIX_A + VYRE_MATRIX_B;
+        operands[i] = generate_pick(g, is_word ? VYRE_TYPE_U32 : VYRE_TYPE_I32, LEVEL_LANE);
+    }
+    vyre_build_matrix_mad(g->b, operands, results);
+    for (uint32_t i = 0; i < VYRE_MATRIX_C; i++) {
+        if (!generate_one_in(g, 4)) {
+            generate_remember(g, results[i], LEVEL_LANE);
+        }
+    }
+}
+
 void generate_subgroup_operation(generator *g) {
     static const vyre_op moves[] = {VYRE_OP_SHUFFLE, VYRE_OP_SHUFFLE_XOR, VYRE_OP_SHUFFLE_UP,
                                     VYRE_OP_SHUFFLE_DOWN};
@@ -145,7 +159,7 @@ void generate_subgroup_operation(generator *g) {
     static const vyre_op combines[] = {VYRE_OP_REDUCE, VYRE_OP_SCAN, VYRE_OP_SCAN_EXCLUSIVE};
     vyre_type type = generate_type(g), result;
     uint32_t lane = vyre_build_u32(g->b, generate_below(g, g->subgroup));
-    switch (generate_below(g, 4)) {
+    switch (generate_below(g, g->subgroup == VYRE_MATRIX_LANES ? 5 : 4)) {
     case 0: {
         vyre_op op = moves[generate_below(g, 4)];
         lane = generate_one_in(g, 2) ? lane : generate_pick(g, VYRE_TYPE_U32, LEVEL_LANE);
@@ -166,6 +180,7 @@ void generate_subgroup_operation(generator *g) {
         generate_remember(g, value, LEVEL_SUBGROUP);
         break;
     }
+    case 4: generate_matrix(g); break;
     default: {
         vyre_combination how = (vyre_combination)generate_below(g, VYRE_COMBINE_COUNT);
         vyre_op op = combines[generate_below(g, 3)];

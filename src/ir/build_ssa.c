@@ -264,6 +264,15 @@ static const ssa_region *end_target(const ssa *s, uint32_t op) {
     return target == VYRE_NONE ? NULL : &s->out->regions.items[target];
 }
 
+/* An operation with several values: they stand behind it and carry no variables. */
+static uint32_t emit_group(ssa *s, uint32_t at, vyre_inst inst) {
+    inst.a = add_list(s, inst.a, inst.b, NULL);
+    inst.c = (uint32_t)s->out->insts.count + 1;
+    s->map[at] = emit(s, inst, s->draft->places.items[at]);
+    const ssa_region self = {.owner = at, .final_owner = s->map[at]};
+    return 1 + emit_picks(s, &self, VYRE_OP_RESULT, at + 1);
+}
+
 /* Returns how many draft instructions were used up. */
 static uint32_t emit_inst(ssa *s, uint32_t at) {
     vyre_inst inst = s->draft->insts.items[at];
@@ -276,7 +285,12 @@ static uint32_t emit_inst(ssa *s, uint32_t at) {
     default: break;
     }
     const vyre_op_info *info = vyre_lookup_op(inst.op);
+    if (info->effects & VYRE_EFFECT_SUBGROUP || inst.op == VYRE_OP_LANE ||
+        inst.op == VYRE_OP_SUBGROUP_ID) {
+        s->out->phases.items[s->out->phases.count - 1].uses_subgroup = true;
+    }
     switch ((vyre_shape)info->shape) {
+    case VYRE_SHAPE_GROUP: return emit_group(s, at, inst);
     case VYRE_SHAPE_V3:
         inst.a = map_operand(s, inst.a);
         inst.b = map_operand(s, inst.b);
@@ -313,10 +327,6 @@ static uint32_t emit_inst(ssa *s, uint32_t at) {
     case VYRE_SHAPE_PICK: /* emitted with their owner */
     case VYRE_SHAPE_LOOP:
     case VYRE_SHAPE_INLINE: break;
-    }
-    if (info->effects & VYRE_EFFECT_SUBGROUP || inst.op == VYRE_OP_LANE ||
-        inst.op == VYRE_OP_SUBGROUP_ID) {
-        s->out->phases.items[s->out->phases.count - 1].uses_subgroup = true;
     }
     bool opens = info->effects & VYRE_EFFECT_BLOCK;
     if (opens) {

@@ -281,6 +281,16 @@ static bool check_spare(vyre_builder *builder, const char *name, uint32_t operan
     return false;
 }
 
+/* Whether the phase has subgroups; reports if not. */
+static bool check_subgroups(vyre_builder *builder, vyre_op op, uint32_t aux) {
+    if (builder->phases.items[builder->phases.count - 1].workgroup[0]) {
+        return true;
+    }
+    vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
+                      "`%s` has no meaning without a workgroup clause", vyre_op_written(op, aux));
+    return false;
+}
+
 static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre_type wanted,
                            const uint32_t *values, uint32_t given) {
     const vyre_op_info *info = vyre_lookup_op(op);
@@ -294,11 +304,7 @@ static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre
     if (!builder_ready(builder, name)) {
         return VYRE_NONE;
     }
-    vyre_phase *phase = &builder->phases.items[builder->phases.count - 1];
-    if (info->effects & VYRE_EFFECT_SUBGROUP && !phase->workgroup[0]) {
-        vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
-                          "`%s` has no meaning without a workgroup clause",
-                          vyre_op_written(op, aux));
+    if (info->effects & VYRE_EFFECT_SUBGROUP && !check_subgroups(builder, op, aux)) {
         return VYRE_NONE;
     }
     vyre_type types[3] = {VYRE_TYPE_VOID, VYRE_TYPE_VOID, VYRE_TYPE_VOID}, type;
@@ -314,7 +320,8 @@ static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre
     if (!valid) {
         return VYRE_NONE;
     }
-    if (!vyre_rule_check(op, aux, wanted, phase->subgroup, types, &type, &error)) {
+    uint32_t subgroup = builder->phases.items[builder->phases.count - 1].subgroup;
+    if (!vyre_rule_check(op, aux, wanted, subgroup, types, &type, &error)) {
         vyre_build_report(builder, error.code, error.fix, "%s", error.message);
         return VYRE_NONE;
     }
@@ -358,6 +365,39 @@ uint32_t vyre_build_combine(vyre_builder *builder, vyre_op op, vyre_combination 
         return VYRE_NONE;
     }
     return build_rule(builder, op, how, VYRE_TYPE_VOID, &value, 1);
+}
+
+void vyre_build_matrix_mad(vyre_builder *builder, const uint32_t operands[VYRE_MATRIX_OPERANDS],
+                           uint32_t results[VYRE_MATRIX_C]) {
+    const char *name = vyre_lookup_op(VYRE_OP_MATRIX_MAD)->name;
+    memset(results, 0xff, VYRE_MATRIX_C * sizeof *results); /* VYRE_NONE */
+    if (!builder_ready(builder, name) || !check_subgroups(builder, VYRE_OP_MATRIX_MAD, 0)) {
+        return;
+    }
+    vyre_type types[VYRE_MATRIX_OPERANDS];
+    bool valid = true;
+    for (uint32_t i = 0; i < VYRE_MATRIX_OPERANDS; i++) {
+        types[i] = builder_value(builder, name, i + 1, operands[i]);
+        valid &= types[i] != VYRE_TYPE_VOID;
+    }
+    vyre_rule_error error;
+    const vyre_phase *phase = &builder->phases.items[builder->phases.count - 1];
+    uint32_t subgroup = phase->subgroup ? phase->subgroup : 32; /* as the phase will have */
+    if (valid && !vyre_rule_check_matrix(types, subgroup, &error)) {
+        vyre_build_report(builder, error.code, error.fix, "%s", error.message);
+        valid = false;
+    }
+    uint32_t list;
+    if (!valid || !builder_list(builder, VYRE_MATRIX_OPERANDS, operands, &list)) {
+        return;
+    }
+    uint32_t owner = builder_emit(
+        builder, (vyre_inst){.op = VYRE_OP_MATRIX_MAD, .a = list, .b = VYRE_MATRIX_OPERANDS});
+    for (uint32_t i = 0; i < VYRE_MATRIX_C && owner != VYRE_NONE; i++) {
+        results[i] = builder_emit(
+            builder,
+            (vyre_inst){.op = VYRE_OP_RESULT, .type = VYRE_TYPE_I32, .a = owner, .b = i});
+    }
 }
 
 /* Memory */

@@ -22,6 +22,12 @@ static inline bool vyre_lookup_is_loop(uint32_t op) {
     return op == VYRE_OP_FOR || op == VYRE_OP_LOOP;
 }
 
+/* Whether a value is a result of an operation that holds no block. */
+static inline bool vyre_lookup_is_grouped(const vyre_ir *ir, const vyre_inst *inst) {
+    return inst->op == VYRE_OP_RESULT &&
+           vyre_lookup_op(ir->insts[inst->a].op)->shape == VYRE_SHAPE_GROUP;
+}
+
 /* Whether a jump, the end of a block, leads no further out than a block of such an owner. */
 static inline bool vyre_lookup_ends(uint32_t jump, uint32_t owner) {
     switch (jump) {
@@ -43,6 +49,7 @@ static inline uint32_t vyre_lookup_values(const vyre_ir *ir, const vyre_inst *in
     case VYRE_SHAPE_R_V2: *values = &inst->b; return 2;
     case VYRE_SHAPE_R_LIST: *values = ir->operands + inst->b; return inst->c;
     case VYRE_SHAPE_LIST:
+    case VYRE_SHAPE_GROUP:
     case VYRE_SHAPE_LOOP: *values = inst->b ? ir->operands + inst->a : NULL; return inst->b;
     case VYRE_SHAPE_NONE:
     case VYRE_SHAPE_NUMBER:

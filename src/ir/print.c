@@ -313,7 +313,7 @@ static uint32_t result_count(const printer *p, uint32_t owner) {
     return count;
 }
 
-/* "let (a, b) = " for the results of a block. */
+/* "let (a, b) = " for the results of a block, or of an operation that gives several. */
 static void print_results(printer *p, uint32_t owner) {
     uint32_t count = result_count(p, owner), first = p->ir->insts[owner].c;
     if (!count) {
@@ -387,7 +387,10 @@ static void print_inst(printer *p, uint32_t at) {
         return; /* printed with their owner */
     }
     line(p);
-    if (inst->op == VYRE_OP_STORE) {
+    if (vyre_op_info_of(inst->op)->shape == VYRE_SHAPE_GROUP) {
+        print_results(p, at);
+        print_expression(p, inst);
+    } else if (inst->op == VYRE_OP_STORE) {
         print_element(p, inst, inst->b);
         vyre_text_puts(&p->text, " = ");
         print_operand(p, inst->c);

@@ -184,9 +184,29 @@ bool vyre_rule_check(vyre_op op, uint32_t aux, vyre_type wanted, uint32_t subgro
     case VYRE_RULE_COMBINE:
         return expect_class_of(op, aux, 0, types[0], combination_classes(aux), error);
     case VYRE_RULE_NONE:
+    case VYRE_RULE_MATRIX:
     case VYRE_RULE_OWN: break;
     }
     return false;
+}
+
+bool vyre_rule_check_matrix(const vyre_type *types, uint32_t subgroup, vyre_rule_error *error) {
+    for (uint32_t i = 0; i < VYRE_MATRIX_OPERANDS; i++) {
+        vyre_type wanted = i < VYRE_MATRIX_A + VYRE_MATRIX_B ? VYRE_TYPE_U32 : VYRE_TYPE_I32;
+        if (!expect_type(VYRE_OP_MATRIX_MAD, i, types[i], wanted, 0, error)) {
+            return false;
+        }
+    }
+    if (subgroup != VYRE_MATRIX_LANES) {
+        error->code = 602;
+        error->operand = 0;
+        snprintf(error->message, sizeof error->message,
+                 "`%s` needs subgroups of %d lanes, those of the phase have %u",
+                 vyre_op_written(VYRE_OP_MATRIX_MAD, 0), VYRE_MATRIX_LANES, subgroup);
+        snprintf(error->fix, sizeof error->fix, "write `subgroup %d`", VYRE_MATRIX_LANES);
+        return false;
+    }
+    return true;
 }
 
 const char *vyre_rule_component(uint32_t dimension) {

@@ -21,6 +21,9 @@ uint32_t vyre_rule_arity(vyre_op op);
 bool vyre_rule_check(vyre_op op, uint32_t aux, vyre_type wanted, uint32_t subgroup,
                      const vyre_type *types, vyre_type *out_type, vyre_rule_error *error);
 
+/* The same for MATRIX: VYRE_MATRIX_OPERANDS types, and the width of the subgroup. */
+bool vyre_rule_check_matrix(const vyre_type *types, uint32_t subgroup, vyre_rule_error *error);
+
 /* Whether atomics work on the type. */
 static inline bool vyre_rule_atomic_type(vyre_type type) {
     return type == VYRE_TYPE_I32 || type == VYRE_TYPE_U32 || type == VYRE_TYPE_I64 ||

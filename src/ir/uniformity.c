@@ -106,6 +106,9 @@ static uint8_t start_level(const analysis *a, const vyre_inst *inst) {
             level = VYRE_UNIFORM_WORKGROUP;
         }
         break;
+    case VYRE_OP_RESULT:
+        level = vyre_lookup_is_grouped(a->ir, inst) ? VYRE_VARYING : VYRE_UNIFORM_GRID;
+        break;
     default:
         if (vyre_lookup_op(inst->op)->effects & VYRE_EFFECT_ATOMIC) {
             level = VYRE_VARYING;
@@ -317,6 +320,7 @@ static void visit_effect(analysis *a, uint32_t at, const vyre_inst *inst) {
     case VYRE_OP_BREAK:
     case VYRE_OP_CONTINUE:
     case VYRE_OP_RETURN: visit_end(a, inst); break;
+    case VYRE_OP_MATRIX_MAD:
     case VYRE_OP_BARRIER:
     case VYRE_OP_GRID_BARRIER: add_sync(a, at); break;
     default: break;

@@ -100,7 +100,8 @@ static bool check_spare_words(sweep *s, const vyre_inst *inst, const vyre_op_inf
                  [VYRE_SHAPE_R_V1] = {0, 0, ALL},     [VYRE_SHAPE_R_V2] = {0, 0, 0},
                  [VYRE_SHAPE_R_LIST] = {0, 0, 0},     [VYRE_SHAPE_LIST] = {0, 0, ALL},
                  [VYRE_SHAPE_PICK] = {0, 0, ALL},     [VYRE_SHAPE_IF] = {0, 0, 0},
-                 [VYRE_SHAPE_LOOP] = {0, 0, 0},       [VYRE_SHAPE_INLINE] = {ALL, ALL, 0}};
+                 [VYRE_SHAPE_LOOP] = {0, 0, 0},       [VYRE_SHAPE_INLINE] = {ALL, ALL, 0},
+                 [VYRE_SHAPE_GROUP] = {0, 0, 0}};
     uint32_t set = (inst->a & (uint32_t)spare[info->shape].a) |
                    (inst->b & (uint32_t)spare[info->shape].b) |
                    (inst->c & (uint32_t)spare[info->shape].c);
@@ -274,6 +275,11 @@ static bool check_memory(sweep *s, const vyre_inst *inst, const vyre_op_info *in
 
 /* Values */
 
+static bool check_subgroups(sweep *s, const vyre_inst *inst) {
+    s->facts->syncs = s->facts->uses_subgroup = true;
+    return s->phase->workgroup[0] || check_workgroup(s, vyre_op_written(inst->op, inst->aux));
+}
+
 static bool check_rule(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
     const uint32_t *values;
     uint32_t count = vyre_lookup_values(s->ir, inst, &values);
@@ -283,11 +289,8 @@ static bool check_rule(sweep *s, const vyre_inst *inst, const vyre_op_info *info
             return false;
         }
     }
-    if (info->effects & VYRE_EFFECT_SUBGROUP) {
-        s->facts->syncs = s->facts->uses_subgroup = true;
-        if (!s->phase->workgroup[0]) {
-            return check_workgroup(s, vyre_op_written(inst->op, inst->aux));
-        }
+    if (info->effects & VYRE_EFFECT_SUBGROUP && !check_subgroups(s, inst)) {
+        return false;
     }
     vyre_rule_error error;
     if (!vyre_rule_check((vyre_op)inst->op, inst->aux, (vyre_type)inst->type, s->phase->subgroup,
@@ -306,6 +309,33 @@ static uint32_t count_results(const sweep *s, uint32_t owner, uint32_t end) {
         count++;
     }
     return count;
+}
+
+/* An operation with several values has no block; its results follow at once. */
+static bool check_matrix(sweep *s, const vyre_inst *inst) {
+    vyre_type types[VYRE_MATRIX_OPERANDS];
+    if (!expect(s, inst->type == VYRE_TYPE_VOID, "has the wrong type") ||
+        !expect(s, inst->b == VYRE_MATRIX_OPERANDS, "has the wrong number of operands") ||
+        !check_list(s, inst->a, inst->b, VYRE_MATRIX_OPERANDS)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < inst->b; i++) {
+        if (!check_operand(s, s->ir->operands[inst->a + i], &types[i])) {
+            return false;
+        }
+    }
+    vyre_rule_error error;
+    if (!check_subgroups(s, inst)) {
+        return false;
+    }
+    if (!vyre_rule_check_matrix(types, s->phase->subgroup, &error)) {
+        return verify_error(s->v, s->at, error.code, error.fix, "%s", error.message);
+    }
+    bool followed = inst->c == s->at + 1 && count_results(s, s->at, inst->c) == VYRE_MATRIX_C;
+    for (uint32_t i = 0; followed && i < VYRE_MATRIX_C; i++) {
+        followed = s->ir->insts[inst->c + i].type == VYRE_TYPE_I32;
+    }
+    return expect(s, followed, "does not match its results");
 }
 
 static bool open_frame(sweep *s, const vyre_inst *inst, uint32_t end) {
@@ -406,8 +436,11 @@ static bool check_pick(sweep *s, const vyre_inst *inst) {
                  inst->b < owner->b - (is_for ? 2 : 0);
     } else if (owner && inst->a >= s->phase->first) {
         const vyre_inst *before = inst - 1;
-        placed = vyre_lookup_op(owner->op)->effects & VYRE_EFFECT_BLOCK && inst->b < s->at &&
-                 owner->c == s->at - inst->b &&
+        const vyre_op_info *info = vyre_lookup_op(owner->op);
+        bool has_results =
+            info->effects & VYRE_EFFECT_BLOCK ||
+            (info->shape == VYRE_SHAPE_GROUP && inst->b < VYRE_MATRIX_C);
+        placed = has_results && inst->b < s->at && owner->c == s->at - inst->b &&
                  (!inst->b || (before->op == VYRE_OP_RESULT && before->a == inst->a));
     }
     return expect(s, placed && inst->type > VYRE_TYPE_VOID && inst->type < VYRE_TYPE_COUNT,
@@ -503,6 +536,7 @@ static bool check_inst(sweep *s) {
     case VYRE_SHAPE_V1:
     case VYRE_SHAPE_V2:
     case VYRE_SHAPE_V3: return check_rule(s, inst, info);
+    case VYRE_SHAPE_GROUP: return check_matrix(s, inst);
     case VYRE_SHAPE_IF: return check_if(s, inst);
     case VYRE_SHAPE_LOOP: return check_loop(s, inst);
     case VYRE_SHAPE_INLINE: return open_frame(s, inst, inst->c);

@@ -125,6 +125,20 @@ static uint32_t version_of(const search *s, uint32_t resource) {
 
 /* Expressions */
 
+static uint32_t same_operand(const search *s, uint32_t operand) {
+    return operand & VYRE_CONSTANT ? operand : s->same[operand];
+}
+
+/* Operations with several values: their key has the hash of their operands alone. */
+static bool same_group(const search *s, const vyre_inst *left, const vyre_inst *right) {
+    bool same = true;
+    for (uint32_t i = 0; i < left->b && same; i++) {
+        same = same_operand(s, s->ir->operands[left->a + i]) ==
+               same_operand(s, s->ir->operands[right->a + i]);
+    }
+    return same;
+}
+
 /* False for what is not computed from operands and memory alone. Lanes of a subgroup exchange
  * values together or not at all, so doing it twice gives the same. */
 static bool express(const search *s, uint32_t at, expression *out) {
@@ -148,13 +162,20 @@ static bool express(const search *s, uint32_t at, expression *out) {
     default: break;
     }
     for (uint32_t i = first; i < first + count; i++) {
-        uint32_t operand = out->operands[i];
-        out->operands[i] = operand & VYRE_CONSTANT ? operand : s->same[operand];
+        out->operands[i] = same_operand(s, out->operands[i]);
     }
     if (vyre_fold_commutes(inst->op) && out->operands[0] > out->operands[1]) {
         uint32_t kept = out->operands[0];
         out->operands[0] = out->operands[1];
         out->operands[1] = kept;
+    }
+    if (info->shape == VYRE_SHAPE_GROUP) {
+        uint32_t list[VYRE_MATRIX_OPERANDS];
+        for (uint32_t i = 0; i < VYRE_MATRIX_OPERANDS; i++) {
+            list[i] = same_operand(s, s->ir->operands[inst->a + i]);
+        }
+        out->operands[0] = (uint32_t)vyre_hash_key(list, sizeof list);
+        out->operands[2] = 0;
     }
     out->version = is_load ? version_of(s, inst->a) : 0;
     uint32_t time = s->versions[s->ir->resource_count + 1];
@@ -166,12 +187,18 @@ static bool express(const search *s, uint32_t at, expression *out) {
 
 static void look_up(search *s, uint32_t at) {
     expression *key = &s->expressions[at];
+    const vyre_inst *inst = &s->ir->insts[at];
+    bool is_group = vyre_op_info_of(inst->op)->shape == VYRE_SHAPE_GROUP;
     if (!express(s, at, key)) {
         return;
     }
     uint32_t bucket = (uint32_t)vyre_hash_key(key, sizeof *key) & s->bucket_mask;
     for (uint32_t i = s->buckets[bucket]; i != VYRE_NONE; i = s->next[i]) {
-        if (!memcmp(&s->expressions[i], key, sizeof *key)) {
+        if (!memcmp(&s->expressions[i], key, sizeof *key) &&
+            (!is_group || same_group(s, inst, &s->ir->insts[i]))) {
+            for (uint32_t k = 0; is_group && k < VYRE_MATRIX_C; k++) {
+                s->same[inst->c + k] = s->ir->insts[i].c + k;
+            }
             s->same[at] = i;
             s->found = true;
             return;
@@ -277,6 +304,12 @@ static bool take_same(vyre_rebuild *r, uint32_t at) {
         return false;
     }
     r->values[at] = r->values[s->same[at]];
+    const vyre_inst *inst = &s->ir->insts[at];
+    if (vyre_op_info_of(inst->op)->shape == VYRE_SHAPE_GROUP) {
+        for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
+            r->values[inst->c + k] = r->values[s->same[inst->c + k]];
+        }
+    }
     return true;
 }
 

@@ -38,6 +38,7 @@ static void mark_result(sweep *s, const vyre_inst *inst) {
     uint32_t owner = inst->a, k = inst->b;
     mark(s, owner);
     switch (s->ir->insts[owner].op) {
+    case VYRE_OP_MATRIX_MAD: break; /* all of its values are there, or none */
     case VYRE_OP_IF: mark_given(s, owner, VYRE_OP_YIELD, k); break;
     case VYRE_OP_INLINE: mark_given(s, owner, VYRE_OP_RETURN, k); break;
     case VYRE_OP_FOR:

@@ -237,6 +237,8 @@ static void walk_block(range_state *s, uint32_t first, uint32_t end, const open_
             walk_loop(s, inst, open);
         } else if (effects & VYRE_EFFECT_END) {
             visit_jump(s, inst, open);
+        } else if (vyre_lookup_is_grouped(s->ir, i)) {
+            range_value_visit(s, inst);
         } else if (i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT) {
             if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) && i->op != VYRE_OP_CLEAR) {
                 range_access_visit(s, inst);

@@ -227,11 +227,19 @@ static uint32_t copy_value(vyre_rebuild *r, const vyre_inst *inst, const vyre_op
     return vyre_build_op(r->to, (vyre_op)inst->op, operands[0], operands[1], operands[2]);
 }
 
+static void copy_group(vyre_rebuild *r, const vyre_inst *inst) {
+    uint32_t operands[VYRE_MATRIX_OPERANDS];
+    for (uint32_t i = 0; i < VYRE_MATRIX_OPERANDS; i++) {
+        operands[i] = vyre_rebuild_operand(r, r->ir->operands[inst->a + i]);
+    }
+    vyre_build_matrix_mad(r->to, operands, r->values + inst->c);
+}
+
 static void copy_inst(vyre_rebuild *r, uint32_t at) {
     const vyre_inst *inst = &r->ir->insts[at];
     const vyre_op_info *info = vyre_op_info_of(inst->op);
     if (inst->op == VYRE_OP_ARG || inst->op == VYRE_OP_RESULT) {
-        return; /* came with their block */
+        return; /* came with their owner */
     }
     if (r->replace && r->replace(r, at)) {
         return;
@@ -241,6 +249,7 @@ static void copy_inst(vyre_rebuild *r, uint32_t at) {
     case VYRE_SHAPE_R_V1:
     case VYRE_SHAPE_R_V2:
     case VYRE_SHAPE_R_LIST: r->values[at] = copy_memory(r, inst, info); break;
+    case VYRE_SHAPE_GROUP: copy_group(r, inst); break;
     default: r->values[at] = copy_value(r, inst, info); break;
     }
 }

@@ -230,6 +230,9 @@ void lower_call_statement(vyre_lower *lower, uint32_t number);
 /* The function that a CALL names; VYRE_NONE, after a report, if it names something else. */
 uint32_t lower_callee(vyre_lower *lower, vyre_node node);
 
+/* A call of an operation that gives several values, which go to the end of `values`. */
+void lower_group(vyre_lower *lower, vyre_node call);
+
 /* An array that a name stands for, NULL if none; reports. */
 const vyre_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
 

@@ -162,6 +162,32 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node call, const vyre_w
                                      : lower_operation(lower, op, operands, count, spot);
 }
 
+/* Operations that give several values */
+
+void lower_group(vyre_lower *lower, vyre_node call) {
+    const char *name = vyre_op_info_of(VYRE_OP_MATRIX_MAD)->name;
+    uint32_t operands[VYRE_MATRIX_OPERANDS], results[VYRE_MATRIX_C];
+    bool valid = check_count(lower, call, name, VYRE_MATRIX_OPERANDS);
+    for (uint32_t i = 0; valid && i < VYRE_MATRIX_OPERANDS; i++) {
+        bool is_word = i < VYRE_MATRIX_A + VYRE_MATRIX_B;
+        operands[i] = lower_value(lower, argument(lower, call, i),
+                                  is_word ? VYRE_TYPE_U32 : VYRE_TYPE_I32, NULL);
+    }
+    for (uint32_t i = 0; valid && i < VYRE_MATRIX_OPERANDS; i++) {
+        valid = operands[i] != VYRE_NONE;
+    }
+    memset(results, 0xff, sizeof results); /* VYRE_NONE */
+    if (valid) {
+        lower_at(lower, vyre_node_spot(&call));
+        vyre_build_matrix_mad(lower->builder, operands, results);
+    }
+    for (uint32_t i = 0; i < VYRE_MATRIX_C; i++) {
+        if (!vyre_vec_push(&lower->values, results[i])) {
+            lower_no_memory(lower);
+        }
+    }
+}
+
 /* Operations on arrays */
 
 const vyre_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
@@ -328,6 +354,11 @@ static vyre_operand lower_named_operation(vyre_lower *lower, vyre_node call, con
     case VYRE_SHAPE_R_V1:
     case VYRE_SHAPE_R_V2:
     case VYRE_SHAPE_R_LIST: return lower_of_element(lower, call, word);
+    case VYRE_SHAPE_GROUP:
+        lower_report(lower, vyre_node_spot(&call), 309,
+                     "name all of them, as in `let (a, b, c, d) = ...;`",
+                     "`%s` gives %d values", word->text, VYRE_MATRIX_C);
+        return look_through(lower, call);
     default:
         lower_report(lower, vyre_node_spot(&call), 204, "write it without parentheses",
                      "`%s` is a value and cannot be called", word->text);

@@ -38,29 +38,36 @@ static void lower_let(vyre_lower *lower, vyre_node node) {
 static void lower_let_list(vyre_lower *lower, vyre_node node) {
     vyre_node call = node_of(lower, node.b);
     uint32_t count = vyre_parser_count(&lower->parser, node.a);
-    uint32_t function = VYRE_NONE;
+    uint32_t given = VYRE_NONE; /* how many values; unknown after a report */
     size_t base = lower->values.count;
-    if (call.kind == VYRE_NODE_CALL &&
-        vyre_word_of(lower->names.symbols.items[call.a].word)->class_of != VYRE_WORD_OP) {
-        function = lower_callee(lower, call);
+    const vyre_word *word = call.kind == VYRE_NODE_CALL
+                                ? vyre_word_of(lower->names.symbols.items[call.a].word)
+                                : vyre_word_of(0);
+    if (word->class_of == VYRE_WORD_OP &&
+        vyre_op_info_of(word->code)->shape == VYRE_SHAPE_GROUP) {
+        lower_group(lower, call);
+        given = VYRE_MATRIX_C;
+    } else if (call.kind == VYRE_NODE_CALL && word->class_of != VYRE_WORD_OP) {
+        uint32_t function = lower_callee(lower, call);
+        if (function != VYRE_NONE) {
+            lower_inline(lower, function, node.b);
+            bool failed = lower->functions.items[function].failed;
+            given = failed ? count : lower->functions.items[function].result_count;
+        }
     } else if (call.kind != VYRE_NODE_ERROR) {
         lower_report(lower, vyre_node_spot(&call), 309, "name one value, as in `let a = ...;`",
                      "only functions and blocks give values to a list of names");
     }
-    if (function != VYRE_NONE) {
-        lower_inline(lower, function, node.b);
-        uint32_t given = lower->functions.items[function].result_count;
-        if (given != count && !lower->functions.items[function].failed) {
-            vyre_name_text text;
-            lower_report(lower, vyre_node_spot(&call), 506, "name as many values as it gives",
-                         "`%s` gives %u value%s, %u are named", lower_name(lower, call.a, &text),
-                         given, given == 1 ? "" : "s", count);
-            function = VYRE_NONE;
-        }
+    if (given != VYRE_NONE && given != count) {
+        vyre_name_text text;
+        lower_report(lower, vyre_node_spot(&call), 506, "name as many values as it gives",
+                     "`%s` gives %u value%s, %u are named", lower_name(lower, call.a, &text), given,
+                     given == 1 ? "" : "s", count);
+        given = VYRE_NONE;
     }
     for (uint32_t i = 0; i < count; i++) {
         vyre_node name = node_of(lower, vyre_parser_item(&lower->parser, node.a, i));
-        uint32_t value = function != VYRE_NONE && base + i < lower->values.count
+        uint32_t value = given != VYRE_NONE && base + i < lower->values.count
                              ? lower->values.items[base + i]
                              : VYRE_NONE;
         vyre_type type = vyre_build_type(lower->builder, value);

@@ -270,6 +270,14 @@ vyre_status vyre_wire_decode(const uint8_t *bytes, size_t size, vyre_program **o
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
         status = vyre_status_annotate(status, "at byte %zu", find_fault(&in, fault));
     }
+    uint32_t minor = (uint32_t)wire_get(bytes + WIRE_AT_MINOR, 2);
+    uint32_t used = status ? minor : wire_minor(vyre_program_ir(*out_program));
+    if (minor != used) {
+        status = refuse(WIRE_AT_MINOR, "version %d.%u is stated, the program needs %d.%u",
+                        WIRE_MAJOR, minor, WIRE_MAJOR, used);
+        vyre_program_release(*out_program);
+        *out_program = NULL;
+    }
 done:
     vyre_sections_free(&ir);
     vyre_diagnostics_free(diagnostics);

@@ -62,7 +62,7 @@ vyre_status vyre_wire_encode(const vyre_program *program, uint32_t flags, uint8_
     }
     memcpy(bytes + WIRE_AT_MAGIC, WIRE_MAGIC, 8);
     wire_put(bytes + WIRE_AT_MAJOR, 2, WIRE_MAJOR);
-    wire_put(bytes + WIRE_AT_MINOR, 2, WIRE_MINOR);
+    wire_put(bytes + WIRE_AT_MINOR, 2, wire_minor(ir));
     wire_put(bytes + WIRE_AT_SECTIONS, 4, sections);
     wire_put(bytes + WIRE_AT_LENGTH, 8, size);
     wire_put(bytes + WIRE_AT_FLAGS, 4, ir->flags);

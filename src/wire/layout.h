@@ -13,7 +13,7 @@
 
 enum {
     WIRE_MAJOR = 1,
-    WIRE_MINOR = 0,
+    WIRE_MINOR = 1, /* the newest; 1.1 brought operations with several values */
 
     /* Header */
     WIRE_AT_MAGIC = 0,     /* 8 bytes */
@@ -59,6 +59,15 @@ static inline void wire_put(uint8_t *bytes, int size, uint64_t number) {
     for (int i = 0; i < size; i++) {
         bytes[i] = (uint8_t)(number >> 8 * i);
     }
+}
+
+/* The lowest minor version that has all that a program uses, which is the one it states. */
+static inline uint32_t wire_minor(const vyre_ir *ir) {
+    uint32_t minor = 0;
+    for (uint32_t i = 0; i < ir->inst_count && !minor; i++) {
+        minor = ir->insts[i].op == VYRE_OP_MATRIX_MAD;
+    }
+    return minor;
 }
 
 static inline size_t wire_align(size_t offset) {

@@ -38,7 +38,7 @@ syntax keyword vyreOperation atomic_and atomic_or atomic_xor atomic_min atomic_m
 syntax keyword vyreOperation atomic_exchange atomic_cas
 syntax keyword vyreOperation subgroup_shuffle subgroup_shuffle_xor subgroup_shuffle_up
 syntax keyword vyreOperation subgroup_shuffle_down subgroup_broadcast subgroup_ballot
-syntax keyword vyreOperation subgroup_any subgroup_all
+syntax keyword vyreOperation subgroup_any subgroup_all subgroup_matrix_mad
 syntax keyword vyreOperation subgroup_add subgroup_mul subgroup_min subgroup_max
 syntax keyword vyreOperation subgroup_and subgroup_or subgroup_xor
 syntax keyword vyreOperation subgroup_inclusive_add subgroup_inclusive_mul subgroup_inclusive_min

@@ -231,6 +231,8 @@ static void visit_flow(walk *w, uint32_t inst) {
         visit_loop(w, inst);
     } else if (i->op == VYRE_OP_IF) {
         set(w, &fact(w, inst)->divergent, !fact(w, inst)->group && varies(w, i->a));
+    } else if (vyre_lookup_is_grouped(w->ir, i)) {
+        set_varying(w, inst, true);
     } else if (i->op != VYRE_OP_INLINE && i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT) {
         visit_value(w, inst);
     }

@@ -333,7 +333,8 @@ static cost walk(estimate *s, goal *g, uint32_t first, uint32_t end, uint32_t ow
             visit_end(s, g, inst, owner);
         } else if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) {
             visit_access(s, g, inst, &sum);
-        } else if (i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT) {
+        } else if ((i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT) ||
+                   vyre_lookup_is_grouped(s->ir, i)) {
             visit_arithmetic(s, g, inst, &sum);
         }
         if (fact_of(s, inst)->crosses) {

@@ -128,11 +128,95 @@ static uint32_t broadcast(emit *e, uint32_t inst) {
     return cpu_write_op(&e->w, VYRE_OP_SELECT, type, type, 1, inside, element, zero);
 }
 
+/* Products of matrices. The four i8 of a word become two pairs of i16, the even ones and the odd
+ * ones, each again in 32 bits; a machine that multiplies pairs and adds them does so at once. */
+
+enum { PAIRS = 2 };
+
+static void widen(emit *e, uint32_t words, uint32_t out[PAIRS]) {
+    uint32_t lanes = 2 * e->lanes, eight = cpu_write_const(&e->w, VYRE_TYPE_I16, lanes, 8);
+    uint32_t halves = emit_new(e), left = emit_new(e), even = emit_new(e), odd = emit_new(e);
+    emit_line(e, "%%t%u = bitcast <%u x i32> %%t%u to <%u x i16>", halves, e->lanes, words, lanes);
+    emit_line(e, "%%t%u = shl <%u x i16> %%t%u, %%t%u", left, lanes, halves, eight);
+    emit_line(e, "%%t%u = ashr <%u x i16> %%t%u, %%t%u", even, lanes, left, eight);
+    emit_line(e, "%%t%u = ashr <%u x i16> %%t%u, %%t%u", odd, lanes, halves, eight);
+    for (uint32_t k = 0; k < PAIRS; k++) {
+        out[k] = emit_new(e);
+        emit_line(e, "%%t%u = bitcast <%u x i16> %%t%u to <%u x i32>", out[k], lanes,
+                  k ? odd : even, e->lanes);
+    }
+}
+
+static uint32_t every_other(emit *e, uint32_t products, uint32_t first) {
+    uint32_t id = emit_new(e), lanes = 2 * e->lanes;
+    vyre_text_printf(&e->w.code,
+                     "  %%t%u = shufflevector <%u x i32> %%t%u, <%u x i32> %%t%u, <%u x i32> <", id,
+                     lanes, products, lanes, products, e->lanes);
+    for (uint32_t lane = 0; lane < e->lanes; lane++) {
+        vyre_text_printf(&e->w.code, "%si32 %u", lane ? ", " : "", 2 * lane + first);
+    }
+    vyre_text_puts(&e->w.code, ">\n");
+    return id;
+}
+
+/* Adds the products of pairs. */
+static uint32_t add_products(emit *e, uint32_t sum, uint32_t a, uint32_t b) {
+    uint32_t wide[2], factors[2] = {a, b}, lanes = 2 * e->lanes;
+    for (uint32_t k = 0; k < 2; k++) {
+        uint32_t halves = emit_new(e);
+        wide[k] = emit_new(e);
+        emit_line(e, "%%t%u = bitcast <%u x i32> %%t%u to <%u x i16>", halves, e->lanes, factors[k],
+                  lanes);
+        emit_line(e, "%%t%u = sext <%u x i16> %%t%u to <%u x i32>", wide[k], lanes, halves, lanes);
+    }
+    uint32_t products = emit_new(e), both = emit_new(e), id = emit_new(e);
+    emit_line(e, "%%t%u = mul <%u x i32> %%t%u, %%t%u", products, lanes, wide[0], wide[1]);
+    uint32_t even = every_other(e, products, 0), odd = every_other(e, products, 1);
+    emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", both, e->lanes, even, odd);
+    emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", id, e->lanes, sum, both);
+    return id;
+}
+
+/* Where docs/semantics.md has the elements that a lane's sums need: words of its own row of A, and
+ * of two columns of B. */
+static void multiply(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    const uint32_t *operands = e->ir->operands + i->a;
+    uint32_t pairs[VYRE_MATRIX_A + VYRE_MATRIX_B][PAIRS], sums[VYRE_MATRIX_C], from[64];
+    for (uint32_t k = 0; k < VYRE_MATRIX_A + VYRE_MATRIX_B; k++) {
+        widen(e, emit_vector(e, operands[k]), pairs[k]);
+    }
+    for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
+        sums[k] = emit_vector(e, operands[VYRE_MATRIX_A + VYRE_MATRIX_B + k]);
+    }
+    for (uint32_t step = 0; step < 8 * PAIRS; step++) {
+        uint32_t far = step / 8, t = step / 2 % 4, pair = step % PAIRS, rows[2], columns[2];
+        for (uint32_t k = 0; k < 2; k++) {
+            uint32_t a = pairs[2 * far + k][pair], b = pairs[VYRE_MATRIX_A + far][pair];
+            for (uint32_t lane = 0; lane < e->lanes; lane++) {
+                from[lane] = lane / 4 * 4 + t;
+            }
+            rows[k] = permute(e, VYRE_TYPE_U32, a, a, from);
+            for (uint32_t lane = 0; lane < e->lanes; lane++) {
+                from[lane] = 4 * (lane % 4 * 2 + k) + t;
+            }
+            columns[k] = permute(e, VYRE_TYPE_U32, b, b, from);
+        }
+        for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
+            sums[k] = add_products(e, sums[k], rows[k / 2], columns[k % 2]);
+        }
+    }
+    for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
+        emit_define(e, i->c + k, sums[k]);
+    }
+}
+
 void emit_subgroup(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     vyre_type type = (vyre_type)i->type;
     uint32_t from[64], id;
     switch (i->op) {
+    case VYRE_OP_MATRIX_MAD: multiply(e, inst); return;
     case VYRE_OP_BROADCAST: id = broadcast(e, inst); break;
     case VYRE_OP_BALLOT: id = ballot(e, i->a, type); break;
     case VYRE_OP_ANY: id = vote(e, i->a, false); break;

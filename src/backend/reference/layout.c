@@ -67,7 +67,8 @@ static void assign_slots(allocator *a, const vyre_ir *ir, const vyre_phase *phas
     uint32_t first = phase->first;
     for (uint32_t at = first; at < phase->end; at++) {
         const vyre_inst *inst = &ir->insts[at];
-        if (vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_BLOCK) {
+        const vyre_op_info *info = vyre_op_info_of(inst->op);
+        if (info->effects & VYRE_EFFECT_BLOCK || info->shape == VYRE_SHAPE_GROUP) {
             for (uint32_t k = inst->c;
                  k < phase->end && ir->insts[k].op == VYRE_OP_RESULT && ir->insts[k].a == at; k++) {
                 a->layout->slots[k - first] = take_slot(a, last[k - first] - first);

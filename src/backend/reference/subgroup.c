@@ -95,6 +95,36 @@ static void combine(machine *m, fiber *f, uint32_t at, uint32_t base, uint32_t w
     }
 }
 
+/* Byte j of a lane's word, with its sign. */
+static int32_t part(const uint32_t *words, uint32_t lane, uint32_t j) {
+    return (int8_t)(words[lane] >> (8 * j));
+}
+
+/* Row and column of the tiles, as docs/semantics.md spreads them: the four lanes 4 r + t hold row r
+ * of A and of C, the lanes 4 n + t column n of B. */
+static void multiply(machine *m, fiber *f, uint32_t at, uint32_t base) {
+    const vyre_inst *inst = &m->ir->insts[at];
+    const uint32_t *operands = m->ir->operands + inst->a;
+    const uint32_t *words[VYRE_MATRIX_OPERANDS];
+    for (uint32_t i = 0; i < VYRE_MATRIX_OPERANDS; i++) {
+        words[i] = (const uint32_t *)(const void *)value_of(m, f, operands[i]) + base;
+    }
+    const uint32_t *const *a = words, *const *b = words + VYRE_MATRIX_A;
+    for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
+        uint32_t *to = (uint32_t *)(void *)value_of(m, f, inst->c + k) + base;
+        for (uint32_t lane = 0; lane < VYRE_MATRIX_LANES; lane++) {
+            uint32_t upper = k / 2, row = lane / 4, column = lane % 4 * 2 + k % 2;
+            uint32_t sum = words[VYRE_MATRIX_A + VYRE_MATRIX_B + k][lane];
+            for (uint32_t depth = 0; depth < 32; depth++) {
+                uint32_t far = depth / 16, t = depth % 16 / 4, j = depth % 4;
+                sum += (uint32_t)(part(a[2 * far + upper], 4 * row + t, j) *
+                                  part(b[far], 4 * column + t, j));
+            }
+            to[lane] = sum;
+        }
+    }
+}
+
 void subgroup_exchange(machine *m, fiber *f, uint32_t at) {
     uint32_t width = m->phase->subgroup;
     for (uint32_t base = 0; base < m->layout.lanes; base += width) {
@@ -105,6 +135,7 @@ void subgroup_exchange(machine *m, fiber *f, uint32_t at) {
         case VYRE_OP_REDUCE:
         case VYRE_OP_SCAN:
         case VYRE_OP_SCAN_EXCLUSIVE: combine(m, f, at, base, width); break;
+        case VYRE_OP_MATRIX_MAD: multiply(m, f, at, base); break;
         default: shuffle(m, f, at, base, width); break;
         }
     }
