@@ -14,6 +14,7 @@ static const char *const group_names[] = {"invocation", "subgroup", "workgroup",
 static void describe_value(const verifier *v, uint32_t inst, char *out, size_t size) {
     const vyre_ir *ir = v->ir;
     char place[48];
+    inst = vyre_lookup_is_grouped(ir, &ir->insts[inst]) ? ir->insts[inst].a : inst;
     uint32_t line = vyre_ir_line(ir, inst);
     snprintf(place, sizeof place, line ? "line %u" : "instruction %u", line ? line : inst);
     if (ir->insts[inst].op == VYRE_OP_LOAD) {

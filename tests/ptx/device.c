@@ -199,6 +199,9 @@ static vyre_status compile(run *r) {
     if (r->turn % 5 < 3) {
         target.sm = 90;
         target.isa = 80;
+    } else if (r->turn % 5 == 3) {
+        target.sm = 75;
+        target.isa = 65;
     }
     vyre_status status = cuda_emit(r->program, &target, &text, r->infos);
     if (!status) {

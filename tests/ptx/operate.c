@@ -173,6 +173,11 @@ static uint64_t integer_op(const ptx_instruction *i, const uint64_t *v) {
     case PTX_OP_SUB: return ptx_has(i, PTX_WORD_SAT) ? saturated(a - b) : a - b;
     case PTX_OP_MUL: return ptx_has(i, PTX_WORD_HI) ? high_product(i->type, a, b) : a * b;
     case PTX_OP_MAD: return a * b + c;
+    case PTX_OP_DP4A:
+        for (uint32_t k = 0; k < 32; k += 8) {
+            c += (uint64_t)((int64_t)(int8_t)(a >> k) * (int8_t)(b >> k));
+        }
+        return c;
     case PTX_OP_DIV: return divided(i->type, a, b, false);
     case PTX_OP_REM: return divided(i->type, a, b, true);
     case PTX_OP_MIN: return (is_signed(i->type) ? (int64_t)a < (int64_t)b : a < b) ? a : b;

@@ -61,6 +61,8 @@
     X(VOTE, "vote")                                                                                \
     X(SHFL, "shfl")                                                                                \
     X(REDUX, "redux")                                                                              \
+    X(MMA, "mma")                                                                                  \
+    X(DP4A, "dp4a")                                                                                \
     X(BAR, "bar")                                                                                  \
     X(FENCE, "fence")                                                                              \
     X(BRA, "bra")                                                                                  \
@@ -119,7 +121,12 @@
     X(DO_OR, "or")                                                                                 \
     X(DO_XOR, "xor")                                                                               \
     X(DO_EXCH, "exch")                                                                             \
-    X(DO_CAS, "cas")
+    X(DO_CAS, "cas")                                                                               \
+    X(ALIGNED, "aligned")                                                                          \
+    X(M16N8K32, "m16n8k32")                                                                        \
+    X(M8N8K16, "m8n8k16")                                                                          \
+    X(ROW, "row")                                                                                  \
+    X(COL, "col")
 
 typedef enum ptx_type {
 #define PTX_TYPE_ENUM(name, text, bytes) PTX_##name,
@@ -160,7 +167,7 @@ typedef struct ptx_operand {
     uint64_t bits;
 } ptx_operand;
 
-enum { PTX_MOST_OPERANDS = 8 };
+enum { PTX_MOST_OPERANDS = 14 };
 
 typedef struct ptx_instruction {
     uint8_t op, type, from; /* from: of a conversion, the operand's */

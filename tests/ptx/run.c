@@ -95,6 +95,62 @@ static uint32_t reduced(const ptx_instruction *i, const uint64_t *values, uint32
     return result;
 }
 
+/* A product of matrices of s8, added to one of s32, whose elements the lanes have as PTX says: four
+ * neighbours along k a register of A or B, two neighbours of a row of C. */
+static void warp_multiplies(ptx_run *run, ptx_block *block, const ptx_thread *thread) {
+    const ptx_instruction *i = &run->entry->instructions[thread->at];
+    bool large = ptx_has(i, PTX_WORD_M16N8K32);
+    uint32_t rows = large ? 16 : 8, depth = large ? 32 : 16, of_a = large ? 4 : 1;
+    uint32_t of_b = large ? 2 : 1, of_c = large ? 4 : 2, first = thread->number / WARP * WARP;
+    int8_t a[16][32] = {{0}}, b[32][8] = {{0}};
+    uint32_t c[16][8] = {{0}};
+    if (i->count != 2 * of_c + of_a + of_b || large == ptx_has(i, PTX_WORD_M8N8K16) ||
+        first + WARP > run->launch->threads) {
+        ptx_fail(run, i, "a product of matrices of another form, or without a whole warp");
+        return;
+    }
+    for (uint32_t lane = 0; lane < WARP; lane++) {
+        ptx_thread *other = &block->threads[first + lane];
+        uint32_t group = lane / 4, in_group = lane % 4;
+        const ptx_operand *operand = &i->operands[of_c];
+        if (other->state != PTX_IN_WARP) {
+            ptx_fail(run, i, "a lane is missing");
+            return;
+        }
+        for (uint32_t k = 0; k < of_a; k++) {
+            uint64_t word = ptx_read(run, block, other, i, operand++);
+            for (uint32_t j = 0; j < 4; j++) {
+                a[group + k % 2 * 8][in_group * 4 + j + k / 2 * 16] = (int8_t)(word >> 8 * j);
+            }
+        }
+        for (uint32_t k = 0; k < of_b; k++) {
+            uint64_t word = ptx_read(run, block, other, i, operand++);
+            for (uint32_t j = 0; j < 4; j++) {
+                b[in_group * 4 + j + k * 16][group] = (int8_t)(word >> 8 * j);
+            }
+        }
+        for (uint32_t k = 0; k < of_c; k++) {
+            c[group + k / 2 * 8][in_group * 2 + k % 2] =
+                (uint32_t)ptx_read(run, block, other, i, operand++);
+        }
+    }
+    for (uint32_t row = 0; row < rows; row++) {
+        for (uint32_t column = 0; column < 8; column++) {
+            for (uint32_t k = 0; k < depth; k++) {
+                c[row][column] += (uint32_t)(a[row][k] * b[k][column]);
+            }
+        }
+    }
+    for (uint32_t lane = 0; lane < WARP; lane++) {
+        ptx_thread *other = &block->threads[first + lane];
+        for (uint32_t k = 0; k < of_c; k++) {
+            ptx_write(other, &i->operands[k], c[lane / 4 + k / 2 * 8][lane % 4 * 2 + k % 2]);
+        }
+        other->state = PTX_RUNS;
+        other->at++;
+    }
+}
+
 /* All lanes at once, from the registers as they were. */
 static void warp_runs(ptx_run *run, ptx_block *block, const ptx_thread *thread) {
     uint32_t first = thread->number / WARP * WARP, mask = thread->mask, ballot = 0, members = 0;
@@ -205,6 +261,10 @@ static uint64_t run_thread(ptx_run *run, ptx_block *block, ptx_thread *thread, u
                 ptx_fail(run, i, "there is no barrier %u", thread->barrier);
             }
             break;
+        case PTX_OP_MMA:
+            thread->state = PTX_IN_WARP;
+            thread->mask = UINT32_MAX;
+            break;
         case PTX_OP_SHFL:
         case PTX_OP_REDUX:
         case PTX_OP_VOTE:
@@ -274,7 +334,8 @@ static uint64_t run_block(ptx_run *run, ptx_block *block, uint64_t *random, bool
             *moved = true;
         }
         if (thread->state == PTX_IN_WARP && warp_meets(run, block, thread)) {
-            warp_runs(run, block, thread);
+            bool multiplies = run->entry->instructions[thread->at].op == PTX_OP_MMA;
+            (multiplies ? warp_multiplies : warp_runs)(run, block, thread);
             *moved = true;
         }
     }

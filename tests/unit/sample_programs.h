@@ -407,6 +407,30 @@ static inline void sample_barriers(vyre_builder *b) {
     vyre_build_phase_end(b);
 }
 
+/* An operation with several values, in a loop, with what it gives used and not. */
+static inline void sample_matrix(vyre_builder *b) {
+    uint32_t x = vyre_build_buffer(b, "x", VYRE_ACCESS_IN, VYRE_TYPE_U32, SAMPLE_NONE);
+    uint32_t y =
+        vyre_build_buffer(b, "y", VYRE_ACCESS_OUT, VYRE_TYPE_I32, vyre_build_size_len(b, x));
+    vyre_build_phase(b,
+                     &(vyre_phase_desc){.domain = {vyre_build_size_len(b, x)}, .workgroup = {64}});
+    uint32_t i = sample_gid(b), word = vyre_build_load(b, x, i);
+    uint32_t sum = vyre_build_var(b, "sum", vyre_build_i32(b, 7));
+    uint32_t k = vyre_build_for(b, vyre_build_u32(b, 0), vyre_build_u32(b, 3), vyre_build_u32(b, 1),
+                                0, NULL, NULL);
+    uint32_t operands[VYRE_MATRIX_OPERANDS], results[VYRE_MATRIX_C];
+    for (uint32_t n = 0; n < VYRE_MATRIX_OPERANDS; n++) {
+        operands[n] = n < 3 ? word : n < 6 ? k : vyre_build_get(b, sum);
+    }
+    operands[9] = vyre_build_i32(b, -1);
+    vyre_build_matrix_mad(b, operands, results);
+    vyre_build_name(b, results[2], "third");
+    vyre_build_set(b, sum, sample_op(b, VYRE_OP_ADD, results[0], results[2]));
+    vyre_build_loop_end(b, 0, NULL);
+    vyre_build_store(b, y, i, vyre_build_get(b, sum));
+    vyre_build_phase_end(b);
+}
+
 /* Names and places of every kind. */
 static inline void sample_named(vyre_builder *b) {
     vyre_build_file(b, "kernels/named.vyre");
@@ -445,6 +469,7 @@ static const sample_row sample_rows[] = {
     {"atomics", sample_atomics},     {"blocks", sample_blocks},
     {"variables", sample_variables}, {"steps", sample_steps},
     {"barriers", sample_barriers},   {"named", sample_named},
+    {"matrix", sample_matrix},
 };
 
 #define SAMPLE_COUNT (sizeof sample_rows / sizeof *sample_rows)

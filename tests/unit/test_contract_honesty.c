@@ -30,6 +30,10 @@ static const struct {
     {VYRE_FEATURE_SUBGROUP_OPS,
      "program lanes(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 32 { let v = "
      "subgroup_add(x[gid]); if in_domain { y[gid] = v; } }"},
+    {VYRE_FEATURE_TENSOR_CORES,
+     "program tile(x: buffer<u32>, y: out buffer<i32>[len(x)]) over x workgroup 32 { let (d, _e, "
+     "_f, _g) = subgroup_matrix_mad(x[lane % 8], lane, x[lane / 4], ~lane, x[7 - lane % 8], lane "
+     "* 77, 1, i32(lane), 0, -1); if in_domain { y[gid] = d; } }"},
     {VYRE_FEATURE_F16,
      "program halves(x: buffer<u32>, y: out buffer<f16>[len(x)]) over x { y[gid] = f16(x[gid]) / "
      "f16(3.0); }"},
@@ -153,7 +157,7 @@ static void honesty_S70_a_false_claim_is_found(void **state) {
     assert_null(lie_of(&(mock_spec){0}));
     assert_null(lie_of(&(mock_spec){.single_phase = true}));
     const uint32_t honest = VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_F16 |
-                            VYRE_FEATURE_BF16 | VYRE_FEATURE_SUBGROUP_OPS;
+                            VYRE_FEATURE_BF16 | VYRE_FEATURE_SUBGROUP_OPS | VYRE_FEATURE_TENSOR_CORES;
     assert_null(lie_of(&(mock_spec){.slots = MOCK_BIT(features), .features = honest}));
     assert_string_equal(lie_of(&(mock_spec){.slots = MOCK_BIT(features),
                                             .features = VYRE_FEATURE_PHASES,
@@ -164,8 +168,8 @@ static void honesty_S70_a_false_claim_is_found(void **state) {
                                             .single_phase = true}),
                         "grid_sync");
     assert_string_equal(
-        lie_of(&(mock_spec){.slots = MOCK_BIT(features), .features = VYRE_FEATURE_TENSOR_CORES}),
-        "tensor_cores");
+        lie_of(&(mock_spec){.slots = MOCK_BIT(features), .features = VYRE_FEATURE_SPECULATION}),
+        "speculation");
     assert_string_equal(
         lie_of(&(mock_spec){.slots = MOCK_BIT(device_profile), .profile = {.supports_f16 = true}}),
         "profile");

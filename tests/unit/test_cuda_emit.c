@@ -52,7 +52,8 @@ static bool find_assembler(void) {
     return is_program(assembler);
 }
 
-static void assemble(void) {
+/* For a device of that kind and for newer ones. */
+static void assemble_from(size_t first) {
     static const char *const devices[] = {"sm_75", "sm_90"};
     char path[64], command[700], line[256];
     if (!batch_programs) {
@@ -61,7 +62,7 @@ static void assemble(void) {
     snprintf(path, sizeof path, "%s/batch.ptx", folder);
     assert_false(batch.failed);
     expect_ok(vyre_file_replace(path, batch.data, batch.size));
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+    for (size_t i = first; i < sizeof devices / sizeof *devices; i++) {
         snprintf(command, sizeof command, "%s -arch=%s -o /dev/null %s 2>&1", assembler, devices[i],
                  path);
         FILE *out = popen(command, "r");
@@ -79,11 +80,14 @@ static void assemble(void) {
     batch_programs = 0;
 }
 
+static void assemble(void) {
+    assemble_from(0);
+}
+
 /* Adds a program to the batch, as entries of its own names. */
-static void add(const vyre_program *program) {
+static void add_for(const vyre_program *program, cuda_target target) {
     vyre_program *expanded;
     char prefix[32];
-    cuda_target target = cuda_baseline();
     expect_ok(vyre_math_expand(program, &expanded));
     const vyre_program *plain = expanded ? expanded : program;
     cuda_phase_info *infos =
@@ -105,6 +109,10 @@ static void add(const vyre_program *program) {
     if (batch.size > BATCH_BYTES) {
         assemble();
     }
+}
+
+static void add(const vyre_program *program) {
+    add_for(program, cuda_baseline());
 }
 
 static int start(void **state) {
@@ -188,6 +196,22 @@ static void random_programs_assemble(void **state) {
     assemble();
 }
 
+/* What newer devices have of their own. */
+static void samples_assemble_for_newer_devices(void **state) {
+    (void)state;
+    need_assembler();
+    static const cuda_target targets[] = {
+        {75, 65, "", false}, {80, 70, "", false}, {90, 80, "", false}};
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+        for (size_t i = 0; i < SAMPLE_COUNT; i++) {
+            vyre_program *program = sample_program(i);
+            add_for(program, targets[t]);
+            vyre_program_release(program);
+        }
+        assemble_from(targets[t].sm > 75);
+    }
+}
+
 static void every_allocation_may_fail(void **state) {
     (void)state;
     for (size_t i = 0; i < SAMPLE_COUNT; i++) {
@@ -262,9 +286,13 @@ static void shapes_follow_the_domain(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_assemble),         cmocka_unit_test(texts_assemble),
-        cmocka_unit_test(random_programs_assemble), cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(frames_are_laid_out),      cmocka_unit_test(shapes_follow_the_domain),
+        cmocka_unit_test(samples_assemble),
+        cmocka_unit_test(texts_assemble),
+        cmocka_unit_test(random_programs_assemble),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(frames_are_laid_out),
+        cmocka_unit_test(shapes_follow_the_domain),
+        cmocka_unit_test(samples_assemble_for_newer_devices),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

@@ -179,9 +179,15 @@ static vyre_status compile(const vyre_backend *backend, const vyre_compile *comp
 
 /* Capabilities. Halves are computed in f32, so they are not claimed. */
 
+static bool has_tensor_cores(const vyre_backend *backend) {
+    const cuda_info *info = &device_of(backend)->info;
+    return cuda_matrix_form(info->sm, info->isa) != CUDA_MATRIX_WORDS;
+}
+
 static uint32_t features(const vyre_backend *backend) {
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_SUBGROUP_OPS | VYRE_FEATURE_ASYNC_COMPUTE |
            VYRE_FEATURE_INDIRECT_DISPATCH |
+           (has_tensor_cores(backend) ? (uint32_t)VYRE_FEATURE_TENSOR_CORES : 0) |
            (device_of(backend)->info.has_cooperative ? (uint32_t)VYRE_FEATURE_GRID_SYNC : 0);
 }
 
@@ -208,6 +214,7 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
     out_profile->device = info->name;
     out_profile->driver = info->driver;
     out_profile->supports_subgroup_ops = true;
+    out_profile->supports_tensor_cores = has_tensor_cores(backend);
     out_profile->supports_indirect_dispatch = true;
     out_profile->supports_device_timestamps = true;
     out_profile->has_mul_high = true;

@@ -69,6 +69,15 @@ typedef struct cuda_target {
     bool any_domain;    /* phases may run over more than the domain that is theirs */
 } cuda_target;
 
+/* How a device multiplies matrices of i8: by its own instruction, by four of the older one, or not
+ * at all but for words of four. */
+typedef enum cuda_matrix { CUDA_MATRIX_WORDS, CUDA_MATRIX_PIECES, CUDA_MATRIX_WHOLE } cuda_matrix;
+static inline cuda_matrix cuda_matrix_form(uint32_t sm, uint32_t isa) {
+    return sm >= 80 && isa >= 70   ? CUDA_MATRIX_WHOLE
+           : sm >= 75 && isa >= 65 ? CUDA_MATRIX_PIECES
+                                   : CUDA_MATRIX_WORDS;
+}
+
 /* The target of the text that runs everywhere. */
 static inline cuda_target cuda_baseline(void) {
     return (cuda_target){.sm = 70, .isa = 63, .prefix = "phase"};

@@ -2,6 +2,7 @@
  * 64 lanes is two warps, which exchange theirs through shared memory, waiting for one another at a
  * barrier of their own. */
 #include <stdio.h>
+#include <string.h>
 
 #include "backend/cuda/emit_state.h"
 #include "ir/eval.h"
@@ -265,10 +266,86 @@ static cuda_reg vote(emit *e, cuda_reg condition, bool all) {
     return answer;
 }
 
+/* Products of matrices, whose elements docs/semantics.md spreads over the lanes as these
+ * instructions do. */
+
+static cuda_reg new_sum(emit *e) {
+    return cuda_new(&e->w, CUDA_B32);
+}
+
+/* Upper and lower half of the rows, columns 0 to 15 of A, then 16 to 31. */
+static void multiply_pieces(emit *e, const cuda_reg *a, const cuda_reg *b, cuda_reg *c) {
+    for (uint32_t step = 0; step < VYRE_MATRIX_A; step++) {
+        uint32_t half = step % 2, far = step / 2;
+        cuda_reg low = new_sum(e), high = new_sum(e);
+        cuda_line(&e->w,
+                  "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%s, %s}, {%s}, {%s}, {%s, %s}",
+                  cuda_reg_name(low).text, cuda_reg_name(high).text, cuda_reg_name(a[step]).text,
+                  cuda_reg_name(b[far]).text, cuda_reg_name(c[2 * half]).text,
+                  cuda_reg_name(c[2 * half + 1]).text);
+        c[2 * half] = low;
+        c[2 * half + 1] = high;
+    }
+}
+
+static void multiply_whole(emit *e, const cuda_reg *a, const cuda_reg *b, cuda_reg *c) {
+    cuda_reg d[VYRE_MATRIX_C];
+    for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
+        d[k] = new_sum(e);
+    }
+    cuda_line(&e->w,
+              "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%s, %s, %s, %s}, "
+              "{%s, %s, %s, %s}, {%s, %s}, {%s, %s, %s, %s}",
+              cuda_reg_name(d[0]).text, cuda_reg_name(d[1]).text, cuda_reg_name(d[2]).text,
+              cuda_reg_name(d[3]).text, cuda_reg_name(a[0]).text, cuda_reg_name(a[1]).text,
+              cuda_reg_name(a[2]).text, cuda_reg_name(a[3]).text, cuda_reg_name(b[0]).text,
+              cuda_reg_name(b[1]).text, cuda_reg_name(c[0]).text, cuda_reg_name(c[1]).text,
+              cuda_reg_name(c[2]).text, cuda_reg_name(c[3]).text);
+    memcpy(c, d, sizeof d);
+}
+
+/* Where there is no such instruction: each lane fetches the words of its rows and columns. */
+static void multiply_words(emit *e, const cuda_reg *a, const cuda_reg *b, cuda_reg *c) {
+    cuda_writer *w = &e->w;
+    cuda_reg row = cuda_two(w, "and.b32", CUDA_B32, e->thread, cuda_u32(WARP - 4));
+    cuda_reg columns = cuda_two(w, "and.b32", CUDA_B32, e->thread, cuda_u32(3));
+    columns = cuda_two(w, "shl.b32", CUDA_B32, columns, cuda_u32(3));
+    for (uint32_t step = 0; step < 8; step++) {
+        uint32_t far = step / 4, t = step % 4;
+        cuda_reg of_row = cuda_two(w, "add.u32", CUDA_B32, row, cuda_u32(t)), fetched[2];
+        for (uint32_t k = 0; k < 2; k++) {
+            cuda_reg of_column = cuda_two(w, "add.u32", CUDA_B32, columns, cuda_u32(4 * k + t));
+            fetched[k] = shuffle_word(e, b[far], of_column);
+        }
+        for (uint32_t k = 0; k < VYRE_MATRIX_C; k += 2) {
+            cuda_reg words = shuffle_word(e, a[2 * far + k / 2], of_row);
+            c[k] = cuda_three(w, "dp4a.s32.s32", CUDA_B32, words, fetched[0], c[k]);
+            c[k + 1] = cuda_three(w, "dp4a.s32.s32", CUDA_B32, words, fetched[1], c[k + 1]);
+        }
+    }
+}
+
+static void multiply(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    cuda_reg regs[VYRE_MATRIX_OPERANDS], *c = regs + VYRE_MATRIX_A + VYRE_MATRIX_B;
+    for (uint32_t k = 0; k < VYRE_MATRIX_OPERANDS; k++) {
+        regs[k] = cuda_in_register(&e->w, cuda_emit_operand(e, e->ir->operands[i->a + k], 0));
+    }
+    switch (cuda_matrix_form(e->target->sm, e->target->isa)) {
+    case CUDA_MATRIX_WHOLE: multiply_whole(e, regs, regs + VYRE_MATRIX_A, c); break;
+    case CUDA_MATRIX_PIECES: multiply_pieces(e, regs, regs + VYRE_MATRIX_A, c); break;
+    default: multiply_words(e, regs, regs + VYRE_MATRIX_A, c); break;
+    }
+    for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
+        *emit_slot(e, i->c + k, 0) = c[k];
+    }
+}
+
 void cuda_emit_subgroup(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     cuda_reg result;
     switch (i->op) {
+    case VYRE_OP_MATRIX_MAD: multiply(e, inst); return;
     case VYRE_OP_BALLOT: result = ballot(e, cuda_emit_operand(e, i->a, 0)); break;
     case VYRE_OP_ANY: result = vote(e, cuda_emit_operand(e, i->a, 0), false); break;
     case VYRE_OP_ALL: result = vote(e, cuda_emit_operand(e, i->a, 0), true); break;

@@ -1,0 +1,78 @@
+/* Products of matrices on NVIDIA's devices: which instructions a device gets, and what they compute
+ * by the machine of tests/ptx, against a plain product. */
+#include "tests/fake_cuda/device.h"
+#include "tests/unit/matrix_check.h"
+
+#include "backend/cuda/emit.h"
+#include "tests/ptx/device.h"
+
+/* Compiles the program for a device of that kind. */
+static vyre_text emitted(uint32_t sm, uint32_t isa) {
+    vyre_program *program = contract_program(MATRIX_TEXT);
+    cuda_phase_info info;
+    vyre_text text = {0};
+    const cuda_target target = {.sm = sm, .isa = isa, .prefix = "phase"};
+    expect_ok(cuda_emit(program, &target, &text, &info));
+    vyre_program_release(program);
+    return text;
+}
+
+static uint32_t count_of(const char *text, const char *part) {
+    uint32_t count = 0;
+    while ((text = strstr(text, part))) {
+        count++;
+        text++;
+    }
+    return count;
+}
+
+static void devices_get_what_they_have(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t sm, isa, whole, pieces, words;
+        cuda_matrix form;
+    } rows[] = {
+        {70, 63, 0, 0, 32, CUDA_MATRIX_WORDS}, {72, 80, 0, 0, 32, CUDA_MATRIX_WORDS},
+        {75, 64, 0, 0, 32, CUDA_MATRIX_WORDS}, {75, 65, 0, 4, 0, CUDA_MATRIX_PIECES},
+        {80, 65, 0, 4, 0, CUDA_MATRIX_PIECES}, {80, 70, 1, 0, 0, CUDA_MATRIX_WHOLE},
+        {90, 84, 1, 0, 0, CUDA_MATRIX_WHOLE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vyre_text text = emitted(rows[i].sm, rows[i].isa);
+        const char *ptx = vyre_text_string(&text);
+        assert_int_equal(count_of(ptx, "mma.sync.aligned.m16n8k32"), rows[i].whole);
+        assert_int_equal(count_of(ptx, "mma.sync.aligned.m8n8k16"), rows[i].pieces);
+        assert_int_equal(count_of(ptx, "dp4a.s32.s32"), rows[i].words);
+        assert_int_equal(cuda_matrix_form(rows[i].sm, rows[i].isa), rows[i].form);
+        vyre_text_free(&text);
+    }
+}
+
+/* The machine's device takes one kind of device after the other. */
+static void every_form_gives_the_plain_product(void **state) {
+    (void)state;
+    static matrix_data m;
+    vyre_device *device;
+    vyre_program *program = contract_program(MATRIX_TEXT);
+    expect_ok(ptx_device_open(&device));
+    vyre_device_cache_limit(device, 0);
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        matrix_fill(&m, seed);
+        const vyre_input inputs[] = {{m.a, sizeof m.a}, {m.b, sizeof m.b}, {m.c, sizeof m.c}};
+        vyre_outputs outputs;
+        expect_ok(vyre_device_dispatch(device, program, inputs, 3, NULL, &outputs));
+        assert_memory_equal(outputs.items[0].data, m.expected, sizeof m.expected);
+        vyre_outputs_free(&outputs);
+    }
+    vyre_program_release(program);
+    vyre_device_release(device);
+}
+
+int main(void) {
+    contract_without_cache();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(devices_get_what_they_have),
+        cmocka_unit_test(every_form_gives_the_plain_product),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
