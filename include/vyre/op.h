@@ -189,7 +189,7 @@ enum {
     X(LOOP, 178, "loop", LOOP, NONE, VYRE_EFFECT_BLOCK, 1, "a block until it breaks")              \
     X(INLINE, 179, "inline", INLINE, NONE, VYRE_EFFECT_BLOCK, 0, "the body of an inlined call")    \
     X(ARG, 180, "arg", PICK, OWN, 0, 0, "a value carried into a loop's block")                     \
-    X(RESULT, 181, "result", PICK, OWN, 0, 0, "a value that left a block, or one of several")                         \
+    X(RESULT, 181, "result", PICK, OWN, 0, 0, "a value that left a block, or one of several")      \
     X(YIELD, 182, "yield", LIST, NONE, VYRE_EFFECT_END, 0, "ends a branch with values")            \
     X(BREAK, 183, "break", LIST, NONE, VYRE_EFFECT_END, 0, "leaves the innermost loop")            \
     X(CONTINUE, 184, "continue", LIST, NONE, VYRE_EFFECT_END, 0, "next turn of the loop")          \

@@ -395,8 +395,7 @@ void vyre_build_matrix_mad(vyre_builder *builder, const uint32_t operands[VYRE_M
         builder, (vyre_inst){.op = VYRE_OP_MATRIX_MAD, .a = list, .b = VYRE_MATRIX_OPERANDS});
     for (uint32_t i = 0; i < VYRE_MATRIX_C && owner != VYRE_NONE; i++) {
         results[i] = builder_emit(
-            builder,
-            (vyre_inst){.op = VYRE_OP_RESULT, .type = VYRE_TYPE_I32, .a = owner, .b = i});
+            builder, (vyre_inst){.op = VYRE_OP_RESULT, .type = VYRE_TYPE_I32, .a = owner, .b = i});
     }
 }
 

@@ -437,9 +437,8 @@ static bool check_pick(sweep *s, const vyre_inst *inst) {
     } else if (owner && inst->a >= s->phase->first) {
         const vyre_inst *before = inst - 1;
         const vyre_op_info *info = vyre_lookup_op(owner->op);
-        bool has_results =
-            info->effects & VYRE_EFFECT_BLOCK ||
-            (info->shape == VYRE_SHAPE_GROUP && inst->b < VYRE_MATRIX_C);
+        bool has_results = info->effects & VYRE_EFFECT_BLOCK ||
+                           (info->shape == VYRE_SHAPE_GROUP && inst->b < VYRE_MATRIX_C);
         placed = has_results && inst->b < s->at && owner->c == s->at - inst->b &&
                  (!inst->b || (before->op == VYRE_OP_RESULT && before->a == inst->a));
     }

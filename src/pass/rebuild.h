@@ -25,8 +25,8 @@ struct vyre_rebuild {
     uint32_t next_name;  /* in value_names */
 
     /* May build anything in place of an instruction that holds no block, and then sets
-     * values[inst], or those of the results behind it; what stands in place of the end of a block ends it, too. False leaves it to the
-     * copy. NULL copies everything. */
+     * values[inst], or those of the results behind it; what stands in place of the end of a block
+     * ends it, too. False leaves it to the copy. NULL copies everything. */
     bool (*replace)(vyre_rebuild *rebuild, uint32_t inst);
     /* The same for an instruction that holds blocks, together with those and the results behind
      * them, whose values it sets. What it builds and leaves to the copy comes in front of it. */

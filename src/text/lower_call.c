@@ -356,8 +356,8 @@ static vyre_operand lower_named_operation(vyre_lower *lower, vyre_node call, con
     case VYRE_SHAPE_R_LIST: return lower_of_element(lower, call, word);
     case VYRE_SHAPE_GROUP:
         lower_report(lower, vyre_node_spot(&call), 309,
-                     "name all of them, as in `let (a, b, c, d) = ...;`",
-                     "`%s` gives %d values", word->text, VYRE_MATRIX_C);
+                     "name all of them, as in `let (a, b, c, d) = ...;`", "`%s` gives %d values",
+                     word->text, VYRE_MATRIX_C);
         return look_through(lower, call);
     default:
         lower_report(lower, vyre_node_spot(&call), 204, "write it without parentheses",

@@ -43,8 +43,7 @@ static void lower_let_list(vyre_lower *lower, vyre_node node) {
     const vyre_word *word = call.kind == VYRE_NODE_CALL
                                 ? vyre_word_of(lower->names.symbols.items[call.a].word)
                                 : vyre_word_of(0);
-    if (word->class_of == VYRE_WORD_OP &&
-        vyre_op_info_of(word->code)->shape == VYRE_SHAPE_GROUP) {
+    if (word->class_of == VYRE_WORD_OP && vyre_op_info_of(word->code)->shape == VYRE_SHAPE_GROUP) {
         lower_group(lower, call);
         given = VYRE_MATRIX_C;
     } else if (call.kind == VYRE_NODE_CALL && word->class_of != VYRE_WORD_OP) {

@@ -210,6 +210,20 @@ static vyre_status check_sections(input *in) {
     return check_padding(in, end, in->size);
 }
 
+/* The version stated is the lowest that has all operations. */
+static vyre_status check_version(const input *in) {
+    uint32_t stated = (uint32_t)wire_get(in->bytes + WIRE_AT_MINOR, 2), needed = 0;
+    const uint8_t *inst = in->bytes + in->offsets[VYRE_SECTION_INSTS];
+    for (uint32_t i = 0; i < in->counts[VYRE_SECTION_INSTS]; i++, inst += sizeof(vyre_inst)) {
+        uint32_t minor = wire_minor((uint32_t)wire_get(inst + offsetof(vyre_inst, op), 2));
+        needed = minor > needed ? minor : needed;
+    }
+    return stated == needed
+               ? VYRE_OK
+               : refuse(WIRE_AT_MINOR, "version %d.%u is stated, the program needs %d.%u",
+                        WIRE_MAJOR, stated, WIRE_MAJOR, needed);
+}
+
 /* Copies the sections into arrays of their own; false without memory. */
 static bool copy_sections(const input *in, vyre_ir *ir) {
     ir->flags = wire_get_u32(in->bytes + WIRE_AT_FLAGS);
@@ -255,6 +269,9 @@ vyre_status vyre_wire_decode(const uint8_t *bytes, size_t size, vyre_program **o
         status = check_sections(&in);
     }
     if (!status) {
+        status = check_version(&in);
+    }
+    if (!status) {
         status = vyre_diagnostics_create(&diagnostics);
     }
     if (status) {
@@ -269,14 +286,6 @@ vyre_status vyre_wire_decode(const uint8_t *bytes, size_t size, vyre_program **o
     status = vyre_program_seal(&ir, diagnostics, &fault, out_program);
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
         status = vyre_status_annotate(status, "at byte %zu", find_fault(&in, fault));
-    }
-    uint32_t minor = (uint32_t)wire_get(bytes + WIRE_AT_MINOR, 2);
-    uint32_t used = status ? minor : wire_minor(vyre_program_ir(*out_program));
-    if (minor != used) {
-        status = refuse(WIRE_AT_MINOR, "version %d.%u is stated, the program needs %d.%u",
-                        WIRE_MAJOR, minor, WIRE_MAJOR, used);
-        vyre_program_release(*out_program);
-        *out_program = NULL;
     }
 done:
     vyre_sections_free(&ir);

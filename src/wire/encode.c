@@ -19,6 +19,15 @@ static size_t section_bytes(const vyre_ir *ir, vyre_section_id id) {
     return vyre_section_count(ir, id) * vyre_section_item_bytes(id);
 }
 
+static uint32_t minor_of(const vyre_ir *ir) {
+    uint32_t minor = 0;
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        uint32_t needed = wire_minor(ir->insts[i].op);
+        minor = needed > minor ? needed : minor;
+    }
+    return minor;
+}
+
 vyre_status vyre_wire_encode(const vyre_program *program, uint32_t flags, uint8_t **out_bytes,
                              size_t *out_size) {
     *out_bytes = NULL;
@@ -62,7 +71,7 @@ vyre_status vyre_wire_encode(const vyre_program *program, uint32_t flags, uint8_
     }
     memcpy(bytes + WIRE_AT_MAGIC, WIRE_MAGIC, 8);
     wire_put(bytes + WIRE_AT_MAJOR, 2, WIRE_MAJOR);
-    wire_put(bytes + WIRE_AT_MINOR, 2, wire_minor(ir));
+    wire_put(bytes + WIRE_AT_MINOR, 2, minor_of(ir));
     wire_put(bytes + WIRE_AT_SECTIONS, 4, sections);
     wire_put(bytes + WIRE_AT_LENGTH, 8, size);
     wire_put(bytes + WIRE_AT_FLAGS, 4, ir->flags);

@@ -61,13 +61,9 @@ static inline void wire_put(uint8_t *bytes, int size, uint64_t number) {
     }
 }
 
-/* The lowest minor version that has all that a program uses, which is the one it states. */
-static inline uint32_t wire_minor(const vyre_ir *ir) {
-    uint32_t minor = 0;
-    for (uint32_t i = 0; i < ir->inst_count && !minor; i++) {
-        minor = ir->insts[i].op == VYRE_OP_MATRIX_MAD;
-    }
-    return minor;
+/* The lowest minor version that has an operation; a program states that of all it uses. */
+static inline uint32_t wire_minor(uint32_t op) {
+    return op == VYRE_OP_MATRIX_MAD ? 1 : 0;
 }
 
 static inline size_t wire_align(size_t offset) {

@@ -157,7 +157,8 @@ static void honesty_S70_a_false_claim_is_found(void **state) {
     assert_null(lie_of(&(mock_spec){0}));
     assert_null(lie_of(&(mock_spec){.single_phase = true}));
     const uint32_t honest = VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_F16 |
-                            VYRE_FEATURE_BF16 | VYRE_FEATURE_SUBGROUP_OPS | VYRE_FEATURE_TENSOR_CORES;
+                            VYRE_FEATURE_BF16 | VYRE_FEATURE_SUBGROUP_OPS |
+                            VYRE_FEATURE_TENSOR_CORES;
     assert_null(lie_of(&(mock_spec){.slots = MOCK_BIT(features), .features = honest}));
     assert_string_equal(lie_of(&(mock_spec){.slots = MOCK_BIT(features),
                                             .features = VYRE_FEATURE_PHASES,
