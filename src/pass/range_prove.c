@@ -165,9 +165,16 @@ static bool try_products(range_state *s, const poly *goal, uint32_t x, uint32_t 
     return false;
 }
 
-/* All ways to do without x. */
+/* All ways to do without x. A small number comes first: it ends soon, and where x is a part of a
+ * position it is as good as any bound. */
 static bool eliminate(range_state *s, const poly *factor, const poly *rest, uint32_t x, bool up,
                       uint32_t depth) {
+    enum { SMALL = 65536 };
+    vyre_wide end = up ? s->atoms.items[x].min : s->atoms.items[x].max;
+    bool is_small = end > -SMALL && end < SMALL;
+    if (is_small && try_number(s, factor, rest, end, depth)) {
+        return true;
+    }
     for (uint32_t at = s->atoms.items[x].bounds; at != POLY_NO_ATOM;
          at = s->bounds.items[at].next) {
         poly bound = range_unkeep(s->bounds.items[at].poly);
@@ -181,8 +188,7 @@ static bool eliminate(range_state *s, const poly *factor, const poly *rest, uint
             return true;
         }
     }
-    const range_atom *atom = &s->atoms.items[x];
-    return try_number(s, factor, rest, up ? atom->min : atom->max, depth) ||
+    return (!is_small && try_number(s, factor, rest, end, depth)) ||
            try_cases(s, factor, rest, x, depth);
 }
 

@@ -6,6 +6,7 @@
 /* In units of cost, at least one an instruction. */
 enum {
     MOST_OF_LOOP = 512,      /* a loop with all its turns */
+    MOST_OF_PRIVATE = 8192,  /* one whose turns use private arrays, which may become values then */
     MOST_OF_PROGRAM = 32768, /* what a program grows by */
 };
 
@@ -84,8 +85,9 @@ static bool pays(const plan *p, const region *r, uint64_t *out_weight) {
     if (inst->op != VYRE_OP_FOR || r->has_jump || !read_range(p->ir, inst, &found)) {
         return false;
     }
+    uint64_t most = r->has_private ? MOST_OF_PRIVATE : MOST_OF_LOOP;
     if (found.turns > 1 && ((r->has_loop && !r->has_private) || found.turns > MOST_OF_LOOP ||
-                            found.turns * r->weight > MOST_OF_LOOP)) {
+                            found.turns * r->weight > most)) {
         return false;
     }
     *out_weight = found.turns * r->weight;
