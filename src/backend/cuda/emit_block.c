@@ -25,7 +25,7 @@ static bool same(cuda_reg left, cuda_reg right) {
 
 /* Whether one of the values is what a slot in front of its own held. */
 static bool overlaps(emit *e, uint32_t first, const uint32_t *operands, uint32_t count) {
-    enum { MOST = 64 };
+    enum { MOST = 512 };
     if (count > MOST) {
         return true;
     }

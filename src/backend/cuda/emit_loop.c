@@ -19,16 +19,14 @@ static void poll(emit *e, cuda_reg due, cuda_reg countdown) {
     uint32_t away = cuda_emit_label(e), back = cuda_emit_label(e);
     cuda_emit_branch(e, due, true, away, false);
     cuda_emit_place(e, back);
-    vyre_text kept = e->w.code;
-    e->w.code = e->cold;
+    cuda_emit_begin_cold(e);
     cuda_emit_place(e, away);
     if (countdown.kind) {
         cuda_move(&e->w, countdown, cuda_u32(POLL_TURNS));
     }
     cuda_emit_stop_check(e);
     cuda_emit_jump(e, back);
-    e->cold = e->w.code;
-    e->w.code = kept;
+    cuda_emit_end_cold(e);
 }
 
 void cuda_emit_loop(emit *e, uint32_t inst) {

@@ -173,6 +173,27 @@ static cuda_reg is_whole(emit *e, const run *r) {
     return both(e, inside, long_enough);
 }
 
+/* In pieces where it fits, else one by one; out of the way, if where the array starts, which is the
+ * same for all, is all there is to look at. */
+static void access_either(emit *e, const run *r, cuda_reg fits, bool stores) {
+    uint32_t apart = cuda_emit_label(e), behind = cuda_emit_label(e);
+    cuda_emit_branch(e, fits, false, apart, r->is_inside);
+    access_pieces(e, r, 0, stores);
+    if (r->is_inside) {
+        cuda_emit_place(e, behind);
+        cuda_emit_begin_cold(e);
+        cuda_emit_place(e, apart);
+        access_apart(e, r, stores);
+        cuda_emit_jump(e, behind);
+        cuda_emit_end_cold(e);
+        return;
+    }
+    cuda_emit_jump(e, behind);
+    cuda_emit_place(e, apart);
+    access_apart(e, r, stores);
+    cuda_emit_place(e, behind);
+}
+
 /* Both ways there are: in pieces, or one by one. */
 static void access_run(emit *e, const run *r, bool stores) {
     cuda_reg inside = r->is_inside ? cuda_none() : is_whole(e, r);
@@ -180,16 +201,10 @@ static void access_run(emit *e, const run *r, bool stores) {
     if (r->from_base) {
         cuda_reg fits =
             both(e, inside, is_global ? cuda_emit_aligned(e, r->resource) : cuda_none());
-        uint32_t apart = cuda_emit_label(e), behind = cuda_emit_label(e);
-        if (fits.kind) {
-            cuda_emit_branch(e, fits, false, apart, false);
-        }
-        access_pieces(e, r, 0, stores);
-        if (fits.kind) {
-            cuda_emit_jump(e, behind);
-            cuda_emit_place(e, apart);
-            access_apart(e, r, stores);
-            cuda_emit_place(e, behind);
+        if (!fits.kind) {
+            access_pieces(e, r, 0, stores);
+        } else {
+            access_either(e, r, fits, stores);
         }
         return;
     }
@@ -320,12 +335,37 @@ static const vyre_access_group *group_of(const emit *e, uint32_t inst) {
     return group->in_bounds || (cuda_width(type) == 32 && !(index & VYRE_CONSTANT)) ? group : NULL;
 }
 
+/* How far behind another value an index of an array of the workgroup is for sure: elements at known
+ * distances have one address then, and numbers behind it. VYRE_NONE if it is none of these. */
+static uint32_t near_of(const emit *e, uint32_t resource, uint32_t index, uint32_t *out_distance) {
+    const vyre_inst *i = index & VYRE_CONSTANT ? NULL : &e->ir->insts[index];
+    if (!i || i->op != VYRE_OP_ADD || !(i->b & VYRE_CONSTANT) || i->a & VYRE_CONSTANT ||
+        cuda_width((vyre_type)i->type) != 32 || !cuda_emit_is_local(e, resource) ||
+        !vyre_range_of(&e->facts.ranges, index)->exact) {
+        return VYRE_NONE;
+    }
+    uint64_t distance = e->ir->consts[i->b & ~VYRE_CONSTANT].bits;
+    *out_distance = (uint32_t)distance;
+    return distance <= VYRE_LIMIT_SHARED_BYTES ? i->a : VYRE_NONE;
+}
+
 /* Of `inst`, one of the group's members, whose index is known. */
 static run run_of(emit *e, const vyre_access_group *group, uint32_t inst, uint32_t part) {
+    /* All indices are known where the stores are done. */
+    inst = e->ir->insts[inst].op == VYRE_OP_STORE ? group->members[0] : inst;
     const vyre_inst *i = &e->ir->insts[inst];
     vyre_type type = vyre_operand_type(e->ir, i->b);
     cuda_reg index = cuda_emit_operand(e, i->b, part);
-    uint32_t before = place_in(group, inst);
+    uint32_t before = place_in(group, inst), distance = 0;
+    uint32_t near = before ? VYRE_NONE : near_of(e, i->a, i->b, &distance);
+    if (near != VYRE_NONE) {
+        run r = make_run(e, i->a, type, cuda_emit_operand(e, near, part), group->count,
+                         group->in_bounds);
+        r.where.offset += (int64_t)distance * (int64_t)r.bytes;
+        r.first = index;
+        r.from_base = true;
+        return r;
+    }
     if (before && index.immediate) {
         index.bits -= before;
     } else if (before) {

@@ -111,9 +111,11 @@ void cuda_emit_branch(emit *e, cuda_reg predicate, bool holds, uint32_t label, b
 /* Lines of one instruction under a predicate; `predicate` of the class none is always. */
 void cuda_emit_if(emit *e, cuda_reg predicate, const char *format, ...) VYRE_PRINTF(3, 4);
 
-/* What is written between these two stands in front of all other code. */
+/* What is written between these two stands in front of all other code; and behind it. */
 void cuda_emit_begin_head(emit *e);
 void cuda_emit_end_head(emit *e);
+void cuda_emit_begin_cold(emit *e);
+void cuda_emit_end_cold(emit *e);
 
 /* Of the frame, read there. */
 cuda_reg cuda_emit_frame(emit *e, cuda_class kind, uint32_t offset);

@@ -46,6 +46,14 @@ void cuda_emit_end_head(emit *e) {
     swap(&e->w.code, &e->head);
 }
 
+void cuda_emit_begin_cold(emit *e) {
+    swap(&e->w.code, &e->cold);
+}
+
+void cuda_emit_end_cold(emit *e) {
+    swap(&e->w.code, &e->cold);
+}
+
 cuda_reg cuda_emit_frame(emit *e, cuda_class kind, uint32_t offset) {
     cuda_emit_begin_head(e);
     cuda_reg reg = cuda_new(&e->w, kind);
