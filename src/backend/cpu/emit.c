@@ -1,5 +1,6 @@
 #include "backend/cpu/emit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/cpu/emit_state.h"
@@ -406,6 +407,16 @@ static void emit_chunk_function(emit *e, uint32_t count, vyre_text *out) {
     vyre_text_free(&head);
 }
 
+static void emit_multiply_function(emit *e, vyre_text *out) {
+    char head[96];
+    snprintf(head, sizeof head,
+             "define internal void @phase_%u_multiply(ptr %%list) noinline nounwind",
+             e->phase_index);
+    begin_function(e);
+    emit_multiply_body(e);
+    end_function(e, out, head);
+}
+
 static void emit_kernel(emit *e, vyre_text *out) {
     begin_function(e);
     uint32_t first = emit_new(e), end = emit_new(e);
@@ -498,6 +509,9 @@ static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_t
     bool made = e->values && e->slots && find_facts(e, index, !target->any_domain);
     if (made) {
         lay_out(e);
+        if (emit_multiplies_apart(e)) {
+            emit_multiply_function(e, out);
+        }
         if (!size[0]) {
             emit_chunk_function(e, chunk, out);
         }

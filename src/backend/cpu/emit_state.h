@@ -200,6 +200,10 @@ uint32_t emit_safe_pointer(emit *e, uint32_t inside, uint32_t pointer);
 uint32_t emit_gather_lanes(emit *e, vyre_type type, uint32_t vector, uint32_t numbers,
                            uint32_t mask);
 void emit_subgroup(emit *e, uint32_t inst);
+/* Where there are many products of matrices they are done by a function, phase_N_multiply(list), on
+ * operands in memory, in which the sums then are; and the code of that. */
+bool emit_multiplies_apart(const emit *e);
+void emit_multiply_body(emit *e);
 void emit_stop_check(emit *e, uint32_t away);
 
 /* Arrays: types, starts, pointers to elements by their numbers in 64 bits. */

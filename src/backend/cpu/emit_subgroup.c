@@ -177,17 +177,13 @@ static uint32_t add_products(emit *e, uint32_t sum, uint32_t a, uint32_t b) {
     return id;
 }
 
-/* Where docs/semantics.md has the elements that a lane's sums need: words of its own row of A, and
- * of two columns of B. */
-static void multiply(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    const uint32_t *operands = e->ir->operands + i->a;
-    uint32_t pairs[VYRE_MATRIX_A + VYRE_MATRIX_B][PAIRS], sums[VYRE_MATRIX_C], from[64];
+/* The sums, in the place of those that there were, from where docs/semantics.md has the elements:
+ * words of a lane's own row of A, and of two columns of B. */
+static void multiply(emit *e, uint32_t words[VYRE_MATRIX_OPERANDS]) {
+    uint32_t pairs[VYRE_MATRIX_A + VYRE_MATRIX_B][PAIRS], from[64];
+    uint32_t *sums = words + VYRE_MATRIX_A + VYRE_MATRIX_B;
     for (uint32_t k = 0; k < VYRE_MATRIX_A + VYRE_MATRIX_B; k++) {
-        widen(e, emit_vector(e, operands[k]), pairs[k]);
-    }
-    for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
-        sums[k] = emit_vector(e, operands[VYRE_MATRIX_A + VYRE_MATRIX_B + k]);
+        widen(e, words[k], pairs[k]);
     }
     for (uint32_t step = 0; step < 8 * PAIRS; step++) {
         uint32_t far = step / 8, t = step / 2 % 4, pair = step % PAIRS, rows[2], columns[2];
@@ -206,8 +202,70 @@ static void multiply(emit *e, uint32_t inst) {
             sums[k] = add_products(e, sums[k], rows[k / 2], columns[k % 2]);
         }
     }
+}
+
+/* Element k of a list of vectors in memory. */
+static uint32_t place_in_list(emit *e, const char *list, uint32_t k) {
+    uint32_t id = emit_new(e);
+    emit_line(e, "%%t%u = getelementptr i8, ptr %s, i64 %u", id, list, k * e->lanes * 4);
+    return id;
+}
+
+static uint32_t load_from_list(emit *e, const char *list, uint32_t k) {
+    uint32_t at = place_in_list(e, list, k), id = emit_new(e);
+    emit_line(e, "%%t%u = load <%u x i32>, ptr %%t%u, align 64", id, e->lanes, at);
+    return id;
+}
+
+static void store_to_list(emit *e, const char *list, uint32_t k, uint32_t vector) {
+    emit_line(e, "store <%u x i32> %%t%u, ptr %%t%u, align 64", e->lanes, vector,
+              place_in_list(e, list, k));
+}
+
+bool emit_multiplies_apart(const emit *e) {
+    enum { FEW = 4 };
+    uint32_t count = 0;
+    for (uint32_t inst = e->phase->first; inst < e->phase->end; inst++) {
+        count += e->ir->insts[inst].op == VYRE_OP_MATRIX_MAD;
+    }
+    return count > FEW;
+}
+
+void emit_multiply_body(emit *e) {
+    uint32_t words[VYRE_MATRIX_OPERANDS];
+    for (uint32_t k = 0; k < VYRE_MATRIX_OPERANDS; k++) {
+        words[k] = load_from_list(e, "%list", k);
+    }
+    multiply(e, words);
+    for (uint32_t k = VYRE_MATRIX_A + VYRE_MATRIX_B; k < VYRE_MATRIX_OPERANDS; k++) {
+        store_to_list(e, "%list", k, words[k]);
+    }
+}
+
+static void multiplied(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t words[VYRE_MATRIX_OPERANDS], first = VYRE_MATRIX_A + VYRE_MATRIX_B;
+    for (uint32_t k = 0; k < VYRE_MATRIX_OPERANDS; k++) {
+        words[k] = emit_vector(e, e->ir->operands[i->a + k]);
+    }
+    if (!emit_multiplies_apart(e)) {
+        multiply(e, words);
+    } else {
+        char list[16];
+        uint32_t id = emit_new(e);
+        snprintf(list, sizeof list, "%%t%u", id);
+        vyre_text_printf(&e->allocas, "  %s = alloca [%u x <%u x i32>], align 64\n", list,
+                         VYRE_MATRIX_OPERANDS, e->lanes);
+        for (uint32_t k = 0; k < VYRE_MATRIX_OPERANDS; k++) {
+            store_to_list(e, list, k, words[k]);
+        }
+        emit_line(e, "call void @phase_%u_multiply(ptr %s)", e->phase_index, list);
+        for (uint32_t k = first; k < VYRE_MATRIX_OPERANDS; k++) {
+            words[k] = load_from_list(e, list, k);
+        }
+    }
     for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
-        emit_define(e, i->c + k, sums[k]);
+        emit_define(e, i->c + k, words[first + k]);
     }
 }
 
@@ -216,7 +274,7 @@ void emit_subgroup(emit *e, uint32_t inst) {
     vyre_type type = (vyre_type)i->type;
     uint32_t from[64], id;
     switch (i->op) {
-    case VYRE_OP_MATRIX_MAD: multiply(e, inst); return;
+    case VYRE_OP_MATRIX_MAD: multiplied(e, inst); return;
     case VYRE_OP_BROADCAST: id = broadcast(e, inst); break;
     case VYRE_OP_BALLOT: id = ballot(e, i->a, type); break;
     case VYRE_OP_ANY: id = vote(e, i->a, false); break;
