@@ -285,9 +285,9 @@ static void overheads(void) {
     vyre_device_release(device);
 }
 
-static const char *const kernels[] = {"saxpy",      "dot", "scan",         "histogram", "radixsort",
-                                      "matmul",     "dfa", "conv3x3",      "fnv1a",     "crc32",
-                                      "mandelbrot", "bfs", "blackscholes", "nbody"};
+static const char *const kernels[] = {
+    "saxpy", "dot",   "scan",       "histogram", "radixsort",    "matmul", "dfa",      "conv3x3",
+    "fnv1a", "crc32", "mandelbrot", "bfs",       "blackscholes", "nbody",  "matmul_i8"};
 enum { KERNELS_COUNT = sizeof kernels / sizeof *kernels };
 
 static int by_size(const void *left, const void *right) {
@@ -469,6 +469,16 @@ static const workload workloads[] = {
       {ZEROS, BYTES(1 << 24)},
       {ZEROS, BYTES(1 << 24)}},
      7},
+    {"matmul_i8", /* 4096 in all directions: 32 tiles of rows, 16 of columns, 64 steps */
+     2.0 * 4096 * 4096 * 4096,
+     "GOP/s",
+     {{SCALAR, 32},
+      {SCALAR, 16},
+      {SCALAR, 64},
+      {WORDS, 1 << 24},
+      {WORDS, 1 << 24},
+      {ZEROS, BYTES(1 << 24)}},
+     6},
     {"conv3x3",
      8.0 * N28,
      "GB/s",

@@ -3,8 +3,9 @@
 #ifndef VYRE_TESTS_MATRIX_CHECK_H
 #define VYRE_TESTS_MATRIX_CHECK_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdio.h>
+
+#include "tests/unit/contract_check.h"
 
 enum { MATRIX_TILES = 12 };
 
@@ -71,6 +72,61 @@ static inline void matrix_fill(matrix_data *m, uint64_t seed) {
             }
         }
     }
+}
+
+/* What bench/kernels/matmul_i8.vyre takes, and what it gives: a by rows, b by columns. */
+enum { WHOLE_M = 2 * 128, WHOLE_N = 256, WHOLE_DEPTH = 3, WHOLE_K = 64 * WHOLE_DEPTH };
+typedef struct matrix_whole {
+    uint32_t rows, columns, depth;
+    int8_t a[WHOLE_M][WHOLE_K], b[WHOLE_N][WHOLE_K];
+    int32_t c[WHOLE_M][WHOLE_N];
+} matrix_whole;
+
+static inline void matrix_whole_fill(matrix_whole *m) {
+    uint64_t state = 11;
+    m->rows = WHOLE_M / 128;
+    m->columns = WHOLE_N / 256;
+    m->depth = WHOLE_DEPTH;
+    for (uint32_t k = 0; k < WHOLE_K; k++) {
+        for (uint32_t row = 0; row < WHOLE_M; row++) {
+            m->a[row][k] = row % 50 ? (int8_t)matrix_draw(&state) : -128;
+        }
+        for (uint32_t column = 0; column < WHOLE_N; column++) {
+            m->b[column][k] = column % 50 ? (int8_t)matrix_draw(&state) : -128;
+        }
+    }
+    for (uint32_t row = 0; row < WHOLE_M; row++) {
+        for (uint32_t column = 0; column < WHOLE_N; column++) {
+            m->c[row][column] = 0;
+            for (uint32_t k = 0; k < WHOLE_K; k++) {
+                m->c[row][column] += m->a[row][k] * m->b[column][k];
+            }
+        }
+    }
+}
+
+/* The program of the benchmarks. Release it. */
+static inline vyre_program *matrix_whole_program(void) {
+    static char text[1 << 16];
+    FILE *file = fopen("bench/kernels/matmul_i8.vyre", "rb");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return contract_program(text);
+}
+
+static inline void matrix_whole_check(vyre_device *device) {
+    static matrix_whole m;
+    vyre_program *program = matrix_whole_program();
+    matrix_whole_fill(&m);
+    const vyre_input inputs[] = {
+        {&m.rows, 4}, {&m.columns, 4}, {&m.depth, 4}, {m.a, sizeof m.a}, {m.b, sizeof m.b}};
+    vyre_outputs outputs;
+    expect_ok(vyre_device_dispatch(device, program, inputs, 5, NULL, &outputs));
+    assert_int_equal(outputs.items[0].size, sizeof m.c);
+    assert_memory_equal(outputs.items[0].data, m.c, sizeof m.c);
+    vyre_outputs_free(&outputs);
+    vyre_program_release(program);
 }
 
 #endif

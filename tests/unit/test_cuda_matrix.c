@@ -4,6 +4,7 @@
 #include "tests/unit/matrix_check.h"
 
 #include "backend/cuda/emit.h"
+#include "pass/pass.h"
 #include "tests/ptx/device.h"
 
 /* Compiles the program for a device of that kind. */
@@ -68,11 +69,39 @@ static void every_form_gives_the_plain_product(void **state) {
     vyre_device_release(device);
 }
 
+/* The program of the benchmarks, whose shared memory lies so that 16 bytes are read at once. */
+static void benchmark_gives_the_plain_product(void **state) {
+    (void)state;
+    vyre_device *device;
+    expect_ok(ptx_device_open(&device));
+    vyre_device_cache_limit(device, 0);
+    for (int kind = 0; kind < 5; kind++) {
+        matrix_whole_check(device);
+    }
+    vyre_device_release(device);
+    vyre_program *program = matrix_whole_program(), *lowered;
+    cuda_phase_info info;
+    vyre_text text = {0};
+    const cuda_target target = {.sm = 90, .isa = 80, .prefix = "phase"};
+    expect_ok(vyre_lower(program, &lowered));
+    expect_ok(cuda_emit(lowered, &target, &text, &info));
+    const char *ptx = vyre_text_string(&text);
+    assert_int_equal(count_of(ptx, "mma.sync.aligned.m16n8k32"), 64);
+    assert_int_equal(count_of(ptx, "ld.shared.v4.u32"), 16);
+    assert_int_equal(count_of(ptx, "ld.shared.u32"), 0);
+    assert_int_equal(count_of(ptx, "ld.global.nc.v4.u32"), 12);
+    assert_int_equal(info.local_bytes, 0); /* sums are in registers */
+    vyre_text_free(&text);
+    vyre_program_release(lowered);
+    vyre_program_release(program);
+}
+
 int main(void) {
     contract_without_cache();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(devices_get_what_they_have),
         cmocka_unit_test(every_form_gives_the_plain_product),
+        cmocka_unit_test(benchmark_gives_the_plain_product),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,6 +95,7 @@ static void cpu_gives_the_plain_product(void **state) {
     program = contract_program(BRANCHES);
     run_on(device, program, (const vyre_input[]){{numbers, sizeof numbers}}, 1);
     vyre_program_release(program);
+    matrix_whole_check(device);
     vyre_device_release(device);
 }
 
