@@ -4,8 +4,10 @@
 #include "ir/lookup.h"
 
 enum {
-    POLL_TURNS = 1024,     /* between two looks at whether to stop; a power of 2 */
-    WHOLE_LIMIT = 512,     /* instructions that a loop written out may become */
+    POLL_TURNS = 1024,     /* between two looks at whether to stop */
+    POLL_SELDOM = 8,       /* times as many where loads for later turns are under way */
+    WHOLE_LIMIT = 512,     /* instructions that a loop written out may become, */
+    STRAIGHT_LIMIT = 1024, /* and one that only computes */
     REPEATED_LIMIT = 24,   /* of a body that is written several times a turn */
     REPEATED = 4,          /* at least that often, */
     REPEATED_LOADS = 16,   /* and at most, if there is something to wait for */
@@ -14,11 +16,10 @@ enum {
     INVARIANT_DEPTH = 6,   /* operations in one another that are done before a loop */
 };
 
-/* Out of the way, and back: ends the thread if somebody asked for that. */
-static void poll(emit *e, cuda_reg due, cuda_reg countdown) {
-    uint32_t away = cuda_emit_label(e), back = cuda_emit_label(e);
+/* Out of the way, where it is due, and on at a label: ends the thread if somebody asked for that. */
+static void poll(emit *e, cuda_reg due, uint32_t on, cuda_reg countdown) {
+    uint32_t away = cuda_emit_label(e);
     cuda_emit_branch(e, due, true, away, false);
-    cuda_emit_place(e, back);
     vyre_text kept = e->w.code;
     e->w.code = e->cold;
     cuda_emit_place(e, away);
@@ -26,7 +27,7 @@ static void poll(emit *e, cuda_reg due, cuda_reg countdown) {
         cuda_move(&e->w, countdown, cuda_u32(POLL_TURNS));
     }
     cuda_emit_stop_check(e);
-    cuda_emit_jump(e, back);
+    cuda_emit_jump(e, on);
     e->cold = e->w.code;
     e->w.code = kept;
 }
@@ -46,13 +47,14 @@ void cuda_emit_loop(emit *e, uint32_t inst) {
     cuda_emit_place(e, latch);
     cuda_line(&e->w, "sub.u32 %s, %s, 1", cuda_reg_name(countdown).text,
               cuda_reg_name(countdown).text);
-    poll(e, cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, countdown, cuda_u32(0)), countdown);
+    poll(e, cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, countdown, cuda_u32(0)), head, countdown);
     cuda_line(&e->w, "bra L%u", head);
     cuda_emit_place(e, behind);
     cuda_emit_settle(e, inst);
 }
 
-/* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. */
+/* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. Those of
+ * a loop that may run for long are done in rows, between which somebody may stop it. */
 typedef struct range {
     uint32_t inst, args; /* args: of the block, the counter included */
     vyre_type type;      /* of the counter */
@@ -75,7 +77,7 @@ static cuda_reg count_turns(emit *e, const range *r, cuda_reg first, cuda_reg en
         some = cuda_two(w, "and.pred", CUDA_PRED, some, positive);
         cuda_reg by = step.immediate && step.bits ? step : cuda_choose(w, positive, step, one);
         count = cuda_two(w, wide ? "sub.u64" : "sub.u32", r->kind, count, one);
-        count = cuda_two(w, wide ? "div.u64" : "div.u32", r->kind, count, by);
+        count = cuda_integer_op(w, VYRE_OP_DIV, wide ? VYRE_TYPE_U64 : VYRE_TYPE_U32, count, by);
         count = cuda_two(w, wide ? "add.u64" : "add.u32", r->kind, count, one);
     }
     return cuda_choose(w, some, count, zero);
@@ -100,14 +102,16 @@ static void next_turn(emit *e, const range *r, uint32_t turns_done) {
     }
 }
 
-static void poll_turns(emit *e, const range *r, uint32_t turns_done) {
-    cuda_reg low =
-        r->kind == CUDA_B64 ? cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, r->left) : r->left;
-    low = cuda_two(&e->w, "and.b32", CUDA_B32, low, cuda_u32(POLL_TURNS - 1));
-    cuda_reg due = turns_done == 1
-                       ? cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, low, cuda_u32(0))
-                       : cuda_two(&e->w, "setp.lt.u32", CUDA_PRED, low, cuda_u32(turns_done));
-    poll(e, due, cuda_none());
+/* How many instructions a loop written out may become: many of one that reads and computes alone,
+ * since its addresses become numbers then. */
+static uint64_t whole_limit(const emit *e, uint32_t inst) {
+    for (uint32_t at = inst + 1; at < e->ir->insts[inst].c; at++) {
+        uint32_t effects = vyre_lookup_op(e->ir->insts[at].op)->effects;
+        if (effects & ~(uint32_t)(VYRE_EFFECT_READ | VYRE_EFFECT_END)) {
+            return WHOLE_LIMIT;
+        }
+    }
+    return STRAIGHT_LIMIT;
 }
 
 /* Instructions in the code of a block, with those of loops that are written out as often as they
@@ -119,7 +123,7 @@ static uint64_t weight_of(const emit *e, uint32_t first, uint32_t end) {
         uint32_t turns = cuda_constant_turns(e->ir, inst);
         if (turns) {
             uint64_t inner = weight_of(e, inst + 1, i->c) * turns;
-            weight += inner <= WHOLE_LIMIT ? inner : inner / turns;
+            weight += inner <= whole_limit(e, inst) ? inner : inner / turns;
             inst = i->c;
         } else {
             bool is_code = !(vyre_lookup_op(i->op)->effects & VYRE_EFFECT_END) &&
@@ -301,6 +305,8 @@ static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
 
 /* The loads of EMIT_AHEAD turns from a counter on, for places from `turn` on. */
 static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn) {
+    emit_row rows[EMIT_MOST_ROWS];
+    uint32_t count = 0;
     for (uint32_t k = 0; k < e->ahead.count; k++) {
         if (!e->ahead.rows[k]) {
             continue;
@@ -312,9 +318,16 @@ static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn) 
             cuda_reg base = cuda_emit_operand(e, e->ahead.bases[k], e->first_part);
             first = cuda_two(&e->w, "add.u32", CUDA_B32, base, counter);
         }
-        cuda_emit_row(e, i->a, r->type, cuda_in_register(&e->w, first), EMIT_AHEAD,
-                      e->ahead.all_run && cuda_is_inside(&e->facts, e->ahead.insts[k]),
-                      &e->ahead.values[k][turn]);
+        rows[count++] = (emit_row){
+            .resource = i->a,
+            .count = EMIT_AHEAD,
+            .index_type = r->type,
+            .first = cuda_in_register(&e->w, first),
+            .is_inside = e->ahead.all_run && cuda_is_inside(&e->facts, e->ahead.insts[k]),
+            .out_values = &e->ahead.values[k][turn]};
+    }
+    if (count) {
+        cuda_emit_rows(e, rows, count);
     }
 }
 
@@ -482,9 +495,6 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
         write_turn(e, r);
         next_turn(e, r, k + 1 < often ? 0 : often);
     }
-    if (!cuda_ends_soon(e->ir, r->inst)) {
-        poll_turns(e, r, often);
-    }
     if (overlaps) {
         cuda_emit_branch(e, last, true, behind, uniform);
         for (uint32_t k = 0; k < e->ahead.count; k++) {
@@ -500,6 +510,27 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
     cuda_emit_place(e, behind);
 }
 
+/* As many turns as are left, several at a time where that pays. */
+static void write_row(emit *e, range *r, uint32_t often, uint32_t part, bool uniform) {
+    bool wide = r->kind == CUDA_B64;
+    const char *fewer = wide ? "setp.lt.u64" : "setp.lt.u32";
+    const char *none = wide ? "setp.eq.u64" : "setp.eq.u32";
+    uint32_t single = cuda_emit_label(e), done = cuda_emit_label(e);
+    cuda_reg zero = cuda_number(r->kind, 0);
+    if (often > 1) {
+        cuda_emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, often)),
+                         true, single, uniform);
+        write_several(e, r, often, part, uniform);
+        cuda_emit_branch(e, cuda_two(&e->w, none, CUDA_PRED, r->left, zero), true, done, uniform);
+    }
+    e->ahead.count = 0;
+    cuda_emit_place(e, single);
+    write_turn(e, r);
+    next_turn(e, r, 1);
+    cuda_emit_branch(e, cuda_two(&e->w, none, CUDA_PRED, r->left, zero), false, single, uniform);
+    cuda_emit_place(e, done);
+}
+
 static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
     const vyre_inst *i = &e->ir->insts[r->inst];
     const uint32_t *values = e->ir->operands + i->a;
@@ -507,46 +538,42 @@ static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
     for (uint32_t k = 0; k < 3; k++) {
         uniform = uniform && cuda_is_uniform(&e->facts, values[k]);
     }
-    bool stops = !cuda_ends_soon(e->ir, r->inst);
     bool wide = r->kind == CUDA_B64;
-    const char *fewer = wide ? "setp.lt.u64" : "setp.lt.u32";
-    uint32_t body = r->inst + 1 + r->args, done = cuda_emit_label(e), single = cuda_emit_label(e);
-    uint32_t often = how_often(e, body, i->c);
+    uint32_t done = cuda_emit_label(e), next = cuda_emit_label(e);
+    uint32_t often = how_often(e, r->inst + 1 + r->args, i->c);
     emit_ahead outer = e->ahead;
     e->ahead.count = 0;
     cuda_reg first = cuda_emit_operand(e, values[0], part),
              end = cuda_emit_operand(e, values[1], part);
     r->step = cuda_emit_operand(e, values[2], part);
-    r->left = cuda_new(&e->w, r->kind);
-    cuda_move(&e->w, r->left,
+    cuda_reg all = cuda_new(&e->w, r->kind);
+    cuda_move(&e->w, all,
               turns ? cuda_number(r->kind, turns) : count_turns(e, r, first, end, r->step));
     r->counter = *emit_slot(e, r->inst + 1, part) = cuda_new(&e->w, cuda_class_of(r->type));
     cuda_move(&e->w, r->counter, first);
     cuda_reg zero = cuda_number(r->kind, 0);
     if (!turns) {
         cuda_emit_branch(
-            e, cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, r->left, zero),
-            true, done, uniform);
+            e, cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, all, zero), true,
+            done, uniform);
     }
-    if (often > 1) {
-        cuda_emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, often)),
-                         true, single, uniform);
-        write_several(e, r, often, part, uniform);
-        cuda_emit_branch(
-            e, cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, r->left, zero),
-            true, done, uniform);
+    if (cuda_ends_soon(e->ir, r->inst)) {
+        r->left = all;
+        write_row(e, r, often, part, uniform);
+    } else {
+        uint64_t most = (uint64_t)POLL_TURNS * (e->facts.few_threads ? POLL_SELDOM : 1);
+        cuda_emit_place(e, next);
+        cuda_reg row = cuda_two(&e->w, wide ? "min.u64" : "min.u32", r->kind, all,
+                                cuda_number(r->kind, most));
+        cuda_line(&e->w, "sub.%s %s, %s, %s", wide ? "u64" : "u32", cuda_reg_name(all).text,
+                  cuda_reg_name(all).text, cuda_reg_name(row).text);
+        r->left = wide ? cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, row) : row;
+        r->kind = CUDA_B32;
+        write_row(e, r, often, part, uniform);
+        poll(e, cuda_two(&e->w, wide ? "setp.ne.u64" : "setp.ne.u32", CUDA_PRED, all, zero), next,
+             cuda_none());
     }
-    e->ahead.count = 0;
-    cuda_emit_place(e, single);
-    write_turn(e, r);
-    next_turn(e, r, 1);
     e->ahead = outer;
-    if (stops && often == 1) {
-        poll_turns(e, r, 1);
-    }
-    cuda_emit_branch(
-        e, cuda_two(&e->w, wide ? "setp.ne.u64" : "setp.ne.u32", CUDA_PRED, r->left, zero), true,
-        single, uniform);
     cuda_emit_place(e, done);
 }
 
@@ -562,7 +589,7 @@ void cuda_emit_for(emit *e, uint32_t inst) {
     cuda_emit_slots(e, i->c, cuda_emit_result_count(e, inst));
     cuda_emit_assign(e, inst + 2, values + 3, carried);
     uint64_t weight = weight_of(e, inst + 1 + r.args, i->c);
-    if (turns && weight * turns <= WHOLE_LIMIT) {
+    if (turns && weight * turns <= whole_limit(e, inst)) {
         write_whole(e, &r, turns, part);
     } else {
         write_turns(e, &r, turns, part);

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "backend/cuda/artifact.h"
 #include "backend/cuda/module.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -18,9 +18,26 @@ static vyre_status no_memory(const vyre_program *program) {
                             "no memory to compile `%s`", vyre_program_name(program));
 }
 
-/* The entries of one code, behind a line that says what it is the code of. */
+/* A program's code as text, and how it is divided among binaries. */
+typedef struct texts {
+    vyre_text entries[CUDA_CODES]; /* of one phase behind the other */
+    size_t *ends;                  /* by phase of all codes: in the text of its own */
+    vyre_text images[CUDA_MOST_IMAGES];
+    uint32_t count;
+} texts;
+
+static void free_texts(texts *t) {
+    for (uint32_t i = 0; i < CUDA_CODES; i++) {
+        vyre_text_free(&t->entries[i]);
+    }
+    for (uint32_t i = 0; i < CUDA_MOST_IMAGES; i++) {
+        vyre_text_free(&t->images[i]);
+    }
+    vyre_free(t->ends);
+}
+
 static vyre_status emit(const cuda_native *native, const vyre_program *program, const char *prefix,
-                        vyre_text *out_ptx, cuda_phase_info *out_infos) {
+                        vyre_text *out_ptx, cuda_phase_info *out_infos, size_t *out_ends) {
     const cuda_target target = {native->device->info.sm, native->device->info.isa, prefix,
                                 native->any_domain};
     vyre_program *lowered;
@@ -28,13 +45,101 @@ static vyre_status emit(const cuda_native *native, const vyre_program *program, 
     if (status) {
         return status;
     }
-    vyre_digest digest = vyre_program_digest(program);
-    vyre_text_printf(out_ptx, "\n// %s_N: phases of `%s`, %016llx%016llx\n", prefix,
-                     vyre_program_name(program), (unsigned long long)digest.high,
-                     (unsigned long long)digest.low);
-    status = cuda_emit_entries(lowered, &target, out_ptx, out_infos);
+    status = cuda_emit_entries(lowered, &target, out_ptx, out_infos, out_ends);
     vyre_program_release(lowered);
     return status;
+}
+
+/* Which binary each phase goes to: as many as take no longer to translate, side by side, than the
+ * largest phase alone, and processors are there; small programs have one. */
+static uint32_t divide(const size_t *sizes, uint32_t count, cuda_phase_info *infos) {
+    enum { SMALL = 4096 };
+    size_t all = 0, largest = 1, loads[CUDA_MOST_IMAGES] = {0};
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    for (uint32_t i = 0; i < count; i++) {
+        all += sizes[i];
+        largest = sizes[i] > largest ? sizes[i] : largest;
+    }
+    size_t images = all < SMALL ? 1 : (all + largest - 1) / largest;
+    images = images > CUDA_MOST_IMAGES ? CUDA_MOST_IMAGES : images;
+    images = processors > 0 && images > (size_t)processors ? (size_t)processors : images;
+    for (uint32_t i = 0; i < count; i++) {
+        infos[i].image = UINT32_MAX;
+    }
+    for (uint32_t round = 0; round < count; round++) {
+        /* The largest that is left goes to the one that has least; many go as they come. */
+        enum { SORTED = 64 };
+        uint32_t next = round, to = 0;
+        for (uint32_t i = 0; count <= SORTED && i < count; i++) {
+            bool is_better = infos[next].image != UINT32_MAX || sizes[i] > sizes[next];
+            next = infos[i].image == UINT32_MAX && is_better ? i : next;
+        }
+        for (uint32_t i = 1; i < images; i++) {
+            to = loads[i] < loads[to] ? i : to;
+        }
+        infos[next].image = to;
+        loads[to] += sizes[next];
+    }
+    return (uint32_t)images;
+}
+
+/* The texts of all binaries; the entries of a code stand behind a line that says what it is. */
+static void put_together(const cuda_native *native, const cuda_phase_info *infos, texts *t) {
+    for (uint32_t k = 0; k < t->count; k++) {
+        vyre_text *out = &t->images[k];
+        const cuda_target target = {native->device->info.sm, native->device->info.isa, prefixes[0],
+                                    native->any_domain};
+        cuda_emit_head(&target, out);
+        if (!k && (native->codes[0].has_while || native->codes[1].has_while)) {
+            cuda_turns_write(out);
+        }
+        uint32_t phase = 0;
+        for (uint32_t c = 0; c < native->code_count; c++) {
+            const vyre_program *program = native->codes[c].program;
+            vyre_digest digest = vyre_program_digest(program);
+            size_t start = 0;
+            vyre_text_printf(out, "\n// %s_N: phases of `%s`, %016llx%016llx\n", prefixes[c],
+                             vyre_program_name(program), (unsigned long long)digest.high,
+                             (unsigned long long)digest.low);
+            for (uint32_t i = 0; i < native->codes[c].phase_count; i++, phase++) {
+                if (infos[phase].image == k) {
+                    vyre_text_add(out, t->entries[c].data + start, t->ends[phase] - start);
+                }
+                start = t->ends[phase];
+            }
+        }
+        vyre_text_string(out); /* ends with a NUL */
+    }
+}
+
+static vyre_status write_texts(const cuda_native *native, uint32_t phases, cuda_phase_info *infos,
+                               texts *t) {
+    vyre_status status = VYRE_OK;
+    uint32_t phase = 0;
+    t->ends = vyre_alloc_zeroed((size_t)phases + 1, 2 * sizeof *t->ends);
+    if (!t->ends) {
+        return no_memory(native->codes[0].program);
+    }
+    size_t *sizes = t->ends + phases + 1;
+    for (uint32_t c = 0; c < native->code_count && !status; c++) {
+        status = emit(native, native->codes[c].program, prefixes[c], &t->entries[c], infos + phase,
+                      t->ends + phase);
+        size_t start = 0;
+        for (uint32_t i = 0; i < native->codes[c].phase_count && !status; i++, phase++) {
+            sizes[phase] = t->ends[phase] - start;
+            start = t->ends[phase];
+        }
+    }
+    if (status) {
+        return status;
+    }
+    t->count = divide(sizes, phases, infos);
+    put_together(native, infos, t);
+    bool failed = false;
+    for (uint32_t i = 0; i < t->count; i++) {
+        failed |= t->images[i].failed;
+    }
+    return failed ? no_memory(native->codes[0].program) : VYRE_OK;
 }
 
 static vyre_status refuse_phase(const cuda_native *native, const cuda_code *code, uint32_t index,
@@ -61,7 +166,8 @@ static vyre_status load_phase(cuda_native *native, const cuda_code *code, const 
                             (uint64_t)info->shared_bytes + info->dynamic_bytes,
                             device->info.most_shared_bytes);
     }
-    CUresult result = cuda->cuModuleGetFunction(&phase->function, native->module, name);
+    CUresult result =
+        cuda->cuModuleGetFunction(&phase->function, native->modules[info->image], name);
     result =
         result ? result
                : cuda->cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, phase->function);
@@ -85,9 +191,27 @@ static vyre_status load_phase(cuda_native *native, const cuda_code *code, const 
     return cuda_check(device, result, "finding %s", name);
 }
 
-static vyre_status load(cuda_native *native, const cuda_phase_info *infos, const void *image,
-                        size_t size) {
-    vyre_status status = cuda_module_load(native->device, image, size, &native->module);
+/* In the device's context, unless it is gone. */
+static void unload(cuda_native *native) {
+    cuda_device *device = native->device;
+    for (uint32_t i = 0; i < CUDA_MOST_IMAGES; i++) {
+        if (native->modules[i] && !atomic_load(&device->is_lost)) {
+            vyre_status_free(cuda_check(device, device->cuda->cuModuleUnload(native->modules[i]),
+                                        "unloading code"));
+        }
+        native->modules[i] = NULL;
+    }
+}
+
+static vyre_status load(cuda_native *native, const cuda_phase_info *infos,
+                        const cuda_images *images) {
+    vyre_status status = VYRE_OK;
+    native->image_bytes = 0;
+    for (uint32_t i = 0; i < images->count && !status; i++) {
+        status = cuda_module_load(native->device, images->data[i], (size_t)images->bytes[i],
+                                  &native->modules[i]);
+        native->image_bytes += (size_t)images->bytes[i];
+    }
     for (uint32_t c = 0; c < native->code_count && !status; c++) {
         cuda_code *code = &native->codes[c];
         for (uint32_t i = 0; i < code->phase_count && !status; i++) {
@@ -98,29 +222,24 @@ static vyre_status load(cuda_native *native, const cuda_phase_info *infos, const
         if (!status && code->has_while) {
             status = cuda_check(
                 native->device,
-                native->device->cuda->cuModuleGetFunction(&code->turn, native->module, "turn"),
+                native->device->cuda->cuModuleGetFunction(&code->turn, native->modules[0], "turn"),
                 "finding turn");
         }
     }
-    if (status && native->module) {
-        vyre_status_free(cuda_check(native->device,
-                                    native->device->cuda->cuModuleUnload(native->module),
-                                    "unloading code"));
-        native->module = NULL;
+    if (status) {
+        unload(native);
     }
-    native->image_bytes = size;
     return status;
 }
 
 /* From an artifact; false if it does not fit, or does not load, which is as good as none. */
 static bool load_artifact(cuda_native *native, const cuda_artifact_key *key,
                           const uint8_t *artifact, size_t size, cuda_phase_info *infos) {
-    const uint8_t *image;
-    size_t image_bytes;
-    if (!artifact || !cuda_artifact_read(key, artifact, size, infos, &image, &image_bytes)) {
+    cuda_images images;
+    if (!artifact || !cuda_artifact_read(key, artifact, size, infos, &images)) {
         return false;
     }
-    vyre_status status = load(native, infos, image, image_bytes);
+    vyre_status status = load(native, infos, &images);
     if (status) {
         vyre_log(VYRE_LOG_INFO, "cuda: `%s` is compiled again, since what was stored fails: %s",
                  vyre_program_name(native->codes[0].program), vyre_status_text(status));
@@ -132,30 +251,25 @@ static bool load_artifact(cuda_native *native, const cuda_artifact_key *key,
 static vyre_status compile(cuda_native *native, const cuda_artifact_key *key,
                            cuda_phase_info *infos, vyre_text *out_artifact) {
     const char *name = vyre_program_name(native->codes[0].program);
-    vyre_text ptx = {0}, image = {0};
-    const cuda_target target = {native->device->info.sm, native->device->info.isa, prefixes[0],
-                                native->any_domain};
-    cuda_phase_info *next = infos;
-    vyre_status status = VYRE_OK;
-    cuda_emit_head(&target, &ptx);
-    if (native->codes[0].has_while || native->codes[1].has_while) {
-        cuda_turns_write(&ptx);
+    texts t = {0};
+    vyre_text made[CUDA_MOST_IMAGES] = {{0}};
+    cuda_images images = {0};
+    vyre_status status = write_texts(native, key->phase_count, infos, &t);
+    status =
+        status ? status : cuda_module_translate(native->device, t.images, t.count, name, made);
+    for (; !status && images.count < t.count; images.count++) {
+        images.data[images.count] = (const uint8_t *)made[images.count].data;
+        images.bytes[images.count] = made[images.count].size;
     }
-    for (uint32_t c = 0; c < native->code_count && !status; c++) {
-        status = emit(native, native->codes[c].program, prefixes[c], &ptx, next);
-        next += native->codes[c].phase_count;
-    }
-    if (!status && ptx.failed) {
-        status = no_memory(native->codes[0].program);
-    }
-    status = status ? status : cuda_module_translate(native->device, &ptx, name, &image);
-    status = status ? status : load(native, infos, image.data, image.size);
+    status = status ? status : load(native, infos, &images);
     if (!status) {
-        cuda_artifact_write(key, infos, image.data, image.size, out_artifact);
+        cuda_artifact_write(key, infos, &images, out_artifact);
         status = out_artifact->failed ? no_memory(native->codes[0].program) : VYRE_OK;
     }
-    vyre_text_free(&ptx);
-    vyre_text_free(&image);
+    for (uint32_t i = 0; i < CUDA_MOST_IMAGES; i++) {
+        vyre_text_free(&made[i]);
+    }
+    free_texts(&t);
     return status;
 }
 
@@ -216,7 +330,7 @@ static vyre_status make(cuda_device *device, const vyre_program *program, bool a
         status = compile(native, &key, infos, out_artifact);
     }
     vyre_free(infos);
-    if (native->module) {
+    if (native->modules[0]) {
         pthread_mutex_lock(&device->lock);
         native->next = device->natives;
         if (native->next) {
@@ -279,11 +393,7 @@ void cuda_native_unload(cuda_native *native) {
             native->codes[c].counters[i] = NULL;
         }
     }
-    if (!atomic_load(&device->is_lost)) {
-        vyre_status_free(
-            cuda_check(device, device->cuda->cuModuleUnload(native->module), "unloading code"));
-    }
-    native->module = NULL;
+    unload(native);
 }
 
 /* Waits for runs on shared lanes before the code goes. */
@@ -302,7 +412,7 @@ void cuda_native_release(cuda_native *native) {
     }
     cuda_device *device = native->device;
     CUcontext before;
-    if (native->module) {
+    if (native->modules[0]) {
         vyre_status status = cuda_device_enter(device, &before);
         if (!status) {
             settle(native);

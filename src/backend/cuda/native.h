@@ -4,6 +4,7 @@
 
 #include <vyre/program.h>
 
+#include "backend/cuda/artifact.h"
 #include "backend/cuda/device.h"
 #include "backend/cuda/emit.h"
 #include "backend/cuda/replay.h"
@@ -45,7 +46,7 @@ struct cuda_native {
     bool any_domain;    /* its phases may run over more than the domain that is theirs */
     cuda_native *wider; /* such code for the same program, once a run has asked for it */
     size_t image_bytes;
-    CUmodule module;                       /* NULL: unloaded, and of no use any more */
+    CUmodule modules[CUDA_MOST_IMAGES];    /* the first NULL: unloaded, and of no use any more */
     atomic_ullong last[CUDA_SHARED_LANES]; /* tickets of the last runs on shared lanes */
     cuda_replays replays;
     cuda_native *next, *previous; /* of the device */
