@@ -10,7 +10,7 @@ enum {
     MOST_OF_LOOP = 512 * WHOLE,      /* a loop with all its turns */
     MOST_FOR_ARRAY = 2048 * WHOLE,   /* one that keeps a private array from becoming values */
     MOST_OF_PROGRAM = 32768 * WHOLE, /* what a program grows by */
-    MOST_OF_ARRAY = 64,      /* elements of a private array that may become values */
+    MOST_OF_ARRAY = 64,              /* elements of a private array that may become values */
 };
 
 /* A block that is open while the plan is made. */

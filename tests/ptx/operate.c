@@ -113,7 +113,8 @@ static float flushed(const ptx_instruction *i, float a) {
     return ptx_has(i, PTX_WORD_FTZ) && fabsf(a) < 0x1p-126f ? copysignf(0, a) : a;
 }
 
-/* What devices approximate is rounded here: code that must be exact there makes it so from either. */
+/* What devices approximate is rounded here: code that must be exact there makes it so from either.
+ */
 static uint64_t float_op(const ptx_instruction *i, const uint64_t *v) {
     float a = flushed(i, to_float(v[0])), b = flushed(i, to_float(v[1])), c = to_float(v[2]);
     switch (i->op) {

@@ -327,8 +327,8 @@ static void products(void **state) {
         " c: out buffer<f32>[m * n]) over (n, m) { var sum = 0.0f;"
         " for i in 0..k { sum = fma(a[gid.y * k + i], b[i * n + gid.x], sum); }"
         " c[gid.y * n + gid.x] = sum; }";
-    static const uint32_t sizes[][3] = {{130, 132, 20}, {5, 129, 9}, {128, 4, 8}, {1, 1, 1},
-                                        {7, 6, 0}};
+    static const uint32_t sizes[][3] = {
+        {130, 132, 20}, {5, 129, 9}, {128, 4, 8}, {1, 1, 1}, {7, 6, 0}};
     static float numbers[2][20000];
     vyre_text text = {0};
     expect_ok(vyre_file_read("bench/kernels/gpu/matmul_fma.vyre", 1 << 20, &text));
@@ -356,10 +356,14 @@ static void products(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_programs),       cmocka_unit_test(programs_about_indices),
-        cmocka_unit_test(domains_of_the_config), cmocka_unit_test(examples),
-        cmocka_unit_test(widest_subgroups),      cmocka_unit_test(parts_of_threads),
-        cmocka_unit_test(floats),                cmocka_unit_test(divisions),
+        cmocka_unit_test(random_programs),
+        cmocka_unit_test(programs_about_indices),
+        cmocka_unit_test(domains_of_the_config),
+        cmocka_unit_test(examples),
+        cmocka_unit_test(widest_subgroups),
+        cmocka_unit_test(parts_of_threads),
+        cmocka_unit_test(floats),
+        cmocka_unit_test(divisions),
         cmocka_unit_test(products),
     };
     return cmocka_run_group_tests(tests, open_devices, close_devices);

@@ -15,12 +15,12 @@
 typedef struct cuda_fact {
     uint32_t uses;
     uint32_t inverses; /* roots: uses that do not need it, cuda_is_inverse_root */
-    bool varying;   /* values: differs between the parts of a thread */
-    bool unit;      /* values of 32 bits: grows by 1 from part to part, modulo 2^32 */
-    bool shifted;   /* such a value that is sure not to start where 16 bytes do */
-    bool observed;  /* values: somebody sees the bits of a NaN */
-    bool kept;      /* values: a NaN may be one whose bits must stay, so not of arithmetic */
-    bool divergent; /* blocks: parts go ways of their own */
+    bool varying;      /* values: differs between the parts of a thread */
+    bool unit;         /* values of 32 bits: grows by 1 from part to part, modulo 2^32 */
+    bool shifted;      /* such a value that is sure not to start where 16 bytes do */
+    bool observed;     /* values: somebody sees the bits of a NaN */
+    bool kept;         /* values: a NaN may be one whose bits must stay, so not of arithmetic */
+    bool divergent;    /* blocks: parts go ways of their own */
 } cuda_fact;
 
 typedef struct cuda_facts {

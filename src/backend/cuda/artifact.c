@@ -101,8 +101,8 @@ bool cuda_artifact_read(const cuda_artifact_key *key, const uint8_t *artifact, s
         return false;
     }
     memcpy(&table, body + rows, sizeof table);
-    bool fits = find_images(&table, body + rows + sizeof table, bytes - rows - sizeof table,
-                            out_images);
+    bool fits =
+        find_images(&table, body + rows + sizeof table, bytes - rows - sizeof table, out_images);
     for (uint32_t i = 0; i < key->phase_count && fits; i++) {
         phase_row row;
         memcpy(&row, body + i * sizeof row, sizeof row);

@@ -115,8 +115,9 @@ static cuda_reg f32_number(uint32_t bits) {
     return cuda_number(CUDA_F32, bits);
 }
 
-/* 1 / sqrt(x), each rounded, as the driver's compiler writes the two, for an x that is neither close
- * to 0 nor infinite: its root is so far from the ends of the range that its reciprocal is, too. */
+/* 1 / sqrt(x), each rounded, as the driver's compiler writes the two, for an x that is neither
+ * close to 0 nor infinite: its root is so far from the ends of the range that its reciprocal is,
+ * too. */
 static cuda_reg inverse_root(cuda_writer *w, cuda_reg x) {
     enum { ONE = 0x3f800000, HALF = 0x3f000000 };
     cuda_reg near = cuda_one(w, "rsqrt.approx.ftz.f32", CUDA_F32, x);
@@ -137,8 +138,7 @@ static void write_rare_root(emit *e, cuda_reg x, cuda_reg to) {
     enum { UP = 0x5f800000 /* 2^64 */, BACK = 0x4f800000 /* 2^32 */, INFINITE = 0x7f800000 };
     cuda_writer *w = &e->w;
     cuda_reg moved = cuda_two(w, "mul.rn.f32", CUDA_F32, x, f32_number(UP));
-    cuda_reg value =
-        cuda_two(w, "mul.rn.f32", CUDA_F32, inverse_root(w, moved), f32_number(BACK));
+    cuda_reg value = cuda_two(w, "mul.rn.f32", CUDA_F32, inverse_root(w, moved), f32_number(BACK));
     cuda_reg other = cuda_one(w, "rsqrt.approx.f32", CUDA_F32, x);
     cuda_reg some = cuda_two(w, "setp.gt.f32", CUDA_PRED, x, f32_number(0));
     cuda_reg finite = cuda_two(w, "setp.lt.f32", CUDA_PRED, x, f32_number(INFINITE));

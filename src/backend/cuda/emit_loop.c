@@ -16,7 +16,8 @@ enum {
     INVARIANT_DEPTH = 6,   /* operations in one another that are done before a loop */
 };
 
-/* Out of the way, where it is due, and on at a label: ends the thread if somebody asked for that. */
+/* Out of the way, where it is due, and on at a label: ends the thread if somebody asked for that.
+ */
 static void poll(emit *e, cuda_reg due, uint32_t on, cuda_reg countdown) {
     uint32_t away = cuda_emit_label(e);
     cuda_emit_branch(e, due, true, away, false);
@@ -53,8 +54,8 @@ void cuda_emit_loop(emit *e, uint32_t inst) {
     cuda_emit_settle(e, inst);
 }
 
-/* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. Those of
- * a loop that may run for long are done in rows, between which somebody may stop it. */
+/* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. Those
+ * of a loop that may run for long are done in rows, between which somebody may stop it. */
 typedef struct range {
     uint32_t inst, args; /* args: of the block, the counter included */
     vyre_type type;      /* of the counter */
@@ -318,13 +319,13 @@ static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn) 
             cuda_reg base = cuda_emit_operand(e, e->ahead.bases[k], e->first_part);
             first = cuda_two(&e->w, "add.u32", CUDA_B32, base, counter);
         }
-        rows[count++] = (emit_row){
-            .resource = i->a,
-            .count = EMIT_AHEAD,
-            .index_type = r->type,
-            .first = cuda_in_register(&e->w, first),
-            .is_inside = e->ahead.all_run && cuda_is_inside(&e->facts, e->ahead.insts[k]),
-            .out_values = &e->ahead.values[k][turn]};
+        rows[count++] = (emit_row){.resource = i->a,
+                                   .count = EMIT_AHEAD,
+                                   .index_type = r->type,
+                                   .first = cuda_in_register(&e->w, first),
+                                   .is_inside = e->ahead.all_run &&
+                                                cuda_is_inside(&e->facts, e->ahead.insts[k]),
+                                   .out_values = &e->ahead.values[k][turn]};
     }
     if (count) {
         cuda_emit_rows(e, rows, count);
@@ -563,8 +564,8 @@ static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
     } else {
         uint64_t most = (uint64_t)POLL_TURNS * (e->facts.few_threads ? POLL_SELDOM : 1);
         cuda_emit_place(e, next);
-        cuda_reg row = cuda_two(&e->w, wide ? "min.u64" : "min.u32", r->kind, all,
-                                cuda_number(r->kind, most));
+        cuda_reg row =
+            cuda_two(&e->w, wide ? "min.u64" : "min.u32", r->kind, all, cuda_number(r->kind, most));
         cuda_line(&e->w, "sub.%s %s, %s, %s", wide ? "u64" : "u32", cuda_reg_name(all).text,
                   cuda_reg_name(all).text, cuda_reg_name(row).text);
         r->left = wide ? cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, row) : row;

@@ -139,8 +139,7 @@ emit_where cuda_emit_where_of(emit *e, uint32_t resource, uint32_t operand, uint
     }
     cuda_reg rest = cuda_emit_operand(e, sum.terms[0], part);
     for (uint32_t k = 1; k < sum.count; k++) {
-        rest = cuda_two(&e->w, "add.u32", CUDA_B32, rest,
-                        cuda_emit_operand(e, sum.terms[k], part));
+        rest = cuda_two(&e->w, "add.u32", CUDA_B32, rest, cuda_emit_operand(e, sum.terms[k], part));
     }
     emit_where where = cuda_emit_where(e, resource, VYRE_TYPE_U32, rest);
     where.offset += sum.number * bytes;

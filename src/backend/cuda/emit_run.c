@@ -243,8 +243,8 @@ void cuda_emit_rows(emit *e, const emit_row *rows, uint32_t count) {
     run runs[EMIT_MOST_ROWS];
     for (uint32_t i = 0; i < count; i++) {
         const emit_row *row = &rows[i];
-        runs[i] = make_run(e, row->resource, row->index_type, row->first, row->count,
-                           row->is_inside);
+        runs[i] =
+            make_run(e, row->resource, row->index_type, row->first, row->count, row->is_inside);
         runs[i].where = cuda_emit_where(e, row->resource, row->index_type, row->first);
         new_values(e, &runs[i]);
     }

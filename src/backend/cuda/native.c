@@ -255,8 +255,7 @@ static vyre_status compile(cuda_native *native, const cuda_artifact_key *key,
     vyre_text made[CUDA_MOST_IMAGES] = {{0}};
     cuda_images images = {0};
     vyre_status status = write_texts(native, key->phase_count, infos, &t);
-    status =
-        status ? status : cuda_module_translate(native->device, t.images, t.count, name, made);
+    status = status ? status : cuda_module_translate(native->device, t.images, t.count, name, made);
     for (; !status && images.count < t.count; images.count++) {
         images.data[images.count] = (const uint8_t *)made[images.count].data;
         images.bytes[images.count] = made[images.count].size;

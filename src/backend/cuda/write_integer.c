@@ -94,8 +94,8 @@ static bool divided(cuda_writer *w, vyre_type type, cuda_reg x, cuda_reg y, cuda
     uint64_t scale = (uint64_t)1 << bits; /* 2^32 * scale / by, without the highest bit */
     uint32_t factor = (uint32_t)((((scale - by) << 32) / by) + 1);
     cuda_reg high = cuda_two(w, "mul.hi.u32", CUDA_B32, x, cuda_u32(factor));
-    cuda_reg half = cuda_two(w, "shr.u32", CUDA_B32,
-                             cuda_two(w, "sub.u32", CUDA_B32, x, high), cuda_u32(1));
+    cuda_reg half =
+        cuda_two(w, "shr.u32", CUDA_B32, cuda_two(w, "sub.u32", CUDA_B32, x, high), cuda_u32(1));
     cuda_reg sum = cuda_two(w, "add.u32", CUDA_B32, half, high);
     *out = cuda_two(w, "shr.u32", CUDA_B32, sum, cuda_u32(bits - 1));
     return true;
