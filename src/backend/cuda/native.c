@@ -203,6 +203,19 @@ static void unload(cuda_native *native) {
     }
 }
 
+static bool is_one_launch(const cuda_code *code) {
+    const vyre_ir *ir = code->ir;
+    bool is_one = code->phase_count == 1 && ir->step_count == 1 && !code->has_counters &&
+                  ir->steps[0].kind == VYRE_STEP_PHASE && ir->phases[0].from_resource == VYRE_NONE &&
+                  ir->arg_count <= CUDA_KEPT_ARGUMENTS && code->layout.bytes <= CUDA_KEPT_BYTES;
+    for (uint32_t i = 0; i < code->layout.array_count && is_one; i++) {
+        const vyre_resource *row = &ir->resources[i];
+        is_one = row->kind == VYRE_RESOURCE_BUFFER &&
+                 (row->access != VYRE_ACCESS_OUT || code->overwritten[i] != VYRE_NONE);
+    }
+    return is_one;
+}
+
 static vyre_status load(cuda_native *native, const cuda_phase_info *infos,
                         const cuda_images *images) {
     vyre_status status = VYRE_OK;
@@ -219,6 +232,7 @@ static vyre_status load(cuda_native *native, const cuda_phase_info *infos,
             code->has_counters |= code->phases[i].info.ordered || code->phases[i].info.cooperative;
             status = load_phase(native, code, prefixes[c], i);
         }
+        code->is_one_launch = is_one_launch(code);
         if (!status && code->has_while) {
             status = cuda_check(
                 native->device,
