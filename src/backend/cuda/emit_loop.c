@@ -305,7 +305,7 @@ static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
 }
 
 /* The loads of EMIT_AHEAD turns from a counter on, for places from `turn` on. */
-static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn) {
+static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn, uint32_t escape) {
     emit_row rows[EMIT_MOST_ROWS];
     uint32_t count = 0;
     for (uint32_t k = 0; k < e->ahead.count; k++) {
@@ -328,7 +328,7 @@ static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn) 
                                    .out_values = &e->ahead.values[k][turn]};
     }
     if (count) {
-        cuda_emit_rows(e, rows, count);
+        cuda_emit_rows(e, rows, count, escape);
     }
 }
 
@@ -356,19 +356,16 @@ static cuda_reg all_inside(emit *e, uint32_t inst, cuda_reg index, uint32_t dist
 }
 
 /* The loads of so many turns that have a stride, from the counter as it is on: without a look at
- * each, where one at the first and the last of each array tells enough. */
-static void load_strided(emit *e, const range *r, uint32_t part, uint32_t turns) {
-    cuda_reg *counter = emit_slot(e, r->inst + 1, part), kept = *counter, fits = cuda_none();
+ * each, since one at the first and the last of each array tells whether all are inside; else it goes
+ * on at `escape`. */
+static void load_strided(emit *e, const range *r, uint32_t turns, uint32_t escape) {
+    cuda_reg fits = cuda_none();
     emit_where wheres[EMIT_MOST_AHEAD];
     for (uint32_t k = 0; k < e->ahead.count; k++) {
         uint32_t inst = e->ahead.insts[k];
         const vyre_inst *i = &e->ir->insts[inst];
         if (!e->ahead.strides[k] || e->ahead.rows[k]) {
             continue;
-        }
-        for (uint32_t turn = 0; turn < turns; turn++) {
-            e->ahead.values[k][turn] =
-                cuda_new(&e->w, cuda_emit_memory_class((vyre_type)e->ir->resources[i->a].type));
         }
         write_following(e, r->inst + 2, i->b);
         cuda_reg index = cuda_in_register(&e->w, cuda_emit_operand(e, i->b, e->first_part));
@@ -377,55 +374,41 @@ static void load_strided(emit *e, const range *r, uint32_t part, uint32_t turns)
         }
         wheres[k] = cuda_emit_where(e, i->a, vyre_operand_type(e->ir, i->b), index);
     }
-    uint32_t apart = cuda_emit_label(e), behind = cuda_emit_label(e);
     if (fits.kind) {
-        cuda_emit_branch(e, fits, false, apart, false);
+        cuda_emit_branch(e, fits, false, escape, false);
     }
-    for (uint32_t way = 0; way < (fits.kind ? 2 : 1); way++) {
-        for (uint32_t turn = 0; turn < turns; turn++) {
-            *counter = way ? counter_at(e, r, kept, turn) : kept;
-            for (uint32_t k = 0; k < e->ahead.count; k++) {
-                uint32_t inst = e->ahead.insts[k], resource = e->ir->insts[inst].a;
-                vyre_type type = (vyre_type)e->ir->resources[resource].type;
-                if (!e->ahead.strides[k] || e->ahead.rows[k]) {
-                    continue;
-                }
-                if (way) {
-                    write_following(e, r->inst + 2, e->ir->insts[inst].b);
-                    cuda_emit_load_into(e, inst, e->first_part, e->ahead.values[k][turn]);
-                } else {
-                    int64_t more = (int64_t)turn * e->ahead.strides[k] * vyre_type_bytes(type);
-                    cuda_line(&e->w, "%s.%s %s, %s", cuda_emit_load_name(e, resource),
-                              cuda_emit_memory_type(type),
-                              cuda_reg_name(e->ahead.values[k][turn]).text,
-                              cuda_emit_place_of(e, resource, wheres[k], more).text);
-                }
+    for (uint32_t turn = 0; turn < turns; turn++) {
+        for (uint32_t k = 0; k < e->ahead.count; k++) {
+            uint32_t resource = e->ir->insts[e->ahead.insts[k]].a;
+            vyre_type type = (vyre_type)e->ir->resources[resource].type;
+            if (!e->ahead.strides[k] || e->ahead.rows[k]) {
+                continue;
             }
-        }
-        if (fits.kind && !way) {
-            cuda_emit_jump(e, behind);
-            cuda_emit_place(e, apart);
+            int64_t more = (int64_t)turn * e->ahead.strides[k] * vyre_type_bytes(type);
+            cuda_reg value = cuda_new(&e->w, cuda_emit_memory_class(type));
+            cuda_line(&e->w, "%s.%s %s, %s", cuda_emit_load_name(e, resource),
+                      cuda_emit_memory_type(type), cuda_reg_name(value).text,
+                      cuda_emit_place_of(e, resource, wheres[k], more).text);
+            e->ahead.values[k][turn] = value;
         }
     }
-    if (fits.kind) {
-        cuda_emit_place(e, behind);
-    }
-    *counter = kept;
 }
 
-/* All loads of `turns` turns from turn `from` on; the counter stands at turn 0. */
-static void load_turns(emit *e, const range *r, uint32_t part, uint32_t from, uint32_t turns) {
+/* All loads of `turns` turns from turn `from` on; the counter stands at turn 0. Where those at
+ * regular distances are not all inside it goes on at `escape`. */
+static void load_turns(emit *e, const range *r, uint32_t part, uint32_t from, uint32_t turns,
+                       uint32_t escape) {
     cuda_reg *counter = emit_slot(e, r->inst + 1, part), kept = *counter;
     uint32_t count = e->ahead.count;
     if (!count) {
         return;
     }
     *counter = counter_at(e, r, kept, from);
-    load_strided(e, r, part, turns);
+    load_strided(e, r, turns, escape);
     for (uint32_t turn = 0; turn < turns; turn++) {
         *counter = counter_at(e, r, kept, from + turn);
         if (turn % EMIT_AHEAD == 0) {
-            load_rows(e, r, *counter, turn);
+            load_rows(e, r, *counter, turn, escape);
         }
         for (uint32_t k = 0; k < count; k++) {
             uint32_t inst = e->ahead.insts[k];
@@ -439,6 +422,18 @@ static void load_turns(emit *e, const range *r, uint32_t part, uint32_t from, ui
         }
     }
     *counter = kept;
+}
+
+/* Whether loads ahead may turn out not to be all inside. */
+static bool may_escape(const emit *e) {
+    bool may = false;
+    for (uint32_t k = 0; k < e->ahead.count; k++) {
+        bool is_inside = cuda_is_inside(&e->facts, e->ahead.insts[k]);
+        may = may || (e->ahead.rows[k]      ? !is_inside || !e->ahead.all_run
+                      : e->ahead.strides[k] ? !is_inside
+                                            : false);
+    }
+    return may;
 }
 
 /* All turns one behind the other, the counter being a number. */
@@ -455,7 +450,7 @@ static void write_whole(emit *e, const range *r, uint32_t turns, uint32_t part) 
         *emit_slot(e, r->inst + 1, part) = counter;
         e->ahead.turn = turn % EMIT_AHEAD;
         if (!e->ahead.turn && turns - turn >= EMIT_AHEAD) {
-            load_rows(e, r, counter, 0);
+            load_rows(e, r, counter, 0, 0);
         } else if (!e->ahead.turn) {
             e->ahead.count = 0;
         }
@@ -464,32 +459,38 @@ static void write_whole(emit *e, const range *r, uint32_t turns, uint32_t part) 
     e->ahead = outer;
 }
 
-/* `often` turns at a time, as long as so many are left. Where few threads have to keep the memory
- * busy, the loads of the next ones are under way while these are computed. */
-static void write_several(emit *e, const range *r, uint32_t often, uint32_t part, bool uniform) {
+/* `often` turns at a time, as long as so many are left and their loads are inside; else it goes on
+ * at `single`. Where few threads have to keep the memory busy, the loads of the next ones are under
+ * way while these are computed. */
+static void write_several(emit *e, const range *r, uint32_t often, uint32_t part, uint32_t single,
+                          bool uniform) {
     uint32_t several = cuda_emit_label(e), behind = cuda_emit_label(e);
     const char *fewer = r->kind == CUDA_B64 ? "setp.lt.u64" : "setp.lt.u32";
     emit_ahead now;
-    find_ahead(e, r, true, &e->ahead);
     bool overlaps = e->facts.few_threads && e->ahead.count && e->ahead.all_run;
     if (overlaps) {
-        load_turns(e, r, part, 0, often);
+        load_turns(e, r, part, 0, often, single);
     }
     cuda_emit_place(e, several);
     cuda_reg last = cuda_none();
     if (overlaps) {
-        uint32_t apart = cuda_emit_label(e);
+        uint32_t apart = cuda_emit_label(e), outside = cuda_emit_label(e);
         now = e->ahead;
         last =
             cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, (uint64_t)2 * often));
         cuda_emit_branch(e, last, true, apart, uniform);
-        load_turns(e, r, part, often, often);
+        load_turns(e, r, part, often, often, outside);
+        if (may_escape(e)) {
+            cuda_emit_jump(e, apart);
+            cuda_emit_place(e, outside);
+            cuda_line(&e->w, "setp.eq.u32 %s, 0, 0", cuda_reg_name(last).text);
+        }
         cuda_emit_place(e, apart);
         emit_ahead next = e->ahead;
         e->ahead = now;
         now = next;
     } else {
-        load_turns(e, r, part, 0, often);
+        load_turns(e, r, part, 0, often, single);
     }
     for (uint32_t k = 0; k < often; k++) {
         e->ahead.turn = k;
@@ -519,9 +520,11 @@ static void write_row(emit *e, range *r, uint32_t often, uint32_t part, bool uni
     uint32_t single = cuda_emit_label(e), done = cuda_emit_label(e);
     cuda_reg zero = cuda_number(r->kind, 0);
     if (often > 1) {
+        find_ahead(e, r, true, &e->ahead);
+        uniform = uniform && !may_escape(e); /* each thread by itself */
         cuda_emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, often)),
                          true, single, uniform);
-        write_several(e, r, often, part, uniform);
+        write_several(e, r, often, part, single, uniform);
         cuda_emit_branch(e, cuda_two(&e->w, none, CUDA_PRED, r->left, zero), true, done, uniform);
     }
     e->ahead.count = 0;

@@ -212,7 +212,7 @@ static void access_run(emit *e, const run *r, bool stores) {
 }
 
 /* Of several runs of a power of 2 at once: in pieces if all of them can be. */
-static void load_runs(emit *e, run *runs, uint32_t count) {
+static void load_runs(emit *e, run *runs, uint32_t count, uint32_t escape) {
     cuda_reg fits = cuda_none(), odd = cuda_none();
     uint32_t apart = cuda_emit_label(e), behind = cuda_emit_label(e);
     for (uint32_t i = 0; i < count; i++) {
@@ -225,6 +225,13 @@ static void load_runs(emit *e, run *runs, uint32_t count) {
         low = cuda_two(&e->w, "and.b32", CUDA_B32, low, cuda_u32(wanted - 1));
         odd = odd.kind ? cuda_two(&e->w, "or.b32", CUDA_B32, odd, low) : low;
         fits = r->is_inside ? fits : both(e, fits, is_whole(e, r));
+    }
+    if (escape && fits.kind) {
+        cuda_emit_branch(e, fits, false, escape, false);
+        fits = cuda_none();
+        for (uint32_t i = 0; i < count; i++) {
+            runs[i].is_inside = true;
+        }
     }
     fits = both(e, fits, cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, odd, cuda_u32(0)));
     cuda_emit_branch(e, fits, false, apart, false);
@@ -239,7 +246,7 @@ static void load_runs(emit *e, run *runs, uint32_t count) {
     cuda_emit_place(e, behind);
 }
 
-void cuda_emit_rows(emit *e, const emit_row *rows, uint32_t count) {
+void cuda_emit_rows(emit *e, const emit_row *rows, uint32_t count, uint32_t escape) {
     run runs[EMIT_MOST_ROWS];
     for (uint32_t i = 0; i < count; i++) {
         const emit_row *row = &rows[i];
@@ -248,7 +255,7 @@ void cuda_emit_rows(emit *e, const emit_row *rows, uint32_t count) {
         runs[i].where = cuda_emit_where(e, row->resource, row->index_type, row->first);
         new_values(e, &runs[i]);
     }
-    load_runs(e, runs, count);
+    load_runs(e, runs, count, escape);
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < rows[i].count; k++) {
             rows[i].out_values[k] = cuda_emit_from_memory(e, runs[i].type, runs[i].values[k]);

@@ -184,9 +184,9 @@ typedef struct emit_row {
     cuda_reg *out_values;
 } emit_row;
 /* Loads rows by few accesses where all of them are aligned and inside, which is looked at when it
- * comes to that. */
+ * comes to that. With a label `escape` that is where it goes on if they are not inside. */
 enum { EMIT_MOST_ROWS = EMIT_MOST_AHEAD };
-void cuda_emit_rows(emit *e, const emit_row *rows, uint32_t count);
+void cuda_emit_rows(emit *e, const emit_row *rows, uint32_t count, uint32_t escape);
 /* Does an access with others, or with the first or last of them; false if it is one by itself. */
 bool cuda_emit_load_run(emit *e, uint32_t inst);
 bool cuda_emit_store_run(emit *e, uint32_t inst);
