@@ -356,8 +356,8 @@ static cuda_reg all_inside(emit *e, uint32_t inst, cuda_reg index, uint32_t dist
 }
 
 /* The loads of so many turns that have a stride, from the counter as it is on: without a look at
- * each, since one at the first and the last of each array tells whether all are inside; else it goes
- * on at `escape`. */
+ * each, since one at the first and the last of each array tells whether all are inside; else it
+ * goes on at `escape`. */
 static void load_strided(emit *e, const range *r, uint32_t turns, uint32_t escape) {
     cuda_reg fits = cuda_none();
     emit_where wheres[EMIT_MOST_AHEAD];

@@ -43,7 +43,7 @@ typedef struct cuda_code {
     CUfunction turn;        /* of a code with `repeat while` */
     cuda_turns *kept_turns; /* that no run holds; in the device's lock */
     uint32_t kept_turn_count;
-    cuda_block *counters[CUDA_SHARED_LANES]; /* by shared lane, in its lock; NULL so far */
+    cuda_block *counters[CUDA_SHARED_LANES];  /* by shared lane, in its lock; NULL so far */
     cuda_kept_launch kept[CUDA_SHARED_LANES]; /* the same */
 } cuda_code;
 

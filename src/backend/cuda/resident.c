@@ -377,9 +377,9 @@ static vyre_status put_one(cuda_code *code, const vyre_call *call, cuda_lane *la
         CUresult result = device->cuda->cuLaunchKernel(
             phase->function, kept->grid[0], kept->grid[1], kept->grid[2], phase->info.threads, 1, 1,
             phase->info.dynamic_bytes, lane->stream, parameters, NULL);
-        return result ? cuda_check(device, result, "starting `%s`",
-                                   vyre_program_name(code->program))
-                      : VYRE_OK;
+        return result
+                   ? cuda_check(device, result, "starting `%s`", vyre_program_name(code->program))
+                   : VYRE_OK;
     }
     cuda_run run;
     kept->is_set = false;
