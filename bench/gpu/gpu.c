@@ -376,7 +376,7 @@ static void translate_all(void) {
         uint64_t start = vyre_now_ns();
         must(vyre_lower(program, &lowered));
         cuda_emit_head(&target, &t->ptx);
-        must(cuda_emit_entries(lowered, &target, &t->ptx, infos));
+        must(cuda_emit_entries(lowered, &target, &t->ptx, infos, NULL));
         t->emit_ms = us_since(start) / 1e3;
         translate_ms(t, 0, 0);
         double usual = translate_ms(t, 0, 0);
@@ -479,6 +479,16 @@ static const workload workloads[] = {
       {WORDS, 1 << 24},
       {ZEROS, BYTES(1 << 24)}},
      6},
+    {"gpu/matmul_fma",
+     2.0 * 4096 * 4096 * 4096,
+     "GFLOP/s",
+     {{SCALAR, 4096},
+      {SCALAR, 4096},
+      {SCALAR, 4096},
+      {FLOATS, BYTES(1 << 24)},
+      {FLOATS, BYTES(1 << 24)},
+      {ZEROS, BYTES(1 << 24)}},
+     6},
     {"conv3x3",
      8.0 * N28,
      "GB/s",
@@ -488,6 +498,17 @@ static const workload workloads[] = {
       {ZEROS, BYTES(N28)}},
      4},
     {"mandelbrot",
+     8192.0 * 8192.0,
+     "Gpix/s",
+     {{SCALAR, 8192},
+      {SCALAR, 8192},
+      {SCALAR, 0xc0000000},
+      {SCALAR, 0xbfc00000},
+      {SCALAR, 0x39c00000},
+      {SCALAR, 256},
+      {ZEROS, BYTES(1 << 26)}},
+     7},
+    {"gpu/mandelbrot",
      8192.0 * 8192.0,
      "Gpix/s",
      {{SCALAR, 8192},

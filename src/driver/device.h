@@ -29,6 +29,8 @@ typedef struct vyre_resident_row {
     bool live, is_written;
 } vyre_resident_row;
 
+enum { VYRE_PIPELINE_ARGUMENTS = 8 }; /* of pipelines that keep a plan */
+
 struct vyre_pipeline {
     vyre_device *device; /* counted as long as anybody holds the pipeline */
     vyre_program *program;
@@ -40,6 +42,13 @@ struct vyre_pipeline {
     bool cached;
     vyre_pipeline *next;          /* in its bucket */
     vyre_pipeline *newer, *older; /* by last use */
+
+    /* The plan of the last run on resident buffers without a config, and what it is of: runs of the
+     * same sizes need no other one. */
+    atomic_bool plan_taken; /* somebody uses it, or makes it anew */
+    bool has_plan;
+    vyre_plan plan;
+    vyre_plan_value plan_values[VYRE_PIPELINE_ARGUMENTS];
 };
 
 struct vyre_device {

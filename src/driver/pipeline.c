@@ -52,6 +52,9 @@ static void link_newest(vyre_device *device, vyre_pipeline *p) {
 }
 
 static void destroy(vyre_pipeline *pipeline) {
+    if (pipeline->has_plan) {
+        vyre_plan_deinit(&pipeline->plan);
+    }
     vyre_native_drop(pipeline->native);
     vyre_program_release(pipeline->program);
     vyre_free(pipeline);

@@ -345,6 +345,41 @@ void vyre_residents_end(vyre_device *device, const vyre_program *program,
     pthread_mutex_unlock(&device->residents);
 }
 
+/* The plan of a run: the one that the pipeline keeps, if nobody uses it, made anew where the values
+ * are others; else `room`. It is to be given back. */
+static vyre_status take_plan(vyre_pipeline *pipeline, const vyre_plan_value *values, size_t count,
+                             const vyre_dispatch_config *config, bool is_default, vyre_plan *room,
+                             vyre_plan **out_plan) {
+    if (!is_default || count > VYRE_PIPELINE_ARGUMENTS ||
+        atomic_exchange_explicit(&pipeline->plan_taken, true, memory_order_acquire)) {
+        *out_plan = room;
+        return vyre_plan_init_resident(room, pipeline->program, values, count, config);
+    }
+    *out_plan = &pipeline->plan;
+    if (pipeline->has_plan && !memcmp(pipeline->plan_values, values, count * sizeof *values)) {
+        return VYRE_OK;
+    }
+    if (pipeline->has_plan) {
+        vyre_plan_deinit(&pipeline->plan);
+    }
+    vyre_status status =
+        vyre_plan_init_resident(&pipeline->plan, pipeline->program, values, count, config);
+    pipeline->has_plan = !status;
+    memcpy(pipeline->plan_values, values, count * sizeof *values);
+    if (status) {
+        atomic_store_explicit(&pipeline->plan_taken, false, memory_order_release);
+    }
+    return status;
+}
+
+static void give_plan(vyre_pipeline *pipeline, vyre_plan *plan) {
+    if (plan == &pipeline->plan) {
+        atomic_store_explicit(&pipeline->plan_taken, false, memory_order_release);
+    } else {
+        vyre_plan_deinit(plan);
+    }
+}
+
 vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_binding *bindings,
                                        size_t count, const vyre_dispatch_config *config,
                                        vyre_timing *out_timing, uint64_t *out_ticket) {
@@ -355,7 +390,7 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
     memcpy(own.workgroup, pipeline->workgroup, sizeof own.workgroup);
     uint64_t buffers[VYRE_LIMIT_ARGUMENTS], ticket = 0;
     vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
-    vyre_plan plan;
+    vyre_plan room, *plan;
     vyre_status status = vyre_pipeline_begin(pipeline, &own);
     if (!status) {
         status = vyre_residents_begin(device, pipeline->program, bindings, count, buffers, values);
@@ -366,9 +401,9 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
     if (status) {
         return vyre_device_explain(device, pipeline->program, &own, status);
     }
-    status = vyre_plan_init_resident(&plan, pipeline->program, values, count, &own);
+    status = take_plan(pipeline, values, count, &own, !config, &room, &plan);
     if (!status) {
-        vyre_call call = vyre_plan_call(&plan, NULL);
+        vyre_call call = vyre_plan_call(plan, NULL);
         call.native = native;
         if (out_ticket && native) {
             status = native->slots->enqueue(native, &call, buffers, &ticket);
@@ -377,7 +412,7 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
             status = backend->slots->resident_dispatch_timed(backend, &call, buffers,
                                                              out_timing ? out_timing : &timing);
         }
-        vyre_plan_deinit(&plan);
+        give_plan(pipeline, plan);
     }
     ticket = status ? 0 : ticket;
     vyre_residents_end(device, pipeline->program, bindings, count, ticket);

@@ -3,11 +3,14 @@
 #include "base/alloc.h"
 #include "pass/rebuild.h"
 
-/* In units of cost, at least one an instruction. */
+/* In eighths of the cost of a simple instruction; one of which nothing will be left has one. */
 enum {
-    MOST_OF_LOOP = 512,      /* a loop with all its turns */
-    MOST_OF_PRIVATE = 8192,  /* one whose turns use private arrays, which may become values then */
-    MOST_OF_PROGRAM = 32768, /* what a program grows by */
+    WHOLE = 8,
+    MOST_TURNS = 512,
+    MOST_OF_LOOP = 512 * WHOLE,      /* a loop with all its turns */
+    MOST_FOR_ARRAY = 2048 * WHOLE,   /* one that keeps a private array from becoming values */
+    MOST_OF_PROGRAM = 32768 * WHOLE, /* what a program grows by */
+    MOST_OF_ARRAY = 64,              /* elements of a private array that may become values */
 };
 
 /* A block that is open while the plan is made. */
@@ -16,13 +19,14 @@ typedef struct region {
     uint64_t weight;  /* so far, with loops inside in the form that they will have */
     bool has_jump;    /* a turn may end before its end */
     bool has_loop;    /* that stays */
-    bool has_private; /* accesses to private arrays */
+    bool has_private; /* elements of private arrays that may become values */
     uint32_t loop;    /* innermost loop around, itself included; or VYRE_NONE */
 } region;
 
 typedef struct plan {
     const vyre_ir *ir;
     bool *unrolled; /* by instruction */
+    bool *known;    /* by instruction: a number once the loops around it are unrolled */
     uint64_t grown;
     bool has_any;
     region regions[VYRE_LIMIT_NESTING + 1];
@@ -63,11 +67,39 @@ static bool read_range(const vyre_ir *ir, const vyre_inst *loop, range *out) {
     return true;
 }
 
+static bool is_known(const plan *p, uint32_t operand) {
+    return operand & VYRE_CONSTANT || p->known[operand];
+}
+
+/* Whether it is about an element of a small private array that is known once the loops around are
+ * unrolled: it may become a value. */
+static bool is_element(const plan *p, const vyre_inst *inst) {
+    return (inst->op == VYRE_OP_LOAD || inst->op == VYRE_OP_STORE) &&
+           p->ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE &&
+           p->ir->resources[inst->a].length <= MOST_OF_ARRAY && is_known(p, inst->b);
+}
+
+/* Whether an instruction is a number once the loops around it are unrolled. */
+static bool is_number(plan *p, uint32_t at) {
+    const vyre_inst *inst = &p->ir->insts[at];
+    const uint32_t *values;
+    if (inst->op == VYRE_OP_ARG || vyre_op_info_of(inst->op)->effects) {
+        return p->known[at];
+    }
+    uint32_t count = vyre_inst_values(p->ir, inst, &values);
+    bool all = count;
+    for (uint32_t i = 0; i < count && all; i++) {
+        all = is_known(p, values[i]);
+    }
+    p->known[at] = all;
+    return all;
+}
+
 /* What an instruction and the values it sends on count for. */
 static uint64_t weight_of(const vyre_inst *inst) {
     const vyre_op_info *info = vyre_op_info_of(inst->op);
     bool has_list = info->shape == VYRE_SHAPE_LIST || info->shape == VYRE_SHAPE_LOOP;
-    return (info->cost ? info->cost : 1) + (has_list ? inst->b : 0);
+    return (uint64_t)WHOLE * ((info->cost ? info->cost : 1) + (has_list ? inst->b : 0));
 }
 
 static void open_region(plan *p, uint32_t at) {
@@ -76,6 +108,10 @@ static void open_region(plan *p, uint32_t at) {
                     : op == VYRE_OP_INLINE || !p->depth     ? VYRE_NONE
                                                             : p->regions[p->depth - 1].loop;
     p->regions[p->depth++] = (region){.owner = at, .loop = loop};
+    range found;
+    if (op == VYRE_OP_FOR && read_range(p->ir, &p->ir->insts[at], &found)) {
+        p->known[at + 1] = true;
+    }
 }
 
 /* Whether a loop is to be unrolled; `out_weight` is what it then counts for. */
@@ -85,8 +121,8 @@ static bool pays(const plan *p, const region *r, uint64_t *out_weight) {
     if (inst->op != VYRE_OP_FOR || r->has_jump || !read_range(p->ir, inst, &found)) {
         return false;
     }
-    uint64_t most = r->has_private ? MOST_OF_PRIVATE : MOST_OF_LOOP;
-    if (found.turns > 1 && ((r->has_loop && !r->has_private) || found.turns > MOST_OF_LOOP ||
+    uint64_t most = r->has_private ? MOST_FOR_ARRAY : MOST_OF_LOOP;
+    if (found.turns > 1 && ((r->has_loop && !r->has_private) || found.turns > MOST_TURNS ||
                             found.turns * r->weight > most)) {
         return false;
     }
@@ -139,9 +175,9 @@ static void make_plan(plan *p, const vyre_phase *phase) {
             continue;
         }
         region *top = &p->regions[p->depth - 1];
-        top->weight += weight_of(inst);
-        top->has_private |= info->effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) &&
-                            ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE;
+        bool is_value = is_element(p, inst);
+        top->weight += is_value || is_number(p, at) ? 1 : weight_of(inst);
+        top->has_private |= is_value;
         if (inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE) {
             see_jump(p, at);
         } else if (info->effects & VYRE_EFFECT_END && ir->insts[top->owner].c == at + 1) {
@@ -187,13 +223,14 @@ static bool is_far_from_limits(const vyre_ir *ir) {
 
 vyre_status vyre_unroll(const vyre_program *program, vyre_program **out_program) {
     const vyre_ir *ir = vyre_program_ir(program);
-    plan p = {.ir = ir, .unrolled = vyre_alloc_zeroed(ir->inst_count, sizeof *p.unrolled)};
+    plan p = {.ir = ir, .unrolled = vyre_alloc_zeroed(ir->inst_count, 2 * sizeof *p.unrolled)};
     *out_program = NULL;
     if (!p.unrolled) {
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                                 "no memory to unroll the loops of `%s`",
                                 vyre_program_name(program));
     }
+    p.known = p.unrolled + ir->inst_count;
     for (uint32_t i = 0; i < ir->phase_count; i++) {
         make_plan(&p, &ir->phases[i]);
     }

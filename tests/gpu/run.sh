@@ -69,6 +69,7 @@ part artifact 60 "$carry/gpu_drills" artifact
 part conform_some 90 "$carry/vyre" conform -b "$device" --programs 200 --seed 900001 --runs 1
 part workload_bytes 200 bash -c workload_bytes
 part turns 90 "$carry/gpu_drills" turns
+part arithmetic 90 "$carry/gpu_drills" arithmetic
 part timeout 60 "$carry/gpu_drills" timeout
 part trap 60 "$carry/gpu_drills" trap
 part cancel 90 "$carry/gpu_drills" cancel

@@ -139,10 +139,9 @@ static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
     return status;
 }
 
-/* Some arrays start where an element may, but 16 bytes do not. */
+/* Arrays start where 16 bytes do; some where no more do. */
 static uint32_t shift_of(const run *r, uint32_t array) {
-    return (r->turn + array) % 4 == 3 ? vyre_type_bytes((vyre_type)r->ir->resources[array].type)
-                                      : 0;
+    return (r->turn + array) % 4 == 3 ? 16 : 0;
 }
 
 /* Arrays end where their elements do, so that a step beyond is seen. */

@@ -109,16 +109,23 @@ static float extreme_float(float a, float b, bool least) {
     return (a < b) == least ? a : b;
 }
 
+static float flushed(const ptx_instruction *i, float a) {
+    return ptx_has(i, PTX_WORD_FTZ) && fabsf(a) < 0x1p-126f ? copysignf(0, a) : a;
+}
+
+/* What devices approximate is rounded here: code that must be exact there makes it so from either.
+ */
 static uint64_t float_op(const ptx_instruction *i, const uint64_t *v) {
-    float a = to_float(v[0]), b = to_float(v[1]), c = to_float(v[2]);
+    float a = flushed(i, to_float(v[0])), b = flushed(i, to_float(v[1])), c = to_float(v[2]);
     switch (i->op) {
+    case PTX_OP_RSQRT: return from_float(flushed(i, (float)(1 / sqrt((double)a))));
     case PTX_OP_ADD: return from_float(a + b);
     case PTX_OP_SUB: return from_float(a - b);
-    case PTX_OP_MUL: return from_float(a * b);
+    case PTX_OP_MUL: return from_float(flushed(i, a * b));
     case PTX_OP_DIV: return from_float(a / b);
     case PTX_OP_FMA: return from_float(fmaf(a, b, c));
     case PTX_OP_SQRT: return from_float(sqrtf(a));
-    case PTX_OP_RCP: return from_float(1 / a);
+    case PTX_OP_RCP: return from_float(flushed(i, 1 / a));
     case PTX_OP_NEG: return from_float(-a);
     case PTX_OP_ABS: return from_float(fabsf(a));
     case PTX_OP_MIN: return from_float(extreme_float(a, b, true));

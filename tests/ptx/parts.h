@@ -41,6 +41,7 @@
     X(FMA, "fma")                                                                                  \
     X(SQRT, "sqrt")                                                                                \
     X(RCP, "rcp")                                                                                  \
+    X(RSQRT, "rsqrt")                                                                              \
     X(NEG, "neg")                                                                                  \
     X(ABS, "abs")                                                                                  \
     X(AND, "and")                                                                                  \
@@ -98,6 +99,8 @@
     X(WIDE, "wide")                                                                                \
     X(SAT, "sat")                                                                                  \
     X(RN, "rn")                                                                                    \
+    X(APPROX, "approx")                                                                            \
+    X(FTZ, "ftz")                                                                                  \
     X(RZ, "rz")                                                                                    \
     X(RZI, "rzi")                                                                                  \
     X(RNI, "rni")                                                                                  \

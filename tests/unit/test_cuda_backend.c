@@ -378,6 +378,47 @@ static void an_enqueue_is_one_launch(void **state) {
     vyre_device_release(device);
 }
 
+/* A launch is kept for the next one that is the same; others are others. */
+static void launches_follow_their_arguments(void **state) {
+    (void)state;
+    enum { ELEMENTS = 40 };
+    vyre_device *device = fake_device_open(0);
+    vyre_program *program = fake_device_program(
+        "program p(k: u32, x: buffer<u32>, y: inout buffer<u32>) over x { y[gid] = x[gid] + k; }");
+    vyre_pipeline *pipeline;
+    vyre_resident x[2], y[2];
+    uint32_t numbers[2 * ELEMENTS], expected[2][ELEMENTS] = {{0}}, found[ELEMENTS];
+    expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+    for (uint32_t i = 0; i < 2 * ELEMENTS; i++) {
+        numbers[i] = i * i;
+    }
+    for (uint32_t i = 0; i < 2; i++) { /* of other lengths, too */
+        size_t bytes = (ELEMENTS - i * 7) * sizeof *numbers;
+        expect_ok(vyre_resident_allocate(device, bytes, &x[i]));
+        expect_ok(vyre_resident_upload(device, x[i], numbers + i * ELEMENTS, bytes));
+        expect_ok(vyre_resident_allocate(device, sizeof found, &y[i]));
+    }
+    for (uint32_t turn = 0; turn < 64; turn++) {
+        uint32_t from = turn >> 1 & 1, to = turn >> 2 & 1, k = turn >> 3;
+        const vyre_binding bindings[] = {vyre_bind_bits(k), vyre_bind(x[from]), vyre_bind(y[to])};
+        const vyre_dispatch_config config = {.grid = {5}};
+        bool has_grid = turn % 16 == 15;
+        for (uint32_t i = 0; i < (has_grid ? 5 : ELEMENTS - from * 7); i++) {
+            expected[to][i] = numbers[from * ELEMENTS + i] + k;
+        }
+        expect_ok(vyre_pipeline_enqueue(pipeline, bindings, 3, has_grid ? &config : NULL, NULL));
+        expect_ok(vyre_resident_read(device, y[to], 0, found, sizeof found));
+        assert_memory_equal(found, expected[to], sizeof found);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        expect_ok(vyre_resident_free(device, x[i]));
+        expect_ok(vyre_resident_free(device, y[i]));
+    }
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(program);
+    vyre_device_release(device);
+}
+
 /* Memory of the fake is full of other things, so what is left out shows. */
 static void zeros_that_nobody_sees_are_not_written(void **state) {
     (void)state;
@@ -509,10 +550,12 @@ static void artifacts_are_taken_or_made_again(void **state) {
     cuda_device *own = device->inner->state;
     vyre_text artifact = {0}, none = {0};
     cuda_native *native;
+    uint64_t before = fake->calls(FAKE_cuLinkCreate);
     expect_ok(cuda_native_make(own, program, NULL, 0, &artifact, &native));
     assert_true(artifact.size > 100);
     cuda_native_release(native);
-    uint64_t links = fake->calls(FAKE_cuLinkCreate);
+    uint64_t links = fake->calls(FAKE_cuLinkCreate), made = links - before;
+    assert_true(made >= 1); /* one a binary */
     expect_ok(
         cuda_native_make(own, program, (uint8_t *)artifact.data, artifact.size, &none, &native));
     assert_int_equal(none.size, 0); /* nothing new to store */
@@ -521,7 +564,7 @@ static void artifacts_are_taken_or_made_again(void **state) {
     artifact.data[artifact.size / 2] ^= 1;
     expect_ok(
         cuda_native_make(own, program, (uint8_t *)artifact.data, artifact.size, &none, &native));
-    assert_int_equal(fake->calls(FAKE_cuLinkCreate), links + 1);
+    assert_int_equal(fake->calls(FAKE_cuLinkCreate), links + made);
     assert_int_equal(none.size, artifact.size);
     cuda_native_release(native);
     vyre_text_free(&none);
@@ -644,6 +687,11 @@ static void threads_share_a_device(void **state) {
     (void)state;
     enum { THREADS = 8 };
     const char *seconds = getenv("VYRE_TEST_SECONDS");
+    /* Another one keeps the context, in which nothing of the threads' device may be left. */
+    vyre_device *other = fake_device_open(0);
+    vyre_program *twice = fake_device_program(TWICE);
+    expect_works(other);
+    fake_live before = fake->live();
     vyre_device *device = fake_device_open(0);
     vyre_program *add = fake_device_program(ADD), *row = fake_device_program(ROW);
     vyre_program *steps = fake_device_program(STEPS), *endless = fake_device_program(ENDLESS);
@@ -669,6 +717,10 @@ static void threads_share_a_device(void **state) {
     vyre_program_release(steps);
     vyre_program_release(endless);
     vyre_device_release(device);
+    fake_live after = fake->live();
+    assert_memory_equal(&after, &before, sizeof after);
+    vyre_program_release(twice);
+    vyre_device_release(other);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -685,6 +737,7 @@ int main(void) {
         TEST(lanes_wait_for_one_another),
         TEST(rows_of_launches_are_replayed),
         TEST(an_enqueue_is_one_launch),
+        TEST(launches_follow_their_arguments),
         TEST(zeros_that_nobody_sees_are_not_written),
         TEST(runs_end_in_time),
         TEST(a_ticket_tells_what_went_wrong),

@@ -98,7 +98,7 @@ static void add_for(const vyre_program *program, cuda_target target) {
     }
     snprintf(prefix, sizeof prefix, "p%u", all_programs++);
     target.prefix = prefix;
-    expect_ok(cuda_emit_entries(plain, &target, &batch, infos));
+    expect_ok(cuda_emit_entries(plain, &target, &batch, infos, NULL));
     batch_programs++;
     for (uint32_t i = 0; i < vyre_program_ir(plain)->phase_count; i++) {
         assert_in_range(infos[i].threads, 1, 1024);

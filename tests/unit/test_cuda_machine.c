@@ -255,11 +255,116 @@ static void parts_of_threads(void **state) {
     run_text(doubles, "doubles", (const uint64_t[]){513, 0}, VYRE_VERDICT_SAME);
 }
 
+/* Numbers of f32 at all places of the range, and what is none. */
+static uint32_t any_float(uint32_t i) {
+    static const uint32_t special[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff,
+                                       0x00800000, 0x0cffffff, 0x0d000000, 0x7f7fffff, 0x7f800000,
+                                       0xff800000, 0x7fc12345, 0xffc00001, 0x7f800001, 0x3f800000,
+                                       0xbf800000, 0x407fffff, 0x40800000};
+    const uint32_t count = sizeof special / sizeof *special;
+    return i < count ? special[i] : (i * 2654435761u) ^ (i << 20);
+}
+
+static void floats(void **state) {
+    (void)state;
+    enum { COUNT = 20000 };
+    static uint32_t numbers[COUNT];
+    static const char *const texts[] = {
+        "program roots(x: buffer<f32>, y: out buffer<f32>[len(x)]) over x "
+        "{ y[gid] = 1 / sqrt(x[gid]); }",
+        "program both(x: buffer<f32>, y: out buffer<f32>[len(x)]) over x "
+        "{ let r = sqrt(x[gid]); y[gid] = 1 / r + r; }",
+        /* A NaN that nobody computes with keeps its bits around a loop. */
+        "program kept(x: buffer<f32>, y: out buffer<f32>[len(x)]) over x { var v = x[gid]; "
+        "for i in 0..gid % 8 { if i > 5 { v = v + 1; } } y[gid] = v; }",
+    };
+    for (uint32_t i = 0; i < COUNT; i++) {
+        numbers[i] = any_float(i);
+    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        vyre_program *program = parsed(texts[i]);
+        run_both(program, &(vyre_input){numbers, sizeof numbers}, 1, NULL, texts[i]);
+        vyre_program_release(program);
+    }
+}
+
+/* Divisions by constants, which are none on the device. */
+static void divisions(void **state) {
+    (void)state;
+    static const char *const types[] = {"u32", "i32", "u16", "i8", "u64", "i64"};
+    static const char *const divisors[] = {"1",   "2",          "3",         "7",     "10",
+                                           "100", "127",        "64",        "32767", "65535",
+                                           "641", "0x7fffffff", "1431655765"};
+    static const uint64_t largest[] = {UINT32_MAX, INT32_MAX, 65535, 127, UINT64_MAX, INT64_MAX};
+    static uint32_t numbers[500];
+    for (uint32_t i = 0; i < 500; i++) {
+        uint32_t near = UINT32_C(1) << i % 32;
+        numbers[i] = i < 160 ? near + i / 32 - 2 : i * 2654435761u;
+    }
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        for (size_t d = 0; d < sizeof divisors / sizeof *divisors; d++) {
+            char text[400];
+            if (strtoull(divisors[d], NULL, 0) > largest[t]) {
+                continue;
+            }
+            snprintf(text, sizeof text,
+                     "program p(x: buffer<u32>, y: out buffer<%s>[2 * len(x)]) over x {"
+                     " let v = %s(x[gid]) * %s(x[(gid + 1) %% len(x)]);"
+                     " y[2 * gid] = v / %s; y[2 * gid + 1] = v %% %s; }",
+                     types[t], types[t], types[t], divisors[d], divisors[d]);
+            vyre_program *program = parsed(text);
+            run_both(program, &(vyre_input){numbers, sizeof numbers}, 1, NULL, text);
+            vyre_program_release(program);
+        }
+    }
+}
+
+/* The matrix product for GPUs: the oracle's bytes, and those of what it stands for. */
+static void products(void **state) {
+    (void)state;
+    static const char plain_text[] =
+        "program plain(m: u32, n: u32, k: u32, a: buffer<f32>[m * k], b: buffer<f32>[k * n],"
+        " c: out buffer<f32>[m * n]) over (n, m) { var sum = 0.0f;"
+        " for i in 0..k { sum = fma(a[gid.y * k + i], b[i * n + gid.x], sum); }"
+        " c[gid.y * n + gid.x] = sum; }";
+    static const uint32_t sizes[][3] = {
+        {130, 132, 20}, {5, 129, 9}, {128, 4, 8}, {1, 1, 1}, {7, 6, 0}};
+    static float numbers[2][20000];
+    vyre_text text = {0};
+    expect_ok(vyre_file_read("bench/kernels/gpu/matmul_fma.vyre", 1 << 20, &text));
+    vyre_program *program = parsed(vyre_text_string(&text)), *plain = parsed(plain_text);
+    for (uint32_t i = 0; i < 20000; i++) {
+        numbers[0][i] = (float)(i * 7919 % 251) / 7 - 11;
+        numbers[1][i] = i % 97 ? (float)(i * 104729 % 509) / 13 - 17 : 0;
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint32_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
+        const vyre_input inputs[] = {
+            {&m, 4}, {&n, 4}, {&k, 4}, {numbers[0], 4 * m * k}, {numbers[1], 4 * k * n}};
+        vyre_outputs expected, found;
+        expect_ok(vyre_device_dispatch(oracle, plain, inputs, 5, NULL, &expected));
+        expect_ok(vyre_device_dispatch(subject, program, inputs, 5, NULL, &found));
+        assert_int_equal(found.items[0].size, expected.items[0].size);
+        assert_memory_equal(found.items[0].data, expected.items[0].data, found.items[0].size);
+        vyre_outputs_free(&expected);
+        vyre_outputs_free(&found);
+    }
+    vyre_program_release(program);
+    vyre_program_release(plain);
+    vyre_text_free(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_programs),       cmocka_unit_test(programs_about_indices),
-        cmocka_unit_test(domains_of_the_config), cmocka_unit_test(examples),
-        cmocka_unit_test(widest_subgroups),      cmocka_unit_test(parts_of_threads),
+        cmocka_unit_test(random_programs),
+        cmocka_unit_test(programs_about_indices),
+        cmocka_unit_test(domains_of_the_config),
+        cmocka_unit_test(examples),
+        cmocka_unit_test(widest_subgroups),
+        cmocka_unit_test(parts_of_threads),
+        cmocka_unit_test(floats),
+        cmocka_unit_test(divisions),
+        cmocka_unit_test(products),
     };
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

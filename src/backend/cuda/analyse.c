@@ -199,6 +199,12 @@ static bool is_global(const vyre_ir *ir, uint32_t resource) {
     return ir->resources[resource].kind <= VYRE_RESOURCE_SCRATCH;
 }
 
+bool cuda_is_inverse_root(const vyre_ir *ir, const vyre_inst *i) {
+    return i->op == VYRE_OP_DIV && i->type == VYRE_TYPE_F32 && i->a & VYRE_CONSTANT &&
+           ir->consts[i->a & ~VYRE_CONSTANT].bits == 0x3f800000 && !(i->b & VYRE_CONSTANT) &&
+           ir->insts[i->b].op == VYRE_OP_SQRT;
+}
+
 static void visit_once(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
     cuda_facts *f = w->f;
@@ -228,11 +234,15 @@ static void visit_once(walk *w, uint32_t inst) {
             fact(w, values[k])->uses++;
         }
     }
+    if (cuda_is_inverse_root(w->ir, i)) {
+        fact(w, i->b)->inverses++;
+    }
 }
 
 /* What the accesses of a phase would gain by several parts a thread. */
 typedef struct gain {
     uint32_t rows, others; /* accesses of all parts at once; those that stay apart */
+    bool in_loop;          /* rows are accessed in loops, too */
     uint32_t largest;      /* bytes of an element of a row */
     bool apart;            /* parts go ways of their own for long, or through memory of their own */
 } gain;
@@ -256,11 +266,13 @@ static void count_gain(const walk *w, uint32_t inst, bool in_loop, gain *g) {
         is_global(w->ir, i->a)) {
         uint32_t bytes = vyre_type_bytes((vyre_type)w->ir->resources[i->a].type);
         g->rows += inst == group->head; /* neighbours come along */
+        g->in_loop = g->in_loop || in_loop;
         g->largest = bytes > g->largest ? bytes : g->largest;
     } else if ((i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) && index->unit &&
                !index->shifted) {
         uint32_t bytes = vyre_type_bytes((vyre_type)w->ir->resources[i->a].type);
         g->rows++;
+        g->in_loop = g->in_loop || in_loop;
         g->largest = bytes > g->largest ? bytes : g->largest;
     } else {
         g->others++;
@@ -286,7 +298,9 @@ static uint32_t parts_that_pay(const walk *w) {
         }
         count_gain(w, inst, inst < loop_end, &g);
     }
-    uint32_t parts = g.largest && !g.apart && g.rows >= g.others ? BYTES / g.largest : 1;
+    /* Where long loops do no more than compute, nothing is gained by rows around them. */
+    bool pays = g.largest && !g.apart && g.rows >= g.others && (!f->has_loops || g.in_loop);
+    uint32_t parts = pays ? BYTES / g.largest : 1;
     while (parts > 1 && parts * count > MOST_INSTRUCTIONS) {
         parts /= 2;
     }

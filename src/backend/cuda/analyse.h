@@ -14,12 +14,13 @@
 
 typedef struct cuda_fact {
     uint32_t uses;
-    bool varying;   /* values: differs between the parts of a thread */
-    bool unit;      /* values of 32 bits: grows by 1 from part to part, modulo 2^32 */
-    bool shifted;   /* such a value that is sure not to start where 16 bytes do */
-    bool observed;  /* values: somebody sees the bits of a NaN */
-    bool kept;      /* values: a NaN may be one whose bits must stay, so not of arithmetic */
-    bool divergent; /* blocks: parts go ways of their own */
+    uint32_t inverses; /* roots: uses that do not need it, cuda_is_inverse_root */
+    bool varying;      /* values: differs between the parts of a thread */
+    bool unit;         /* values of 32 bits: grows by 1 from part to part, modulo 2^32 */
+    bool shifted;      /* such a value that is sure not to start where 16 bytes do */
+    bool observed;     /* values: somebody sees the bits of a NaN */
+    bool kept;         /* values: a NaN may be one whose bits must stay, so not of arithmetic */
+    bool divergent;    /* blocks: parts go ways of their own */
 } cuda_fact;
 
 typedef struct cuda_facts {
@@ -67,6 +68,9 @@ bool cuda_settles_late(const cuda_facts *facts, uint32_t inst);
 static inline bool cuda_is_inside(const cuda_facts *facts, uint32_t inst) {
     return vyre_range_of(&facts->ranges, inst)->in_bounds;
 }
+
+/* Whether it is 1 / sqrt(x) of f32, which is done at once. */
+bool cuda_is_inverse_root(const vyre_ir *ir, const vyre_inst *inst);
 
 /* Turns of a `for` whose range is constant; 0 if it is not, or is empty, or they are too many for
  * 32 bits. */

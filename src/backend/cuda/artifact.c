@@ -10,8 +10,13 @@ typedef struct head {
 } head;
 
 typedef struct phase_row {
-    uint32_t threads, parts, shared_bytes, dynamic_bytes, local_bytes, flags;
+    uint32_t threads, parts, shared_bytes, dynamic_bytes, local_bytes, image, flags;
 } phase_row;
+
+/* In front of the images. */
+typedef struct image_table {
+    uint64_t count, bytes[CUDA_MOST_IMAGES];
+} image_table;
 
 enum { STRIDES = 1, ORDERED = 2, COOPERATIVE = 4 };
 
@@ -33,6 +38,7 @@ static phase_row row_of(const cuda_phase_info *info) {
         .shared_bytes = info->shared_bytes,
         .dynamic_bytes = info->dynamic_bytes,
         .local_bytes = info->local_bytes,
+        .image = info->image,
         .flags = (info->strides ? (uint32_t)STRIDES : 0) | (info->ordered ? (uint32_t)ORDERED : 0) |
                  (info->cooperative ? (uint32_t)COOPERATIVE : 0),
     };
@@ -45,6 +51,7 @@ static cuda_phase_info info_of(const phase_row *row) {
         .shared_bytes = row->shared_bytes,
         .dynamic_bytes = row->dynamic_bytes,
         .local_bytes = row->local_bytes,
+        .image = row->image,
         .strides = row->flags & STRIDES,
         .ordered = row->flags & ORDERED,
         .cooperative = row->flags & COOPERATIVE,
@@ -52,31 +59,55 @@ static cuda_phase_info info_of(const phase_row *row) {
 }
 
 void cuda_artifact_write(const cuda_artifact_key *key, const cuda_phase_info *infos,
-                         const void *image, size_t image_bytes, vyre_text *out) {
+                         const cuda_images *images, vyre_text *out) {
     const head h = make_head(key);
+    image_table table = {.count = images->count};
     size_t body = vyre_artifact_begin(&h, sizeof h, out);
     for (uint32_t i = 0; i < key->phase_count; i++) {
         const phase_row row = row_of(&infos[i]);
         vyre_text_add(out, (const char *)&row, sizeof row);
     }
-    vyre_text_add(out, image, image_bytes);
+    memcpy(table.bytes, images->bytes, images->count * sizeof *table.bytes);
+    vyre_text_add(out, (const char *)&table, sizeof table);
+    for (uint32_t i = 0; i < images->count; i++) {
+        vyre_text_add(out, (const char *)images->data[i], (size_t)images->bytes[i]);
+    }
     vyre_artifact_end(out, body);
 }
 
+/* False if they are not exactly what is there. */
+static bool find_images(const image_table *table, const uint8_t *at, uint64_t bytes,
+                        cuda_images *out_images) {
+    bool fits = table->count && table->count <= CUDA_MOST_IMAGES;
+    out_images->count = (uint32_t)table->count;
+    for (uint32_t i = 0; fits && i < table->count; i++) {
+        fits = table->bytes[i] <= bytes;
+        out_images->data[i] = at;
+        out_images->bytes[i] = table->bytes[i];
+        at += fits ? table->bytes[i] : 0;
+        bytes -= fits ? table->bytes[i] : 0;
+    }
+    return fits && !bytes;
+}
+
 bool cuda_artifact_read(const cuda_artifact_key *key, const uint8_t *artifact, size_t size,
-                        cuda_phase_info *out_infos, const uint8_t **out_image,
-                        size_t *out_image_bytes) {
+                        cuda_phase_info *out_infos, cuda_images *out_images) {
     const head h = make_head(key);
+    image_table table;
     size_t rows = key->phase_count * sizeof(phase_row), bytes;
-    const uint8_t *body = vyre_artifact_body(&h, sizeof h, artifact, size, rows, &bytes);
-    for (uint32_t i = 0; i < key->phase_count && body; i++) {
+    const uint8_t *body =
+        vyre_artifact_body(&h, sizeof h, artifact, size, rows + sizeof table, &bytes);
+    if (!body) {
+        return false;
+    }
+    memcpy(&table, body + rows, sizeof table);
+    bool fits =
+        find_images(&table, body + rows + sizeof table, bytes - rows - sizeof table, out_images);
+    for (uint32_t i = 0; i < key->phase_count && fits; i++) {
         phase_row row;
         memcpy(&row, body + i * sizeof row, sizeof row);
         out_infos[i] = info_of(&row);
+        fits = row.image < table.count;
     }
-    if (body) {
-        *out_image = body + rows;
-        *out_image_bytes = bytes - rows;
-    }
-    return body;
+    return fits;
 }

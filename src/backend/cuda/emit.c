@@ -111,9 +111,77 @@ static bool write_count(emit *e, uint32_t inst) {
     return true;
 }
 
+static cuda_reg f32_number(uint32_t bits) {
+    return cuda_number(CUDA_F32, bits);
+}
+
+/* 1 / sqrt(x), each rounded, as the driver's compiler writes the two, for an x that is neither
+ * close to 0 nor infinite: its root is so far from the ends of the range that its reciprocal is,
+ * too. */
+static cuda_reg inverse_root(cuda_writer *w, cuda_reg x) {
+    enum { ONE = 0x3f800000, HALF = 0x3f000000 };
+    cuda_reg near = cuda_one(w, "rsqrt.approx.ftz.f32", CUDA_F32, x);
+    cuda_reg root = cuda_two(w, "mul.rn.ftz.f32", CUDA_F32, x, near);
+    cuda_reg half = cuda_two(w, "mul.rn.ftz.f32", CUDA_F32, near, f32_number(HALF));
+    cuda_reg rest =
+        cuda_three(w, "fma.rn.f32", CUDA_F32, cuda_one(w, "neg.f32", CUDA_F32, root), root, x);
+    root = cuda_three(w, "fma.rn.f32", CUDA_F32, rest, half, root);
+    near = cuda_one(w, "rcp.approx.ftz.f32", CUDA_F32, root);
+    rest = cuda_three(w, "fma.rn.f32", CUDA_F32, cuda_one(w, "neg.f32", CUDA_F32, root), near,
+                      f32_number(ONE));
+    return cuda_three(w, "fma.rn.f32", CUDA_F32, near, rest, near);
+}
+
+/* The same for the others: those close to 0 are moved away from it by a power of 2, and of what is
+ * no positive number the approximation is the result. */
+static void write_rare_root(emit *e, cuda_reg x, cuda_reg to) {
+    enum { UP = 0x5f800000 /* 2^64 */, BACK = 0x4f800000 /* 2^32 */, INFINITE = 0x7f800000 };
+    cuda_writer *w = &e->w;
+    cuda_reg moved = cuda_two(w, "mul.rn.f32", CUDA_F32, x, f32_number(UP));
+    cuda_reg value = cuda_two(w, "mul.rn.f32", CUDA_F32, inverse_root(w, moved), f32_number(BACK));
+    cuda_reg other = cuda_one(w, "rsqrt.approx.f32", CUDA_F32, x);
+    cuda_reg some = cuda_two(w, "setp.gt.f32", CUDA_PRED, x, f32_number(0));
+    cuda_reg finite = cuda_two(w, "setp.lt.f32", CUDA_PRED, x, f32_number(INFINITE));
+    cuda_reg usual = cuda_two(w, "and.pred", CUDA_PRED, some, finite);
+    cuda_move(w, to, cuda_choose(w, usual, value, other));
+}
+
+/* 1 / sqrt(x) at once: with one look at x instead of two, at it and at its root. */
+static bool write_inverse_root(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    cuda_writer *w = &e->w;
+    if (!cuda_is_inverse_root(e->ir, i)) {
+        return false;
+    }
+    for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
+        enum { LEAST = 0x0d000000, MOST = 0x7f7fffff };
+        uint32_t away = cuda_emit_label(e), back = cuda_emit_label(e);
+        cuda_reg x = cuda_in_register(w, cuda_emit_operand(e, e->ir->insts[i->b].a, part));
+        cuda_reg above = cuda_two(w, "sub.u32", CUDA_B32, cuda_to_bits(w, x), cuda_u32(LEAST));
+        cuda_reg rare = cuda_two(w, "setp.gt.u32", CUDA_PRED, above, cuda_u32(MOST - LEAST));
+        cuda_reg value = inverse_root(w, x);
+        cuda_emit_branch(e, rare, true, away, false);
+        cuda_emit_place(e, back);
+        vyre_text kept = w->code;
+        w->code = e->cold;
+        cuda_emit_place(e, away);
+        write_rare_root(e, x, value);
+        cuda_emit_jump(e, back);
+        e->cold = w->code;
+        w->code = kept;
+        if (emit_fact(e, inst)->observed) {
+            value = cuda_write_canonical(w, VYRE_TYPE_F32, value);
+        }
+        *emit_slot(e, inst, part) = value;
+    }
+    return true;
+}
+
 static void write_pure(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    if (write_count(e, inst)) {
+    const cuda_fact *fact = emit_fact(e, inst);
+    bool is_needed = !fact->inverses || fact->inverses < fact->uses;
+    if (!is_needed || write_count(e, inst) || write_inverse_root(e, inst)) {
         return;
     }
     vyre_type result = (vyre_type)i->type;
@@ -303,7 +371,8 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
 }
 
 static vyre_status write_entries(const vyre_program *program, const cuda_target *target,
-                                 uint32_t file, vyre_text *out_ptx, cuda_phase_info *out_infos) {
+                                 uint32_t file, vyre_text *out_ptx, cuda_phase_info *out_infos,
+                                 size_t *out_ends) {
     const vyre_ir *ir = vyre_program_ir(program);
     emit *e = vyre_alloc_zeroed(1, sizeof *e);
     bool made = e != NULL;
@@ -315,6 +384,9 @@ static vyre_status write_entries(const vyre_program *program, const cuda_target 
         e->file = file;
         for (uint32_t i = 0; i < ir->phase_count && made && !e->lack; i++) {
             made = write_phase(e, i, out_ptx, &out_infos[i]);
+            if (out_ends) {
+                out_ends[i] = out_ptx->size;
+            }
         }
         lack = e->lack;
         made = made && !out_ptx->failed;
@@ -340,8 +412,8 @@ void cuda_emit_head(const cuda_target *target, vyre_text *out_ptx) {
 }
 
 vyre_status cuda_emit_entries(const vyre_program *program, const cuda_target *target,
-                              vyre_text *out_ptx, cuda_phase_info *out_infos) {
-    return write_entries(program, target, 0, out_ptx, out_infos);
+                              vyre_text *out_ptx, cuda_phase_info *out_infos, size_t *out_ends) {
+    return write_entries(program, target, 0, out_ptx, out_infos, out_ends);
 }
 
 vyre_status cuda_emit(const vyre_program *program, const cuda_target *target, vyre_text *out_ptx,
@@ -357,5 +429,6 @@ vyre_status cuda_emit(const vyre_program *program, const cuda_target *target, vy
         }
         vyre_text_puts(out_ptx, "\"\n\n");
     }
-    return write_entries(program, target, *file && ir->place_count ? 1 : 0, out_ptx, out_infos);
+    return write_entries(program, target, *file && ir->place_count ? 1 : 0, out_ptx, out_infos,
+                         NULL);
 }

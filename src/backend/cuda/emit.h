@@ -21,7 +21,7 @@ enum {
 /* Where things stand in a frame, in bytes. Arrays are the buffers and scratch arrays, which are the
  * first resources. Everything is aligned to its size. */
 typedef struct cuda_layout {
-    uint32_t arrays;     /* u64 by array: device pointer, aligned to its elements */
+    uint32_t arrays;     /* u64 by array: device pointer, aligned to 16 bytes */
     uint32_t lengths;    /* u64 by array: elements */
     uint32_t arguments;  /* u64 by argument: a scalar's bits, extended by its sign */
     uint32_t iterations; /* u32 by step: turns of repeats so far */
@@ -57,6 +57,7 @@ typedef struct cuda_phase_info {
     uint32_t shared_bytes;  /* that the code itself declares */
     uint32_t dynamic_bytes; /* of shared memory, to be asked for at the launch; then not 48 KiB */
     uint32_t local_bytes;   /* of private arrays, a thread */
+    uint32_t image;         /* which of a program's binaries has it; for whoever makes several */
     bool strides;           /* blocks go on with the next group that nobody has */
     bool ordered;           /* blocks take groups by a ticket: one may wait for an earlier one */
     bool cooperative;       /* all groups must be on the device at once: there are grid barriers */
@@ -101,9 +102,11 @@ bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array);
 VYRE_MUST_USE vyre_status cuda_emit(const vyre_program *program, const cuda_target *target,
                                     vyre_text *out_ptx, cuda_phase_info *out_infos);
 
-/* The entries of a program alone, without the head of the file, for several in one. */
+/* The entries of a program alone, without the head of the file, for several in one. `out_ends`, if
+ * given, has one a phase: where its entry ends in the text. */
 void cuda_emit_head(const cuda_target *target, vyre_text *out_ptx);
 VYRE_MUST_USE vyre_status cuda_emit_entries(const vyre_program *program, const cuda_target *target,
-                                            vyre_text *out_ptx, cuda_phase_info *out_infos);
+                                            vyre_text *out_ptx, cuda_phase_info *out_infos,
+                                            size_t *out_ends);
 
 #endif

@@ -24,8 +24,9 @@ static void find_local(emit *e) {
         } else if (behind == 1) {
             e->position[d] = rest;
         } else {
-            e->position[d] = cuda_two(&e->w, "rem.u32", CUDA_B32, rest, cuda_u32(size[d]));
-            rest = cuda_two(&e->w, "div.u32", CUDA_B32, rest, cuda_u32(size[d]));
+            cuda_reg by = cuda_u32(size[d]);
+            e->position[d] = cuda_integer_op(&e->w, VYRE_OP_REM, VYRE_TYPE_U32, rest, by);
+            rest = cuda_integer_op(&e->w, VYRE_OP_DIV, VYRE_TYPE_U32, rest, by);
         }
     }
 }
@@ -54,11 +55,11 @@ static void read_domain(emit *e) {
     const uint32_t *size = e->phase->workgroup;
     uint32_t tile = size[0] ? size[0] : CUDA_OPEN_THREADS;
     cuda_reg sum = cuda_two(w, "add.u64", CUDA_B64, e->domain[0], cuda_u64(tile - 1));
-    e->groups[0] = cuda_two(w, "div.u64", CUDA_B64, sum, cuda_u64(tile));
+    e->groups[0] = cuda_integer_op(w, VYRE_OP_DIV, VYRE_TYPE_U64, sum, cuda_u64(tile));
     if (!size[0] && e->facts.parts > 1) {
         uint32_t all = tile * e->facts.parts;
         sum = cuda_two(w, "add.u64", CUDA_B64, e->domain[0], cuda_u64(all - 1));
-        cuda_reg fewer = cuda_two(w, "div.u64", CUDA_B64, sum, cuda_u64(all));
+        cuda_reg fewer = cuda_integer_op(w, VYRE_OP_DIV, VYRE_TYPE_U64, sum, cuda_u64(all));
         e->groups[0] = cuda_choose(w, has_all_parts(e), fewer, e->groups[0]);
     }
 }

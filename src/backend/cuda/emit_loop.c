@@ -4,8 +4,10 @@
 #include "ir/lookup.h"
 
 enum {
-    POLL_TURNS = 1024,     /* between two looks at whether to stop; a power of 2 */
-    WHOLE_LIMIT = 512,     /* instructions that a loop written out may become */
+    POLL_TURNS = 1024,     /* between two looks at whether to stop */
+    POLL_SELDOM = 8,       /* times as many where loads for later turns are under way */
+    WHOLE_LIMIT = 512,     /* instructions that a loop written out may become, */
+    STRAIGHT_LIMIT = 1024, /* and one that only computes */
     REPEATED_LIMIT = 24,   /* of a body that is written several times a turn */
     REPEATED = 4,          /* at least that often, */
     REPEATED_LOADS = 16,   /* and at most, if there is something to wait for */
@@ -14,18 +16,18 @@ enum {
     INVARIANT_DEPTH = 6,   /* operations in one another that are done before a loop */
 };
 
-/* Out of the way, and back: ends the thread if somebody asked for that. */
-static void poll(emit *e, cuda_reg due, cuda_reg countdown) {
-    uint32_t away = cuda_emit_label(e), back = cuda_emit_label(e);
+/* Out of the way, where it is due, and on at a label: ends the thread if somebody asked for that.
+ */
+static void poll(emit *e, cuda_reg due, uint32_t on, cuda_reg countdown) {
+    uint32_t away = cuda_emit_label(e);
     cuda_emit_branch(e, due, true, away, false);
-    cuda_emit_place(e, back);
     cuda_emit_begin_cold(e);
     cuda_emit_place(e, away);
     if (countdown.kind) {
         cuda_move(&e->w, countdown, cuda_u32(POLL_TURNS));
     }
     cuda_emit_stop_check(e);
-    cuda_emit_jump(e, back);
+    cuda_emit_jump(e, on);
     cuda_emit_end_cold(e);
 }
 
@@ -44,13 +46,14 @@ void cuda_emit_loop(emit *e, uint32_t inst) {
     cuda_emit_place(e, latch);
     cuda_line(&e->w, "sub.u32 %s, %s, 1", cuda_reg_name(countdown).text,
               cuda_reg_name(countdown).text);
-    poll(e, cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, countdown, cuda_u32(0)), countdown);
+    poll(e, cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, countdown, cuda_u32(0)), head, countdown);
     cuda_line(&e->w, "bra L%u", head);
     cuda_emit_place(e, behind);
     cuda_emit_settle(e, inst);
 }
 
-/* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. */
+/* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. Those
+ * of a loop that may run for long are done in rows, between which somebody may stop it. */
 typedef struct range {
     uint32_t inst, args; /* args: of the block, the counter included */
     vyre_type type;      /* of the counter */
@@ -73,7 +76,7 @@ static cuda_reg count_turns(emit *e, const range *r, cuda_reg first, cuda_reg en
         some = cuda_two(w, "and.pred", CUDA_PRED, some, positive);
         cuda_reg by = step.immediate && step.bits ? step : cuda_choose(w, positive, step, one);
         count = cuda_two(w, wide ? "sub.u64" : "sub.u32", r->kind, count, one);
-        count = cuda_two(w, wide ? "div.u64" : "div.u32", r->kind, count, by);
+        count = cuda_integer_op(w, VYRE_OP_DIV, wide ? VYRE_TYPE_U64 : VYRE_TYPE_U32, count, by);
         count = cuda_two(w, wide ? "add.u64" : "add.u32", r->kind, count, one);
     }
     return cuda_choose(w, some, count, zero);
@@ -98,14 +101,16 @@ static void next_turn(emit *e, const range *r, uint32_t turns_done) {
     }
 }
 
-static void poll_turns(emit *e, const range *r, uint32_t turns_done) {
-    cuda_reg low =
-        r->kind == CUDA_B64 ? cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, r->left) : r->left;
-    low = cuda_two(&e->w, "and.b32", CUDA_B32, low, cuda_u32(POLL_TURNS - 1));
-    cuda_reg due = turns_done == 1
-                       ? cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, low, cuda_u32(0))
-                       : cuda_two(&e->w, "setp.lt.u32", CUDA_PRED, low, cuda_u32(turns_done));
-    poll(e, due, cuda_none());
+/* How many instructions a loop written out may become: many of one that reads and computes alone,
+ * since its addresses become numbers then. */
+static uint64_t whole_limit(const emit *e, uint32_t inst) {
+    for (uint32_t at = inst + 1; at < e->ir->insts[inst].c; at++) {
+        uint32_t effects = vyre_lookup_op(e->ir->insts[at].op)->effects;
+        if (effects & ~(uint32_t)(VYRE_EFFECT_READ | VYRE_EFFECT_END)) {
+            return WHOLE_LIMIT;
+        }
+    }
+    return STRAIGHT_LIMIT;
 }
 
 /* Instructions in the code of a block, with those of loops that are written out as often as they
@@ -117,7 +122,7 @@ static uint64_t weight_of(const emit *e, uint32_t first, uint32_t end) {
         uint32_t turns = cuda_constant_turns(e->ir, inst);
         if (turns) {
             uint64_t inner = weight_of(e, inst + 1, i->c) * turns;
-            weight += inner <= WHOLE_LIMIT ? inner : inner / turns;
+            weight += inner <= whole_limit(e, inst) ? inner : inner / turns;
             inst = i->c;
         } else {
             bool is_code = !(vyre_lookup_op(i->op)->effects & VYRE_EFFECT_END) &&
@@ -298,7 +303,9 @@ static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
 }
 
 /* The loads of EMIT_AHEAD turns from a counter on, for places from `turn` on. */
-static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn) {
+static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn, uint32_t escape) {
+    emit_row rows[EMIT_MOST_ROWS];
+    uint32_t count = 0;
     for (uint32_t k = 0; k < e->ahead.count; k++) {
         if (!e->ahead.rows[k]) {
             continue;
@@ -310,9 +317,16 @@ static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn) 
             cuda_reg base = cuda_emit_operand(e, e->ahead.bases[k], e->first_part);
             first = cuda_two(&e->w, "add.u32", CUDA_B32, base, counter);
         }
-        cuda_emit_row(e, i->a, r->type, cuda_in_register(&e->w, first), EMIT_AHEAD,
-                      e->ahead.all_run && cuda_is_inside(&e->facts, e->ahead.insts[k]),
-                      &e->ahead.values[k][turn]);
+        rows[count++] = (emit_row){.resource = i->a,
+                                   .count = EMIT_AHEAD,
+                                   .index_type = r->type,
+                                   .first = cuda_in_register(&e->w, first),
+                                   .is_inside = e->ahead.all_run &&
+                                                cuda_is_inside(&e->facts, e->ahead.insts[k]),
+                                   .out_values = &e->ahead.values[k][turn]};
+    }
+    if (count) {
+        cuda_emit_rows(e, rows, count, escape);
     }
 }
 
@@ -340,19 +354,16 @@ static cuda_reg all_inside(emit *e, uint32_t inst, cuda_reg index, uint32_t dist
 }
 
 /* The loads of so many turns that have a stride, from the counter as it is on: without a look at
- * each, where one at the first and the last of each array tells enough. */
-static void load_strided(emit *e, const range *r, uint32_t part, uint32_t turns) {
-    cuda_reg *counter = emit_slot(e, r->inst + 1, part), kept = *counter, fits = cuda_none();
+ * each, since one at the first and the last of each array tells whether all are inside; else it
+ * goes on at `escape`. */
+static void load_strided(emit *e, const range *r, uint32_t turns, uint32_t escape) {
+    cuda_reg fits = cuda_none();
     emit_where wheres[EMIT_MOST_AHEAD];
     for (uint32_t k = 0; k < e->ahead.count; k++) {
         uint32_t inst = e->ahead.insts[k];
         const vyre_inst *i = &e->ir->insts[inst];
         if (!e->ahead.strides[k] || e->ahead.rows[k]) {
             continue;
-        }
-        for (uint32_t turn = 0; turn < turns; turn++) {
-            e->ahead.values[k][turn] =
-                cuda_new(&e->w, cuda_emit_memory_class((vyre_type)e->ir->resources[i->a].type));
         }
         write_following(e, r->inst + 2, i->b);
         cuda_reg index = cuda_in_register(&e->w, cuda_emit_operand(e, i->b, e->first_part));
@@ -361,55 +372,41 @@ static void load_strided(emit *e, const range *r, uint32_t part, uint32_t turns)
         }
         wheres[k] = cuda_emit_where(e, i->a, vyre_operand_type(e->ir, i->b), index);
     }
-    uint32_t apart = cuda_emit_label(e), behind = cuda_emit_label(e);
     if (fits.kind) {
-        cuda_emit_branch(e, fits, false, apart, false);
+        cuda_emit_branch(e, fits, false, escape, false);
     }
-    for (uint32_t way = 0; way < (fits.kind ? 2 : 1); way++) {
-        for (uint32_t turn = 0; turn < turns; turn++) {
-            *counter = way ? counter_at(e, r, kept, turn) : kept;
-            for (uint32_t k = 0; k < e->ahead.count; k++) {
-                uint32_t inst = e->ahead.insts[k], resource = e->ir->insts[inst].a;
-                vyre_type type = (vyre_type)e->ir->resources[resource].type;
-                if (!e->ahead.strides[k] || e->ahead.rows[k]) {
-                    continue;
-                }
-                if (way) {
-                    write_following(e, r->inst + 2, e->ir->insts[inst].b);
-                    cuda_emit_load_into(e, inst, e->first_part, e->ahead.values[k][turn]);
-                } else {
-                    int64_t more = (int64_t)turn * e->ahead.strides[k] * vyre_type_bytes(type);
-                    cuda_line(&e->w, "%s.%s %s, %s", cuda_emit_load_name(e, resource),
-                              cuda_emit_memory_type(type),
-                              cuda_reg_name(e->ahead.values[k][turn]).text,
-                              cuda_emit_place_of(e, resource, wheres[k], more).text);
-                }
+    for (uint32_t turn = 0; turn < turns; turn++) {
+        for (uint32_t k = 0; k < e->ahead.count; k++) {
+            uint32_t resource = e->ir->insts[e->ahead.insts[k]].a;
+            vyre_type type = (vyre_type)e->ir->resources[resource].type;
+            if (!e->ahead.strides[k] || e->ahead.rows[k]) {
+                continue;
             }
-        }
-        if (fits.kind && !way) {
-            cuda_emit_jump(e, behind);
-            cuda_emit_place(e, apart);
+            int64_t more = (int64_t)turn * e->ahead.strides[k] * vyre_type_bytes(type);
+            cuda_reg value = cuda_new(&e->w, cuda_emit_memory_class(type));
+            cuda_line(&e->w, "%s.%s %s, %s", cuda_emit_load_name(e, resource),
+                      cuda_emit_memory_type(type), cuda_reg_name(value).text,
+                      cuda_emit_place_of(e, resource, wheres[k], more).text);
+            e->ahead.values[k][turn] = value;
         }
     }
-    if (fits.kind) {
-        cuda_emit_place(e, behind);
-    }
-    *counter = kept;
 }
 
-/* All loads of `turns` turns from turn `from` on; the counter stands at turn 0. */
-static void load_turns(emit *e, const range *r, uint32_t part, uint32_t from, uint32_t turns) {
+/* All loads of `turns` turns from turn `from` on; the counter stands at turn 0. Where those at
+ * regular distances are not all inside it goes on at `escape`. */
+static void load_turns(emit *e, const range *r, uint32_t part, uint32_t from, uint32_t turns,
+                       uint32_t escape) {
     cuda_reg *counter = emit_slot(e, r->inst + 1, part), kept = *counter;
     uint32_t count = e->ahead.count;
     if (!count) {
         return;
     }
     *counter = counter_at(e, r, kept, from);
-    load_strided(e, r, part, turns);
+    load_strided(e, r, turns, escape);
     for (uint32_t turn = 0; turn < turns; turn++) {
         *counter = counter_at(e, r, kept, from + turn);
         if (turn % EMIT_AHEAD == 0) {
-            load_rows(e, r, *counter, turn);
+            load_rows(e, r, *counter, turn, escape);
         }
         for (uint32_t k = 0; k < count; k++) {
             uint32_t inst = e->ahead.insts[k];
@@ -423,6 +420,18 @@ static void load_turns(emit *e, const range *r, uint32_t part, uint32_t from, ui
         }
     }
     *counter = kept;
+}
+
+/* Whether loads ahead may turn out not to be all inside. */
+static bool may_escape(const emit *e) {
+    bool may = false;
+    for (uint32_t k = 0; k < e->ahead.count; k++) {
+        bool is_inside = cuda_is_inside(&e->facts, e->ahead.insts[k]);
+        may = may || (e->ahead.rows[k]      ? !is_inside || !e->ahead.all_run
+                      : e->ahead.strides[k] ? !is_inside
+                                            : false);
+    }
+    return may;
 }
 
 /* All turns one behind the other, the counter being a number. */
@@ -439,7 +448,7 @@ static void write_whole(emit *e, const range *r, uint32_t turns, uint32_t part) 
         *emit_slot(e, r->inst + 1, part) = counter;
         e->ahead.turn = turn % EMIT_AHEAD;
         if (!e->ahead.turn && turns - turn >= EMIT_AHEAD) {
-            load_rows(e, r, counter, 0);
+            load_rows(e, r, counter, 0, 0);
         } else if (!e->ahead.turn) {
             e->ahead.count = 0;
         }
@@ -448,40 +457,43 @@ static void write_whole(emit *e, const range *r, uint32_t turns, uint32_t part) 
     e->ahead = outer;
 }
 
-/* `often` turns at a time, as long as so many are left. Where few threads have to keep the memory
- * busy, the loads of the next ones are under way while these are computed. */
-static void write_several(emit *e, const range *r, uint32_t often, uint32_t part, bool uniform) {
+/* `often` turns at a time, as long as so many are left and their loads are inside; else it goes on
+ * at `single`. Where few threads have to keep the memory busy, the loads of the next ones are under
+ * way while these are computed. */
+static void write_several(emit *e, const range *r, uint32_t often, uint32_t part, uint32_t single,
+                          bool uniform) {
     uint32_t several = cuda_emit_label(e), behind = cuda_emit_label(e);
     const char *fewer = r->kind == CUDA_B64 ? "setp.lt.u64" : "setp.lt.u32";
     emit_ahead now;
-    find_ahead(e, r, true, &e->ahead);
     bool overlaps = e->facts.few_threads && e->ahead.count && e->ahead.all_run;
     if (overlaps) {
-        load_turns(e, r, part, 0, often);
+        load_turns(e, r, part, 0, often, single);
     }
     cuda_emit_place(e, several);
     cuda_reg last = cuda_none();
     if (overlaps) {
-        uint32_t apart = cuda_emit_label(e);
+        uint32_t apart = cuda_emit_label(e), outside = cuda_emit_label(e);
         now = e->ahead;
         last =
             cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, (uint64_t)2 * often));
         cuda_emit_branch(e, last, true, apart, uniform);
-        load_turns(e, r, part, often, often);
+        load_turns(e, r, part, often, often, outside);
+        if (may_escape(e)) {
+            cuda_emit_jump(e, apart);
+            cuda_emit_place(e, outside);
+            cuda_line(&e->w, "setp.eq.u32 %s, 0, 0", cuda_reg_name(last).text);
+        }
         cuda_emit_place(e, apart);
         emit_ahead next = e->ahead;
         e->ahead = now;
         now = next;
     } else {
-        load_turns(e, r, part, 0, often);
+        load_turns(e, r, part, 0, often, single);
     }
     for (uint32_t k = 0; k < often; k++) {
         e->ahead.turn = k;
         write_turn(e, r);
         next_turn(e, r, k + 1 < often ? 0 : often);
-    }
-    if (!cuda_ends_soon(e->ir, r->inst)) {
-        poll_turns(e, r, often);
     }
     if (overlaps) {
         cuda_emit_branch(e, last, true, behind, uniform);
@@ -498,6 +510,29 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
     cuda_emit_place(e, behind);
 }
 
+/* As many turns as are left, several at a time where that pays. */
+static void write_row(emit *e, range *r, uint32_t often, uint32_t part, bool uniform) {
+    bool wide = r->kind == CUDA_B64;
+    const char *fewer = wide ? "setp.lt.u64" : "setp.lt.u32";
+    const char *none = wide ? "setp.eq.u64" : "setp.eq.u32";
+    uint32_t single = cuda_emit_label(e), done = cuda_emit_label(e);
+    cuda_reg zero = cuda_number(r->kind, 0);
+    if (often > 1) {
+        find_ahead(e, r, true, &e->ahead);
+        uniform = uniform && !may_escape(e); /* each thread by itself */
+        cuda_emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, often)),
+                         true, single, uniform);
+        write_several(e, r, often, part, single, uniform);
+        cuda_emit_branch(e, cuda_two(&e->w, none, CUDA_PRED, r->left, zero), true, done, uniform);
+    }
+    e->ahead.count = 0;
+    cuda_emit_place(e, single);
+    write_turn(e, r);
+    next_turn(e, r, 1);
+    cuda_emit_branch(e, cuda_two(&e->w, none, CUDA_PRED, r->left, zero), false, single, uniform);
+    cuda_emit_place(e, done);
+}
+
 static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
     const vyre_inst *i = &e->ir->insts[r->inst];
     const uint32_t *values = e->ir->operands + i->a;
@@ -505,46 +540,42 @@ static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
     for (uint32_t k = 0; k < 3; k++) {
         uniform = uniform && cuda_is_uniform(&e->facts, values[k]);
     }
-    bool stops = !cuda_ends_soon(e->ir, r->inst);
     bool wide = r->kind == CUDA_B64;
-    const char *fewer = wide ? "setp.lt.u64" : "setp.lt.u32";
-    uint32_t body = r->inst + 1 + r->args, done = cuda_emit_label(e), single = cuda_emit_label(e);
-    uint32_t often = how_often(e, body, i->c);
+    uint32_t done = cuda_emit_label(e), next = cuda_emit_label(e);
+    uint32_t often = how_often(e, r->inst + 1 + r->args, i->c);
     emit_ahead outer = e->ahead;
     e->ahead.count = 0;
     cuda_reg first = cuda_emit_operand(e, values[0], part),
              end = cuda_emit_operand(e, values[1], part);
     r->step = cuda_emit_operand(e, values[2], part);
-    r->left = cuda_new(&e->w, r->kind);
-    cuda_move(&e->w, r->left,
+    cuda_reg all = cuda_new(&e->w, r->kind);
+    cuda_move(&e->w, all,
               turns ? cuda_number(r->kind, turns) : count_turns(e, r, first, end, r->step));
     r->counter = *emit_slot(e, r->inst + 1, part) = cuda_new(&e->w, cuda_class_of(r->type));
     cuda_move(&e->w, r->counter, first);
     cuda_reg zero = cuda_number(r->kind, 0);
     if (!turns) {
         cuda_emit_branch(
-            e, cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, r->left, zero),
-            true, done, uniform);
+            e, cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, all, zero), true,
+            done, uniform);
     }
-    if (often > 1) {
-        cuda_emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, often)),
-                         true, single, uniform);
-        write_several(e, r, often, part, uniform);
-        cuda_emit_branch(
-            e, cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, r->left, zero),
-            true, done, uniform);
+    if (cuda_ends_soon(e->ir, r->inst)) {
+        r->left = all;
+        write_row(e, r, often, part, uniform);
+    } else {
+        uint64_t most = (uint64_t)POLL_TURNS * (e->facts.few_threads ? POLL_SELDOM : 1);
+        cuda_emit_place(e, next);
+        cuda_reg row =
+            cuda_two(&e->w, wide ? "min.u64" : "min.u32", r->kind, all, cuda_number(r->kind, most));
+        cuda_line(&e->w, "sub.%s %s, %s, %s", wide ? "u64" : "u32", cuda_reg_name(all).text,
+                  cuda_reg_name(all).text, cuda_reg_name(row).text);
+        r->left = wide ? cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, row) : row;
+        r->kind = CUDA_B32;
+        write_row(e, r, often, part, uniform);
+        poll(e, cuda_two(&e->w, wide ? "setp.ne.u64" : "setp.ne.u32", CUDA_PRED, all, zero), next,
+             cuda_none());
     }
-    e->ahead.count = 0;
-    cuda_emit_place(e, single);
-    write_turn(e, r);
-    next_turn(e, r, 1);
     e->ahead = outer;
-    if (stops && often == 1) {
-        poll_turns(e, r, 1);
-    }
-    cuda_emit_branch(
-        e, cuda_two(&e->w, wide ? "setp.ne.u64" : "setp.ne.u32", CUDA_PRED, r->left, zero), true,
-        single, uniform);
     cuda_emit_place(e, done);
 }
 
@@ -560,7 +591,7 @@ void cuda_emit_for(emit *e, uint32_t inst) {
     cuda_emit_slots(e, i->c, cuda_emit_result_count(e, inst));
     cuda_emit_assign(e, inst + 2, values + 3, carried);
     uint64_t weight = weight_of(e, inst + 1 + r.args, i->c);
-    if (turns && weight * turns <= WHOLE_LIMIT) {
+    if (turns && weight * turns <= whole_limit(e, inst)) {
         write_whole(e, &r, turns, part);
     } else {
         write_turns(e, &r, turns, part);

@@ -98,6 +98,54 @@ emit_where cuda_emit_where(emit *e, uint32_t resource, vyre_type type, cuda_reg 
     return (emit_where){at, offset};
 }
 
+/* An index as a sum of a number and of a few values that are not negative, where nothing wraps. */
+enum { MOST_TERMS = 3, SUM_DEPTH = 4 };
+typedef struct index_sum {
+    uint32_t terms[MOST_TERMS], count;
+    int64_t number;
+    uint64_t most; /* of the terms together */
+} index_sum;
+
+static bool add_to_sum(emit *e, uint32_t operand, uint32_t part, uint32_t depth, index_sum *sum) {
+    vyre_type type = vyre_operand_type(e->ir, operand);
+    cuda_reg value = cuda_emit_operand(e, operand, part);
+    if (value.immediate) {
+        sum->number += cuda_is_signed(type) ? (int32_t)value.bits : (int64_t)value.bits;
+        return true;
+    }
+    const vyre_inst *i = &e->ir->insts[operand];
+    const vyre_range *range = vyre_range_of(&e->facts.ranges, operand);
+    if (i->op == VYRE_OP_ADD && range->exact && depth) {
+        return add_to_sum(e, i->a, part, depth - 1, sum) &&
+               add_to_sum(e, i->b, part, depth - 1, sum);
+    }
+    if (sum->count == MOST_TERMS || range->min < 0 || range->max > UINT32_MAX) {
+        return false;
+    }
+    sum->terms[sum->count++] = operand;
+    sum->most += (uint64_t)range->max;
+    return true;
+}
+
+emit_where cuda_emit_where_of(emit *e, uint32_t resource, uint32_t operand, uint32_t part) {
+    vyre_type type = vyre_operand_type(e->ir, operand);
+    index_sum sum = {0};
+    int64_t bytes = vyre_type_bytes(element_type(e, resource)), most = 1 << 20;
+    bool is_sum = cuda_width(type) == 32 && add_to_sum(e, operand, part, SUM_DEPTH, &sum) &&
+                  sum.count && sum.number && sum.most <= UINT32_MAX && sum.number < most &&
+                  sum.number > -most;
+    if (!is_sum) {
+        return cuda_emit_where(e, resource, type, cuda_emit_operand(e, operand, part));
+    }
+    cuda_reg rest = cuda_emit_operand(e, sum.terms[0], part);
+    for (uint32_t k = 1; k < sum.count; k++) {
+        rest = cuda_two(&e->w, "add.u32", CUDA_B32, rest, cuda_emit_operand(e, sum.terms[k], part));
+    }
+    emit_where where = cuda_emit_where(e, resource, VYRE_TYPE_U32, rest);
+    where.offset += sum.number * bytes;
+    return where;
+}
+
 emit_place_text cuda_emit_place_of(const emit *e, uint32_t resource, emit_where where,
                                    int64_t more) {
     emit_place_text place;
@@ -115,12 +163,11 @@ emit_place_text cuda_emit_place_of(const emit *e, uint32_t resource, emit_where 
 }
 
 /* Neighbours that are accessed one by one have one address, and numbers behind it. */
-static emit_where shared_where(emit *e, uint32_t inst, vyre_type type, cuda_reg index,
-                               uint32_t part) {
+static emit_where shared_where(emit *e, uint32_t inst, uint32_t operand, uint32_t part) {
     uint32_t resource = e->ir->insts[inst].a;
     const vyre_access_group *group = vyre_access_group_of(&e->facts.accesses, inst);
     if (!group) {
-        return cuda_emit_where(e, resource, type, index);
+        return cuda_emit_where_of(e, resource, operand, part);
     }
     uint32_t bytes = vyre_type_bytes(element_type(e, resource)), own = 0, head = 0;
     while (group->members[own] != inst) {
@@ -132,7 +179,7 @@ static emit_where shared_where(emit *e, uint32_t inst, vyre_type type, cuda_reg 
     size_t number = (size_t)(group - e->facts.accesses.rows);
     emit_where *kept = &e->wheres[number * e->facts.parts + part];
     if (own == head) {
-        *kept = cuda_emit_where(e, resource, type, index);
+        *kept = cuda_emit_where_of(e, resource, operand, part);
     }
     emit_where where = *kept;
     where.offset += ((int64_t)own - (int64_t)head) * bytes;
@@ -156,8 +203,7 @@ emit_element cuda_emit_find(emit *e, uint32_t inst, uint32_t operand, uint32_t p
         (!index.immediate || !cuda_emit_is_local(e, resource))) {
         found.inside = cuda_emit_inside(e, resource, type, index);
     }
-    emit_where where =
-        shared_where(e, inst, type, index, cuda_varies(&e->facts, operand) ? part : 0);
+    emit_where where = shared_where(e, inst, operand, cuda_varies(&e->facts, operand) ? part : 0);
     found.place = cuda_emit_place_of(e, resource, where, 0);
     return found;
 }

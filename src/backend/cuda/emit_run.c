@@ -28,8 +28,7 @@ static run make_run(emit *e, uint32_t resource, vyre_type index_type, cuda_reg f
                  .index_type = index_type,
                  .bytes = vyre_type_bytes(type),
                  .first = first,
-                 .is_inside = is_inside,
-                 .where = cuda_emit_where(e, resource, index_type, first)};
+                 .is_inside = is_inside};
 }
 
 static void new_values(emit *e, run *r) {
@@ -173,38 +172,20 @@ static cuda_reg is_whole(emit *e, const run *r) {
     return both(e, inside, long_enough);
 }
 
-/* In pieces where it fits, else one by one; out of the way, if where the array starts, which is the
- * same for all, is all there is to look at. */
-static void access_either(emit *e, const run *r, cuda_reg fits, bool stores) {
-    uint32_t apart = cuda_emit_label(e), behind = cuda_emit_label(e);
-    cuda_emit_branch(e, fits, false, apart, r->is_inside);
-    access_pieces(e, r, 0, stores);
-    if (r->is_inside) {
-        cuda_emit_place(e, behind);
-        cuda_emit_begin_cold(e);
-        cuda_emit_place(e, apart);
-        access_apart(e, r, stores);
-        cuda_emit_jump(e, behind);
-        cuda_emit_end_cold(e);
-        return;
-    }
-    cuda_emit_jump(e, behind);
-    cuda_emit_place(e, apart);
-    access_apart(e, r, stores);
-    cuda_emit_place(e, behind);
-}
-
 /* Both ways there are: in pieces, or one by one. */
 static void access_run(emit *e, const run *r, bool stores) {
     cuda_reg inside = r->is_inside ? cuda_none() : is_whole(e, r);
-    bool is_global = !cuda_emit_is_local(e, r->resource);
     if (r->from_base) {
-        cuda_reg fits =
-            both(e, inside, is_global ? cuda_emit_aligned(e, r->resource) : cuda_none());
-        if (!fits.kind) {
-            access_pieces(e, r, 0, stores);
-        } else {
-            access_either(e, r, fits, stores);
+        uint32_t apart = cuda_emit_label(e), behind = cuda_emit_label(e);
+        if (inside.kind) {
+            cuda_emit_branch(e, inside, false, apart, false);
+        }
+        access_pieces(e, r, 0, stores);
+        if (inside.kind) {
+            cuda_emit_jump(e, behind);
+            cuda_emit_place(e, apart);
+            access_apart(e, r, stores);
+            cuda_emit_place(e, behind);
         }
         return;
     }
@@ -229,13 +210,55 @@ static void access_run(emit *e, const run *r, bool stores) {
     cuda_emit_place(e, behind);
 }
 
-void cuda_emit_row(emit *e, uint32_t resource, vyre_type index_type, cuda_reg first, uint32_t count,
-                   bool is_inside, cuda_reg *out_values) {
-    run r = make_run(e, resource, index_type, first, count, is_inside);
-    new_values(e, &r);
-    access_run(e, &r, false);
-    for (uint32_t k = 0; k < count; k++) {
-        out_values[k] = cuda_emit_from_memory(e, r.type, r.values[k]);
+/* Of several runs of a power of 2 at once: in pieces if all of them can be. */
+static void load_runs(emit *e, run *runs, uint32_t count, uint32_t escape) {
+    cuda_reg fits = cuda_none(), odd = cuda_none();
+    uint32_t apart = cuda_emit_label(e), behind = cuda_emit_label(e);
+    for (uint32_t i = 0; i < count; i++) {
+        const run *r = &runs[i];
+        uint32_t wanted = r->count * r->bytes < WIDEST ? r->count * r->bytes : WIDEST;
+        cuda_reg low = cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, r->where.base);
+        if (r->where.offset % WIDEST) {
+            low = cuda_two(&e->w, "add.u32", CUDA_B32, low, cuda_u32((uint32_t)r->where.offset));
+        }
+        low = cuda_two(&e->w, "and.b32", CUDA_B32, low, cuda_u32(wanted - 1));
+        odd = odd.kind ? cuda_two(&e->w, "or.b32", CUDA_B32, odd, low) : low;
+        fits = r->is_inside ? fits : both(e, fits, is_whole(e, r));
+    }
+    if (escape && fits.kind) {
+        cuda_emit_branch(e, fits, false, escape, false);
+        fits = cuda_none();
+        for (uint32_t i = 0; i < count; i++) {
+            runs[i].is_inside = true;
+        }
+    }
+    fits = both(e, fits, cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, odd, cuda_u32(0)));
+    cuda_emit_branch(e, fits, false, apart, false);
+    for (uint32_t i = 0; i < count; i++) {
+        access_pieces(e, &runs[i], 0, false);
+    }
+    cuda_emit_jump(e, behind);
+    cuda_emit_place(e, apart);
+    for (uint32_t i = 0; i < count; i++) {
+        access_apart(e, &runs[i], false);
+    }
+    cuda_emit_place(e, behind);
+}
+
+void cuda_emit_rows(emit *e, const emit_row *rows, uint32_t count, uint32_t escape) {
+    run runs[EMIT_MOST_ROWS];
+    for (uint32_t i = 0; i < count; i++) {
+        const emit_row *row = &rows[i];
+        runs[i] =
+            make_run(e, row->resource, row->index_type, row->first, row->count, row->is_inside);
+        runs[i].where = cuda_emit_where(e, row->resource, row->index_type, row->first);
+        new_values(e, &runs[i]);
+    }
+    load_runs(e, runs, count, escape);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < rows[i].count; k++) {
+            rows[i].out_values[k] = cuda_emit_from_memory(e, runs[i].type, runs[i].values[k]);
+        }
     }
 }
 
@@ -256,7 +279,7 @@ static bool is_own_row(const emit *e, uint32_t index) {
 cuda_reg cuda_emit_own_rows_fit(emit *e, cuda_reg x) {
     cuda_writer *w = &e->w;
     uint32_t parts = e->facts.parts;
-    cuda_reg reach = e->domain[0], fits = cuda_none();
+    cuda_reg reach = e->domain[0];
     for (uint32_t r = 0; r < e->layout.array_count; r++) {
         bool found = false, inside = true;
         for (uint32_t inst = e->phase->first; inst < e->phase->end; inst++) {
@@ -267,15 +290,12 @@ cuda_reg cuda_emit_own_rows_fit(emit *e, cuda_reg x) {
                 inside = inside && cuda_is_inside(&e->facts, inst);
             }
         }
-        if (found) {
-            fits = both(e, fits, cuda_emit_aligned(e, r));
-        }
         if (found && !inside) {
             reach = cuda_two(w, "min.u64", CUDA_B64, reach, cuda_emit_length(e, r));
         }
     }
     cuda_reg end = cuda_two(w, "add.u64", CUDA_B64, x, cuda_u64(parts));
-    return both(e, cuda_two(w, "setp.le.u64", CUDA_PRED, end, reach), fits);
+    return cuda_two(w, "setp.le.u64", CUDA_PRED, end, reach);
 }
 
 /* Position of an access in its group. */
@@ -296,8 +316,15 @@ static void load_wide_row(emit *e, const vyre_access_group *group) {
     if (before) {
         first = cuda_two(&e->w, "sub.u32", CUDA_B32, first, cuda_u32(before));
     }
-    cuda_emit_row(e, i->a, vyre_operand_type(e->ir, i->b), first, group->count + e->parts - 1, true,
-                  values);
+    vyre_type type = vyre_operand_type(e->ir, i->b);
+    run r = make_run(e, i->a, type, first, group->count + e->parts - 1, true);
+    r.where = cuda_emit_where_of(e, i->a, i->b, 0);
+    r.where.offset -= (int64_t)before * r.bytes;
+    new_values(e, &r);
+    access_run(e, &r, false);
+    for (uint32_t k = 0; k < r.count; k++) {
+        values[k] = cuda_emit_from_memory(e, r.type, r.values[k]);
+    }
     for (uint32_t k = 0; k < group->count; k++) {
         for (uint32_t part = 0; part < e->parts; part++) {
             *emit_slot(e, group->members[k], part) = values[k + part];
@@ -307,8 +334,10 @@ static void load_wide_row(emit *e, const vyre_access_group *group) {
 
 static run row_of(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    return make_run(e, i->a, vyre_operand_type(e->ir, i->b), cuda_emit_operand(e, i->b, 0),
-                    e->parts, cuda_is_inside(&e->facts, inst));
+    run r = make_run(e, i->a, vyre_operand_type(e->ir, i->b), cuda_emit_operand(e, i->b, 0),
+                     e->parts, cuda_is_inside(&e->facts, inst));
+    r.where = cuda_emit_where_of(e, i->a, i->b, 0);
+    return r;
 }
 
 static void access_row(emit *e, const run *r, uint32_t inst, bool stores) {
@@ -374,6 +403,8 @@ static run run_of(emit *e, const vyre_access_group *group, uint32_t inst, uint32
                          cuda_number((cuda_class)index.kind, before));
     }
     run r = make_run(e, i->a, type, index, group->count, group->in_bounds);
+    r.where = cuda_emit_where_of(e, i->a, i->b, part);
+    r.where.offset -= (int64_t)before * r.bytes;
     r.from_base = true;
     return r;
 }

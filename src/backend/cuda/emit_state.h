@@ -24,7 +24,6 @@ typedef struct emit_array {
     cuda_reg length;       /* elements, u64 */
     cuda_reg limit;        /* the same as u32 */
     cuda_reg signed_limit; /* what a number that may be negative must be below, as u32 */
-    cuda_reg aligned;      /* global: whether it starts where 16 bytes do */
     uint32_t offset;       /* shared and private: in the block of all */
 } emit_array;
 
@@ -122,7 +121,6 @@ cuda_reg cuda_emit_frame(emit *e, cuda_class kind, uint32_t offset);
 cuda_reg cuda_emit_length(emit *e, uint32_t resource);
 cuda_reg cuda_emit_limit(emit *e, uint32_t resource, bool is_signed);
 cuda_reg cuda_emit_base(emit *e, uint32_t resource);
-cuda_reg cuda_emit_aligned(emit *e, uint32_t resource); /* a predicate: it starts at 16 bytes */
 cuda_reg cuda_emit_stop_word(emit *e);
 cuda_reg cuda_emit_counters(emit *e);
 
@@ -158,6 +156,8 @@ typedef struct emit_element {
     bool never;      /* it does not exist */
 } emit_element;
 emit_where cuda_emit_where(emit *e, uint32_t resource, vyre_type type, cuda_reg index);
+/* The same by an operand: a number in it goes into the instruction where nothing wraps around. */
+emit_where cuda_emit_where_of(emit *e, uint32_t resource, uint32_t operand, uint32_t part);
 emit_place_text cuda_emit_place_of(const emit *e, uint32_t resource, emit_where where,
                                    int64_t more);
 cuda_reg cuda_emit_inside(emit *e, uint32_t resource, vyre_type type, cuda_reg index);
@@ -177,10 +177,18 @@ cuda_reg cuda_emit_zero(emit *e, cuda_class kind);
 /* Whether all parts from position `x` on (64 bits) are in the domain, and in each array that they
  * use at their own positions a row that one access reaches. */
 cuda_reg cuda_emit_own_rows_fit(emit *e, cuda_reg x);
-/* Loads `count` neighbours, the first by an index of 32 bits: by few accesses where they are
- * aligned, and inside unless that is known, which is looked at when it comes to that. */
-void cuda_emit_row(emit *e, uint32_t resource, vyre_type index_type, cuda_reg first, uint32_t count,
-                   bool is_inside, cuda_reg *out_values);
+/* Neighbours, the first by an index of 32 bits. */
+typedef struct emit_row {
+    uint32_t resource, count;
+    vyre_type index_type;
+    cuda_reg first;
+    bool is_inside; /* known */
+    cuda_reg *out_values;
+} emit_row;
+/* Loads rows by few accesses where all of them are aligned and inside, which is looked at when it
+ * comes to that. With a label `escape` that is where it goes on if they are not inside. */
+enum { EMIT_MOST_ROWS = EMIT_MOST_AHEAD };
+void cuda_emit_rows(emit *e, const emit_row *rows, uint32_t count, uint32_t escape);
 /* Does an access with others, or with the first or last of them; false if it is one by itself. */
 bool cuda_emit_load_run(emit *e, uint32_t inst);
 bool cuda_emit_store_run(emit *e, uint32_t inst);

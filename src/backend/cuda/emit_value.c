@@ -112,18 +112,6 @@ cuda_reg cuda_emit_base(emit *e, uint32_t resource) {
     return base;
 }
 
-cuda_reg cuda_emit_aligned(emit *e, uint32_t resource) {
-    cuda_reg base = cuda_emit_base(e, resource), *aligned = &e->arrays[resource].aligned;
-    if (!aligned->kind) {
-        cuda_emit_begin_head(e);
-        cuda_reg low = cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, base);
-        low = cuda_two(&e->w, "and.b32", CUDA_B32, low, cuda_u32(15));
-        *aligned = cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, low, cuda_u32(0));
-        cuda_emit_end_head(e);
-    }
-    return *aligned;
-}
-
 cuda_reg cuda_emit_stop_word(emit *e) {
     if (!e->stop.kind) {
         e->stop = cuda_emit_frame(e, CUDA_B64, e->layout.stop);

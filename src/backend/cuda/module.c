@@ -26,8 +26,8 @@ static vyre_status refuse(cuda_device *device, CUresult result, const char *name
                             log[0] ? ": " : "", log);
 }
 
-vyre_status cuda_module_translate(cuda_device *device, const vyre_text *ptx, const char *name,
-                                  vyre_text *out_image) {
+static vyre_status translate(cuda_device *device, const vyre_text *ptx, const char *name,
+                             vyre_text *out_image) {
     const cuda_table *cuda = device->cuda;
     char *log = vyre_alloc_zeroed(LOG_BYTES, 1);
     if (!log) {
@@ -55,6 +55,56 @@ vyre_status cuda_module_translate(cuda_device *device, const vyre_text *ptx, con
         vyre_status_free(cuda_check(device, cuda->cuLinkDestroy(link), "ending the compiler"));
     }
     vyre_free(log);
+    return status;
+}
+
+/* One text in a thread. */
+typedef struct job {
+    pthread_t thread;
+    bool has_thread;
+    cuda_device *device;
+    const vyre_text *ptx;
+    const char *name;
+    vyre_text *out_image;
+    vyre_status status;
+} job;
+
+static void *run_job(void *argument) {
+    job *own = argument;
+    CUcontext before;
+    own->status = cuda_device_enter(own->device, &before);
+    if (!own->status) {
+        own->status = translate(own->device, own->ptx, own->name, own->out_image);
+        cuda_device_leave(own->device, before);
+    }
+    return NULL;
+}
+
+vyre_status cuda_module_translate(cuda_device *device, const vyre_text *texts, uint32_t count,
+                                  const char *name, vyre_text *out_images) {
+    job *jobs = vyre_alloc_zeroed(count, sizeof *jobs);
+    if (!jobs) {
+        return no_memory(name);
+    }
+    for (uint32_t i = count; i-- > 0;) { /* the first is the caller's own */
+        jobs[i] = (job){.device = device, .ptx = &texts[i], .name = name};
+        jobs[i].out_image = &out_images[i];
+        jobs[i].has_thread = i && !pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]);
+    }
+    vyre_status status = VYRE_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        if (jobs[i].has_thread) {
+            pthread_join(jobs[i].thread, NULL);
+        } else {
+            run_job(&jobs[i]);
+        }
+        if (status) {
+            vyre_status_free(jobs[i].status);
+        } else {
+            status = jobs[i].status;
+        }
+    }
+    vyre_free(jobs);
     return status;
 }
 

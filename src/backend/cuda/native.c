@@ -3,38 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cuda/artifact.h"
 #include "backend/cuda/module.h"
+#include "backend/cuda/texts.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "pass/fill.h"
-#include "pass/pass.h"
 #include "pass/split.h"
-
-static const char *const prefixes[CUDA_CODES] = {"phase", "part"};
 
 static vyre_status no_memory(const vyre_program *program) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                             "no memory to compile `%s`", vyre_program_name(program));
-}
-
-/* The entries of one code, behind a line that says what it is the code of. */
-static vyre_status emit(const cuda_native *native, const vyre_program *program, const char *prefix,
-                        vyre_text *out_ptx, cuda_phase_info *out_infos) {
-    const cuda_target target = {native->device->info.sm, native->device->info.isa, prefix,
-                                native->any_domain};
-    vyre_program *lowered;
-    vyre_status status = vyre_lower(program, &lowered);
-    if (status) {
-        return status;
-    }
-    vyre_digest digest = vyre_program_digest(program);
-    vyre_text_printf(out_ptx, "\n// %s_N: phases of `%s`, %016llx%016llx\n", prefix,
-                     vyre_program_name(program), (unsigned long long)digest.high,
-                     (unsigned long long)digest.low);
-    status = cuda_emit_entries(lowered, &target, out_ptx, out_infos);
-    vyre_program_release(lowered);
-    return status;
 }
 
 static vyre_status refuse_phase(const cuda_native *native, const cuda_code *code, uint32_t index,
@@ -61,7 +39,8 @@ static vyre_status load_phase(cuda_native *native, const cuda_code *code, const 
                             (uint64_t)info->shared_bytes + info->dynamic_bytes,
                             device->info.most_shared_bytes);
     }
-    CUresult result = cuda->cuModuleGetFunction(&phase->function, native->module, name);
+    CUresult result =
+        cuda->cuModuleGetFunction(&phase->function, native->modules[info->image], name);
     result =
         result ? result
                : cuda->cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, phase->function);
@@ -85,42 +64,70 @@ static vyre_status load_phase(cuda_native *native, const cuda_code *code, const 
     return cuda_check(device, result, "finding %s", name);
 }
 
-static vyre_status load(cuda_native *native, const cuda_phase_info *infos, const void *image,
-                        size_t size) {
-    vyre_status status = cuda_module_load(native->device, image, size, &native->module);
+/* In the device's context, unless it is gone. */
+static void unload(cuda_native *native) {
+    cuda_device *device = native->device;
+    for (uint32_t i = 0; i < CUDA_MOST_IMAGES; i++) {
+        if (native->modules[i] && !atomic_load(&device->is_lost)) {
+            vyre_status_free(cuda_check(device, device->cuda->cuModuleUnload(native->modules[i]),
+                                        "unloading code"));
+        }
+        native->modules[i] = NULL;
+    }
+}
+
+static bool is_one_launch(const cuda_code *code) {
+    const vyre_ir *ir = code->ir;
+    bool is_one = code->phase_count == 1 && ir->step_count == 1 && !code->has_counters &&
+                  ir->steps[0].kind == VYRE_STEP_PHASE &&
+                  ir->phases[0].from_resource == VYRE_NONE &&
+                  ir->arg_count <= CUDA_KEPT_ARGUMENTS && code->layout.bytes <= CUDA_KEPT_BYTES;
+    for (uint32_t i = 0; i < code->layout.array_count && is_one; i++) {
+        const vyre_resource *row = &ir->resources[i];
+        is_one = row->kind == VYRE_RESOURCE_BUFFER &&
+                 (row->access != VYRE_ACCESS_OUT || code->overwritten[i] != VYRE_NONE);
+    }
+    return is_one;
+}
+
+static vyre_status load(cuda_native *native, const cuda_phase_info *infos,
+                        const cuda_images *images) {
+    vyre_status status = VYRE_OK;
+    native->image_bytes = 0;
+    for (uint32_t i = 0; i < images->count && !status; i++) {
+        status = cuda_module_load(native->device, images->data[i], (size_t)images->bytes[i],
+                                  &native->modules[i]);
+        native->image_bytes += (size_t)images->bytes[i];
+    }
     for (uint32_t c = 0; c < native->code_count && !status; c++) {
         cuda_code *code = &native->codes[c];
         for (uint32_t i = 0; i < code->phase_count && !status; i++) {
             code->phases[i].info = *infos++;
             code->has_counters |= code->phases[i].info.ordered || code->phases[i].info.cooperative;
-            status = load_phase(native, code, prefixes[c], i);
+            status = load_phase(native, code, cuda_prefixes[c], i);
         }
+        code->is_one_launch = is_one_launch(code);
         if (!status && code->has_while) {
             status = cuda_check(
                 native->device,
-                native->device->cuda->cuModuleGetFunction(&code->turn, native->module, "turn"),
+                native->device->cuda->cuModuleGetFunction(&code->turn, native->modules[0], "turn"),
                 "finding turn");
         }
     }
-    if (status && native->module) {
-        vyre_status_free(cuda_check(native->device,
-                                    native->device->cuda->cuModuleUnload(native->module),
-                                    "unloading code"));
-        native->module = NULL;
+    if (status) {
+        unload(native);
     }
-    native->image_bytes = size;
     return status;
 }
 
 /* From an artifact; false if it does not fit, or does not load, which is as good as none. */
 static bool load_artifact(cuda_native *native, const cuda_artifact_key *key,
                           const uint8_t *artifact, size_t size, cuda_phase_info *infos) {
-    const uint8_t *image;
-    size_t image_bytes;
-    if (!artifact || !cuda_artifact_read(key, artifact, size, infos, &image, &image_bytes)) {
+    cuda_images images;
+    if (!artifact || !cuda_artifact_read(key, artifact, size, infos, &images)) {
         return false;
     }
-    vyre_status status = load(native, infos, image, image_bytes);
+    vyre_status status = load(native, infos, &images);
     if (status) {
         vyre_log(VYRE_LOG_INFO, "cuda: `%s` is compiled again, since what was stored fails: %s",
                  vyre_program_name(native->codes[0].program), vyre_status_text(status));
@@ -132,30 +139,24 @@ static bool load_artifact(cuda_native *native, const cuda_artifact_key *key,
 static vyre_status compile(cuda_native *native, const cuda_artifact_key *key,
                            cuda_phase_info *infos, vyre_text *out_artifact) {
     const char *name = vyre_program_name(native->codes[0].program);
-    vyre_text ptx = {0}, image = {0};
-    const cuda_target target = {native->device->info.sm, native->device->info.isa, prefixes[0],
-                                native->any_domain};
-    cuda_phase_info *next = infos;
-    vyre_status status = VYRE_OK;
-    cuda_emit_head(&target, &ptx);
-    if (native->codes[0].has_while || native->codes[1].has_while) {
-        cuda_turns_write(&ptx);
+    cuda_texts t = {0};
+    vyre_text made[CUDA_MOST_IMAGES] = {{0}};
+    cuda_images images = {0};
+    vyre_status status = cuda_texts_write(&t, native, key->phase_count, infos);
+    status = status ? status : cuda_module_translate(native->device, t.images, t.count, name, made);
+    for (; !status && images.count < t.count; images.count++) {
+        images.data[images.count] = (const uint8_t *)made[images.count].data;
+        images.bytes[images.count] = made[images.count].size;
     }
-    for (uint32_t c = 0; c < native->code_count && !status; c++) {
-        status = emit(native, native->codes[c].program, prefixes[c], &ptx, next);
-        next += native->codes[c].phase_count;
-    }
-    if (!status && ptx.failed) {
-        status = no_memory(native->codes[0].program);
-    }
-    status = status ? status : cuda_module_translate(native->device, &ptx, name, &image);
-    status = status ? status : load(native, infos, image.data, image.size);
+    status = status ? status : load(native, infos, &images);
     if (!status) {
-        cuda_artifact_write(key, infos, image.data, image.size, out_artifact);
+        cuda_artifact_write(key, infos, &images, out_artifact);
         status = out_artifact->failed ? no_memory(native->codes[0].program) : VYRE_OK;
     }
-    vyre_text_free(&ptx);
-    vyre_text_free(&image);
+    for (uint32_t i = 0; i < CUDA_MOST_IMAGES; i++) {
+        vyre_text_free(&made[i]);
+    }
+    cuda_texts_free(&t);
     return status;
 }
 
@@ -216,7 +217,7 @@ static vyre_status make(cuda_device *device, const vyre_program *program, bool a
         status = compile(native, &key, infos, out_artifact);
     }
     vyre_free(infos);
-    if (native->module) {
+    if (native->modules[0]) {
         pthread_mutex_lock(&device->lock);
         native->next = device->natives;
         if (native->next) {
@@ -279,11 +280,7 @@ void cuda_native_unload(cuda_native *native) {
             native->codes[c].counters[i] = NULL;
         }
     }
-    if (!atomic_load(&device->is_lost)) {
-        vyre_status_free(
-            cuda_check(device, device->cuda->cuModuleUnload(native->module), "unloading code"));
-    }
-    native->module = NULL;
+    unload(native);
 }
 
 /* Waits for runs on shared lanes before the code goes. */
@@ -302,7 +299,7 @@ void cuda_native_release(cuda_native *native) {
     }
     cuda_device *device = native->device;
     CUcontext before;
-    if (native->module) {
+    if (native->modules[0]) {
         vyre_status status = cuda_device_enter(device, &before);
         if (!status) {
             settle(native);

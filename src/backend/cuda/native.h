@@ -4,6 +4,7 @@
 
 #include <vyre/program.h>
 
+#include "backend/cuda/artifact.h"
 #include "backend/cuda/device.h"
 #include "backend/cuda/emit.h"
 #include "backend/cuda/replay.h"
@@ -15,6 +16,16 @@ typedef struct cuda_phase {
     uint32_t registers;
     uint64_t most_blocks; /* that the device has room for at once */
 } cuda_phase;
+
+/* The launch of a program of one phase that needs nothing else, as it was put on a lane last. */
+enum { CUDA_KEPT_ARGUMENTS = 8, CUDA_KEPT_BYTES = 384 };
+typedef struct cuda_kept_launch {
+    bool is_set;
+    uint32_t grid[3];
+    CUdeviceptr addresses[CUDA_KEPT_ARGUMENTS]; /* by resource */
+    uint64_t arguments[CUDA_KEPT_ARGUMENTS];
+    uint64_t frame[CUDA_KEPT_BYTES / 8];
+} cuda_kept_launch;
 
 /* A program with code for each phase. */
 typedef struct cuda_code {
@@ -28,10 +39,12 @@ typedef struct cuda_code {
     bool has_barrier;       /* grid barriers */
     bool has_counters;      /* phases with counters of their own */
     bool copies_element;    /* of a domain from memory, before the phase that overwrites it */
+    bool is_one_launch;     /* runs over the program's own domain are */
     CUfunction turn;        /* of a code with `repeat while` */
     cuda_turns *kept_turns; /* that no run holds; in the device's lock */
     uint32_t kept_turn_count;
-    cuda_block *counters[CUDA_SHARED_LANES]; /* by shared lane, in its lock; NULL so far */
+    cuda_block *counters[CUDA_SHARED_LANES];  /* by shared lane, in its lock; NULL so far */
+    cuda_kept_launch kept[CUDA_SHARED_LANES]; /* the same */
 } cuda_code;
 
 /* With grid barriers, also without: split, for grids that do not fit on the device at once. */
@@ -45,7 +58,7 @@ struct cuda_native {
     bool any_domain;    /* its phases may run over more than the domain that is theirs */
     cuda_native *wider; /* such code for the same program, once a run has asked for it */
     size_t image_bytes;
-    CUmodule module;                       /* NULL: unloaded, and of no use any more */
+    CUmodule modules[CUDA_MOST_IMAGES];    /* the first NULL: unloaded, and of no use any more */
     atomic_ullong last[CUDA_SHARED_LANES]; /* tickets of the last runs on shared lanes */
     cuda_replays replays;
     cuda_native *next, *previous; /* of the device */

@@ -1,5 +1,7 @@
 #include "backend/cuda/resident.h"
 
+#include <string.h>
+
 #include "backend/cuda/dispatch.h"
 #include "backend/cuda/run.h"
 #include "backend/cuda/transfer.h"
@@ -353,6 +355,65 @@ static vyre_status put(cuda_code *code, const vyre_call *call, cuda_lane *lane, 
     return status;
 }
 
+static bool is_kept(const cuda_kept_launch *kept, const vyre_ir *ir, const vyre_call *call,
+                    const CUdeviceptr *addresses) {
+    bool same = kept->is_set;
+    for (uint32_t i = 0; i < ir->arg_count && same; i++) {
+        uint32_t row = ir->args[i].resource;
+        same = kept->arguments[i] == call->arguments[i] &&
+               (row == VYRE_NONE || kept->addresses[row] == addresses[row]);
+    }
+    return same;
+}
+
+/* A program that is one launch: as the last time, where it is the same. */
+static vyre_status put_one(cuda_code *code, const vyre_call *call, cuda_lane *lane, uint32_t index,
+                           const CUdeviceptr *addresses) {
+    cuda_device *device = lane->device;
+    cuda_kept_launch *kept = &code->kept[index];
+    if (is_kept(kept, code->ir, call, addresses)) {
+        const cuda_phase *phase = &code->phases[0];
+        void *parameters[] = {kept->frame};
+        CUresult result = device->cuda->cuLaunchKernel(
+            phase->function, kept->grid[0], kept->grid[1], kept->grid[2], phase->info.threads, 1, 1,
+            phase->info.dynamic_bytes, lane->stream, parameters, NULL);
+        return result
+                   ? cuda_check(device, result, "starting `%s`", vyre_program_name(code->program))
+                   : VYRE_OK;
+    }
+    cuda_run run;
+    kept->is_set = false;
+    vyre_status status = cuda_run_init(&run, lane, code, call, NULL);
+    for (uint32_t i = 0; i < code->ir->arg_count && !status; i++) {
+        uint32_t row = code->ir->args[i].resource;
+        kept->arguments[i] = call->arguments[i];
+        if (row != VYRE_NONE) {
+            kept->addresses[row] = addresses[row];
+            cuda_run_set_array(&run, row, addresses[row]);
+        }
+    }
+    if (!status) {
+        status = cuda_run_put(&run);
+        kept->is_set = !status && run.grid[0];
+        memcpy(kept->frame, run.frame, code->layout.bytes);
+        memcpy(kept->grid, run.grid, sizeof kept->grid);
+        cuda_run_deinit(&run, true);
+    }
+    return status;
+}
+
+static vyre_status put_all(cuda_native *native, cuda_code *code, const vyre_call *call,
+                           cuda_lane *lane, uint32_t index, const CUdeviceptr *addresses,
+                           uint64_t ticket) {
+    const uint32_t *grid = call->config->grid;
+    if (code->is_one_launch && !grid[0] && !grid[1] && !grid[2]) {
+        return put_one(code, call, lane, index, addresses);
+    }
+    return cuda_replay_is_worth(code, call)
+               ? cuda_replay_run(native, code, call, lane, addresses, ticket)
+               : put(code, call, lane, index, addresses);
+}
+
 static vyre_status enqueue_on_lane(cuda_native *native, cuda_code *code, const vyre_call *call,
                                    const uint64_t *buffers, const needs *all,
                                    const CUdeviceptr *addresses, uint64_t *out_ticket) {
@@ -368,9 +429,7 @@ static vyre_status enqueue_on_lane(cuda_native *native, cuda_code *code, const v
     uint64_t ticket = cuda_lane_next_ticket(device, index);
     status = follow(lane, device, all);
     if (!status) {
-        status = cuda_replay_is_worth(code, call)
-                     ? cuda_replay_run(native, code, call, lane, addresses, ticket)
-                     : put(code, call, lane, index, addresses);
+        status = put_all(native, code, call, lane, index, addresses, ticket);
         atomic_store_explicit(&native->last[index], ticket, memory_order_release);
         cuda_lane_submitted(lane, ticket);
         if (status && !atomic_load(&device->is_lost)) { /* a part of it may be under way */

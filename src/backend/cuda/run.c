@@ -57,6 +57,7 @@ vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, cuda_code *code, const
     run->memory = NULL;
     run->counters = 0;
     run->own_counters = NULL;
+    run->grid[0] = 0; /* nothing was launched */
     run->frame = (uint8_t *)run->room;
     run->blocks = run->few;
     if (layout->bytes > sizeof run->room || layout->array_count > CUDA_RUN_ARRAYS) {
@@ -320,6 +321,7 @@ static vyre_status run_phase(cuda_run *run, uint32_t index) {
         status = find_element(run, index);
     }
     status = status ? status : fold(run, phase, row->from_resource != VYRE_NONE, groups, blocks);
+    memcpy(run->grid, blocks, sizeof run->grid);
     return status ? status : launch(run, phase, blocks);
 }
 

@@ -22,6 +22,7 @@ typedef struct cuda_run {
     unsigned stop;             /* why it was told to end */
 
     uint8_t *frame;           /* what kernels get */
+    uint32_t grid[3];         /* of the last launch */
     CUdeviceptr counters;     /* by phase; 0: none are needed, or not yet there */
     cuda_block *own_counters; /* or NULL */
     cuda_block **blocks;      /* by array: memory of the run's own, or NULL */

@@ -170,12 +170,20 @@ bool cuda_gives_any_nan(vyre_op op, vyre_type result) {
         return false;
     }
     switch (op) {
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
-    case VYRE_OP_COPYSIGN:
-    case VYRE_OP_SELECT:
-    case VYRE_OP_BITCAST: return false;
-    default: return true;
+    case VYRE_OP_ADD:
+    case VYRE_OP_SUB:
+    case VYRE_OP_MUL:
+    case VYRE_OP_DIV:
+    case VYRE_OP_MIN:
+    case VYRE_OP_MAX:
+    case VYRE_OP_FMA:
+    case VYRE_OP_SQRT:
+    case VYRE_OP_FLOOR:
+    case VYRE_OP_CEIL:
+    case VYRE_OP_TRUNC:
+    case VYRE_OP_ROUND:
+    case VYRE_OP_CONVERT: return true;
+    default: return false;
     }
 }
 

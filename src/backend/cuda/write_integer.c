@@ -64,6 +64,59 @@ static cuda_reg safe_divisor(cuda_writer *w, vyre_type type, cuda_reg x, cuda_re
     return cuda_choose(w, bad, number_of(type, 1), y);
 }
 
+/* By a constant. Unsigned: a product with its reciprocal, rounded up, whose upper half is shifted;
+ * of 33 bits where 32 are not enough. Signed: towards zero, by a power of 2 alone. */
+static bool divided(cuda_writer *w, vyre_type type, cuda_reg x, cuda_reg y, cuda_reg *out) {
+    uint64_t by = y.bits, rest = cuda_is_signed(type) ? by >> (cuda_width(type) - 1) : 0;
+    bool wide = cuda_width(type) == 64, is_power = by && !(by & (by - 1));
+    uint32_t bits = 0;
+    if (!y.immediate || x.immediate || by < 2 || rest || (wide && !is_power)) {
+        return false;
+    }
+    while ((uint64_t)1 << bits < by && bits < 63) {
+        bits++;
+    }
+    if (is_power && cuda_is_signed(type)) {
+        uint32_t width = wide ? 64 : 32;
+        cuda_reg sign = arithmetic(w, "shr", type, x, cuda_u32(width - 1));
+        cuda_reg up = cuda_two(w, wide ? "shr.u64" : "shr.u32", cuda_class_of(type), sign,
+                               cuda_u32(width - bits));
+        *out = arithmetic(w, "shr", type, arithmetic(w, "add", type, x, up), cuda_u32(bits));
+        return true;
+    }
+    if (is_power) {
+        *out = arithmetic(w, "shr", type, x, cuda_u32(bits));
+        return true;
+    }
+    if (cuda_is_signed(type)) {
+        return false;
+    }
+    uint64_t scale = (uint64_t)1 << bits; /* 2^32 * scale / by, without the highest bit */
+    uint32_t factor = (uint32_t)((((scale - by) << 32) / by) + 1);
+    cuda_reg high = cuda_two(w, "mul.hi.u32", CUDA_B32, x, cuda_u32(factor));
+    cuda_reg half =
+        cuda_two(w, "shr.u32", CUDA_B32, cuda_two(w, "sub.u32", CUDA_B32, x, high), cuda_u32(1));
+    cuda_reg sum = cuda_two(w, "add.u32", CUDA_B32, half, high);
+    *out = cuda_two(w, "shr.u32", CUDA_B32, sum, cuda_u32(bits - 1));
+    return true;
+}
+
+static cuda_reg quotient(cuda_writer *w, vyre_type type, cuda_reg x, cuda_reg y) {
+    cuda_reg out;
+    return divided(w, type, x, y, &out)
+               ? out
+               : cuda_narrow(w, type, arithmetic(w, "div", type, x, safe_divisor(w, type, x, y)));
+}
+
+static cuda_reg remainder_of(cuda_writer *w, vyre_type type, cuda_reg x, cuda_reg y) {
+    cuda_reg out;
+    if (divided(w, type, x, y, &out)) {
+        cuda_reg whole = arithmetic(w, "mul.lo", type, out, y);
+        return arithmetic(w, "sub", type, x, whole);
+    }
+    return arithmetic(w, "rem", type, x, safe_divisor(w, type, x, y));
+}
+
 static cuda_reg high_product(cuda_writer *w, vyre_type type, cuda_reg a, cuda_reg b) {
     if (cuda_width(type) >= 32) {
         return arithmetic(w, "mul.hi", type, a, b);
@@ -180,18 +233,41 @@ static cuda_reg bool_op(cuda_writer *w, vyre_op op, cuda_reg a, cuda_reg b) {
     }
 }
 
+/* What is made of two numbers, as in the turns of a loop that is written out; false if that is left
+ * to the driver's compiler. */
+static bool fold(vyre_op op, vyre_type type, cuda_reg a, cuda_reg b, cuda_reg *out) {
+    uint64_t x = a.bits, y = b.bits;
+    if (!a.immediate || !b.immediate || (type != VYRE_TYPE_U32 && type != VYRE_TYPE_I32)) {
+        return false;
+    }
+    switch (op) {
+    case VYRE_OP_ADD: x += y; break;
+    case VYRE_OP_SUB: x -= y; break;
+    case VYRE_OP_MUL: x *= y; break;
+    case VYRE_OP_SHL: x <<= y & 31; break;
+    case VYRE_OP_AND: x &= y; break;
+    case VYRE_OP_OR: x |= y; break;
+    default: return false;
+    }
+    *out = number_of(type, x);
+    return true;
+}
+
 cuda_reg cuda_integer_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a, cuda_reg b) {
+    cuda_reg folded;
     if (type == VYRE_TYPE_BOOL) {
         return bool_op(w, op, a, b);
+    }
+    if (fold(op, type, a, b, &folded)) {
+        return folded;
     }
     cuda_class kind = cuda_class_of(type);
     switch (op) {
     case VYRE_OP_ADD: return cuda_narrow(w, type, arithmetic(w, "add", type, a, b));
     case VYRE_OP_SUB: return cuda_narrow(w, type, arithmetic(w, "sub", type, a, b));
     case VYRE_OP_MUL: return cuda_narrow(w, type, arithmetic(w, "mul.lo", type, a, b));
-    case VYRE_OP_DIV:
-        return cuda_narrow(w, type, arithmetic(w, "div", type, a, safe_divisor(w, type, a, b)));
-    case VYRE_OP_REM: return arithmetic(w, "rem", type, a, safe_divisor(w, type, a, b));
+    case VYRE_OP_DIV: return quotient(w, type, a, b);
+    case VYRE_OP_REM: return remainder_of(w, type, a, b);
     case VYRE_OP_MIN: return arithmetic(w, "min", type, a, b);
     case VYRE_OP_MAX: return arithmetic(w, "max", type, a, b);
     case VYRE_OP_NEG:
