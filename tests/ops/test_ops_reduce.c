@@ -1,6 +1,6 @@
 /* Reductions of the standard library against plain loops. Sums of floats are added up as the
  * manifest says, recursively, by index. */
-#include "ops_check.h"
+#include "ops_large.h"
 
 #include <math.h>
 
@@ -77,7 +77,7 @@ static float add_lanes(const float *values, size_t count, size_t lanes, size_t h
 }
 
 static float add_all(const float *values, size_t count) {
-    float tiles[MOST / 8192 + 1];
+    float tiles[2048];
     size_t tile_count = 0;
     for (size_t first = 0; first < count; first += 8192) {
         size_t here = count - first < 8192 ? count - first : 8192;
@@ -235,12 +235,44 @@ static void histograms_of_words(void **state) {
     }
 }
 
+/* More tiles than running sums of these. */
+static void reduces_many(void **state) {
+    (void)state;
+    enum { LARGE = 1500 * 8192 + 4321 };
+    float *x = malloc(LARGE * sizeof *x);
+    uint32_t *all = malloc(LARGE * sizeof *all), sum = 0, largest = 0, bins[256] = {0}, index = 0;
+    uint64_t seed = 17;
+    for (size_t i = 0; i < LARGE; i++) {
+        all[i] = ops_random(&seed);
+        x[i] = (float)(int32_t)all[i] / 65536.0f;
+        index = x[i] > x[index] ? (uint32_t)i : index;
+        sum += all[i];
+        largest = all[i] > largest ? all[i] : largest;
+        for (int shift = 0; shift < 32; shift += 8) {
+            bins[all[i] >> shift & 255]++;
+        }
+    }
+    float total = add_all(x, LARGE);
+    ops_expect_large("reduce.sum_f32", OPS(OPS_ARRAY(x, LARGE)), OPS(OPS_SCALAR("total", total)));
+    ops_expect_large("reduce.argmax_f32", OPS(OPS_ARRAY(x, LARGE)),
+                     OPS(OPS_SCALAR("index", index)));
+    ops_expect_large("reduce.sum_u32", OPS(OPS_NAMED("x", all, LARGE)),
+                     OPS(OPS_SCALAR("total", sum)));
+    ops_expect_large("reduce.max_u32", OPS(OPS_NAMED("x", all, LARGE)),
+                     OPS(OPS_SCALAR("largest", largest)));
+    ops_expect_large("reduce.histogram_u8", OPS({"x", all, LARGE * sizeof *all}),
+                     OPS(OPS_ARRAY(bins, 256)));
+    free(x);
+    free(all);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_integers),   cmocka_unit_test(sums_of_floats),
         cmocka_unit_test(sums_of_infinities), cmocka_unit_test(extremes_of_integers),
         cmocka_unit_test(extremes_of_floats), cmocka_unit_test(any_and_all),
         cmocka_unit_test(histograms),         cmocka_unit_test(histograms_of_words),
+        cmocka_unit_test(reduces_many),
     };
     fill();
     return cmocka_run_group_tests(tests, NULL, NULL);

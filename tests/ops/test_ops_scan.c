@@ -1,6 +1,6 @@
 /* Running sums of the standard library against plain loops; those of floats as the manifest says.
  */
-#include "ops_check.h"
+#include "ops_large.h"
 
 enum { MOST = 50021 };
 
@@ -114,10 +114,6 @@ static void sums_of_floats(void **state) {
     }
     for (size_t s = 0; s < sizeof lengths / sizeof *lengths; s++) {
         size_t n = lengths[s], tile_count = (n + TILE - 1) / TILE;
-        /* The last takes the reference minutes. */
-        if (n == LARGE && !getenv("VYRE_TEST_LARGE")) {
-            continue;
-        }
         scan_tiles(values, n, NULL, NULL, tiles);
         float before[4] = {0};
         scan_tiles(tiles, tile_count, NULL, NULL, outer_tiles);
@@ -129,8 +125,9 @@ static void sums_of_floats(void **state) {
             fronts[k] = k ? ends[k - 1] : 0;
         }
         scan_tiles(values, n, fronts, expected, tiles);
-        ops_expect("scan.inclusive_f32", OPS(OPS_NAMED("x", values, n)),
-                   OPS(OPS_NAMED("sums", expected, n)));
+        (n == LARGE ? ops_expect_large : ops_expect)("scan.inclusive_f32",
+                                                     OPS(OPS_NAMED("x", values, n)),
+                                                     OPS(OPS_NAMED("sums", expected, n)));
     }
     free(values);
     free(expected);
@@ -139,11 +136,41 @@ static void sums_of_floats(void **state) {
     free(fronts);
 }
 
+static void sums_of_many(void **state) {
+    (void)state;
+    enum { LARGE = 3000017 };
+    uint32_t *values = malloc(LARGE * sizeof *values), *heads = malloc(LARGE * sizeof *heads);
+    uint32_t *all = malloc(LARGE * sizeof *all), *parts = malloc(LARGE * sizeof *parts);
+    uint32_t sum = 0, part = 0;
+    uint64_t seed = 13;
+    for (size_t i = 0; i < LARGE; i++) {
+        values[i] = ops_random(&seed);
+        heads[i] = ops_random(&seed) % 10000 == 0;
+        all[i] = sum += values[i];
+        parts[i] = part = heads[i] ? values[i] : part + values[i];
+    }
+    ops_expect_large("scan.inclusive_u32", OPS(OPS_NAMED("x", values, LARGE)),
+                     OPS(OPS_NAMED("sums", all, LARGE)));
+    ops_expect_large("scan.segmented_u32",
+                     OPS(OPS_NAMED("x", values, LARGE), OPS_NAMED("heads", heads, LARGE)),
+                     OPS(OPS_NAMED("sums", parts, LARGE)));
+    for (size_t i = 0; i < LARGE; i++) {
+        all[i] -= values[i];
+    }
+    ops_expect_large("scan.exclusive_u32", OPS(OPS_NAMED("x", values, LARGE)),
+                     OPS(OPS_NAMED("sums", all, LARGE)));
+    free(values);
+    free(heads);
+    free(all);
+    free(parts);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_integers),
         cmocka_unit_test(sums_of_segments),
         cmocka_unit_test(sums_of_floats),
+        cmocka_unit_test(sums_of_many),
     };
     fill();
     return cmocka_run_group_tests(tests, NULL, NULL);

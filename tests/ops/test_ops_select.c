@@ -1,5 +1,5 @@
 /* Packing, gather and scatter of the standard library against plain loops. */
-#include "ops_check.h"
+#include "ops_large.h"
 
 enum { MOST = 30011 };
 
@@ -105,12 +105,34 @@ static void scatters(void **state) {
     }
 }
 
+static void packs_many(void **state) {
+    (void)state;
+    enum { LARGE = 2000003 };
+    uint32_t *values = malloc(LARGE * sizeof *values), *keep = malloc(LARGE * sizeof *keep);
+    uint32_t *packed = calloc(LARGE, sizeof *packed), count = 0;
+    uint64_t seed = 6;
+    for (size_t i = 0; i < LARGE; i++) {
+        values[i] = ops_random(&seed);
+        keep[i] = ops_random(&seed) % 3;
+        if (keep[i]) {
+            packed[count++] = values[i];
+        }
+    }
+    ops_expect_large("select.compact",
+                     OPS(OPS_NAMED("x", values, LARGE), OPS_NAMED("keep", keep, LARGE)),
+                     OPS(OPS_NAMED("kept", packed, LARGE), OPS_SCALAR("count", count)));
+    free(values);
+    free(keep);
+    free(packed);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packs_what_is_marked),
         cmocka_unit_test(keeps_each_once),
         cmocka_unit_test(gathers),
         cmocka_unit_test(scatters),
+        cmocka_unit_test(packs_many),
     };
     fill();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* Sorting of the standard library against qsort. */
-#include "ops_check.h"
+#include "ops_large.h"
 
 enum { MOST = 33333 };
 
@@ -81,10 +81,48 @@ static void the_largest(void **state) {
     }
 }
 
+static void sorts_many(void **state) {
+    (void)state;
+    enum { LARGE = 1000003 };
+    uint32_t *all = malloc(LARGE * sizeof *all), *in_order = malloc(LARGE * sizeof *in_order);
+    uint32_t *places = malloc(LARGE * sizeof *places), *from = malloc(LARGE * sizeof *from);
+    pair *both = malloc(LARGE * sizeof *both);
+    draw_keys(0, LARGE, all, both);
+    for (size_t i = 0; i < LARGE; i++) {
+        all[i] >>= i % 4 * 5;
+        both[i].key = all[i];
+        from[i] = (uint32_t)i;
+    }
+    qsort(both, LARGE, sizeof *both, by_key);
+    for (size_t i = 0; i < LARGE; i++) {
+        in_order[i] = both[i].key;
+        places[i] = both[i].place;
+    }
+    ops_expect_large("sort.keys_u32", OPS(OPS_NAMED("keys", all, LARGE)),
+                     OPS(OPS_NAMED("sorted", in_order, LARGE)));
+    ops_expect_large("sort.pairs_u32",
+                     OPS(OPS_NAMED("keys", all, LARGE), OPS_NAMED("values", from, LARGE)),
+                     OPS(OPS_NAMED("sorted", in_order, LARGE), OPS_NAMED("moved", places, LARGE)));
+    qsort(both, LARGE, sizeof *both, from_largest);
+    const uint32_t k = 70000;
+    for (size_t i = 0; i < k; i++) {
+        in_order[i] = both[i].key;
+        places[i] = both[i].place;
+    }
+    ops_expect_large("sort.top_k_u32", OPS(OPS_SCALAR("k", k), OPS_NAMED("x", all, LARGE)),
+                     OPS(OPS_NAMED("largest", in_order, k), OPS_NAMED("indices", places, k)));
+    free(all);
+    free(in_order);
+    free(places);
+    free(from);
+    free(both);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_and_pairs),
         cmocka_unit_test(the_largest),
+        cmocka_unit_test(sorts_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
