@@ -127,6 +127,10 @@ static cuda_reg shuffled(emit *e, const vyre_inst *i) {
         break;
     default: break;
     }
+    vyre_range known = vyre_range_operand(&e->facts.ranges, e->ir, i->b);
+    if (known.max < width && i->op != VYRE_OP_SHUFFLE_UP && i->op != VYRE_OP_SHUFFLE_DOWN) {
+        return fetch(e, type, value, from); /* that lane exists */
+    }
     cuda_reg inside = cuda_two(w, "setp.lt.u32", CUDA_PRED, from, cuda_u32(width));
     exists = exists.kind ? cuda_two(w, "and.pred", CUDA_PRED, exists, inside) : inside;
     cuda_reg safe = cuda_two(w, "and.b32", CUDA_B32, from, cuda_u32(width - 1));

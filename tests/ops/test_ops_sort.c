@@ -1,0 +1,128 @@
+/* Sorting of the standard library against qsort. */
+#include "ops_large.h"
+
+enum { MOST = 33333 };
+
+static const size_t sizes[] = {0, 1, 2, 255, 5119, 5120, 5121, MOST};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+typedef struct pair {
+    uint32_t key, place;
+} pair;
+
+static int by_key(const void *left, const void *right) {
+    const pair *a = left, *b = right;
+    return a->key != b->key ? (a->key > b->key) - (a->key < b->key)
+                            : (a->place > b->place) - (a->place < b->place);
+}
+
+static int from_largest(const void *left, const void *right) {
+    const pair *a = left, *b = right;
+    return a->key != b->key ? (a->key < b->key) - (a->key > b->key)
+                            : (a->place > b->place) - (a->place < b->place);
+}
+
+/* Keys of a kind: any, few different ones, all the same, the largest too, in order and against. */
+enum { KINDS = 6 };
+static void draw_keys(int kind, size_t n, uint32_t *out_keys, pair *out_pairs) {
+    uint64_t state = 40 + (uint64_t)kind;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t draw = ops_random(&state);
+        const uint32_t kinds[KINDS] = {
+            draw,          draw % 7 << 13,  0xabcdef01,
+            0u - draw % 3, (uint32_t)i * 9, 0xffffffff - (uint32_t)i * 9};
+        out_keys[i] = kinds[kind];
+        out_pairs[i] = (pair){out_keys[i], (uint32_t)i};
+    }
+}
+
+static uint32_t keys[MOST], values[MOST], sorted[MOST], moved[MOST];
+static pair pairs[MOST];
+
+static void keys_and_pairs(void **state) {
+    (void)state;
+    for (size_t s = 0; s < SIZES; s++) {
+        size_t n = sizes[s];
+        for (int kind = 0; kind < KINDS; kind++) {
+            draw_keys(kind, n, keys, pairs);
+            qsort(pairs, n, sizeof *pairs, by_key);
+            for (size_t i = 0; i < n; i++) {
+                values[i] = (uint32_t)i * 2654435761u;
+                sorted[i] = pairs[i].key;
+                moved[i] = pairs[i].place * 2654435761u;
+            }
+            ops_expect("sort.keys_u32", OPS(OPS_ARRAY(keys, n)), OPS(OPS_ARRAY(sorted, n)));
+            ops_expect("sort.pairs_u32", OPS(OPS_ARRAY(keys, n), OPS_ARRAY(values, n)),
+                       OPS(OPS_ARRAY(sorted, n), OPS_ARRAY(moved, n)));
+        }
+    }
+}
+
+static void the_largest(void **state) {
+    (void)state;
+    const uint32_t wishes[] = {0, 1, 2, 10, 5121, UINT32_MAX};
+    for (size_t s = 0; s < SIZES; s++) {
+        size_t n = sizes[s];
+        for (int kind = 0; kind < KINDS; kind++) {
+            draw_keys(kind, n, keys, pairs);
+            qsort(pairs, n, sizeof *pairs, from_largest);
+            for (size_t w = 0; w < sizeof wishes / sizeof *wishes; w++) {
+                uint32_t k = wishes[w];
+                size_t count = k < n ? k : n;
+                for (size_t i = 0; i < count; i++) {
+                    sorted[i] = pairs[i].key;
+                    moved[i] = pairs[i].place;
+                }
+                ops_expect(
+                    "sort.top_k_u32", OPS(OPS_SCALAR("k", k), OPS_NAMED("x", keys, n)),
+                    OPS(OPS_NAMED("largest", sorted, count), OPS_NAMED("indices", moved, count)));
+            }
+        }
+    }
+}
+
+static void sorts_many(void **state) {
+    (void)state;
+    enum { LARGE = 1000003 };
+    uint32_t *all = malloc(LARGE * sizeof *all), *in_order = malloc(LARGE * sizeof *in_order);
+    uint32_t *places = malloc(LARGE * sizeof *places), *from = malloc(LARGE * sizeof *from);
+    pair *both = malloc(LARGE * sizeof *both);
+    draw_keys(0, LARGE, all, both);
+    for (size_t i = 0; i < LARGE; i++) {
+        all[i] >>= i % 4 * 5;
+        both[i].key = all[i];
+        from[i] = (uint32_t)i;
+    }
+    qsort(both, LARGE, sizeof *both, by_key);
+    for (size_t i = 0; i < LARGE; i++) {
+        in_order[i] = both[i].key;
+        places[i] = both[i].place;
+    }
+    ops_expect_large("sort.keys_u32", OPS(OPS_NAMED("keys", all, LARGE)),
+                     OPS(OPS_NAMED("sorted", in_order, LARGE)));
+    ops_expect_large("sort.pairs_u32",
+                     OPS(OPS_NAMED("keys", all, LARGE), OPS_NAMED("values", from, LARGE)),
+                     OPS(OPS_NAMED("sorted", in_order, LARGE), OPS_NAMED("moved", places, LARGE)));
+    qsort(both, LARGE, sizeof *both, from_largest);
+    const uint32_t k = 70000;
+    for (size_t i = 0; i < k; i++) {
+        in_order[i] = both[i].key;
+        places[i] = both[i].place;
+    }
+    ops_expect_large("sort.top_k_u32", OPS(OPS_SCALAR("k", k), OPS_NAMED("x", all, LARGE)),
+                     OPS(OPS_NAMED("largest", in_order, k), OPS_NAMED("indices", places, k)));
+    free(all);
+    free(in_order);
+    free(places);
+    free(from);
+    free(both);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_and_pairs),
+        cmocka_unit_test(the_largest),
+        cmocka_unit_test(sorts_many),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
