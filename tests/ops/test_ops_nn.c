@@ -88,25 +88,25 @@ static void softmax_row(const float *x, size_t columns, float *y) {
     for (size_t k = 0; k < columns; k++) {
         top = x[k] > top ? x[k] : top;
     }
-    float all = sum_of(x, columns, exponential_off, top);
+    float share = 1 / sum_of(x, columns, exponential_off, top);
     for (size_t k = 0; k < columns; k++) {
-        y[k] = rounded_exp(x[k] - top) / all;
+        y[k] = rounded_exp(x[k] - top) * share;
     }
 }
 
 static void layer_row(const float *x, size_t columns, const float *scale, const float *shift,
                       float epsilon, float *y) {
     float mean = sum_of(x, columns, plain, 0) / (float)columns;
-    float deviation = sqrtf(sum_of(x, columns, square_off, mean) / (float)columns + epsilon);
+    float inverse = 1 / sqrtf(sum_of(x, columns, square_off, mean) / (float)columns + epsilon);
     for (size_t k = 0; k < columns; k++) {
-        y[k] = fmaf((x[k] - mean) / deviation, scale[k], shift[k]);
+        y[k] = fmaf((x[k] - mean) * inverse, scale[k], shift[k]);
     }
 }
 
 static void rms_row(const float *x, size_t columns, const float *scale, float epsilon, float *y) {
-    float root = sqrtf(sum_of(x, columns, square_off, 0) / (float)columns + epsilon);
+    float inverse = 1 / sqrtf(sum_of(x, columns, square_off, 0) / (float)columns + epsilon);
     for (size_t k = 0; k < columns; k++) {
-        y[k] = x[k] / root * scale[k];
+        y[k] = x[k] * inverse * scale[k];
     }
 }
 
