@@ -19,14 +19,17 @@ const vyre_capability *vyre_bundle_capability(const vyre_bundle *bundle, size_t 
     return row_at(bundle->capabilities, bundle->capability_size, index);
 }
 
-/* Where rows lie as their types ask for, none is shorter than those of the first version. */
+/* Rows are aligned as their types ask for, and none is shorter than those of ABI 1.0: what a later
+ * version adds to one is there only if its size says so. */
 static bool rows_are_whole(const vyre_bundle *bundle) {
-    return bundle->registration_size >= sizeof(vyre_registration) &&
-           bundle->precedence_size >= sizeof(vyre_precedence) &&
-           bundle->capability_size >= sizeof(vyre_capability) &&
+#define REACHES(size, type, field) ((size) >= offsetof(type, field) + sizeof(((type *)0)->field))
+    return REACHES(bundle->registration_size, vyre_registration, device_count) &&
+           REACHES(bundle->precedence_size, vyre_precedence, rank) &&
+           REACHES(bundle->capability_size, vyre_capability, dispatches) &&
            !(bundle->registration_size % _Alignof(vyre_registration)) &&
            !(bundle->precedence_size % _Alignof(vyre_precedence)) &&
            !(bundle->capability_size % _Alignof(vyre_capability)) && !bundle->reserved;
+#undef REACHES
 }
 
 /* Ids must be fit for names of devices and for lists of globs. */
@@ -49,7 +52,7 @@ vyre_status vyre_registry_check(const vyre_bundle *bundle) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "pass the bundle of a backend",
                                 "there is no bundle to add");
     }
-    if (bundle->struct_size < sizeof *bundle || !vyre_abi_suits(bundle->abi, VYRE_ABI)) {
+    if (!VYRE_HAS(bundle, capability_count) || !vyre_abi_suits(bundle->abi, VYRE_ABI)) {
         return vyre_status_make(
             VYRE_STATUS_UNSUPPORTED, "build it with the headers of this library",
             "the bundle needs ABI %u.%u and has %u bytes; this library has ABI %d.%d and takes %zu "

@@ -411,6 +411,8 @@ vyre_call vyre_plan_call(const vyre_plan *plan, const vyre_input *inputs) {
         .grids = plan->grids,
         .grid_count = plan->ir->phase_count,
         .output_count = plan->output_count,
+        .native = NULL,
+        .reserved = {0, 0, 0, 0}, /* all that is named is stored, the rest would be filled first */
     };
 }
 

@@ -87,7 +87,7 @@ static vyre_status check_abi(const char *library, const vyre_bundle *bundle) {
                                 "%s needs ABI %u.%u, and this version of vyre has %u.%u", library,
                                 major, minor, VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
     }
-    if (bundle->struct_size < sizeof *bundle) {
+    if (!VYRE_HAS(bundle, capability_count)) {
         return vyre_status_make(
             VYRE_STATUS_MALFORMED, "start the bundle with VYRE_BUNDLE_HEAD, then build it again",
             "the bundle of %s has %u bytes, and one of ABI %u.%u has %zu", library,

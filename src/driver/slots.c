@@ -558,7 +558,7 @@ vyre_status vyre_native_adopt(const vyre_native *made, const vyre_backend *backe
 
 vyre_status vyre_check_run(const vyre_backend *backend, const vyre_pending_run *run) {
     const vyre_run_slots *slots = run->slots;
-    return slots && slots->struct_size >= sizeof *slots && vyre_abi_suits(slots->abi, VYRE_ABI) &&
+    return slots && VYRE_HAS(slots, free) && vyre_abi_suits(slots->abi, VYRE_ABI) &&
                    slots->is_ready && slots->wait && slots->free
                ? VYRE_OK
                : refuse_table("table of a run", backend->slots->id(backend),

@@ -244,7 +244,7 @@ static uint32_t subgroup_size(const vyre_backend *backend) {
 
 static uint64_t max_storage_buffer_bytes(const vyre_backend *backend) {
     (void)backend;
-    return cpu_physical_bytes();
+    return PTRDIFF_MAX; /* the host's memory, and files that are mapped into it */
 }
 
 static void device_profile(const vyre_backend *backend, vyre_profile *out_profile) {
