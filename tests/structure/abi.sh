@@ -114,9 +114,9 @@ compare() {
 # Types that contract.c forgets would not be compared.
 check_complete() {
     local name missing=
-    for name in $(grep -oE '^(typedef )?(struct|enum) vyre_[a-z_]+ \{' include/vyre/backend.h | awk '{ print $(NF - 1) }'); do
+    while read -r name; do
         grep -qF "X($name)" tests/abi/contract.c || missing+=" $name"
-    done
+    done < <(sed -nE 's/^(typedef )?(struct|enum) (vyre_[a-z_]+) \{.*/\3/p' include/vyre/backend.h)
     [ -z "$missing" ] || die "tests/abi/contract.c does not show$missing. Fix: add them to its lists"
 }
 
@@ -149,6 +149,7 @@ change() { # NAME (growth|break) PERL
     fi
 }
 
+# shellcheck disable=SC2016 # the $1 are perl's
 drill() {
     local slot='(void \(\*destroy\)\(const vyre_backend \*backend\);)'
     change "a slot at the end" growth "s/$slot/\$1 void (*later)(void);/"
