@@ -33,7 +33,7 @@ static vyre_registry *make(size_t count) {
                            capabilities,     count};
     for (size_t i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "backend-%zu", i * i);
-        registrations[i] = (vyre_registration){names[i], create, NULL};
+        registrations[i] = (vyre_registration){.id = names[i], .create = create};
         precedences[i] = (vyre_precedence){names[i], (uint32_t)i};
         capabilities[i] = (vyre_capability){names[i], true};
     }

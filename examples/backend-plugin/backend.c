@@ -205,7 +205,11 @@ static const vyre_op_set *registered_ops(void) {
 __attribute__((visibility("default"))) const vyre_bundle *vyre_backend_query(uint32_t max_abi);
 
 const vyre_bundle *vyre_backend_query(uint32_t max_abi) {
-    static const vyre_registration registration = {"scalar", create, registered_ops};
+    static const vyre_registration registration = {
+        .id = "scalar",
+        .create = create,
+        .supported_ops = registered_ops,
+    };
     static const vyre_precedence precedence = {"scalar", 900}; /* behind everything faster */
     static const vyre_capability capability = {"scalar", true};
     static const vyre_bundle bundle = {

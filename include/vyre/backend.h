@@ -20,7 +20,7 @@
  *         out->slots = &slots;
  *         return NULL;
  *     }
- *     static const vyre_registration registration = {"mine", create, NULL};
+ *     static const vyre_registration registration = {.id = "mine", .create = create};
  *     static const vyre_precedence precedence = {"mine", 50};
  *     static const vyre_capability capability = {"mine", true};
  *     static const vyre_bundle bundle = {
@@ -34,8 +34,17 @@
  * opaque here: the host gives its bytes (docs/wire.md), which libvyre reads for who links it.
  * examples/backend-plugin is a whole backend in a project of its own.
  *
- * Compatibility: tables and structures grow at their end only. A table says how much of it there
- * is with `struct_size`; what the host passes is as long as the ABI version that was agreed on. */
+ * Compatibility. Within a major number nothing that is here changes or goes away, and a minor
+ * number adds in two ways only (docs/backends.md says how the two sides agree):
+ *
+ *   - Tables, which begin with `struct_size`, and rows of a bundle, whose size stands in its head,
+ *     grow at their end. Who reads one that the other side made looks no further than it reaches:
+ *     the host fills what is missing with defaults and ignores what it does not know, a backend
+ *     asks VYRE_HAS before it uses a service that 1.0 did not have.
+ *   - All other structures keep their size for ever and may be copied whole. Their `reserved` words
+ *     are 0; where a later version gives one a meaning, 0 is still none, or the default.
+ *
+ * Numbers of enumerations are only ever added. */
 #ifndef VYRE_BACKEND_H
 #define VYRE_BACKEND_H
 
@@ -47,11 +56,15 @@
 extern "C" {
 #endif
 
-/* While the major number is 0 a minor number may change anything; host and backend must agree in
- * both. */
-#define VYRE_ABI_MAJOR 0
-#define VYRE_ABI_MINOR 1
+/* In tables and bundles it says which host is needed: one of the same major number, and of this
+ * minor number or a higher one. */
+#define VYRE_ABI_MAJOR 1
+#define VYRE_ABI_MINOR 0
 #define VYRE_ABI (VYRE_ABI_MAJOR << 16 | VYRE_ABI_MINOR)
+
+/* Whether a table reaches to the end of one of its fields: VYRE_HAS(host, program_wire). */
+#define VYRE_HAS(table, field)                                                                     \
+    ((size_t)((const char *)(&(table)->field + 1) - (const char *)(table)) <= (table)->struct_size)
 
 typedef struct vyre_program vyre_program;
 typedef struct vyre_status_object *vyre_status; /* NULL is success; see vyre_host */
@@ -67,11 +80,6 @@ typedef struct vyre_output {
     uint8_t *data;
     size_t size; /* bytes */
 } vyre_output;
-
-typedef struct vyre_outputs {
-    vyre_output *items;
-    size_t count;
-} vyre_outputs;
 
 /* How exact a device is; docs/semantics.md. */
 #define VYRE_GRADES(X)                                                                             \
@@ -96,10 +104,10 @@ typedef struct vyre_dispatch_config {
     uint64_t timeout_ns;       /* 0: none */
     uint64_t max_output_bytes; /* of all outputs together; 0: no limit */
     const char *label;         /* what people call this run, in logs and errors */
-    uint32_t workgroup[3];     /* a size to use where the program leaves it open */
-    uint32_t grid[3];          /* a domain in place of the one that a program of one phase has */
+    uint64_t grid[3];          /* a domain in place of the one that a program of one phase has */
     uint32_t grade;            /* vyre_grade: the weakest that will do; exact by default */
     uint32_t determinism;      /* vyre_demand */
+    uint64_t reserved[4];      /* the host refuses a config where one is not 0 */
 } vyre_dispatch_config;
 
 /* The part of the grid that a phase runs over. */
@@ -132,6 +140,7 @@ typedef struct vyre_call {
     size_t grid_count;
 
     size_t output_count;
+    uint64_t reserved[4];
 } vyre_call;
 
 /* A time that was not taken. */
@@ -142,6 +151,7 @@ typedef struct vyre_timing {
     uint64_t device_ns;  /* on the device */
     uint64_t enqueue_ns; /* until the device had its work */
     uint64_t wait_ns;    /* waiting for it */
+    uint64_t reserved[4];
 } vyre_timing;
 
 /* What the host does for a backend. Lives as long as the process. */
@@ -188,9 +198,10 @@ typedef struct vyre_host {
     void (*program_release)(const vyre_program *program);
 } vyre_host;
 
-/* Operations, as a set of their numbers in the binary form. */
+/* Operations, as a set of their numbers in the binary form: number n is bit n % 64 of word n / 64.
+ * Ten times as many as there are today. */
 typedef struct vyre_op_set {
-    uint64_t words[4];
+    uint64_t words[16];
 } vyre_op_set;
 
 /* Capabilities. A bit is set only if the lowering emits the real thing and the device has it: a
@@ -226,30 +237,37 @@ typedef enum vyre_timing_quality {
 #undef VYRE_TIMING_ENUM
 } vyre_timing_quality;
 
-/* What a device is. X(field); 0 and false mean none or not known. */
+/* What a device is; 0 means none, or not known. */
 #define VYRE_PROFILE_FLAGS(X)                                                                      \
-    X(supports_subgroup_ops)                                                                       \
-    X(supports_indirect_dispatch)                                                                  \
-    X(supports_specialization_constants)                                                           \
-    X(supports_f16)                                                                                \
-    X(supports_bf16)                                                                               \
-    X(supports_trap_propagation)                                                                   \
-    X(supports_tensor_cores)                                                                       \
-    X(supports_device_timestamps)                                                                  \
-    X(supports_hardware_counters)                                                                  \
-    X(has_mul_high)                                                                                \
-    X(has_dual_issue_fp32_int32)                                                                   \
-    X(has_subgroup_shuffle)                                                                        \
-    X(has_shared_memory)                                                                           \
-    X(is_gpu)                                                                                      \
-    X(is_software) /* a CPU behind the interface of a GPU */
+    X(SUPPORTS_SUBGROUP_OPS, 0, "supports_subgroup_ops")           /* by `features` */             \
+    X(SUPPORTS_INDIRECT_DISPATCH, 1, "supports_indirect_dispatch") /* by `features` */             \
+    X(SUPPORTS_SPECIALIZATION_CONSTANTS, 2, "supports_specialization_constants")                   \
+    X(SUPPORTS_F16, 3, "supports_f16")   /* by `features` */                                       \
+    X(SUPPORTS_BF16, 4, "supports_bf16") /* by `features` */                                       \
+    X(SUPPORTS_TRAP_PROPAGATION, 5, "supports_trap_propagation")                                   \
+    X(SUPPORTS_TENSOR_CORES, 6, "supports_tensor_cores") /* by `features` */                       \
+    X(SUPPORTS_DEVICE_TIMESTAMPS, 7, "supports_device_timestamps")                                 \
+    X(SUPPORTS_HARDWARE_COUNTERS, 8, "supports_hardware_counters")                                 \
+    X(HAS_MUL_HIGH, 9, "has_mul_high")                                                             \
+    X(HAS_DUAL_ISSUE_FP32_INT32, 10, "has_dual_issue_fp32_int32")                                  \
+    X(HAS_SUBGROUP_SHUFFLE, 11, "has_subgroup_shuffle")                                            \
+    X(HAS_SHARED_MEMORY, 12, "has_shared_memory")                                                  \
+    X(IS_GPU, 13, "is_gpu")                                                                        \
+    X(IS_SOFTWARE, 14, "is_software") /* a CPU behind the interface of a GPU */
 
+typedef enum vyre_profile_flag {
+#define VYRE_PROFILE_FLAG(name, bit, text) VYRE_PROFILE_##name = 1 << bit,
+    VYRE_PROFILE_FLAGS(VYRE_PROFILE_FLAG)
+#undef VYRE_PROFILE_FLAG
+} vyre_profile_flag;
+
+/* X(field). A list that is closed: what comes later lies in the reserved words. */
 #define VYRE_PROFILE_NUMBERS(X)                                                                    \
     X(max_native_int_width)                                                                        \
-    X(max_invocations_per_workgroup)                                                               \
+    X(max_invocations_per_workgroup) /* by the slot */                                             \
     X(max_shared_memory_bytes)                                                                     \
-    X(max_storage_buffer_bytes)                                                                    \
-    X(subgroup_size)                                                                               \
+    X(max_storage_buffer_bytes) /* by the slot */                                                  \
+    X(subgroup_size)            /* by the slot */                                                  \
     X(compute_units)                                                                               \
     X(regs_per_thread_max)                                                                         \
     X(l1_cache_bytes)                                                                              \
@@ -260,20 +278,23 @@ typedef enum vyre_timing_quality {
     X(shared_memory_bank_count)                                                                    \
     X(shared_memory_bank_width_bytes)
 
+/* What is marked "by" a slot the host fills in from that slot, whatever stands there: there is one
+ * place for each fact. */
 typedef struct vyre_profile {
-    const char *backend; /* id */
+    const char *backend; /* by `id` */
     const char *device;  /* the device's own name; "" if it has none */
     const char *driver;  /* version of what drives it; "" if there is none */
-#define VYRE_PROFILE_FLAG(field) bool field;
-    VYRE_PROFILE_FLAGS(VYRE_PROFILE_FLAG)
-#undef VYRE_PROFILE_FLAG
+    uint64_t flags;      /* VYRE_PROFILE_ bits */
 #define VYRE_PROFILE_NUMBER(field) uint64_t field;
     VYRE_PROFILE_NUMBERS(VYRE_PROFILE_NUMBER)
 #undef VYRE_PROFILE_NUMBER
-    uint32_t max_workgroup_size[3];
+    uint32_t max_workgroup_size[3];           /* by the slot */
+    uint32_t max_workgroups_per_dimension[3]; /* by the slot */
     uint32_t ideal_workgroup_tile[3];
     uint32_t timing_quality; /* vyre_timing_quality */
     uint32_t grade;          /* vyre_grade */
+    uint32_t unused;         /* 0 */
+    uint64_t reserved[16];
 } vyre_profile;
 
 /* A backend that was created. The host fills everything but `state`, and `slots` with a table that
@@ -288,11 +309,20 @@ typedef struct vyre_backend {
 
 /* A run that goes on while the host does other things. What is left of these calls may come after
  * the backend's `shutdown`, which a `flush` has preceded, and after its `try_recover`. */
-typedef struct vyre_pending_run {
-    void *state;
+typedef struct vyre_run_slots {
+    uint32_t struct_size;
+    uint32_t abi;
+    /* All required. */
     bool (*is_ready)(void *state);    /* never blocks */
     vyre_status (*wait)(void *state); /* called once; outputs are written when it returns success */
-    void (*free)(void *state);        /* once, with or without a wait before; ends the run */
+    void (*free)(void *state);        /* once; a run that was not waited for is called off */
+} vyre_run_slots;
+
+#define VYRE_RUN_HEAD sizeof(vyre_run_slots), VYRE_ABI
+
+typedef struct vyre_pending_run {
+    const vyre_run_slots *slots; /* as long as the process */
+    void *state;
 } vyre_pending_run;
 
 /* A program that was compiled. */
@@ -311,10 +341,10 @@ typedef struct vyre_native {
 
 typedef struct vyre_compile {
     const vyre_program *program;
-    const vyre_dispatch_config *config; /* never NULL; `workgroup` is what matters */
-    const uint8_t *artifact;            /* of before, checked to belong to this program; or NULL.
-                                         * After an error the host compiles again without it */
+    const uint8_t *artifact; /* of before, checked to belong to this program; or NULL. After an
+                              * error the host compiles again without it */
     size_t artifact_size;
+    uint64_t reserved[4];
 } vyre_compile;
 
 typedef struct vyre_cache_counts {
@@ -382,8 +412,8 @@ struct vyre_backend_slots {
      * buffer, runs in the order in which it was submitted. Default of each: UNSUPPORTED. */
     vyre_status (*resident_allocate)(const vyre_backend *backend, size_t size,
                                      uint64_t *out_buffer);
-    vyre_status (*resident_upload)(const vyre_backend *backend, uint64_t buffer, const void *data,
-                                   size_t size);
+    vyre_status (*resident_upload)(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                   const void *data, size_t size);
     vyre_status (*resident_read)(const vyre_backend *backend, uint64_t buffer, size_t offset,
                                  void *data, size_t size);
     vyre_status (*resident_free)(const vyre_backend *backend, uint64_t buffer);
@@ -418,19 +448,19 @@ struct vyre_backend_slots {
 
     /* Of each dimension; the host refuses programs that ask for more. Default: 1, 1, 1. */
     void (*max_workgroup_size)(const vyre_backend *backend, uint32_t out_size[3]);
-    /* In one dimension. For who plans: the host does not check it, the backend refuses what it
-     * cannot run. Default: 1. */
-    uint32_t (*max_workgroups_per_dimension)(const vyre_backend *backend);
+    /* Of a phase with a workgroup clause, in each dimension; the host refuses runs over more, where
+     * the domain does not come from memory. Default: 1, 1, 1. */
+    void (*max_workgroups_per_dimension)(const vyre_backend *backend, uint32_t out_count[3]);
     /* Checked like the dimensions. Default: their product, at most UINT32_MAX. */
     uint32_t (*max_invocations_per_workgroup)(const vyre_backend *backend);
     /* 0: not known; planners then go by the largest workgroup. Where it is known, workgroups should
      * be a multiple. Default: 0. */
     uint32_t (*subgroup_size)(const vyre_backend *backend);
-    /* Of one buffer; not checked by the host. 0: not reported, which does not mean without limit.
-     * Default: 0. */
+    /* Of one buffer or scratch array; the host refuses runs with a larger one. 0: not reported,
+     * which does not mean without limit. Default: 0. */
     uint64_t (*max_storage_buffer_bytes)(const vyre_backend *backend);
 
-    /* All of it at once, from a zeroed structure. Default: put together from the slots above;
+    /* All of it at once, from a zeroed structure. What the slots above say the host adds. Default:
      * max_native_int_width 32, subgroup shuffles where there are subgroup operations, the rest 0.
      */
     void (*device_profile)(const vyre_backend *backend, vyre_profile *out_profile);
@@ -461,7 +491,8 @@ struct vyre_backend_slots {
 
 /* The table of a pipeline. `call->program` is the one it was compiled from. Slots mean what those
  * of the backend mean, and defaults follow in the same way from the pipeline's own `dispatch`; if
- * that is NULL, all runs go through the backend's. */
+ * that is NULL, all runs go through the backend's. So do the forms that are not here, asynchronous
+ * and timed resident runs, with the pipeline in call->native. */
 struct vyre_pipeline_slots {
     uint32_t struct_size;
     uint32_t abi;
@@ -495,12 +526,15 @@ struct vyre_pipeline_slots {
 /* How a backend becomes known. All strings and tables live as long as the process. */
 
 typedef struct vyre_registration {
-    const char *id;
+    const char *id; /* first in every row, so that one walk finds all */
     /* Makes the backend for a device, counted from 0. What keeps it from running on this machine is
      * a status with a Fix. `out_backend` is zeroed but for `host`. */
     vyre_status (*create)(const vyre_host *host, uint32_t device, vyre_backend *out_backend);
     /* What the slot `supported_ops` will say, without creating it; NULL: not known before. */
     const vyre_op_set *(*supported_ops)(void);
+    /* How many devices there are, for lists; 0 also where that cannot be told, and `create` says
+     * why. NULL: one. */
+    uint32_t (*device_count)(const vyre_host *host);
 } vyre_registration;
 
 /* Lower ranks are preferred; a backend without one comes last. */
@@ -518,10 +552,15 @@ typedef struct vyre_capability {
     bool dispatches;
 } vyre_capability;
 
-/* What one object brings, for each of the three. */
+/* What one object brings, for each of the three; and how large each row is, which is how far it is
+ * from one to the next. */
 typedef struct vyre_bundle {
     uint32_t struct_size;
     uint32_t abi;
+    uint32_t registration_size;
+    uint32_t precedence_size;
+    uint32_t capability_size;
+    uint32_t reserved; /* 0 */
     const vyre_registration *registrations;
     size_t registration_count;
     const vyre_precedence *precedences;
@@ -530,10 +569,12 @@ typedef struct vyre_bundle {
     size_t capability_count;
 } vyre_bundle;
 
-#define VYRE_BUNDLE_HEAD sizeof(vyre_bundle), VYRE_ABI
+#define VYRE_BUNDLE_HEAD                                                                           \
+    sizeof(vyre_bundle), VYRE_ABI, sizeof(vyre_registration), sizeof(vyre_precedence),             \
+        sizeof(vyre_capability), 0
 
-/* The one symbol of a plugin: `vyre_backend_query`. Gives the bundle for the highest ABI that both
- * sides know, or NULL if `max_abi` (major << 16 | minor) is too old for it. */
+/* The one symbol of a plugin: `vyre_backend_query`. `max_abi` (major << 16 | minor) is the host's.
+ * Gives a bundle of that major number whose `abi` is not higher, or NULL if it has none. */
 typedef const vyre_bundle *(*vyre_backend_query_function)(uint32_t max_abi);
 #define VYRE_BACKEND_QUERY "vyre_backend_query"
 

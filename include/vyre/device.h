@@ -31,7 +31,8 @@ VYRE_API const char *vyre_device_version(const vyre_device *device);
 VYRE_API const vyre_op_set *vyre_device_supported_ops(const vyre_device *device);
 VYRE_API uint32_t vyre_device_features(const vyre_device *device);
 VYRE_API void vyre_device_max_workgroup_size(const vyre_device *device, uint32_t out_size[3]);
-VYRE_API uint32_t vyre_device_max_workgroups_per_dimension(const vyre_device *device);
+VYRE_API void vyre_device_max_workgroups_per_dimension(const vyre_device *device,
+                                                       uint32_t out_count[3]);
 VYRE_API uint32_t vyre_device_max_invocations_per_workgroup(const vyre_device *device);
 VYRE_API uint32_t vyre_device_subgroup_size(const vyre_device *device);
 VYRE_API uint64_t vyre_device_max_storage_buffer_bytes(const vyre_device *device);
@@ -55,8 +56,8 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_timed(
 
 /* The same into outputs of an earlier run, or of the caller: where number and sizes are those of
  * the result their memory is written, else they are freed and made again. So memory of the caller's
- * own must have the right sizes. They lie apart from the inputs. A failure before the device starts
- * leaves them alone. */
+ * own must have the right sizes. Outputs that overlap an input or one another are refused. A
+ * failure before the device starts leaves them alone. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_into(
     vyre_device *device, const vyre_program *program, const vyre_input *inputs, size_t input_count,
     const vyre_dispatch_config *config, vyre_outputs *outputs);
@@ -92,6 +93,10 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_resident_allocate(vyre_device *device, s
 /* The whole of it. Runs behind work that was enqueued before on the same buffer. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident,
                                                         const void *data, size_t size);
+/* A part of it, likewise. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_resident_upload_at(vyre_device *device,
+                                                           vyre_resident resident, size_t offset,
+                                                           const void *data, size_t size);
 /* A part of it, after all work that was enqueued before on the same buffer. If the last work that
  * wrote it failed, this is told here, too, until there are new contents. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident,

@@ -11,6 +11,11 @@
 extern "C" {
 #endif
 
+typedef struct vyre_outputs {
+    vyre_output *items;
+    size_t count;
+} vyre_outputs;
+
 /* Frees what a run gave, and sets it to none. */
 VYRE_API void vyre_outputs_free(vyre_outputs *outputs);
 

@@ -28,8 +28,8 @@ extern "C" {
 
 typedef struct vyre_pipeline vyre_pipeline;
 
-/* Of `config`, `workgroup` and what it demands of program and device count; NULL is allowed. The
- * pipeline keeps program and device. */
+/* Of `config`, what it demands of program and device counts; NULL is allowed. The pipeline keeps
+ * program and device. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_compile(vyre_device *device,
                                                        const vyre_program *program,
                                                        const vyre_dispatch_config *config,
@@ -60,6 +60,17 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pi
                                                                size_t input_count,
                                                                const vyre_dispatch_config *config,
                                                                vyre_outputs *outputs);
+VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_dispatch_async(vyre_pipeline *pipeline,
+                                                                const vyre_input *inputs,
+                                                                size_t input_count,
+                                                                const vyre_dispatch_config *config,
+                                                                vyre_pending **out_pending);
+VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_dispatch_owned_async(
+    vyre_pipeline *pipeline, const vyre_output *inputs, size_t input_count,
+    const vyre_dispatch_config *config, vyre_pending **out_pending);
+VYRE_API VYRE_MUST_USE vyre_status
+vyre_pipeline_dispatch_resident(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
+                                const vyre_dispatch_config *config, vyre_timing *out_timing);
 
 /* Starts a run on resident buffers: arguments as in vyre_device_dispatch_resident. Work that shares
  * a buffer runs in the order in which it was enqueued. `out_ticket` may be NULL. */

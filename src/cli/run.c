@@ -67,7 +67,7 @@ static cli_exit fail(const job *j, vyre_status status) {
 }
 
 /* One to three numbers from 1 on. */
-static vyre_status read_grid(const char *text, uint32_t grid[3]) {
+static vyre_status read_grid(const char *text, uint64_t grid[3]) {
     const char *rest = text;
     bool valid = true;
     for (int i = 0; i < 3 && valid && rest; i++) {
@@ -77,16 +77,16 @@ static vyre_status read_grid(const char *text, uint32_t grid[3]) {
         valid = size && size < sizeof word;
         memcpy(word, rest, valid ? size : 0);
         vyre_status status = valid ? cli_number_parse("--grid", word, &number) : VYRE_OK;
-        valid = valid && !status && number && number <= UINT32_MAX;
+        valid = valid && !status && number && number <= UINT64_C(1) << 32;
         vyre_status_free(status);
-        grid[i] = valid ? (uint32_t)number : 0;
+        grid[i] = valid ? number : 0;
         rest = rest[size] ? rest + size + 1 : NULL;
     }
     return valid && !rest
                ? VYRE_OK
                : vyre_status_make(
                      VYRE_STATUS_INVALID_ARGUMENT,
-                     "give one to three numbers from 1 to 4294967295, as in --grid 640,480",
+                     "give one to three numbers from 1 to 4294967296, as in --grid 640,480",
                      "--grid takes the sizes of a domain, not `%s`", text);
 }
 

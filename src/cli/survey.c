@@ -8,9 +8,6 @@
 #include "driver/registry.h"
 #include "driver/select.h"
 
-/* More than any machine has; an end for a factory that makes devices without end. */
-enum { DEVICES_MAX = 64 };
-
 static void deinit_row(cli_survey_row *row) {
     vyre_device_release(row->device);
     vyre_status_free(row->failure);
@@ -33,27 +30,11 @@ static vyre_status add(cli_survey *survey, cli_survey_row row) {
     return VYRE_OK;
 }
 
-/* The end is a device that is not there; that there is not even one is worth a row. */
 static vyre_status take_device(cli_survey *survey, const vyre_registration *registration,
-                               uint32_t index, bool *is_end) {
+                               uint32_t index) {
     cli_survey_row row = {.registration = registration, .index = index};
     row.failure = vyre_registration_acquire(registration, index, &row.device);
-    *is_end = vyre_status_code_of(row.failure) == VYRE_STATUS_NOT_FOUND;
-    if (index && *is_end) {
-        vyre_status_free(row.failure);
-        return VYRE_OK;
-    }
     return add(survey, row);
-}
-
-/* A factory that does not look at the number of the device has one. */
-static bool counts_devices(const vyre_registration *registration) {
-    vyre_device *device;
-    vyre_status status = vyre_registration_acquire(registration, UINT32_MAX, &device);
-    bool counts = vyre_status_code_of(status) == VYRE_STATUS_NOT_FOUND;
-    vyre_status_free(status);
-    vyre_device_release(device);
-    return counts;
 }
 
 /* Who looks at a device wants to know what can only be measured, too. */
@@ -65,11 +46,11 @@ static void measure(const vyre_registration *registration) {
 
 static vyre_status take_backend(cli_survey *survey, const vyre_registration *registration) {
     measure(registration);
-    uint32_t limit = counts_devices(registration) ? DEVICES_MAX : 1;
-    bool is_end = false;
-    vyre_status status = VYRE_OK;
-    for (uint32_t i = 0; i < limit && !is_end && !status; i++) {
-        status = take_device(survey, registration, i, &is_end);
+    uint32_t count = vyre_registration_device_count(registration);
+    /* That there is not even one is worth a row, which says why. */
+    vyre_status status = take_device(survey, registration, 0);
+    for (uint32_t i = 1; i < count && !status; i++) {
+        status = take_device(survey, registration, i);
     }
     return status;
 }
@@ -180,13 +161,15 @@ static void tell_profile(const teller *t, const vyre_profile *profile) {
     tell_text(t, "driver", CLI_FACT_PROFILE, profile->driver);
     tell_text(t, "grade", CLI_FACT_PROFILE, vyre_grade_name(profile->grade));
     tell_text(t, "timing_quality", CLI_FACT_PROFILE, timing_name(profile->timing_quality));
-#define FLAG(field) tell_flag(t, #field, CLI_FACT_PROFILE, profile->field);
+#define FLAG(name, bit, text)                                                                      \
+    tell_flag(t, text, CLI_FACT_PROFILE, profile->flags &VYRE_PROFILE_##name);
     VYRE_PROFILE_FLAGS(FLAG)
 #undef FLAG
 #define NUMBER(field) tell_number(t, #field, CLI_FACT_PROFILE, profile->field);
     VYRE_PROFILE_NUMBERS(NUMBER)
 #undef NUMBER
     tell_sizes(t, "max_workgroup_size", profile->max_workgroup_size);
+    tell_sizes(t, "max_workgroups_per_dimension", profile->max_workgroups_per_dimension);
     tell_sizes(t, "ideal_workgroup_tile", profile->ideal_workgroup_tile);
 }
 
@@ -222,8 +205,6 @@ void cli_survey_facts(const cli_survey_row *row, cli_fact_writer write, void *us
                                 {0}});
     tell_number(&of_device, "operations", CLI_FACT_FULL,
                 device ? count_ops(vyre_device_supported_ops(device)) : 0);
-    tell_number(&of_device, "max_workgroups_per_dimension", CLI_FACT_FULL,
-                device ? vyre_device_max_workgroups_per_dimension(device) : 0);
     tell_profile(&of_device, &profile);
 }
 

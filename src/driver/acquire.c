@@ -36,6 +36,10 @@ vyre_status vyre_registration_acquire(const vyre_registration *registration, uin
     return status;
 }
 
+uint32_t vyre_registration_device_count(const vyre_registration *registration) {
+    return registration->device_count ? registration->device_count(vyre_host_services()) : 1;
+}
+
 /* Splits `id` or `id:n`; false if it is neither. */
 static bool parse_name(const char *name, vyre_text *id, uint32_t *device) {
     const char *colon = strchr(name, ':');

@@ -21,14 +21,6 @@ static char *make_name(const char *id, uint32_t index) {
     return name.data;
 }
 
-static void read_profile(vyre_device *device) {
-    device->backend->slots->device_profile(device->backend, &device->profile);
-    vyre_profile *profile = &device->profile;
-    profile->backend = device->backend->slots->id(device->backend);
-    profile->device = profile->device ? profile->device : "";
-    profile->driver = profile->driver ? profile->driver : "";
-}
-
 /* Who recovers a device comes before calls that start later, or it might never come. */
 static void init_calls(pthread_rwlock_t *lock) {
     pthread_rwlockattr_t kind;
@@ -69,7 +61,7 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
     pthread_mutex_init(&device->residents, NULL);
     pthread_cond_init(&device->given_back, NULL);
     pthread_mutex_init(&device->pipelines, NULL);
-    read_profile(device);
+    backend->slots->device_profile(backend, &device->profile);
     *out_device = device;
     return VYRE_OK;
 }
@@ -134,23 +126,24 @@ uint32_t vyre_device_features(const vyre_device *device) {
 }
 
 void vyre_device_max_workgroup_size(const vyre_device *device, uint32_t out_size[3]) {
-    device->backend->slots->max_workgroup_size(device->backend, out_size);
+    memcpy(out_size, device->profile.max_workgroup_size, sizeof device->profile.max_workgroup_size);
 }
 
-uint32_t vyre_device_max_workgroups_per_dimension(const vyre_device *device) {
-    return device->backend->slots->max_workgroups_per_dimension(device->backend);
+void vyre_device_max_workgroups_per_dimension(const vyre_device *device, uint32_t out_count[3]) {
+    memcpy(out_count, device->profile.max_workgroups_per_dimension,
+           sizeof device->profile.max_workgroups_per_dimension);
 }
 
 uint32_t vyre_device_max_invocations_per_workgroup(const vyre_device *device) {
-    return device->backend->slots->max_invocations_per_workgroup(device->backend);
+    return (uint32_t)device->profile.max_invocations_per_workgroup;
 }
 
 uint32_t vyre_device_subgroup_size(const vyre_device *device) {
-    return device->backend->slots->subgroup_size(device->backend);
+    return (uint32_t)device->profile.subgroup_size;
 }
 
 uint64_t vyre_device_max_storage_buffer_bytes(const vyre_device *device) {
-    return device->backend->slots->max_storage_buffer_bytes(device->backend);
+    return device->profile.max_storage_buffer_bytes;
 }
 
 void vyre_device_profile(const vyre_device *device, vyre_profile *out_profile) {
@@ -279,23 +272,79 @@ vyre_status vyre_device_explain(vyre_device *device, const vyre_program *program
 
 static vyre_status check_workgroup(const vyre_device *device, const vyre_program *program,
                                    const uint32_t size[3]) {
-    uint32_t most[3];
-    vyre_device_max_workgroup_size(device, most);
+    const vyre_profile *profile = &device->profile;
+    const uint32_t *most = profile->max_workgroup_size;
     uint64_t invocations = 1;
     bool fits = true;
     for (int i = 0; i < 3; i++) {
         invocations *= size[i] ? size[i] : 1;
         fits = fits && size[i] <= most[i];
     }
-    fits = fits && invocations <= vyre_device_max_invocations_per_workgroup(device);
+    fits = fits && invocations <= profile->max_invocations_per_workgroup;
     return fits ? VYRE_OK
                 : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
                                    "ask for a smaller workgroup, or use another device",
                                    "program `%s` would run in workgroups of %u x %u x %u, device "
-                                   "%s takes at most %u x %u x %u and %u invocations",
+                                   "%s takes at most %u x %u x %u and %llu invocations",
                                    vyre_program_name(program), size[0], size[1] ? size[1] : 1,
                                    size[2] ? size[2] : 1, device->name, most[0], most[1], most[2],
-                                   vyre_device_max_invocations_per_workgroup(device));
+                                   (unsigned long long)profile->max_invocations_per_workgroup);
+}
+
+static vyre_status refuse_bytes(const vyre_device *device, const vyre_plan *plan, const char *what,
+                                uint64_t bytes) {
+    return vyre_status_make(VYRE_STATUS_LIMIT, "pass less at a time, or use another device",
+                            "program `%s`: %s has %llu bytes, device %s takes at most %llu in one "
+                            "array",
+                            vyre_program_name(plan->program), what, (unsigned long long)bytes,
+                            device->name,
+                            (unsigned long long)device->profile.max_storage_buffer_bytes);
+}
+
+static vyre_status check_bytes(const vyre_device *device, const vyre_plan *plan) {
+    const vyre_ir *ir = plan->ir;
+    uint64_t most = device->profile.max_storage_buffer_bytes;
+    vyre_status status = VYRE_OK;
+    for (uint32_t i = 0; most && i < ir->arg_count && !status; i++) {
+        uint64_t bytes = plan->arguments[i] * vyre_type_bytes((vyre_type)ir->args[i].type);
+        if (ir->args[i].resource != VYRE_NONE && bytes > most) {
+            status = refuse_bytes(device, plan, ir->strings + ir->args[i].name, bytes);
+        }
+    }
+    for (uint32_t i = 0; most && i < ir->resource_count && !status; i++) {
+        const vyre_resource *row = &ir->resources[i];
+        if (row->kind == VYRE_RESOURCE_SCRATCH) {
+            uint64_t size = vyre_type_bytes((vyre_type)row->type), length = plan->sizes[row->size];
+            if (length > most / size) {
+                status = refuse_bytes(device, plan, "a scratch array",
+                                      length > UINT64_MAX / size ? UINT64_MAX : length * size);
+            }
+        }
+    }
+    return status;
+}
+
+static vyre_status check_groups(const vyre_device *device, const vyre_plan *plan) {
+    const uint32_t *most = device->profile.max_workgroups_per_dimension;
+    for (uint32_t i = 0; i < plan->ir->phase_count; i++) {
+        const uint64_t *groups = plan->grids[i].groups;
+        bool fits = groups[0] <= most[0] && groups[1] <= most[1] && groups[2] <= most[2];
+        if (!fits && plan->ir->phases[i].from_resource == VYRE_NONE) {
+            return vyre_status_make(
+                VYRE_STATUS_LIMIT, "use larger workgroups, a smaller domain, or another device",
+                "program `%s`: a phase runs in %llu x %llu x %llu workgroups, device %s takes at "
+                "most %u x %u x %u",
+                vyre_program_name(plan->program), (unsigned long long)groups[0],
+                (unsigned long long)groups[1], (unsigned long long)groups[2], device->name, most[0],
+                most[1], most[2]);
+        }
+    }
+    return VYRE_OK;
+}
+
+vyre_status vyre_device_check_plan(const vyre_device *device, const vyre_plan *plan) {
+    vyre_status status = check_groups(device, plan);
+    return status ? status : check_bytes(device, plan);
 }
 
 vyre_status vyre_device_check_grade(const vyre_device *device, const vyre_dispatch_config *config) {
@@ -313,9 +362,6 @@ vyre_status vyre_device_admit(const vyre_device *device, const vyre_program *pro
     vyre_status status = vyre_device_check_grade(device, config);
     status = status ? status : vyre_backend_check_ops(device->backend, program);
     const vyre_ir *ir = vyre_program_ir(program);
-    if (!status && config->workgroup[0]) {
-        status = check_workgroup(device, program, config->workgroup);
-    }
     for (uint32_t i = 0; i < ir->phase_count && !status; i++) {
         if (ir->phases[i].workgroup[0]) {
             status = check_workgroup(device, program, ir->phases[i].workgroup);

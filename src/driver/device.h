@@ -34,8 +34,7 @@ enum { VYRE_PIPELINE_ARGUMENTS = 8 }; /* of pipelines that keep a plan */
 struct vyre_pipeline {
     vyre_device *device; /* counted as long as anybody holds the pipeline */
     vyre_program *program;
-    vyre_native *native; /* NULL: runs go through the backend's slots */
-    uint32_t workgroup[3];
+    vyre_native *native;    /* NULL: runs go through the backend's slots */
     uint32_t epoch;         /* of the device, when it was compiled */
     atomic_uint references; /* of others than the cache; 0 only in the cache's lock */
     uint64_t hash, bytes;
@@ -96,6 +95,9 @@ VYRE_MUST_USE vyre_status vyre_device_explain(vyre_device *device, const vyre_pr
 VYRE_MUST_USE vyre_status vyre_device_admit(const vyre_device *device, const vyre_program *program,
                                             const vyre_dispatch_config *config);
 
+/* Whether the arrays and workgroups of a run are within the device's limits. */
+VYRE_MUST_USE vyre_status vyre_device_check_plan(const vyre_device *device, const vyre_plan *plan);
+
 /* Whether the device is exact enough for a run. */
 VYRE_MUST_USE vyre_status vyre_device_check_grade(const vyre_device *device,
                                                   const vyre_dispatch_config *config);
@@ -133,7 +135,6 @@ VYRE_MUST_USE vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline,
  * is no native pipeline. */
 VYRE_MUST_USE vyre_status vyre_compile_stored(const vyre_backend *backend,
                                               const vyre_program *program,
-                                              const vyre_dispatch_config *config,
                                               vyre_native **out_native);
 
 /* Residents bound by a run: their numbers and sizes by argument, marked as in use until

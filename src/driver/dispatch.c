@@ -71,14 +71,6 @@ vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_form form, const
     return vyre_device_explain(device, plan->program, &plan->config, status);
 }
 
-/* A pipeline's own workgroup size counts, whatever the config of a run says. */
-static vyre_dispatch_config run_config(const vyre_pipeline *pipeline,
-                                       const vyre_dispatch_config *config) {
-    vyre_dispatch_config own = *vyre_config_or_default(config);
-    memcpy(own.workgroup, pipeline->workgroup, sizeof own.workgroup);
-    return own;
-}
-
 vyre_status vyre_pipeline_begin(const vyre_pipeline *pipeline, const vyre_dispatch_config *config) {
     vyre_device *device = pipeline->device;
     vyre_status status = vyre_device_check_grade(device, config);
@@ -94,15 +86,22 @@ vyre_status vyre_pipeline_begin(const vyre_pipeline *pipeline, const vyre_dispat
 
 /* vyre_pipeline_begin, and the plan of a run. */
 static vyre_status begin_run(vyre_pipeline *pipeline, vyre_plan *plan, const vyre_input *inputs,
-                             size_t input_count, const vyre_dispatch_config *own) {
-    vyre_status status = vyre_pipeline_begin(pipeline, own);
+                             size_t input_count, const vyre_dispatch_config *config) {
+    config = vyre_config_or_default(config);
+    vyre_status status = vyre_pipeline_begin(pipeline, config);
     if (!status) {
-        status = vyre_plan_init(plan, pipeline->program, inputs, input_count, own);
+        status = vyre_plan_init(plan, pipeline->program, inputs, input_count, config);
+        if (!status) {
+            status = vyre_device_check_plan(pipeline->device, plan);
+            if (status) {
+                vyre_plan_deinit(plan);
+            }
+        }
         if (status) {
             vyre_device_end(pipeline->device);
         }
     }
-    return vyre_device_explain(pipeline->device, pipeline->program, own, status);
+    return vyre_device_explain(pipeline->device, pipeline->program, config, status);
 }
 
 static void end_run(vyre_pipeline *pipeline, vyre_plan *plan) {
@@ -114,10 +113,9 @@ static void end_run(vyre_pipeline *pipeline, vyre_plan *plan) {
 static vyre_status run_new(vyre_pipeline *pipeline, vyre_run_form form, const vyre_input *inputs,
                            size_t input_count, const vyre_dispatch_config *config,
                            vyre_outputs *out_outputs, vyre_timing *out_timing) {
-    vyre_dispatch_config own = run_config(pipeline, config);
     vyre_plan plan;
     *out_outputs = (vyre_outputs){0};
-    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, &own);
+    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, config);
     if (status) {
         return status;
     }
@@ -181,6 +179,36 @@ vyre_status vyre_pipeline_dispatch_timed(vyre_pipeline *pipeline, const vyre_inp
     return run_new(pipeline, VYRE_RUN_TIMED, inputs, input_count, config, out_outputs, out_timing);
 }
 
+static bool overlap(const void *left, size_t left_size, const void *right, size_t right_size) {
+    uintptr_t a = (uintptr_t)left, b = (uintptr_t)right;
+    return left_size && right_size && (a < b ? b - a < left_size : a - b < right_size);
+}
+
+/* A backend may write outputs while it still reads inputs, and several at once. */
+static vyre_status check_apart(const vyre_pipeline *pipeline, const vyre_input *inputs,
+                               size_t input_count, const vyre_outputs *outputs) {
+    const char *other = NULL;
+    size_t at = 0;
+    for (size_t i = 0; i < outputs->count && !other; i++) {
+        const vyre_output *output = &outputs->items[i];
+        at = i;
+        for (size_t k = 0; k < input_count && !other; k++) {
+            bool both = overlap(output->data, output->size, inputs[k].data, inputs[k].size);
+            other = both ? "an input" : NULL;
+        }
+        for (size_t k = 0; k < i && !other; k++) {
+            const vyre_output *before = &outputs->items[k];
+            bool both = overlap(output->data, output->size, before->data, before->size);
+            other = both ? "another output" : NULL;
+        }
+    }
+    return other ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                    "give outputs memory of their own, or let the run make them",
+                                    "program `%s`: output %zu overlaps %s in memory",
+                                    vyre_program_name(pipeline->program), at, other)
+                 : VYRE_OK;
+}
+
 static bool outputs_fit(const vyre_plan *plan, const vyre_outputs *outputs) {
     bool fit = outputs->count == plan->output_count;
     for (uint32_t i = 0; fit && i < plan->output_count; i++) {
@@ -192,10 +220,15 @@ static bool outputs_fit(const vyre_plan *plan, const vyre_outputs *outputs) {
 vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pipeline, const vyre_input *inputs,
                                         size_t input_count, const vyre_dispatch_config *config,
                                         vyre_outputs *outputs) {
-    vyre_dispatch_config own = run_config(pipeline, config);
     vyre_plan plan;
-    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, &own);
+    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, config);
     if (status) {
+        return status;
+    }
+    status = check_apart(pipeline, inputs, input_count, outputs);
+    if (status) {
+        status = vyre_device_explain(pipeline->device, pipeline->program, &plan.config, status);
+        end_run(pipeline, &plan);
         return status;
     }
     bool fit = outputs_fit(&plan, outputs);
@@ -257,16 +290,24 @@ vyre_status vyre_device_dispatch_into(vyre_device *device, const vyre_program *p
     THROUGH_PIPELINE(vyre_pipeline_dispatch_into(pipeline, inputs, input_count, config, outputs));
 }
 
+vyre_status vyre_pipeline_dispatch_resident(vyre_pipeline *pipeline, const vyre_binding *bindings,
+                                            size_t count, const vyre_dispatch_config *config,
+                                            vyre_timing *out_timing) {
+    vyre_timing unasked;
+    vyre_timing *timing = out_timing ? out_timing : &unasked;
+    *timing = vyre_no_times;
+    return vyre_pipeline_run_resident(pipeline, bindings, count, config, timing, NULL);
+}
+
 vyre_status vyre_device_dispatch_resident(vyre_device *device, const vyre_program *program,
                                           const vyre_binding *bindings, size_t count,
                                           const vyre_dispatch_config *config,
                                           vyre_timing *out_timing) {
-    vyre_timing timing = vyre_no_times;
     if (out_timing) {
-        *out_timing = timing;
+        *out_timing = vyre_no_times;
     }
-    THROUGH_PIPELINE(vyre_pipeline_run_resident(pipeline, bindings, count, config,
-                                                out_timing ? out_timing : &timing, NULL));
+    THROUGH_PIPELINE(
+        vyre_pipeline_dispatch_resident(pipeline, bindings, count, config, out_timing));
 }
 
 struct vyre_pending {
@@ -282,9 +323,8 @@ static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *in
                          size_t input_count, const vyre_dispatch_config *config) {
     vyre_pipeline *pipeline = pending->pipeline;
     const vyre_backend *backend = pipeline->device->backend;
-    vyre_dispatch_config own = run_config(pipeline, config);
     vyre_plan plan;
-    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, &own);
+    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, config);
     if (status) {
         return status;
     }
@@ -296,7 +336,8 @@ static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *in
                                                         &pending->run)
                        : backend->slots->dispatch_borrowed_async(
                              backend, &call, pending->outputs.items, &pending->run);
-        status = vyre_device_explain(pipeline->device, pipeline->program, &own, status);
+        status = status ? status : vyre_check_run(backend, &pending->run);
+        status = vyre_device_explain(pipeline->device, pipeline->program, &plan.config, status);
         if (status) {
             pending->run = (vyre_pending_run){0};
         }
@@ -305,9 +346,9 @@ static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *in
     return status;
 }
 
-static vyre_status dispatch_async(vyre_device *device, const vyre_program *program, bool owned,
-                                  const vyre_input *inputs, size_t input_count,
-                                  const vyre_dispatch_config *config, vyre_pending **out_pending) {
+static vyre_status dispatch_async(vyre_pipeline *pipeline, bool owned, const vyre_input *inputs,
+                                  size_t input_count, const vyre_dispatch_config *config,
+                                  vyre_pending **out_pending) {
     *out_pending = NULL;
     config = vyre_config_or_default(config);
     size_t label_bytes = config->label ? strlen(config->label) + 1 : 0;
@@ -320,8 +361,8 @@ static vyre_status dispatch_async(vyre_device *device, const vyre_program *progr
     if (label_bytes) {
         pending->config.label = memcpy(pending->label, config->label, label_bytes);
     }
-    vyre_status status = vyre_device_compile(device, program, config, &pending->pipeline);
-    status = status ? status : start(pending, owned, inputs, input_count, config);
+    pending->pipeline = vyre_pipeline_retain(pipeline);
+    vyre_status status = start(pending, owned, inputs, input_count, config);
     if (status) {
         vyre_pending_free(pending);
         return status;
@@ -330,30 +371,47 @@ static vyre_status dispatch_async(vyre_device *device, const vyre_program *progr
     return VYRE_OK;
 }
 
+vyre_status vyre_pipeline_dispatch_async(vyre_pipeline *pipeline, const vyre_input *inputs,
+                                         size_t input_count, const vyre_dispatch_config *config,
+                                         vyre_pending **out_pending) {
+    return dispatch_async(pipeline, false, inputs, input_count, config, out_pending);
+}
+
 vyre_status vyre_device_dispatch_async(vyre_device *device, const vyre_program *program,
                                        const vyre_input *inputs, size_t input_count,
                                        const vyre_dispatch_config *config,
                                        vyre_pending **out_pending) {
-    return dispatch_async(device, program, false, inputs, input_count, config, out_pending);
+    *out_pending = NULL;
+    THROUGH_PIPELINE(
+        vyre_pipeline_dispatch_async(pipeline, inputs, input_count, config, out_pending));
 }
 
-vyre_status vyre_device_dispatch_owned_async(vyre_device *device, const vyre_program *program,
-                                             const vyre_output *inputs, size_t input_count,
-                                             const vyre_dispatch_config *config,
-                                             vyre_pending **out_pending) {
+vyre_status vyre_pipeline_dispatch_owned_async(vyre_pipeline *pipeline, const vyre_output *inputs,
+                                               size_t input_count,
+                                               const vyre_dispatch_config *config,
+                                               vyre_pending **out_pending) {
     vyre_input few[FEW_INPUTS] = {{NULL, 0}}, *list;
     *out_pending = NULL;
     vyre_status status = list_inputs(inputs, input_count, few, &list);
-    status = status ? status
-                    : dispatch_async(device, program, true, list, input_count, config, out_pending);
+    status =
+        status ? status : dispatch_async(pipeline, true, list, input_count, config, out_pending);
     if (list != few) {
         vyre_free(list);
     }
     return status;
 }
 
+vyre_status vyre_device_dispatch_owned_async(vyre_device *device, const vyre_program *program,
+                                             const vyre_output *inputs, size_t input_count,
+                                             const vyre_dispatch_config *config,
+                                             vyre_pending **out_pending) {
+    *out_pending = NULL;
+    THROUGH_PIPELINE(
+        vyre_pipeline_dispatch_owned_async(pipeline, inputs, input_count, config, out_pending));
+}
+
 bool vyre_pending_is_ready(vyre_pending *pending) {
-    return atomic_load(&pending->awaited) || pending->run.is_ready(pending->run.state);
+    return atomic_load(&pending->awaited) || pending->run.slots->is_ready(pending->run.state);
 }
 
 vyre_status vyre_pending_await(vyre_pending *pending, vyre_outputs *out_outputs) {
@@ -362,7 +420,7 @@ vyre_status vyre_pending_await(vyre_pending *pending, vyre_outputs *out_outputs)
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "keep what the first call gave",
                                 "the outputs of a pending run were given before");
     }
-    vyre_status status = pending->run.wait(pending->run.state);
+    vyre_status status = pending->run.slots->wait(pending->run.state);
     status = vyre_device_explain(pending->pipeline->device, pending->pipeline->program,
                                  &pending->config, status);
     if (!status) {
@@ -376,8 +434,8 @@ void vyre_pending_free(vyre_pending *pending) {
     if (!pending) {
         return;
     }
-    if (pending->run.free) {
-        pending->run.free(pending->run.state);
+    if (pending->run.slots) {
+        pending->run.slots->free(pending->run.state);
     }
     vyre_outputs_free(&pending->outputs);
     vyre_pipeline_release(pending->pipeline);

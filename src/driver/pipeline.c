@@ -28,13 +28,6 @@ static bool same_meaning(const vyre_program *left, const vyre_program *right) {
     return same;
 }
 
-static uint64_t key_hash(const vyre_program *program, const uint32_t workgroup[3]) {
-    vyre_digest digest = vyre_program_digest(program);
-    return digest.low ^ workgroup[0] * UINT64_C(0x9e3779b97f4a7c15) ^
-           workgroup[1] * UINT64_C(0xc2b2ae3d27d4eb4f) ^
-           workgroup[2] * UINT64_C(0x165667b19e3779f9);
-}
-
 static vyre_pipeline **bucket_of(vyre_device *device, uint64_t hash) {
     return &device->buckets[hash % VYRE_PIPELINE_BUCKETS];
 }
@@ -98,12 +91,9 @@ static vyre_pipeline *hold(vyre_pipeline *pipeline) {
     return pipeline;
 }
 
-static vyre_pipeline *find(vyre_device *device, uint64_t hash, const vyre_program *program,
-                           const uint32_t workgroup[3]) {
+static vyre_pipeline *find(vyre_device *device, uint64_t hash, const vyre_program *program) {
     vyre_pipeline *found = *bucket_of(device, hash);
-    while (found && (found->hash != hash ||
-                     memcmp(found->workgroup, workgroup, sizeof found->workgroup) != 0 ||
-                     !same_meaning(found->program, program))) {
+    while (found && (found->hash != hash || !same_meaning(found->program, program))) {
         found = found->next;
     }
     return found;
@@ -144,7 +134,7 @@ static vyre_str as_str(const char *text) {
 }
 
 vyre_status vyre_compile_stored(const vyre_backend *backend, const vyre_program *program,
-                                const vyre_dispatch_config *config, vyre_native **out_native) {
+                                vyre_native **out_native) {
     *out_native = NULL;
     if (!vyre_backend_compiles(backend)) {
         return VYRE_OK;
@@ -154,7 +144,7 @@ vyre_status vyre_compile_stored(const vyre_backend *backend, const vyre_program 
     size_t size = 0;
     vyre_text stored = {0};
     vyre_native made = {0};
-    vyre_profile profile = {0};
+    vyre_profile profile;
     slots->device_profile(backend, &profile);
     vyre_status status = vyre_wire_encode(program, VYRE_WIRE_NO_DEBUG, &bytes, &size);
     if (status) {
@@ -163,16 +153,18 @@ vyre_status vyre_compile_stored(const vyre_backend *backend, const vyre_program 
     const vyre_store_key key = {
         .backend = as_str(slots->id(backend)),
         .backend_version = as_str(slots->version(backend)),
-        .device = as_str(profile.device ? profile.device : ""),
-        .driver_version = as_str(profile.driver ? profile.driver : ""),
-        .options = {(const char *)config->workgroup, sizeof config->workgroup},
+        .device = as_str(profile.device),
+        .driver_version = as_str(profile.driver),
         .digest = vyre_program_digest(program),
         .program = {(const char *)bytes, size},
         .name = as_str(vyre_program_name(program)),
     };
     bool hit = vyre_store_get(&key, &stored);
-    vyre_compile compile = {program, config, hit ? (const uint8_t *)stored.data : NULL,
-                            hit ? stored.size : 0};
+    vyre_compile compile = {
+        .program = program,
+        .artifact = hit ? (const uint8_t *)stored.data : NULL,
+        .artifact_size = hit ? stored.size : 0,
+    };
     status = slots->compile_native_shared(backend, &compile, &made);
     if (status && hit) { /* what was stored must not be what keeps a program from running */
         vyre_log(VYRE_LOG_WARNING, "compiling `%s` from what was stored: %s",
@@ -180,7 +172,7 @@ vyre_status vyre_compile_stored(const vyre_backend *backend, const vyre_program 
         vyre_status_free(status);
         vyre_free(made.artifact);
         made = (vyre_native){0};
-        compile = (vyre_compile){program, config, NULL, 0};
+        compile = (vyre_compile){.program = program};
         hit = false;
         status = slots->compile_native_shared(backend, &compile, &made);
     }
@@ -200,12 +192,12 @@ vyre_status vyre_compile_stored(const vyre_backend *backend, const vyre_program 
 
 /* Through the wrapper, which stores the parts; or directly. */
 static vyre_status compile_native(vyre_device *device, const vyre_program *program,
-                                  const vyre_dispatch_config *config, vyre_native **out_native) {
+                                  vyre_native **out_native) {
     *out_native = NULL;
     if (device->backend == device->inner) {
-        return vyre_compile_stored(device->backend, program, config, out_native);
+        return vyre_compile_stored(device->backend, program, out_native);
     }
-    const vyre_compile compile = {program, config, NULL, 0};
+    const vyre_compile compile = {.program = program};
     vyre_native made = {0};
     vyre_status status =
         device->backend->slots->compile_native_shared(device->backend, &compile, &made);
@@ -221,7 +213,7 @@ static vyre_status make(vyre_device *device, uint64_t hash, const vyre_program *
         epoch = atomic_load(&device->epoch);
         status = vyre_device_admit(device, program, config);
         status = status ? status
-                        : vyre_status_annotate(compile_native(device, program, config, &native),
+                        : vyre_status_annotate(compile_native(device, program, &native),
                                                "compiling `%s`", vyre_program_name(program));
         vyre_device_end(device);
     }
@@ -237,7 +229,6 @@ static vyre_status make(vyre_device *device, uint64_t hash, const vyre_program *
     pipeline->device = device;
     pipeline->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
     pipeline->native = native;
-    memcpy(pipeline->workgroup, config->workgroup, sizeof pipeline->workgroup);
     pipeline->epoch = epoch;
     pipeline->hash = hash;
     pipeline->bytes = sizeof *pipeline + vyre_program_stats(program).memory_bytes +
@@ -249,7 +240,7 @@ static vyre_status make(vyre_device *device, uint64_t hash, const vyre_program *
 /* Puts a new pipeline into the cache, unless another thread was faster: then that one is taken. */
 static vyre_pipeline *enter(vyre_device *device, vyre_pipeline *made) {
     pthread_mutex_lock(&device->pipelines);
-    vyre_pipeline *other = find(device, made->hash, made->program, made->workgroup);
+    vyre_pipeline *other = find(device, made->hash, made->program);
     device->counts.misses++;
     vyre_pipeline *result = hold(other ? other : made);
     if (other) {
@@ -276,12 +267,11 @@ vyre_status vyre_device_compile(vyre_device *device, const vyre_program *program
     if (status) {
         return vyre_device_explain(device, program, config, status);
     }
-    uint64_t hash = key_hash(program, config->workgroup);
+    uint64_t hash = vyre_program_digest(program).low;
     bool shut_down = atomic_load(&device->shut_down);
     pthread_mutex_lock(&device->pipelines);
-    vyre_pipeline *found = shut_down || config->grade < device->profile.grade
-                               ? NULL
-                               : find(device, hash, program, config->workgroup);
+    vyre_pipeline *found =
+        shut_down || config->grade < device->profile.grade ? NULL : find(device, hash, program);
     if (found) {
         device->counts.hits++;
         *out_pipeline = hold(found);

@@ -223,7 +223,7 @@ static vyre_status refuse_config(const vyre_plan *plan, const char *fix, const c
 
 /* A domain in place of the program's: the program must have one phase, with as many dimensions. */
 static vyre_status check_grid(const vyre_plan *plan) {
-    const uint32_t *grid = plan->config.grid;
+    const uint64_t *grid = plan->config.grid;
     const vyre_ir *ir = plan->ir;
     if (!grid[0] && !grid[1] && !grid[2]) {
         return VYRE_OK;
@@ -242,23 +242,15 @@ static vyre_status check_grid(const vyre_plan *plan) {
     return VYRE_OK;
 }
 
-/* A workgroup size says what the program leaves open, and may not contradict it. */
-static vyre_status check_workgroup(const vyre_plan *plan) {
-    const uint32_t *size = plan->config.workgroup;
-    if (!size[0] && (size[1] || size[2])) {
-        return refuse_config(plan, "give the first dimension, too",
-                             "a workgroup size without its first dimension was given");
-    }
-    for (uint32_t i = 0; i < plan->ir->phase_count && size[0]; i++) {
-        const uint32_t *own = plan->ir->phases[i].workgroup;
-        for (uint32_t k = 0; k < 3; k++) {
-            if (own[0] && own[k] != (size[k] ? size[k] : 1)) {
-                return refuse_config(plan, "leave the workgroup size to the program",
-                                     "a workgroup size was given that is not the program's own");
-            }
-        }
-    }
-    return VYRE_OK;
+/* Words that a later version may give a meaning. */
+static vyre_status check_reserved(const vyre_plan *plan) {
+    const uint64_t *words = plan->config.reserved;
+    return words[0] || words[1] || words[2] || words[3]
+               ? refuse_config(plan,
+                               "set all of the config to 0, then the fields you mean; for "
+                               "newer ones, upgrade vyre",
+                               "the config asks for something that this version does not know")
+               : VYRE_OK;
 }
 
 vyre_status vyre_check_demand(const vyre_program *program, const vyre_dispatch_config *config) {
@@ -343,7 +335,7 @@ static vyre_status plan_finish(vyre_plan *plan, vyre_status status) {
     status = status ? status : size_scratch(plan);
     status = status ? status : check_grid(plan);
     status = status ? status : size_steps(plan);
-    status = status ? status : check_workgroup(plan);
+    status = status ? status : check_reserved(plan);
     status = status ? status : vyre_check_demand(plan->program, &plan->config);
     for (uint32_t i = 0; i < plan->ir->phase_count && !status; i++) {
         plan->grids[i] = vyre_plan_grid(plan, i, INT64_MAX);
@@ -419,6 +411,8 @@ vyre_call vyre_plan_call(const vyre_plan *plan, const vyre_input *inputs) {
         .grids = plan->grids,
         .grid_count = plan->ir->phase_count,
         .output_count = plan->output_count,
+        .native = NULL,
+        .reserved = {0, 0, 0, 0}, /* all that is named is stored, the rest would be filled first */
     };
 }
 

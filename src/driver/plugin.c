@@ -88,7 +88,7 @@ static vyre_status admit(search *s, const vyre_bundle *bundle, const char *path,
                          const char *library) {
     vyre_text ids = {0};
     for (size_t i = 0; i < bundle->registration_count; i++) {
-        vyre_text_printf(&ids, "%s%s", i ? ", " : "", bundle->registrations[i].id);
+        vyre_text_printf(&ids, "%s%s", i ? ", " : "", vyre_bundle_registration(bundle, i)->id);
     }
     /* Written down first: an admission cannot be taken back. */
     vyre_status status = ids.failed ? no_memory()

@@ -29,8 +29,8 @@ static vyre_status check_rows(const vyre_bundle *bundle, const void *rows, size_
         if (has_id(rows, row_bytes, i, id)) {
             return refuse("keep one of the two rows", what, id, " twice");
         }
-        if (!has_id(bundle->registrations, sizeof *bundle->registrations,
-                    bundle->registration_count, id)) {
+        if (!has_id(bundle->registrations, bundle->registration_size, bundle->registration_count,
+                    id)) {
             return refuse("remove that row: a plugin speaks for its own backends alone", what, id,
                           ", which it does not register");
         }
@@ -39,21 +39,21 @@ static vyre_status check_rows(const vyre_bundle *bundle, const void *rows, size_
 }
 
 static vyre_status check_registrations(vyre_registry *registry, const vyre_bundle *bundle) {
-    const vyre_registration *rows = bundle->registrations;
     if (!bundle->registration_count) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add a registration to the bundle",
                                 "the bundle brings no backend");
     }
     for (size_t i = 0; i < bundle->registration_count; i++) {
-        if (has_id(rows, sizeof *rows, i, rows[i].id)) {
-            return refuse("give each backend an id of its own", "the bundle registers", rows[i].id,
+        const char *id = vyre_bundle_registration(bundle, i)->id;
+        if (has_id(bundle->registrations, bundle->registration_size, i, id)) {
+            return refuse("give each backend an id of its own", "the bundle registers", id,
                           " twice");
         }
-        const char *origin = vyre_registry_origin(registry, rows[i].id);
+        const char *origin = vyre_registry_origin(registry, id);
         if (origin) {
             return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                     "remove one of the two, or set enabled = false in its manifest",
-                                    "there is a backend `%s` already, from %s", rows[i].id, origin);
+                                    "there is a backend `%s` already, from %s", id, origin);
         }
     }
     return VYRE_OK;
@@ -65,11 +65,11 @@ vyre_status vyre_plugin_check_bundle(vyre_registry *registry, const vyre_bundle 
         status = check_registrations(registry, bundle);
     }
     if (!status) {
-        status = check_rows(bundle, bundle->precedences, sizeof *bundle->precedences,
+        status = check_rows(bundle, bundle->precedences, bundle->precedence_size,
                             bundle->precedence_count, "the bundle ranks");
     }
     if (!status) {
-        status = check_rows(bundle, bundle->capabilities, sizeof *bundle->capabilities,
+        status = check_rows(bundle, bundle->capabilities, bundle->capability_size,
                             bundle->capability_count, "the bundle has a capability of");
     }
     return status;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "driver/plugin_parts.h"
+#include "driver/slots.h"
 
 typedef ElfW(Ehdr) elf_header;
 typedef ElfW(Phdr) elf_segment;
@@ -68,8 +69,9 @@ static vyre_status check_elf(const vyre_plugin_self *self, const char *library, 
 
 static vyre_status check_abi(const char *library, const vyre_bundle *bundle) {
     static const char fix[] = "build it against the headers of this version of vyre";
+    static const char upgrade[] = "upgrade vyre, or build it against the headers of this version";
     if (!bundle) {
-        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, fix,
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, upgrade,
                                 "%s has nothing for ABI %u.%u: it asks for a newer one, or for one "
                                 "that is no longer",
                                 library, VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
@@ -80,13 +82,12 @@ static vyre_status check_abi(const char *library, const vyre_bundle *bundle) {
                                 "%s has ABI %u.%u, whose major number is not that of %u.%u",
                                 library, major, minor, VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
     }
-    if (minor != VYRE_ABI_MINOR) {
-        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, fix,
-                                "%s has ABI %u.%u, whose minor number is not that of %u.%u, and "
-                                "before 1.0 both must agree",
-                                library, major, minor, VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
+    if (!vyre_abi_suits(bundle->abi, VYRE_ABI)) {
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, upgrade,
+                                "%s needs ABI %u.%u, and this version of vyre has %u.%u", library,
+                                major, minor, VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
     }
-    if (bundle->struct_size < sizeof *bundle) {
+    if (!VYRE_HAS(bundle, capability_count)) {
         return vyre_status_make(
             VYRE_STATUS_MALFORMED, "start the bundle with VYRE_BUNDLE_HEAD, then build it again",
             "the bundle of %s has %u bytes, and one of ABI %u.%u has %zu", library,

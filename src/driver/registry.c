@@ -187,7 +187,7 @@ const char *vyre_registry_origin(const vyre_registry *registry, const char *id) 
     const vyre_bundle *bundle;
     for (size_t at = 0; (bundle = bundle_at(registry, at, &origin)) != NULL; at++) {
         for (size_t i = 0; i < bundle->registration_count; i++) {
-            if (!strcmp(bundle->registrations[i].id, id)) {
+            if (!strcmp(vyre_bundle_registration(bundle, i)->id, id)) {
                 return origin;
             }
         }
@@ -253,7 +253,7 @@ static vyre_status build_list(vyre_registry *registry) {
     (void)vyre_vec_reserve(&list->backends, count);
     for (size_t at = 0; (bundle = bundle_at(registry, at, &origin)) != NULL; at++) {
         for (size_t i = 0; i < bundle->registration_count; i++) {
-            if (!vyre_vec_push(&list->backends, &bundle->registrations[i])) {
+            if (!vyre_vec_push(&list->backends, vyre_bundle_registration(bundle, i))) {
                 return no_room("registration");
             }
         }
@@ -266,7 +266,7 @@ static vyre_status build_capability(vyre_registry *registry) {
     const vyre_bundle *bundle;
     for (size_t at = 0; (bundle = bundle_at(registry, at, &origin)) != NULL; at++) {
         for (size_t i = 0; i < bundle->capability_count; i++) {
-            const vyre_capability *entry = &bundle->capabilities[i];
+            const vyre_capability *entry = vyre_bundle_capability(bundle, i);
             if (!put_last(&registry->tables[TABLE_CAPABILITY], entry->id, entry->dispatches)) {
                 return no_room("capability entry");
             }
@@ -280,7 +280,7 @@ static vyre_status build_precedence(vyre_registry *registry) {
     const vyre_bundle *bundle;
     for (size_t at = 0; (bundle = bundle_at(registry, at, &origin)) != NULL; at++) {
         for (size_t i = 0; i < bundle->precedence_count; i++) {
-            const vyre_precedence *entry = &bundle->precedences[i];
+            const vyre_precedence *entry = vyre_bundle_precedence(bundle, i);
             if (!put_last(&registry->tables[TABLE_PRECEDENCE], entry->id, entry->rank)) {
                 return no_room("precedence entry");
             }

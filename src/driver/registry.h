@@ -10,8 +10,13 @@
 /* What the default registry begins with; ends with NULL. */
 extern const vyre_bundle *const vyre_builtin_bundles[];
 
-/* Whether a bundle can be added to any registry: its ABI is ours, nothing in it is missing, ids are
- * well formed. */
+/* The rows of a bundle, which may be larger than those of this version. */
+const vyre_registration *vyre_bundle_registration(const vyre_bundle *bundle, size_t index);
+const vyre_precedence *vyre_bundle_precedence(const vyre_bundle *bundle, size_t index);
+const vyre_capability *vyre_bundle_capability(const vyre_bundle *bundle, size_t index);
+
+/* Whether a bundle can be added to any registry: its ABI suits ours, nothing in it is missing, ids
+ * are well formed. */
 VYRE_MUST_USE vyre_status vyre_registry_check(const vyre_bundle *bundle);
 
 /* A registry with these built in, and plugins that the first question loads with this function, if

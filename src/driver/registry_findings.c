@@ -17,9 +17,9 @@ static size_t stream_count(const vyre_bundle *bundle, bundle_stream stream) {
 
 static const char *stream_id(const vyre_bundle *bundle, bundle_stream stream, size_t i) {
     switch (stream) {
-    case REGISTRATIONS: return bundle->registrations[i].id;
-    case CAPABILITIES: return bundle->capabilities[i].id;
-    case PRECEDENCES: return bundle->precedences[i].id;
+    case REGISTRATIONS: return vyre_bundle_registration(bundle, i)->id;
+    case CAPABILITIES: return vyre_bundle_capability(bundle, i)->id;
+    case PRECEDENCES: return vyre_bundle_precedence(bundle, i)->id;
     }
     return "";
 }

@@ -160,6 +160,16 @@ static void end_use(vyre_device *device, vyre_resident handle, bool known_good) 
     vyre_device_end(device);
 }
 
+static bool is_inside(const vyre_resident_row *row, size_t offset, size_t size) {
+    return offset <= row->size && size <= row->size - offset;
+}
+
+static vyre_status upload(vyre_device *device, const vyre_resident_row *row, size_t offset,
+                          const void *data, size_t size) {
+    return device->backend->slots->resident_upload(device->backend, row->buffer, offset, data,
+                                                   size);
+}
+
 vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident, const void *data,
                                  size_t size) {
     vyre_resident_row row = {0};
@@ -172,9 +182,26 @@ vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident, co
                                   "%zu bytes were given for a resident buffer of %llu", size,
                                   (unsigned long long)row.size);
     } else {
-        status = device->backend->slots->resident_upload(device->backend, row.buffer, data, size);
+        status = upload(device, &row, 0, data, size);
     }
     end_use(device, resident, !status);
+    return vyre_status_annotate(status, "uploading to %s", device->name);
+}
+
+vyre_status vyre_resident_upload_at(vyre_device *device, vyre_resident resident, size_t offset,
+                                    const void *data, size_t size) {
+    vyre_resident_row row = {0};
+    vyre_status status = begin_use(device, resident, true, &row);
+    if (status) {
+        return status;
+    }
+    status = is_inside(&row, offset, size)
+                 ? upload(device, &row, offset, data, size)
+                 : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload a part that lies inside",
+                                    "%zu bytes from %zu on were given for a resident buffer of "
+                                    "%llu",
+                                    size, offset, (unsigned long long)row.size);
+    end_use(device, resident, false);
     return vyre_status_annotate(status, "uploading to %s", device->name);
 }
 
@@ -186,7 +213,7 @@ vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident, size
         return status;
     }
     bool known_good = false;
-    if (offset > row.size || size > row.size - offset) {
+    if (!is_inside(&row, offset, size)) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "read a part that lies inside",
                                   "%zu bytes from %zu on were asked of a resident buffer of %llu",
                                   size, offset, (unsigned long long)row.size);
@@ -345,6 +372,20 @@ void vyre_residents_end(vyre_device *device, const vyre_program *program,
     pthread_mutex_unlock(&device->residents);
 }
 
+/* A plan that the device can run. On failure nothing is left. */
+static vyre_status make_plan(vyre_pipeline *pipeline, const vyre_plan_value *values, size_t count,
+                             const vyre_dispatch_config *config, vyre_plan *out_plan) {
+    vyre_status status =
+        vyre_plan_init_resident(out_plan, pipeline->program, values, count, config);
+    if (!status) {
+        status = vyre_device_check_plan(pipeline->device, out_plan);
+        if (status) {
+            vyre_plan_deinit(out_plan);
+        }
+    }
+    return status;
+}
+
 /* The plan of a run: the one that the pipeline keeps, if nobody uses it, made anew where the values
  * are others; else `room`. It is to be given back. */
 static vyre_status take_plan(vyre_pipeline *pipeline, const vyre_plan_value *values, size_t count,
@@ -353,7 +394,7 @@ static vyre_status take_plan(vyre_pipeline *pipeline, const vyre_plan_value *val
     if (!is_default || count > VYRE_PIPELINE_ARGUMENTS ||
         atomic_exchange_explicit(&pipeline->plan_taken, true, memory_order_acquire)) {
         *out_plan = room;
-        return vyre_plan_init_resident(room, pipeline->program, values, count, config);
+        return make_plan(pipeline, values, count, config, room);
     }
     *out_plan = &pipeline->plan;
     if (pipeline->has_plan && !memcmp(pipeline->plan_values, values, count * sizeof *values)) {
@@ -362,8 +403,7 @@ static vyre_status take_plan(vyre_pipeline *pipeline, const vyre_plan_value *val
     if (pipeline->has_plan) {
         vyre_plan_deinit(&pipeline->plan);
     }
-    vyre_status status =
-        vyre_plan_init_resident(&pipeline->plan, pipeline->program, values, count, config);
+    vyre_status status = make_plan(pipeline, values, count, config, &pipeline->plan);
     pipeline->has_plan = !status;
     memcpy(pipeline->plan_values, values, count * sizeof *values);
     if (status) {
@@ -386,12 +426,12 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
     vyre_device *device = pipeline->device;
     const vyre_backend *backend = device->backend;
     const vyre_native *native = pipeline->native;
-    vyre_dispatch_config own = *vyre_config_or_default(config);
-    memcpy(own.workgroup, pipeline->workgroup, sizeof own.workgroup);
+    bool is_default = !config;
+    config = vyre_config_or_default(config);
     uint64_t buffers[VYRE_LIMIT_ARGUMENTS], ticket = 0;
     vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
     vyre_plan room, *plan;
-    vyre_status status = vyre_pipeline_begin(pipeline, &own);
+    vyre_status status = vyre_pipeline_begin(pipeline, config);
     if (!status) {
         status = vyre_residents_begin(device, pipeline->program, bindings, count, buffers, values);
         if (status) {
@@ -399,9 +439,9 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
         }
     }
     if (status) {
-        return vyre_device_explain(device, pipeline->program, &own, status);
+        return vyre_device_explain(device, pipeline->program, config, status);
     }
-    status = take_plan(pipeline, values, count, &own, !config, &room, &plan);
+    status = take_plan(pipeline, values, count, config, is_default, &room, &plan);
     if (!status) {
         vyre_call call = vyre_plan_call(plan, NULL);
         call.native = native;
@@ -420,7 +460,7 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
     if (out_ticket) {
         *out_ticket = ticket;
     }
-    return vyre_device_explain(device, pipeline->program, &own, status);
+    return vyre_device_explain(device, pipeline->program, config, status);
 }
 
 vyre_status vyre_pipeline_enqueue(vyre_pipeline *pipeline, const vyre_binding *bindings,

@@ -18,15 +18,15 @@ uint32_t vyre_capability_score(const vyre_profile *profile) {
         {profile->max_invocations_per_workgroup >= 64, 8},
         {profile->max_invocations_per_workgroup >= 256, 4},
         {profile->subgroup_size > 0, 8},
-        {profile->supports_subgroup_ops, 8},
-        {profile->has_subgroup_shuffle, 4},
-        {profile->has_shared_memory, 4},
-        {profile->supports_f16, 2},
-        {profile->supports_bf16, 2},
-        {profile->supports_tensor_cores, 4},
-        {profile->supports_indirect_dispatch, 2},
-        {profile->supports_device_timestamps, 2},
-        {profile->supports_hardware_counters, 2},
+        {profile->flags & VYRE_PROFILE_SUPPORTS_SUBGROUP_OPS, 8},
+        {profile->flags & VYRE_PROFILE_HAS_SUBGROUP_SHUFFLE, 4},
+        {profile->flags & VYRE_PROFILE_HAS_SHARED_MEMORY, 4},
+        {profile->flags & VYRE_PROFILE_SUPPORTS_F16, 2},
+        {profile->flags & VYRE_PROFILE_SUPPORTS_BF16, 2},
+        {profile->flags & VYRE_PROFILE_SUPPORTS_TENSOR_CORES, 4},
+        {profile->flags & VYRE_PROFILE_SUPPORTS_INDIRECT_DISPATCH, 2},
+        {profile->flags & VYRE_PROFILE_SUPPORTS_DEVICE_TIMESTAMPS, 2},
+        {profile->flags & VYRE_PROFILE_SUPPORTS_HARDWARE_COUNTERS, 2},
     };
     uint32_t score = 0;
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
@@ -156,10 +156,10 @@ static bool is_allowed(const vyre_selection *selection, const char *id) {
 }
 
 static vyre_fate fate_of(const vyre_selection *selection, const vyre_profile *profile) {
-    if (profile->is_software) {
+    if (profile->flags & VYRE_PROFILE_IS_SOFTWARE) {
         return VYRE_FATE_SOFTWARE;
     }
-    if (selection->require == VYRE_REQUIRE_GPU && !profile->is_gpu) {
+    if (selection->require == VYRE_REQUIRE_GPU && !(profile->flags & VYRE_PROFILE_IS_GPU)) {
         return VYRE_FATE_NO_GPU;
     }
     return profile->grade > (uint32_t)selection->grade ? VYRE_FATE_GRADE : VYRE_FATE_OUTSCORED;

@@ -47,8 +47,7 @@ static vyre_status no_memory(const vyre_program *program) {
                             "no memory to run `%s` phase by phase", vyre_program_name(program));
 }
 
-static vyre_status make_part(vyre_sequence *s, uint32_t index, const vyre_dispatch_config *config,
-                             bool compile) {
+static vyre_status make_part(vyre_sequence *s, uint32_t index, bool compile) {
     part *p = &s->parts[index];
     vyre_status status = VYRE_OK;
     if (s->whole) {
@@ -58,14 +57,13 @@ static vyre_status make_part(vyre_sequence *s, uint32_t index, const vyre_dispat
     }
     status = status ? status : vyre_backend_check_ops(s->backend, p->phase.program);
     if (!status && compile) {
-        status = vyre_compile_stored(s->backend, p->phase.program, config, &p->native);
+        status = vyre_compile_stored(s->backend, p->phase.program, &p->native);
     }
     return status;
 }
 
 vyre_status vyre_sequence_make(const vyre_backend *backend, const vyre_program *program,
-                               const vyre_dispatch_config *config, bool compile,
-                               vyre_sequence **out_sequence) {
+                               bool compile, vyre_sequence **out_sequence) {
     *out_sequence = NULL;
     uint32_t features = backend->slots->features(backend);
     vyre_sequence *s = vyre_alloc_zeroed(1, sizeof *s);
@@ -88,7 +86,7 @@ vyre_status vyre_sequence_make(const vyre_backend *backend, const vyre_program *
         status = s->parts ? VYRE_OK : no_memory(program);
     }
     for (uint32_t i = 0; i < s->part_count && !status; i++) {
-        status = make_part(s, i, config, compile);
+        status = make_part(s, i, compile);
     }
     if (status) {
         vyre_sequence_free(s);
@@ -417,7 +415,7 @@ static void take_from_host(run *r, vyre_output *outputs) {
 static vyre_status upload_zeros(run *r, const array *a) {
     uint8_t *zeros = vyre_alloc_zeroed(a->size, 1);
     vyre_status status =
-        zeros ? r->backend->slots->resident_upload(r->backend, a->buffer, zeros, a->size)
+        zeros ? r->backend->slots->resident_upload(r->backend, a->buffer, 0, zeros, a->size)
               : no_memory(r->sequence->program);
     vyre_free(zeros);
     return status;
@@ -449,7 +447,8 @@ static vyre_status place_on_device(run *r, const vyre_input *inputs, const uint6
         if (!status && is_out) {
             status = upload_zeros(r, a);
         } else if (!status && from) {
-            status = r->backend->slots->resident_upload(r->backend, a->buffer, from->data, a->size);
+            status =
+                r->backend->slots->resident_upload(r->backend, a->buffer, 0, from->data, a->size);
         }
     }
     for (uint32_t i = 0; i < r->ir->resource_count && !status; i++) {

@@ -13,8 +13,7 @@ bool vyre_sequence_needed(const vyre_program *program, uint32_t features);
 
 /* Takes the program apart and, with `compile`, compiles the parts. Keeps the backend's address. */
 VYRE_MUST_USE vyre_status vyre_sequence_make(const vyre_backend *backend,
-                                             const vyre_program *program,
-                                             const vyre_dispatch_config *config, bool compile,
+                                             const vyre_program *program, bool compile,
                                              vyre_sequence **out_sequence);
 void vyre_sequence_free(vyre_sequence *sequence); /* NULL is allowed */
 

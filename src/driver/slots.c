@@ -20,7 +20,7 @@ vyre_status vyre_backend_check_ops(const vyre_backend *backend, const vyre_progr
     const vyre_ir *ir = vyre_program_ir(program);
     for (uint32_t i = 0; i < ir->inst_count; i++) {
         uint32_t op = ir->insts[i].op;
-        if (op >= 256 || !(ops->words[op / 64] >> (op % 64) & 1)) {
+        if (op >= 8 * sizeof *ops || !(ops->words[op / 64] >> (op % 64) & 1)) {
             return vyre_status_make(
                 VYRE_STATUS_UNSUPPORTED, "run it on another backend; `vyre backends` lists them",
                 "program `%s` uses `%s`, which backend `%s` does not have",
@@ -96,7 +96,12 @@ vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs, size_t
     return status;
 }
 
-const vyre_timing vyre_no_times = {VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+const vyre_timing vyre_no_times = {
+    .wall_ns = VYRE_NO_TIME,
+    .device_ns = VYRE_NO_TIME,
+    .enqueue_ns = VYRE_NO_TIME,
+    .wait_ns = VYRE_NO_TIME,
+};
 
 vyre_timing vyre_wall_time(uint64_t start_ns) {
     vyre_timing timing = vyre_no_times;
@@ -109,9 +114,9 @@ void vyre_any_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]) 
     out_size[0] = out_size[1] = out_size[2] = VYRE_LIMIT_WORKGROUP;
 }
 
-uint32_t vyre_any_workgroup_count(const vyre_backend *backend) {
+void vyre_any_workgroup_count(const vyre_backend *backend, uint32_t out_count[3]) {
     (void)backend;
-    return UINT32_MAX;
+    out_count[0] = out_count[1] = out_count[2] = UINT32_MAX;
 }
 
 uint32_t vyre_any_invocations(const vyre_backend *backend) {
@@ -173,7 +178,13 @@ static void free_nothing(void *state) {
     (void)state;
 }
 
-const vyre_pending_run vyre_ready_run = {NULL, always_ready, wait_for_nothing, free_nothing};
+static const vyre_run_slots ready_slots = {
+    VYRE_RUN_HEAD,
+    .is_ready = always_ready,
+    .wait = wait_for_nothing,
+    .free = free_nothing,
+};
+const vyre_pending_run vyre_ready_run = {&ready_slots, NULL};
 
 static vyre_status default_dispatch_async(const vyre_backend *backend, const vyre_call *call,
                                           vyre_output *outputs, vyre_pending_run *out_run) {
@@ -196,8 +207,8 @@ static vyre_status default_resident_allocate(const vyre_backend *backend, size_t
 }
 
 static vyre_status default_resident_upload(const vyre_backend *backend, uint64_t buffer,
-                                           const void *data, size_t size) {
-    (void)buffer, (void)data, (void)size;
+                                           size_t offset, const void *data, size_t size) {
+    (void)buffer, (void)offset, (void)data, (void)size;
     return vyre_unsupported(backend, "resident buffer upload");
 }
 
@@ -259,9 +270,10 @@ static void default_max_workgroup_size(const vyre_backend *backend, uint32_t out
     out_size[0] = out_size[1] = out_size[2] = 1;
 }
 
-static uint32_t default_max_workgroups_per_dimension(const vyre_backend *backend) {
+static void default_max_workgroups_per_dimension(const vyre_backend *backend,
+                                                 uint32_t out_count[3]) {
     (void)backend;
-    return 1;
+    out_count[0] = out_count[1] = out_count[2] = 1;
 }
 
 static uint32_t default_max_invocations_per_workgroup(const vyre_backend *backend) {
@@ -284,26 +296,9 @@ static uint64_t default_max_storage_buffer_bytes(const vyre_backend *backend) {
 }
 
 static void default_device_profile(const vyre_backend *backend, vyre_profile *out_profile) {
-    const vyre_backend_slots *slots = backend->slots;
-    uint32_t features = slots->features(backend);
-    bool subgroups = features & VYRE_FEATURE_SUBGROUP_OPS;
-    *out_profile = (vyre_profile){
-        .backend = slots->id(backend),
-        .device = "",
-        .driver = "",
-        .supports_subgroup_ops = subgroups,
-        .supports_indirect_dispatch = features & VYRE_FEATURE_INDIRECT_DISPATCH,
-        .supports_f16 = features & VYRE_FEATURE_F16,
-        .supports_bf16 = features & VYRE_FEATURE_BF16,
-        .supports_tensor_cores = features & VYRE_FEATURE_TENSOR_CORES,
-        .has_subgroup_shuffle = subgroups,
-        .max_native_int_width = 32,
-        .max_invocations_per_workgroup = slots->max_invocations_per_workgroup(backend),
-        .max_storage_buffer_bytes = slots->max_storage_buffer_bytes(backend),
-        .subgroup_size = slots->subgroup_size(backend),
-        .timing_quality = VYRE_TIMING_HOST_ONLY,
-    };
-    slots->max_workgroup_size(backend, out_profile->max_workgroup_size);
+    bool subgroups = backend->slots->features(backend) & VYRE_FEATURE_SUBGROUP_OPS;
+    out_profile->flags = subgroups ? (uint64_t)VYRE_PROFILE_HAS_SUBGROUP_SHUFFLE : 0;
+    out_profile->max_native_int_width = 32;
 }
 
 static vyre_status default_prepare(const vyre_backend *backend) {
@@ -389,6 +384,7 @@ static_assert(sizeof(vyre_pipeline_slots) ==
 typedef struct adopted_backend {
     vyre_backend backend; /* first, so that one is the other */
     vyre_backend_slots table;
+    void (*own_profile)(const vyre_backend *backend, vyre_profile *out_profile);
 } adopted_backend;
 
 typedef struct adopted_native {
@@ -402,9 +398,44 @@ static vyre_status refuse_table(const char *what, const char *id, const char *fi
                             detail);
 }
 
+/* The backend's profile, with what other slots say from there. */
+static void adopted_profile(const vyre_backend *backend, vyre_profile *out_profile) {
+    static const struct {
+        uint32_t feature;
+        uint64_t flag;
+    } same[] = {
+        {VYRE_FEATURE_SUBGROUP_OPS, VYRE_PROFILE_SUPPORTS_SUBGROUP_OPS},
+        {VYRE_FEATURE_INDIRECT_DISPATCH, VYRE_PROFILE_SUPPORTS_INDIRECT_DISPATCH},
+        {VYRE_FEATURE_F16, VYRE_PROFILE_SUPPORTS_F16},
+        {VYRE_FEATURE_BF16, VYRE_PROFILE_SUPPORTS_BF16},
+        {VYRE_FEATURE_TENSOR_CORES, VYRE_PROFILE_SUPPORTS_TENSOR_CORES},
+    };
+    const vyre_backend_slots *slots = backend->slots;
+    *out_profile = (vyre_profile){0};
+    ((const adopted_backend *)(const void *)backend)->own_profile(backend, out_profile);
+    uint32_t features = slots->features(backend);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        out_profile->flags &= ~same[i].flag;
+        out_profile->flags |= features & same[i].feature ? same[i].flag : 0;
+    }
+    out_profile->backend = slots->id(backend);
+    out_profile->device = out_profile->device ? out_profile->device : "";
+    out_profile->driver = out_profile->driver ? out_profile->driver : "";
+    out_profile->max_invocations_per_workgroup = slots->max_invocations_per_workgroup(backend);
+    out_profile->max_storage_buffer_bytes = slots->max_storage_buffer_bytes(backend);
+    out_profile->subgroup_size = slots->subgroup_size(backend);
+    slots->max_workgroup_size(backend, out_profile->max_workgroup_size);
+    slots->max_workgroups_per_dimension(backend, out_profile->max_workgroups_per_dimension);
+}
+
+bool vyre_abi_suits(uint32_t needed, uint32_t host) {
+    return needed >> 16 == host >> 16 && (needed & 0xffff) <= (host & 0xffff);
+}
+
 /* Whether the head of a table can be believed. */
 static vyre_status check_table(const vyre_backend_slots *slots, const char *id) {
     static const char *const rebuild = "build it against the vyre/backend.h of this library";
+    static const char *const newer = "upgrade vyre, or build it against this one's vyre/backend.h";
     if (!slots) {
         return refuse_table("table", id, "set slots in its factory", "is missing");
     }
@@ -412,11 +443,15 @@ static vyre_status check_table(const vyre_backend_slots *slots, const char *id) 
         return refuse_table("table", id, "start it with VYRE_BACKEND_HEAD",
                             "does not have the marker of a backend");
     }
-    if (slots->abi != VYRE_ABI) {
-        return refuse_table("table", id, rebuild, "has another ABI version");
+    if (!vyre_abi_suits(slots->abi, VYRE_ABI)) {
+        return refuse_table("table", id, newer, "needs another ABI version");
     }
     if (slots->struct_size < offsetof(vyre_backend_slots, version)) {
         return refuse_table("table", id, rebuild, "is too short");
+    }
+    if (slots->reserved[0] || slots->reserved[1]) {
+        return refuse_table("table", id, "start it with VYRE_BACKEND_HEAD",
+                            "has reserved words that are not 0");
     }
     if (!slots->id || !slots->dispatch) {
         return refuse_table("table", id, "set both; they are required",
@@ -440,11 +475,13 @@ vyre_status vyre_backend_adopt(const vyre_backend *made, const char *id,
     }
     adopted_backend small = {0}, *adopted = vyre_alloc(sizeof *adopted);
     adopted_backend *target = adopted ? adopted : &small; /* it can be destroyed at least */
-    *target = (adopted_backend){{&target->table, made->state, vyre_host_services()}, {0}};
+    *target = (adopted_backend){{&target->table, made->state, vyre_host_services()}, {0}, NULL};
     vyre_backend_slots *table = &target->table;
     memcpy(table, made->slots,
            table_bytes(made->slots->struct_size, offsetof(vyre_backend_slots, id), sizeof *table));
     VYRE_OPTIONAL_SLOTS(FILL_DEFAULT)
+    target->own_profile = table->device_profile;
+    table->device_profile = adopted_profile;
     const char *own_id = table->id(&target->backend);
     if (!adopted) {
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
@@ -491,10 +528,11 @@ vyre_status vyre_native_adopt(const vyre_native *made, const vyre_backend *backe
                               vyre_native **out_native) {
     *out_native = NULL;
     const char *id = backend->slots->id(backend);
-    if (made->slots->abi != VYRE_ABI ||
+    if (!vyre_abi_suits(made->slots->abi, VYRE_ABI) || made->slots->reserved[0] ||
+        made->slots->reserved[1] ||
         made->slots->struct_size < offsetof(vyre_pipeline_slots, dispatch)) {
         return refuse_table("pipeline table", id, "start it with VYRE_PIPELINE_HEAD",
-                            "has another ABI version");
+                            "needs another ABI version, or its head is not one");
     }
     adopted_native small = {0}, *adopted = vyre_alloc(sizeof *adopted);
     adopted_native *target = adopted ? adopted : &small;
@@ -516,6 +554,16 @@ vyre_status vyre_native_adopt(const vyre_native *made, const vyre_backend *backe
     }
     *out_native = &adopted->native;
     return VYRE_OK;
+}
+
+vyre_status vyre_check_run(const vyre_backend *backend, const vyre_pending_run *run) {
+    const vyre_run_slots *slots = run->slots;
+    return slots && VYRE_HAS(slots, free) && vyre_abi_suits(slots->abi, VYRE_ABI) &&
+                   slots->is_ready && slots->wait && slots->free
+               ? VYRE_OK
+               : refuse_table("table of a run", backend->slots->id(backend),
+                              "start it with VYRE_RUN_HEAD and set all of it",
+                              "is missing or not whole");
 }
 
 void vyre_native_drop(vyre_native *native) {

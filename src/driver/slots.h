@@ -47,6 +47,9 @@
     X(size_bytes)                                                                                  \
     X(destroy)
 
+/* Whether a host of one ABI takes what says that it needs another. */
+bool vyre_abi_suits(uint32_t needed, uint32_t host);
+
 /* Takes what a factory made: a block of its own with a table without holes. The id must be that of
  * the registration. On failure what the factory made is destroyed, as far as its table can be
  * trusted. */
@@ -69,8 +72,9 @@ bool vyre_backend_compiles(const vyre_backend *backend);
 VYRE_MUST_USE vyre_status vyre_backend_check_ops(const vyre_backend *backend,
                                                  const vyre_program *program);
 
-/* A run that is over. */
+/* A run that is over; and whether a table of one that a backend started can be used. */
 extern const vyre_pending_run vyre_ready_run;
+VYRE_MUST_USE vyre_status vyre_check_run(const vyre_backend *backend, const vyre_pending_run *run);
 
 /* Outputs of the same sizes in other memory, NULL without any; and the end of a run into them,
  * which copies after success and frees them. */
@@ -84,7 +88,7 @@ vyre_timing vyre_wall_time(uint64_t start_ns);
 
 /* Limits of backends that run all that the language allows. */
 void vyre_any_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]);
-uint32_t vyre_any_workgroup_count(const vyre_backend *backend);
+void vyre_any_workgroup_count(const vyre_backend *backend, uint32_t out_count[3]);
 uint32_t vyre_any_invocations(const vyre_backend *backend);
 
 /* The status of a feature that a backend does not have. */

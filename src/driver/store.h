@@ -22,7 +22,6 @@
 typedef struct vyre_store_key {
     vyre_str backend, backend_version;
     vyre_str device, driver_version;
-    vyre_str options; /* of the compilation, in the backend's own words */
     vyre_digest digest;
     vyre_str program; /* its wire bytes without debug */
     vyre_str name;    /* of the program; for people, not compared */

@@ -8,14 +8,14 @@
 static const char magic[8] = "vyre\r\n\x1a"; /* and a NUL: what text tools change, they damage */
 
 enum {
-    FORMAT_VERSION = 1,
+    FORMAT_VERSION = 2,
     AT_VERSION = 8,
     AT_NAME_SIZE = 12,
     AT_KEY_SIZE = 16,
     AT_PAYLOAD_SIZE = 24,
     HEADER_SIZE = 32,
     CHECKSUM_SIZE = 8,
-    KEY_PARTS = 7,
+    KEY_PARTS = 6,
 };
 
 static void write_number(char *out, uint64_t number, size_t bytes) {
@@ -40,9 +40,9 @@ static uint64_t get_number(const char *data, size_t bytes) {
 
 /* The strings of a key in the order of the file; the digest stands in between as its bytes. */
 static void list_parts(vyre_store_key *key, vyre_str *digest, vyre_str *parts[KEY_PARTS]) {
-    vyre_str *const list[KEY_PARTS] = {&key->backend,        &key->backend_version, &key->device,
-                                       &key->driver_version, &key->options,         digest,
-                                       &key->program};
+    vyre_str *const list[KEY_PARTS] = {&key->backend, &key->backend_version,
+                                       &key->device,  &key->driver_version,
+                                       digest,        &key->program};
     memcpy(parts, list, sizeof list);
 }
 

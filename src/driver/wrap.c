@@ -44,8 +44,7 @@ static vyre_status borrow_sequence(const vyre_backend *backend, const vyre_call 
     if (*out_sequence) {
         return VYRE_OK;
     }
-    vyre_status status =
-        vyre_sequence_make(inner_of(backend), call->program, call->config, false, out_own);
+    vyre_status status = vyre_sequence_make(inner_of(backend), call->program, false, out_own);
     *out_sequence = *out_own;
     return status;
 }
@@ -140,9 +139,9 @@ static vyre_status wrap_resident_allocate(const vyre_backend *backend, size_t si
     return inner_of(backend)->slots->resident_allocate(inner_of(backend), size, out_buffer);
 }
 
-static vyre_status wrap_resident_upload(const vyre_backend *backend, uint64_t buffer,
+static vyre_status wrap_resident_upload(const vyre_backend *backend, uint64_t buffer, size_t offset,
                                         const void *data, size_t size) {
-    return inner_of(backend)->slots->resident_upload(inner_of(backend), buffer, data, size);
+    return inner_of(backend)->slots->resident_upload(inner_of(backend), buffer, offset, data, size);
 }
 
 static vyre_status wrap_resident_read(const vyre_backend *backend, uint64_t buffer, size_t offset,
@@ -275,10 +274,9 @@ static vyre_status wrap_compile(const vyre_backend *backend, const vyre_compile 
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                                 "no memory for a pipeline of backend `%s`", wrap_id(backend));
     }
-    vyre_status status =
-        is_needed(backend, compile->program)
-            ? vyre_sequence_make(inner, compile->program, compile->config, true, &made->sequence)
-            : vyre_compile_stored(inner, compile->program, compile->config, &made->native);
+    vyre_status status = is_needed(backend, compile->program)
+                             ? vyre_sequence_make(inner, compile->program, true, &made->sequence)
+                             : vyre_compile_stored(inner, compile->program, &made->native);
     if (status || (!made->sequence && !made->native)) {
         vyre_free(made);
         return status;
@@ -300,8 +298,8 @@ static void wrap_max_workgroup_size(const vyre_backend *backend, uint32_t out_si
     inner_of(backend)->slots->max_workgroup_size(inner_of(backend), out_size);
 }
 
-static uint32_t wrap_max_workgroups_per_dimension(const vyre_backend *backend) {
-    return inner_of(backend)->slots->max_workgroups_per_dimension(inner_of(backend));
+static void wrap_max_workgroups_per_dimension(const vyre_backend *backend, uint32_t out_count[3]) {
+    inner_of(backend)->slots->max_workgroups_per_dimension(inner_of(backend), out_count);
 }
 
 static uint32_t wrap_max_invocations_per_workgroup(const vyre_backend *backend) {

@@ -118,7 +118,7 @@ MOCK_PLACES(MOCK_FACTORY)
 
 const vyre_bundle *mock_bundle(mock *self) {
     static const vyre_registration factories[MOCK_REGISTERED] = {
-#define MOCK_ROW(n) {"", create_##n, ops_##n},
+#define MOCK_ROW(n) {"", create_##n, ops_##n, NULL},
         MOCK_PLACES(MOCK_ROW)};
     if (self->place < MOCK_REGISTERED) {
         return &self->bundle;

@@ -67,9 +67,9 @@ typedef struct mock_spec {
     const char *version;    /* default "1" */
     const vyre_op_set *ops; /* default: the core set */
     uint32_t features;
-    uint32_t max_workgroup_size[3], max_workgroups, max_invocations, subgroup_size;
+    uint32_t max_workgroup_size[3], max_workgroups[3], max_invocations, subgroup_size;
     uint64_t max_storage_buffer_bytes;
-    vyre_profile profile;    /* its `backend` is filled in */
+    vyre_profile profile;
     uint64_t pipeline_bytes; /* what a pipeline says it takes */
 } mock_spec;
 

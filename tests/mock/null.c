@@ -34,10 +34,11 @@ static vyre_status allocate(const vyre_backend *backend, size_t size, uint64_t *
     return NULL;
 }
 
-static vyre_status upload(const vyre_backend *backend, uint64_t buffer, const void *data,
-                          size_t size) {
+static vyre_status upload(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                          const void *data, size_t size) {
     (void)backend;
     (void)buffer;
+    (void)offset;
     (void)data;
     (void)size;
     return NULL;
@@ -64,7 +65,8 @@ static vyre_status dispatch_resident(const vyre_backend *backend, const vyre_cal
     (void)backend;
     (void)call;
     (void)buffers;
-    *out_timing = (vyre_timing){0, VYRE_NO_TIME, VYRE_NO_TIME, VYRE_NO_TIME};
+    *out_timing = vyre_no_times;
+    out_timing->wall_ns = 0;
     return NULL;
 }
 

@@ -171,6 +171,13 @@ static void run_free(void *state) {
     mock_job_free(job);
 }
 
+static const vyre_run_slots run_slots = {
+    VYRE_RUN_HEAD,
+    .is_ready = run_is_ready,
+    .wait = run_wait,
+    .free = run_free,
+};
+
 vyre_status mock_job_start(mock *self, const vyre_call *call, vyre_output *outputs, bool borrowed,
                            vyre_pending_run *out_run) {
     mock_job *job = make_job(self, call->program, call);
@@ -193,7 +200,7 @@ vyre_status mock_job_start(mock *self, const vyre_call *call, vyre_output *outpu
             bytes += job->inputs[i].size;
         }
     }
-    *out_run = (vyre_pending_run){job, run_is_ready, run_wait, run_free};
+    *out_run = (vyre_pending_run){&run_slots, job};
     pthread_mutex_lock(&self->lock);
     self->runs++;
     pthread_mutex_unlock(&self->lock);

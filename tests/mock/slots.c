@@ -224,7 +224,7 @@ static vyre_status slot_resident_allocate(const vyre_backend *backend, size_t si
     return NULL;
 }
 
-static vyre_status slot_resident_upload(const vyre_backend *backend, uint64_t buffer,
+static vyre_status slot_resident_upload(const vyre_backend *backend, uint64_t buffer, size_t offset,
                                         const void *data, size_t size) {
     mock *self = of(backend);
     size_t found;
@@ -232,10 +232,10 @@ static vyre_status slot_resident_upload(const vyre_backend *backend, uint64_t bu
                                     &(mock_record){.buffer = buffer, .size = size});
     mock_drain(self, UINT64_MAX);
     uint8_t *memory = status ? NULL : resident_data(self, buffer, &found);
-    if (!status && (!memory || found != size)) {
+    if (!status && (!memory || offset > found || size > found - offset)) {
         status = no_buffer(self);
     } else if (!status && size) {
-        memcpy(memory, data, size);
+        memcpy(memory + offset, data, size);
     }
     return status;
 }
@@ -331,8 +331,9 @@ static void slot_max_workgroup_size(const vyre_backend *backend, uint32_t out_si
            3 * sizeof *out_size);
 }
 
-static uint32_t slot_max_workgroups_per_dimension(const vyre_backend *backend) {
-    return ask(backend, MOCK_max_workgroups_per_dimension)->spec.max_workgroups;
+static void slot_max_workgroups_per_dimension(const vyre_backend *backend, uint32_t out_count[3]) {
+    memcpy(out_count, ask(backend, MOCK_max_workgroups_per_dimension)->spec.max_workgroups,
+           3 * sizeof *out_count);
 }
 
 static uint32_t slot_max_invocations_per_workgroup(const vyre_backend *backend) {
@@ -350,9 +351,6 @@ static uint64_t slot_max_storage_buffer_bytes(const vyre_backend *backend) {
 static void slot_device_profile(const vyre_backend *backend, vyre_profile *out_profile) {
     const mock_spec *spec = &ask(backend, MOCK_device_profile)->spec;
     *out_profile = spec->profile;
-    out_profile->backend = spec->id;
-    out_profile->device = spec->profile.device ? spec->profile.device : "";
-    out_profile->driver = spec->profile.driver ? spec->profile.driver : "";
 }
 
 static vyre_status slot_prepare(const vyre_backend *backend) {
@@ -446,10 +444,7 @@ static vyre_status compile(mock *self, const vyre_compile *request, bool shared,
 }
 
 static vyre_status enter_compile(mock *self, mock_slot slot, const vyre_compile *request) {
-    mock_record note = {.program = request->program,
-                        .config = *request->config,
-                        .artifact_size = request->artifact_size};
-    note.config.label = NULL;
+    mock_record note = {.program = request->program, .artifact_size = request->artifact_size};
     return mock_enter(self, slot, NULL, NULL, &note);
 }
 

@@ -13,4 +13,4 @@ static vyre_status create(const vyre_host *host, uint32_t device, vyre_backend *
     return NULL;
 }
 
-PLAIN_PLUGIN(create)
+PLAIN_PLUGIN(.create = create)

@@ -7,4 +7,4 @@ static vyre_status create(const vyre_host *host, uint32_t device, vyre_backend *
     return host->status_make(VYRE_FAIL_UNAVAILABLE, "plug in a device", "there is no device");
 }
 
-PLAIN_PLUGIN(create)
+PLAIN_PLUGIN(.create = create)

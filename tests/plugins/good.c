@@ -2,4 +2,4 @@
 #define ID "good"
 #include "tests/plugins/plain.h"
 
-PLAIN_PLUGIN(plain_create)
+PLAIN_PLUGIN(.create = plain_create)

@@ -2,4 +2,4 @@
 #define ID NULL
 #include "tests/plugins/plain.h"
 
-PLAIN_PLUGIN(plain_create)
+PLAIN_PLUGIN(.create = plain_create)

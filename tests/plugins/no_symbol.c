@@ -3,4 +3,4 @@
 #define vyre_backend_query vyre_backend_ask
 #include "tests/plugins/plain.h"
 
-PLAIN_PLUGIN(plain_create)
+PLAIN_PLUGIN(.create = plain_create)

@@ -40,10 +40,10 @@ static const vyre_capability plain_capability = {ID, true};
     .registrations = (registration), .registration_count = 1, .precedences = &plain_precedence,    \
     .precedence_count = 1, .capabilities = &plain_capability, .capability_count = 1
 
-/* The whole plugin, given its factory. */
-#define PLAIN_PLUGIN(create)                                                                       \
+/* The whole plugin, given its factory, and what else its registration has. */
+#define PLAIN_PLUGIN(...)                                                                          \
     const vyre_bundle *vyre_backend_query(uint32_t max_abi) {                                      \
-        static const vyre_registration registration = {ID, create, NULL};                          \
+        static const vyre_registration registration = {.id = ID, __VA_ARGS__};                     \
         static const vyre_bundle bundle = {VYRE_BUNDLE_HEAD, PLAIN_ROWS(&registration)};           \
         (void)max_abi;                                                                             \
         return &bundle;                                                                            \

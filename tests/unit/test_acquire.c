@@ -157,16 +157,16 @@ static void ops_S35_the_core_set_is_one_object(void **state) {
     vyre_device_release(device);
     vyre_registry_free(registry);
     /* It has the operations of the language and no other. */
-    bool known[256] = {false};
+    bool known[1024] = {false};
 #define KNOWN(name, number, ...) known[number] = true;
     VYRE_OPS(KNOWN)
 #undef KNOWN
-    for (size_t i = 0; i < 256; i++) {
+    for (size_t i = 0; i < 1024; i++) {
         assert_int_equal(core->words[i / 64] >> i % 64 & 1, known[i]);
     }
 }
 
-static const vyre_op_set few = {{6, 0, 0, 0}};
+static const vyre_op_set few = {{6}};
 static const vyre_op_set *few_ops(void) {
     return &few;
 }
@@ -185,7 +185,7 @@ static void registration_S38_has_id_factory_and_operations(void **state) {
     vyre_registry_free(registry);
 
     /* The provider's set lives as long as the process: it is the same whenever it is asked. */
-    static const vyre_registration with_ops = {"few", tiny_create_0, few_ops};
+    static const vyre_registration with_ops = {"few", tiny_create_0, few_ops, NULL};
     static const vyre_bundle bundle = {VYRE_BUNDLE_HEAD, &with_ops, 1, NULL, 0, NULL, 0};
     const vyre_registration *found;
     expect_ok(vyre_registry_create(&registry));
@@ -200,8 +200,8 @@ static void registration_S38_has_id_factory_and_operations(void **state) {
 
     /* And the backend must keep to it: this one has the core set. */
     tiny_reset();
-    static const vyre_registration untrue = {"a", tiny_create_0, few_ops};
-    static const vyre_registration just = {"a", tiny_create_0, vyre_core_supported_ops};
+    static const vyre_registration untrue = {"a", tiny_create_0, few_ops, NULL};
+    static const vyre_registration just = {"a", tiny_create_0, vyre_core_supported_ops, NULL};
     expect_fail(vyre_registration_acquire(&untrue, 0, &device), VYRE_STATUS_BACKEND,
                 "has other operations than its registration says");
     assert_null(device);
@@ -218,9 +218,11 @@ static void registration_S38_has_id_factory_and_operations(void **state) {
 
 static void registration_S40_acquiring_gives_the_same_wrapped_kind(void **state) {
     (void)state;
-    mock *m = mock_create(&(mock_spec){.single_phase = true,
-                                       .slots = MOCK_BIT(max_workgroup_size),
-                                       .max_workgroup_size = {4, 1, 1}});
+    mock *m = mock_create(
+        &(mock_spec){.single_phase = true,
+                     .slots = MOCK_BIT(max_workgroup_size) | MOCK_BIT(max_workgroups_per_dimension),
+                     .max_workgroup_size = {4, 1, 1},
+                     .max_workgroups = {CONTRACT_LENGTH, 1, 1}});
     vyre_registry *registry;
     const vyre_registration *found;
     expect_ok(vyre_registry_create(&registry));

@@ -8,7 +8,6 @@
 
 typedef struct attempt {
     const char *text, *version, *device, *driver;
-    uint32_t workgroup;
     bool without_artifact;
 } attempt;
 
@@ -16,18 +15,15 @@ typedef struct attempt {
  * artifact. */
 static bool compile(const attempt *a) {
     mock *m = mock_create(&(mock_spec){
-        .slots = MOCK_COMPILE | MOCK_BIT(version) | MOCK_BIT(device_profile) |
-                 MOCK_BIT(max_workgroup_size),
+        .slots = MOCK_COMPILE | MOCK_BIT(version) | MOCK_BIT(device_profile),
         .version = a->version,
         .profile = {.device = a->device, .driver = a->driver},
-        .max_workgroup_size = {64, 1, 1},
         .without_artifact = a->without_artifact,
     });
     vyre_device *device = contract_device(m);
     vyre_program *program = contract_program(a->text);
-    vyre_dispatch_config config = {.workgroup = {a->workgroup, 0, 0}};
     vyre_pipeline *pipeline;
-    expect_ok(vyre_device_compile(device, program, &config, &pipeline));
+    expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
     assert_true(vyre_pipeline_is_native(pipeline));
     uint32_t x[CONTRACT_LENGTH];
     contract_numbers(x, CONTRACT_LENGTH);
@@ -47,7 +43,7 @@ static bool compile(const attempt *a) {
 
 static void artifact_comes_back_to_the_same_compile(void **state) {
     (void)state;
-    const attempt base = {TWICE_BY("t"), "1", "card", "9", 0, false};
+    const attempt base = {TWICE_BY("t"), "1", "card", "9", false};
     assert_false(compile(&base));
     assert_true(compile(&base));
     assert_true(compile(&base));
@@ -56,15 +52,14 @@ static void artifact_comes_back_to_the_same_compile(void **state) {
     assert_true(compile(&renamed));
     assert_true(vyre_cache_count_disk().hits >= 3);
 
-    attempt others[5] = {base, base, base, base, base};
+    attempt others[4] = {base, base, base, base};
     others[0].version = "2";
     others[1].device = "other card";
     others[2].driver = "10";
-    others[3].workgroup = 8;
-    others[4].text =
+    others[3].text =
         "program twice(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { let t = x[gid]; y[gid] "
         "= t * 3; }";
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 4; i++) {
         assert_false(compile(&others[i]));
         assert_true(compile(&others[i]));
     }
@@ -73,7 +68,7 @@ static void artifact_comes_back_to_the_same_compile(void **state) {
 
 static void artifact_that_is_not_given_is_not_stored(void **state) {
     (void)state;
-    const attempt none = {TWICE_BY("v"), "none", "card", "9", 0, true};
+    const attempt none = {TWICE_BY("v"), "none", "card", "9", true};
     assert_false(compile(&none));
     assert_false(compile(&none));
 }
@@ -81,7 +76,7 @@ static void artifact_that_is_not_given_is_not_stored(void **state) {
 /* A backend that cannot read what it once stored compiles anew, and no user hears of it. */
 static void artifact_that_is_refused_does_no_harm(void **state) {
     (void)state;
-    const attempt base = {TWICE_BY("w"), "refused", "card", "9", 0, false};
+    const attempt base = {TWICE_BY("w"), "refused", "card", "9", false};
     assert_false(compile(&base));
     mock *m = mock_create(&(mock_spec){
         .slots = MOCK_COMPILE | MOCK_BIT(version) | MOCK_BIT(device_profile),

@@ -1,4 +1,6 @@
-/* What a run can be told: label, timeout, limits, workgroup and grid, grade and determinism. */
+/* What a run can be told: label, timeout, limits and grid, grade and determinism. */
+#include <stdio.h>
+
 #include "tests/unit/contract_check.h"
 
 /* An endless loop, as far as the verifier can tell. */
@@ -114,69 +116,102 @@ static void config_max_output_bytes(void **state) {
     end(&run);
 }
 
-static void config_workgroup(void **state) {
+static void limits_of_workgroups_are_the_hosts_to_check(void **state) {
     (void)state;
     config_run run;
     start(&run, &(mock_spec){.slots = MOCK_BIT(max_workgroup_size) |
-                                      MOCK_BIT(max_invocations_per_workgroup),
+                                      MOCK_BIT(max_invocations_per_workgroup) |
+                                      MOCK_BIT(max_workgroups_per_dimension),
                              .max_workgroup_size = {64, 8, 8},
-                             .max_invocations = 128});
-    vyre_program *program = contract_program(TWICE);
-    vyre_program *fixed = contract_program(
-        "program fixed(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 32 { if "
-        "in_domain { y[gid] = x[gid] * 2; } }");
-    vyre_program *large = contract_program(
-        "program large(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 65 { if "
-        "in_domain { y[gid] = x[gid] * 2; } }");
-    vyre_dispatch_config config = {.workgroup = {16, 2, 0}};
+                             .max_invocations = 128,
+                             .max_workgroups = {2, 2, 1}});
     vyre_outputs outputs;
-    expect_ok(vyre_device_dispatch(run.device, program, &run.input, 1, &config, &outputs));
-    expect_twice(&outputs);
-    assert_int_equal(mock_last(run.m, MOCK_dispatch).config.workgroup[0], 16);
-    assert_int_equal(mock_last(run.m, MOCK_dispatch).config.workgroup[1], 2);
-
-    static const uint32_t refused[][3] = {{65, 0, 0}, {64, 3, 0}, {1, 9, 1}, {1, 1, 9}};
-    for (size_t i = 0; i < 4; i++) {
-        memcpy(config.workgroup, refused[i], sizeof config.workgroup);
-        expect_fail(vyre_device_dispatch(run.device, program, &run.input, 1, &config, &outputs),
-                    VYRE_STATUS_UNSUPPORTED, "128 invocations");
+    static const struct {
+        const char *clause; /* workgroup and domain */
+        vyre_status_code code;
+        const char *reason;
+    } cases[] = {
+        {"over x workgroup 4", VYRE_STATUS_OK, NULL},
+        {"over x workgroup 64", VYRE_STATUS_OK, NULL},
+        {"over x workgroup 65", VYRE_STATUS_UNSUPPORTED, "128 invocations"},
+        {"over (8, 8) workgroup 16, 9", VYRE_STATUS_UNSUPPORTED, "16 x 9 x 1"},
+        {"over (8, 8) workgroup 64, 4", VYRE_STATUS_UNSUPPORTED, "128 invocations"},
+        {"over x workgroup 2", VYRE_STATUS_LIMIT, "4 x 1 x 1 workgroups"},
+        {"over (8, 8) workgroup 4, 4", VYRE_STATUS_OK, NULL},
+        {"over (8, 8) workgroup 8, 2", VYRE_STATUS_LIMIT, "1 x 4 x 1 workgroups"},
+        {"over (2, 2, 2) workgroup 1, 1, 1", VYRE_STATUS_LIMIT, "at most 2 x 2 x 1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "program p(x: buffer<u32>, y: out buffer<u32>[len(x)]) %s { "
+                 "y[0] = x[0]; }",
+                 cases[i].clause);
+        vyre_program *program = contract_program(text);
+        mock_forget(run.m);
+        vyre_status status =
+            vyre_device_dispatch(run.device, program, &run.input, 1, NULL, &outputs);
+        if (cases[i].reason) {
+            expect_fail(status, cases[i].code, cases[i].reason);
+        } else {
+            expect_ok(status);
+        }
+        assert_int_equal(mock_count(run.m, MOCK_dispatch), !cases[i].reason);
+        vyre_outputs_free(&outputs);
+        vyre_program_release(program);
     }
-    memcpy(config.workgroup, (uint32_t[]){0, 4, 0}, sizeof config.workgroup);
-    expect_fail(vyre_device_dispatch(run.device, program, &run.input, 1, &config, &outputs),
-                VYRE_STATUS_INVALID_ARGUMENT, "workgroup");
-
-    /* A size that the program has itself can be said again, but not contradicted. */
-    memcpy(config.workgroup, (uint32_t[]){16, 0, 0}, sizeof config.workgroup);
-    expect_fail(vyre_device_dispatch(run.device, fixed, &run.input, 1, &config, &outputs),
-                VYRE_STATUS_INVALID_ARGUMENT, "workgroup");
-    config.workgroup[0] = 32;
-    expect_ok(vyre_device_dispatch(run.device, fixed, &run.input, 1, &config, &outputs));
-    expect_twice(&outputs);
-    expect_ok(vyre_device_dispatch(run.device, fixed, &run.input, 1, NULL, &outputs));
-    expect_twice(&outputs);
-    expect_fail(vyre_device_dispatch(run.device, large, &run.input, 1, NULL, &outputs),
-                VYRE_STATUS_UNSUPPORTED, "65");
-    vyre_program_release(program);
-    vyre_program_release(fixed);
-    vyre_program_release(large);
     end(&run);
 }
 
-/* The size that a pipeline was compiled for holds for its runs. */
-static void config_workgroup_of_a_pipeline(void **state) {
+/* Also of runs on resident buffers, and of scratch arrays. */
+static void limits_of_buffers_are_the_hosts_to_check(void **state) {
     (void)state;
     config_run run;
-    start(&run, &(mock_spec){.slots = MOCK_COMPILE | MOCK_BIT(max_workgroup_size),
-                             .max_workgroup_size = {64, 8, 8}});
+    start(&run, &(mock_spec){.slots = MOCK_RESIDENT | MOCK_BIT(max_storage_buffer_bytes) |
+                                      MOCK_BIT(features),
+                             .features = VYRE_FEATURE_PHASES,
+                             .max_storage_buffer_bytes = sizeof run.x});
     vyre_program *program = contract_program(TWICE);
-    const vyre_dispatch_config config = {.workgroup = {16, 0, 0}};
-    vyre_pipeline *pipeline;
     vyre_outputs outputs;
-    expect_ok(vyre_device_compile(run.device, program, &config, &pipeline));
-    expect_ok(vyre_pipeline_dispatch(pipeline, &run.input, 1, NULL, &outputs));
+    expect_ok(vyre_device_dispatch(run.device, program, &run.input, 1, NULL, &outputs));
     expect_twice(&outputs);
-    assert_int_equal(mock_last(run.m, MOCK_pipeline_dispatch).config.workgroup[0], 16);
-    vyre_pipeline_release(pipeline);
+    uint32_t more[CONTRACT_LENGTH + 1] = {0};
+    const vyre_input large = {more, sizeof more};
+    mock_forget(run.m);
+    expect_fail(vyre_device_dispatch(run.device, program, &large, 1, NULL, &outputs),
+                VYRE_STATUS_LIMIT, "x has 36 bytes, device mock takes at most 32");
+    vyre_binding bindings[2];
+    for (size_t i = 0; i < 2; i++) {
+        expect_ok(vyre_resident_allocate(run.device, sizeof more, &bindings[i].buffer));
+        bindings[i].bits = 0;
+    }
+    expect_fail(vyre_device_dispatch_resident(run.device, program, bindings, 2, NULL, NULL),
+                VYRE_STATUS_LIMIT, "x has 36 bytes");
+    vyre_program *scratch = contract_program(
+        "program p(x: buffer<u32>, y: out buffer<u32>[len(x)]) { scratch s: u32[9]; "
+        "phase over x { s[gid] = x[gid]; } phase over x { y[gid] = s[gid]; } }");
+    expect_fail(vyre_device_dispatch(run.device, scratch, &run.input, 1, NULL, &outputs),
+                VYRE_STATUS_LIMIT, "a scratch array has 36 bytes");
+    assert_int_equal(mock_count(run.m, MOCK_dispatch), 0);
+    assert_int_equal(mock_count(run.m, MOCK_resident_dispatch_timed), 0);
+    vyre_program_release(program);
+    vyre_program_release(scratch);
+    end(&run);
+}
+
+static void config_reserved_words_are_not_ignored(void **state) {
+    (void)state;
+    config_run run;
+    start(&run, &(mock_spec){0});
+    vyre_program *program = contract_program(TWICE);
+    vyre_outputs outputs;
+    for (size_t i = 0; i < 4; i++) {
+        vyre_dispatch_config config = {0};
+        config.reserved[i] = 1;
+        expect_fail(vyre_device_dispatch(run.device, program, &run.input, 1, &config, &outputs),
+                    VYRE_STATUS_INVALID_ARGUMENT, "does not know");
+    }
+    assert_int_equal(mock_count(run.m, MOCK_dispatch), 0);
     vyre_program_release(program);
     end(&run);
 }
@@ -350,8 +385,9 @@ int main(void) {
         cmocka_unit_test(config_label_is_in_errors_of_arguments),
         cmocka_unit_test(config_timeout),
         cmocka_unit_test(config_max_output_bytes),
-        cmocka_unit_test(config_workgroup),
-        cmocka_unit_test(config_workgroup_of_a_pipeline),
+        cmocka_unit_test(limits_of_workgroups_are_the_hosts_to_check),
+        cmocka_unit_test(limits_of_buffers_are_the_hosts_to_check),
+        cmocka_unit_test(config_reserved_words_are_not_ignored),
         cmocka_unit_test(config_grid),
         cmocka_unit_test(config_grade),
         cmocka_unit_test(config_determinism),

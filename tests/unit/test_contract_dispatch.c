@@ -351,6 +351,78 @@ static void dispatch_S57_into_leaves_outputs_alone_on_failure(void **state) {
     }
 }
 
+/* Whether the sizes fit or not, memory that the run reads is not written, nor any twice. */
+static void dispatch_into_refuses_outputs_that_overlap(void **state) {
+    (void)state;
+    mock *m = mock_create(&(mock_spec){.slots = MOCK_BIT(dispatch_borrowed_into)});
+    vyre_device *device = contract_device(m);
+    vyre_program *program = contract_program(
+        "program two(x: buffer<u32>, y: out buffer<u32>[len(x)], z: out buffer<u32>[len(x)]) "
+        "over x { y[gid] = x[gid]; z[gid] = x[gid] * 2; }");
+    enum { LENGTH = 4 };
+    uint32_t memory[4 * LENGTH];
+    contract_numbers(memory, 4 * LENGTH);
+    uint8_t *base = (uint8_t *)memory;
+    const size_t size = LENGTH * sizeof *memory;
+    const vyre_input input = {base + size, size};
+    static const struct {
+        size_t y, z; /* where they begin */
+        size_t z_size;
+        const char *reason;
+    } cases[] = {
+        {0, 32, 16, NULL},
+        {48, 32, 16, NULL},
+        {16, 32, 16, "output 0 overlaps an input"},
+        {1, 32, 16, "output 0 overlaps an input"},
+        {31, 48, 16, "output 0 overlaps an input"},
+        {32, 8, 16, "output 1 overlaps an input"},
+        {32, 47, 16, "output 1 overlaps another"},
+        {32, 32, 16, "output 1 overlaps another"},
+        {0, 32, 8, "output 1 overlaps another"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        vyre_output items[] = {{base + cases[i].y, size}, {base + cases[i].z, cases[i].z_size}};
+        if (cases[i].z_size != size) { /* too small for the result, and on top of the other */
+            items[1].data = items[0].data;
+        }
+        vyre_outputs outputs = {items, 2};
+        mock_forget(m);
+        vyre_status status = vyre_device_dispatch_into(device, program, &input, 1, NULL, &outputs);
+        if (cases[i].reason) {
+            expect_fail(status, VYRE_STATUS_INVALID_ARGUMENT, cases[i].reason);
+        } else {
+            expect_ok(status);
+        }
+        assert_int_equal(mock_count(m, MOCK_dispatch_borrowed_into), !cases[i].reason);
+        assert_ptr_equal(outputs.items, items);
+    }
+    vyre_program_release(program);
+    vyre_device_release(device);
+    mock_free(m);
+}
+
+static vyre_status start_nothing(const vyre_backend *backend, const vyre_call *call,
+                                 vyre_output *outputs, vyre_pending_run *out_run) {
+    static const vyre_run_slots cut = {.struct_size = 8, .abi = VYRE_ABI};
+    (void)backend, (void)call, (void)outputs;
+    out_run->slots = &cut;
+    return NULL;
+}
+
+static void async_run_without_a_table_is_refused(void **state) {
+    (void)state;
+    twice_run run = start(&(mock_spec){0});
+    vyre_device_release(run.device);
+    mock_table(run.m)->dispatch_borrowed_async = start_nothing;
+    run.device = contract_device(run.m);
+    vyre_pending *pending;
+    expect_fail(
+        vyre_device_dispatch_async(run.device, run.program, input_of(&run), 1, NULL, &pending),
+        VYRE_STATUS_BACKEND, "table of a run");
+    assert_null(pending);
+    end(&run);
+}
+
 static void dispatch_S57_into_replaces_what_was_there(void **state) {
     (void)state;
     twice_run run = start(&(mock_spec){.slots = MOCK_BIT(dispatch_borrowed_into)});
@@ -409,10 +481,10 @@ static void async_S66_default_is_ready_and_gives_outputs_once(void **state) {
     expect_ok(adopted->slots->dispatch_async(adopted, &call, &output, &ready));
     assert_int_equal(mock_count(run.m, MOCK_dispatch), 1);
     assert_ptr_equal(mock_last(run.m, MOCK_dispatch).inputs[0].data, run.x);
-    assert_true(ready.is_ready(ready.state));
-    expect_ok(ready.wait(ready.state));
+    assert_true(ready.slots->is_ready(ready.state));
+    expect_ok(ready.slots->wait(ready.state));
     expect_numbers(y, CONTRACT_LENGTH, 2);
-    ready.free(ready.state);
+    ready.slots->free(ready.state);
     vyre_backend_drop(adopted);
     end(&run);
 }
@@ -605,6 +677,8 @@ int main(void) {
         cmocka_unit_test(dispatch_S56_timed_goes_through_borrowed),
         cmocka_unit_test(dispatch_S57_into_leaves_outputs_alone_on_failure),
         cmocka_unit_test(dispatch_S57_into_replaces_what_was_there),
+        cmocka_unit_test(dispatch_into_refuses_outputs_that_overlap),
+        cmocka_unit_test(async_run_without_a_table_is_refused),
         cmocka_unit_test(async_S66_default_is_ready_and_gives_outputs_once),
         cmocka_unit_test(async_S66_owned_default_is_ready_and_saves_the_copy),
         cmocka_unit_test(async_S67_errors_of_starting_and_of_running),

@@ -63,6 +63,46 @@ static void pipeline_S61_passthrough_dispatches_each_time(void **state) {
     end(&run);
 }
 
+/* Forms that are slots of the backend alone get the pipeline in the call. */
+static void pipeline_runs_asynchronously_and_on_resident_buffers(void **state) {
+    (void)state;
+    twice_run run;
+    start(&run, &(mock_spec){.slots = MOCK_COMPILE | MOCK_ASYNC | MOCK_RESIDENT,
+                             .mode = MOCK_RUNS_AT_WAIT});
+    vyre_pipeline *pipeline = compile(run.device, run.program);
+    vyre_pending *pending;
+    vyre_outputs outputs;
+    expect_ok(vyre_pipeline_dispatch_async(pipeline, &run.input, 1, NULL, &pending));
+    assert_true(mock_last(run.m, MOCK_dispatch_borrowed_async).native_is_own);
+    expect_ok(vyre_pending_await(pending, &outputs));
+    expect_twice(&outputs);
+    vyre_pending_free(pending);
+    vyre_output owned = {(uint8_t *)run.x, sizeof run.x};
+    expect_ok(vyre_pipeline_dispatch_owned_async(pipeline, &owned, 1, NULL, &pending));
+    assert_true(mock_last(run.m, MOCK_dispatch_async).native_is_own);
+    expect_ok(vyre_pending_await(pending, &outputs));
+    expect_twice(&outputs);
+    vyre_pipeline_release(pipeline); /* the run keeps it */
+    vyre_pending_free(pending);
+    expect_fail(vyre_device_dispatch_async(run.device, run.program, NULL, 0, NULL, &pending),
+                VYRE_STATUS_INVALID_ARGUMENT, "twice");
+    assert_null(pending);
+
+    pipeline = compile(run.device, run.program);
+    vyre_resident x = contract_resident(run.device, 1), y = contract_resident(run.device, 9);
+    const vyre_binding bindings[] = {vyre_bind(x), vyre_bind(y)};
+    vyre_timing timing = {0};
+    expect_ok(vyre_pipeline_dispatch_resident(pipeline, bindings, 2, NULL, &timing));
+    expect_resident(run.device, y, 2);
+    expect_ok(vyre_pipeline_dispatch_resident(pipeline, bindings, 2, NULL, NULL));
+    assert_true(mock_last(run.m, MOCK_resident_dispatch_timed).native_is_own);
+    expect_fail(vyre_pipeline_dispatch_resident(pipeline, bindings, 1, NULL, &timing),
+                VYRE_STATUS_INVALID_ARGUMENT, "2 arguments");
+    assert_int_equal(timing.wall_ns, VYRE_NO_TIME);
+    vyre_pipeline_release(pipeline);
+    end(&run);
+}
+
 /* A backend may also say at run time that it has none for this program. */
 static vyre_status compile_to_nothing(const vyre_backend *backend, const vyre_compile *request,
                                       vyre_native *out_native) {
@@ -281,13 +321,11 @@ static void pipeline_S64_shared_forwards_to_native(void **state) {
     mock *m = mock_create(&(mock_spec){.slots = MOCK_COMPILE, .without_artifact = true});
     vyre_backend made = mock_made(m);
     vyre_program *program = contract_program(TWICE);
-    const vyre_dispatch_config config = {.workgroup = {4, 2, 1}};
     vyre_native native = {0};
     expect_ok(vyre_backend_adopt(&made, "mock", &adopted));
-    const vyre_compile request = {program, &config, NULL, 0};
+    const vyre_compile request = {.program = program};
     expect_ok(adopted->slots->compile_native_shared(adopted, &request, &native));
     assert_ptr_equal(mock_last(m, MOCK_compile_native).program, program);
-    assert_int_equal(mock_last(m, MOCK_compile_native).config.workgroup[1], 2);
     vyre_native *own;
     expect_ok(vyre_native_adopt(&native, adopted, &own));
     vyre_native_drop(own);
@@ -388,34 +426,6 @@ static void cache_is_by_meaning(void **state) {
     }
     vyre_device_release(device);
     mock_free(m);
-}
-
-static void cache_key_has_the_workgroup_size(void **state) {
-    (void)state;
-    twice_run run;
-    start(&run, &(mock_spec){.slots = MOCK_COMPILE | MOCK_BIT(max_workgroup_size),
-                             .max_workgroup_size = {256, 256, 64}});
-    static const uint32_t sizes[][3] = {{0, 0, 0}, {1, 0, 0}, {64, 0, 0}, {8, 8, 0}, {8, 0, 0}};
-    vyre_pipeline *made[5];
-    for (size_t round = 0; round < 2; round++) {
-        for (size_t i = 0; i < 5; i++) {
-            vyre_dispatch_config config = {.label = round ? "again" : "first"};
-            memcpy(config.workgroup, sizes[i], sizeof config.workgroup);
-            vyre_pipeline *pipeline;
-            expect_ok(vyre_device_compile(run.device, run.program, &config, &pipeline));
-            if (round) {
-                assert_ptr_equal(pipeline, made[i]);
-                vyre_pipeline_release(made[i]);
-                vyre_pipeline_release(pipeline);
-            } else {
-                made[i] = pipeline;
-                assert_memory_equal(mock_last(run.m, MOCK_compile_native).config.workgroup,
-                                    sizes[i], sizeof sizes[i]);
-            }
-        }
-    }
-    assert_int_equal(mock_count(run.m, MOCK_compile_native), 5);
-    end(&run);
 }
 
 static vyre_program *numbered(unsigned number) {
@@ -538,6 +548,7 @@ static void pipeline_table_of_another_abi_is_refused(void **state) {
 int main(void) {
     contract_without_cache();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pipeline_runs_asynchronously_and_on_resident_buffers),
         cmocka_unit_test(pipeline_S61_passthrough_dispatches_each_time),
         cmocka_unit_test(pipeline_S61_none_for_this_program),
         cmocka_unit_test(pipeline_S62_gives_the_bytes_of_dispatch),
@@ -549,7 +560,6 @@ int main(void) {
         cmocka_unit_test(pipeline_S65_snapshot_of_the_backends_cache),
         cmocka_unit_test(cache_hits_and_misses),
         cmocka_unit_test(cache_is_by_meaning),
-        cmocka_unit_test(cache_key_has_the_workgroup_size),
         cmocka_unit_test(cache_drops_the_least_recently_used),
         cmocka_unit_test(cache_forgets_failures),
         cmocka_unit_test(pipeline_keeps_program_and_device),

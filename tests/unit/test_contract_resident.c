@@ -70,6 +70,40 @@ static void resident_round_trip(void **state) {
     mock_free(m);
 }
 
+static void resident_upload_of_a_part(void **state) {
+    (void)state;
+    mock *m = mock_create(&(mock_spec){.slots = queued, .mode = MOCK_RUNS_AT_WAIT});
+    vyre_device *device = contract_device(m);
+    vyre_resident a = contract_resident(device, 3);
+    uint32_t found[CONTRACT_LENGTH], part[2] = {70, 80};
+    expect_ok(vyre_resident_upload_at(device, a, 4, part, sizeof part));
+    expect_ok(vyre_resident_upload_at(device, a, BYTES, NULL, 0));
+    expect_ok(vyre_resident_read(device, a, 0, found, sizeof found));
+    assert_true(found[0] == 3 && found[1] == 70 && found[2] == 80 && found[3] == 12);
+    mock_forget(m);
+    expect_fail(vyre_resident_upload_at(device, a, BYTES - 4, part, sizeof part),
+                VYRE_STATUS_INVALID_ARGUMENT, "8 bytes from 28 on");
+    expect_fail(vyre_resident_upload_at(device, a, SIZE_MAX, part, 2), VYRE_STATUS_INVALID_ARGUMENT,
+                "32");
+    assert_int_equal(mock_count(m, MOCK_resident_upload), 0);
+
+    /* The rest is still what work left there that failed. */
+    vyre_program *program = contract_program(TWICE);
+    vyre_pipeline *pipeline;
+    vyre_resident b = contract_resident(device, 1);
+    const vyre_binding bindings[] = {vyre_bind(a), vyre_bind(b)};
+    expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+    mock_fail(m, MOCK_execution, 1, VYRE_FAIL_BACKEND, NULL);
+    expect_ok(vyre_pipeline_enqueue(pipeline, bindings, 2, NULL, NULL));
+    expect_ok(vyre_resident_upload_at(device, b, 4, part, sizeof part));
+    expect_fail(vyre_resident_read(device, b, 0, found, sizeof found), VYRE_STATUS_BACKEND,
+                "execution failed");
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(program);
+    vyre_device_release(device);
+    mock_free(m);
+}
+
 static void resident_S60_wrong_lengths(void **state) {
     (void)state;
     mock *m = mock_create(&(mock_spec){.slots = MOCK_RESIDENT});
@@ -476,6 +510,7 @@ int main(void) {
         cmocka_unit_test(resident_S58_S59_defaults_are_unsupported),
         cmocka_unit_test(resident_S59_each_default_names_feature_and_backend),
         cmocka_unit_test(resident_round_trip),
+        cmocka_unit_test(resident_upload_of_a_part),
         cmocka_unit_test(resident_S60_wrong_lengths),
         cmocka_unit_test(resident_S60_foreign_handles),
         cmocka_unit_test(resident_S60_freed_handles_and_their_successors),

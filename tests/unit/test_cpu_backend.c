@@ -83,7 +83,7 @@ static void backend_says_what_it_is(void **state) {
     assert_true(profile.device[0] && !strncmp(profile.driver, "LLVM ", 5));
     assert_int_equal(profile.compute_units, atoi(getenv("VYRE_THREADS")));
     assert_true(profile.max_storage_buffer_bytes > 1 << 20);
-    assert_false(profile.is_gpu || profile.is_software);
+    assert_false(profile.flags & (VYRE_PROFILE_IS_GPU | VYRE_PROFILE_IS_SOFTWARE));
     assert_int_equal(profile.grade, VYRE_GRADE_EXACT);
     vyre_device_max_workgroup_size(device, size);
     assert_int_equal(size[0], 1024);

@@ -98,7 +98,8 @@ static void backend_says_what_it_is(void **state) {
     assert_string_equal(profile.device, "Fake GPU 1");
     assert_string_equal(profile.driver, "CUDA 12.4");
     assert_non_null(strstr(vyre_device_version(device), "sm_90"));
-    assert_true(profile.is_gpu && !profile.is_software);
+    assert_true((profile.flags & VYRE_PROFILE_IS_GPU) &&
+                !(profile.flags & VYRE_PROFILE_IS_SOFTWARE));
     assert_int_equal(profile.compute_units, 4);
     assert_int_equal(profile.memory_bandwidth_gbps, 4916);
     assert_int_equal(profile.grade, VYRE_GRADE_EXACT);

@@ -226,7 +226,7 @@ static void run_crowd(size_t count, double seconds) {
                                               .mode = modes[i],
                                               .features = CONTRACT_UNWRAPPED,
                                               .max_workgroup_size = {1, 1, 1},
-                                              .max_workgroups = 1,
+                                              .max_workgroups = {1, 1, 1},
                                               .max_invocations = 1});
         expect_ok(vyre_registry_add(c.registry, mock_bundle(c.mocks[i])));
     }

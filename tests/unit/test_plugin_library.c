@@ -5,6 +5,7 @@
 
 #include <vyre/device.h>
 
+#include "driver/slots.h"
 #include "tests/unit/plugin_check.h"
 
 /* Every broken plugin in one folder with two that are well: the first in its order and the last. */
@@ -13,11 +14,12 @@ static void library_refused_with_reason_and_fix(void **state) {
     static const struct {
         const char *name, *reason, *fix;
     } rows[] = {
-        {"wrong_major", "ABI 1.0, whose major number is not that of 0.1", "build it against"},
-        {"wrong_minor", "ABI 0.2, whose minor number is not that of 0.1", "build it against"},
+        {"wrong_major", "ABI 2.0, whose major number is not that of 1.0", "build it against"},
+        {"wrong_minor", "needs ABI 1.1, and this version of vyre has 1.0", "upgrade vyre"},
         {"short_bundle", "bundle", "VYRE_BUNDLE_HEAD"},
+        {"short_rows", "rows of 8, 16 and 16 bytes", "VYRE_BUNDLE_HEAD"},
         {"no_symbol", "has no symbol vyre_backend_query", "default visibility"},
-        {"no_answer", "has nothing for ABI 0.1", "build it against"},
+        {"no_answer", "has nothing for ABI 1.0", "upgrade vyre"},
         {"unresolved", "nobody_defines_this", "see with ldd"},
         {"bad_letters", "`Bad:Letters`", "a-z, digits"},
         {"no_id", "no id", "give every entry the backend's id"},
@@ -75,7 +77,7 @@ static vyre_status make_nothing(const vyre_host *host, uint32_t device, vyre_bac
 
 static void library_does_not_replace_a_backend_of_the_program(void **state) {
     (void)state;
-    static const vyre_registration registration = {"good", make_nothing, NULL};
+    static const vyre_registration registration = {.id = "good", .create = make_nothing};
     static const vyre_bundle bundle = {VYRE_BUNDLE_HEAD, .registrations = &registration,
                                        .registration_count = 1};
     plugin_install("all", "a", "good");
@@ -197,9 +199,59 @@ static void library_whose_backend_is_broken_fails_when_acquired(void **state) {
     vyre_device_release(device);
 }
 
+/* Tables of an older and of a newer version than the host's, in both of which the host finds what
+ * it knows. */
+static void library_of_another_minor_version_is_used(void **state) {
+    (void)state;
+    plugin_install("all", "a", "longer");
+    plugin_install("all", "b", "shorter");
+    set_folder("VYRE_BACKEND_PATH", "all");
+    plugin_search();
+    assert_admitted("all/a.toml", "longer, longer-too");
+    assert_admitted("all/b.toml", "shorter");
+    static const struct {
+        const char *id, *version;
+        uint32_t rank, devices;
+    } rows[] = {{"longer", "unspecified", 60, 2},
+                {"longer-too", "unspecified", 70, 1},
+                {"shorter", "old", 50, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const vyre_registration *found;
+        vyre_device *device;
+        assert_int_equal(vyre_registry_rank(registry, rows[i].id), rows[i].rank);
+        assert_true(vyre_registry_dispatches(registry, rows[i].id));
+        assert_null(vyre_registry_find(registry, rows[i].id, &found));
+        assert_int_equal(vyre_registration_device_count(found), rows[i].devices);
+        assert_null(vyre_registry_acquire(registry, rows[i].id, &device));
+        assert_string_equal(vyre_device_version(device), rows[i].version);
+        assert_int_equal(vyre_device_features(device), 0);
+        assert_int_equal(vyre_device_subgroup_size(device), 0);
+        assert_false(vyre_device_lost(device));
+        vyre_device_release(device);
+    }
+}
+
+/* A newer host takes older plugins, an older one refuses newer ones, and majors never mix. */
+static void abi_numbers_suit_or_do_not(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t needed, host;
+        bool suits;
+    } rows[] = {
+        {0x10000, 0x10000, true},  {0x10000, 0x10001, true},  {0x10003, 0x10007, true},
+        {0x10001, 0x10000, false}, {0x10007, 0x10003, false}, {0x10000, 0x20000, false},
+        {0x20000, 0x10005, false}, {0x00001, 0x10000, false}, {0x1ffff, 0x1ffff, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(vyre_abi_suits(rows[i].needed, rows[i].host), rows[i].suits);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         PLUGIN_TEST(library_refused_with_reason_and_fix),
+        PLUGIN_TEST(library_of_another_minor_version_is_used),
+        cmocka_unit_test(abi_numbers_suit_or_do_not),
         PLUGIN_TEST(library_of_a_duplicate_is_refused_whole),
         PLUGIN_TEST(library_does_not_replace_a_backend_of_the_program),
         PLUGIN_TEST(library_that_is_no_library_is_refused),

@@ -165,7 +165,8 @@ static void tables_S7_the_sorted_table_names_the_precedence_table_that_failed(vo
     vyre_registry_free(registry);
 }
 
-static const vyre_registration twice[] = {{"x", tiny_create_0, NULL}, {"x", tiny_create_1, NULL}};
+static const vyre_registration twice[] = {{"x", tiny_create_0, NULL, NULL},
+                                          {"x", tiny_create_1, NULL, NULL}};
 static const vyre_precedence ranks[] = {{"x", 5}, {"x", 3}};
 static const vyre_capability says_no[] = {{"x", true}, {"x", false}};
 static const vyre_capability says_yes[] = {{"x", true}};
@@ -418,7 +419,7 @@ static void add_refuses_bundles_that_make_no_sense(void **state) {
     (void)state;
     vyre_registry *registry;
     expect_ok(vyre_registry_create(&registry));
-    vyre_registration row = {"x", tiny_create_0, NULL};
+    vyre_registration row = {"x", tiny_create_0, NULL, NULL};
     vyre_precedence rank = {"x", 1};
     vyre_capability capability = {"x", true};
     const vyre_bundle good = {VYRE_BUNDLE_HEAD, &row, 1, &rank, 1, &capability, 1};
@@ -475,7 +476,7 @@ static void inspect_finds_duplicates_and_strays(void **state) {
     (void)state;
     tiny_reset();
     tiny[2].undeclared = true;
-    static const vyre_registration again[] = {{"a", tiny_create_5, NULL}};
+    static const vyre_registration again[] = {{"a", tiny_create_5, NULL, NULL}};
     static const vyre_precedence stray_rank[] = {{"ghost", 1}, {"x", 4}};
     static const vyre_capability stray_capability[] = {{"phantom", true}};
     static const vyre_bundle strays = {VYRE_BUNDLE_HEAD, again, 1, stray_rank, 2,

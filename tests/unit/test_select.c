@@ -160,7 +160,7 @@ static void failures_S19_S30_are_listed_and_others_are_tried(void **state) {
 static void facts_S20_of_each_candidate(void **state) {
     (void)state;
     reset_with_profiles(2);
-    tiny[0].profile.supports_f16 = true;
+    tiny[0].profile.flags |= VYRE_PROFILE_SUPPORTS_F16;
     tiny[0].profile.timing_quality = VYRE_TIMING_DEVICE_TIMESTAMPS;
     tiny[0].profile.memory_bandwidth_gbps = 4800;
     tiny[1].unranked = true;
@@ -276,22 +276,22 @@ static void score_S23_S25_weights(void **state) {
         {{.max_invocations_per_workgroup = UINT32_MAX}, 12},
         {{.subgroup_size = 1}, 8},
         {{.subgroup_size = 64}, 8},
-        {{.supports_subgroup_ops = true}, 8},
-        {{.has_subgroup_shuffle = true}, 4},
-        {{.has_shared_memory = true}, 4},
-        {{.supports_f16 = true}, 2},
-        {{.supports_bf16 = true}, 2},
-        {{.supports_tensor_cores = true}, 4},
-        {{.supports_indirect_dispatch = true}, 2},
-        {{.supports_device_timestamps = true}, 2},
-        {{.supports_hardware_counters = true}, 2},
+        {{.flags = VYRE_PROFILE_SUPPORTS_SUBGROUP_OPS}, 8},
+        {{.flags = VYRE_PROFILE_HAS_SUBGROUP_SHUFFLE}, 4},
+        {{.flags = VYRE_PROFILE_HAS_SHARED_MEMORY}, 4},
+        {{.flags = VYRE_PROFILE_SUPPORTS_F16}, 2},
+        {{.flags = VYRE_PROFILE_SUPPORTS_BF16}, 2},
+        {{.flags = VYRE_PROFILE_SUPPORTS_TENSOR_CORES}, 4},
+        {{.flags = VYRE_PROFILE_SUPPORTS_INDIRECT_DISPATCH}, 2},
+        {{.flags = VYRE_PROFILE_SUPPORTS_DEVICE_TIMESTAMPS}, 2},
+        {{.flags = VYRE_PROFILE_SUPPORTS_HARDWARE_COUNTERS}, 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(vyre_capability_score(&rows[i].profile), rows[i].score);
     }
     /* Everything at once is the most there is. */
     vyre_profile all = {0};
-#define SET(field) all.field = true;
+#define SET(name, bit, text) all.flags |= VYRE_PROFILE_##name;
     VYRE_PROFILE_FLAGS(SET)
 #undef SET
 #define SET(field) all.field = UINT64_MAX;
@@ -335,9 +335,9 @@ static void choice_S27_capability_over_rank(void **state) {
     tiny[0].profile.timing_quality = VYRE_TIMING_HARDWARE_COUNTERS;
     tiny[0].profile.memory_bandwidth_gbps = 9000;
     tiny[1].rank = 50;
-    tiny[1].profile.supports_f16 = true;
+    tiny[1].profile.flags |= VYRE_PROFILE_SUPPORTS_F16;
     expect_choice(2, NULL, "b", "`b` before `a`: capability score 2 against 0");
-    tiny[1].profile.supports_f16 = false;
+    tiny[1].profile.flags &= ~(uint64_t)VYRE_PROFILE_SUPPORTS_F16;
     expect_choice(2, NULL, "a", "`a` before `b`: timing score 3 against 0");
     tiny[1].profile.timing_quality = VYRE_TIMING_HARDWARE_COUNTERS;
     expect_choice(2, NULL, "a", "memory bandwidth in GB/s 9000 against 0");
@@ -350,7 +350,7 @@ static void choice_S28_rank_where_the_rest_is_equal(void **state) {
     tiny[1].rank = 5;
     tiny[1].create_ns = 2000000; /* which comes after the rank */
     for (size_t i = 0; i < 2; i++) {
-        tiny[i].profile.has_shared_memory = true;
+        tiny[i].profile.flags |= VYRE_PROFILE_HAS_SHARED_MEMORY;
         tiny[i].profile.memory_bandwidth_gbps = 100;
     }
     expect_choice(2, NULL, "b", "`b` before `a`: rank 5 against 7");
@@ -442,7 +442,7 @@ static void trace_S37_failures_and_the_choice(void **state) {
     (void)state;
     reset_with_profiles(3);
     tiny[0].failure = "no card. Fix: plug one in";
-    tiny[2].profile.supports_f16 = true;
+    tiny[2].profile.flags |= VYRE_PROFILE_SUPPORTS_F16;
     tiny[2].profile.timing_quality = VYRE_TIMING_HOST_ENQUEUE_WAIT;
     vyre_registry *registry = tiny_registry(3);
     vyre_device *device;
@@ -469,7 +469,7 @@ static void trace_S37_failures_and_the_choice(void **state) {
 static void software_devices_are_created_and_dropped(void **state) {
     (void)state;
     reset_with_profiles(3);
-    tiny[0].profile.is_software = tiny[0].profile.is_gpu = true;
+    tiny[0].profile.flags = VYRE_PROFILE_IS_SOFTWARE | VYRE_PROFILE_IS_GPU;
     tiny[0].profile.device = "llvmpipe";
     tiny[0].profile.max_storage_buffer_bytes = 1;
     tiny[1].profile = tiny[0].profile;
@@ -500,11 +500,11 @@ static void require_gpu_never_gives_anything_else(void **state) {
     reset_with_profiles(3);
     tiny[0].id = "cpu";
     tiny[0].profile.max_storage_buffer_bytes = 1;
-    tiny[1].profile.is_gpu = true;
+    tiny[1].profile.flags |= VYRE_PROFILE_IS_GPU;
     expect_choice(2, NULL, "cpu", NULL);
     expect_choice(2, &gpu, "b", "the only usable backend");
     expect_none(1, &gpu, "not a GPU, which the caller requires: cpu");
-    tiny[1].profile.is_software = true;
+    tiny[1].profile.flags |= VYRE_PROFILE_IS_SOFTWARE;
     tiny[2].id = "reference";
     expect_none(3, &gpu,
                 "only reference oracle backend(s) were available: reference; dropped as software "

@@ -43,7 +43,7 @@ static mock *make_single(uint64_t slots, uint32_t features) {
         .features = features,
         .max_workgroup_size = {1024, 1024, 1024},
         .max_invocations = 1024,
-        .max_workgroups = UINT32_MAX,
+        .max_workgroups = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
         .max_storage_buffer_bytes = UINT32_MAX,
         .without_artifact = true,
     });
@@ -144,7 +144,7 @@ static void grid_sync_S71_split_for_native_phases(void **state) {
         .features = VYRE_FEATURE_PHASES,
         .max_workgroup_size = {1024, 1024, 1024},
         .max_invocations = 1024,
-        .max_workgroups = UINT32_MAX,
+        .max_workgroups = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
     });
     vyre_device *device;
     expect_ok(mock_open(m, &device));
@@ -430,21 +430,22 @@ static vyre_backend *wrap_mock(mock *m) {
 
 static void wrapper_R14_forwards_every_slot(void **state) {
     (void)state;
-    const vyre_op_set ops = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    vyre_op_set ops;
+    memset(&ops, 0xff, sizeof ops);
     mock_spec spec = {
         .slots = MOCK_ALL,
         .version = "7.8",
         .ops = &ops,
         .features = VYRE_FEATURE_F16 | VYRE_FEATURE_SPECULATION,
         .max_workgroup_size = {3, 5, 7},
-        .max_workgroups = 11,
+        .max_workgroups = {11, 12, 13},
         .max_invocations = 13,
         .subgroup_size = 17,
         .max_storage_buffer_bytes = 19,
         .profile = {.device = "a device",
                     .driver = "a driver",
                     .l2_cache_bytes = 23,
-                    .has_mul_high = true,
+                    .flags = VYRE_PROFILE_HAS_MUL_HIGH,
                     .timing_quality = VYRE_TIMING_DEVICE_TIMESTAMPS},
         .without_artifact = true,
     };
@@ -470,7 +471,9 @@ static void wrapper_R14_forwards_every_slot(void **state) {
     uint32_t size[3];
     s->max_workgroup_size(b, size);
     assert_memory_equal(size, spec.max_workgroup_size, sizeof size);
-    assert_int_equal(s->max_workgroups_per_dimension(b), 11);
+    uint32_t most[3];
+    s->max_workgroups_per_dimension(b, most);
+    assert_true(most[0] == 11 && most[1] == 12 && most[2] == 13);
     assert_int_equal(s->max_invocations_per_workgroup(b), 13);
     assert_int_equal(s->subgroup_size(b), 17);
     assert_int_equal(s->max_storage_buffer_bytes(b), 19);
@@ -479,7 +482,7 @@ static void wrapper_R14_forwards_every_slot(void **state) {
     assert_string_equal(profile.device, "a device");
     assert_string_equal(profile.driver, "a driver");
     assert_int_equal(profile.l2_cache_bytes, 23);
-    assert_true(profile.has_mul_high);
+    assert_true(profile.flags & VYRE_PROFILE_HAS_MUL_HIGH);
     assert_int_equal(profile.timing_quality, VYRE_TIMING_DEVICE_TIMESTAMPS);
 
     expect_ok(s->dispatch_borrowed(b, &call, &output));
@@ -487,16 +490,16 @@ static void wrapper_R14_forwards_every_slot(void **state) {
     expect_ok(s->dispatch_borrowed_timed(b, &call, &output, &timing));
     expect_ok(s->dispatch_borrowed_into(b, &call, &output));
     expect_ok(s->dispatch_borrowed_async(b, &call, &output, &run));
-    expect_ok(run.wait(run.state));
-    run.free(run.state);
+    expect_ok(run.slots->wait(run.state));
+    run.slots->free(run.state);
     expect_ok(s->resident_allocate(b, sizeof x, &buffer));
-    expect_ok(s->resident_upload(b, buffer, x, sizeof x));
+    expect_ok(s->resident_upload(b, buffer, 0, x, sizeof x));
     expect_ok(s->resident_dispatch_timed(b, &call, &buffer, &timing));
     expect_ok(s->resident_read(b, buffer, 0, y, sizeof y));
     assert_int_equal(y[0], 2);
 
     vyre_native made = {0}, *native;
-    const vyre_compile compile = {program, &config, NULL, 0};
+    const vyre_compile compile = {.program = program};
     expect_ok(s->compile_native(b, &compile, &made));
     expect_ok(vyre_native_adopt(&made, b, &native));
     expect_ok(native->slots->dispatch_borrowed(native, &call, &output));
@@ -513,8 +516,8 @@ static void wrapper_R14_forwards_every_slot(void **state) {
 
     x[0] = 1, x[1] = 2;
     expect_ok(s->dispatch_async(b, &call, &output, &run));
-    expect_ok(run.wait(run.state));
-    run.free(run.state);
+    expect_ok(run.slots->wait(run.state));
+    run.slots->free(run.state);
     x[0] = 1, x[1] = 2;
     expect_ok(s->dispatch(b, &call, &output));
 

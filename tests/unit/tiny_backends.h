@@ -60,6 +60,38 @@ static void tiny_profile(const vyre_backend *backend, vyre_profile *out_profile)
     *out_profile = self->profile;
 }
 
+/* What the host asks slots of their own for, from the profile, too. */
+static uint32_t tiny_features(const vyre_backend *backend) {
+    static const struct {
+        uint64_t flag;
+        uint32_t feature;
+    } rows[] = {
+        {VYRE_PROFILE_SUPPORTS_SUBGROUP_OPS, VYRE_FEATURE_SUBGROUP_OPS},
+        {VYRE_PROFILE_SUPPORTS_INDIRECT_DISPATCH, VYRE_FEATURE_INDIRECT_DISPATCH},
+        {VYRE_PROFILE_SUPPORTS_F16, VYRE_FEATURE_F16},
+        {VYRE_PROFILE_SUPPORTS_BF16, VYRE_FEATURE_BF16},
+        {VYRE_PROFILE_SUPPORTS_TENSOR_CORES, VYRE_FEATURE_TENSOR_CORES},
+    };
+    const struct tiny *self = backend->state;
+    uint32_t features = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        features |= self->profile.flags & rows[i].flag ? rows[i].feature : 0;
+    }
+    return features;
+}
+
+static uint32_t tiny_invocations(const vyre_backend *backend) {
+    return (uint32_t)((const struct tiny *)backend->state)->profile.max_invocations_per_workgroup;
+}
+
+static uint32_t tiny_subgroup_size(const vyre_backend *backend) {
+    return (uint32_t)((const struct tiny *)backend->state)->profile.subgroup_size;
+}
+
+static uint64_t tiny_storage_bytes(const vyre_backend *backend) {
+    return ((const struct tiny *)backend->state)->profile.max_storage_buffer_bytes;
+}
+
 static void tiny_destroy(const vyre_backend *backend) {
     struct tiny *self = backend->state;
     atomic_fetch_add(&self->destroyed, 1);
@@ -74,8 +106,14 @@ static const vyre_backend_slots tiny_plain_slots = {
     .destroy = tiny_destroy,
 };
 static const vyre_backend_slots tiny_slots = {
-    VYRE_BACKEND_HEAD,         .id = tiny_id,
-    .dispatch = tiny_dispatch, .device_profile = tiny_profile,
+    VYRE_BACKEND_HEAD,
+    .id = tiny_id,
+    .dispatch = tiny_dispatch,
+    .features = tiny_features,
+    .max_invocations_per_workgroup = tiny_invocations,
+    .subgroup_size = tiny_subgroup_size,
+    .max_storage_buffer_bytes = tiny_storage_bytes,
+    .device_profile = tiny_profile,
     .destroy = tiny_destroy,
 };
 
@@ -104,7 +142,7 @@ TINY_EACH(TINY_CREATE)
 
 /* Rows of a bundle, filled by tiny_registry. */
 static vyre_registration tiny_registrations[TINY_COUNT] = {
-#define TINY_ROW(n) {NULL, tiny_create_##n, NULL},
+#define TINY_ROW(n) {.create = tiny_create_##n},
     TINY_EACH(TINY_ROW)
 #undef TINY_ROW
 };

@@ -118,11 +118,11 @@ static vyre_status resident_allocate(const vyre_backend *backend, size_t size,
     return VYRE_OK;
 }
 
-static vyre_status resident_upload(const vyre_backend *backend, uint64_t buffer, const void *data,
-                                   size_t size) {
+static vyre_status resident_upload(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                   const void *data, size_t size) {
     (void)backend;
     cpu_queue_settle(atomic_load(&resident_of(buffer)->ticket));
-    cpu_copy(resident_of(buffer)->data, data, size);
+    cpu_copy(resident_of(buffer)->data + offset, data, size);
     return VYRE_OK;
 }
 
@@ -244,25 +244,21 @@ static uint32_t subgroup_size(const vyre_backend *backend) {
 
 static uint64_t max_storage_buffer_bytes(const vyre_backend *backend) {
     (void)backend;
-    return cpu_physical_bytes();
+    return PTRDIFF_MAX; /* the host's memory, and files that are mapped into it */
 }
 
 static void device_profile(const vyre_backend *backend, vyre_profile *out_profile) {
     const device *self = device_of(backend);
     out_profile->device = self->name;
     out_profile->driver = self->llvm.version;
-    out_profile->has_shared_memory = true;
+    out_profile->flags = VYRE_PROFILE_HAS_SHARED_MEMORY;
     out_profile->max_native_int_width = 64;
-    out_profile->max_invocations_per_workgroup = VYRE_LIMIT_WORKGROUP;
     out_profile->max_shared_memory_bytes = VYRE_LIMIT_SHARED_BYTES;
-    out_profile->max_storage_buffer_bytes = cpu_physical_bytes();
-    out_profile->subgroup_size = self->lanes;
     out_profile->compute_units = self->threads;
     out_profile->l1_cache_bytes = cpu_l1_bytes();
     out_profile->l2_cache_bytes = cpu_l2_bytes();
     out_profile->memory_bandwidth_gbps = cpu_bandwidth_known();
     out_profile->ideal_vector_pack_bits = (uint64_t)self->lanes * 32;
-    vyre_any_workgroup_size(backend, out_profile->max_workgroup_size);
     out_profile->timing_quality = VYRE_TIMING_HOST_ONLY;
     out_profile->grade = VYRE_GRADE_EXACT;
 }
@@ -341,7 +337,7 @@ static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *o
     return VYRE_OK;
 }
 
-static const vyre_registration registration = {id_text, create, NULL};
+static const vyre_registration registration = {.id = id_text, .create = create};
 static const vyre_precedence precedence = {id_text, 100};
 static const vyre_capability capability = {id_text, true};
 

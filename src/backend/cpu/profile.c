@@ -43,7 +43,3 @@ uint64_t cpu_l1_bytes(void) {
 uint64_t cpu_l2_bytes(void) {
     return system_number(_SC_LEVEL2_CACHE_SIZE);
 }
-
-uint64_t cpu_physical_bytes(void) {
-    return system_number(_SC_PHYS_PAGES) * system_number(_SC_PAGESIZE);
-}

@@ -11,6 +11,5 @@ void cpu_brand(char out_name[CPU_NAME_BYTES]);
 
 uint64_t cpu_l1_bytes(void);
 uint64_t cpu_l2_bytes(void);
-uint64_t cpu_physical_bytes(void);
 
 #endif

@@ -292,6 +292,13 @@ static vyre_status copy_inputs(owned_job *owned, vyre_input *inputs) {
     return VYRE_OK;
 }
 
+static const vyre_run_slots pending_slots = {
+    VYRE_RUN_HEAD,
+    .is_ready = pending_is_ready,
+    .wait = pending_wait,
+    .free = pending_free,
+};
+
 vyre_status cpu_queue_start(cpu_native *native, const vyre_call *call, vyre_output *outputs,
                             bool is_borrowed, vyre_pending_run *out_run) {
     owned_job *owned;
@@ -307,7 +314,7 @@ vyre_status cpu_queue_start(cpu_native *native, const vyre_call *call, vyre_outp
         free_owned(&owned->job);
         return status;
     }
-    *out_run = (vyre_pending_run){&owned->job, pending_is_ready, pending_wait, pending_free};
+    *out_run = (vyre_pending_run){&pending_slots, &owned->job};
     submit(&owned->job, false);
     return VYRE_OK;
 }

@@ -90,9 +90,9 @@ static vyre_status resident_allocate(const vyre_backend *backend, size_t size,
     return cuda_resident_allocate(device_of(backend), size, out_buffer);
 }
 
-static vyre_status resident_upload(const vyre_backend *backend, uint64_t buffer, const void *data,
-                                   size_t size) {
-    return cuda_resident_upload(device_of(backend), buffer, data, size);
+static vyre_status resident_upload(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                   const void *data, size_t size) {
+    return cuda_resident_upload(device_of(backend), buffer, offset, data, size);
 }
 
 static vyre_status resident_read(const vyre_backend *backend, uint64_t buffer, size_t offset,
@@ -191,12 +191,6 @@ static uint32_t features(const vyre_backend *backend) {
            (device_of(backend)->info.has_cooperative ? (uint32_t)VYRE_FEATURE_GRID_SYNC : 0);
 }
 
-/* Of y and z; x takes more. */
-static uint32_t max_workgroups(const vyre_backend *backend) {
-    (void)backend;
-    return 65535;
-}
-
 static uint32_t max_invocations(const vyre_backend *backend) {
     return device_of(backend)->info.most_threads;
 }
@@ -213,19 +207,11 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
     const cuda_info *info = &device_of(backend)->info;
     out_profile->device = info->name;
     out_profile->driver = info->driver;
-    out_profile->supports_subgroup_ops = true;
-    out_profile->supports_tensor_cores = has_tensor_cores(backend);
-    out_profile->supports_indirect_dispatch = true;
-    out_profile->supports_device_timestamps = true;
-    out_profile->has_mul_high = true;
-    out_profile->has_subgroup_shuffle = true;
-    out_profile->has_shared_memory = true;
-    out_profile->is_gpu = true;
+    out_profile->flags = VYRE_PROFILE_SUPPORTS_DEVICE_TIMESTAMPS | VYRE_PROFILE_HAS_MUL_HIGH |
+                         VYRE_PROFILE_HAS_SUBGROUP_SHUFFLE | VYRE_PROFILE_HAS_SHARED_MEMORY |
+                         VYRE_PROFILE_IS_GPU;
     out_profile->max_native_int_width = 32;
-    out_profile->max_invocations_per_workgroup = info->most_threads;
     out_profile->max_shared_memory_bytes = info->most_shared_bytes;
-    out_profile->max_storage_buffer_bytes = info->memory_bytes;
-    out_profile->subgroup_size = info->warp;
     out_profile->compute_units = info->multiprocessors;
     out_profile->regs_per_thread_max = 255;
     out_profile->l2_cache_bytes = info->l2_bytes;
@@ -235,7 +221,6 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
     out_profile->ideal_vector_pack_bits = 128;
     out_profile->shared_memory_bank_count = 32;
     out_profile->shared_memory_bank_width_bytes = 4;
-    vyre_any_workgroup_size(backend, out_profile->max_workgroup_size);
     memcpy(out_profile->ideal_workgroup_tile, (const uint32_t[]){256, 1, 1},
            sizeof out_profile->ideal_workgroup_tile);
     out_profile->timing_quality = VYRE_TIMING_DEVICE_TIMESTAMPS;
@@ -312,7 +297,7 @@ static const vyre_backend_slots slots = {
     .compile_native_shared = compile,
     .features = features,
     .max_workgroup_size = vyre_any_workgroup_size,
-    .max_workgroups_per_dimension = max_workgroups,
+    .max_workgroups_per_dimension = vyre_any_workgroup_count, /* blocks take turns */
     .max_invocations_per_workgroup = max_invocations,
     .subgroup_size = subgroup_size,
     .max_storage_buffer_bytes = max_storage_buffer_bytes,
@@ -336,7 +321,13 @@ static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *o
     return status;
 }
 
-static const vyre_registration registration = {id_text, create, NULL};
+static uint32_t device_count(const vyre_host *host) {
+    (void)host;
+    return cuda_device_count();
+}
+
+static const vyre_registration registration = {
+    .id = id_text, .create = create, .device_count = device_count};
 static const vyre_precedence precedence = {id_text, 10};
 static const vyre_capability capability = {id_text, true};
 

@@ -114,6 +114,15 @@ static vyre_status look_at(cuda_device *device) {
     return VYRE_OK;
 }
 
+uint32_t cuda_device_count(void) {
+    const cuda_table *cuda;
+    int count = 0;
+    vyre_status status = cuda_driver_open(&cuda);
+    bool is_known = !status && !cuda->cuDeviceGetCount(&count) && count > 0;
+    vyre_status_free(status);
+    return is_known ? (uint32_t)count : 0;
+}
+
 vyre_status cuda_device_create(uint32_t index, cuda_device **out_device) {
     const cuda_table *cuda;
     int count = 0;

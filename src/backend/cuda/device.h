@@ -48,6 +48,9 @@ typedef struct cuda_device {
     struct cuda_resident *residents;
 } cuda_device;
 
+/* How many there are; 0 also where the driver cannot be asked. */
+uint32_t cuda_device_count(void);
+
 /* Looks at the device of a number; nothing is held of it yet. */
 VYRE_MUST_USE vyre_status cuda_device_create(uint32_t index, cuda_device **out_device);
 void cuda_device_free(cuda_device *device);

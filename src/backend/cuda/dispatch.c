@@ -269,6 +269,13 @@ static bool copy_inputs(pending_job *job) {
     return job->bytes;
 }
 
+static const vyre_run_slots pending_slots = {
+    VYRE_RUN_HEAD,
+    .is_ready = pending_is_ready,
+    .wait = pending_wait,
+    .free = pending_free,
+};
+
 vyre_status cuda_dispatch_start(cuda_native *native, const vyre_call *call, vyre_output *outputs,
                                 bool is_borrowed, vyre_pending_run *out_run) {
     vyre_call *copy;
@@ -287,7 +294,7 @@ vyre_status cuda_dispatch_start(cuda_native *native, const vyre_call *call, vyre
                                 "no memory to start a run of `%s`",
                                 vyre_program_name(native->codes[0].program));
     }
-    *out_run = (vyre_pending_run){job, pending_is_ready, pending_wait, pending_free};
+    *out_run = (vyre_pending_run){&pending_slots, job};
     cuda_queue_start(&native->device->pending, &job->job);
     return VYRE_OK;
 }

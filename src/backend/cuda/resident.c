@@ -127,15 +127,15 @@ void cuda_residents_drop(cuda_device *device) {
     pthread_mutex_unlock(&device->lock);
 }
 
-vyre_status cuda_resident_upload(cuda_device *device, uint64_t buffer, const void *data,
-                                 size_t size) {
+vyre_status cuda_resident_upload(cuda_device *device, uint64_t buffer, size_t offset,
+                                 const void *data, size_t size) {
     needs all = {0};
     CUcontext before;
     cuda_lane *lane;
     need_buffer(&all, resident_of(buffer), true);
     vyre_status status = begin_transfer(device, &all, &before, &lane);
     if (!status) {
-        status = cuda_upload(lane, resident_of(buffer)->block->address, data, size);
+        status = cuda_upload(lane, resident_of(buffer)->block->address + offset, data, size);
         status = end_transfer(lane, before, status);
     }
     return status;

@@ -13,7 +13,7 @@
 /* The numbers of buffers are addresses of what the host knows of them. */
 VYRE_MUST_USE vyre_status cuda_resident_allocate(cuda_device *device, size_t size,
                                                  uint64_t *out_buffer);
-VYRE_MUST_USE vyre_status cuda_resident_upload(cuda_device *device, uint64_t buffer,
+VYRE_MUST_USE vyre_status cuda_resident_upload(cuda_device *device, uint64_t buffer, size_t offset,
                                                const void *data, size_t size);
 VYRE_MUST_USE vyre_status cuda_resident_read(cuda_device *device, uint64_t buffer, size_t offset,
                                              void *data, size_t size);

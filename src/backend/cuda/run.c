@@ -134,7 +134,7 @@ vyre_status cuda_run_place(cuda_run *run, uint32_t array) {
 
 bool cuda_run_fills(const cuda_code *code, const vyre_call *call, uint32_t array) {
     const vyre_resource *row = &code->ir->resources[array];
-    const uint32_t *grid = call->config->grid;
+    const uint64_t *grid = call->config->grid;
     return (row->kind == VYRE_RESOURCE_SCRATCH || row->access == VYRE_ACCESS_OUT) &&
            (code->overwritten[array] == VYRE_NONE || grid[0] || grid[1] || grid[2]);
 }

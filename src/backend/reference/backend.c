@@ -60,11 +60,11 @@ static vyre_status resident_allocate(const vyre_backend *backend, size_t size,
     return VYRE_OK;
 }
 
-static vyre_status resident_upload(const vyre_backend *backend, uint64_t buffer, const void *data,
-                                   size_t size) {
+static vyre_status resident_upload(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                   const void *data, size_t size) {
     (void)backend;
     if (size) {
-        memcpy(resident_of(buffer)->data, data, size);
+        memcpy(resident_of(buffer)->data + offset, data, size);
     }
     return VYRE_OK;
 }
@@ -171,7 +171,7 @@ static vyre_status create(const vyre_host *host, uint32_t device, vyre_backend *
     return VYRE_OK;
 }
 
-static const vyre_registration registration = {id_text, create, NULL};
+static const vyre_registration registration = {.id = id_text, .create = create};
 static const vyre_precedence precedence = {id_text, 1000};
 static const vyre_capability capability = {id_text, true};
 
