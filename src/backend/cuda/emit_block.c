@@ -100,8 +100,8 @@ void cuda_emit_restore_slots(emit *e, uint32_t first, uint32_t count, cuda_reg *
                 cuda_reg *slot = emit_slot(e, first + k, part), to = kept[slot_at(e, k, part)];
                 bool is_taken = false; /* by an earlier move */
                 for (uint32_t other = 0; !pass && other < k && !slot->immediate; other++) {
-                    for (uint32_t p = emit_first(e, first + other);
-                         p < emit_end(e, first + other); p++) {
+                    for (uint32_t p = emit_first(e, first + other); p < emit_end(e, first + other);
+                         p++) {
                         is_taken = is_taken || same(kept[slot_at(e, other, p)], *slot);
                     }
                 }

@@ -175,12 +175,13 @@ static void access_own(emit *e, const run *r, uint32_t offset, bool stores) {
     }
 }
 
-/* A run that is not all inside, one after the other in a loop, since that is seldom and code for each
- * takes long to translate. Registers have no numbers there, so that it goes through memory. */
+/* A run that is not all inside, one after the other in a loop, since that is seldom and code for
+ * each takes long to translate. Registers have no numbers there, so that it goes through memory. */
 static void access_in_loop(emit *e, const run *r, bool stores) {
     uint32_t head = cuda_emit_label(e), offset = cuda_emit_spare(e, r->count * r->bytes);
     const char *type = cuda_emit_memory_type(r->type);
-    cuda_reg at = cuda_emit_zero(e, CUDA_B32), value = cuda_new(&e->w, (cuda_class)r->values[0].kind);
+    cuda_reg at = cuda_emit_zero(e, CUDA_B32),
+             value = cuda_new(&e->w, (cuda_class)r->values[0].kind);
     if (stores) {
         access_own(e, r, offset, true);
     }
