@@ -348,6 +348,7 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
         }
         e->labels = e->first_part = 0;
         e->stop = e->counters = e->frame = e->may_stop = cuda_none();
+        e->blocks[0] = e->blocks[1] = cuda_none();
         choose_launch(e);
         cuda_emit_lay_out(e);
         if (e->layout.by_pointer) {

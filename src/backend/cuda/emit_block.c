@@ -76,6 +76,69 @@ void cuda_emit_assign(emit *e, uint32_t first, const uint32_t *operands, uint32_
     vyre_free(copies);
 }
 
+/* Registers by arg and part. */
+static size_t slot_at(const emit *e, uint32_t k, uint32_t part) {
+    return (size_t)k * e->facts.parts + part;
+}
+
+cuda_reg *cuda_emit_keep_slots(emit *e, uint32_t first, uint32_t count) {
+    cuda_reg *kept = vyre_alloc_array((size_t)count * e->facts.parts + 1, sizeof *kept);
+    for (uint32_t k = 0; k < count && kept; k++) {
+        for (uint32_t part = emit_first(e, first + k); part < emit_end(e, first + k); part++) {
+            kept[slot_at(e, k, part)] = *emit_slot(e, first + k, part);
+        }
+    }
+    e->w.code.failed |= !kept;
+    return kept;
+}
+
+void cuda_emit_restore_slots(emit *e, uint32_t first, uint32_t count, cuda_reg *kept) {
+    /* What is moved may be in a register that another one is moved to: by way of new ones then. */
+    for (uint32_t pass = 0; pass < 2 && kept; pass++) {
+        for (uint32_t k = 0; k < count; k++) {
+            for (uint32_t part = emit_first(e, first + k); part < emit_end(e, first + k); part++) {
+                cuda_reg *slot = emit_slot(e, first + k, part), to = kept[slot_at(e, k, part)];
+                bool is_taken = false; /* by an earlier move */
+                for (uint32_t other = 0; !pass && other < k && !slot->immediate; other++) {
+                    for (uint32_t p = emit_first(e, first + other); p < emit_end(e, first + other);
+                         p++) {
+                        is_taken = is_taken || same(kept[slot_at(e, other, p)], *slot);
+                    }
+                }
+                if (is_taken) {
+                    cuda_reg copy = cuda_new(&e->w, (cuda_class)slot->kind);
+                    cuda_move(&e->w, copy, *slot);
+                    *slot = copy;
+                } else if (pass && !same(*slot, to)) {
+                    cuda_move(&e->w, to, *slot);
+                    *slot = to;
+                }
+            }
+        }
+    }
+    vyre_free(kept);
+}
+
+/* The args of the next turn are the values of this one. */
+static void bind(emit *e, uint32_t first, const uint32_t *operands, uint32_t count) {
+    uint32_t parts = e->end_part - e->first_part;
+    cuda_reg *values = vyre_alloc_array((size_t)count * parts + 1, sizeof *values);
+    e->w.code.failed |= !values;
+    for (uint32_t pass = 0; pass < 2 && values; pass++) {
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t inst = first + k, at = k * parts;
+            for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++, at++) {
+                if (pass) {
+                    *emit_slot(e, inst, part) = values[at];
+                } else {
+                    values[at] = cuda_emit_operand(e, operands[k], part);
+                }
+            }
+        }
+    }
+    vyre_free(values);
+}
+
 uint32_t cuda_emit_result_count(const emit *e, uint32_t owner) {
     uint32_t first = e->ir->insts[owner].c, count = 0;
     while (first + count < e->phase->end && e->ir->insts[first + count].op == VYRE_OP_RESULT &&
@@ -204,6 +267,10 @@ void cuda_emit_jump_out(emit *e, uint32_t inst) {
     uint32_t first = !back                      ? block->c
                      : block->op == VYRE_OP_FOR ? target->owner + 2
                                                 : target->owner + 1;
+    if (back && target->binds) {
+        bind(e, first, e->ir->operands + i->a, i->b);
+        return;
+    }
     cuda_emit_assign(e, first, e->ir->operands + i->a, i->b);
     cuda_line(&e->w, "bra L%u", back ? target->latch : target->exit);
 }

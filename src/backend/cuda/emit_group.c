@@ -11,7 +11,7 @@ static uint32_t take(uint32_t *bytes, uint32_t size) {
 
 /* Places of the arrays in the shared and in the private block, each at a multiple of 16 bytes. */
 void cuda_emit_lay_out(emit *e) {
-    e->shared_bytes = e->local_bytes = 0;
+    e->shared_bytes = e->local_bytes = e->spare_bytes = 0;
     for (uint32_t r = e->phase->first_resource; r < e->phase->end_resource; r++) {
         const vyre_resource *row = &e->ir->resources[r];
         uint32_t bytes = row->length * vyre_type_bytes((vyre_type)row->type);
@@ -31,6 +31,15 @@ void cuda_emit_lay_out(emit *e) {
     e->info->shared_bytes = large ? 0 : e->shared_bytes;
     e->info->dynamic_bytes = large ? e->shared_bytes : 0;
     e->info->local_bytes = e->local_bytes;
+}
+
+uint32_t cuda_emit_spare(emit *e, uint32_t bytes) {
+    if (bytes > e->spare_bytes) { /* a larger one takes the place of the first */
+        e->spare = take(&e->local_bytes, bytes);
+        e->spare_bytes = bytes;
+        e->info->local_bytes = e->local_bytes;
+    }
+    return e->spare;
 }
 
 void cuda_emit_barrier(emit *e) {

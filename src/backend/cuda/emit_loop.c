@@ -82,13 +82,30 @@ static cuda_reg count_turns(emit *e, const range *r, cuda_reg first, cuda_reg en
     return cuda_choose(w, some, count, zero);
 }
 
-/* The body, from the args as they are to what they become. */
-static void write_turn(emit *e, const range *r) {
+/* Whether a turn has one way to the next one, at its end. */
+static bool has_one_way(const emit *e, const range *r) {
+    uint32_t end = e->ir->insts[r->inst].c, loop_end = 0;
+    bool found = true;
+    for (uint32_t inst = r->inst + 1; inst + 1 < end && found; inst++) {
+        const vyre_inst *i = &e->ir->insts[inst];
+        loop_end = vyre_lookup_is_loop(i->op) && i->c > loop_end ? i->c : loop_end;
+        found = i->op != VYRE_OP_CONTINUE || inst < loop_end;
+    }
+    uint32_t last = e->ir->insts[end - 1].op;
+    return found && (last == VYRE_OP_CONTINUE || last == VYRE_OP_YIELD);
+}
+
+/* The body, from the args as they are to what they become: the same registers, or, where `binds`,
+ * those of the values. */
+static void write_turn(emit *e, const range *r, bool binds) {
     uint32_t latch = cuda_emit_label(e);
     cuda_emit_open(e, r->inst, r->behind, latch);
+    e->stack[e->depth - 1].binds = binds;
     cuda_emit_block(e, r->inst + 1 + r->args, e->ir->insts[r->inst].c);
     e->depth--;
-    cuda_emit_place(e, latch);
+    if (!binds) {
+        cuda_emit_place(e, latch);
+    }
 }
 
 static void next_turn(emit *e, const range *r, uint32_t turns_done) {
@@ -302,8 +319,9 @@ static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
     }
 }
 
-/* The loads of EMIT_AHEAD turns from a counter on, for places from `turn` on. */
-static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn, uint32_t escape) {
+/* The loads of some turns from a counter on, for places from `turn` on. */
+static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn, uint32_t turns,
+                      uint32_t escape) {
     emit_row rows[EMIT_MOST_ROWS];
     uint32_t count = 0;
     for (uint32_t k = 0; k < e->ahead.count; k++) {
@@ -318,7 +336,7 @@ static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn, 
             first = cuda_two(&e->w, "add.u32", CUDA_B32, base, counter);
         }
         rows[count++] = (emit_row){.resource = i->a,
-                                   .count = EMIT_AHEAD,
+                                   .count = turns,
                                    .index_type = r->type,
                                    .first = cuda_in_register(&e->w, first),
                                    .is_inside = e->ahead.all_run &&
@@ -406,7 +424,7 @@ static void load_turns(emit *e, const range *r, uint32_t part, uint32_t from, ui
     for (uint32_t turn = 0; turn < turns; turn++) {
         *counter = counter_at(e, r, kept, from + turn);
         if (turn % EMIT_AHEAD == 0) {
-            load_rows(e, r, *counter, turn, escape);
+            load_rows(e, r, *counter, turn, EMIT_AHEAD, escape);
         }
         for (uint32_t k = 0; k < count; k++) {
             uint32_t inst = e->ahead.insts[k];
@@ -442,17 +460,22 @@ static void write_whole(emit *e, const range *r, uint32_t turns, uint32_t part) 
     uint32_t width = cuda_width(r->type);
     uint64_t mask = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
     emit_ahead outer = e->ahead;
+    bool binds = has_one_way(e, r);
     find_ahead(e, r, false, &e->ahead);
+    /* A few of one row are loaded at once. */
+    bool is_one = e->ahead.count == 1 && e->ahead.all_run && turns <= EMIT_MOST_TURNS &&
+                  turns % EMIT_AHEAD == 0;
+    uint32_t row = is_one ? turns : EMIT_AHEAD;
     for (uint32_t turn = 0; turn < turns; turn++) {
         cuda_reg counter = cuda_constant(&e->w, r->type, (first + turn * step) & mask);
         *emit_slot(e, r->inst + 1, part) = counter;
-        e->ahead.turn = turn % EMIT_AHEAD;
-        if (!e->ahead.turn && turns - turn >= EMIT_AHEAD) {
-            load_rows(e, r, counter, 0, 0);
+        e->ahead.turn = turn % row;
+        if (!e->ahead.turn && turns - turn >= row) {
+            load_rows(e, r, counter, 0, row, 0);
         } else if (!e->ahead.turn) {
             e->ahead.count = 0;
         }
-        write_turn(e, r);
+        write_turn(e, r, binds);
     }
     e->ahead = outer;
 }
@@ -490,10 +513,15 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
     } else {
         load_turns(e, r, part, 0, often, single);
     }
+    bool binds = has_one_way(e, r);
+    cuda_reg *kept = binds ? cuda_emit_keep_slots(e, r->inst + 2, r->args - 1) : NULL;
     for (uint32_t k = 0; k < often; k++) {
         e->ahead.turn = k;
-        write_turn(e, r);
+        write_turn(e, r, binds);
         next_turn(e, r, k + 1 < often ? 0 : often);
+    }
+    if (binds) {
+        cuda_emit_restore_slots(e, r->inst + 2, r->args - 1, kept);
     }
     if (overlaps) {
         cuda_emit_branch(e, last, true, behind, uniform);
@@ -527,7 +555,7 @@ static void write_row(emit *e, range *r, uint32_t often, uint32_t part, bool uni
     }
     e->ahead.count = 0;
     cuda_emit_place(e, single);
-    write_turn(e, r);
+    write_turn(e, r, false);
     next_turn(e, r, 1);
     cuda_emit_branch(e, cuda_two(&e->w, none, CUDA_PRED, r->left, zero), false, single, uniform);
     cuda_emit_place(e, done);

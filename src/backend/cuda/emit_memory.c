@@ -69,6 +69,18 @@ cuda_reg cuda_emit_inside(emit *e, uint32_t resource, vyre_type type, cuda_reg i
                     cuda_emit_limit(e, resource, cuda_is_signed(type)));
 }
 
+cuda_reg cuda_emit_block_start(emit *e, bool is_shared) {
+    cuda_reg *base = &e->blocks[is_shared];
+    if (!base->kind) {
+        cuda_emit_begin_head(e);
+        *base = cuda_new(&e->w, CUDA_B32);
+        cuda_line(&e->w, "mov.u32 %s, %s_%s", cuda_reg_name(*base).text, e->name,
+                  is_shared ? "shared" : "private");
+        cuda_emit_end_head(e);
+    }
+    return *base;
+}
+
 /* Of an element in global memory. */
 static cuda_reg address_of(emit *e, uint32_t resource, vyre_type type, cuda_reg index) {
     uint32_t bytes = vyre_type_bytes(element_type(e, resource));
@@ -91,9 +103,8 @@ emit_where cuda_emit_where(emit *e, uint32_t resource, vyre_type type, cuda_reg 
     }
     cuda_reg narrow =
         cuda_width(type) == 64 ? cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, index) : index;
-    cuda_reg base = cuda_new(&e->w, CUDA_B32);
-    cuda_line(&e->w, "mov.u32 %s, %s_%s", cuda_reg_name(base).text, e->name,
-              block_name(e, resource));
+    cuda_reg base =
+        cuda_emit_block_start(e, e->ir->resources[resource].kind == VYRE_RESOURCE_SHARED);
     cuda_reg at = cuda_three(&e->w, "mad.lo.u32", CUDA_B32, narrow, cuda_u32(bytes), base);
     return (emit_where){at, offset};
 }

@@ -129,26 +129,93 @@ static void access_pieces(emit *e, const run *r, uint32_t lead, bool stores) {
     }
 }
 
-static void access_apart(emit *e, const run *r, bool stores) {
+/* One element, by its place in the run, if it is inside; else a load gives 0. */
+static void access_checked(emit *e, const run *r, cuda_reg place_in_run, cuda_reg value,
+                           bool stores) {
+    bool is_first = place_in_run.immediate && !place_in_run.bits;
+    cuda_reg index =
+        is_first ? r->first : cuda_two(&e->w, "add.u32", CUDA_B32, r->first, place_in_run);
+    cuda_reg inside = cuda_emit_inside(e, r->resource, r->index_type, index);
+    /* An index that wraps around is not behind the first one. */
+    emit_place_text place = cuda_emit_place_of(
+        e, r->resource, cuda_emit_where(e, r->resource, r->index_type, index), 0);
     const char *type = cuda_emit_memory_type(r->type);
+    cuda_name name = cuda_reg_name(value);
+    if (stores) {
+        cuda_emit_if(e, inside, "st.%s.%s %s, %s", cuda_emit_space(e, r->resource), type,
+                     place.text, name.text);
+    } else {
+        cuda_move(&e->w, value, cuda_number((cuda_class)value.kind, 0));
+        cuda_emit_if(e, inside, "%s.%s %s, %s", cuda_emit_load_name(e, r->resource), type,
+                     name.text, place.text);
+    }
+}
+
+/* A run, from or to memory of the thread's own. */
+static void access_own(emit *e, const run *r, uint32_t offset, bool stores) {
+    const char *type = cuda_emit_memory_type(r->type);
+    uint32_t vector = r->bytes == 4 && r->count % 4 == 0 ? 4 : 1;
+    for (uint32_t k = 0; k < r->count; k += vector) {
+        vyre_text *code = &e->w.code;
+        uint32_t at = offset + k * r->bytes;
+        vyre_text_printf(code, "\t%s.local%s.%s ", stores ? "st" : "ld", vector == 4 ? ".v4" : "",
+                         type);
+        if (stores) {
+            vyre_text_printf(code, "[%s_private+%u], ", e->name, at);
+        }
+        if (vector == 4) {
+            put_vector(e, r->values + k, vector);
+        } else {
+            vyre_text_puts(code, cuda_reg_name(r->values[k]).text);
+        }
+        if (!stores) {
+            vyre_text_printf(code, ", [%s_private+%u]", e->name, at);
+        }
+        vyre_text_puts(code, ";\n");
+    }
+}
+
+/* A run that is not all inside, one after the other in a loop, since that is seldom and code for
+ * each takes long to translate. Registers have no numbers there, so that it goes through memory. */
+static void access_in_loop(emit *e, const run *r, bool stores) {
+    uint32_t head = cuda_emit_label(e), offset = cuda_emit_spare(e, r->count * r->bytes);
+    const char *type = cuda_emit_memory_type(r->type);
+    cuda_reg at = cuda_emit_zero(e, CUDA_B32),
+             value = cuda_new(&e->w, (cuda_class)r->values[0].kind);
+    if (stores) {
+        access_own(e, r, offset, true);
+    }
+    cuda_emit_place(e, head);
+    cuda_reg own = cuda_three(&e->w, "mad.lo.u32", CUDA_B32, at, cuda_u32(r->bytes),
+                              cuda_emit_block_start(e, false));
+    if (stores) {
+        cuda_line(&e->w, "ld.local.%s %s, [%s+%u]", type, cuda_reg_name(value).text,
+                  cuda_reg_name(own).text, offset);
+    }
+    access_checked(e, r, at, value, stores);
+    if (!stores) {
+        cuda_line(&e->w, "st.local.%s [%s+%u], %s", type, cuda_reg_name(own).text, offset,
+                  cuda_reg_name(value).text);
+    }
+    cuda_line(&e->w, "add.u32 %s, %s, 1", cuda_reg_name(at).text, cuda_reg_name(at).text);
+    cuda_emit_branch(e, cuda_two(&e->w, "setp.lt.u32", CUDA_PRED, at, cuda_u32(r->count)), true,
+                     head, false);
+    if (!stores) {
+        access_own(e, r, offset, false);
+    }
+}
+
+static void access_apart(emit *e, const run *r, bool stores) {
+    enum { FEW = 3 };
+    if (!r->is_inside && r->count > FEW) {
+        access_in_loop(e, r, stores);
+        return;
+    }
     for (uint32_t k = 0; k < r->count; k++) {
         if (r->is_inside) {
             access_piece(e, r, k, 1, stores);
-            continue;
-        }
-        cuda_reg index = k ? cuda_two(&e->w, "add.u32", CUDA_B32, r->first, cuda_u32(k)) : r->first;
-        cuda_reg inside = cuda_emit_inside(e, r->resource, r->index_type, index);
-        /* An index that wraps around is not behind the first one. */
-        emit_place_text place = cuda_emit_place_of(
-            e, r->resource, cuda_emit_where(e, r->resource, r->index_type, index), 0);
-        cuda_name name = cuda_reg_name(r->values[k]);
-        if (stores) {
-            cuda_emit_if(e, inside, "st.%s.%s %s, %s", cuda_emit_space(e, r->resource), type,
-                         place.text, name.text);
         } else {
-            cuda_move(&e->w, r->values[k], cuda_number((cuda_class)r->values[k].kind, 0));
-            cuda_emit_if(e, inside, "%s.%s %s, %s", cuda_emit_load_name(e, r->resource), type,
-                         name.text, place.text);
+            access_checked(e, r, cuda_u32(k), r->values[k], stores);
         }
     }
 }

@@ -16,6 +16,8 @@
 typedef struct emit_open {
     uint32_t owner;       /* VYRE_NONE: the phase */
     uint32_t exit, latch; /* labels: behind it; the next turn */
+    bool binds;           /* loops: the next turn stands behind this one, and takes its values as
+                           * they are */
 } emit_open;
 
 /* What is known of an array, once somebody asked. */
@@ -74,6 +76,7 @@ typedef struct emit {
     emit_ahead ahead;
 
     cuda_reg frame;               /* its pointer, where it is not the parameter */
+    cuda_reg blocks[2];           /* where shared and private arrays start */
     cuda_reg parts_now;           /* open phases: parts of a thread, all or one */
     cuda_reg thread, position[3]; /* open phases: of part 0; else of lid */
     cuda_reg group[3];            /* u32 */
@@ -83,6 +86,7 @@ typedef struct emit {
     cuda_reg may_stop; /* a predicate: somebody may ask for it */
     uint32_t end;      /* label: the invocation is through */
     uint32_t shared_bytes, zeroed_bytes, local_bytes, exchange, ticket;
+    uint32_t spare, spare_bytes; /* of private memory, for a moment */
 } emit;
 
 static inline cuda_fact *emit_fact(const emit *e, uint32_t inst) {
@@ -136,6 +140,9 @@ void cuda_emit_for(emit *e, uint32_t inst);
  * all at once: an arg may be what another one becomes. */
 void cuda_emit_slots(emit *e, uint32_t first, uint32_t count);
 void cuda_emit_assign(emit *e, uint32_t first, const uint32_t *operands, uint32_t count);
+/* The registers of args as they are, and back again with what is in them now moved there. */
+cuda_reg *cuda_emit_keep_slots(emit *e, uint32_t first, uint32_t count);
+void cuda_emit_restore_slots(emit *e, uint32_t first, uint32_t count, cuda_reg *kept);
 uint32_t cuda_emit_result_count(const emit *e, uint32_t owner);
 void cuda_emit_settle(emit *e, uint32_t owner);
 void cuda_emit_open(emit *e, uint32_t owner, uint32_t exit, uint32_t latch);
@@ -155,6 +162,10 @@ typedef struct emit_element {
     cuda_reg inside; /* of the class none: always */
     bool never;      /* it does not exist */
 } emit_element;
+/* Where all shared or private arrays start. */
+cuda_reg cuda_emit_block_start(emit *e, bool is_shared);
+/* Private memory of so many bytes that nobody else uses now: its place among private arrays. */
+uint32_t cuda_emit_spare(emit *e, uint32_t bytes);
 emit_where cuda_emit_where(emit *e, uint32_t resource, vyre_type type, cuda_reg index);
 /* The same by an operand: a number in it goes into the instruction where nothing wraps around. */
 emit_where cuda_emit_where_of(emit *e, uint32_t resource, uint32_t operand, uint32_t part);

@@ -1,5 +1,6 @@
 /* Operands, labels, and what the frame holds. */
 #include <stdio.h>
+#include <string.h>
 
 #include "backend/cuda/emit_state.h"
 
@@ -7,8 +8,15 @@ uint32_t cuda_emit_label(emit *e) {
     return ++e->labels;
 }
 
+/* A jump there that stands right in front is none. */
 void cuda_emit_place(emit *e, uint32_t label) {
-    vyre_text_printf(&e->w.code, "L%u:\n", label);
+    vyre_text *code = &e->w.code;
+    char jump[32];
+    size_t size = (size_t)snprintf(jump, sizeof jump, "\tbra L%u;\n", label);
+    if (code->size >= size && !memcmp(code->data + code->size - size, jump, size)) {
+        vyre_text_cut(code, code->size - size);
+    }
+    vyre_text_printf(code, "L%u:\n", label);
 }
 
 void cuda_emit_jump(emit *e, uint32_t label) {
