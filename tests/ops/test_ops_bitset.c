@@ -61,7 +61,10 @@ static void gray_codes(void **state) {
         while (k && !(k >> change & 1)) {
             change++;
         }
-        code[k] = k ? (uint8_t)(code[k - 1] ^ 1 << change) : 0;
+        code[k] = 0;
+        if (k) {
+            code[k] = (uint8_t)(code[k - 1] ^ 1 << change);
+        }
         assert_false(seen[code[k]]++);
     }
     ops_expect("bitset.gray_u8", OPS(OPS_NAMED("a", number, 256)),

@@ -386,7 +386,7 @@ static void steps(void **state) {
     for (size_t k = 0; k < COUNT; k++) {
         uint32_t rest = x[k];
         for (int bit = 0; bit < 8; bit++) {
-            rest = rest >> 1 ^ ((rest & 1) != (byte[k] >> bit & 1u) ? 0xedb88320u : 0);
+            rest = rest >> 1 ^ ((rest ^ (uint32_t)byte[k] >> bit) & 1 ? 0xedb88320u : 0);
         }
         after[k] = rest;
     }
