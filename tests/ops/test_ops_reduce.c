@@ -52,28 +52,39 @@ static void sums_of_integers(void **state) {
     }
 }
 
-/* Running sums of `count` values at stride `lanes`, then a tree over the lanes by halves. */
-static float add_lanes(const float *values, size_t count, size_t lanes, size_t halves) {
-    float sums[1024] = {0};
-    for (size_t i = 0; i < count; i++) {
-        sums[i % lanes] += values[i];
-    }
-    for (size_t first = 0; first < lanes; first += halves) {
-        for (size_t half = halves / 2; half; half /= 2) {
-            for (size_t i = 0; i < half; i++) {
-                sums[first + i] += sums[first + i + half];
-            }
-        }
-    }
-    if (halves == lanes) {
-        return sums[0];
-    }
-    for (size_t half = lanes / halves / 2; half; half /= 2) {
+/* What is half of all apart, until one is left. */
+static float add_halves(float *sums, size_t count) {
+    for (size_t half = count / 2; half; half /= 2) {
         for (size_t i = 0; i < half; i++) {
-            sums[i * halves] += sums[(i + half) * halves];
+            sums[i] += sums[i + half];
         }
     }
     return sums[0];
+}
+
+static void add_running(const float *values, size_t count, float *sums, size_t sum_count) {
+    memset(sums, 0, sum_count * sizeof *sums);
+    for (size_t i = 0; i < count; i++) {
+        sums[i % sum_count] += values[i];
+    }
+}
+
+static float add_tile(const float *values, size_t count) {
+    float sums[128], fours[32];
+    add_running(values, count, sums, 128);
+    for (size_t i = 0; i < 32; i++) {
+        fours[i] = add_halves(sums + 4 * i, 4);
+    }
+    return add_halves(fours, 32);
+}
+
+static float add_tiles(const float *tiles, size_t count) {
+    float sums[1024], near[32];
+    add_running(tiles, count, sums, 1024);
+    for (size_t i = 0; i < 32; i++) {
+        near[i] = add_halves(sums + 32 * i, 32);
+    }
+    return add_halves(near, 32);
 }
 
 static float add_all(const float *values, size_t count) {
@@ -81,9 +92,9 @@ static float add_all(const float *values, size_t count) {
     size_t tile_count = 0;
     for (size_t first = 0; first < count; first += 8192) {
         size_t here = count - first < 8192 ? count - first : 8192;
-        tiles[tile_count++] = add_lanes(values + first, here, 128, 128);
+        tiles[tile_count++] = add_tile(values + first, here);
     }
-    return add_lanes(tiles, tile_count, 1024, 32);
+    return add_tiles(tiles, tile_count);
 }
 
 static void sums_of_floats(void **state) {
