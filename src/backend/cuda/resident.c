@@ -405,7 +405,7 @@ static vyre_status put_one(cuda_code *code, const vyre_call *call, cuda_lane *la
 static vyre_status put_all(cuda_native *native, cuda_code *code, const vyre_call *call,
                            cuda_lane *lane, uint32_t index, const CUdeviceptr *addresses,
                            uint64_t ticket) {
-    const uint32_t *grid = call->config->grid;
+    const uint64_t *grid = call->config->grid;
     if (code->is_one_launch && !grid[0] && !grid[1] && !grid[2]) {
         return put_one(code, call, lane, index, addresses);
     }
