@@ -107,7 +107,7 @@ static void backend_says_what_it_is(void **state) {
     assert_int_equal(vyre_device_subgroup_size(device), 32);
     assert_true(vyre_device_features(device) & VYRE_FEATURE_GRID_SYNC);
     assert_true(vyre_device_features(device) & VYRE_FEATURE_TENSOR_CORES);
-    assert_true(profile.supports_tensor_cores);
+    assert_true(profile.flags & VYRE_PROFILE_SUPPORTS_TENSOR_CORES);
     vyre_device_max_workgroup_size(device, size);
     assert_int_equal(size[2], 1024);
     /* A look costs no context. */
