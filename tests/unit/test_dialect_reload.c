@@ -12,6 +12,7 @@
 #include <vyre/device.h>
 
 #include "dialect/guard.h"
+#include "text/library.h"
 
 /* Blocks of the library's memory, whoever asks for them. */
 static atomic_long blocks;
@@ -125,6 +126,61 @@ static void reader_S99_later_sees_the_new_snapshot_alone(void **state) {
     vyre_dialects_install(check_snapshot(1, "test.after"));
     expect_well(in_thread(read_new, NULL));
     expect_well(read_new(NULL)); /* and one that had seen the one before */
+}
+
+static vyre_dialects *with_text(const char *id, vyre_operation_form form, const char *text) {
+    const vyre_operation operation = {.id = id,
+                                      .dialect = "test",
+                                      .version = "1.0.0",
+                                      .form = form,
+                                      .file = "test.vyre",
+                                      .text = text,
+                                      .text_size = strlen(text),
+                                      .entry = "f"};
+    const vyre_operation name_alone = {.id = "test.name", .dialect = "test"};
+    const vyre_operation *const all[] = {&operation, &name_alone};
+    vyre_dialects *snapshot;
+    expect_ok(vyre_dialects_make(all, 2, &snapshot));
+    return snapshot;
+}
+
+static bool provided(const vyre_library_view *view, const char *id,
+                     vyre_library_source *out_source) {
+    return vyre_library_find(view, (vyre_str){id, strlen(id)}, out_source);
+}
+
+/* The language asks the registry, and has one snapshot as long as it looks at it. */
+static void language_S98_S99_S102_follows_the_newest_snapshot(void **state) {
+    (void)state;
+    expect_ok(vyre_library_install(&vyre_library_builtin)); /* again, and accepted */
+    vyre_dialects_install(with_text("test.one", VYRE_OPERATION_FUNCTION, "fn f() { }"));
+    vyre_library_view view, later;
+    vyre_library_source source;
+    expect_ok(vyre_library_enter(&view));
+    vyre_dialects_install(with_text("test.two", VYRE_OPERATION_PROGRAM, "program f() over 1 { }"));
+    expect_ok(vyre_library_enter(&later));
+    assert_true(provided(&view, "test.one", &source));
+    assert_int_equal(source.form, VYRE_LIBRARY_FUNCTION);
+    assert_string_equal(source.text, "fn f() { }");
+    assert_int_equal(source.text_size, 10);
+    assert_string_equal(source.entry, "f");
+    assert_string_equal(source.file, "test.vyre");
+    assert_string_equal(source.dialect, "test");
+    assert_string_equal(source.version, "1.0.0");
+    assert_false(provided(&view, "test.two", &source));
+    assert_false(provided(&later, "test.one", &source));
+    assert_true(provided(&later, "test.two", &source));
+    assert_int_equal(source.form, VYRE_LIBRARY_PROGRAM);
+    assert_true(provided(&later, "test.name", &source));
+    assert_int_equal(source.form, VYRE_LIBRARY_OPAQUE);
+    assert_null(source.text);
+    assert_string_equal(vyre_library_at(&later, 0).data, "test.name");
+    assert_string_equal(vyre_library_at(&later, 1).data, "test.two");
+    assert_null(vyre_library_at(&later, 2).data);
+    assert_int_equal(vyre_guards_replaced(), 1);
+    vyre_library_leave(&view);
+    assert_int_equal(vyre_guards_replaced(), 0);
+    vyre_library_leave(&later);
 }
 
 static void install_S97_replaces_and_frees(void **state) {
@@ -493,6 +549,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reader_S98_keeps_its_snapshot_after_install),
         cmocka_unit_test(reader_S99_later_sees_the_new_snapshot_alone),
+        cmocka_unit_test(language_S98_S99_S102_follows_the_newest_snapshot),
         cmocka_unit_test(install_S97_replaces_and_frees),
         cmocka_unit_test(installing_the_same_snapshot_again),
         cmocka_unit_test(guards_of_a_thread_nest),
