@@ -4,6 +4,8 @@
 
 #include <vyre/log.h>
 
+#include "tests/unit/failing_allocator.h"
+
 static const vyre_extern_dialect dialects[] = {
     {"vyre-libs-good", "1.0.0", "https://good.example"},
     {"vyre-libs-many", "1.0.0", "https://many.example"},
@@ -77,13 +79,18 @@ static void first_use_S87_fails_with_the_reasons_or_is_empty_and_logged(void **s
     (void)state;
     vyre_dialects_guard guard;
     const vyre_dialects *now = NULL;
-    for (int i = 0; i < 2; i++) { /* remembered, not tried again */
+    size_t first = 0;
+    for (int i = 0; i < 2; i++) {
+        failing_allocator_start(0);
         vyre_status status = vyre_dialects_try_enter(&guard, &now);
+        failing_allocator_end();
+        first = i ? first : failing_allocator_state.count;
         assert_non_null(status);
         check_errors(vyre_status_text(status));
         vyre_status_free(status);
         assert_null(now);
     }
+    assert_true(failing_allocator_state.count < first); /* remembered, not tried again */
     vyre_log_set(remember, NULL, VYRE_LOG_ERROR);
     now = vyre_dialects_enter(&guard);
     vyre_log_set(NULL, NULL, VYRE_LOG_ERROR);
