@@ -265,6 +265,12 @@ vyre_status vyre_wire_decode(const uint8_t *bytes, size_t size, vyre_program **o
                                   "no memory to decode a program of %zu bytes", size);
         goto done;
     }
+    uint32_t minor = (uint32_t)wire_get(bytes + WIRE_AT_MINOR, 2);
+    if (minor != wire_minor(&ir)) {
+        status = refuse(WIRE_AT_MINOR, "the version is 1.%u, what is there has 1.%u", minor,
+                        wire_minor(&ir));
+        goto done;
+    }
     vyre_fault fault = {VYRE_SECTION_COUNT, 0};
     status = vyre_program_seal(&ir, diagnostics, &fault, out_program);
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
