@@ -96,7 +96,8 @@ VYRE_API void vyre_diagnostics_free(vyre_diagnostics *diagnostics);
 VYRE_API size_t vyre_diagnostics_count(const vyre_diagnostics *diagnostics);
 VYRE_API size_t vyre_diagnostics_errors(const vyre_diagnostics *diagnostics);
 
-/* In the order of their places, or those of the calls that lead there; valid until the next call that adds to the list. */
+/* In the order of their places, or those of the calls that lead there; valid until the next call
+ * that adds to the list. */
 VYRE_API const vyre_diagnostic *vyre_diagnostics_get(const vyre_diagnostics *diagnostics,
                                                      size_t index);
 

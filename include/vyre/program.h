@@ -174,14 +174,14 @@ typedef struct vyre_ir {
     uint32_t const_count, operand_count, inst_count, string_bytes, requirement_count;
 
     /* For people only; not part of the meaning or the digest. A name of 0 is none. */
-    const char *debug_strings;          /* starts with an empty one */
-    const uint32_t *resource_names;     /* one a resource, or none at all */
-    const uint32_t *step_names;         /* one a step, or none at all */
-    const vyre_place *places;           /* one an instruction, or none at all */
-    const vyre_call_scope *scopes;      /* scope k is scopes[k - 1] */
-    const vyre_value_name *value_names; /* by value, ascending */
+    const char *debug_strings;            /* starts with an empty one */
+    const uint32_t *resource_names;       /* one a resource, or none at all */
+    const uint32_t *step_names;           /* one a step, or none at all */
+    const vyre_place *places;             /* one an instruction, or none at all */
+    const vyre_call_scope *scopes;        /* scope k is scopes[k - 1] */
+    const vyre_value_name *value_names;   /* by value, ascending */
     const vyre_place *requirement_places; /* one a requirement, or none at all */
-    uint32_t file;                      /* name of the source file */
+    uint32_t file;                        /* name of the source file */
     uint32_t resource_name_count, step_name_count, place_count, scope_count, value_name_count;
     uint32_t debug_string_bytes, requirement_place_count;
 } vyre_ir;

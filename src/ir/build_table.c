@@ -191,6 +191,10 @@ void vyre_build_report(vyre_builder *builder, uint32_t code, const char *fix, co
     va_end(arguments);
 }
 
+void vyre_builder_repeat(vyre_builder *builder, const vyre_diagnostic *item) {
+    vyre_diagnostics_add(builder->diagnostics, item, item->code, item->fix, "%s", item->message);
+}
+
 size_t vyre_builder_errors(const vyre_builder *builder) {
     return vyre_diagnostics_errors(builder->diagnostics);
 }
@@ -553,8 +557,8 @@ uint32_t vyre_build_size_copy(vyre_builder *builder, uint32_t size) {
     draft_size from = builder->sizes.items[size];
     if (from.node.op >= VYRE_SIZE_ADD) {
         from.node.a = vyre_build_size_copy(builder, from.node.a);
-        from.node.b = from.node.a == VYRE_NONE ? VYRE_NONE
-                                               : vyre_build_size_copy(builder, from.node.b);
+        from.node.b =
+            from.node.a == VYRE_NONE ? VYRE_NONE : vyre_build_size_copy(builder, from.node.b);
         if (from.node.b == VYRE_NONE) {
             return VYRE_NONE;
         }
@@ -597,8 +601,8 @@ static uint32_t stated_size(const vyre_builder *builder, uint32_t size) {
     return stated == VYRE_NONE ? size : stated;
 }
 
-size_match builder_match_sizes(const vyre_builder *builder, uint32_t left, uint32_t right) {
-    uint64_t a, b;
+size_match builder_match_sizes(const vyre_builder *builder, uint32_t left, uint32_t right,
+                               uint64_t numbers[2]) {
     if (left >= builder->sizes.count || right >= builder->sizes.count) {
         return SIZES_MAY_BE_EQUAL;
     }
@@ -607,10 +611,11 @@ size_match builder_match_sizes(const vyre_builder *builder, uint32_t left, uint3
         same_size(builder, left, stated_right) || same_size(builder, stated_left, stated_right)) {
         return SIZES_ARE_EQUAL;
     }
-    if (!constant_size(builder, stated_left, &a) || !constant_size(builder, stated_right, &b)) {
+    if (!constant_size(builder, stated_left, &numbers[0]) ||
+        !constant_size(builder, stated_right, &numbers[1])) {
         return SIZES_MAY_BE_EQUAL;
     }
-    return a == b ? SIZES_ARE_EQUAL : SIZES_DIFFER;
+    return numbers[0] == numbers[1] ? SIZES_ARE_EQUAL : SIZES_DIFFER;
 }
 
 void vyre_build_require(vyre_builder *builder, uint32_t left, uint32_t right) {
@@ -618,11 +623,13 @@ void vyre_build_require(vyre_builder *builder, uint32_t left, uint32_t right) {
     if (!builder_use_size(builder, "require", right) || !valid) {
         return;
     }
-    switch (builder_match_sizes(builder, left, right)) {
+    uint64_t numbers[2];
+    switch (builder_match_sizes(builder, left, right, numbers)) {
     case SIZES_ARE_EQUAL: return;
     case SIZES_DIFFER:
         vyre_build_report(builder, 604, "require sizes that can be equal",
-                          "the two sizes are never equal");
+                          "the sizes are %llu and %llu, and have to be equal",
+                          (unsigned long long)numbers[0], (unsigned long long)numbers[1]);
         return;
     case SIZES_MAY_BE_EQUAL: break;
     }

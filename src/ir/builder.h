@@ -156,9 +156,10 @@ const char *builder_shown(const char *name, const char *kind, size_t number, bui
 /* Takes a size into use as part of something; reports if it is none or used already. */
 bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size);
 
-/* What is known about two sizes before the program runs. */
+/* What is known about two sizes before the program runs; `numbers` are those that differ. */
 typedef enum size_match { SIZES_MAY_BE_EQUAL, SIZES_ARE_EQUAL, SIZES_DIFFER } size_match;
-size_match builder_match_sizes(const vyre_builder *builder, uint32_t left, uint32_t right);
+size_match builder_match_sizes(const vyre_builder *builder, uint32_t left, uint32_t right,
+                               uint64_t numbers[2]);
 
 /* void for what is no value. */
 static inline vyre_type builder_type(const vyre_builder *builder, uint32_t value) {

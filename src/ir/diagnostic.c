@@ -260,8 +260,8 @@ vyre_status vyre_diagnostics_status(const vyre_diagnostics *diagnostics, const c
                                           call->line, call->column);
         }
         if (item->line && (item->file || file)) {
-            status = vyre_status_at(status, item->file ? item->file : file, item->line,
-                                    item->column);
+            status =
+                vyre_status_at(status, item->file ? item->file : file, item->line, item->column);
         }
         return status;
     }

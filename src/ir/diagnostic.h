@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 
+#include <vyre/builder.h>
 #include <vyre/diagnostic.h>
 #include <vyre/program.h>
 
@@ -30,6 +31,9 @@ void vyre_diagnostics_vadd(vyre_diagnostics *diagnostics, const vyre_diagnostic 
 
 /* Adds all of `from`; false if a report was lost for lack of memory. */
 bool vyre_diagnostics_merge(vyre_diagnostics *diagnostics, const vyre_diagnostics *from);
+
+/* Tells a builder of what was reported elsewhere. */
+void vyre_builder_repeat(vyre_builder *builder, const vyre_diagnostic *item);
 
 /* Whether the list will take no more errors. */
 bool vyre_diagnostics_full(const vyre_diagnostics *diagnostics);

@@ -60,11 +60,23 @@ static const char table_fix[] = "make the program again with the builder or from
                                 "every table the one right way";
 
 /* What an item of each section is called. */
-static const char *const nouns[VYRE_SECTION_COUNT] = {
-    "argument",  "array",   "size term",   "step",       "phase",
-    "constant",  "operand", "instruction", "name byte",  "array name",
-    "step name", "place",   "call",        "value name", "debug string byte",
-    "requirement", "requirement's place"};
+static const char *const nouns[VYRE_SECTION_COUNT] = {"argument",
+                                                      "array",
+                                                      "size term",
+                                                      "step",
+                                                      "phase",
+                                                      "constant",
+                                                      "operand",
+                                                      "instruction",
+                                                      "name byte",
+                                                      "array name",
+                                                      "step name",
+                                                      "place",
+                                                      "call",
+                                                      "value name",
+                                                      "debug string byte",
+                                                      "requirement",
+                                                      "requirement's place"};
 
 bool verify_not_canonical(verifier *v, vyre_section_id section, uint32_t item, const char *what) {
     return verify_item_error(v, section, item, 703, table_fix, "%s %u %s", nouns[section], item,

@@ -455,5 +455,6 @@ static bool check_consts(verifier *v) {
 bool verify_tables(verifier *v) {
     uint32_t next_size = 0;
     return check_strings(v) && check_args(v) && check_size_nodes(v) &&
-           check_resources(v, &next_size) && check_requirements(v, &next_size) && check_steps(v, &next_size) && check_consts(v);
+           check_resources(v, &next_size) && check_requirements(v, &next_size) &&
+           check_steps(v, &next_size) && check_consts(v);
 }

@@ -87,9 +87,9 @@ static bool is_name_part(char c) {
 
 /* The line, cut to a window around the place, and under it the caret. */
 static void put_excerpt(renderer *r, const vyre_diagnostic *item) {
-    const char *start = item->file                     ? item->excerpt
+    const char *start = item->file                    ? item->excerpt
                         : item->line && r->line_start ? find_line(r, item->line)
-                                                       : NULL;
+                                                      : NULL;
     if (!start) {
         return;
     }

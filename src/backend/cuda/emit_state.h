@@ -66,10 +66,10 @@ typedef struct emit {
     cuda_phase_info *info;
     const vyre_phase *phase;
     uint32_t phase_index;
-    char name[96];    /* of the entry */
+    char name[96];                 /* of the entry */
     const emit_files *files;       /* of the source; NULL where the text names none */
     uint32_t file_mentioned, line; /* the place that was mentioned last */
-    const char *lack; /* what such devices do not have, or NULL */
+    const char *lack;              /* what such devices do not have, or NULL */
     uint32_t labels;
 
     uint32_t parts;                /* invocations of a thread in the code under way */

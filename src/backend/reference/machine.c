@@ -97,8 +97,8 @@ static bool out_of_budget(machine *m, const fiber *f, vyre_status_code code, con
                                          VYRE_PLACE_LINE(place));
         const char *file = vyre_ir_file(m->ir, VYRE_PLACE_SCOPE(place));
         if (*file) {
-            m->status = vyre_status_at(m->status, file, VYRE_PLACE_LINE(place),
-                                       VYRE_PLACE_COLUMN(place));
+            m->status =
+                vyre_status_at(m->status, file, VYRE_PLACE_LINE(place), VYRE_PLACE_COLUMN(place));
         }
     }
     return false;
