@@ -69,10 +69,10 @@ typedef struct vyre_constant {
     vyre_operand value;
 } vyre_constant;
 
-typedef struct vyre_parameter {
+typedef struct vyre_lower_parameter {
     uint32_t symbol, line, column;
     uint8_t kind, type; /* vyre_argument_kind, vyre_type */
-} vyre_parameter;
+} vyre_lower_parameter;
 
 typedef struct vyre_function {
     uint32_t item;
@@ -90,11 +90,11 @@ typedef struct vyre_function {
 } vyre_function;
 
 /* What a call gives to a parameter of a program. */
-typedef struct vyre_argument {
+typedef struct vyre_given {
     vyre_binding binding;
     vyre_spot spot;
     bool zero; /* an array that holds zeros in any case */
-} vyre_argument;
+} vyre_given;
 
 /* A block that is open in the builder, or just a scope. */
 typedef struct vyre_lower_block {
@@ -116,7 +116,7 @@ typedef struct vyre_unit {
     VYRE_VEC(vyre_item) items;
     VYRE_VEC(vyre_constant) constants;
     VYRE_VEC(vyre_function) functions;
-    VYRE_VEC(vyre_parameter) parameters;
+    VYRE_VEC(vyre_lower_parameter) parameters;
     VYRE_VEC(uint8_t) result_types;
     VYRE_VEC(uint32_t) callees;
     bool broken; /* an operation's text has mistakes, which were reported */
@@ -175,9 +175,9 @@ typedef struct vyre_lower {
     bool exhausted;            /* they were too many, as has been reported */
     VYRE_VEC(uint8_t) written; /* by resource: whether something may have written it */
     VYRE_VEC(vyre_fill) fills;
-    VYRE_VEC(vyre_parameter) head;     /* parameters of programs that are being called */
-    VYRE_VEC(vyre_argument) arguments; /* what they are given */
-    vyre_diagnostics *found;           /* what the builder said about a program; kept while empty */
+    VYRE_VEC(vyre_lower_parameter) head; /* parameters of programs that are being called */
+    VYRE_VEC(vyre_given) given;          /* what they are given */
+    vyre_diagnostics *found; /* what the builder said about a program; kept while empty */
 } vyre_lower;
 
 /* lower.c */
@@ -309,8 +309,9 @@ void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call);
 bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint32_t wanted);
 
 /* The array that an argument names, as the parameter wants it; NULL after a report. */
-const vyre_binding *lower_array_argument(vyre_lower *lower, uint32_t node, vyre_parameter parameter,
-                                         uint32_t position, vyre_callee callee);
+const vyre_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
+                                         vyre_lower_parameter parameter, uint32_t position,
+                                         vyre_callee callee);
 
 /* Looks through a function that no program uses. */
 void lower_check_function(vyre_lower *lower, uint32_t number);

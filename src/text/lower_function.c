@@ -19,8 +19,8 @@ static bool read_signature(vyre_lower *lower, vyre_function *function, vyre_node
     for (uint32_t i = 0; i < function->parameter_count; i++) {
         vyre_node argument = vyre_parser_node(parser, vyre_parser_item(parser, parameters, i));
         vyre_node name = vyre_parser_node(parser, argument.a);
-        vyre_parameter parameter = {name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE, name.line,
-                                    name.column, argument.detail, name.detail};
+        vyre_lower_parameter parameter = {name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE,
+                                          name.line, name.column, argument.detail, name.detail};
         if (!vyre_vec_push(&lower->unit->parameters, parameter)) {
             return false;
         }
@@ -156,7 +156,7 @@ void lower_statements(vyre_lower *lower) {
 
 static void bind_parameters(vyre_lower *lower, const vyre_function *function, size_t arguments) {
     for (uint32_t i = 0; i < function->parameter_count; i++) {
-        vyre_parameter parameter = lower->unit->parameters.items[function->parameters + i];
+        vyre_lower_parameter parameter = lower->unit->parameters.items[function->parameters + i];
         uint32_t handle = lower->values.items[arguments + i];
         if (parameter.symbol == VYRE_NONE) {
             continue;
@@ -236,8 +236,9 @@ static void inline_body(vyre_lower *lower, vyre_callee callee, size_t arguments,
     lower_leave(lower, &caller);
 }
 
-const vyre_binding *lower_array_argument(vyre_lower *lower, uint32_t node, vyre_parameter parameter,
-                                         uint32_t position, vyre_callee callee) {
+const vyre_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
+                                         vyre_lower_parameter parameter, uint32_t position,
+                                         vyre_callee callee) {
     vyre_node head = vyre_parser_node(&lower->parser, node);
     vyre_spot spot = vyre_node_spot(&head);
     vyre_name_text name;
@@ -269,8 +270,9 @@ const vyre_binding *lower_array_argument(vyre_lower *lower, uint32_t node, vyre_
     return is_written && !lower_check_writable(lower, head, array) ? NULL : array;
 }
 
-static uint32_t lower_scalar_argument(vyre_lower *lower, uint32_t node, vyre_parameter parameter,
-                                      uint32_t position, const char *name) {
+static uint32_t lower_scalar_argument(vyre_lower *lower, uint32_t node,
+                                      vyre_lower_parameter parameter, uint32_t position,
+                                      const char *name) {
     vyre_type wanted = (vyre_type)parameter.type, found;
     uint32_t value = lower_value(lower, node, wanted, &found);
     if (value != VYRE_NONE && wanted != VYRE_TYPE_VOID && found != wanted) {
@@ -363,7 +365,7 @@ void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
     size_t base = lower->values.count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t argument = vyre_parser_item(&lower->parser, node.b, i);
-        vyre_parameter parameter = {.symbol = VYRE_NONE};
+        vyre_lower_parameter parameter = {.symbol = VYRE_NONE};
         if (i < function.parameter_count) {
             parameter = callee.unit->parameters.items[function.parameters + i];
         }
@@ -415,7 +417,7 @@ void lower_check_function(vyre_lower *lower, uint32_t number) {
     vyre_builder *builder = lower->builder;
     size_t base = lower->values.count;
     for (uint32_t i = 0; i < function.parameter_count; i++) {
-        vyre_parameter parameter = lower->unit->parameters.items[function.parameters + i];
+        vyre_lower_parameter parameter = lower->unit->parameters.items[function.parameters + i];
         vyre_type type = (vyre_type)parameter.type;
         char name[16];
         snprintf(name, sizeof name, "p%u", i);

@@ -218,7 +218,9 @@ static void finish(vyre_lower *lower, vyre_spot name, vyre_program **out_program
     if (!status) {
         status = vyre_builder_finish(lower->builder, lower->found, out_program);
     }
-    if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
+    /* A mistake that is not in the list was lost on its way there. */
+    if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY ||
+        (status && !vyre_diagnostics_errors(lower->found))) {
         lower_no_memory(lower);
     }
     vyre_status_free(status);

@@ -33,8 +33,8 @@ static bool read_head(vyre_lower *lower, vyre_callee callee) {
     for (uint32_t i = 0; i < vyre_parser_count(parser, list); i++) {
         vyre_node argument = node_of(lower, vyre_parser_item(parser, list, i));
         vyre_node name = node_of(lower, argument.a);
-        vyre_parameter parameter = {name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE, name.line,
-                                    name.column, argument.detail, name.detail};
+        vyre_lower_parameter parameter = {name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE,
+                                          name.line, name.column, argument.detail, name.detail};
         if (!vyre_vec_push(&lower->head, parameter)) {
             lower_no_memory(lower);
             valid = false;
@@ -50,8 +50,8 @@ static bool read_head(vyre_lower *lower, vyre_callee callee) {
 
 /* Arguments, in the caller's words */
 
-static vyre_argument poisoned(vyre_spot spot) {
-    return (vyre_argument){.binding = {.kind = VYRE_BINDING_POISON}, .spot = spot};
+static vyre_given poisoned(vyre_spot spot) {
+    return (vyre_given){.binding = {.kind = VYRE_BINDING_POISON}, .spot = spot};
 }
 
 /* Whether an array still holds the zeros it started with. */
@@ -63,19 +63,19 @@ static bool is_untouched(const vyre_lower *lower, uint32_t resource) {
     return starts_zero && !written && !builder->open_repeats.count;
 }
 
-static vyre_argument array_argument(vyre_lower *lower, uint32_t node, vyre_parameter parameter,
-                                    uint32_t position, vyre_callee callee) {
+static vyre_given array_argument(vyre_lower *lower, uint32_t node, vyre_lower_parameter parameter,
+                                 uint32_t position, vyre_callee callee) {
     vyre_node head = node_of(lower, node);
     const vyre_binding *named =
         head.kind == VYRE_NODE_NAME ? vyre_names_find(&lower->unit->names, head.a) : NULL;
     bool zero = named && named->kind == VYRE_BINDING_ARRAY && is_untouched(lower, named->handle);
     const vyre_binding *array = lower_array_argument(lower, node, parameter, position, callee);
     vyre_spot spot = vyre_node_spot(&head);
-    return array ? (vyre_argument){.binding = *array, .spot = spot, .zero = zero} : poisoned(spot);
+    return array ? (vyre_given){.binding = *array, .spot = spot, .zero = zero} : poisoned(spot);
 }
 
-static vyre_argument wrong_scalar(vyre_lower *lower, vyre_node node, vyre_callee callee,
-                                  uint32_t position, const char *found, vyre_type wanted) {
+static vyre_given wrong_scalar(vyre_lower *lower, vyre_node node, vyre_callee callee,
+                               uint32_t position, const char *found, vyre_type wanted) {
     vyre_text how = {0};
     vyre_name_text name;
     lower_report(lower, vyre_node_spot(&node), 301, lower_how(callee, "", &how),
@@ -86,17 +86,19 @@ static vyre_argument wrong_scalar(vyre_lower *lower, vyre_node node, vyre_callee
 }
 
 /* A scalar argument or the count of a repeat goes on as what it is. */
-static vyre_argument named_scalar(vyre_lower *lower, vyre_node node, const vyre_binding *binding,
-                                  vyre_parameter parameter, uint32_t position, vyre_callee callee) {
+static vyre_given named_scalar(vyre_lower *lower, vyre_node node, const vyre_binding *binding,
+                               vyre_lower_parameter parameter, uint32_t position,
+                               vyre_callee callee) {
     if (binding->type != parameter.type) {
         return wrong_scalar(lower, node, callee, position, vyre_type_name((vyre_type)binding->type),
                             (vyre_type)parameter.type);
     }
-    return (vyre_argument){.binding = *binding, .spot = vyre_node_spot(&node)};
+    return (vyre_given){.binding = *binding, .spot = vyre_node_spot(&node)};
 }
 
-static vyre_argument constant_scalar(vyre_lower *lower, uint32_t number, vyre_parameter parameter,
-                                     uint32_t position, vyre_callee callee) {
+static vyre_given constant_scalar(vyre_lower *lower, uint32_t number,
+                                  vyre_lower_parameter parameter, uint32_t position,
+                                  vyre_callee callee) {
     vyre_node node = node_of(lower, number);
     vyre_type wanted = (vyre_type)parameter.type;
     vyre_spot spot = vyre_node_spot(&node);
@@ -115,13 +117,14 @@ static vyre_argument constant_scalar(vyre_lower *lower, uint32_t number, vyre_pa
         return wrong_scalar(lower, node, callee, position, vyre_type_name((vyre_type)value.type),
                             wanted);
     }
-    return (vyre_argument){
+    return (vyre_given){
         .binding = {.kind = VYRE_BINDING_NUMBER, .type = value.type, .bits = value.value},
         .spot = spot};
 }
 
-static vyre_argument scalar_argument(vyre_lower *lower, uint32_t number, vyre_parameter parameter,
-                                     uint32_t position, vyre_callee callee) {
+static vyre_given scalar_argument(vyre_lower *lower, uint32_t number,
+                                  vyre_lower_parameter parameter, uint32_t position,
+                                  vyre_callee callee) {
     vyre_node node = node_of(lower, number);
     vyre_type wanted = (vyre_type)parameter.type;
     const vyre_binding *binding =
@@ -142,7 +145,7 @@ static vyre_argument scalar_argument(vyre_lower *lower, uint32_t number, vyre_pa
     vyre_spot spot = vyre_node_spot(&node);
     return size == VYRE_NONE
                ? poisoned(spot)
-               : (vyre_argument){
+               : (vyre_given){
                      .binding = {.kind = VYRE_BINDING_SIZE, .type = (uint8_t)wanted, .size = size},
                      .spot = spot};
 }
@@ -151,9 +154,9 @@ static vyre_argument scalar_argument(vyre_lower *lower, uint32_t number, vyre_pa
 static bool check_aliases(vyre_lower *lower, vyre_callee callee, size_t head, size_t first,
                           uint32_t count) {
     for (uint32_t i = 1; i < count; i++) {
-        const vyre_argument *now = &lower->arguments.items[first + i];
+        const vyre_given *now = &lower->given.items[first + i];
         for (uint32_t k = 0; k < i && now->binding.kind == VYRE_BINDING_ARRAY; k++) {
-            const vyre_argument *before = &lower->arguments.items[first + k];
+            const vyre_given *before = &lower->given.items[first + k];
             bool writes = lower->head.items[head + i].kind != VYRE_ARGUMENT_IN ||
                           lower->head.items[head + k].kind != VYRE_ARGUMENT_IN;
             if (before->binding.kind == VYRE_BINDING_ARRAY && writes &&
@@ -172,17 +175,17 @@ static bool check_aliases(vyre_lower *lower, vyre_callee callee, size_t head, si
 
 /* Pushes all arguments of a call; false if one is wrong. */
 static bool read_arguments(vyre_lower *lower, vyre_callee callee, vyre_node call, size_t head) {
-    size_t first = lower->arguments.count;
+    size_t first = lower->given.count;
     uint32_t count = vyre_parser_count(&lower->parser, call.b);
     bool valid = true;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t node = vyre_parser_item(&lower->parser, call.b, i);
-        vyre_parameter parameter = lower->head.items[head + i];
-        vyre_argument argument = parameter.kind == VYRE_ARGUMENT_SCALAR
-                                     ? scalar_argument(lower, node, parameter, i + 1, callee)
-                                     : array_argument(lower, node, parameter, i + 1, callee);
+        vyre_lower_parameter parameter = lower->head.items[head + i];
+        vyre_given argument = parameter.kind == VYRE_ARGUMENT_SCALAR
+                                  ? scalar_argument(lower, node, parameter, i + 1, callee)
+                                  : array_argument(lower, node, parameter, i + 1, callee);
         valid &= argument.binding.kind != VYRE_BINDING_POISON;
-        if (!vyre_vec_push(&lower->arguments, argument)) {
+        if (!vyre_vec_push(&lower->given, argument)) {
             lower_no_memory(lower);
             return false;
         }
@@ -193,7 +196,7 @@ static bool read_arguments(vyre_lower *lower, vyre_callee callee, vyre_node call
 /* Parameters, in the words of what is called */
 
 /* A computed scalar has to fit its type, which the host finds out. */
-static void require_fit(vyre_lower *lower, const vyre_argument *argument) {
+static void require_fit(vyre_lower *lower, const vyre_given *argument) {
     vyre_builder *builder = lower->builder;
     vyre_type type = (vyre_type)argument->binding.type;
     uint32_t size = argument->binding.size, bits = vyre_type_bytes(type) * 8;
@@ -209,7 +212,7 @@ static void require_fit(vyre_lower *lower, const vyre_argument *argument) {
 
 /* An array has to have the length that its parameter states. What cannot be is told to the caller,
  * at the argument. */
-static void require_length(vyre_lower *lower, vyre_callee callee, const vyre_argument *argument,
+static void require_length(vyre_lower *lower, vyre_callee callee, const vyre_given *argument,
                            uint32_t position, uint32_t size, vyre_spot spot) {
     vyre_builder *builder = lower->builder;
     lower_at(lower, spot);
@@ -233,7 +236,7 @@ static void require_length(vyre_lower *lower, vyre_callee callee, const vyre_arg
 }
 
 static void bind_argument(vyre_lower *lower, vyre_callee callee, vyre_node node, uint32_t position,
-                          const vyre_argument *argument) {
+                          const vyre_given *argument) {
     vyre_node name = node_of(lower, node.a);
     vyre_binding binding = argument->binding;
     uint32_t size = node.b == VYRE_NONE ? VYRE_NONE : lower_size(lower, node.b);
@@ -299,7 +302,7 @@ static void splice_body(vyre_lower *lower, vyre_callee callee, vyre_spot call, s
         lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_PROGRAM})) {
         uint32_t list = vyre_parser_part(parser, node.b, VYRE_PROGRAM_ARGUMENTS);
         for (uint32_t i = 0; i < vyre_parser_count(parser, list); i++) {
-            vyre_argument argument = lower->arguments.items[first + i];
+            vyre_given argument = lower->given.items[first + i];
             bind_argument(lower, callee, node_of(lower, vyre_parser_item(parser, list, i)), i + 1,
                           &argument);
         }
@@ -324,7 +327,7 @@ void lower_splice(vyre_lower *lower, uint32_t number) {
         return;
     }
     vyre_callee callee = lower_operation_of(lower, call, VYRE_LIBRARY_PROGRAM);
-    size_t head = lower->head.count, first = lower->arguments.count;
+    size_t head = lower->head.count, first = lower->given.count;
     if (callee.unit && read_head(lower, callee) &&
         lower_may_call(lower, callee, call, (uint32_t)(lower->head.count - head)) &&
         read_arguments(lower, callee, call, head) && !lower->unit->source.no_memory) {
@@ -334,5 +337,5 @@ void lower_splice(vyre_lower *lower, uint32_t number) {
         lower->depth--;
     }
     lower->head.count = head;
-    lower->arguments.count = first;
+    lower->given.count = first;
 }

@@ -92,7 +92,7 @@ static void free_lower(vyre_lower *lower) {
     vyre_vec_free(&lower->written);
     vyre_vec_free(&lower->fills);
     vyre_vec_free(&lower->head);
-    vyre_vec_free(&lower->arguments);
+    vyre_vec_free(&lower->given);
     vyre_diagnostics_free(lower->found);
     vyre_builder_free(lower->spare);
     if (lower->has_library) {
