@@ -167,8 +167,8 @@ vyre_callee lower_operation_of(vyre_lower *lower, vyre_node call, vyre_library_f
         return callee;
     }
     vyre_unit *unit = find_unit(lower, &source, call);
-    if (!unit) {
-        return callee;
+    if (!unit || lower->unit->source.no_memory) {
+        return callee; /* of which not all may be known */
     }
     if (unit->broken) {
         lower->poisoned = true;
