@@ -475,6 +475,26 @@ static void mistakes_name_file_line_and_the_calls(void **state) {
                   "   |                                      ^\n"
                   "   = In: `broken.fine`, called from my.vyre:2:14\n"
                   "   = Fix: write a number, a name, a call or an expression in parentheses\n");
+    check_refused("program p(y: inout buffer<u32>) {\n    torn.body(y);\n    torn.body(y);\n}",
+                  "ops/torn.vyre:3:29: error[V0102]: expected an operand, found `;`\n"
+                  " 3 |     phase over x { x[gid] = ; }\n"
+                  "   |                             ^\n"
+                  "   = In: `torn.body`, called from my.vyre:2:5\n"
+                  "   = Fix: write a number, a name, a call or an expression in parentheses\n");
+    check_refused("program p(y: inout buffer<u32>) {\n    torn.sizes(y, 3);\n}",
+                  "ops/torn.vyre:5:54: error[V0201]: unknown name `m`\n"
+                  " 5 | program sizes(x: inout buffer<u32>, n: u32) over n + m { x[gid] = 1; }\n"
+                  "   |                                                      ^\n"
+                  "   = In: `torn.sizes`, called from my.vyre:2:5\n"
+                  "   = Fix: declare it with `let`, `var` or `const` before using it\n");
+    check_refused(
+        "program p(y: inout buffer<u32>) {\n    repeat i in 3 { torn.turns(y, i); }\n}",
+        "ops/torn.vyre:7:12: error[V0604]: the count of a repeat cannot be part of a size\n"
+        " 7 |     repeat n { phase over x { x[gid] += 1; } }\n"
+        "   |            ^\n"
+        "   = In: `torn.turns`, called from my.vyre:2:21\n"
+        "   = Fix: use numbers, constants, integer arguments, len(buffer), + - * / %, min, "
+        "max and ceil_div\n");
     check_refused(
         "program p(y: inout buffer<u32>) over y workgroup 64 {\n"
         "    if gid < 3 { y[gid] = mix.together(gid); }\n}",
