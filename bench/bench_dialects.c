@@ -14,7 +14,14 @@
 #include "bench/measure.h"
 #include "dialect/guard.h"
 
-enum { OPERATIONS = 1000, READERS = 16, ASKED = 1 << 16, ROUNDS = 50, MOST = 256 };
+enum {
+    OPERATIONS = 1000,
+    STORM_OPERATIONS = 100,
+    READERS = 16,
+    ASKED = 1 << 16,
+    ROUNDS = 50,
+    MOST = 256
+};
 
 static char ids[OPERATIONS][32];
 static vyre_operation operations[OPERATIONS];
@@ -29,16 +36,28 @@ static void check(vyre_status status) {
     }
 }
 
-static double now_ns(void) {
+static double clock_ns(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+static size_t operation_count; /* of snapshots that are made, and names that are asked for */
+
 static vyre_dialects *make(void) {
     vyre_dialects *snapshot;
-    check(vyre_dialects_make(all, OPERATIONS, &snapshot));
+    check(vyre_dialects_make(all, operation_count, &snapshot));
     return snapshot;
+}
+
+/* Puts so many in force, to be asked for in an order that no prefetcher knows. */
+static void use(size_t count) {
+    operation_count = count;
+    vyre_dialects_install(make());
+    for (size_t i = 0; i < count; i++) {
+        const char *id = ids[i * 617 % count];
+        names[i] = vyre_intern_find((vyre_str){id, strlen(id)});
+    }
 }
 
 static void fill(void) {
@@ -48,12 +67,6 @@ static void fill(void) {
             .id = ids[i], .dialect = "bench", .version = "1.0.0", .doc = "One of many."};
         all[i] = &operations[i];
     }
-    vyre_dialects_install(make());
-    for (size_t i = 0; i < OPERATIONS; i++) {
-        /* In an order that no prefetcher knows. */
-        const char *id = ids[i * 617 % OPERATIONS];
-        names[i] = vyre_intern_find((vyre_str){id, strlen(id)});
-    }
 }
 
 /* Lookups under one guard, and each under its own. */
@@ -61,7 +74,7 @@ static uintptr_t look_up(size_t count) {
     vyre_dialects_guard guard;
     const vyre_dialects *snapshot = vyre_dialects_enter(&guard);
     uintptr_t sum = 0;
-    for (size_t i = 0, at = 0; i < count; i++, at = at + 1 < OPERATIONS ? at + 1 : 0) {
+    for (size_t i = 0, at = 0; i < count; i++, at = at + 1 < operation_count ? at + 1 : 0) {
         sum += (uintptr_t)vyre_dialects_lookup(snapshot, names[at]);
     }
     vyre_dialects_leave(&guard);
@@ -70,7 +83,7 @@ static uintptr_t look_up(size_t count) {
 
 static uintptr_t enter_look_up_leave(size_t count) {
     uintptr_t sum = 0;
-    for (size_t i = 0, at = 0; i < count; i++, at = at + 1 < OPERATIONS ? at + 1 : 0) {
+    for (size_t i = 0, at = 0; i < count; i++, at = at + 1 < operation_count ? at + 1 : 0) {
         vyre_dialects_guard guard;
         sum += (uintptr_t)vyre_dialects_lookup(vyre_dialects_enter(&guard), names[at]);
         vyre_dialects_leave(&guard);
@@ -92,8 +105,13 @@ static double best_ns(uintptr_t (*ask)(size_t)) {
 /* Threads that enter, look up and leave until they are told to stop. */
 typedef struct worker {
     _Alignas(64) pthread_t thread;
-    uint64_t count;
+    double count, cpu_ns;
 } worker;
+
+/* What they did, and how long it took: on the clock, and of their own processor time. */
+typedef struct figures {
+    double count, ns, cpu_ns;
+} figures;
 
 static worker workers[MOST];
 static atomic_bool stop;
@@ -106,7 +124,8 @@ static void *work(void *argument) {
         sum += enter_look_up_leave(256);
         count += 256;
     }
-    w->count = count;
+    w->count = (double)count;
+    w->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     answers = answers + sum;
     return NULL;
 }
@@ -121,24 +140,22 @@ static void start(size_t count) {
     }
 }
 
-static double finish(size_t count) {
-    double sum = 0;
+static void finish(size_t count, double began, figures *sum) {
+    double ns = clock_ns(CLOCK_MONOTONIC) - began;
     atomic_store(&stop, true);
     for (size_t i = 0; i < count; i++) {
         pthread_join(workers[i].thread, NULL);
-        sum += (double)workers[i].count;
+        sum->count += workers[i].count;
+        sum->cpu_ns += workers[i].cpu_ns;
     }
-    return sum;
+    sum->ns += ns;
 }
 
-/* Lookups a second of so many threads. */
-static double rate(size_t threads, double seconds) {
-    double began = now_ns();
+static void read_alone(size_t threads, long ms, figures *sum) {
+    double began = clock_ns(CLOCK_MONOTONIC);
     start(threads);
-    struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    nanosleep(&pause, NULL);
-    double sum = finish(threads);
-    return sum / (now_ns() - began) * 1e9;
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+    finish(threads, began, sum);
 }
 
 static size_t resident_kib(void) {
@@ -153,29 +170,37 @@ static size_t resident_kib(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
+/* In parts, with and without a writer in turns, since the machine may have other things to do. */
 static void storm(size_t installs) {
-    double alone = rate(READERS, 2);
-    start(READERS);
+    enum { PARTS = 10 };
+    figures alone = {0}, with = {0};
     size_t memory = 0, most = 0;
-    double began = now_ns();
-    for (size_t i = 0; i < installs; i++) {
-        vyre_dialects_install(make());
-        if (i == installs / 10) {
-            memory = resident_kib();
+    use(STORM_OPERATIONS);
+    for (size_t part = 0; part < PARTS; part++) {
+        read_alone(READERS, 500, &alone);
+        double began = clock_ns(CLOCK_MONOTONIC);
+        start(READERS);
+        for (size_t i = 0; i < installs / PARTS; i++) {
+            vyre_dialects_install(make());
+            size_t replaced = i % 100 ? 0 : vyre_guards_replaced();
+            most = replaced > most ? replaced : most;
         }
-        size_t replaced = i % 100 ? 0 : vyre_guards_replaced();
-        most = replaced > most ? replaced : most;
+        finish(READERS, began, &with);
+        memory = part ? memory : resident_kib();
     }
-    double seconds = (now_ns() - began) / 1e9;
-    size_t after = resident_kib();
-    double with = finish(READERS) / seconds;
-    printf("\n%d readers, %zu snapshots of %d operations installed in %.1f s\n", READERS, installs,
-           OPERATIONS, seconds);
-    printf("  lookups a second   %.1f M without a writer, %.1f M with one: %.1f %%, at least 90\n",
-           alone / 1e6, with / 1e6, 100 * with / alone);
-    printf("  replaced snapshots at most %zu at a time, %zu at the end\n", most,
+    printf("\n%d readers, %zu snapshots of %d operations installed in %.1f s\n", READERS,
+           installs / PARTS * PARTS, STORM_OPERATIONS, with.ns / 1e9);
+    printf("  M lookups a second               %7.1f without a writer, %7.1f with one: %.1f %%, at "
+           "least 90\n",
+           alone.count / alone.ns * 1e3, with.count / with.ns * 1e3,
+           100 * (with.count / with.ns) / (alone.count / alone.ns));
+    printf("  and of the readers' processor time %5.1f                 %7.1f           %.1f %%\n",
+           alone.count / alone.cpu_ns * 1e3, with.count / with.cpu_ns * 1e3,
+           100 * (with.count / with.cpu_ns) / (alone.count / alone.cpu_ns));
+    printf("  replaced snapshots still read    at most %zu at a time, %zu at the end\n", most,
            vyre_guards_replaced());
-    printf("  resident memory    %zu KiB after a tenth, %zu KiB at the end\n", memory, after);
+    printf("  resident memory                  %zu KiB after a tenth, %zu KiB at the end\n", memory,
+           resident_kib());
 }
 
 int main(int argc, char **argv) {
@@ -188,16 +213,20 @@ int main(int argc, char **argv) {
         }
     }
     fill();
+    use(OPERATIONS);
     printf("dialects: best processor time of a lookup among %d operations, in ns\n\n", OPERATIONS);
     printf("under a guard             %6.2f  at most 3\n", best_ns(look_up));
     printf("enter, look up, leave     %6.2f  at most 12\n", best_ns(enter_look_up_leave));
     size_t cores = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
     cores = cores < MOST ? cores : MOST;
-    double one = rate(1, 0.5);
+    double one = 0;
     for (size_t threads = 1; threads <= cores; threads *= 2) {
-        double several = rate(threads, 0.5);
+        figures sum = {0};
+        read_alone(threads, 1000, &sum);
+        double rate = sum.count / sum.ns * 1e3;
+        one = threads > 1 ? one : rate;
         printf("%3zu thread%s %16.1f M lookups a second, %.2f times one\n", threads,
-               threads > 1 ? "s" : " ", several / 1e6, several / one);
+               threads > 1 ? "s" : " ", rate, rate / one);
     }
     if (installs) {
         storm(installs);
