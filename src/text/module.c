@@ -39,67 +39,6 @@ vyre_program *vyre_module_find(const vyre_module *module, const char *program_na
     return NULL;
 }
 
-/* Enters an item by its name, unless the name is wrong, which the parser reports, or taken. */
-static bool declare(vyre_lower *lower, vyre_item item, const vyre_token *name) {
-    uint32_t number = (uint32_t)lower->items.count;
-    if (name->kind == VYRE_TOKEN_NAME) {
-        vyre_symbol *symbol = &lower->names.symbols.items[name->symbol];
-        bool reserved = vyre_word_of(symbol->word)->class_of == VYRE_WORD_OP;
-        item.symbol = name->symbol;
-        item.spot = vyre_token_spot(name);
-        if (symbol->item != VYRE_NONE) {
-            vyre_name_text text;
-            vyre_source_report(lower->source, item.spot, 202, "rename one of them",
-                               "`%s` is declared twice in this file, first in line %u",
-                               lower_name(lower, name->symbol, &text),
-                               lower->items.items[symbol->item].spot.line);
-        } else if (!reserved) {
-            symbol->item = number;
-        }
-    }
-    bool room = true;
-    if (item.kind == VYRE_ITEM_FUNCTION) {
-        item.index = (uint32_t)lower->functions.count;
-        room = vyre_vec_push(&lower->functions, (vyre_function){.item = number});
-    } else if (item.kind == VYRE_ITEM_CONSTANT) {
-        item.index = (uint32_t)lower->constants.count;
-        room = vyre_vec_push(&lower->constants, (vyre_constant){.item = number});
-    }
-    return room && vyre_vec_push(&lower->items, item);
-}
-
-/* Finds all items, so that each may be used before it is declared. */
-static void find_items(vyre_lower *lower) {
-    vyre_lexer lexer;
-    vyre_lexer_init(&lexer, lower->source, &lower->names);
-    for (vyre_lexer_find_item(&lexer); lexer.at < lower->source->end;
-         vyre_lexer_find_item(&lexer)) {
-        vyre_item item = {.symbol = VYRE_NONE, .place = lexer};
-        vyre_token keyword, name;
-        vyre_lexer_next(&lexer, &keyword);
-        vyre_lexer ahead = lexer;
-        vyre_lexer_next(&ahead, &name);
-        item.kind = keyword.kind == VYRE_TOKEN_FN      ? VYRE_ITEM_FUNCTION
-                    : keyword.kind == VYRE_TOKEN_CONST ? VYRE_ITEM_CONSTANT
-                                                       : VYRE_ITEM_PROGRAM;
-        if (keyword.kind == VYRE_TOKEN_END || lower->source->no_memory ||
-            !declare(lower, item, &name)) {
-            lower_no_memory(lower);
-            return;
-        }
-    }
-}
-
-/* What stands in front of the first item is wrong, whatever it is. */
-static void check_start(vyre_lower *lower) {
-    vyre_lexer start;
-    vyre_lexer_init(&start, lower->source, &lower->names);
-    vyre_parser_open(&lower->parser, &start);
-    if (!vyre_parser_done(&lower->parser)) {
-        vyre_parse_item(&lower->parser);
-    }
-}
-
 static void build_program(vyre_lower *lower, const vyre_item *item, vyre_module *module) {
     vyre_parser *parser = &lower->parser;
     vyre_parser_open(parser, &item->place);
@@ -118,46 +57,47 @@ static void build_program(vyre_lower *lower, const vyre_item *item, vyre_module 
 }
 
 static bool is_over(const vyre_lower *lower) {
-    return lower->source->no_memory || vyre_diagnostics_full(lower->source->diagnostics);
+    return lower->unit->source.no_memory || vyre_diagnostics_full(lower->unit->source.diagnostics);
 }
 
 static void read_text(vyre_lower *lower, vyre_module *module) {
-    check_start(lower);
-    find_items(lower);
-    for (uint32_t i = 0; i < lower->functions.count && !is_over(lower); i++) {
-        lower_survey(lower, i);
-    }
-    for (uint32_t i = 0; i < lower->constants.count && !is_over(lower); i++) {
+    lower_read_unit(lower);
+    for (uint32_t i = 0; i < lower->unit->constants.count && !is_over(lower); i++) {
         lower_constant_item(lower, i);
     }
-    for (uint32_t i = 0; i < lower->items.count && !is_over(lower); i++) {
-        if (lower->items.items[i].kind == VYRE_ITEM_PROGRAM) {
-            build_program(lower, &lower->items.items[i], module);
+    for (uint32_t i = 0; i < lower->unit->items.count && !is_over(lower); i++) {
+        if (lower->unit->items.items[i].kind == VYRE_ITEM_PROGRAM) {
+            build_program(lower, &lower->unit->items.items[i], module);
         }
     }
-    for (uint32_t i = 0; i < lower->functions.count && !is_over(lower); i++) {
-        if (!lower->functions.items[i].seen && lower->functions.items[i].body.at) {
+    for (uint32_t i = 0; i < lower->unit->functions.count && !is_over(lower); i++) {
+        if (!lower->unit->functions.items[i].seen && lower->unit->functions.items[i].body.at) {
             lower_check_function(lower, i);
         }
     }
 }
 
 static void free_lower(vyre_lower *lower) {
-    vyre_names_deinit(&lower->names);
     vyre_parser_deinit(&lower->parser);
-    vyre_vec_free(&lower->items);
-    vyre_vec_free(&lower->constants);
-    vyre_vec_free(&lower->functions);
-    vyre_vec_free(&lower->parameters);
-    vyre_vec_free(&lower->result_types);
-    vyre_vec_free(&lower->callees);
+    for (size_t i = 0; i < lower->units.count; i++) {
+        lower_free_unit(lower->units.items[i]);
+        vyre_free(lower->units.items[i]);
+    }
+    vyre_vec_free(&lower->units);
+    vyre_vec_free(&lower->calls);
     vyre_vec_free(&lower->blocks);
     vyre_vec_free(&lower->block_names);
     vyre_vec_free(&lower->values);
     vyre_vec_free(&lower->spine);
-    vyre_vec_free(&lower->scratch_sizes);
+    vyre_vec_free(&lower->written);
+    vyre_vec_free(&lower->fills);
+    vyre_vec_free(&lower->head);
+    vyre_vec_free(&lower->given);
     vyre_diagnostics_free(lower->found);
     vyre_builder_free(lower->spare);
+    if (lower->has_library) {
+        vyre_library_leave(&lower->library);
+    }
 }
 
 static vyre_status no_memory(const char *name) {
@@ -171,7 +111,8 @@ static vyre_status parse(const char *name, const char *text, size_t size,
     text = text ? text : ""; /* of 0 bytes */
     vyre_diagnostics *own = NULL;
     vyre_module *module = NULL;
-    vyre_lower lower = {0};
+    vyre_unit unit = {.source = {.name = name, .text = text, .end = text + size}};
+    vyre_lower lower = {.unit = &unit};
     vyre_status status = vyre_words_prepare();
     if (!status && !diagnostics) {
         status = vyre_diagnostics_create(&own);
@@ -185,25 +126,24 @@ static vyre_status parse(const char *name, const char *text, size_t size,
         status = no_memory(name);
         goto done;
     }
-    vyre_source source = {
-        .name = name, .text = text, .end = text + size, .diagnostics = diagnostics};
-    if (vyre_source_check(&source)) {
-        lower.source = &source;
-        vyre_names_init(&lower.names, text, text + size);
-        vyre_parser_init(&lower.parser, &source, &lower.names);
-        source.no_memory |= !vyre_vec_reserve(&lower.values, 1);
-        if (!source.no_memory) {
+    unit.source.diagnostics = diagnostics;
+    if (vyre_source_check(&unit.source)) {
+        vyre_names_init(&unit.names, text, text + size);
+        vyre_parser_init(&lower.parser, &unit.source, &unit.names);
+        unit.source.no_memory |= !vyre_vec_reserve(&lower.values, 1);
+        if (!unit.source.no_memory) {
             read_text(&lower, module);
         }
     }
-    status = source.no_memory ? no_memory(name)
-                              : vyre_diagnostics_status(diagnostics, vyre_source_name(name));
+    status = unit.source.no_memory ? no_memory(name)
+                                   : vyre_diagnostics_status(diagnostics, vyre_source_name(name));
     if (!status) {
         *out_module = module;
         module = NULL;
     }
 done:
     free_lower(&lower);
+    lower_free_unit(&unit);
     vyre_module_free(module);
     vyre_diagnostics_free(own);
     return status;
