@@ -366,7 +366,7 @@ static vyre_operand lower_named_operation(vyre_lower *lower, vyre_node call, con
         lower_report(lower, vyre_node_spot(&call), 309,
                      "name all of them, as in `let (a, b, c, d) = ...;`", "`%s` gives %d values",
                      word->text, VYRE_MATRIX_C);
-        return look_through(lower, call);
+        return lower_look_through(lower, call);
     default:
         lower_report(lower, vyre_node_spot(&call), 204, "write it without parentheses",
                      "`%s` is a value and cannot be called", word->text);
