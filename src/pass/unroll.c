@@ -1,12 +1,13 @@
 #include "pass/unroll.h"
 
 #include "base/alloc.h"
+#include "pass/promote.h"
 #include "pass/rebuild.h"
 
 /* In units of cost, at least one an instruction. */
 enum {
     MOST_OF_LOOP = 512,      /* a loop with all its turns */
-    MOST_OF_PRIVATE = 8192,  /* one whose turns use private arrays, which may become values then */
+    MOST_OF_PRIVATE = 8192,  /* one that uses private arrays, which become values then */
     MOST_OF_PROGRAM = 32768, /* what a program grows by */
 };
 
@@ -17,6 +18,7 @@ typedef struct region {
     bool has_jump;    /* a turn may end before its end */
     bool has_loop;    /* that stays */
     bool has_private; /* accesses to private arrays */
+    bool has_small;   /* and such that may become values */
     uint32_t loop;    /* innermost loop around, itself included; or VYRE_NONE */
 } region;
 
@@ -85,7 +87,7 @@ static bool pays(const plan *p, const region *r, uint64_t *out_weight) {
     if (inst->op != VYRE_OP_FOR || r->has_jump || !read_range(p->ir, inst, &found)) {
         return false;
     }
-    uint64_t most = r->has_private ? MOST_OF_PRIVATE : MOST_OF_LOOP;
+    uint64_t most = r->has_small ? MOST_OF_PRIVATE : MOST_OF_LOOP;
     if (found.turns > 1 && ((r->has_loop && !r->has_private) || found.turns > MOST_OF_LOOP ||
                             found.turns * r->weight > most)) {
         return false;
@@ -110,6 +112,7 @@ static void close_region(plan *p) {
         parent->weight += weight;
         parent->has_loop |= stays || closed.has_loop;
         parent->has_private |= closed.has_private;
+        parent->has_small |= closed.has_small;
     }
 }
 
@@ -140,8 +143,11 @@ static void make_plan(plan *p, const vyre_phase *phase) {
         }
         region *top = &p->regions[p->depth - 1];
         top->weight += weight_of(inst);
-        top->has_private |= info->effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) &&
-                            ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE;
+        if (info->effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) &&
+            ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE) {
+            top->has_private = true;
+            top->has_small |= ir->resources[inst->a].length <= VYRE_PROMOTE_ELEMENTS;
+        }
         if (inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE) {
             see_jump(p, at);
         } else if (info->effects & VYRE_EFFECT_END && ir->insts[top->owner].c == at + 1) {
