@@ -4,7 +4,6 @@
 #include "pass/rebuild.h"
 
 enum {
-    MOST_ELEMENTS = 64,
     MOST_CARRIED = 1 << 18, /* values that the blocks of a program carry more than before */
 };
 
@@ -65,7 +64,7 @@ static uint32_t find_arrays(plan *p, const vyre_phase *phase) {
     const vyre_ir *ir = p->ir;
     for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
         p->rows[i].goes = ir->resources[i].kind == VYRE_RESOURCE_PRIVATE &&
-                          ir->resources[i].length <= MOST_ELEMENTS;
+                          ir->resources[i].length <= VYRE_PROMOTE_ELEMENTS;
     }
     for (uint32_t at = phase->first; at < phase->end; at++) {
         const vyre_inst *inst = &ir->insts[at];

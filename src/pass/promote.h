@@ -7,6 +7,8 @@
 
 #include <vyre/program.h>
 
+enum { VYRE_PROMOTE_ELEMENTS = 64 }; /* of arrays that may become values */
+
 VYRE_MUST_USE vyre_status vyre_promote(const vyre_program *program, vyre_program **out_program);
 
 #endif

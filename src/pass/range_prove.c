@@ -3,7 +3,7 @@
 #include "ir/lookup.h"
 #include "pass/range_state.h"
 
-enum { DEPTH = 14, STEPS = 160, FACTS = 24 };
+enum { DEPTH = 14, STEPS = 160, SECOND_STEPS = 100, FACTS = 24 };
 
 vyre_wide range_clamp(vyre_wide number) {
     return number > RANGE_ENDLESS    ? RANGE_ENDLESS
@@ -165,14 +165,13 @@ static bool try_products(range_state *s, const poly *goal, uint32_t x, uint32_t 
     return false;
 }
 
-/* All ways to do without x. A small number comes first: it ends soon, and where x is a part of a
- * position it is as good as any bound. */
+/* All ways to do without x. */
 static bool eliminate(range_state *s, const poly *factor, const poly *rest, uint32_t x, bool up,
                       uint32_t depth) {
     enum { SMALL = 65536 };
     vyre_wide end = up ? s->atoms.items[x].min : s->atoms.items[x].max;
-    bool is_small = end > -SMALL && end < SMALL;
-    if (is_small && try_number(s, factor, rest, end, depth)) {
+    bool is_first = s->numbers_first && end > -SMALL && end < SMALL;
+    if (is_first && try_number(s, factor, rest, end, depth)) {
         return true;
     }
     for (uint32_t at = s->atoms.items[x].bounds; at != POLY_NO_ATOM;
@@ -188,7 +187,7 @@ static bool eliminate(range_state *s, const poly *factor, const poly *rest, uint
             return true;
         }
     }
-    return (!is_small && try_number(s, factor, rest, end, depth)) ||
+    return (!is_first && try_number(s, factor, rest, end, depth)) ||
            try_cases(s, factor, rest, x, depth);
 }
 
@@ -218,9 +217,18 @@ static bool prove(range_state *s, const poly *goal, uint32_t depth) {
     return false;
 }
 
+/* What is left of a goal once small numbers stand for atoms ends soon, and for parts of positions
+ * they are as good as any bound: where the bounds lead nowhere, numbers come first. */
 bool range_prove(range_state *s, const poly *not_negative) {
     s->budget = STEPS;
-    return prove(s, not_negative, DEPTH);
+    s->numbers_first = false;
+    if (prove(s, not_negative, DEPTH)) {
+        return true;
+    }
+    bool gave_up = !s->budget;
+    s->budget = SECOND_STEPS;
+    s->numbers_first = true;
+    return gave_up && prove(s, not_negative, DEPTH);
 }
 
 bool range_prove_within(range_state *s, const poly *p, vyre_wide min, vyre_wide max) {

@@ -70,6 +70,7 @@ typedef struct range_state {
     bool has_domain[3], has_groups[3];
     size_t own_facts; /* those that hold everywhere */
     uint32_t budget;  /* steps left for the proof at hand */
+    bool numbers_first;
     bool no_memory;
 } range_state;
 

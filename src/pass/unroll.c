@@ -1,6 +1,7 @@
 #include "pass/unroll.h"
 
 #include "base/alloc.h"
+#include "pass/promote.h"
 #include "pass/rebuild.h"
 
 /* In eighths of the cost of a simple instruction; one of which nothing will be left has one. */
@@ -10,7 +11,6 @@ enum {
     MOST_OF_LOOP = 512 * WHOLE,      /* a loop with all its turns */
     MOST_FOR_ARRAY = 2048 * WHOLE,   /* one that keeps a private array from becoming values */
     MOST_OF_PROGRAM = 32768 * WHOLE, /* what a program grows by */
-    MOST_OF_ARRAY = 64,              /* elements of a private array that may become values */
 };
 
 /* A block that is open while the plan is made. */
@@ -76,7 +76,7 @@ static bool is_known(const plan *p, uint32_t operand) {
 static bool is_element(const plan *p, const vyre_inst *inst) {
     return (inst->op == VYRE_OP_LOAD || inst->op == VYRE_OP_STORE) &&
            p->ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE &&
-           p->ir->resources[inst->a].length <= MOST_OF_ARRAY && is_known(p, inst->b);
+           p->ir->resources[inst->a].length <= VYRE_PROMOTE_ELEMENTS && is_known(p, inst->b);
 }
 
 /* Whether an instruction is a number once the loops around it are unrolled. */

@@ -119,10 +119,12 @@ static inline void matrix_whole_check(vyre_device *device) {
     static matrix_whole m;
     vyre_program *program = matrix_whole_program();
     matrix_whole_fill(&m);
-    const vyre_input inputs[] = {
-        {&m.rows, 4}, {&m.columns, 4}, {&m.depth, 4}, {m.a, sizeof m.a}, {m.b, sizeof m.b}};
+    static int32_t garbage[WHOLE_M][WHOLE_N];
+    memset(garbage, 0x5a, sizeof garbage);
+    const vyre_input inputs[] = {{&m.rows, 4},      {&m.columns, 4},   {&m.depth, 4},
+                                 {m.a, sizeof m.a}, {m.b, sizeof m.b}, {garbage, sizeof garbage}};
     vyre_outputs outputs;
-    expect_ok(vyre_device_dispatch(device, program, inputs, 5, NULL, &outputs));
+    expect_ok(vyre_device_dispatch(device, program, inputs, 6, NULL, &outputs));
     assert_int_equal(outputs.items[0].size, sizeof m.c);
     assert_memory_equal(outputs.items[0].data, m.c, sizeof m.c);
     vyre_outputs_free(&outputs);
