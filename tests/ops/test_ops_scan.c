@@ -4,7 +4,8 @@
 
 enum { MOST = 50021 };
 
-static const size_t sizes[] = {0, 1, 3, 127, 128, 129, 4095, 4096, 4097, 12288, MOST};
+static const size_t sizes[] = {0,    1,    3,    127,  128,  129,   4095,
+                               4096, 4097, 8191, 8192, 8193, 12288, MOST};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static uint32_t x[MOST], sums[MOST];
