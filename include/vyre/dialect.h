@@ -195,9 +195,12 @@ VYRE_API void vyre_dialects_leave(vyre_dialects_guard *guard);
 
 /* NULL if there is none. `name` is what vyre_intern gives for the id. */
 VYRE_API const vyre_operation *vyre_dialects_lookup(const vyre_dialects *snapshot, uint32_t name);
-/* NULL if the operation is not known, or nothing lowers it for that target. */
-VYRE_API const vyre_lowering *vyre_dialects_get_lowering(const vyre_dialects *snapshot,
-                                                         uint32_t name, vyre_target target);
+/* How it becomes something of that target: as it was registered, else its program where there is an
+ * emitter (emit.h). Every operation that is known has one for the reference, which refuses where
+ * nobody gave it a meaning. False if the operation is not known, or nothing lowers it for that
+ * target. */
+VYRE_API bool vyre_dialects_get_lowering(const vyre_dialects *snapshot, uint32_t name,
+                                         vyre_target target, vyre_lowering *out_lowering);
 /* Each once, ordered by dialect and id. */
 VYRE_API size_t vyre_dialects_count(const vyre_dialects *snapshot);
 VYRE_API const vyre_operation *vyre_dialects_at(const vyre_dialects *snapshot, size_t index);
