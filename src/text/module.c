@@ -304,3 +304,33 @@ vyre_status vyre_module_parse(const char *name, const char *text, size_t size,
     fesetenv(&callers);
     return status;
 }
+
+vyre_status vyre_text_outline(const char *text, size_t size,
+                              void (*item)(void *user, vyre_str name, bool is_function),
+                              void *user) {
+    vyre_lower lower = {0};
+    vyre_diagnostics *diagnostics = NULL;
+    vyre_status status = vyre_words_prepare();
+    status = status ? status : vyre_diagnostics_create(&diagnostics);
+    if (status) {
+        return status;
+    }
+    vyre_source source = {.text = text, .end = text + size, .diagnostics = diagnostics};
+    if (vyre_source_check(&source)) {
+        lower.source = &source;
+        vyre_names_init(&lower.names, text, text + size);
+        vyre_parser_init(&lower.parser, &source, &lower.names);
+        find_items(&lower);
+    }
+    for (size_t i = 0; i < lower.items.count; i++) {
+        const vyre_item *found = &lower.items.items[i];
+        if (found->symbol != VYRE_NONE && found->kind != VYRE_ITEM_CONSTANT) {
+            item(user, vyre_symbol_text(&lower.names, found->symbol),
+                 found->kind == VYRE_ITEM_FUNCTION);
+        }
+    }
+    status = source.no_memory ? no_memory(NULL) : VYRE_OK;
+    free_lower(&lower);
+    vyre_diagnostics_free(diagnostics);
+    return status;
+}

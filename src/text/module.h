@@ -26,4 +26,10 @@ const vyre_module_function *vyre_module_function_at(const vyre_module *module, s
 /* Whether the file has a program, function or constant of that name. */
 bool vyre_module_has(const vyre_module *module, const char *name);
 
+/* Calls `item` for each program and function of a text, which need not be right. */
+VYRE_MUST_USE vyre_status vyre_text_outline(const char *text, size_t size,
+                                            void (*item)(void *user, vyre_str name,
+                                                         bool is_function),
+                                            void *user);
+
 #endif
