@@ -166,10 +166,19 @@ typedef struct vyre_operation {
 
 typedef struct vyre_dialects vyre_dialects;
 
-/* The first id that two of these have, in their order: VYRE_OK if there is none. */
+/* An id that two operations have: borrowed from them. A dialect without a name is
+ * "<unknown dialect>". */
+typedef struct vyre_duplicate {
+    const char *id, *first, *second; /* the id, and the dialects that register it */
+} vyre_duplicate;
+
+/* Whether each of these has an id of its own. If not the status tells of the first that comes again
+ * in their order, and `out_duplicate`, unless NULL, has its parts; else these are NULL. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_dialects_validate(const vyre_operation *const *operations,
-                                                          size_t count);
-/* A snapshot of these, copied with all they point to; programs are retained. */
+                                                          size_t count,
+                                                          vyre_duplicate *out_duplicate);
+/* A snapshot of these, copied with all they point to; programs are retained. They are put in order
+ * by dialect and id first; an id that comes twice is an error, in whatever dialects. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_dialects_make(const vyre_operation *const *operations,
                                                       size_t count, vyre_dialects **out_snapshot);
 /* All that is linked in and registered, and the folders of VYRE_DIALECT_PATH. */
@@ -178,12 +187,14 @@ VYRE_API vyre_dialects *vyre_dialects_retain(const vyre_dialects *snapshot);
 VYRE_API void vyre_dialects_release(const vyre_dialects *snapshot); /* NULL is allowed */
 
 /* Makes it the one in force: takes over the caller's reference. The only way to change what the
- * process knows. */
+ * process knows. Waits for no reader. */
 VYRE_API void vyre_dialects_install(vyre_dialects *snapshot);
 
-/* The one in force, for as long as the guard is held: by this thread, on its stack, any number at a
- * time. The first in a process loads it. vyre_dialects_enter logs what went wrong and gives an
- * empty snapshot then; try_enter says so. */
+/* The one in force, for as long as the guard is held: by this thread, any number at a time, left
+ * before the thread ends. The first in a process loads it. Where that fails vyre_dialects_enter
+ * logs why and gives an empty snapshot, and where the language has another provider of operations
+ * it logs that; try_enter fails in both cases, with nothing to leave. To keep a snapshot longer,
+ * or for another thread, retain it. */
 typedef struct vyre_dialects_guard {
     const vyre_dialects *snapshot;
     void *held[2]; /* private */
@@ -205,7 +216,9 @@ VYRE_API bool vyre_dialects_get_lowering(const vyre_dialects *snapshot, uint32_t
 VYRE_API size_t vyre_dialects_count(const vyre_dialects *snapshot);
 VYRE_API const vyre_operation *vyre_dialects_at(const vyre_dialects *snapshot, size_t index);
 
-/* Extern dialects: objects outside of the library register static storage, before the first use. */
+/* Extern dialects: objects outside of the library register static storage, which every load from
+ * then on looks at. Its operations are known by name; all that is wrong with what was registered is
+ * one error of the load. */
 typedef struct vyre_extern_dialect {
     const char *name; /* starts with "vyre-libs-" */
     const char *version, *url;

@@ -26,6 +26,7 @@ typedef struct vyre_emitter {
     const char *makes;  /* for people: "PTX of the cuda backend" */
     const char *needs;  /* for people: "libLLVM 16 to 19"; NULL: nothing but itself */
     bool is_text;
+    bool has_devices; /* it makes different bytes for different ones, and knows them by name */
     /* A program that it cannot translate is UNSUPPORTED, a machine that lacks what it needs is
      * UNAVAILABLE. `options` is never NULL. The bytes are given up to vyre_bytes_free, so they come
      * from the allocator of the library. */

@@ -7,6 +7,7 @@
  *   cache.h      what is kept on disk          sanitize.h    find their races
  *   reference.h  what a program means          diagnostic.h  what was wrong with a kernel
  *   backend.h    for authors of backends       status.h      how calls answer
+ *   dialect.h    operations known by name      emit.h        programs ahead of time
  *
  * A pointer may be NULL where its comment says so, and an array where its count is 0; others are
  * not tested. */
@@ -20,7 +21,9 @@
 #include <vyre/cache.h>
 #include <vyre/device.h>
 #include <vyre/diagnostic.h>
+#include <vyre/dialect.h>
 #include <vyre/dispatch.h>
+#include <vyre/emit.h>
 #include <vyre/intern.h>
 #include <vyre/limits.h>
 #include <vyre/log.h>

@@ -4,8 +4,7 @@
 #include <vyre/wire.h>
 
 #include "backend/cpu/native.h"
-#include "backend/cuda/emit.h"
-#include "base/alloc.h"
+#include "backend/cuda/ahead.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/describe.h"
@@ -78,27 +77,11 @@ static vyre_status print_optimised(const vyre_program *program, vyre_text *out) 
     return status ? status : vyre_fill_print(program, "// ", out);
 }
 
-static vyre_status print_ptx(const vyre_program *program, vyre_text *out) {
-    vyre_program *lowered;
-    cuda_target target = cuda_baseline();
-    vyre_status status = vyre_lower(program, &lowered);
-    if (status) {
-        return status;
-    }
-    cuda_phase_info *infos = vyre_alloc_array(vyre_program_ir(lowered)->phase_count, sizeof *infos);
-    status = infos ? cuda_emit(lowered, &target, out, infos)
-                   : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                      "no memory to show `%s`", vyre_program_name(program));
-    vyre_free(infos);
-    vyre_program_release(lowered);
-    return status;
-}
-
 static vyre_status print_stage(const vyre_program *program, stage which, vyre_text *out) {
     switch (which) {
     case STAGE_IR: return print_ir(program, vyre_program_print, out);
     case STAGE_OPT: return print_optimised(program, out);
-    case STAGE_PTX: return print_ptx(program, out);
+    case STAGE_PTX: return cuda_ahead(program, NULL, out);
     default: return cpu_native_show(program, which == STAGE_ASM, out);
     }
 }

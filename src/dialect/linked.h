@@ -6,8 +6,8 @@
 
 #include "base/vec.h"
 
-/* Definitions on their way into a snapshot. They and what they point to live until vyre_streams_free
- * calls `release` of each batch, which is after the snapshot has copied them. */
+/* Definitions on their way into a snapshot. They and what they point to live until
+ * vyre_streams_free calls `release` of each batch, which is after the snapshot has copied them. */
 typedef struct vyre_batch {
     void *context;
     void (*release)(void *context);

@@ -3,7 +3,9 @@
 #define VYRE_CPU_BACKEND_H
 
 #include <vyre/backend.h>
+#include <vyre/emit.h>
 
 extern const vyre_bundle cpu_bundle;
+extern const vyre_emitter cpu_emitter;
 
 #endif

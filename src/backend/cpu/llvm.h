@@ -24,7 +24,8 @@ VYRE_MUST_USE vyre_status cpu_llvm_open(cpu_llvm_info *out_info);
 bool cpu_llvm_has_feature(const cpu_llvm_info *info, const char *name);
 
 typedef enum cpu_llvm_form {
-    CPU_LLVM_OBJECT,   /* a relocatable ELF file for code.h */
+    CPU_LLVM_OBJECT,   /* relocatable ELF files for code.h */
+    CPU_LLVM_MODULE,   /* one that has all phases, for other linkers */
     CPU_LLVM_ASSEMBLY, /* text, for people */
     CPU_LLVM_IR        /* text, after optimisation, for people */
 } cpu_llvm_form;

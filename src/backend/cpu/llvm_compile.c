@@ -123,7 +123,8 @@ static bool write_form(translation *t, cpu_llvm_form form, vyre_text *out) {
     switch (form) {
     case CPU_LLVM_IR: return write_ir(t, out);
     case CPU_LLVM_ASSEMBLY: return write_code(t, LLVM_ASSEMBLY_FILE);
-    case CPU_LLVM_OBJECT: return write_code(t, LLVM_OBJECT_FILE);
+    case CPU_LLVM_OBJECT:
+    case CPU_LLVM_MODULE: return write_code(t, LLVM_OBJECT_FILE);
     }
     return false;
 }

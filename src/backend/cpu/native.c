@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "backend/cpu/artifact.h"
+#include "backend/cpu/backend.h"
 #include "backend/cpu/llvm.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -286,28 +287,65 @@ static void explain(const vyre_program *program, bool assembly, const cpu_phase_
     vyre_text_puts(out, text);
 }
 
-vyre_status cpu_native_show(const vyre_program *program, bool assembly, vyre_text *out) {
+/* A program in one of LLVM's forms, the program as it runs, and what is known of its phases: to be
+ * freed, also after an error. */
+static vyre_status translate(const vyre_program *program, cpu_llvm_form form, vyre_text *out,
+                             vyre_program **out_program, cpu_phase_info **out_infos) {
     cpu_target target;
     int option;
     bool was_split;
-    vyre_text ir = {0}, text = {0};
-    vyre_program *own = NULL;
-    cpu_phase_info *infos = NULL;
+    vyre_text ir = {0};
+    *out_program = NULL;
+    *out_infos = NULL;
     vyre_status status = find_target(&target, &option);
-    status = status ? status : split(program, &was_split, &own);
+    status = status ? status : split(program, &was_split, out_program);
     if (!status) {
-        infos = vyre_alloc_zeroed(vyre_program_ir(own)->phase_count, sizeof *infos);
-        status = infos ? emit(own, &target, &ir, infos) : no_memory(program);
+        *out_infos =
+            vyre_alloc_zeroed(vyre_program_ir(*out_program)->phase_count, sizeof **out_infos);
+        status = *out_infos ? emit(*out_program, &target, &ir, *out_infos) : no_memory(program);
     }
-    status =
-        status ? status : cpu_llvm_compile(&ir, assembly ? CPU_LLVM_ASSEMBLY : CPU_LLVM_IR, &text);
+    status = status ? status : cpu_llvm_compile(&ir, form, out);
+    vyre_text_free(&ir);
+    return status;
+}
+
+vyre_status cpu_native_show(const vyre_program *program, bool assembly, vyre_text *out) {
+    vyre_text text = {0};
+    vyre_program *own;
+    cpu_phase_info *infos;
+    vyre_status status =
+        translate(program, assembly ? CPU_LLVM_ASSEMBLY : CPU_LLVM_IR, &text, &own, &infos);
     if (!status) {
         explain(own, assembly, infos, vyre_text_string(&text), out);
         status = out->failed ? no_memory(program) : VYRE_OK;
     }
     vyre_free(infos);
-    vyre_text_free(&ir);
     vyre_text_free(&text);
     vyre_program_release(own);
     return status;
 }
+
+static vyre_status emit_module(const vyre_emitter *emitter, const vyre_program *program,
+                               const vyre_emit_options *options, uint8_t **out_bytes,
+                               size_t *out_size) {
+    (void)emitter;
+    (void)options;
+    vyre_text object = {0};
+    vyre_program *own;
+    cpu_phase_info *infos;
+    vyre_status status = translate(program, CPU_LLVM_MODULE, &object, &own, &infos);
+    if (!status) {
+        *out_bytes = (uint8_t *)object.data;
+        *out_size = object.size;
+    }
+    vyre_free(infos);
+    vyre_program_release(own);
+    return status;
+}
+
+const vyre_emitter cpu_emitter = {
+    .target = "native_module",
+    .makes = "a relocatable object for the CPU of this machine: a function phase_N for each phase",
+    .needs = "libLLVM 16 to 19",
+    .emit = emit_module,
+};

@@ -3,7 +3,9 @@
 #define VYRE_CUDA_BACKEND_H
 
 #include <vyre/backend.h>
+#include <vyre/emit.h>
 
 extern const vyre_bundle cuda_bundle;
+extern const vyre_emitter cuda_emitter;
 
 #endif

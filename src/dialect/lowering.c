@@ -1,0 +1,41 @@
+/* What becomes of an operation for a target. */
+#include <string.h>
+
+#include "dialect/emit.h"
+#include "dialect/snapshot.h"
+
+/* The reference of what has no meaning here. */
+static vyre_status refuse(const vyre_operation *operation, const vyre_input *inputs,
+                          size_t input_count, vyre_outputs *out_outputs) {
+    (void)inputs;
+    (void)input_count;
+    *out_outputs = (vyre_outputs){0};
+    return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                            "run it through what registers it, or call an operation that has a "
+                            "program",
+                            "the operation `%s` is known by name alone: it has no reference to run",
+                            operation->id);
+}
+
+bool vyre_dialects_get_lowering(const vyre_dialects *snapshot, uint32_t name, vyre_target target,
+                                vyre_lowering *out_lowering) {
+    *out_lowering = (vyre_lowering){.target = target};
+    const vyre_operation *operation = vyre_dialects_lookup(snapshot, name);
+    if (!operation) {
+        return false;
+    }
+    const char *id = vyre_target_id(target);
+    for (size_t i = 0; i < operation->lowering_count; i++) {
+        if (!strcmp(vyre_target_id(operation->lowerings[i].target), id)) {
+            *out_lowering = operation->lowerings[i];
+            return true;
+        }
+    }
+    bool is_reference = target.kind == VYRE_TARGET_REFERENCE_BACKEND;
+    if (operation->composition && (is_reference || vyre_emitter_find(id))) {
+        out_lowering->program = operation->composition;
+        return true;
+    }
+    out_lowering->reference = is_reference ? refuse : NULL;
+    return is_reference;
+}
