@@ -460,24 +460,24 @@ vyre_status vyre_folder_search_run(vyre_folder_search *out, const vyre_folder_li
     return status;
 }
 
-void vyre_folder_search_deinit(vyre_folder_search *search) {
-    for (size_t i = 0; i < search->packages.count; i++) {
-        vyre_package_release(search->packages.items[i]);
+void vyre_folder_search_deinit(vyre_folder_search *found) {
+    for (size_t i = 0; i < found->packages.count; i++) {
+        vyre_package_release(found->packages.items[i]);
     }
-    vyre_vec_free(&search->packages);
-    vyre_vec_free(&search->records);
-    vyre_arena_deinit(&search->arena);
-    *search = (vyre_folder_search){0};
+    vyre_vec_free(&found->packages);
+    vyre_vec_free(&found->records);
+    vyre_arena_deinit(&found->arena);
+    *found = (vyre_folder_search){0};
 }
 
 static void release(void *context) {
     vyre_package_release(context);
 }
 
-vyre_status vyre_folder_search_give(const vyre_folder_search *search, vyre_streams *streams) {
+vyre_status vyre_folder_search_give(const vyre_folder_search *found, vyre_streams *streams) {
     vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < search->packages.count && !status; i++) {
-        vyre_package *package = search->packages.items[i];
+    for (size_t i = 0; i < found->packages.count && !status; i++) {
+        vyre_package *package = found->packages.items[i];
         status = vyre_streams_own(streams, release, vyre_package_retain(package));
         for (size_t k = 0; k < package->operation_count && !status; k++) {
             status = vyre_streams_add(streams, &package->operations[k]);

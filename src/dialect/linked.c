@@ -1,6 +1,8 @@
 /* What is linked in. A new part is a row of the table. */
 #include "dialect/linked.h"
 
+#include "dialect/library.h"
+
 /* The registry knows them by name; they move bytes between a file and a buffer of the host. */
 static vyre_status read_io(vyre_streams *streams) {
     static const vyre_parameter from_parameters[] = {
@@ -21,4 +23,4 @@ static vyre_status read_io(vyre_streams *streams) {
     return vyre_streams_add(streams, &from);
 }
 
-const vyre_linked_part vyre_linked[] = {read_io, NULL};
+const vyre_linked_part vyre_linked[] = {read_io, vyre_linked_library, NULL};
