@@ -24,6 +24,11 @@ static vyre_status read_source(void *user, const char *name, vyre_text *out_text
     return VYRE_OK;
 }
 
+static vyre_status no_memory(void) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                            "no memory to read the library of operations");
+}
+
 static bool is_manifest(const char *name) {
     size_t size = strlen(name);
     return size > 5 && !strcmp(name + size - 5, ".toml");
@@ -43,12 +48,11 @@ static vyre_status read_packages(const vyre_library_file *files, package_list *p
                                    .size = file->size,
                                    .read = read_source,
                                    .user = (void *)(uintptr_t)files};
-        status = vyre_package_read(&found, &package);
+        status = path.failed ? no_memory() : vyre_package_read(&found, &package);
         vyre_text_free(&path);
         if (!status && !vyre_vec_push(packages, package)) {
             vyre_package_release(package);
-            status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                      "no memory to read the library of operations");
+            status = no_memory();
         }
     }
     return status;

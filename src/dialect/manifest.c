@@ -505,6 +505,9 @@ static void read_operation(reader *r, const vyre_toml_value *table, const vyre_t
     const vyre_toml_value *source = find_text(r, table, "source", false);
     vyre_text name = {0};
     vyre_text_printf(&name, "%s.vyre", r->package->dialect);
+    if (name.failed && !r->status) {
+        r->status = no_memory(r->package);
+    }
     read_source(r, source ? source->string.data : vyre_text_string(&name),
                 source ? place_of(source) : row->place, &row->source);
     vyre_text_free(&name);
