@@ -238,7 +238,12 @@ static vyre_status index_names(vyre_dialects *snapshot) {
     vyre_status status = names ? VYRE_OK : vyre_dialects_no_room(count, "operation name");
     for (size_t i = 0; i < count && !status; i++) {
         const char *id = snapshot->operations[i].id;
-        status = vyre_intern((vyre_str){id, strlen(id)}, &names[i]);
+        vyre_status unnamed = vyre_intern((vyre_str){id, strlen(id)}, &names[i]);
+        if (unnamed) {
+            vyre_status_free(unnamed);
+            status = vyre_dialects_no_room(count, "operation name");
+            break;
+        }
         lowest = names[i] < lowest ? names[i] : lowest;
         highest = names[i] > highest ? names[i] : highest;
     }
