@@ -57,10 +57,13 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_builder_finish(vyre_builder *builder,
 VYRE_API size_t vyre_builder_errors(const vyre_builder *builder);
 
 /* Where the next instructions come from, for diagnostics and the debug section. A scope is an
- * inlined call that starts at the current place; leave it with vyre_build_scope_end. */
+ * inlined call that starts at the current place; its function stands in the same file as the call.
+ * Leave it with vyre_build_scope_end. */
 VYRE_API void vyre_build_file(vyre_builder *builder, const char *file);
 VYRE_API void vyre_build_at(vyre_builder *builder, uint32_t line, uint32_t column, uint32_t length);
 VYRE_API void vyre_build_scope(vyre_builder *builder, const char *function);
+/* The same for a function of another file than the caller's. */
+VYRE_API void vyre_build_scope_of(vyre_builder *builder, const char *function, const char *file);
 VYRE_API void vyre_build_scope_end(vyre_builder *builder);
 
 /* The author's claim that the program's bytes do not depend on the schedule. */
@@ -81,6 +84,12 @@ VYRE_API uint32_t vyre_build_size_len(vyre_builder *builder, uint32_t buffer);
 VYRE_API uint32_t vyre_build_size_param(vyre_builder *builder, uint32_t scalar);
 VYRE_API uint32_t vyre_build_size_op(vyre_builder *builder, vyre_size_op op, uint32_t left,
                                      uint32_t right);
+/* The same size once more, whether it is in use or not. */
+VYRE_API uint32_t vyre_build_size_copy(vyre_builder *builder, uint32_t size);
+
+/* Two sizes that must be equal, or the program does not start. Those that always are add nothing;
+ * constants that are not are a mistake. */
+VYRE_API void vyre_build_require(vyre_builder *builder, uint32_t left, uint32_t right);
 
 /* Steps. Zero in a descriptor means the default. */
 typedef struct vyre_phase_desc {

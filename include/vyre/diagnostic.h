@@ -68,15 +68,24 @@ typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_s
     X(804, WARNING, "result is not used")                                                          \
     X(805, WARNING, "claim is not needed")
 
+/* A call that was inlined. */
+typedef struct vyre_diagnostic_call {
+    const char *function;  /* a function of the file, or the id of an operation of the library */
+    const char *file;      /* where it was called; NULL: in the text itself */
+    uint32_t line, column; /* 0 if that is not known */
+    const struct vyre_diagnostic_call *caller; /* what that in turn belongs to; NULL at the end */
+} vyre_diagnostic_call;
+
 typedef struct vyre_diagnostic {
     vyre_severity severity;
-    uint32_t code;        /* 301 prints as V0301 */
-    const char *message;  /* what is wrong and what was found, one sentence without a full stop */
-    const char *fix;      /* what to do, without "Fix: " */
-    const char *function; /* the inlined function it is in, NULL if none */
-    uint32_t line, column, length;   /* in the source, from 1; line 0 where there is no source */
-    uint32_t call_line, call_column; /* where the function was called; 0 if none */
-    uint32_t inst;                   /* the instruction, VYRE_NONE where none is to blame */
+    uint32_t code;       /* 301 prints as V0301 */
+    const char *message; /* what is wrong and what was found, one sentence without a full stop */
+    const char *fix;     /* what to do, without "Fix: " */
+    const char *file;    /* NULL: the text itself; else that of an operation of the library */
+    const char *excerpt; /* the line of that other file, NULL if it is not at hand */
+    uint32_t line, column, length;     /* in the source, from 1; line 0 where there is no source */
+    uint32_t inst;                     /* the instruction, VYRE_NONE where none is to blame */
+    const vyre_diagnostic_call *calls; /* that it is in, the innermost first; NULL if none */
 } vyre_diagnostic;
 
 typedef struct vyre_diagnostics vyre_diagnostics;
@@ -87,7 +96,8 @@ VYRE_API void vyre_diagnostics_free(vyre_diagnostics *diagnostics);
 VYRE_API size_t vyre_diagnostics_count(const vyre_diagnostics *diagnostics);
 VYRE_API size_t vyre_diagnostics_errors(const vyre_diagnostics *diagnostics);
 
-/* In the order of their places; valid until the next call that adds to the list. */
+/* In the order of their places, or those of the calls that lead there; valid until the next call
+ * that adds to the list. */
 VYRE_API const vyre_diagnostic *vyre_diagnostics_get(const vyre_diagnostics *diagnostics,
                                                      size_t index);
 

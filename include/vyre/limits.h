@@ -17,6 +17,7 @@
     X(SHARED_BYTES, 262144, "bytes of shared memory of a workgroup")                               \
     X(PRIVATE_BYTES, 65536, "bytes of private arrays of an invocation")                            \
     X(SIZE_NODES, 65536, "terms in all size expressions of a program")                             \
+    X(REQUIREMENTS, 4096, "sizes of a program that must be equal, in pairs")                       \
     X(PHASES, 4096, "phases of a program")                                                         \
     X(STEPS, 8192, "phases and repeats of a program")                                              \
     X(REPEATS, 8, "repeats nested in one another")                                                 \

@@ -128,6 +128,11 @@ typedef struct vyre_step {
     uint32_t resource; /* while: the array; else VYRE_NONE */
 } vyre_step;
 
+/* Two sizes that must be equal before anything runs. */
+typedef struct vyre_requirement {
+    uint32_t left, right;
+} vyre_requirement;
+
 /* Where an instruction comes from: line and column in the file, counted from 1, 0 unknown, and the
  * inlined call it belongs to. */
 typedef uint64_t vyre_place;
@@ -141,7 +146,7 @@ typedef uint64_t vyre_place;
 typedef struct vyre_call_scope {
     vyre_place call; /* where it was called; its own scope is the caller's */
     uint32_t name;   /* of the function, in debug_strings */
-    uint32_t zero;
+    uint32_t file;   /* where the function stands, the same way; 0: in the program's own file */
 } vyre_call_scope;
 
 /* The name somebody gave to a value. */
@@ -164,19 +169,21 @@ typedef struct vyre_ir {
     const uint32_t *operands;
     const vyre_inst *insts;
     const char *strings; /* the program's name, then the arguments', a NUL after each */
+    const vyre_requirement *requirements;
     uint32_t arg_count, resource_count, size_count, step_count, phase_count;
-    uint32_t const_count, operand_count, inst_count, string_bytes;
+    uint32_t const_count, operand_count, inst_count, string_bytes, requirement_count;
 
     /* For people only; not part of the meaning or the digest. A name of 0 is none. */
-    const char *debug_strings;          /* starts with an empty one */
-    const uint32_t *resource_names;     /* one a resource, or none at all */
-    const uint32_t *step_names;         /* one a step, or none at all */
-    const vyre_place *places;           /* one an instruction, or none at all */
-    const vyre_call_scope *scopes;      /* scope k is scopes[k - 1] */
-    const vyre_value_name *value_names; /* by value, ascending */
-    uint32_t file;                      /* name of the source file */
+    const char *debug_strings;            /* starts with an empty one */
+    const uint32_t *resource_names;       /* one a resource, or none at all */
+    const uint32_t *step_names;           /* one a step, or none at all */
+    const vyre_place *places;             /* one an instruction, or none at all */
+    const vyre_call_scope *scopes;        /* scope k is scopes[k - 1] */
+    const vyre_value_name *value_names;   /* by value, ascending */
+    const vyre_place *requirement_places; /* one a requirement, or none at all */
+    uint32_t file;                        /* name of the source file */
     uint32_t resource_name_count, step_name_count, place_count, scope_count, value_name_count;
-    uint32_t debug_string_bytes;
+    uint32_t debug_string_bytes, requirement_place_count;
 } vyre_ir;
 
 VYRE_API vyre_program *vyre_program_retain(vyre_program *program);

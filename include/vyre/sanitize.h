@@ -44,8 +44,10 @@ typedef struct vyre_access_place {
     uint32_t line, column;           /* 0 where the program has no places */
     uint32_t lane;                   /* linear, in its workgroup */
     uint64_t workgroup;              /* linear */
+    const char *file;                /* NULL: the program's own; else an operation's */
     const char *function;            /* the inlined function it is in, NULL if none */
     uint32_t call_line, call_column; /* where that was called; 0 if none */
+    const char *call_file;           /* NULL: the program's own */
 } vyre_access_place;
 
 typedef struct vyre_finding {

@@ -5,6 +5,7 @@
 #include <vyre/io.h>
 #include <vyre/text.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/operation.h"
 #include "cli/output.h"

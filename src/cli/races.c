@@ -12,17 +12,20 @@
 static void render_place(vyre_text *text, const cli_input *input, const vyre_finding *finding,
                          const vyre_access_place *place, const char *label, const char *message,
                          const char *fix) {
+    vyre_diagnostic_call call = {.function = place->function,
+                                 .file = place->call_file,
+                                 .line = place->call_line,
+                                 .column = place->call_column};
     vyre_diagnostic item = {
         .severity =
             vyre_finding_is_error(finding->kind) ? VYRE_SEVERITY_ERROR : VYRE_SEVERITY_WARNING,
         .message = message,
         .fix = fix,
-        .function = place->function,
+        .file = place->file,
         .line = place->line,
         .column = place->column,
-        .call_line = place->call_line,
-        .call_column = place->call_column,
         .inst = place->inst,
+        .calls = place->function ? &call : NULL,
     };
     vyre_str source = {NULL, 0};
     if (!input->is_wire) {
@@ -60,12 +63,18 @@ static void add_place(vyre_json *json, const char *key, const vyre_access_place 
         return;
     }
     vyre_json_object(json);
+    if (place->file) {
+        cli_json_string(json, "file", place->file);
+    }
     cli_json_number(json, "line", place->line);
     cli_json_number(json, "column", place->column);
     cli_json_number(json, "lane", place->lane);
     cli_json_number(json, "workgroup", place->workgroup);
     if (place->function) {
         cli_json_string(json, "function", place->function);
+        if (place->call_file) {
+            cli_json_string(json, "call_file", place->call_file);
+        }
         cli_json_number(json, "call_line", place->call_line);
         cli_json_number(json, "call_column", place->call_column);
     }

@@ -18,8 +18,11 @@ static bool same_meaning(const vyre_program *left, const vyre_program *right) {
     }
     const vyre_ir *a = vyre_program_ir(left), *b = vyre_program_ir(right);
     bool same = a->flags == b->flags;
-    for (int id = 0; id < VYRE_SECTION_MEANING_COUNT && same; id++) {
+    for (uint32_t id = 0; id < VYRE_SECTION_COUNT && same; id++) {
         vyre_section_id section = (vyre_section_id)id;
+        if (!vyre_section_is_meaning(id)) {
+            continue;
+        }
         uint32_t count = vyre_section_count(a, section);
         same = count == vyre_section_count(b, section) &&
                (!count || !memcmp(vyre_section_items(a, section), vyre_section_items(b, section),

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "ir/program.h"
+#include "ir/size.h"
 
 static const char *arg_name(const vyre_plan *plan, uint32_t arg) {
     return plan->ir->strings + plan->ir->args[arg].name;
@@ -159,6 +161,49 @@ static vyre_status size_buffers(vyre_plan *plan) {
                                 vyre_program_name(plan->program),
                                 (unsigned long long)plan->output_bytes,
                                 (unsigned long long)config->max_output_bytes);
+    }
+    return VYRE_OK;
+}
+
+/* Says who requires it: an operation that was called, if it was not the program itself. */
+static vyre_status refuse_requirement(const vyre_plan *plan, uint32_t index) {
+    const vyre_ir *ir = plan->ir;
+    const vyre_requirement *row = &ir->requirements[index];
+    vyre_text text = {0};
+    uint32_t scope =
+        ir->requirement_place_count ? VYRE_PLACE_SCOPE(ir->requirement_places[index]) : 0;
+    vyre_text_printf(&text, "program `%s`", vyre_program_name(plan->program));
+    for (bool first = true; scope; first = false) {
+        const vyre_call_scope *call = &ir->scopes[scope - 1];
+        scope = VYRE_PLACE_SCOPE(call->call);
+        const char *file = vyre_ir_file(ir, scope);
+        vyre_text_printf(&text, "%s%s, called from %s%s%u:%u", first ? ": " : ", in ",
+                         ir->debug_strings + call->name, file, *file ? ":" : "line ",
+                         VYRE_PLACE_LINE(call->call), VYRE_PLACE_COLUMN(call->call));
+    }
+    vyre_text_puts(&text, " requires that ");
+    vyre_size_print(&text, ir, row->left);
+    vyre_text_puts(&text, " is ");
+    vyre_size_print(&text, ir, row->right);
+    vyre_status status = vyre_status_make(
+        VYRE_STATUS_INVALID_ARGUMENT, "pass buffers and arguments for which the two are equal",
+        "%s, found %llu and %llu", vyre_text_string(&text),
+        (unsigned long long)plan->sizes[row->left], (unsigned long long)plan->sizes[row->right]);
+    vyre_text_free(&text);
+    return status;
+}
+
+static vyre_status check_requirements(vyre_plan *plan) {
+    for (uint32_t i = 0; i < plan->ir->requirement_count; i++) {
+        const vyre_requirement *row = &plan->ir->requirements[i];
+        vyre_status status = eval_size(plan, row->left);
+        status = status ? status : eval_size(plan, row->right);
+        if (!status && plan->sizes[row->left] != plan->sizes[row->right]) {
+            status = refuse_requirement(plan, i);
+        }
+        if (status) {
+            return status;
+        }
     }
     return VYRE_OK;
 }
@@ -340,6 +385,7 @@ static vyre_status plan_start(vyre_plan *plan, const vyre_program *program,
 
 static vyre_status plan_finish(vyre_plan *plan, vyre_status status) {
     status = status ? status : size_buffers(plan);
+    status = status ? status : check_requirements(plan);
     status = status ? status : size_scratch(plan);
     status = status ? status : check_grid(plan);
     status = status ? status : size_steps(plan);

@@ -14,6 +14,7 @@ typedef struct finishing {
     vyre_size_node *sizes;
     vyre_step *steps;
     vyre_phase *phases;
+    vyre_requirement *requirements;
     uint32_t *resource_names, *step_names;
     uint32_t *resource_map; /* draft resource -> final one */
     bool failed;
@@ -87,6 +88,10 @@ static void place_sizes(finishing *f) {
     for (uint32_t i = 0; i < f->ir.resource_count; i++) {
         f->resources[i].size = place_size(f, f->resources[i].size);
     }
+    for (uint32_t i = 0; i < f->ir.requirement_count; i++) {
+        f->requirements[i].left = place_size(f, f->requirements[i].left);
+        f->requirements[i].right = place_size(f, f->requirements[i].right);
+    }
     for (uint32_t i = 0; i < f->ir.step_count; i++) {
         vyre_step *step = &f->steps[i];
         if (step->resource != VYRE_NONE) {
@@ -116,6 +121,8 @@ static void make_tables(finishing *f) {
     f->steps = take(f, VYRE_SECTION_STEPS, draft->steps.count);
     f->step_names = take(f, VYRE_SECTION_STEP_NAMES, draft->steps.count);
     f->phases = take(f, VYRE_SECTION_PHASES, draft->phases.count);
+    f->requirements = take(f, VYRE_SECTION_REQUIREMENTS, draft->requirements.count);
+    vyre_place *required = take(f, VYRE_SECTION_REQUIREMENT_PLACES, draft->requirements.count);
     copy(f, VYRE_SECTION_STRINGS, draft->strings.data, draft->strings.size);
     copy(f, VYRE_SECTION_DEBUG_STRINGS, draft->debug_strings.data, draft->debug_strings.size);
     copy(f, VYRE_SECTION_SCOPES, draft->scopes.items, draft->scopes.count);
@@ -130,6 +137,10 @@ static void make_tables(finishing *f) {
     }
     if (draft->phases.count) {
         memcpy(f->phases, draft->phases.items, draft->phases.count * sizeof *f->phases);
+    }
+    for (size_t i = 0; i < draft->requirements.count; i++) {
+        f->requirements[i] = draft->requirements.items[i].row;
+        required[i] = draft->requirements.items[i].place;
     }
     order_resources(f);
     for (size_t i = 0; i < draft->args.count; i++) {

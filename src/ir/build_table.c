@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "ir/builder.h"
 #include "ir/diagnostic.h"
+#include "ir/size.h"
 #include "ir/word.h"
 
 static vyre_status no_memory(void) {
@@ -84,6 +85,7 @@ vyre_status vyre_builder_reset(vyre_builder *builder, const char *name) {
     RESET_VEC(builder->args);
     RESET_VEC(builder->resources);
     RESET_VEC(builder->sizes);
+    RESET_VEC(builder->requirements);
     RESET_VEC(builder->steps);
     RESET_VEC(builder->phases);
     RESET_VEC(builder->open_repeats);
@@ -148,6 +150,7 @@ void vyre_builder_free(vyre_builder *builder) {
     vyre_vec_free(&builder->args);
     vyre_vec_free(&builder->resources);
     vyre_vec_free(&builder->sizes);
+    vyre_vec_free(&builder->requirements);
     vyre_vec_free(&builder->steps);
     vyre_vec_free(&builder->phases);
     vyre_vec_free(&builder->open_repeats);
@@ -167,27 +170,29 @@ void builder_no_memory(vyre_builder *builder) {
     builder->no_memory = true;
 }
 
-static vyre_diagnostic here(const vyre_builder *builder) {
+static vyre_diagnostic here(const vyre_builder *builder, vyre_call_list *calls) {
     vyre_diagnostic at = {.line = builder->line,
                           .column = builder->column,
                           .length = builder->length,
                           .inst = VYRE_NONE};
-    if (builder->scope) {
-        const vyre_call_scope *scope = &builder->scopes.items[builder->scope - 1];
-        at.function = builder->debug_strings.data + scope->name;
-        at.call_line = VYRE_PLACE_LINE(scope->call);
-        at.call_column = VYRE_PLACE_COLUMN(scope->call);
-    }
+    const char *strings = builder->debug_strings.data;
+    at.file = vyre_scope_file(builder->scopes.items, strings, builder->scope);
+    at.calls = vyre_scope_calls(builder->scopes.items, strings, builder->scope, calls);
     return at;
 }
 
 void vyre_build_report(vyre_builder *builder, uint32_t code, const char *fix, const char *format,
                        ...) {
-    vyre_diagnostic at = here(builder);
+    vyre_call_list calls;
+    vyre_diagnostic at = here(builder, &calls);
     va_list arguments;
     va_start(arguments, format);
     vyre_diagnostics_vadd(builder->diagnostics, &at, code, fix, format, arguments);
     va_end(arguments);
+}
+
+void vyre_builder_repeat(vyre_builder *builder, const vyre_diagnostic *item) {
+    vyre_diagnostics_add(builder->diagnostics, item, item->code, item->fix, "%s", item->message);
 }
 
 size_t vyre_builder_errors(const vyre_builder *builder) {
@@ -241,10 +246,14 @@ const char *builder_shown(const char *name, const char *kind, size_t number, bui
 }
 
 /* Of a long path the end is what tells files apart. */
-void vyre_build_file(vyre_builder *builder, const char *file) {
+static uint32_t file_name(vyre_builder *builder, const char *file) {
     size_t size = file ? strlen(file) : 0;
     size_t cut = size > VYRE_LIMIT_NAME_BYTES ? size - VYRE_LIMIT_NAME_BYTES : 0;
-    builder->file = builder_name(builder, file ? file + cut : NULL);
+    return builder_name(builder, file ? file + cut : NULL);
+}
+
+void vyre_build_file(vyre_builder *builder, const char *file) {
+    builder->file = file_name(builder, file);
 }
 
 void vyre_build_at(vyre_builder *builder, uint32_t line, uint32_t column, uint32_t length) {
@@ -260,9 +269,9 @@ static vyre_place current_place(const vyre_builder *builder) {
     return VYRE_PLACE(line, column, builder->scope);
 }
 
-void vyre_build_scope(vyre_builder *builder, const char *function) {
-    vyre_call_scope scope = {.call = current_place(builder),
-                             .name = builder_name(builder, function)};
+static void open_scope(vyre_builder *builder, const char *function, uint32_t file) {
+    vyre_call_scope scope = {
+        .call = current_place(builder), .name = builder_name(builder, function), .file = file};
     if (builder->scopes.count >= VYRE_LIMIT_SCOPES) {
         vyre_build_report(builder, 701, "split the program into several",
                           "more than %d calls are inlined", VYRE_LIMIT_SCOPES);
@@ -271,6 +280,15 @@ void vyre_build_scope(vyre_builder *builder, const char *function) {
     } else {
         builder->scope = (uint32_t)builder->scopes.count;
     }
+}
+
+void vyre_build_scope(vyre_builder *builder, const char *function) {
+    open_scope(builder, function,
+               builder->scope ? builder->scopes.items[builder->scope - 1].file : 0);
+}
+
+void vyre_build_scope_of(vyre_builder *builder, const char *function, const char *file) {
+    open_scope(builder, function, file_name(builder, file));
 }
 
 void vyre_build_scope_end(vyre_builder *builder) {
@@ -529,4 +547,97 @@ uint32_t vyre_build_size_op(vyre_builder *builder, vyre_size_op op, uint32_t lef
     uint32_t right_depth = builder->sizes.items[right].depth;
     uint32_t depth = 1 + (left_depth > right_depth ? left_depth : right_depth);
     return add_size(builder, (vyre_size_node){op, left, right}, depth);
+}
+
+uint32_t vyre_build_size_copy(vyre_builder *builder, uint32_t size) {
+    if (size >= builder->sizes.count) {
+        builder_absent(builder, "a size", "size");
+        return VYRE_NONE;
+    }
+    draft_size from = builder->sizes.items[size];
+    if (from.node.op >= VYRE_SIZE_ADD) {
+        from.node.a = vyre_build_size_copy(builder, from.node.a);
+        from.node.b =
+            from.node.a == VYRE_NONE ? VYRE_NONE : vyre_build_size_copy(builder, from.node.b);
+        if (from.node.b == VYRE_NONE) {
+            return VYRE_NONE;
+        }
+        builder->sizes.items[from.node.a].used = builder->sizes.items[from.node.b].used = true;
+    }
+    return add_size(builder, from.node, from.depth);
+}
+
+/* Whether two expressions are written the same way. */
+static bool same_size(const vyre_builder *builder, uint32_t left, uint32_t right) {
+    const vyre_size_node *a = &builder->sizes.items[left].node;
+    const vyre_size_node *b = &builder->sizes.items[right].node;
+    if (a->op != b->op || a->op < VYRE_SIZE_ADD) {
+        return a->op == b->op && a->a == b->a && a->b == b->b;
+    }
+    return same_size(builder, a->a, b->a) && same_size(builder, a->b, b->b);
+}
+
+static bool constant_size(const vyre_builder *builder, uint32_t size, uint64_t *out_value) {
+    const vyre_size_node *node = &builder->sizes.items[size].node;
+    if (node->op == VYRE_SIZE_CONST) {
+        *out_value = node->a | (uint64_t)node->b << 32;
+        return true;
+    }
+    uint64_t left, right;
+    const char *problem;
+    return node->op >= VYRE_SIZE_ADD && constant_size(builder, node->a, &left) &&
+           constant_size(builder, node->b, &right) &&
+           vyre_size_apply(node->op, left, right, out_value, &problem);
+}
+
+/* A buffer that states its length has no other once the program runs: one step back suffices for
+ * what people write. */
+static uint32_t stated_size(const vyre_builder *builder, uint32_t size) {
+    const vyre_size_node *node = &builder->sizes.items[size].node;
+    if (node->op != VYRE_SIZE_LEN) {
+        return size;
+    }
+    uint32_t stated = builder->resources.items[builder->args.items[node->a].resource].row.size;
+    return stated == VYRE_NONE ? size : stated;
+}
+
+size_match builder_match_sizes(const vyre_builder *builder, uint32_t left, uint32_t right,
+                               uint64_t numbers[2]) {
+    if (left >= builder->sizes.count || right >= builder->sizes.count) {
+        return SIZES_MAY_BE_EQUAL;
+    }
+    uint32_t stated_left = stated_size(builder, left), stated_right = stated_size(builder, right);
+    if (same_size(builder, left, right) || same_size(builder, stated_left, right) ||
+        same_size(builder, left, stated_right) || same_size(builder, stated_left, stated_right)) {
+        return SIZES_ARE_EQUAL;
+    }
+    if (!constant_size(builder, stated_left, &numbers[0]) ||
+        !constant_size(builder, stated_right, &numbers[1])) {
+        return SIZES_MAY_BE_EQUAL;
+    }
+    return numbers[0] == numbers[1] ? SIZES_ARE_EQUAL : SIZES_DIFFER;
+}
+
+void vyre_build_require(vyre_builder *builder, uint32_t left, uint32_t right) {
+    bool valid = builder_use_size(builder, "require", left);
+    if (!builder_use_size(builder, "require", right) || !valid) {
+        return;
+    }
+    uint64_t numbers[2];
+    switch (builder_match_sizes(builder, left, right, numbers)) {
+    case SIZES_ARE_EQUAL: return;
+    case SIZES_DIFFER:
+        vyre_build_report(builder, 604, "require sizes that can be equal",
+                          "the sizes are %llu and %llu, and have to be equal",
+                          (unsigned long long)numbers[0], (unsigned long long)numbers[1]);
+        return;
+    case SIZES_MAY_BE_EQUAL: break;
+    }
+    if (builder->requirements.count >= VYRE_LIMIT_REQUIREMENTS) {
+        vyre_build_report(builder, 701, "require less", "a program requires more than %d sizes",
+                          VYRE_LIMIT_REQUIREMENTS);
+    } else if (!vyre_vec_push(&builder->requirements,
+                              (draft_requirement){{left, right}, current_place(builder)})) {
+        builder_no_memory(builder);
+    }
 }

@@ -43,6 +43,11 @@ typedef struct draft_step {
     uint32_t name;
 } draft_step;
 
+typedef struct draft_requirement {
+    vyre_requirement row;
+    vyre_place place;
+} draft_requirement;
+
 typedef struct draft_variable {
     uint32_t name;
     uint32_t declared; /* its DRAFT_VAR */
@@ -85,6 +90,7 @@ struct vyre_builder {
     VYRE_VEC(draft_arg) args;
     VYRE_VEC(draft_resource) resources;
     VYRE_VEC(draft_size) sizes;
+    VYRE_VEC(draft_requirement) requirements;
     VYRE_VEC(draft_step) steps;
     VYRE_VEC(vyre_phase) phases;
     VYRE_VEC(uint32_t) open_repeats; /* their steps */
@@ -149,6 +155,11 @@ const char *builder_shown(const char *name, const char *kind, size_t number, bui
 
 /* Takes a size into use as part of something; reports if it is none or used already. */
 bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size);
+
+/* What is known about two sizes before the program runs; `numbers` are those that differ. */
+typedef enum size_match { SIZES_MAY_BE_EQUAL, SIZES_ARE_EQUAL, SIZES_DIFFER } size_match;
+size_match builder_match_sizes(const vyre_builder *builder, uint32_t left, uint32_t right,
+                               uint64_t numbers[2]);
 
 /* void for what is no value. */
 static inline vyre_type builder_type(const vyre_builder *builder, uint32_t value) {

@@ -53,7 +53,11 @@ static void mark_needed(const vyre_ir *ir, uint8_t *needed) {
 static void explain(const vyre_ir *ir, vyre_text *text, uint32_t inst, const char *what) {
     uint32_t line = vyre_ir_line(ir, inst);
     vyre_text_printf(text, "`%s`", vyre_lookup_op(ir->insts[inst].op)->name);
+    const char *file = vyre_ir_other_file(ir, inst);
     vyre_text_printf(text, line ? " in line %u " : " at instruction %u ", line ? line : inst);
+    if (*file) {
+        vyre_text_printf(text, "of %s ", file);
+    }
     vyre_text_puts(text, what);
 }
 

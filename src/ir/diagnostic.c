@@ -73,13 +73,53 @@ bool vyre_diagnostics_full(const vyre_diagnostics *diagnostics) {
     return diagnostics->failed || diagnostics->errors > VYRE_LIMIT_DIAGNOSTICS;
 }
 
+const char *vyre_scope_file(const vyre_call_scope *scopes, const char *strings, uint32_t scope) {
+    return scope && scopes[scope - 1].file ? strings + scopes[scope - 1].file : NULL;
+}
+
+const vyre_diagnostic_call *vyre_scope_calls(const vyre_call_scope *scopes, const char *strings,
+                                             uint32_t scope, vyre_call_list *list) {
+    size_t count = 0;
+    while (scope && count < VYRE_CALLS_SHOWN) {
+        const vyre_call_scope *row = &scopes[scope - 1];
+        vyre_diagnostic_call *call = &list->items[count++];
+        scope = VYRE_PLACE_SCOPE(row->call);
+        *call = (vyre_diagnostic_call){.function = strings + row->name,
+                                       .file = vyre_scope_file(scopes, strings, scope),
+                                       .line = VYRE_PLACE_LINE(row->call),
+                                       .column = VYRE_PLACE_COLUMN(row->call),
+                                       .caller = call + 1};
+    }
+    if (!count) {
+        return NULL;
+    }
+    list->items[count - 1].caller = NULL;
+    return list->items;
+}
+
+/* What another file is to blame for stands where the text calls it. */
+static void find_anchor(const vyre_diagnostic *item, uint32_t *line, uint32_t *column) {
+    *line = item->line;
+    *column = item->column;
+    const char *file = item->file;
+    for (const vyre_diagnostic_call *call = item->calls; call && file; call = call->caller) {
+        *line = call->line;
+        *column = call->column;
+        file = call->file;
+    }
+}
+
 static bool comes_before(const vyre_diagnostic *left, const vyre_diagnostic *right) {
-    return left->line != right->line ? left->line < right->line : left->column < right->column;
+    uint32_t left_line, left_column, right_line, right_column;
+    find_anchor(left, &left_line, &left_column);
+    find_anchor(right, &right_line, &right_column);
+    return left_line != right_line ? left_line < right_line : left_column < right_column;
 }
 
 static bool same_report(const vyre_diagnostic *left, const vyre_diagnostic *right) {
     return left->code == right->code && left->line == right->line &&
-           left->column == right->column &&
+           left->column == right->column && !left->file == !right->file &&
+           (!left->file || !strcmp(left->file, right->file)) &&
            (left->line || (left->inst == right->inst && !strcmp(left->message, right->message)));
 }
 
@@ -109,6 +149,25 @@ static const char *keep(vyre_diagnostics *list, const char *text) {
     return copy;
 }
 
+static const vyre_diagnostic_call *keep_calls(vyre_diagnostics *list,
+                                              const vyre_diagnostic_call *call) {
+    const vyre_diagnostic_call *first = NULL, **next = &first;
+    for (; call && !list->failed; call = call->caller) {
+        vyre_diagnostic_call *copy = vyre_arena_alloc(&list->arena, sizeof *copy);
+        if (!copy) {
+            list->failed = true;
+            break;
+        }
+        *copy = *call;
+        copy->function = keep(list, call->function);
+        copy->file = keep(list, call->file);
+        copy->caller = NULL;
+        *next = copy;
+        next = &copy->caller;
+    }
+    return first;
+}
+
 static vyre_severity severity_of(uint32_t code) {
     size_t row = find_code(code);
     return row == SIZE_MAX ? VYRE_SEVERITY_ERROR : (vyre_severity)codes[row].severity;
@@ -136,7 +195,9 @@ static void add_text(vyre_diagnostics *list, const vyre_diagnostic *at, uint32_t
     }
     item.message = keep(list, message);
     item.fix = keep(list, fix);
-    item.function = keep(list, at->function);
+    item.file = keep(list, at->file);
+    item.excerpt = keep(list, at->excerpt);
+    item.calls = keep_calls(list, at->calls);
     if (!list->failed) {
         insert(list, item);
     }
@@ -190,8 +251,17 @@ vyre_status vyre_diagnostics_status(const vyre_diagnostics *diagnostics, const c
         if (diagnostics->errors > 1) {
             status = vyre_status_annotate(status, "the first of %zu errors", diagnostics->errors);
         }
-        if (item->line && file) {
-            status = vyre_status_at(status, file, item->line, item->column);
+        const vyre_diagnostic_call *call = item->file ? item->calls : NULL;
+        for (; call; call = call->caller) {
+            status = vyre_status_annotate(status, "in %s, called from %s:%u:%u", call->function,
+                                          call->file ? call->file
+                                          : file     ? file
+                                                     : "text",
+                                          call->line, call->column);
+        }
+        if (item->line && (item->file || file)) {
+            status =
+                vyre_status_at(status, item->file ? item->file : file, item->line, item->column);
         }
         return status;
     }

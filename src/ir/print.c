@@ -61,7 +61,9 @@ static void print_local(printer *p, const char *start_with, vyre_str name, const
                         uint32_t number) {
     size_t start = p->text.size;
     vyre_text_puts(&p->text, start_with);
-    vyre_text_add(&p->text, name.data, name.size);
+    for (size_t i = 0; i < name.size; i++) { /* an operation's id has points */
+        vyre_text_putc(&p->text, name.data[i] == '.' ? '_' : name.data[i]);
+    }
     vyre_text_puts(&p->text, separator);
     vyre_text_u64(&p->text, number);
     while (p->may_collide && !p->text.failed && is_arg_name(p->ir, p->text.data + start)) {
@@ -94,7 +96,7 @@ static vyre_str stem(const char *name, const char *otherwise) {
     for (size_t i = 0; i < size && valid; i++) {
         char c = name[i];
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        valid = letter || (i > 0 && is_digit(c));
+        valid = letter || (i > 0 && (is_digit(c) || c == '.'));
         numbered = numbered && (i == 0 || is_digit(c));
     }
     return valid && !numbered ? (vyre_str){name, size} : (vyre_str){otherwise, strlen(otherwise)};
@@ -485,6 +487,17 @@ static void print_arrays(printer *p, uint32_t first, uint32_t end) {
     }
 }
 
+static void print_requirements(printer *p) {
+    for (uint32_t i = 0; i < p->ir->requirement_count; i++) {
+        line(p);
+        vyre_text_puts(&p->text, "require ");
+        print_size(p, p->ir->requirements[i].left);
+        vyre_text_puts(&p->text, " == ");
+        print_size(p, p->ir->requirements[i].right);
+        vyre_text_puts(&p->text, ";\n");
+    }
+}
+
 static void print_domain(printer *p, const vyre_phase *phase) {
     vyre_text_puts(&p->text, " over ");
     if (phase->from_resource != VYRE_NONE) {
@@ -638,12 +651,13 @@ vyre_status vyre_program_print_notes(const vyre_program *program, vyre_print_not
             arrays++;
         }
         print_header(&p);
-        if (ir->step_count == 1 && arrays == scratch) {
+        if (ir->step_count == 1 && arrays == scratch && !ir->requirement_count) {
             print_phase(&p, &ir->phases[0]);
         } else {
             vyre_text_puts(&p.text, " {\n");
             p.indent++;
             print_arrays(&p, scratch, arrays);
+            print_requirements(&p);
             print_steps(&p);
             vyre_text_puts(&p.text, "}\n");
         }

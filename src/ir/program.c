@@ -10,13 +10,17 @@
 #include "ir/section.h"
 #include "ir/verify.h"
 
-/* Hash of the meaning: flags, then each section's count and hash. */
+/* Hash of the meaning: flags, then each section's count and hash. Sections that version 1.0 of the
+ * binary form does not have count where there are any. */
 static bool compute_digest(const vyre_ir *ir, vyre_digest *out_digest) {
-    uint64_t parts[1 + 3 * VYRE_SECTION_MEANING_COUNT] = {ir->flags};
+    uint64_t parts[1 + 3 * VYRE_SECTION_COUNT] = {ir->flags};
     size_t at = 1;
-    for (int id = 0; id < VYRE_SECTION_MEANING_COUNT; id++) {
+    for (uint32_t id = 0; id < VYRE_SECTION_COUNT; id++) {
         vyre_section_id section = (vyre_section_id)id;
         uint32_t count = vyre_section_count(ir, section);
+        if (!vyre_section_is_meaning(id) || (id > VYRE_SECTION_STRINGS && !count)) {
+            continue;
+        }
         const void *items = vyre_section_items(ir, section);
         void *copy = NULL;
         if (vyre_section_needs_copy()) {
@@ -34,12 +38,12 @@ static bool compute_digest(const vyre_ir *ir, vyre_digest *out_digest) {
         parts[at++] = hash.high;
     }
     unsigned char bytes[sizeof parts];
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < at; i++) {
         for (size_t k = 0; k < 8; k++) {
             bytes[i * 8 + k] = (unsigned char)(parts[i] >> k * 8);
         }
     }
-    vyre_hash128 hash = vyre_hash_128(bytes, sizeof bytes);
+    vyre_hash128 hash = vyre_hash_128(bytes, at * 8);
     *out_digest = (vyre_digest){hash.low, hash.high};
     return true;
 }

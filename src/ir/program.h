@@ -34,6 +34,19 @@ static inline bool vyre_ir_is_out(const vyre_ir *ir, uint32_t arg) {
     return resource != VYRE_NONE && ir->resources[resource].access == VYRE_ACCESS_OUT;
 }
 
+/* The file that the places of a scope are in; "" if unknown. */
+static inline const char *vyre_ir_file(const vyre_ir *ir, uint32_t scope) {
+    uint32_t file = scope && ir->scopes[scope - 1].file ? ir->scopes[scope - 1].file : ir->file;
+    return file ? ir->debug_strings + file : "";
+}
+
+/* The other file that an instruction comes from, an operation's; "" if it is the program's own. */
+static inline const char *vyre_ir_other_file(const vyre_ir *ir, uint32_t inst) {
+    uint32_t scope = ir->place_count ? VYRE_PLACE_SCOPE(ir->places[inst]) : 0;
+    return scope && ir->scopes[scope - 1].file ? ir->debug_strings + ir->scopes[scope - 1].file
+                                               : "";
+}
+
 /* The line an instruction comes from; 0 if unknown. */
 static inline uint32_t vyre_ir_line(const vyre_ir *ir, uint32_t inst) {
     return ir->place_count ? VYRE_PLACE_LINE(ir->places[inst]) : 0;

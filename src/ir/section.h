@@ -6,8 +6,8 @@
 #include <vyre/program.h>
 
 /* X(name, field of vyre_ir with the array, field with the count, item type, layout, limit).
- * The layout lists the item's fields, one digit each, by their bytes. Sections up to STRINGS are
- * the meaning, the others are for people. */
+ * The layout lists the item's fields, one digit each, by their bytes. Sections up to STRINGS and
+ * REQUIREMENTS are the meaning, the others are for people. */
 #define VYRE_SECTIONS(X)                                                                           \
     X(ARGS, args, arg_count, vyre_arg, "444", ARGUMENTS)                                           \
     X(RESOURCES, resources, resource_count, vyre_resource, "111144", RESOURCES)                    \
@@ -23,15 +23,22 @@
     X(PLACES, places, place_count, vyre_place, "8", INSTRUCTIONS)                                  \
     X(SCOPES, scopes, scope_count, vyre_call_scope, "844", SCOPES)                                 \
     X(VALUE_NAMES, value_names, value_name_count, vyre_value_name, "44", INSTRUCTIONS)             \
-    X(DEBUG_STRINGS, debug_strings, debug_string_bytes, char, "1", STRING_BYTES)
+    X(DEBUG_STRINGS, debug_strings, debug_string_bytes, char, "1", STRING_BYTES)                   \
+    X(REQUIREMENTS, requirements, requirement_count, vyre_requirement, "44", REQUIREMENTS)         \
+    X(REQUIREMENT_PLACES, requirement_places, requirement_place_count, vyre_place, "8",            \
+      REQUIREMENTS)
 
 typedef enum vyre_section_id {
 #define VYRE_SECTION_ENUM(name, array, count, type, layout, limit) VYRE_SECTION_##name,
     VYRE_SECTIONS(VYRE_SECTION_ENUM)
 #undef VYRE_SECTION_ENUM
-        VYRE_SECTION_COUNT,
-    VYRE_SECTION_MEANING_COUNT = VYRE_SECTION_STRINGS + 1
+        VYRE_SECTION_COUNT
 } vyre_section_id;
+
+/* Whether a program means something else with another one. */
+static inline bool vyre_section_is_meaning(uint32_t id) {
+    return id <= VYRE_SECTION_STRINGS || id == VYRE_SECTION_REQUIREMENTS;
+}
 
 uint32_t vyre_section_count(const vyre_ir *ir, vyre_section_id id);
 size_t vyre_section_item_bytes(vyre_section_id id);

@@ -47,8 +47,8 @@ void vyre_size_print(vyre_text *text, const vyre_ir *ir, uint32_t size) {
     }
 }
 
-/* Applies an operator; false with what went wrong. */
-static bool apply(uint32_t op, uint64_t left, uint64_t right, uint64_t *out, const char **problem) {
+bool vyre_size_apply(uint32_t op, uint64_t left, uint64_t right, uint64_t *out,
+                     const char **problem) {
     switch ((vyre_size_op)op) {
     case VYRE_SIZE_ADD:
         *problem = "is larger than 64 bits can hold";
@@ -132,7 +132,7 @@ vyre_status vyre_size_eval(const vyre_program *program, uint32_t size, const uin
         }
         const char *problem = "";
         uint64_t right = stack[--depth], left = stack[depth - 1];
-        if (!apply(node->op, left, right, &stack[depth - 1], &problem)) {
+        if (!vyre_size_apply(node->op, left, right, &stack[depth - 1], &problem)) {
             return refuse(program, i, problem, left, right);
         }
     }

@@ -9,7 +9,7 @@
 
 /* Reports */
 
-static vyre_diagnostic place_of(const verifier *v, uint32_t inst) {
+static vyre_diagnostic place_of(const verifier *v, uint32_t inst, vyre_call_list *calls) {
     vyre_diagnostic at = {.inst = inst};
     const vyre_ir *ir = v->ir;
     if (inst == VYRE_NONE || !ir->place_count) {
@@ -18,12 +18,8 @@ static vyre_diagnostic place_of(const verifier *v, uint32_t inst) {
     vyre_place place = ir->places[inst];
     at.line = VYRE_PLACE_LINE(place);
     at.column = VYRE_PLACE_COLUMN(place);
-    uint32_t scope = VYRE_PLACE_SCOPE(place);
-    if (scope) {
-        at.function = ir->debug_strings + ir->scopes[scope - 1].name;
-        at.call_line = VYRE_PLACE_LINE(ir->scopes[scope - 1].call);
-        at.call_column = VYRE_PLACE_COLUMN(ir->scopes[scope - 1].call);
-    }
+    at.file = vyre_scope_file(ir->scopes, ir->debug_strings, VYRE_PLACE_SCOPE(place));
+    at.calls = vyre_scope_calls(ir->scopes, ir->debug_strings, VYRE_PLACE_SCOPE(place), calls);
     return at;
 }
 
@@ -32,7 +28,8 @@ static void report(verifier *v, uint32_t inst, uint32_t code, const char *fix, c
 
 static void report(verifier *v, uint32_t inst, uint32_t code, const char *fix, const char *format,
                    va_list arguments) {
-    vyre_diagnostic at = place_of(v, inst);
+    vyre_call_list calls;
+    vyre_diagnostic at = place_of(v, inst, &calls);
     vyre_diagnostics_vadd(v->diagnostics, &at, code, fix, format, arguments);
 }
 
@@ -63,10 +60,23 @@ static const char table_fix[] = "make the program again with the builder or from
                                 "every table the one right way";
 
 /* What an item of each section is called. */
-static const char *const nouns[VYRE_SECTION_COUNT] = {
-    "argument",  "array",   "size term",   "step",       "phase",
-    "constant",  "operand", "instruction", "name byte",  "array name",
-    "step name", "place",   "call",        "value name", "debug string byte"};
+static const char *const nouns[VYRE_SECTION_COUNT] = {"argument",
+                                                      "array",
+                                                      "size term",
+                                                      "step",
+                                                      "phase",
+                                                      "constant",
+                                                      "operand",
+                                                      "instruction",
+                                                      "name byte",
+                                                      "array name",
+                                                      "step name",
+                                                      "place",
+                                                      "call",
+                                                      "value name",
+                                                      "debug string byte",
+                                                      "requirement",
+                                                      "requirement's place"};
 
 bool verify_not_canonical(verifier *v, vyre_section_id section, uint32_t item, const char *what) {
     return verify_item_error(v, section, item, 703, table_fix, "%s %u %s", nouns[section], item,
@@ -146,7 +156,8 @@ static bool check_names(verifier *v, vyre_section_id section, const uint32_t *na
 static bool check_places(verifier *v) {
     const vyre_ir *ir = v->ir;
     for (uint32_t i = 0; i < ir->scope_count; i++) {
-        if (ir->scopes[i].name >= ir->debug_string_bytes || ir->scopes[i].zero ||
+        if (ir->scopes[i].name >= ir->debug_string_bytes ||
+            (ir->scopes[i].file && ir->scopes[i].file >= ir->debug_string_bytes) ||
             VYRE_PLACE_SCOPE(ir->scopes[i].call) > i) {
             return misfit(v, VYRE_SECTION_SCOPES, i);
         }
@@ -158,6 +169,17 @@ static bool check_places(verifier *v) {
     for (uint32_t i = 0; i < ir->place_count; i++) {
         if (VYRE_PLACE_SCOPE(ir->places[i]) > ir->scope_count) {
             return misfit(v, VYRE_SECTION_PLACES, i);
+        }
+    }
+    if (ir->requirement_place_count && ir->requirement_place_count != ir->requirement_count) {
+        return misfit(v, VYRE_SECTION_REQUIREMENT_PLACES,
+                      ir->requirement_place_count < ir->requirement_count
+                          ? ir->requirement_place_count
+                          : ir->requirement_count);
+    }
+    for (uint32_t i = 0; i < ir->requirement_place_count; i++) {
+        if (VYRE_PLACE_SCOPE(ir->requirement_places[i]) > ir->scope_count) {
+            return misfit(v, VYRE_SECTION_REQUIREMENT_PLACES, i);
         }
     }
     return true;

@@ -13,9 +13,11 @@ static const char *const group_names[] = {"invocation", "subgroup", "workgroup",
 
 static void describe_value(const verifier *v, uint32_t inst, char *out, size_t size) {
     const vyre_ir *ir = v->ir;
-    char place[48];
+    char place[128];
     uint32_t line = vyre_ir_line(ir, inst);
-    snprintf(place, sizeof place, line ? "line %u" : "instruction %u", line ? line : inst);
+    const char *file = vyre_ir_other_file(ir, inst);
+    snprintf(place, sizeof place, line ? "line %u%s%.80s" : "instruction %u%s%.80s",
+             line ? line : inst, *file ? " of " : "", file);
     if (ir->insts[inst].op == VYRE_OP_LOAD) {
         snprintf(out, size, "an element of `%.60s`, which the phase also writes (%s)",
                  verify_resource_name(v, ir->insts[inst].a), place);
@@ -65,7 +67,7 @@ static bool check_sync(verifier *v, const vyre_uniformity_map *map, vyre_sync sy
         return arrive && agree;
     }
     const char *name = vyre_op_written(inst->op, inst->aux);
-    char cause[160];
+    char cause[288];
     if (!arrive) {
         describe_cause(v, map, sync.control, cause, sizeof cause);
         return verify_error(

@@ -223,6 +223,17 @@ static bool check_resources(verifier *v, uint32_t *next_size) {
     return true;
 }
 
+static bool check_requirements(verifier *v, uint32_t *next_size) {
+    for (uint32_t i = 0; i < v->ir->requirement_count; i++) {
+        const vyre_requirement *row = &v->ir->requirements[i];
+        if (!take_size(v, row->left, next_size, VYRE_SECTION_REQUIREMENTS, i) ||
+            !take_size(v, row->right, next_size, VYRE_SECTION_REQUIREMENTS, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Domain, workgroup and arrays of a phase. */
 static bool check_phase(verifier *v, uint32_t index, uint32_t *next_size, uint32_t *next_resource) {
     const vyre_ir *ir = v->ir;
@@ -444,5 +455,6 @@ static bool check_consts(verifier *v) {
 bool verify_tables(verifier *v) {
     uint32_t next_size = 0;
     return check_strings(v) && check_args(v) && check_size_nodes(v) &&
-           check_resources(v, &next_size) && check_steps(v, &next_size) && check_consts(v);
+           check_resources(v, &next_size) && check_requirements(v, &next_size) &&
+           check_steps(v, &next_size) && check_consts(v);
 }

@@ -49,6 +49,7 @@
     X(STEP, "step")                                                                                \
     X(BITS, "bits")                                                                                \
     X(CEIL_DIV, "ceil_div")                                                                        \
+    X(REQUIRE, "require")                                                                          \
     X(DEVICE, "device")                                                                            \
     X(COMPONENT_X, "x")                                                                            \
     X(COMPONENT_Y, "y")                                                                            \

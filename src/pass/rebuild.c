@@ -74,6 +74,11 @@ const char *vyre_rebuild_step_name(const vyre_rebuild *r, uint32_t step) {
     return debug_name(r->ir, r->ir->step_names, r->ir->step_name_count, step);
 }
 
+static void set_place(vyre_rebuild *r, vyre_place place) {
+    vyre_build_at(r->to, VYRE_PLACE_LINE(place), VYRE_PLACE_COLUMN(place), 0);
+    r->to->scope = VYRE_PLACE_SCOPE(place);
+}
+
 static void copy_interface(vyre_rebuild *r) {
     const vyre_ir *ir = r->ir;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
@@ -96,15 +101,21 @@ static void copy_interface(vyre_rebuild *r) {
                                    vyre_rebuild_size(r, row->size));
         }
     }
+    for (uint32_t i = 0; i < ir->requirement_count; i++) {
+        if (ir->requirement_place_count) {
+            set_place(r, ir->requirement_places[i]);
+        }
+        uint32_t left = vyre_rebuild_size(r, ir->requirements[i].left);
+        vyre_build_require(r->to, left, vyre_rebuild_size(r, ir->requirements[i].right));
+    }
+    set_place(r, 0);
 }
 
 /* Code */
 
-static void set_place(vyre_rebuild *r, uint32_t at) {
+static void set_place_of(vyre_rebuild *r, uint32_t at) {
     if (r->ir->place_count) {
-        vyre_place place = r->ir->places[at];
-        vyre_build_at(r->to, VYRE_PLACE_LINE(place), VYRE_PLACE_COLUMN(place), 0);
-        r->to->scope = VYRE_PLACE_SCOPE(place);
+        set_place(r, r->ir->places[at]);
     }
 }
 
@@ -264,13 +275,13 @@ void vyre_rebuild_code(vyre_rebuild *r, uint32_t first, uint32_t end) {
             continue;
         }
         uint32_t effects = vyre_op_info_of(ir->insts[at].op)->effects;
-        set_place(r, at);
+        set_place_of(r, at);
         if (effects & VYRE_EFFECT_BLOCK) {
             if (r->replace_block && r->replace_block(r, at)) {
                 at = ir->insts[at].c + vyre_rebuild_result_count(ir, at) - 1;
                 continue;
             }
-            set_place(r, at);
+            set_place_of(r, at);
             vyre_rebuild_open(r, at);
             owners[depth++] = at;
         } else if (effects & VYRE_EFFECT_END) {
@@ -383,13 +394,12 @@ static void copy_steps(vyre_rebuild *r) {
 /* Calls that places point to keep their numbers. */
 static void copy_scopes(vyre_rebuild *r) {
     for (uint32_t i = 0; i < r->ir->scope_count; i++) {
-        vyre_place call = r->ir->scopes[i].call;
-        vyre_build_at(r->to, VYRE_PLACE_LINE(call), VYRE_PLACE_COLUMN(call), 0);
-        r->to->scope = VYRE_PLACE_SCOPE(call);
-        vyre_build_scope(r->to, r->ir->debug_strings + r->ir->scopes[i].name);
+        const vyre_call_scope *scope = &r->ir->scopes[i];
+        set_place(r, scope->call);
+        vyre_build_scope_of(r->to, r->ir->debug_strings + scope->name,
+                            r->ir->debug_strings + scope->file);
     }
-    r->to->scope = 0;
-    vyre_build_at(r->to, 0, 0, 0);
+    set_place(r, 0);
 }
 
 void vyre_rebuild_head(vyre_rebuild *rebuild) {

@@ -9,8 +9,8 @@
 #include "ir/diagnostic.h"
 
 void lower_no_memory(vyre_lower *lower) {
-    lower->source->no_memory = true;
-    lower->parser.state.lexer.at = lower->source->end;
+    lower->unit->source.no_memory = true;
+    lower->parser.state.lexer.at = lower->unit->source.end;
     lower->parser.state.token.kind = VYRE_TOKEN_END;
 }
 
@@ -39,14 +39,30 @@ void lower_report(vyre_lower *lower, vyre_spot spot, uint32_t code, const char *
         lower_at(lower, spot);
         vyre_build_report(lower->builder, code, fix, "%s", message.data);
     } else {
-        vyre_source_report(lower->source, spot, code, fix, "%s", message.data);
+        vyre_source_report(&lower->unit->source, spot, code, fix, "%s", message.data);
         lower->poisoned = true;
     }
     vyre_text_free(&message);
 }
 
+void lower_keep(vyre_lower *lower, const vyre_diagnostic *item) {
+    vyre_diagnostic kept = *item;
+    vyre_source_line line;
+    if (item->file && item->severity != VYRE_SEVERITY_ERROR) {
+        return;
+    }
+    for (size_t i = 0; i < lower->units.count && item->file && !kept.excerpt; i++) {
+        const vyre_source *source = &lower->units.items[i]->source;
+        if (!strcmp(source->name, item->file)) {
+            kept.excerpt = vyre_source_excerpt(source, item->line, &line);
+        }
+    }
+    vyre_diagnostics_add(lower->unit->source.diagnostics, &kept, item->code, item->fix, "%s",
+                         item->message);
+}
+
 void lower_spoil(vyre_lower *lower) {
-    const vyre_diagnostics *list = lower->source->diagnostics;
+    const vyre_diagnostics *list = lower->unit->source.diagnostics;
     if (!lower->builder || !(lower->parser.failed || lower->poisoned) ||
         vyre_builder_errors(lower->builder)) {
         return;
@@ -54,8 +70,7 @@ void lower_spoil(vyre_lower *lower) {
     for (size_t i = 0; i < vyre_diagnostics_count(list); i++) {
         const vyre_diagnostic *item = vyre_diagnostics_get(list, i);
         if (item->severity == VYRE_SEVERITY_ERROR) {
-            lower_report(lower, (vyre_spot){item->line, item->column, item->length}, item->code,
-                         item->fix, "%s", item->message);
+            vyre_builder_repeat(lower->builder, item);
             return;
         }
     }
@@ -67,7 +82,7 @@ bool lower_has_mistakes(const vyre_lower *lower) {
 
 const char *lower_name(const vyre_lower *lower, uint32_t symbol, vyre_name_text *out) {
     vyre_str text =
-        symbol == VYRE_NONE ? (vyre_str){"fn", 2} : vyre_symbol_text(&lower->names, symbol);
+        symbol == VYRE_NONE ? (vyre_str){"fn", 2} : vyre_symbol_text(&lower->unit->names, symbol);
     memcpy(out->text, text.data, text.size);
     out->text[text.size] = '\0';
     return out->text;
@@ -75,13 +90,13 @@ const char *lower_name(const vyre_lower *lower, uint32_t symbol, vyre_name_text 
 
 void lower_bind(vyre_lower *lower, vyre_node name, vyre_binding binding) {
     vyre_str own =
-        name.kind == VYRE_NODE_NAME ? vyre_symbol_text(&lower->names, name.a) : (vyre_str){0};
+        name.kind == VYRE_NODE_NAME ? vyre_symbol_text(&lower->unit->names, name.a) : (vyre_str){0};
     if (!own.size || (own.size == 1 && *own.data == '_')) {
         return; /* `_` is for what nobody wants to name */
     }
-    const vyre_binding *found = vyre_names_find(&lower->names, name.a);
+    const vyre_binding *found = vyre_names_find(&lower->unit->names, name.a);
     uint32_t scope = lower->blocks.items[lower->blocks.count - 1].bindings;
-    if (found && found >= lower->names.bindings.items + scope &&
+    if (found && found >= lower->unit->names.bindings.items + scope &&
         found->kind != VYRE_BINDING_POISON) {
         vyre_name_text text;
         lower_report(lower, vyre_node_spot(&name), 202, "rename one of them",
@@ -89,7 +104,7 @@ void lower_bind(vyre_lower *lower, vyre_node name, vyre_binding binding) {
                      lower_name(lower, name.a, &text), found->line);
         binding.kind = VYRE_BINDING_POISON;
     }
-    if (vyre_word_of(lower->names.symbols.items[name.a].word)->class_of == VYRE_WORD_OP) {
+    if (vyre_word_of(lower->unit->names.symbols.items[name.a].word)->class_of == VYRE_WORD_OP) {
         binding.kind = VYRE_BINDING_POISON; /* reserved, as the parser said */
     }
     binding.used |= lower->blocks.items[lower->blocks.count - 1].warned; /* that is enough */
@@ -97,7 +112,7 @@ void lower_bind(vyre_lower *lower, vyre_node name, vyre_binding binding) {
     binding.line = name.line;
     binding.column = name.column;
     binding.used |= *own.data == '_';
-    if (!vyre_names_bind(&lower->names, binding)) {
+    if (!vyre_names_bind(&lower->unit->names, binding)) {
         lower_no_memory(lower);
     }
 }
@@ -107,26 +122,27 @@ const char *lower_kind_of(const vyre_lower *lower, uint32_t symbol) {
         [VYRE_BINDING_POISON] = "a mistake",      [VYRE_BINDING_VALUE] = "a value",
         [VYRE_BINDING_PARAMETER] = "a parameter", [VYRE_BINDING_COUNTER] = "the counter of a loop",
         [VYRE_BINDING_VARIABLE] = "a variable",   [VYRE_BINDING_SCALAR] = "an argument",
-        [VYRE_BINDING_ARRAY] = "an array",        [VYRE_BINDING_REPEAT] = "the count of a repeat"};
+        [VYRE_BINDING_ARRAY] = "an array",        [VYRE_BINDING_REPEAT] = "the count of a repeat",
+        [VYRE_BINDING_NUMBER] = "an argument",    [VYRE_BINDING_SIZE] = "an argument"};
     static const char *const items[] = {[VYRE_ITEM_PROGRAM] = "a program",
                                         [VYRE_ITEM_FUNCTION] = "a function",
                                         [VYRE_ITEM_CONSTANT] = "a constant"};
-    const vyre_binding *binding = vyre_names_find(&lower->names, symbol);
+    const vyre_binding *binding = vyre_names_find(&lower->unit->names, symbol);
     if (binding) {
         return bindings[binding->kind];
     }
-    uint32_t item = lower->names.symbols.items[symbol].item;
-    return item == VYRE_NONE ? "part of the language" : items[lower->items.items[item].kind];
+    uint32_t item = lower->unit->names.symbols.items[symbol].item;
+    return item == VYRE_NONE ? "part of the language" : items[lower->unit->items.items[item].kind];
 }
 
 /* Names one could have meant: locals that are visible, items of the file, words of the language. */
 static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
-    const vyre_names *names = &lower->names;
+    const vyre_names *names = &lower->unit->names;
     for (size_t i = names->frame; i < names->bindings.count && !is_call; i++) {
         vyre_near_add(near, vyre_symbol_text(names, names->bindings.items[i].symbol));
     }
-    for (size_t i = 0; i < lower->items.count; i++) {
-        const vyre_item *item = &lower->items.items[i];
+    for (size_t i = 0; i < lower->unit->items.count; i++) {
+        const vyre_item *item = &lower->unit->items.items[i];
         bool fits = is_call ? item->kind == VYRE_ITEM_FUNCTION : item->kind == VYRE_ITEM_CONSTANT;
         if (fits && item->symbol != VYRE_NONE) {
             vyre_near_add(near, vyre_symbol_text(names, item->symbol));
@@ -145,8 +161,8 @@ static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
 }
 
 void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_call) {
-    vyre_str text = vyre_symbol_text(&lower->names, symbol);
-    const vyre_word *word = vyre_word_of(lower->names.symbols.items[symbol].word);
+    vyre_str text = vyre_symbol_text(&lower->unit->names, symbol);
+    const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[symbol].word);
     vyre_text fix = {0};
     if (lower->builder && vyre_builder_errors(lower->builder) > VYRE_LIMIT_DIAGNOSTICS) {
         return; /* nobody will see it */
@@ -174,14 +190,14 @@ void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_c
     vyre_text_free(&fix);
     if (!is_call && lower->builder && lower->blocks.count) {
         vyre_binding poison = {.symbol = symbol, .kind = VYRE_BINDING_POISON, .used = true};
-        if (!vyre_names_bind(&lower->names, poison)) {
+        if (!vyre_names_bind(&lower->unit->names, poison)) {
             lower_no_memory(lower);
         }
     }
 }
 
 bool lower_open(vyre_lower *lower, vyre_lower_block block) {
-    block.bindings = (uint32_t)lower->names.bindings.count;
+    block.bindings = (uint32_t)lower->unit->names.bindings.count;
     if (!vyre_vec_push(&lower->blocks, block)) {
         lower_no_memory(lower);
         return false;
@@ -206,9 +222,10 @@ static void warn_unused(vyre_lower *lower, const vyre_binding *binding) {
 }
 
 void lower_forget(vyre_lower *lower, uint32_t bindings) {
-    while (lower->names.bindings.count > bindings) {
-        warn_unused(lower, &lower->names.bindings.items[lower->names.bindings.count - 1]);
-        vyre_names_pop(&lower->names);
+    while (lower->unit->names.bindings.count > bindings) {
+        warn_unused(lower,
+                    &lower->unit->names.bindings.items[lower->unit->names.bindings.count - 1]);
+        vyre_names_pop(&lower->unit->names);
     }
 }
 

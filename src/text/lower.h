@@ -11,12 +11,17 @@
  * lower_call.c       calls of operations
  * lower_function.c   calls of functions, which are inlined
  * lower_size.c       sizes, and constants of the file
+ * lower_unit.c       texts and their items, going from one to another and back
+ * lower_library.c    operations of the library by their id
+ * lower_splice.c     calls of programs, whose steps stand in place of the call
  */
 #ifndef VYRE_TEXT_LOWER_H
 #define VYRE_TEXT_LOWER_H
 
 #include <vyre/builder.h>
 
+#include "base/text.h"
+#include "text/library.h"
 #include "text/parser.h"
 #include "text/plain.h"
 
@@ -64,10 +69,10 @@ typedef struct vyre_constant {
     vyre_operand value;
 } vyre_constant;
 
-typedef struct vyre_parameter {
+typedef struct vyre_lower_parameter {
     uint32_t symbol, line, column;
     uint8_t kind, type; /* vyre_argument_kind, vyre_type */
-} vyre_parameter;
+} vyre_lower_parameter;
 
 typedef struct vyre_function {
     uint32_t item;
@@ -80,10 +85,16 @@ typedef struct vyre_function {
     bool last;    /* its last statement is a return */
     bool touches; /* reads or writes memory, waits, or loops by itself; not what it calls */
     uint8_t purity;
-    bool active; /* being inlined */
     bool seen;   /* was inlined: warnings have been given */
     bool failed; /* has mistakes that were reported */
 } vyre_function;
+
+/* What a call gives to a parameter of a program. */
+typedef struct vyre_given {
+    vyre_binding binding;
+    vyre_spot spot;
+    bool zero; /* an array that holds zeros in any case */
+} vyre_given;
 
 /* A block that is open in the builder, or just a scope. */
 typedef struct vyre_lower_block {
@@ -98,16 +109,50 @@ typedef struct vyre_lower_block {
 
 #define VYRE_NOT_RETURNED SIZE_MAX
 
-typedef struct vyre_lower {
-    vyre_source *source;
+/* A text with its names and items: the one that is parsed, or an operation's. */
+typedef struct vyre_unit {
+    vyre_source source;
     vyre_names names;
-    vyre_parser parser;
     VYRE_VEC(vyre_item) items;
     VYRE_VEC(vyre_constant) constants;
     VYRE_VEC(vyre_function) functions;
-    VYRE_VEC(vyre_parameter) parameters;
+    VYRE_VEC(vyre_lower_parameter) parameters;
     VYRE_VEC(uint8_t) result_types;
     VYRE_VEC(uint32_t) callees;
+    bool broken; /* an operation's text has mistakes, which were reported */
+} vyre_unit;
+
+/* Something that can be called: a function, or an operation of the library, whose text is a unit of
+ * its own. */
+typedef struct vyre_callee {
+    vyre_unit *unit; /* NULL after a report */
+    uint32_t item;   /* of the unit */
+    const char *id;  /* of an operation, else NULL */
+} vyre_callee;
+
+/* An array that is to be zeros when a spliced program starts. */
+typedef struct vyre_fill {
+    uint32_t resource, size; /* a size to be copied; VYRE_NONE for the length of a buffer */
+    uint8_t type;
+} vyre_fill;
+
+/* A program whose steps are being put in place of its call. */
+typedef struct vyre_splice {
+    const char *id;
+    size_t fills; /* its first one */
+    bool started; /* the first step has come */
+} vyre_splice;
+
+typedef struct vyre_lower {
+    vyre_unit *unit; /* whose names are seen */
+    vyre_parser parser;
+
+    /* Operations. */
+    vyre_library_view library;
+    bool has_library;            /* it was entered, and is left at the end */
+    VYRE_VEC(vyre_unit *) units; /* their texts */
+    VYRE_VEC(vyre_callee) calls; /* that are being inlined or spliced, outermost first */
+    vyre_splice *splice;         /* the program that is being spliced, NULL in the program itself */
 
     /* Of the program that is being built. */
     vyre_builder *spare;   /* serves one program after the other */
@@ -128,7 +173,10 @@ typedef struct vyre_lower {
     bool poisoned;             /* something the program uses is wrong, as the list knows */
     uint64_t inlined;          /* nodes of inlined functions, of the whole file */
     bool exhausted;            /* they were too many, as has been reported */
-    VYRE_VEC(vyre_lexer) scratch_sizes;
+    VYRE_VEC(uint8_t) written; /* by resource: whether something may have written it */
+    VYRE_VEC(vyre_fill) fills;
+    VYRE_VEC(vyre_lower_parameter) head; /* parameters of programs that are being called */
+    VYRE_VEC(vyre_given) given;          /* what they are given */
     vyre_diagnostics *found; /* what the builder said about a program; kept while empty */
 } vyre_lower;
 
@@ -176,6 +224,10 @@ bool lower_open(vyre_lower *lower, vyre_lower_block block);
 void lower_close(vyre_lower *lower);
 
 void lower_no_memory(vyre_lower *lower);
+
+/* Adds to the list what the builder or the verifier found. Warnings about an operation's text are
+ * not for who calls it. */
+void lower_keep(vyre_lower *lower, const vyre_diagnostic *item);
 
 /* lower_expression.c */
 
@@ -227,24 +279,39 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected);
 /* A call for its effects alone. */
 void lower_call_statement(vyre_lower *lower, uint32_t number);
 
-/* The function that a CALL names; VYRE_NONE, after a report, if it names something else. */
-uint32_t lower_callee(vyre_lower *lower, vyre_node node);
+/* What a CALL or LIBRARY_CALL calls; without a unit, after a report, if that is no function. */
+vyre_callee lower_callee(vyre_lower *lower, vyre_node node);
+
+/* Lowers all arguments of a call for the mistakes that are in them. */
+vyre_operand lower_look_through(vyre_lower *lower, vyre_node call);
 
 /* An array that a name stands for, NULL if none; reports. */
 const vyre_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
 
-/* False, after a report, if the array may not be written. */
+/* False, after a report, if the array may not be written. From then on it counts as written. */
 bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_binding *array);
 
 /* lower_function.c */
 
 /* Collects what is to be known about a function before it is used. */
 void lower_survey(vyre_lower *lower, uint32_t number);
-bool lower_is_pure(vyre_lower *lower, uint32_t number, uint32_t depth);
+bool lower_is_pure(const vyre_unit *unit, uint32_t number, uint32_t depth);
+
+static inline vyre_function *lower_function_of(vyre_callee callee) {
+    return &callee.unit->functions.items[callee.unit->items.items[callee.item].index];
+}
 
 /* Inlines what a CALL calls. Its results are pushed onto `values`, VYRE_NONE where something is
  * wrong; their types are the function's. */
-void lower_inline(vyre_lower *lower, uint32_t number, uint32_t call);
+void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call);
+
+/* Whether a call, with that number of arguments, is possible here and now; reports if not. */
+bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint32_t wanted);
+
+/* The array that an argument names, as the parameter wants it; NULL after a report. */
+const vyre_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
+                                         vyre_lower_parameter parameter, uint32_t position,
+                                         vyre_callee callee);
 
 /* Looks through a function that no program uses. */
 void lower_check_function(vyre_lower *lower, uint32_t number);
@@ -266,6 +333,16 @@ void lower_unread(vyre_lower *lower);
 /* A size of the program, VYRE_NONE for a mistake. */
 uint32_t lower_size(vyre_lower *lower, uint32_t node);
 
+/* The length of an array as a size. */
+uint32_t lower_length_of(vyre_lower *lower, const vyre_binding *array);
+
+/* What a size gives, as a value of the phase. The program must have made sure that it fits. */
+uint32_t lower_size_value(vyre_lower *lower, uint32_t size, vyre_type type);
+
+/* Whether all that an expression names is known when the file is read. */
+bool lower_is_constant(vyre_lower *lower, uint32_t node);
+vyre_operand lower_evaluate(vyre_lower *lower, uint32_t node, vyre_type expected);
+
 /* A constant number from 1 to `most`, 0 for a mistake; `what` says what it is for. */
 uint32_t lower_count(vyre_lower *lower, uint32_t node, uint32_t most, uint32_t code,
                      const char *what);
@@ -278,5 +355,56 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number);
 /* Builds the program whose head the parser has just read; NULL if it has mistakes. */
 vyre_program *lower_program(vyre_lower *lower, uint32_t number);
 void lower_step(vyre_lower *lower, uint32_t number);
+void lower_phase(vyre_lower *lower, vyre_node node);
+
+/* lower_unit.c */
+
+/* Finds the items of the current unit and collects what is to be known about its functions. */
+void lower_read_unit(vyre_lower *lower);
+void lower_free_unit(vyre_unit *unit);
+
+/* Makes a unit the current one, with its names and its text. */
+void lower_switch(vyre_lower *lower, vyre_unit *unit);
+
+/* What goes on behind a call. */
+typedef struct vyre_caller {
+    vyre_unit *unit, *callee;
+    vyre_parser_state parser;
+    vyre_diagnostic_call site;
+    const vyre_diagnostic_call *calls;
+    uint32_t names_frame, function;
+    size_t frame, returned;
+    bool spliced, silent, failed;
+    vyre_splice *splice;
+} vyre_caller;
+
+/* Into what is called, whose text it has to open itself, and back. */
+void lower_enter(vyre_lower *lower, vyre_callee callee, vyre_spot call, vyre_caller *out_caller);
+void lower_leave(vyre_lower *lower, const vyre_caller *caller);
+
+/* The name of what is called: an id, or that of a function. */
+const char *lower_callee_name(vyre_callee callee, vyre_name_text *out);
+
+/* lower_library.c */
+
+/* The operation that a LIBRARY_CALL names; without a unit, after a report, if it is not of that
+ * form or cannot be used. */
+vyre_callee lower_operation_of(vyre_lower *lower, vyre_node call, vyre_library_form form);
+
+/* What to do about a call that is wrong: write it as the operation's text has it. A function is
+ * near at hand, so there it is `otherwise`. */
+const char *lower_how(vyre_callee callee, const char *otherwise, vyre_text *text);
+
+/* lower_splice.c */
+
+/* A LIBRARY_CALL between phases. */
+void lower_splice(vyre_lower *lower, uint32_t number);
+
+/* In front of each step: what a spliced program does before its first one. */
+void lower_start_steps(vyre_lower *lower);
+
+/* The name of a step or array, behind the id of the program that is spliced; NULL if both are
+ * missing. */
+const char *lower_step_name(const vyre_lower *lower, const char *name, vyre_name_text *out);
 
 #endif

@@ -323,13 +323,13 @@ static void push_values(vyre_lower *lower, uint32_t list, uint32_t names, uint32
 
 /* A return of the function itself: as many values as it has results, of their types. */
 static void lower_return(vyre_lower *lower, vyre_node node) {
-    vyre_function function = lower->functions.items[lower->function];
+    vyre_function function = lower->unit->functions.items[lower->function];
     uint32_t count = vyre_parser_count(&lower->parser, node.a);
     size_t base = lower->values.count;
     vyre_name_text text;
     bool matches = count == function.result_count;
     if (!matches) {
-        lower_name(lower, lower->items.items[function.item].symbol, &text);
+        lower_name(lower, lower->unit->items.items[function.item].symbol, &text);
         if (!function.result_count) {
             lower_report(lower, vyre_node_spot(&node), 506,
                          "state the type of the result behind `->`",
@@ -344,7 +344,7 @@ static void lower_return(vyre_lower *lower, vyre_node node) {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t value_node = vyre_parser_item(&lower->parser, node.a, i);
         vyre_type type = i < function.result_count
-                             ? (vyre_type)lower->result_types.items[function.results + i]
+                             ? (vyre_type)lower->unit->result_types.items[function.results + i]
                              : VYRE_TYPE_VOID;
         uint32_t value = lower_typed(lower, value_node, type, "the value returned", VYRE_NONE);
         if (matches && !vyre_vec_push(&lower->values, value)) {

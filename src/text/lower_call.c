@@ -19,8 +19,7 @@ static uint32_t argument(const vyre_lower *lower, vyre_node call, uint32_t index
     return vyre_parser_item(&lower->parser, call.b, index);
 }
 
-/* Lowers all arguments for the mistakes that are in them. */
-static vyre_operand look_through(vyre_lower *lower, vyre_node call) {
+vyre_operand lower_look_through(vyre_lower *lower, vyre_node call) {
     uint32_t count = vyre_parser_count(&lower->parser, call.b);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t node = argument(lower, call, i);
@@ -42,7 +41,7 @@ static bool check_count(vyre_lower *lower, vyre_node call, const char *name, uin
     lower_report(lower, vyre_node_spot(&call), 303,
                  found < wanted ? "add what is missing" : "remove what is too much",
                  "`%s` takes %u operand%s, found %u", name, wanted, wanted == 1 ? "" : "s", found);
-    look_through(lower, call);
+    lower_look_through(lower, call);
     return false;
 }
 
@@ -90,8 +89,8 @@ static vyre_operand lower_combined(vyre_lower *lower, const vyre_word *word, vyr
 /* Whether min or max of two numbers is the second one. */
 static bool choose(const vyre_lower *lower, vyre_plain a, vyre_plain b, vyre_op op) {
     vyre_plain less;
-    vyre_plain_binary(lower->source->text, op == VYRE_OP_MIN ? VYRE_TOKEN_LESS : VYRE_TOKEN_GREATER,
-                      &b, &a, &less);
+    vyre_plain_binary(lower->unit->source.text,
+                      op == VYRE_OP_MIN ? VYRE_TOKEN_LESS : VYRE_TOKEN_GREATER, &b, &a, &less);
     return less.number;
 }
 
@@ -165,8 +164,8 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node call, const vyre_w
 /* Operations on arrays */
 
 const vyre_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
-    vyre_binding *binding = vyre_names_find(&lower->names, symbol);
-    const vyre_word *word = vyre_word_of(lower->names.symbols.items[symbol].word);
+    vyre_binding *binding = vyre_names_find(&lower->unit->names, symbol);
+    const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[symbol].word);
     if (binding) {
         binding->used = true;
         if (binding->kind == VYRE_BINDING_ARRAY) {
@@ -177,13 +176,13 @@ const vyre_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symb
         }
     }
     if (!binding && word->class_of != VYRE_WORD_OP &&
-        lower->names.symbols.items[symbol].item == VYRE_NONE) {
+        lower->unit->names.symbols.items[symbol].item == VYRE_NONE) {
         lower_unknown(lower, node, symbol, false);
         return NULL;
     }
     vyre_name_text text;
     vyre_spot spot = vyre_node_spot(&node);
-    spot.length = (uint32_t)vyre_symbol_text(&lower->names, symbol).size;
+    spot.length = (uint32_t)vyre_symbol_text(&lower->unit->names, symbol).size;
     lower_report(lower, spot, 204, "use a buffer, scratch, shared or private array here",
                  "`%s` is %s, not an array", lower_name(lower, symbol, &text),
                  lower_kind_of(lower, symbol));
@@ -192,6 +191,15 @@ const vyre_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symb
 
 bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_binding *array) {
     if (array->writable) {
+        while (lower->written.count <= array->handle && array->handle != VYRE_NONE) {
+            if (!vyre_vec_push(&lower->written, 0)) {
+                lower_no_memory(lower);
+                return true;
+            }
+        }
+        if (array->handle != VYRE_NONE) {
+            lower->written.items[array->handle] = true;
+        }
         return true;
     }
     vyre_name_text text;
@@ -240,7 +248,7 @@ static bool read_ordering(vyre_lower *lower, vyre_node call, uint32_t first,
     for (uint32_t i = first; i < count; i++) {
         vyre_node node = vyre_parser_node(&lower->parser, argument(lower, call, i));
         const vyre_word *word = node.kind == VYRE_NODE_NAME
-                                    ? vyre_word_of(lower->names.symbols.items[node.a].word)
+                                    ? vyre_word_of(lower->unit->names.symbols.items[node.a].word)
                                     : vyre_word_of(0);
         bool is_scope = word->class_of == VYRE_WORD_CONTEXT &&
                         (word->code == VYRE_WORD_WORKGROUP || word->code == VYRE_WORD_DEVICE);
@@ -281,7 +289,7 @@ static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vy
                          "write the element first, as in atomic_add(a[i], 1)",
                          "the first operand of `%s` is not an element of an array", word->text);
         }
-        return look_through(lower, call);
+        return lower_look_through(lower, call);
     }
     const vyre_binding *array = lower_array(lower, place, place.a);
     vyre_type type = array ? (vyre_type)array->type : VYRE_TYPE_VOID;
@@ -335,17 +343,16 @@ static vyre_operand lower_named_operation(vyre_lower *lower, vyre_node call, con
     }
 }
 
-static void unknown_library(vyre_lower *lower, vyre_node call) {
-    lower_report(lower, vyre_node_spot(&call), 206,
-                 "declare a function with `fn` and call it; no library of operations is loaded",
-                 "unknown library operation `%.*s`", (int)call.length,
-                 lower->source->text + call.a);
-    look_through(lower, call);
-}
-
-uint32_t lower_callee(vyre_lower *lower, vyre_node node) {
-    const vyre_symbol *symbol = &lower->names.symbols.items[node.a];
-    const vyre_binding *binding = vyre_names_find(&lower->names, node.a);
+vyre_callee lower_callee(vyre_lower *lower, vyre_node node) {
+    if (node.kind == VYRE_NODE_LIBRARY_CALL) {
+        vyre_callee callee = lower_operation_of(lower, node, VYRE_LIBRARY_FUNCTION);
+        if (!callee.unit) {
+            lower_look_through(lower, node);
+        }
+        return callee;
+    }
+    const vyre_symbol *symbol = &lower->unit->names.symbols.items[node.a];
+    const vyre_binding *binding = vyre_names_find(&lower->unit->names, node.a);
     if (!binding && symbol->item == VYRE_NONE) {
         const vyre_word *word = vyre_word_of(symbol->word);
         if (word->class_of == VYRE_WORD_CONTEXT && word->code == VYRE_WORD_CEIL_DIV) {
@@ -354,11 +361,11 @@ uint32_t lower_callee(vyre_lower *lower, vyre_node node) {
         } else {
             lower_unknown(lower, node, node.a, true);
         }
-        look_through(lower, node);
-        return VYRE_NONE;
+        lower_look_through(lower, node);
+        return (vyre_callee){0};
     }
-    if (!binding && lower->items.items[symbol->item].kind == VYRE_ITEM_FUNCTION) {
-        return lower->items.items[symbol->item].index;
+    if (!binding && lower->unit->items.items[symbol->item].kind == VYRE_ITEM_FUNCTION) {
+        return (vyre_callee){.unit = lower->unit, .item = symbol->item};
     }
     if (!binding || binding->kind != VYRE_BINDING_POISON) {
         vyre_name_text text;
@@ -369,41 +376,38 @@ uint32_t lower_callee(vyre_lower *lower, vyre_node node) {
                               : "call a function or an operation",
                      "`%s` is %s and cannot be called", name, lower_kind_of(lower, node.a));
     }
-    look_through(lower, node);
-    return VYRE_NONE;
+    lower_look_through(lower, node);
+    return (vyre_callee){0};
 }
 
 vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected) {
     vyre_node node = vyre_parser_node(&lower->parser, number);
-    if (node.kind == VYRE_NODE_LIBRARY_CALL) {
-        unknown_library(lower, node);
-        return lower_poison();
-    }
-    const vyre_word *word = vyre_word_of(lower->names.symbols.items[node.a].word);
+    const vyre_word *word = node.kind == VYRE_NODE_CALL
+                                ? vyre_word_of(lower->unit->names.symbols.items[node.a].word)
+                                : vyre_word_of(0);
     if (word->class_of == VYRE_WORD_OP) {
         if (word->code == VYRE_OP_CLEAR || word->code == VYRE_OP_ATOMIC_STORE) {
             lower_report(lower, vyre_node_spot(&node), 309, "write it as a statement of its own",
                          "`%s` gives no value", word->text);
-            return look_through(lower, node);
+            return lower_look_through(lower, node);
         }
         return lower_named_operation(lower, node, word, expected);
     }
-    uint32_t function = lower_callee(lower, node);
-    if (function == VYRE_NONE) {
+    vyre_callee callee = lower_callee(lower, node);
+    if (!callee.unit) {
         return lower_poison();
     }
     vyre_name_text text;
+    lower_callee_name(callee, &text);
     if (!lower->builder) {
         lower_report(lower, vyre_node_spot(&node), 307,
                      "use numbers, other constants and operators on them",
-                     "`%s` is a function, and functions run when the program does",
-                     lower_name(lower, node.a, &text));
+                     "`%s` is a function, and functions run when the program does", text.text);
         return lower_poison();
     }
-    const vyre_function *callee = &lower->functions.items[function];
-    uint32_t results = callee->result_count;
-    if (results != 1 && !callee->failed) {
-        lower_name(lower, node.a, &text);
+    const vyre_function *function = lower_function_of(callee);
+    uint32_t results = function->result_count;
+    if (results != 1 && !function->failed) {
         if (results) {
             lower_report(lower, vyre_node_spot(&node), 309,
                          "name all of them, as in `let (a, b) = f(x);`",
@@ -413,11 +417,11 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected) 
                          "call it in a statement of its own, or let it return a value",
                          "`%s` gives no value", text.text);
         }
-        look_through(lower, node);
+        lower_look_through(lower, node);
         return lower_poison();
     }
     size_t base = lower->values.count;
-    lower_inline(lower, function, number);
+    lower_inline(lower, callee, number);
     uint32_t value = lower->values.count == base + 1 ? lower->values.items[base] : VYRE_NONE;
     lower->values.count = base;
     return wrap(lower, value);
@@ -425,16 +429,13 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected) 
 
 void lower_call_statement(vyre_lower *lower, uint32_t number) {
     vyre_node node = vyre_parser_node(&lower->parser, number);
-    if (node.kind == VYRE_NODE_LIBRARY_CALL) {
-        unknown_library(lower, node);
-        return;
-    }
-    if (node.kind != VYRE_NODE_CALL) {
+    if (node.kind != VYRE_NODE_CALL && node.kind != VYRE_NODE_LIBRARY_CALL) {
         return;
     }
     static const char fix[] = "use the value, as in `let name = ...;`, or remove the statement";
-    vyre_name_text text;
-    const vyre_word *word = vyre_word_of(lower->names.symbols.items[node.a].word);
+    const vyre_word *word = node.kind == VYRE_NODE_CALL
+                                ? vyre_word_of(lower->unit->names.symbols.items[node.a].word)
+                                : vyre_word_of(0);
     if (word->class_of == VYRE_WORD_OP) {
         vyre_operand result = lower_named_operation(lower, node, word, VYRE_TYPE_VOID);
         if (!(vyre_op_info_of(word->code)->effects & ~VYRE_EFFECT_SUBGROUP) &&
@@ -444,24 +445,25 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
         }
         return;
     }
-    uint32_t function = lower_callee(lower, node);
-    if (function == VYRE_NONE) {
+    vyre_callee callee = lower_callee(lower, node);
+    if (!callee.unit) {
         return;
     }
     size_t base = lower->values.count;
-    lower_inline(lower, function, number);
+    lower_inline(lower, callee, number);
     lower->values.count = base;
-    uint32_t results = lower->functions.items[function].result_count;
-    if (!results || lower->functions.items[function].failed) {
+    const vyre_function *function = lower_function_of(callee);
+    if (!function->result_count || function->failed) {
         return;
     }
-    if (lower_is_pure(lower, function, 0)) {
+    vyre_name_text text;
+    lower_callee_name(callee, &text);
+    if (lower_is_pure(callee.unit, callee.unit->items.items[callee.item].index, 0)) {
         lower_report(lower, vyre_node_spot(&node), 107, fix,
-                     "the result of `%s` is dropped, and it has no other effect",
-                     lower_name(lower, node.a, &text));
+                     "the result of `%s` is dropped, and it has no other effect", text.text);
     } else if (!lower->silent) {
         lower_report(lower, vyre_node_spot(&node), 804,
                      "write `let _ = ...;` if that is what you want",
-                     "the result of `%s` is dropped", lower_name(lower, node.a, &text));
+                     "the result of `%s` is dropped", text.text);
     }
 }

@@ -48,7 +48,7 @@ bool lower_settle_plain(vyre_lower *lower, vyre_operand *operand, vyre_type type
                                               : VYRE_TYPE_I32;
     uint64_t bits = 0;
     vyre_plain plain = vyre_operand_plain(*operand);
-    const char *source = lower->source->text;
+    const char *source = lower->unit->source.text;
     if (vyre_plain_fit(source, &plain, wanted, &bits)) {
         *operand = lower_constant(lower, wanted, bits);
         return operand->kind == VYRE_OPERAND_VALUE;
@@ -117,7 +117,7 @@ static bool read_short(vyre_str text, bool negative, vyre_plain *out, vyre_type 
 }
 
 static vyre_operand lower_number(vyre_lower *lower, vyre_node node) {
-    vyre_str text = {lower->source->text + node.a, node.b};
+    vyre_str text = {lower->unit->source.text + node.a, node.b};
     vyre_plain plain;
     vyre_literal literal = {.base = 10, .body = node.b};
     if (!read_short(text, node.detail, &plain, &literal.suffix)) {
@@ -127,7 +127,7 @@ static vyre_operand lower_number(vyre_lower *lower, vyre_node node) {
             return lower_poison();
         }
         vyre_plain_error error =
-            vyre_plain_read(lower->source->text, node.a, &literal, node.detail, &plain);
+            vyre_plain_read(lower->unit->source.text, node.a, &literal, node.detail, &plain);
         if (error) {
             return lower_plain_error(lower, error, vyre_node_spot(&node));
         }
@@ -250,7 +250,8 @@ vyre_operand lower_binary(vyre_lower *lower, vyre_token_kind operation, vyre_ope
     uint32_t blamed = nodes[0];
     if (left.kind == VYRE_OPERAND_PLAIN && right.kind == VYRE_OPERAND_PLAIN) {
         vyre_plain a = vyre_operand_plain(left), b = vyre_operand_plain(right), folded;
-        vyre_plain_error error = vyre_plain_binary(lower->source->text, operation, &a, &b, &folded);
+        vyre_plain_error error =
+            vyre_plain_binary(lower->unit->source.text, operation, &a, &b, &folded);
         if (error) {
             return lower_plain_error(lower, error, spot_of(lower, blamed));
         }
@@ -298,15 +299,15 @@ static bool runs_anywhere(vyre_lower *lower, uint32_t from, uint32_t to) {
         if (node.kind != VYRE_NODE_CALL) {
             continue;
         }
-        const vyre_symbol *symbol = &lower->names.symbols.items[node.a];
+        const vyre_symbol *symbol = &lower->unit->names.symbols.items[node.a];
         const vyre_word *word = vyre_word_of(symbol->word);
         if (word->class_of == VYRE_WORD_OP) {
             if (vyre_op_info_of(word->code)->effects) {
                 return false;
             }
         } else if (symbol->item == VYRE_NONE ||
-                   lower->items.items[symbol->item].kind != VYRE_ITEM_FUNCTION ||
-                   !lower_is_pure(lower, lower->items.items[symbol->item].index, 0)) {
+                   lower->unit->items.items[symbol->item].kind != VYRE_ITEM_FUNCTION ||
+                   !lower_is_pure(lower->unit, lower->unit->items.items[symbol->item].index, 0)) {
             return false;
         }
     }
@@ -484,6 +485,10 @@ static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_bindin
     case VYRE_BINDING_SCALAR:
         lower_at(lower, vyre_node_spot(&node));
         return built_as(type, vyre_build_param(lower->builder, handle));
+    case VYRE_BINDING_NUMBER: return lower_constant(lower, type, binding->bits);
+    case VYRE_BINDING_SIZE:
+        lower_at(lower, vyre_node_spot(&node));
+        return built_as(type, lower_size_value(lower, binding->size, type));
     case VYRE_BINDING_REPEAT:
         lower_at(lower, vyre_node_spot(&node));
         return built_as(type, vyre_build_iteration(lower->builder, handle));
@@ -498,9 +503,9 @@ static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_bindin
 }
 
 static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
-    vyre_symbol symbol = lower->names.symbols.items[node.a];
+    vyre_symbol symbol = lower->unit->names.symbols.items[node.a];
     vyre_name_text text;
-    vyre_binding *binding = vyre_names_find(&lower->names, node.a);
+    vyre_binding *binding = vyre_names_find(&lower->unit->names, node.a);
     if (binding && lower->builder) {
         return lower_binding(lower, node, binding);
     }
@@ -521,7 +526,7 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
         lower_unknown(lower, node, node.a, false);
         return lower_poison();
     }
-    vyre_item item = lower->items.items[symbol.item];
+    vyre_item item = lower->unit->items.items[symbol.item];
     if (item.kind == VYRE_ITEM_CONSTANT) {
         vyre_operand value = lower_constant_item(lower, item.index);
         return value.kind == VYRE_OPERAND_VALUE
@@ -537,7 +542,7 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
 }
 
 static vyre_operand lower_component(vyre_lower *lower, vyre_node node) {
-    const vyre_word *word = vyre_word_of(lower->names.symbols.items[node.a].word);
+    const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[node.a].word);
     if (word->class_of == VYRE_WORD_OP && word->code >= VYRE_OP_GID &&
         word->code <= VYRE_OP_SUBGROUP_ID) {
         return lower_position(lower, node, (vyre_op)word->code, node.detail);
@@ -573,7 +578,7 @@ uint32_t lower_index(vyre_lower *lower, uint32_t node) {
         if (index.real || index.negative) {
             char shown[VYRE_PLAIN_SHOWN];
             vyre_plain plain = vyre_operand_plain(index);
-            vyre_plain_show(lower->source->text, &plain, shown);
+            vyre_plain_show(lower->unit->source.text, &plain, shown);
             lower_report(lower, vyre_node_spot(&head), 304, "use a whole number from 0 on",
                          "the number %s cannot be an index", shown);
             return VYRE_NONE;
@@ -619,7 +624,8 @@ static vyre_operand lower_convert(vyre_lower *lower, vyre_node node) {
     if (operand.kind == VYRE_OPERAND_PLAIN && !is_bitcast) {
         if (type == VYRE_TYPE_BOOL) {
             vyre_plain plain = vyre_operand_plain(operand);
-            return lower_constant(lower, type, !vyre_plain_is_zero(lower->source->text, &plain));
+            return lower_constant(lower, type,
+                                  !vyre_plain_is_zero(lower->unit->source.text, &plain));
         }
         lower_settle(lower, &operand, type, spot);
         return operand;

@@ -14,22 +14,22 @@ static bool read_signature(vyre_lower *lower, vyre_function *function, vyre_node
     const vyre_parser *parser = &lower->parser;
     uint32_t parameters = vyre_parser_part(parser, node.b, VYRE_FUNCTION_PARAMETERS);
     uint32_t results = vyre_parser_part(parser, node.b, VYRE_FUNCTION_RESULTS);
-    function->parameters = (uint32_t)lower->parameters.count;
+    function->parameters = (uint32_t)lower->unit->parameters.count;
     function->parameter_count = vyre_parser_count(parser, parameters);
     for (uint32_t i = 0; i < function->parameter_count; i++) {
         vyre_node argument = vyre_parser_node(parser, vyre_parser_item(parser, parameters, i));
         vyre_node name = vyre_parser_node(parser, argument.a);
-        vyre_parameter parameter = {name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE, name.line,
-                                    name.column, argument.detail, name.detail};
-        if (!vyre_vec_push(&lower->parameters, parameter)) {
+        vyre_lower_parameter parameter = {name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE,
+                                          name.line, name.column, argument.detail, name.detail};
+        if (!vyre_vec_push(&lower->unit->parameters, parameter)) {
             return false;
         }
     }
-    function->results = (uint32_t)lower->result_types.count;
+    function->results = (uint32_t)lower->unit->result_types.count;
     function->result_count = vyre_parser_count(parser, results);
     for (uint32_t i = 0; i < function->result_count; i++) {
         vyre_node type = vyre_parser_node(parser, vyre_parser_item(parser, results, i));
-        if (!vyre_vec_push(&lower->result_types, type.detail)) {
+        if (!vyre_vec_push(&lower->unit->result_types, type.detail)) {
             return false;
         }
     }
@@ -50,10 +50,10 @@ static bool note_nodes(vyre_lower *lower, vyre_function *function) {
         case VYRE_NODE_LOOP:
         case VYRE_NODE_FOR: function->touches = true; break;
         case VYRE_NODE_CALL: {
-            const vyre_word *word = vyre_word_of(lower->names.symbols.items[node.a].word);
+            const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[node.a].word);
             if (word->class_of == VYRE_WORD_OP) {
                 function->touches |= vyre_op_info_of(word->code)->effects != 0;
-            } else if (!vyre_vec_push(&lower->callees, node.a)) {
+            } else if (!vyre_vec_push(&lower->unit->callees, node.a)) {
                 return false;
             }
             break;
@@ -75,7 +75,7 @@ static bool is_inside_inline(const vyre_parser *parser) {
 
 static bool survey_body(vyre_lower *lower, vyre_function *function) {
     vyre_parser *parser = &lower->parser;
-    function->callees = (uint32_t)lower->callees.count;
+    function->callees = (uint32_t)lower->unit->callees.count;
     for (uint32_t node; (node = vyre_parse_next(parser)) != VYRE_NONE;) {
         vyre_node head = vyre_parser_node(parser, node);
         if (head.kind == VYRE_NODE_END && head.detail == VYRE_NODE_FUNCTION) {
@@ -91,15 +91,15 @@ static bool survey_body(vyre_lower *lower, vyre_function *function) {
             return false;
         }
     }
-    function->callee_count = (uint32_t)lower->callees.count - function->callees;
+    function->callee_count = (uint32_t)lower->unit->callees.count - function->callees;
     return true;
 }
 
 void lower_survey(vyre_lower *lower, uint32_t number) {
     vyre_parser *parser = &lower->parser;
-    vyre_function function = lower->functions.items[number];
+    vyre_function function = lower->unit->functions.items[number];
     vyre_parser_state saved = vyre_parser_save(parser);
-    vyre_parser_open(parser, &lower->items.items[function.item].place);
+    vyre_parser_open(parser, &lower->unit->items.items[function.item].place);
     uint32_t node = vyre_parse_item(parser);
     bool failed = parser->failed;
     if (vyre_parser_node(parser, node).kind == VYRE_NODE_FUNCTION) {
@@ -118,22 +118,22 @@ void lower_survey(vyre_lower *lower, uint32_t number) {
     }
     function.broken = failed;
     vyre_parser_restore(parser, &saved);
-    lower->functions.items[number] = function;
+    lower->unit->functions.items[number] = function;
 }
 
-bool lower_is_pure(vyre_lower *lower, uint32_t number, uint32_t depth) {
+bool lower_is_pure(const vyre_unit *unit, uint32_t number, uint32_t depth) {
     enum { DEEPEST = 64 };
-    vyre_function *function = &lower->functions.items[number];
+    vyre_function *function = &unit->functions.items[number];
     if (function->purity != PURITY_UNKNOWN || depth > DEEPEST) {
         return function->purity == PURITY_PURE;
     }
     function->purity = PURITY_IMPURE; /* until proven; also what a circle of calls finds */
     bool pure = !function->touches;
     for (uint32_t i = 0; i < function->callee_count && pure; i++) {
-        uint32_t symbol = lower->callees.items[function->callees + i];
-        uint32_t item = lower->names.symbols.items[symbol].item;
-        pure = item != VYRE_NONE && lower->items.items[item].kind == VYRE_ITEM_FUNCTION &&
-               lower_is_pure(lower, lower->items.items[item].index, depth + 1);
+        uint32_t symbol = unit->callees.items[function->callees + i];
+        uint32_t item = unit->names.symbols.items[symbol].item;
+        pure = item != VYRE_NONE && unit->items.items[item].kind == VYRE_ITEM_FUNCTION &&
+               lower_is_pure(unit, unit->items.items[item].index, depth + 1);
     }
     function->purity = pure ? PURITY_PURE : PURITY_IMPURE;
     return pure;
@@ -144,11 +144,11 @@ bool lower_is_pure(vyre_lower *lower, uint32_t number, uint32_t depth) {
 void lower_statements(vyre_lower *lower) {
     vyre_parser *parser = &lower->parser;
     for (uint32_t node; (node = vyre_parse_next(parser)) != VYRE_NONE;) {
-        if (lower->function != VYRE_NONE) {
+        if (lower->function != VYRE_NONE || lower->splice) {
             lower->inlined += parser->syntax.nodes.count - parser->state.nodes;
         }
         lower_statement(lower, node);
-        if (lower->source->no_memory) {
+        if (lower->unit->source.no_memory) {
             return;
         }
     }
@@ -156,17 +156,17 @@ void lower_statements(vyre_lower *lower) {
 
 static void bind_parameters(vyre_lower *lower, const vyre_function *function, size_t arguments) {
     for (uint32_t i = 0; i < function->parameter_count; i++) {
-        vyre_parameter parameter = lower->parameters.items[function->parameters + i];
+        vyre_lower_parameter parameter = lower->unit->parameters.items[function->parameters + i];
         uint32_t handle = lower->values.items[arguments + i];
         if (parameter.symbol == VYRE_NONE) {
             continue;
         }
-        vyre_node name = {.kind = VYRE_NODE_NAME,
-                          .line = parameter.line,
-                          .column = parameter.column,
-                          .length =
-                              (uint32_t)vyre_symbol_text(&lower->names, parameter.symbol).size,
-                          .a = parameter.symbol};
+        vyre_node name = {
+            .kind = VYRE_NODE_NAME,
+            .line = parameter.line,
+            .column = parameter.column,
+            .length = (uint32_t)vyre_symbol_text(&lower->unit->names, parameter.symbol).size,
+            .a = parameter.symbol};
         bool is_array = parameter.kind != VYRE_ARGUMENT_SCALAR;
         vyre_binding binding = {.kind = handle == VYRE_NONE ? VYRE_BINDING_POISON
                                         : is_array          ? VYRE_BINDING_ARRAY
@@ -203,36 +203,27 @@ static void push_results(vyre_lower *lower, const vyre_function *function, size_
 
 /* The body of a function, whose arguments are the values from `arguments` on; its results take
  * their place. */
-static void inline_body(vyre_lower *lower, uint32_t number, size_t arguments, vyre_spot call) {
-    vyre_function function = lower->functions.items[number];
-    const vyre_item *item = &lower->items.items[function.item];
+static void inline_body(vyre_lower *lower, vyre_callee callee, size_t arguments, vyre_spot call) {
+    vyre_function function = *lower_function_of(callee);
     vyre_name_text text;
-    vyre_parser_state parser = vyre_parser_save(&lower->parser);
-    uint32_t frame = lower->names.frame, outer = lower->function;
-    size_t blocks = lower->frame, returned = lower->returned;
-    bool spliced = lower->spliced, silent = lower->silent, failed = lower->parser.failed;
+    lower_callee_name(callee, &text);
     size_t errors = vyre_builder_errors(lower->builder);
-
-    lower_at(lower, call);
-    lower_name(lower, item->symbol, &text);
-    vyre_build_scope(lower->builder, text.text);
+    vyre_caller caller;
+    lower_enter(lower, callee, call, &caller);
     bool own_block = function.early;
     if (own_block) {
         vyre_build_inline(lower->builder);
     }
-    lower->names.frame = (uint32_t)lower->names.bindings.count;
-    lower->frame = lower->blocks.count;
-    lower->function = number;
+    lower->function = callee.unit->items.items[callee.item].index;
     lower->spliced = !own_block;
     lower->returned = VYRE_NOT_RETURNED;
-    lower->silent = silent || function.seen;
-    lower->functions.items[number].active = true;
+    lower->silent |= function.seen;
     if (lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_FUNCTION})) {
         bind_parameters(lower, &function, arguments);
         vyre_parser_open(&lower->parser, &function.body);
         vyre_parse_body(&lower->parser);
         lower_statements(lower);
-        vyre_parser_restore(&lower->parser, &parser);
+        vyre_parser_restore(&lower->parser, &caller.parser);
     }
     if (function.result_count && lower->returned == VYRE_NOT_RETURNED &&
         vyre_build_reachable(lower->builder) && !function.broken) {
@@ -240,51 +231,48 @@ static void inline_body(vyre_lower *lower, uint32_t number, size_t arguments, vy
                      "a path reaches the end of `%s` without returning a value", text.text);
     }
     push_results(lower, &function, arguments, own_block);
-    lower->functions.items[number].active = false;
-    lower->functions.items[number].seen = true;
-    lower->functions.items[number].failed |= vyre_builder_errors(lower->builder) > errors;
-    vyre_build_scope_end(lower->builder);
-
-    lower->names.frame = frame;
-    lower->frame = blocks;
-    lower->function = outer;
-    lower->spliced = spliced;
-    lower->returned = returned;
-    lower->silent = silent;
-    lower->parser.failed = failed;
+    lower_function_of(callee)->seen = true;
+    lower_function_of(callee)->failed |= vyre_builder_errors(lower->builder) > errors;
+    lower_leave(lower, &caller);
 }
 
-/* The array that an argument names, as the parameter wants it; VYRE_NONE after a report. */
-static uint32_t lower_array_argument(vyre_lower *lower, uint32_t node, vyre_parameter parameter,
-                                     uint32_t position, const char *name) {
+const vyre_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
+                                         vyre_lower_parameter parameter, uint32_t position,
+                                         vyre_callee callee) {
     vyre_node head = vyre_parser_node(&lower->parser, node);
     vyre_spot spot = vyre_node_spot(&head);
+    vyre_name_text name;
+    vyre_text how = {0};
     if (head.kind != VYRE_NODE_NAME) {
         if (head.kind != VYRE_NODE_ERROR) {
-            lower_report(lower, spot, 309, "pass the name of an array, without an index",
-                         "argument %u of `%s` is a value, expected an array", position, name);
+            lower_report(lower, spot, 309,
+                         lower_how(callee, "pass the name of an array, without an index", &how),
+                         "argument %u of `%s` is a value, expected an array", position,
+                         lower_callee_name(callee, &name));
+            vyre_text_free(&how);
         }
-        return VYRE_NONE;
+        return NULL;
     }
     const vyre_binding *array = lower_array(lower, head, head.a);
     if (!array) {
-        return VYRE_NONE;
+        return NULL;
     }
     if (parameter.type != VYRE_TYPE_VOID && array->type != parameter.type) {
-        lower_report(lower, spot, 301, "pass an array of that type, or change the parameter",
-                     "argument %u of `%s` has %s elements, expected %s", position, name,
-                     vyre_type_name((vyre_type)array->type),
+        lower_report(lower, spot, 301,
+                     lower_how(callee, "pass an array of that type, or change the parameter", &how),
+                     "argument %u of `%s` has %s elements, expected %s", position,
+                     lower_callee_name(callee, &name), vyre_type_name((vyre_type)array->type),
                      vyre_type_name((vyre_type)parameter.type));
-        return VYRE_NONE;
+        vyre_text_free(&how);
+        return NULL;
     }
-    if (parameter.kind == VYRE_ARGUMENT_INOUT && !lower_check_writable(lower, head, array)) {
-        return VYRE_NONE;
-    }
-    return array->handle;
+    bool is_written = parameter.kind == VYRE_ARGUMENT_INOUT || parameter.kind == VYRE_ARGUMENT_OUT;
+    return is_written && !lower_check_writable(lower, head, array) ? NULL : array;
 }
 
-static uint32_t lower_scalar_argument(vyre_lower *lower, uint32_t node, vyre_parameter parameter,
-                                      uint32_t position, const char *name) {
+static uint32_t lower_scalar_argument(vyre_lower *lower, uint32_t node,
+                                      vyre_lower_parameter parameter, uint32_t position,
+                                      const char *name) {
     vyre_type wanted = (vyre_type)parameter.type, found;
     uint32_t value = lower_value(lower, node, wanted, &found);
     if (value != VYRE_NONE && wanted != VYRE_TYPE_VOID && found != wanted) {
@@ -299,32 +287,47 @@ static uint32_t lower_scalar_argument(vyre_lower *lower, uint32_t node, vyre_par
     return value;
 }
 
-/* Whether the function can be inlined here; reports if not. */
-static bool may_inline(vyre_lower *lower, uint32_t number, vyre_node call, const char *name) {
-    const vyre_function *function = &lower->functions.items[number];
+/* Reports a circle of calls, with all that are in it. */
+static void report_circle(vyre_lower *lower, size_t first, vyre_callee callee, vyre_spot spot) {
+    vyre_name_text text;
+    vyre_text circle = {0};
+    for (size_t i = first; i < lower->calls.count; i++) {
+        vyre_text_printf(&circle, "%s -> ", lower_callee_name(lower->calls.items[i], &text));
+    }
+    vyre_text_puts(&circle, lower_callee_name(callee, &text));
+    if (circle.failed) {
+        lower_no_memory(lower);
+    } else if (first + 1 == lower->calls.count) {
+        lower_report(lower, spot, 205, "write a loop; functions are always inlined",
+                     "`%s` calls itself", text.text);
+    } else {
+        lower_report(lower, spot, 205, "write a loop; functions are always inlined",
+                     "`%s` calls itself through others: %s", text.text, circle.data);
+    }
+    vyre_text_free(&circle);
+}
+
+bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint32_t wanted) {
     vyre_spot spot = vyre_node_spot(&call);
     uint32_t found = vyre_parser_count(&lower->parser, call.b);
-    if (function->active) {
-        lower_report(lower, spot, 205, "write a loop; functions are always inlined",
-                     lower->function == number ? "`%s` calls itself"
-                                               : "`%s` calls itself through others",
-                     name);
-        return false;
-    }
-    if (function->failed || function->broken) {
-        lower->poisoned = true;
-        lower_spoil(lower);
-        return false;
+    for (size_t i = 0; i < lower->calls.count; i++) {
+        if (lower->calls.items[i].unit == callee.unit &&
+            lower->calls.items[i].item == callee.item) {
+            report_circle(lower, i, callee, spot);
+            return false;
+        }
     }
     if (found && vyre_parser_item(&lower->parser, call.b, found - 1) == 0) {
         return false; /* the list of arguments is broken, as was reported */
     }
-    if (found != function->parameter_count) {
-        lower_report(lower, spot, 303,
-                     found < function->parameter_count ? "add what is missing"
-                                                       : "remove what is too much",
-                     "`%s` takes %u argument%s, found %u", name, function->parameter_count,
-                     function->parameter_count == 1 ? "" : "s", found);
+    if (found != wanted) {
+        vyre_name_text text;
+        vyre_text how = {0};
+        const char *fix = found < wanted ? "add what is missing" : "remove what is too much";
+        lower_report(lower, spot, 303, lower_how(callee, fix, &how),
+                     "`%s` takes %u argument%s, found %u", lower_callee_name(callee, &text), wanted,
+                     wanted == 1 ? "" : "s", found);
+        vyre_text_free(&how);
         return false;
     }
     if (lower->exhausted) {
@@ -347,23 +350,33 @@ static bool may_inline(vyre_lower *lower, uint32_t number, vyre_node call, const
     return true;
 }
 
-void lower_inline(vyre_lower *lower, uint32_t number, uint32_t call) {
+void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
     vyre_node node = vyre_parser_node(&lower->parser, call);
-    vyre_function function = lower->functions.items[number];
+    vyre_function function = *lower_function_of(callee);
     vyre_name_text text;
-    const char *name = lower_name(lower, node.a, &text);
-    bool allowed = may_inline(lower, number, node, name);
+    const char *name = lower_callee_name(callee, &text);
+    bool allowed = lower_may_call(lower, callee, node, function.parameter_count);
+    if (allowed && (function.failed || function.broken)) {
+        lower->poisoned = true;
+        lower_spoil(lower);
+        allowed = false;
+    }
     uint32_t count = vyre_parser_count(&lower->parser, node.b);
     size_t base = lower->values.count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t argument = vyre_parser_item(&lower->parser, node.b, i);
-        vyre_parameter parameter = {.symbol = VYRE_NONE};
+        vyre_lower_parameter parameter = {.symbol = VYRE_NONE};
         if (i < function.parameter_count) {
-            parameter = lower->parameters.items[function.parameters + i];
+            parameter = callee.unit->parameters.items[function.parameters + i];
         }
-        uint32_t value = parameter.kind == VYRE_ARGUMENT_SCALAR
-                             ? lower_scalar_argument(lower, argument, parameter, i + 1, name)
-                             : lower_array_argument(lower, argument, parameter, i + 1, name);
+        uint32_t value;
+        if (parameter.kind == VYRE_ARGUMENT_SCALAR) {
+            value = lower_scalar_argument(lower, argument, parameter, i + 1, name);
+        } else {
+            const vyre_binding *array =
+                lower_array_argument(lower, argument, parameter, i + 1, callee);
+            value = array ? array->handle : VYRE_NONE;
+        }
         if (!vyre_vec_push(&lower->values, value)) {
             lower_no_memory(lower);
             allowed = false;
@@ -371,7 +384,7 @@ void lower_inline(vyre_lower *lower, uint32_t number, uint32_t call) {
     }
     if (allowed) {
         lower->depth++;
-        inline_body(lower, number, base, vyre_node_spot(&node));
+        inline_body(lower, callee, base, vyre_node_spot(&node));
         lower->depth--;
         return;
     }
@@ -391,7 +404,7 @@ static bool depends_on_caller(uint32_t code) {
 }
 
 void lower_check_function(vyre_lower *lower, uint32_t number) {
-    vyre_function function = lower->functions.items[number];
+    vyre_function function = lower->unit->functions.items[number];
     vyre_diagnostics *found = NULL;
     vyre_program *program = NULL;
     vyre_status status = vyre_diagnostics_create(&found);
@@ -404,7 +417,7 @@ void lower_check_function(vyre_lower *lower, uint32_t number) {
     vyre_builder *builder = lower->builder;
     size_t base = lower->values.count;
     for (uint32_t i = 0; i < function.parameter_count; i++) {
-        vyre_parameter parameter = lower->parameters.items[function.parameters + i];
+        vyre_lower_parameter parameter = lower->unit->parameters.items[function.parameters + i];
         vyre_type type = (vyre_type)parameter.type;
         char name[16];
         snprintf(name, sizeof name, "p%u", i);
@@ -425,7 +438,7 @@ void lower_check_function(vyre_lower *lower, uint32_t number) {
                                                  .dimensions = 3,
                                                  .workgroup = {16, 2, 1}});
     for (uint32_t i = 0; i < function.parameter_count; i++) {
-        if (lower->parameters.items[function.parameters + i].kind == VYRE_ARGUMENT_SCALAR) {
+        if (lower->unit->parameters.items[function.parameters + i].kind == VYRE_ARGUMENT_SCALAR) {
             uint32_t *value = &lower->values.items[base + i];
             *value = *value == VYRE_NONE ? VYRE_NONE : vyre_build_param(builder, *value);
         }
@@ -434,15 +447,17 @@ void lower_check_function(vyre_lower *lower, uint32_t number) {
     lower->poisoned = lower->silent = false;
     lower->function = VYRE_NONE;
     lower->parser.failed = function.broken;
-    inline_body(lower, number, base, (vyre_spot){0});
+    lower->calls.count = lower->fills.count = lower->written.count = 0;
+    lower->splice = NULL;
+    inline_body(lower, (vyre_callee){.unit = lower->unit, .item = function.item}, base,
+                (vyre_spot){0});
     lower->values.count = base;
     vyre_build_phase_end(builder);
     vyre_status_free(vyre_builder_finish(builder, found, &program));
     for (size_t i = 0; i < vyre_diagnostics_count(found); i++) {
         const vyre_diagnostic *item = vyre_diagnostics_get(found, i);
         if (!depends_on_caller(item->code)) {
-            vyre_diagnostics_add(lower->source->diagnostics, item, item->code, item->fix, "%s",
-                                 item->message);
+            lower_keep(lower, item);
         }
     }
 done:

@@ -1,5 +1,6 @@
 #include <vyre/limits.h>
 
+#include "ir/builder.h"
 #include "ir/diagnostic.h"
 #include "text/lower.h"
 
@@ -46,18 +47,21 @@ static void lower_scratch(vyre_lower *lower, vyre_node node) {
                             .writable = true,
                             .used = true};
     if (name.kind == VYRE_NODE_NAME && name.detail && size != VYRE_NONE) {
-        vyre_name_text text;
+        vyre_name_text text, full;
         lower_name(lower, name.a, &text);
         lower_at(lower, vyre_node_spot(&name));
-        binding.handle =
-            vyre_build_scratch(lower->builder, text.text, (vyre_type)name.detail, size);
+        binding.handle = vyre_build_scratch(
+            lower->builder, lower_step_name(lower, text.text, &full), (vyre_type)name.detail, size);
         if (binding.handle != VYRE_NONE) {
             binding.kind = VYRE_BINDING_ARRAY;
             binding.used = false;
-            binding.size = (uint32_t)lower->scratch_sizes.count;
-            if (!vyre_vec_push(&lower->scratch_sizes, lower->parser.array_size)) {
-                lower_no_memory(lower);
-            }
+            binding.size = size;
+        }
+        /* It is zeros when the spliced program starts, each time. */
+        bool again = lower->splice && lower->builder->open_repeats.count;
+        if (binding.handle != VYRE_NONE && again &&
+            !vyre_vec_push(&lower->fills, (vyre_fill){binding.handle, size, name.detail})) {
+            lower_no_memory(lower);
         }
     }
     lower_bind(lower, name, binding);
@@ -76,14 +80,15 @@ static bool lower_outer_element(vyre_lower *lower, uint32_t number, uint32_t *re
     return array && *index != VYRE_NONE;
 }
 
-static void lower_phase(vyre_lower *lower, vyre_node node) {
+void lower_phase(vyre_lower *lower, vyre_node node) {
     const vyre_parser *parser = &lower->parser;
-    vyre_name_text text;
+    vyre_name_text text, full;
     vyre_phase_desc desc = {.from_resource = VYRE_NONE, .from_index = VYRE_NONE};
     uint32_t name = vyre_parser_part(parser, node.a, VYRE_PHASE_NAME);
     if (name != VYRE_NONE) {
         desc.name = lower_name(lower, node_of(lower, name).a, &text);
     }
+    desc.name = lower_step_name(lower, desc.name, &full);
     uint32_t from = vyre_parser_part(parser, node.a, VYRE_PHASE_FROM);
     if (from != VYRE_NONE) {
         desc.from_memory = lower_outer_element(lower, from, &desc.from_resource, &desc.from_index);
@@ -128,9 +133,10 @@ static void lower_phase(vyre_lower *lower, vyre_node node) {
 }
 
 static void lower_repeat(vyre_lower *lower, vyre_node node) {
-    vyre_name_text text;
+    vyre_name_text text, full;
     vyre_node name = node.a == VYRE_NONE ? (vyre_node){0} : node_of(lower, node.a);
     const char *label = name.kind == VYRE_NODE_NAME ? lower_name(lower, name.a, &text) : NULL;
+    label = lower_step_name(lower, label, &full);
     uint32_t handle = VYRE_NONE;
     bool valid;
     if (node.kind == VYRE_NODE_REPEAT_WHILE) {
@@ -162,10 +168,26 @@ static void lower_repeat(vyre_lower *lower, vyre_node node) {
                        .used = true});
 }
 
+static void lower_require(vyre_lower *lower, vyre_node node) {
+    if (node.a == VYRE_NONE) {
+        return;
+    }
+    uint32_t left = lower_size(lower, node.a), right = lower_size(lower, node.b);
+    lower_at(lower, vyre_node_spot(&node));
+    if (left != VYRE_NONE && right != VYRE_NONE) {
+        vyre_build_require(lower->builder, left, right);
+    }
+}
+
 void lower_step(vyre_lower *lower, uint32_t number) {
     vyre_node node = node_of(lower, number);
+    if (node.kind != VYRE_NODE_SCRATCH && node.kind != VYRE_NODE_REQUIRE) {
+        lower_start_steps(lower);
+    }
     switch (node.kind) {
     case VYRE_NODE_SCRATCH: lower_scratch(lower, node); break;
+    case VYRE_NODE_REQUIRE: lower_require(lower, node); break;
+    case VYRE_NODE_STEP_CALL: lower_splice(lower, node.a); break;
     case VYRE_NODE_PHASE: lower_phase(lower, node); break;
     default: lower_repeat(lower, node); break;
     }
@@ -196,7 +218,9 @@ static void finish(vyre_lower *lower, vyre_spot name, vyre_program **out_program
     if (!status) {
         status = vyre_builder_finish(lower->builder, lower->found, out_program);
     }
-    if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
+    /* A mistake that is not in the list was lost on its way there. */
+    if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY ||
+        (status && !vyre_diagnostics_errors(lower->found))) {
         lower_no_memory(lower);
     }
     vyre_status_free(status);
@@ -208,8 +232,7 @@ static void finish(vyre_lower *lower, vyre_spot name, vyre_program **out_program
             item.column = name.column;
             item.length = name.length;
         }
-        vyre_diagnostics_add(lower->source->diagnostics, &item, item.code, item.fix, "%s",
-                             item.message);
+        lower_keep(lower, &item);
     }
     if (count) {
         vyre_diagnostics_free(lower->found);
@@ -230,19 +253,20 @@ vyre_program *lower_program(vyre_lower *lower, uint32_t number) {
     }
     lower->function = VYRE_NONE;
     lower->frame = 0;
-    lower->names.frame = 0;
+    lower->unit->names.frame = 0;
     lower->silent = lower->poisoned = false;
     lower->blocks.count = 0;
     lower->block_names.count = lower->values.count = lower->spine.count = 0;
-    lower->scratch_sizes.count = 0;
-    vyre_build_file(lower->builder, lower->source->name);
+    lower->calls.count = lower->fills.count = lower->written.count = 0;
+    lower->splice = NULL;
+    vyre_build_file(lower->builder, lower->unit->source.name);
     lower_at(lower, vyre_node_spot(&name));
     lower_spoil(lower);
     if (lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_PROGRAM})) {
         lower_head_of_program(lower, node);
         lower_statements(lower);
     }
-    if (!lower->source->no_memory) {
+    if (!lower->unit->source.no_memory) {
         lower_spoil(lower);
         finish(lower, vyre_node_spot(&name), &program);
     }

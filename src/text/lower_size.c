@@ -2,6 +2,7 @@
 
 #include <vyre/limits.h>
 
+#include "ir/builder.h"
 #include "text/lower.h"
 
 /* Constants */
@@ -9,7 +10,7 @@
 enum { STATE_NEW, STATE_ACTIVE, STATE_DONE };
 
 /* Computes an expression of constants: no builder, no local names. */
-static vyre_operand evaluate(vyre_lower *lower, uint32_t node, vyre_type expected) {
+vyre_operand lower_evaluate(vyre_lower *lower, uint32_t node, vyre_type expected) {
     vyre_builder *builder = lower->builder;
     lower->builder = NULL;
     vyre_operand value = lower_expression(lower, node, expected);
@@ -36,8 +37,8 @@ static void settle_constant(vyre_lower *lower, vyre_operand *value, vyre_type ty
 }
 
 vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
-    vyre_constant *constant = &lower->constants.items[number];
-    const vyre_item *item = &lower->items.items[constant->item];
+    vyre_constant *constant = &lower->unit->constants.items[number];
+    const vyre_item *item = &lower->unit->items.items[constant->item];
     vyre_name_text text;
     if (constant->state == STATE_DONE) {
         lower->poisoned |= constant->value.kind == VYRE_OPERAND_POISON;
@@ -45,7 +46,7 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
         return constant->value;
     }
     if (constant->state == STATE_ACTIVE) {
-        vyre_source_report(lower->source, item->spot, 307, "break the circle with a number",
+        vyre_source_report(&lower->unit->source, item->spot, 307, "break the circle with a number",
                            "the constant `%s` depends on itself",
                            lower_name(lower, item->symbol, &text));
         return lower_poison();
@@ -53,9 +54,9 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
     constant->state = STATE_ACTIVE;
     vyre_parser *parser = &lower->parser;
     vyre_parser_state saved = vyre_parser_save(parser);
-    uint32_t frame = lower->names.frame;
+    uint32_t frame = lower->unit->names.frame;
     bool failed = parser->failed;
-    lower->names.frame = (uint32_t)lower->names.bindings.count;
+    lower->unit->names.frame = (uint32_t)lower->unit->names.bindings.count;
     vyre_parser_open(parser, &item->place);
     vyre_node node = vyre_parser_node(parser, vyre_parse_item(parser));
     vyre_operand value = lower_poison();
@@ -63,7 +64,7 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
         vyre_node name = vyre_parser_node(parser, node.a);
         vyre_node expression = vyre_parser_node(parser, node.b);
         vyre_type type = (vyre_type)name.detail;
-        value = evaluate(lower, node.b, type);
+        value = lower_evaluate(lower, node.b, type);
         settle_constant(lower, &value, type, vyre_node_spot(&expression));
         if (!vyre_parser_done(parser)) {
             vyre_parse_item(parser); /* reports what follows */
@@ -71,8 +72,8 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
     }
     vyre_parser_restore(parser, &saved);
     parser->failed = failed;
-    lower->names.frame = frame;
-    constant = &lower->constants.items[number];
+    lower->unit->names.frame = frame;
+    constant = &lower->unit->constants.items[number];
     constant->state = STATE_DONE;
     constant->value = value;
     lower->poisoned |= value.kind == VYRE_OPERAND_POISON;
@@ -96,7 +97,7 @@ static bool whole_number(const vyre_operand *value, uint64_t *out) {
 
 uint32_t lower_count(vyre_lower *lower, uint32_t node, uint32_t most, uint32_t code,
                      const char *what) {
-    vyre_operand value = evaluate(lower, node, VYRE_TYPE_VOID);
+    vyre_operand value = lower_evaluate(lower, node, VYRE_TYPE_VOID);
     if (value.kind == VYRE_OPERAND_POISON) {
         lower->poisoned = true;
         return 0;
@@ -133,34 +134,21 @@ static uint32_t lower_size_constant(vyre_lower *lower, vyre_node node, vyre_oper
     return vyre_build_size_const(lower->builder, number);
 }
 
-/* The length of a scratch array is the size it was declared with, once more. */
-static uint32_t lower_scratch_size(vyre_lower *lower, uint32_t scratch) {
-    vyre_parser *parser = &lower->parser;
-    vyre_parser_state saved = vyre_parser_save(parser);
-    uint32_t depth = parser->depth;
-    vyre_parser_open(parser, &lower->scratch_sizes.items[scratch]);
-    uint32_t size = lower_size(lower, vyre_parse_expression(parser));
-    vyre_parser_restore(parser, &saved);
-    parser->depth = depth;
-    return size;
+uint32_t lower_length_of(vyre_lower *lower, const vyre_binding *array) {
+    return array->size == VYRE_NONE ? vyre_build_size_len(lower->builder, array->handle)
+                                    : vyre_build_size_copy(lower->builder, array->size);
 }
 
 static uint32_t lower_length(vyre_lower *lower, vyre_node node, uint32_t symbol) {
     const vyre_binding *array = lower_array(lower, node, symbol);
-    if (!array) {
-        return VYRE_NONE;
-    }
-    if (array->size != VYRE_NONE) {
-        return lower_scratch_size(lower, array->size);
-    }
     lower_at(lower, vyre_node_spot(&node));
-    return vyre_build_size_len(lower->builder, array->handle);
+    return array ? lower_length_of(lower, array) : VYRE_NONE;
 }
 
 static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
-    vyre_symbol symbol = lower->names.symbols.items[node.a];
+    vyre_symbol symbol = lower->unit->names.symbols.items[node.a];
     const vyre_word *word = vyre_word_of(symbol.word);
-    vyre_binding *binding = vyre_names_find(&lower->names, node.a);
+    vyre_binding *binding = vyre_names_find(&lower->unit->names, node.a);
     if (word->class_of == VYRE_WORD_OP) {
         vyre_name_text text;
         snprintf(text.text, sizeof text.text, "`%s`", word->text);
@@ -170,13 +158,23 @@ static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
         lower_unknown(lower, node, node.a, false);
         return VYRE_NONE;
     }
-    if (!binding && lower->items.items[symbol.item].kind == VYRE_ITEM_CONSTANT) {
-        uint32_t constant = lower->items.items[symbol.item].index;
+    if (!binding && lower->unit->items.items[symbol.item].kind == VYRE_ITEM_CONSTANT) {
+        uint32_t constant = lower->unit->items.items[symbol.item].index;
         return lower_size_constant(lower, node, lower_constant_item(lower, constant));
     }
     if (binding && binding->kind == VYRE_BINDING_SCALAR) {
         lower_at(lower, vyre_node_spot(&node));
         return vyre_build_size_param(lower->builder, binding->handle);
+    }
+    if (binding && binding->kind == VYRE_BINDING_NUMBER) {
+        return lower_size_constant(lower, node,
+                                   (vyre_operand){.kind = VYRE_OPERAND_VALUE,
+                                                  .type = binding->type,
+                                                  .value = binding->bits});
+    }
+    if (binding && binding->kind == VYRE_BINDING_SIZE) {
+        lower_at(lower, vyre_node_spot(&node));
+        return vyre_build_size_copy(lower->builder, binding->size);
     }
     if (binding && binding->kind == VYRE_BINDING_ARRAY) {
         return lower_length(lower, node, node.a);
@@ -198,7 +196,7 @@ static uint32_t lower_size_op(vyre_lower *lower, vyre_node node, vyre_size_op op
 }
 
 static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
-    const vyre_word *word = vyre_word_of(lower->names.symbols.items[node.a].word);
+    const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[node.a].word);
     uint32_t count = vyre_parser_count(&lower->parser, node.b);
     bool is_op = word->class_of == VYRE_WORD_OP;
     bool is_len = is_op && word->code == VYRE_OP_LEN;
@@ -234,7 +232,7 @@ static uint32_t lower_size_any(vyre_lower *lower, uint32_t number) {
     switch (node.kind) {
     case VYRE_NODE_ERROR: return VYRE_NONE;
     case VYRE_NODE_NUMBER:
-        return lower_size_constant(lower, node, evaluate(lower, number, VYRE_TYPE_VOID));
+        return lower_size_constant(lower, node, lower_evaluate(lower, number, VYRE_TYPE_VOID));
     case VYRE_NODE_NAME: return lower_size_name(lower, node);
     case VYRE_NODE_CALL: return lower_size_call(lower, node);
     case VYRE_NODE_BINARY:
@@ -264,4 +262,72 @@ uint32_t lower_size(vyre_lower *lower, uint32_t node) {
     uint32_t size = lower_size_any(lower, node);
     lower->depth--;
     return size;
+}
+
+/* Sizes as values: the same numbers, since the host has computed them without an error. */
+
+static uint32_t size_value(vyre_lower *lower, uint32_t size) {
+    vyre_builder *builder = lower->builder;
+    vyre_size_node node = builder->sizes.items[size].node;
+    switch (node.op) {
+    case VYRE_SIZE_CONST:
+        return vyre_build_const(builder, VYRE_TYPE_U64, node.a | (uint64_t)node.b << 32);
+    case VYRE_SIZE_LEN:
+        return vyre_build_convert(builder, VYRE_TYPE_U64,
+                                  vyre_build_len(builder, builder->args.items[node.a].resource));
+    case VYRE_SIZE_PARAM:
+        return vyre_build_convert(builder, VYRE_TYPE_U64, vyre_build_param(builder, node.a));
+    default: break;
+    }
+    static const vyre_op ops[VYRE_SIZE_COUNT] = {
+        [VYRE_SIZE_ADD] = VYRE_OP_ADD, [VYRE_SIZE_SUB] = VYRE_OP_SUB,
+        [VYRE_SIZE_MUL] = VYRE_OP_MUL, [VYRE_SIZE_DIV] = VYRE_OP_DIV,
+        [VYRE_SIZE_REM] = VYRE_OP_REM, [VYRE_SIZE_MIN] = VYRE_OP_MIN,
+        [VYRE_SIZE_MAX] = VYRE_OP_MAX, [VYRE_SIZE_CEIL_DIV] = VYRE_OP_DIV};
+    uint32_t left = size_value(lower, node.a), right = size_value(lower, node.b);
+    uint32_t value = vyre_build_op(builder, ops[node.op], left, right, VYRE_NONE);
+    if (node.op == VYRE_SIZE_CEIL_DIV) {
+        uint32_t rest = vyre_build_op(builder, VYRE_OP_REM, left, right, VYRE_NONE);
+        uint32_t one = vyre_build_const(builder, VYRE_TYPE_U64, 1);
+        rest = vyre_build_op(builder, VYRE_OP_MIN, rest, one, VYRE_NONE);
+        value = vyre_build_op(builder, VYRE_OP_ADD, value, rest, VYRE_NONE);
+    }
+    return value;
+}
+
+uint32_t lower_size_value(vyre_lower *lower, uint32_t size, vyre_type type) {
+    vyre_builder *builder = lower->builder;
+    vyre_size_node node = builder->sizes.items[size].node;
+    if (node.op == VYRE_SIZE_LEN) { /* a u32 as it is */
+        return vyre_build_convert(builder, type,
+                                  vyre_build_len(builder, builder->args.items[node.a].resource));
+    }
+    return vyre_build_convert(builder, type, size_value(lower, size));
+}
+
+bool lower_is_constant(vyre_lower *lower, uint32_t number) {
+    vyre_node node = vyre_parser_node(&lower->parser, number);
+    switch (node.kind) {
+    case VYRE_NODE_NAME: return !vyre_names_find(&lower->unit->names, node.a);
+    case VYRE_NODE_UNARY:
+    case VYRE_NODE_CONVERT:
+    case VYRE_NODE_BITCAST:
+    case VYRE_NODE_BITS: return lower_is_constant(lower, node.a);
+    case VYRE_NODE_BINARY:
+        return lower_is_constant(lower, node.b) && lower_is_constant(lower, node.a);
+    case VYRE_NODE_CALL: {
+        const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[node.a].word);
+        bool is_choice = word->class_of == VYRE_WORD_OP &&
+                         (word->code == VYRE_OP_MIN || word->code == VYRE_OP_MAX);
+        uint32_t count = vyre_parser_count(&lower->parser, node.b);
+        for (uint32_t i = 0; i < count && is_choice; i++) {
+            is_choice = lower_is_constant(lower, vyre_parser_item(&lower->parser, node.b, i));
+        }
+        return is_choice;
+    }
+    case VYRE_NODE_ELEMENT:
+    case VYRE_NODE_COMPONENT:
+    case VYRE_NODE_LIBRARY_CALL: return false;
+    default: return true;
+    }
 }

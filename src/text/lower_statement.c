@@ -14,7 +14,7 @@ static void name_value(vyre_lower *lower, uint32_t value, vyre_node name, vyre_n
         return;
     }
     if (from.kind == VYRE_NODE_NAME) {
-        const vyre_binding *binding = vyre_names_find(&lower->names, from.a);
+        const vyre_binding *binding = vyre_names_find(&lower->unit->names, from.a);
         if (binding && binding->kind >= VYRE_BINDING_VALUE &&
             binding->kind <= VYRE_BINDING_COUNTER) {
             return;
@@ -38,29 +38,30 @@ static void lower_let(vyre_lower *lower, vyre_node node) {
 static void lower_let_list(vyre_lower *lower, vyre_node node) {
     vyre_node call = node_of(lower, node.b);
     uint32_t count = vyre_parser_count(&lower->parser, node.a);
-    uint32_t function = VYRE_NONE;
+    vyre_callee callee = {0};
     size_t base = lower->values.count;
-    if (call.kind == VYRE_NODE_CALL &&
-        vyre_word_of(lower->names.symbols.items[call.a].word)->class_of != VYRE_WORD_OP) {
-        function = lower_callee(lower, call);
+    if (call.kind == VYRE_NODE_LIBRARY_CALL ||
+        (call.kind == VYRE_NODE_CALL &&
+         vyre_word_of(lower->unit->names.symbols.items[call.a].word)->class_of != VYRE_WORD_OP)) {
+        callee = lower_callee(lower, call);
     } else if (call.kind != VYRE_NODE_ERROR) {
         lower_report(lower, vyre_node_spot(&call), 309, "name one value, as in `let a = ...;`",
                      "only functions and blocks give values to a list of names");
     }
-    if (function != VYRE_NONE) {
-        lower_inline(lower, function, node.b);
-        uint32_t given = lower->functions.items[function].result_count;
-        if (given != count && !lower->functions.items[function].failed) {
+    if (callee.unit) {
+        lower_inline(lower, callee, node.b);
+        uint32_t given = lower_function_of(callee)->result_count;
+        if (given != count && !lower_function_of(callee)->failed) {
             vyre_name_text text;
             lower_report(lower, vyre_node_spot(&call), 506, "name as many values as it gives",
-                         "`%s` gives %u value%s, %u are named", lower_name(lower, call.a, &text),
+                         "`%s` gives %u value%s, %u are named", lower_callee_name(callee, &text),
                          given, given == 1 ? "" : "s", count);
-            function = VYRE_NONE;
+            callee.unit = NULL;
         }
     }
     for (uint32_t i = 0; i < count; i++) {
         vyre_node name = node_of(lower, vyre_parser_item(&lower->parser, node.a, i));
-        uint32_t value = function != VYRE_NONE && base + i < lower->values.count
+        uint32_t value = callee.unit && base + i < lower->values.count
                              ? lower->values.items[base + i]
                              : VYRE_NONE;
         vyre_type type = vyre_build_type(lower->builder, value);
@@ -191,9 +192,9 @@ static void lower_assign_element(vyre_lower *lower, uint32_t number, vyre_node p
 
 static void lower_assign_name(vyre_lower *lower, uint32_t number, vyre_node place) {
     vyre_node node = node_of(lower, number);
-    vyre_binding *binding = vyre_names_find(&lower->names, place.a);
-    uint32_t item = lower->names.symbols.items[place.a].item;
-    const vyre_word *word = vyre_word_of(lower->names.symbols.items[place.a].word);
+    vyre_binding *binding = vyre_names_find(&lower->unit->names, place.a);
+    uint32_t item = lower->unit->names.symbols.items[place.a].item;
+    const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[place.a].word);
     if (!binding && item == VYRE_NONE && word->class_of != VYRE_WORD_OP) {
         lower_unknown(lower, place, place.a, false);
         lower_expression(lower, node.b, VYRE_TYPE_VOID);
@@ -290,6 +291,8 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_YIELD:
     case VYRE_NODE_RETURN: lower_jump(lower, number); break;
     case VYRE_NODE_SCRATCH:
+    case VYRE_NODE_REQUIRE:
+    case VYRE_NODE_STEP_CALL:
     case VYRE_NODE_PHASE:
     case VYRE_NODE_REPEAT:
     case VYRE_NODE_REPEAT_WHILE: lower_step(lower, number); break;

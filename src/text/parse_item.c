@@ -308,6 +308,50 @@ void vyre_parse_body(vyre_parser *parser) {
     }
 }
 
+static uint32_t complain_step(vyre_parser *parser, vyre_spot spot) {
+    if (top(parser)->complained) {
+        parser->quiet = true;
+    }
+    top(parser)->complained = true;
+    parse_error(parser, spot, 108,
+                "put it into a phase: `phase over DOMAIN { ... }`, or write `over DOMAIN` in "
+                "front of the program's `{`",
+                "a statement stands outside of any phase");
+    parse_advance(parser);
+    parse_recover(parser);
+    return 0;
+}
+
+static uint32_t end_step(vyre_parser *parser, uint32_t node) {
+    parse_expect(parser, VYRE_TOKEN_SEMICOLON, NULL);
+    if (parser->lost) {
+        parse_recover(parser);
+        return 0;
+    }
+    return node;
+}
+
+/* "require" size "==" size ";" */
+static uint32_t parse_require(vyre_parser *parser, vyre_spot spot) {
+    if (top(parser)->kind != VYRE_NODE_PROGRAM || top(parser)->started) {
+        parse_error(parser, spot, 108, "move it to the start of the program",
+                    "a requirement stands behind a phase or repeat");
+        parser->quiet = false;
+    }
+    parse_advance(parser);
+    uint32_t condition = vyre_parse_expression(parser);
+    vyre_node head = vyre_parser_node(parser, condition);
+    bool is_equation = head.kind == VYRE_NODE_BINARY && head.detail == VYRE_TOKEN_EQUAL;
+    if (!parser->lost && !is_equation && head.kind != VYRE_NODE_ERROR) {
+        parse_error(parser, vyre_node_spot(&head), 604,
+                    "write two sizes, as in `require len(a) == len(b);`",
+                    "a requirement is that two sizes are equal");
+    }
+    return end_step(parser,
+                    parse_node(parser, VYRE_NODE_REQUIRE, spot, 0, is_equation ? head.a : VYRE_NONE,
+                               is_equation ? head.b : VYRE_NONE));
+}
+
 uint32_t parse_step(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     vyre_spot spot = vyre_token_spot(&token);
@@ -358,18 +402,22 @@ uint32_t parse_step(vyre_parser *parser) {
                                    0, name, size);
         return parse_open(parser, VYRE_NODE_REPEAT, VYRE_SEMICOLON_NONE) ? node : 0;
     }
-    default:
-        if (top(parser)->complained) {
-            parser->quiet = true;
+    case VYRE_TOKEN_NAME:
+        if (parse_peek(parser).kind == VYRE_TOKEN_DOT) {
+            top(parser)->started = true;
+            uint32_t call = parse_named(parser);
+            if (!parser->lost && vyre_parser_node(parser, call).kind != VYRE_NODE_LIBRARY_CALL) {
+                parse_unexpected(parser, "a call of an operation",
+                                 "call it with its arguments in parentheses, as in "
+                                 "`sort.keys_u32(keys, sorted);`");
+            }
+            return end_step(parser, parse_node(parser, VYRE_NODE_STEP_CALL, spot, 0, call, 0));
         }
-        top(parser)->complained = true;
-        parse_error(parser, spot, 108,
-                    "put it into a phase: `phase over DOMAIN { ... }`, or write `over DOMAIN` in "
-                    "front of the program's `{`",
-                    "a statement stands outside of any phase");
-        parse_advance(parser);
-        parse_recover(parser);
-        return 0;
+        if (parse_at_word(parser, VYRE_WORD_REQUIRE)) {
+            return parse_require(parser, spot);
+        }
+        return complain_step(parser, spot);
+    default: return complain_step(parser, spot);
     }
 }
 

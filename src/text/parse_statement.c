@@ -317,7 +317,6 @@ static uint32_t parse_let(vyre_parser *parser) {
 /* NAME ":" type "[" length "]" behind `shared`, `scratch` or `var`. */
 static uint32_t parse_length(vyre_parser *parser) {
     parse_expect(parser, VYRE_TOKEN_LEFT_BRACKET, "write the length in brackets, as in u32[256]");
-    parser->array_size = vyre_parser_here(parser);
     uint32_t length = parser->lost ? 0 : vyre_parse_expression(parser);
     parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
     return length;

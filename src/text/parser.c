@@ -98,8 +98,8 @@ void parse_error(vyre_parser *parser, vyre_spot spot, uint32_t code, const char 
         return;
     }
     parser->quiet = true;
-    vyre_diagnostic at = {
-        .line = spot.line, .column = spot.column, .length = spot.length, .inst = VYRE_NONE};
+    vyre_source_line line;
+    vyre_diagnostic at = vyre_source_place(parser->source, spot, &line);
     va_list arguments;
     va_start(arguments, format);
     vyre_diagnostics_vadd(parser->source->diagnostics, &at, code, fix, format, arguments);

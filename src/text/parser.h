@@ -56,7 +56,6 @@ typedef struct vyre_parser {
     bool quiet;                 /* a mistake of this statement has been reported */
     bool lost;                  /* the tokens are not those that were expected */
     bool failed;                /* there was one in this item */
-    vyre_lexer array_size;      /* where the size of the array declared last stands */
 } vyre_parser;
 
 void vyre_parser_init(vyre_parser *parser, vyre_source *source, vyre_names *names);

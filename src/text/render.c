@@ -87,12 +87,15 @@ static bool is_name_part(char c) {
 
 /* The line, cut to a window around the place, and under it the caret. */
 static void put_excerpt(renderer *r, const vyre_diagnostic *item) {
-    const char *start = item->line && r->line_start ? find_line(r, item->line) : NULL;
+    const char *start = item->file                    ? item->excerpt
+                        : item->line && r->line_start ? find_line(r, item->line)
+                                                      : NULL;
     if (!start) {
         return;
     }
-    const char *end = memchr(start, '\n', (size_t)(r->end - start));
-    end = end ? end : r->end;
+    const char *last_byte = item->file ? start + strlen(start) : r->end;
+    const char *end = memchr(start, '\n', (size_t)(last_byte - start));
+    end = end ? end : last_byte;
     end -= end > start && end[-1] == '\r';
     size_t length = (size_t)(end - start);
     size_t offset = item->column ? item->column - 1 : 0;
@@ -137,12 +140,37 @@ static void put_note(renderer *r, const vyre_diagnostic *item, const char *label
     vyre_text_printf(r->out, "%s= %s%s", r->colors->fix, label, r->colors->reset);
 }
 
+/* Of a function of the text the line of its call is enough. What goes through other files is told
+ * whole, so that one finds the way from the text to the place. */
+static void put_calls(renderer *r, const vyre_diagnostic *item) {
+    for (const vyre_diagnostic_call *call = item->calls; call; call = call->caller) {
+        if (!*call->function) {
+            continue;
+        }
+        put_note(r, item, "In: ");
+        vyre_text_puts(r->out, strchr(call->function, '.') ? "`" : "function `");
+        put_safely(r->out, call->function);
+        vyre_text_putc(r->out, '`');
+        if (call->line && item->file) {
+            vyre_text_puts(r->out, ", called from ");
+            put_safely(r->out, call->file ? call->file : r->name);
+            vyre_text_printf(r->out, ":%u:%u", call->line, call->column);
+        } else if (call->line) {
+            vyre_text_printf(r->out, ", called in line %u, column %u", call->line, call->column);
+        }
+        vyre_text_putc(r->out, '\n');
+        if (!item->file) {
+            return;
+        }
+    }
+}
+
 /* `label` stands in place of the code's, unless it is NULL. */
 static void put_diagnostic(renderer *r, const vyre_diagnostic *item, const char *label) {
     const palette *c = r->colors;
     bool is_error = item->severity == VYRE_SEVERITY_ERROR;
     vyre_text_puts(r->out, c->bold);
-    put_safely(r->out, r->name);
+    put_safely(r->out, item->file ? item->file : r->name);
     if (item->line) {
         vyre_text_printf(r->out, ":%u:%u", item->line, item->column);
     }
@@ -156,22 +184,30 @@ static void put_diagnostic(renderer *r, const vyre_diagnostic *item, const char 
     put_safely(r->out, item->message);
     vyre_text_printf(r->out, "%s\n", c->reset);
     put_excerpt(r, item);
-    if (item->function && *item->function) {
-        put_note(r, item, "In: ");
-        vyre_text_puts(r->out, "function `");
-        put_safely(r->out, item->function);
-        vyre_text_putc(r->out, '`');
-        if (item->call_line) {
-            vyre_text_printf(r->out, ", called in line %u, column %u", item->call_line,
-                             item->call_column);
-        }
-        vyre_text_putc(r->out, '\n');
-    }
+    put_calls(r, item);
     if (item->fix && *item->fix) {
         put_note(r, item, "Fix: ");
         put_safely(r->out, item->fix);
         vyre_text_putc(r->out, '\n');
     }
+}
+
+static void put_json_calls(vyre_json *json, const char *name, const vyre_diagnostic_call *call) {
+    vyre_json_key(json, "calls");
+    vyre_json_array(json);
+    for (; call; call = call->caller) {
+        vyre_json_object(json);
+        vyre_json_key(json, "function");
+        vyre_json_string(json, call->function);
+        vyre_json_key(json, "file");
+        vyre_json_string(json, call->file ? call->file : name);
+        vyre_json_key(json, "line");
+        vyre_json_u64(json, call->line);
+        vyre_json_key(json, "column");
+        vyre_json_u64(json, call->column);
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
 }
 
 static void put_json(vyre_json *json, const char *name, const vyre_diagnostic *item) {
@@ -192,20 +228,24 @@ static void put_json(vyre_json *json, const char *name, const vyre_diagnostic *i
     vyre_json_key(json, "fix");
     vyre_json_string(json, item->fix ? item->fix : "");
     vyre_json_key(json, "file");
-    vyre_json_string(json, name);
+    vyre_json_string(json, item->file ? item->file : name);
     vyre_json_key(json, "line");
     vyre_json_u64(json, item->line);
     vyre_json_key(json, "column");
     vyre_json_u64(json, item->column);
     vyre_json_key(json, "length");
     vyre_json_u64(json, item->length);
-    if (item->function && *item->function) {
+    const vyre_diagnostic_call *call = item->calls;
+    if (call && *call->function) {
         vyre_json_key(json, "function");
-        vyre_json_string(json, item->function);
+        vyre_json_string(json, call->function);
         vyre_json_key(json, "call_line");
-        vyre_json_u64(json, item->call_line);
+        vyre_json_u64(json, call->line);
         vyre_json_key(json, "call_column");
-        vyre_json_u64(json, item->call_column);
+        vyre_json_u64(json, call->column);
+    }
+    if (item->file) {
+        put_json_calls(json, name, call);
     }
     if (item->inst != VYRE_NONE) {
         vyre_json_key(json, "instruction");

@@ -8,10 +8,40 @@
 #include "base/utf8.h"
 #include "ir/diagnostic.h"
 
-void vyre_source_report(vyre_source *source, vyre_spot spot, uint32_t code, const char *fix,
-                        const char *format, ...) {
+const char *vyre_source_excerpt(const vyre_source *source, uint32_t line, vyre_source_line *out) {
+    const char *start = source->text;
+    for (uint32_t i = 1; start && i < line; i++) {
+        start = memchr(start, '\n', (size_t)(source->end - start));
+        start = start ? start + 1 : NULL;
+    }
+    if (!line || !start) {
+        return NULL;
+    }
+    size_t size = (size_t)(source->end - start);
+    const char *end = memchr(start, '\n', size);
+    size = end ? (size_t)(end - start) : size;
+    size = size < sizeof out->text ? size : sizeof out->text - 1;
+    memcpy(out->text, start, size);
+    out->text[size] = '\0';
+    return out->text;
+}
+
+vyre_diagnostic vyre_source_place(const vyre_source *source, vyre_spot spot,
+                                  vyre_source_line *line) {
     vyre_diagnostic at = {
         .line = spot.line, .column = spot.column, .length = spot.length, .inst = VYRE_NONE};
+    if (source->foreign) {
+        at.file = source->name;
+        at.excerpt = vyre_source_excerpt(source, spot.line, line);
+        at.calls = source->calls;
+    }
+    return at;
+}
+
+void vyre_source_report(vyre_source *source, vyre_spot spot, uint32_t code, const char *fix,
+                        const char *format, ...) {
+    vyre_source_line line;
+    vyre_diagnostic at = vyre_source_place(source, spot, &line);
     va_list arguments;
     va_start(arguments, format);
     vyre_diagnostics_vadd(source->diagnostics, &at, code, fix, format, arguments);

@@ -58,6 +58,8 @@
     X(PHASE)        /* a: parts, see vyre_phase_part */                                            \
     X(REPEAT)       /* a: NAME or none, b: size */                                                 \
     X(REPEAT_WHILE) /* a: NAME or none, b: ELEMENT */                                              \
+    X(REQUIRE)      /* a: size, b: size; both VYRE_NONE after a mistake */                         \
+    X(STEP_CALL)    /* a: LIBRARY_CALL */                                                          \
     X(END)          /* detail: the kind of node whose block ends */
 
 typedef enum vyre_node_kind {

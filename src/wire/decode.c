@@ -182,6 +182,21 @@ static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, siz
     return status;
 }
 
+/* The version is the lowest that has all that is there, as wire_minor says. */
+static vyre_status check_minor(const input *in) {
+    uint32_t needed = in->counts[VYRE_SECTION_REQUIREMENTS] ? 1 : 0;
+    const uint8_t *scopes = in->bytes + in->offsets[VYRE_SECTION_SCOPES];
+    for (uint32_t i = 0; i < in->counts[VYRE_SECTION_SCOPES] && !needed; i++) {
+        needed = wire_get_u32(scopes + i * sizeof(vyre_call_scope) +
+                              offsetof(vyre_call_scope, file)) != 0;
+    }
+    uint32_t stated = (uint32_t)wire_get(in->bytes + WIRE_AT_MINOR, 2);
+    return stated == needed
+               ? VYRE_OK
+               : refuse(WIRE_AT_MINOR, "the minor version is %u, what is there has %u", stated,
+                        needed);
+}
+
 static vyre_status check_sections(input *in) {
     uint32_t sections = wire_get_u32(in->bytes + WIRE_AT_SECTIONS);
     if (sections > (in->size - WIRE_AT_TABLE) / WIRE_ENTRY_BYTES) {
@@ -207,7 +222,8 @@ static vyre_status check_sections(input *in) {
     if (wire_align(end) != in->size) {
         return refuse(end, "more bytes follow the last section");
     }
-    return check_padding(in, end, in->size);
+    vyre_status status = check_padding(in, end, in->size);
+    return status ? status : check_minor(in);
 }
 
 /* Copies the sections into arrays of their own; false without memory. */

@@ -29,10 +29,16 @@ vyre_status vyre_wire_encode(const vyre_program *program, uint32_t flags, uint8_
     }
     const vyre_ir *ir = vyre_program_ir(program);
     bool has_debug = !(flags & VYRE_WIRE_NO_DEBUG);
-    uint32_t end = has_debug ? VYRE_SECTION_COUNT : VYRE_SECTION_MEANING_COUNT;
+    vyre_ir written = *ir;
+    for (uint32_t id = 0; id < VYRE_SECTION_COUNT && !has_debug; id++) {
+        if (!vyre_section_is_meaning(id)) {
+            vyre_section_set(&written, id, NULL, 0);
+        }
+    }
+    ir = &written;
     uint32_t sections = 0;
     size_t size = 0;
-    for (uint32_t id = 0; id < end; id++) {
+    for (uint32_t id = 0; id < VYRE_SECTION_COUNT; id++) {
         sections += vyre_section_count(ir, id) != 0;
         size += wire_align(section_bytes(ir, id));
     }
@@ -45,7 +51,7 @@ vyre_status vyre_wire_encode(const vyre_program *program, uint32_t flags, uint8_
                                 vyre_program_name(program));
     }
     uint8_t *entry = bytes + WIRE_AT_TABLE;
-    for (uint32_t id = 0; id < end; id++) {
+    for (uint32_t id = 0; id < VYRE_SECTION_COUNT; id++) {
         uint32_t count = vyre_section_count(ir, id);
         if (!count) {
             continue;
@@ -62,7 +68,7 @@ vyre_status vyre_wire_encode(const vyre_program *program, uint32_t flags, uint8_
     }
     memcpy(bytes + WIRE_AT_MAGIC, WIRE_MAGIC, 8);
     wire_put(bytes + WIRE_AT_MAJOR, 2, WIRE_MAJOR);
-    wire_put(bytes + WIRE_AT_MINOR, 2, WIRE_MINOR);
+    wire_put(bytes + WIRE_AT_MINOR, 2, wire_minor(ir));
     wire_put(bytes + WIRE_AT_SECTIONS, 4, sections);
     wire_put(bytes + WIRE_AT_LENGTH, 8, size);
     wire_put(bytes + WIRE_AT_FLAGS, 4, ir->flags);

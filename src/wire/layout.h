@@ -13,7 +13,7 @@
 
 enum {
     WIRE_MAJOR = 1,
-    WIRE_MINOR = 0,
+    WIRE_MINOR = 1, /* the newest that is read; written is the lowest that will do */
 
     /* Header */
     WIRE_AT_MAGIC = 0,     /* 8 bytes */
@@ -40,8 +40,19 @@ enum {
 
 /* The numbers are part of the form, so the order of the sections may not change. */
 _Static_assert(VYRE_SECTION_ARGS == 0 && VYRE_SECTION_INSTS == 7 && VYRE_SECTION_STRINGS == 8 &&
-                   VYRE_SECTION_DEBUG_STRINGS == 14 && VYRE_SECTION_COUNT == 15,
-               "a change of the sections needs a new major version of the binary form");
+                   VYRE_SECTION_DEBUG_STRINGS == 14 && VYRE_SECTION_REQUIREMENTS == 15 &&
+                   VYRE_SECTION_REQUIREMENT_PLACES == 16 && VYRE_SECTION_COUNT == 17,
+               "a change of the sections needs a new version of the binary form");
+
+/* The lowest minor version that has all that a program uses. */
+static inline uint32_t wire_minor(const vyre_ir *ir) {
+    for (uint32_t i = 0; i < ir->scope_count; i++) {
+        if (ir->scopes[i].file) {
+            return 1;
+        }
+    }
+    return ir->requirement_count ? 1 : 0;
+}
 
 static inline uint64_t wire_get(const uint8_t *bytes, int size) {
     uint64_t number = 0;

@@ -85,10 +85,10 @@ static void builder_reports_every_mistake_at_its_place(void **state) {
     const vyre_diagnostic *third = vyre_diagnostics_get(diagnostics, 2);
     assert_int_equal(first->code, 301);
     assert_int_equal(first->line, 4);
-    assert_null(first->function);
+    assert_null(first->calls);
     assert_int_equal(second->code, 308);
-    assert_string_equal(second->function, "callee");
-    assert_int_equal(second->call_line, 20);
+    assert_string_equal(second->calls->function, "callee");
+    assert_int_equal(second->calls->line, 20);
     assert_int_equal(third->code, 302);
     assert_int_equal(third->column, 3);
     assert_int_equal(third->length, 4);

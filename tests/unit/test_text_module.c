@@ -161,9 +161,9 @@ static void a_function_is_reported_once(void **state) {
     vyre_diagnostics *found = parse_wrong(text, strlen(text), VYRE_STATUS_INVALID_PROGRAM);
     assert_int_equal(vyre_diagnostics_count(found), 2);
     const vyre_diagnostic *first = vyre_diagnostics_get(found, 0);
-    assert_string_equal(first->function, "f");
+    assert_string_equal(first->calls->function, "f");
     assert_int_equal(first->line, 1);
-    assert_int_equal(first->call_line, 2);
+    assert_int_equal(first->calls->line, 2);
     vyre_diagnostics_free(found);
 }
 

@@ -68,9 +68,7 @@ static void functions_and_calls_are_named(void **state) {
     (void)state;
     vyre_diagnostics *list = make();
     vyre_diagnostic place = at(10, 1, 0);
-    place.function = "f";
-    place.call_line = 3;
-    place.call_column = 7;
+    place.calls = &(vyre_diagnostic_call){.function = "f", .line = 3, .column = 7};
     vyre_diagnostics_add(list, &place, 302, "convert", "differ");
     check(list, "\n\n\n\n\n\n\n\n\nname+1", VYRE_FORM_TEXT,
           "file.vyre:10:1: error[V0302]: differ\n"
@@ -151,9 +149,7 @@ static void json_has_every_field(void **state) {
     (void)state;
     vyre_diagnostics *list = make();
     vyre_diagnostic place = at(2, 3, 4);
-    place.function = "f";
-    place.call_line = 7;
-    place.call_column = 8;
+    place.calls = &(vyre_diagnostic_call){.function = "f", .line = 7, .column = 8};
     place.inst = 5;
     vyre_diagnostics_add(list, &place, 107, "say \"so\"", "no effect");
     check(list, "", VYRE_FORM_JSON,

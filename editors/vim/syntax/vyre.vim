@@ -20,6 +20,7 @@ syntax keyword vyreConversion bitcast
 " Words that mean something only in their place.
 syntax match vyreClause "\<\%(deterministic\|workgroup\|subgroup\)\>\ze\s*\%(over\>\|{\|\h\|\d\|(\)"
 syntax match vyreClause "\<step\>\ze\s\+[^=;,)\]]"
+syntax match vyreClause "\<require\>\ze\s\+[^=.,;)]"
 syntax match vyreClause "\%(\]\s\+\)\@<=max\>"
 syntax match vyreAccess "\%(:\s*\)\@<=\%(inout\|out\)\>"
 syntax match vyreAccess "\<buffer\>\ze\s*<"

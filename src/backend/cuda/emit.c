@@ -137,15 +137,27 @@ static void write_pure(emit *e, uint32_t inst) {
 
 /* Says which line of the source follows. */
 static void mention_line(emit *e, uint32_t inst) {
-    uint32_t line = vyre_ir_line(e->ir, inst);
-    if (!line || line == e->line) {
+    const vyre_ir *ir = e->ir;
+    uint32_t line = vyre_ir_line(ir, inst);
+    uint32_t scope = line ? VYRE_PLACE_SCOPE(ir->places[inst]) : 0;
+    uint32_t other = scope ? ir->scopes[scope - 1].file : 0, number = 0;
+    if (!line || (line == e->line && other == e->file_mentioned)) {
         return;
     }
     e->line = line;
-    vyre_text_printf(&e->w.code, "\t// line %u\n", line);
-    if (e->file) {
-        vyre_text_printf(&e->w.code, "\t.loc %u %u %u\n", e->file, line,
-                         VYRE_PLACE_COLUMN(e->ir->places[inst]));
+    e->file_mentioned = other;
+    if (other) {
+        vyre_text_printf(&e->w.code, "\t// %s:%u\n", ir->debug_strings + other, line);
+    } else {
+        vyre_text_printf(&e->w.code, "\t// line %u\n", line);
+    }
+    while (e->files && number < e->files->count &&
+           e->files->names[number] != (other ? other : ir->file)) {
+        number++;
+    }
+    if (e->files && number < e->files->count) {
+        vyre_text_printf(&e->w.code, "\t.loc %u %u %u\n", number + 1, line,
+                         VYRE_PLACE_COLUMN(ir->places[inst]));
     }
 }
 
@@ -303,7 +315,8 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
 }
 
 static vyre_status write_entries(const vyre_program *program, const cuda_target *target,
-                                 uint32_t file, vyre_text *out_ptx, cuda_phase_info *out_infos) {
+                                 const emit_files *files, vyre_text *out_ptx,
+                                 cuda_phase_info *out_infos) {
     const vyre_ir *ir = vyre_program_ir(program);
     emit *e = vyre_alloc_zeroed(1, sizeof *e);
     bool made = e != NULL;
@@ -312,7 +325,7 @@ static vyre_status write_entries(const vyre_program *program, const cuda_target 
         e->ir = ir;
         e->target = target;
         e->layout = cuda_layout_of(ir);
-        e->file = file;
+        e->files = files;
         for (uint32_t i = 0; i < ir->phase_count && made && !e->lack; i++) {
             made = write_phase(e, i, out_ptx, &out_infos[i]);
         }
@@ -341,21 +354,38 @@ void cuda_emit_head(const cuda_target *target, vyre_text *out_ptx) {
 
 vyre_status cuda_emit_entries(const vyre_program *program, const cuda_target *target,
                               vyre_text *out_ptx, cuda_phase_info *out_infos) {
-    return write_entries(program, target, 0, out_ptx, out_infos);
+    return write_entries(program, target, NULL, out_ptx, out_infos);
+}
+
+static void add_file(emit_files *files, uint32_t name) {
+    uint32_t number = 0;
+    while (number < files->count && files->names[number] != name) {
+        number++;
+    }
+    if (name && number == files->count && number < EMIT_FILES) {
+        files->names[files->count++] = name;
+    }
 }
 
 vyre_status cuda_emit(const vyre_program *program, const cuda_target *target, vyre_text *out_ptx,
                       cuda_phase_info *out_infos) {
     const vyre_ir *ir = vyre_program_ir(program);
-    const char *file = ir->debug_string_bytes ? ir->debug_strings + ir->file : "";
+    emit_files files = {0};
+    if (ir->place_count) {
+        add_file(&files, ir->file);
+        for (uint32_t i = 0; i < ir->scope_count; i++) {
+            add_file(&files, ir->scopes[i].file);
+        }
+    }
     vyre_text_printf(out_ptx, "// %s\n", vyre_program_name(program));
     cuda_emit_head(target, out_ptx);
-    if (*file && ir->place_count) {
-        vyre_text_puts(out_ptx, ".file 1 \"");
-        for (const char *c = file; *c; c++) {
+    for (uint32_t i = 0; i < files.count; i++) {
+        vyre_text_printf(out_ptx, ".file %u \"", i + 1);
+        for (const char *c = ir->debug_strings + files.names[i]; *c; c++) {
             vyre_text_putc(out_ptx, *c == '"' || *c == '\\' || (unsigned char)*c < ' ' ? '?' : *c);
         }
-        vyre_text_puts(out_ptx, "\"\n\n");
+        vyre_text_puts(out_ptx, "\"\n");
     }
-    return write_entries(program, target, *file && ir->place_count ? 1 : 0, out_ptx, out_infos);
+    vyre_text_puts(out_ptx, files.count ? "\n" : "");
+    return write_entries(program, target, &files, out_ptx, out_infos);
 }

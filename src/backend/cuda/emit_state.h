@@ -48,6 +48,13 @@ typedef struct emit_where {
     int64_t offset;
 } emit_where;
 
+/* The source files of a program, which the text numbers from 1: where their names stand. Those
+ * beyond the last are not mentioned. */
+enum { EMIT_FILES = 64 };
+typedef struct emit_files {
+    uint32_t count, names[EMIT_FILES];
+} emit_files;
+
 typedef struct emit {
     cuda_writer w;
     vyre_text head; /* in front of the code: what is read of the frame */
@@ -59,10 +66,10 @@ typedef struct emit {
     cuda_phase_info *info;
     const vyre_phase *phase;
     uint32_t phase_index;
-    char name[96];    /* of the entry */
-    uint32_t file;    /* number of the source file, or 0 */
-    uint32_t line;    /* of the source, last mentioned */
-    const char *lack; /* what such devices do not have, or NULL */
+    char name[96];                 /* of the entry */
+    const emit_files *files;       /* of the source; NULL where the text names none */
+    uint32_t file_mentioned, line; /* the place that was mentioned last */
+    const char *lack;              /* what such devices do not have, or NULL */
     uint32_t labels;
 
     uint32_t parts;                /* invocations of a thread in the code under way */

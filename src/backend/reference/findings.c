@@ -68,12 +68,17 @@ static bool same_finding(const void *context, uint32_t index) {
 }
 
 /* The program that a name belongs to may be gone before the findings are. */
-static bool keep_name(vyre_findings *findings, vyre_access_place *place) {
-    if (place->function) {
-        place->function =
-            vyre_arena_copy(&findings->arena, place->function, strlen(place->function));
+static bool keep_name(vyre_findings *findings, const char **name) {
+    if (*name) {
+        *name = vyre_arena_copy(&findings->arena, *name, strlen(*name));
+        return *name;
     }
-    return place->function || !place->call_line;
+    return true;
+}
+
+static bool keep_names(vyre_findings *findings, vyre_access_place *place) {
+    return keep_name(findings, &place->file) && keep_name(findings, &place->function) &&
+           keep_name(findings, &place->call_file);
 }
 
 static uint64_t hash_finding(const vyre_finding *found) {
@@ -104,8 +109,8 @@ bool vyre_findings_add(vyre_findings *findings, const vyre_finding *found, const
     item.fix = vyre_arena_copy(&findings->arena, fix, strlen(fix));
     vyre_text_free(&text);
     uint32_t index = (uint32_t)findings->items.count;
-    if (!item.message || !item.fix || !keep_name(findings, &item.first) ||
-        !keep_name(findings, &item.second) || !vyre_vec_reserve(&findings->items, 1) ||
+    if (!item.message || !item.fix || !keep_names(findings, &item.first) ||
+        !keep_names(findings, &item.second) || !vyre_vec_reserve(&findings->items, 1) ||
         !vyre_map_add(&findings->map, hash_finding(found), index)) {
         return false;
     }

@@ -95,9 +95,10 @@ static bool out_of_budget(machine *m, const fiber *f, vyre_status_code code, con
         vyre_place place = m->ir->places[loop];
         m->status = vyre_status_annotate(m->status, "it was in the loop in line %u",
                                          VYRE_PLACE_LINE(place));
-        if (m->ir->file) {
-            m->status = vyre_status_at(m->status, m->ir->debug_strings + m->ir->file,
-                                       VYRE_PLACE_LINE(place), VYRE_PLACE_COLUMN(place));
+        const char *file = vyre_ir_file(m->ir, VYRE_PLACE_SCOPE(place));
+        if (*file) {
+            m->status =
+                vyre_status_at(m->status, file, VYRE_PLACE_LINE(place), VYRE_PLACE_COLUMN(place));
         }
     }
     return false;

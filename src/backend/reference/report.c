@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "backend/reference/findings.h"
+#include "ir/diagnostic.h"
 #include "ir/program.h"
 
 static vyre_access_place place_of(const machine *m, uint32_t inst, uint32_t lane, uint64_t group) {
@@ -12,7 +13,10 @@ static vyre_access_place place_of(const machine *m, uint32_t inst, uint32_t lane
         place.column = VYRE_PLACE_COLUMN(m->ir->places[inst]);
         uint32_t scope = VYRE_PLACE_SCOPE(m->ir->places[inst]);
         if (scope) {
-            const vyre_call_scope *call = &m->ir->scopes[scope - 1];
+            const vyre_call_scope *call = &m->ir->scopes[scope - 1], *scopes = m->ir->scopes;
+            const char *strings = m->ir->debug_strings;
+            place.file = vyre_scope_file(scopes, strings, scope);
+            place.call_file = vyre_scope_file(scopes, strings, VYRE_PLACE_SCOPE(call->call));
             place.function = m->ir->debug_strings + call->name;
             place.call_line = VYRE_PLACE_LINE(call->call);
             place.call_column = VYRE_PLACE_COLUMN(call->call);
@@ -34,9 +38,13 @@ static void describe(const machine *m, const vyre_access_place *place, char *out
     } else {
         snprintf(who, sizeof who, "invocation %llu", group * m->layout.lanes + place->lane);
     }
-    snprintf(out, size, place->line ? "`%s` in line %u (%s)" : "`%s` at instruction %u (%s)",
-             vyre_op_info_of(m->ir->insts[place->inst].op)->name,
-             place->line ? place->line : place->inst, who);
+    const char *op = vyre_op_info_of(m->ir->insts[place->inst].op)->name;
+    if (place->file && place->line) {
+        snprintf(out, size, "`%s` in %s:%u (%s)", op, place->file, place->line, who);
+    } else {
+        snprintf(out, size, place->line ? "`%s` in line %u (%s)" : "`%s` at instruction %u (%s)",
+                 op, place->line ? place->line : place->inst, who);
+    }
 }
 
 static uint32_t effects_of(const machine *m, const stamp *access) {
@@ -83,7 +91,7 @@ bool report_race(machine *m, uint32_t resource, uint64_t index, const stamp *bef
     if (vyre_findings_again(sanitizer_findings(m), &found)) {
         return true;
     }
-    char first[112], second[112];
+    char first[360], second[360];
     describe(m, &found.first, first, sizeof first);
     describe(m, &found.second, second, sizeof second);
     return vyre_findings_add(sanitizer_findings(m), &found, race_fix(m, a, b),
@@ -108,7 +116,7 @@ bool report_bounds(machine *m, uint32_t resource, uint64_t index, const stamp *n
         return true;
     }
     bool negative = is_negative(m, now, index);
-    char who[112];
+    char who[360];
     describe(m, &found.first, who, sizeof who);
     return vyre_findings_add(
         sanitizer_findings(m), &found,
@@ -127,7 +135,7 @@ bool report_unwritten(machine *m, uint32_t resource, uint64_t index, const stamp
     if (vyre_findings_again(sanitizer_findings(m), &found)) {
         return true;
     }
-    char who[112];
+    char who[360];
     describe(m, &found.first, who, sizeof who);
     return vyre_findings_add(sanitizer_findings(m), &found,
                              "write it first, or rely on it: it is 0",
@@ -163,7 +171,7 @@ bool report_missing_lane(machine *m, const fiber *f, uint32_t at, uint32_t prese
     if (vyre_findings_again(sanitizer_findings(m), &found)) {
         return true;
     }
-    char who[112], parted[64];
+    char who[360], parted[64];
     describe(m, &found.first, who, sizeof who);
     describe_parting(&found.second, parted, sizeof parted);
     return vyre_findings_add(sanitizer_findings(m), &found,
@@ -177,7 +185,7 @@ bool report_missing_group(machine *m, const fiber *f, const fiber *other) {
     vyre_finding found = {.kind = VYRE_FINDING_NON_UNIFORM,
                           .first = place_of(m, f->barrier, 0, f->group),
                           .second = place_of(m, block, 0, other->group)};
-    char who[112], parted[64];
+    char who[360], parted[64];
     describe(m, &found.first, who, sizeof who);
     if (other->state == FIBER_AT_GRID_BARRIER) {
         found.second = place_of(m, other->barrier, 0, other->group);

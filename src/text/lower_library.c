@@ -1,0 +1,207 @@
+#include <string.h>
+
+#include <vyre/limits.h>
+
+#include "base/alloc.h"
+#include "base/near.h"
+#include "ir/diagnostic.h"
+#include "text/lower.h"
+
+/* The id that a call names, without what may stand between its parts; false after a report. */
+static bool read_id(vyre_lower *lower, vyre_node call, vyre_name_text *out) {
+    const char *from = lower->unit->source.text + call.a;
+    if (call.length >= sizeof out->text) {
+        lower_report(lower, vyre_node_spot(&call), 206, "see `vyre ops` for what there is",
+                     "the id of an operation has more than %d bytes", VYRE_LIMIT_NAME_BYTES);
+        return false;
+    }
+    for (uint32_t i = 0; i < call.length; i++) {
+        char c = from[i];
+        bool belongs = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '.';
+        if (!belongs) {
+            lower_report(lower, vyre_node_spot(&call), 102, "write it as one word: `hash.mix(...)`",
+                         "something stands between the parts of an operation's id");
+            return false;
+        }
+        out->text[i] = c;
+    }
+    out->text[call.length] = '\0';
+    return true;
+}
+
+static void report_unknown(vyre_lower *lower, vyre_node call, const char *id) {
+    vyre_near near;
+    vyre_text fix = {0};
+    vyre_near_init(&near, (vyre_str){id, strlen(id)});
+    vyre_str known;
+    for (size_t i = 0; (known = vyre_library_at(&lower->library, i)).data; i++) {
+        vyre_near_add(&near, known);
+    }
+    vyre_near_print(&near, &fix, "did you mean ");
+    vyre_text_puts(&fix, near.count ? "?" : "see `vyre ops` for the operations there are");
+    lower_report(lower, vyre_node_spot(&call), 206, vyre_text_string(&fix),
+                 "unknown operation `%s`", id);
+    if (fix.failed) {
+        lower_no_memory(lower);
+    }
+    vyre_text_free(&fix);
+}
+
+/* Asks the library; false after a report. */
+static bool find_source(vyre_lower *lower, vyre_node call, vyre_library_source *out_source) {
+    vyre_name_text id;
+    if (!read_id(lower, call, &id)) {
+        return false;
+    }
+    if (!lower->has_library) {
+        vyre_status status = vyre_library_enter(&lower->library);
+        if (status) {
+            if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
+                lower_no_memory(lower);
+            } else {
+                lower_report(lower, vyre_node_spot(&call), 206, vyre_status_fix(status),
+                             "`%s` cannot be looked up: %s", id.text, vyre_status_message(status));
+            }
+            vyre_status_free(status);
+            return false;
+        }
+        lower->has_library = true;
+    }
+    if (!vyre_library_find(&lower->library, (vyre_str){id.text, strlen(id.text)}, out_source)) {
+        report_unknown(lower, call, id.text);
+        return false;
+    }
+    if (out_source->form == VYRE_LIBRARY_OPAQUE || !out_source->text) {
+        lower_report(lower, vyre_node_spot(&call), 206,
+                     "use it through the API or from the command line",
+                     "`%s` is not made of program text and cannot be called from it", id.text);
+        return false;
+    }
+    return true;
+}
+
+/* Reads an operation's text. What is wrong there is reported with the call that led to it. */
+static void read_source(vyre_lower *lower, vyre_unit *unit, const char *id, vyre_node call) {
+    vyre_unit *from = lower->unit;
+    vyre_builder *builder = lower->builder;
+    vyre_parser_state saved = vyre_parser_save(&lower->parser);
+    bool failed = lower->parser.failed;
+    vyre_diagnostic_call site = {.function = id,
+                                 .file = from->source.foreign ? from->source.name : NULL,
+                                 .line = call.line,
+                                 .column = call.column,
+                                 .caller = from->source.calls};
+    size_t errors = vyre_diagnostics_errors(unit->source.diagnostics);
+    unit->source.calls = &site;
+    lower->builder = NULL;
+    lower_switch(lower, unit);
+    if (vyre_source_check(&unit->source)) {
+        lower_read_unit(lower);
+    }
+    lower_switch(lower, from);
+    lower->builder = builder;
+    vyre_parser_restore(&lower->parser, &saved);
+    lower->parser.failed = failed;
+    unit->source.calls = NULL;
+    unit->broken = vyre_diagnostics_errors(unit->source.diagnostics) > errors;
+}
+
+static vyre_unit *find_unit(vyre_lower *lower, const vyre_library_source *source, vyre_node call) {
+    for (size_t i = 0; i < lower->units.count; i++) {
+        const vyre_source *known = &lower->units.items[i]->source;
+        if (known->text == source->text && known->end == source->text + source->text_size) {
+            return lower->units.items[i];
+        }
+    }
+    vyre_unit *unit = vyre_alloc_zeroed(1, sizeof *unit);
+    if (!unit || !vyre_vec_push(&lower->units, unit)) {
+        vyre_free(unit);
+        lower_no_memory(lower);
+        return NULL;
+    }
+    unit->source = (vyre_source){.name = source->file ? source->file : source->id,
+                                 .text = source->text,
+                                 .end = source->text + source->text_size,
+                                 .diagnostics = lower->unit->source.diagnostics,
+                                 .foreign = true};
+    vyre_names_init(&unit->names, unit->source.text, unit->source.end);
+    read_source(lower, unit, source->id, call);
+    return unit;
+}
+
+static const char *const form_names[] = {
+    [VYRE_LIBRARY_PROGRAM] = "a program", [VYRE_LIBRARY_FUNCTION] = "a function"};
+
+static bool find_entry(const vyre_unit *unit, const vyre_library_source *source,
+                       uint32_t *out_item) {
+    vyre_item_kind kind =
+        source->form == VYRE_LIBRARY_PROGRAM ? VYRE_ITEM_PROGRAM : VYRE_ITEM_FUNCTION;
+    size_t size = strlen(source->entry);
+    for (uint32_t i = 0; i < unit->items.count; i++) {
+        const vyre_item *item = &unit->items.items[i];
+        if (item->kind != kind || item->symbol == VYRE_NONE) {
+            continue;
+        }
+        vyre_str name = vyre_symbol_text(&unit->names, item->symbol);
+        if (name.size == size && !memcmp(name.data, source->entry, size)) {
+            *out_item = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+vyre_callee lower_operation_of(vyre_lower *lower, vyre_node call, vyre_library_form form) {
+    vyre_library_source source = {0};
+    vyre_callee callee = {0};
+    if (!find_source(lower, call, &source)) {
+        return callee;
+    }
+    if (source.form != form) {
+        lower_report(lower, vyre_node_spot(&call), 204,
+                     form == VYRE_LIBRARY_PROGRAM ? "call it inside a phase"
+                                                  : "call it between phases, as a step",
+                     "`%s` is %s, expected %s", source.id, form_names[source.form],
+                     form_names[form]);
+        return callee;
+    }
+    vyre_unit *unit = find_unit(lower, &source, call);
+    if (!unit || lower->unit->source.no_memory) {
+        return callee; /* of which not all may be known */
+    }
+    if (unit->broken) {
+        lower->poisoned = true;
+        lower_spoil(lower);
+    } else if (!find_entry(unit, &source, &callee.item)) {
+        lower_report(lower, vyre_node_spot(&call), 206, "correct the dialect's manifest",
+                     "`%s` is said to be %s `%s` of %s, which has none", source.id,
+                     form_names[form], source.entry, unit->source.name);
+    } else {
+        callee.unit = unit;
+        callee.id = source.id;
+    }
+    return callee;
+}
+
+const char *lower_how(vyre_callee callee, const char *otherwise, vyre_text *text) {
+    if (!callee.id) {
+        return otherwise;
+    }
+    vyre_lexer lexer = callee.unit->items.items[callee.item].place;
+    vyre_token token;
+    vyre_lexer_next(&lexer, &token); /* the keyword */
+    vyre_lexer_next(&lexer, &token); /* the name */
+    vyre_text_printf(text, "write %s", callee.id);
+    uint32_t depth = 0, end = token.offset + token.length;
+    do {
+        vyre_lexer_next(&lexer, &token);
+        bool gap = token.offset > end && depth && text->data && text->data[text->size - 1] != '(';
+        depth += token.kind == VYRE_TOKEN_LEFT_PAREN;
+        depth -= token.kind == VYRE_TOKEN_RIGHT_PAREN && depth;
+        vyre_text_puts(text, gap && token.kind != VYRE_TOKEN_RIGHT_PAREN ? " " : "");
+        vyre_text_add(text, callee.unit->source.text + token.offset, token.length);
+        end = token.offset + token.length;
+    } while (depth && token.kind != VYRE_TOKEN_END && !text->failed);
+    return text->failed ? otherwise : vyre_text_string(text);
+}

@@ -1,0 +1,158 @@
+#include <string.h>
+
+#include "ir/builder.h"
+#include "ir/diagnostic.h"
+#include "text/lower.h"
+
+/* Enters an item by its name, unless the name is wrong, which the parser reports, or taken. */
+static bool declare(vyre_lower *lower, vyre_item item, const vyre_token *name) {
+    uint32_t number = (uint32_t)lower->unit->items.count;
+    if (name->kind == VYRE_TOKEN_NAME) {
+        vyre_symbol *symbol = &lower->unit->names.symbols.items[name->symbol];
+        bool reserved = vyre_word_of(symbol->word)->class_of == VYRE_WORD_OP;
+        item.symbol = name->symbol;
+        item.spot = vyre_token_spot(name);
+        if (symbol->item != VYRE_NONE) {
+            vyre_name_text text;
+            vyre_source_report(&lower->unit->source, item.spot, 202, "rename one of them",
+                               "`%s` is declared twice in this file, first in line %u",
+                               lower_name(lower, name->symbol, &text),
+                               lower->unit->items.items[symbol->item].spot.line);
+        } else if (!reserved) {
+            symbol->item = number;
+        }
+    }
+    bool room = true;
+    if (item.kind == VYRE_ITEM_FUNCTION) {
+        item.index = (uint32_t)lower->unit->functions.count;
+        room = vyre_vec_push(&lower->unit->functions, (vyre_function){.item = number});
+    } else if (item.kind == VYRE_ITEM_CONSTANT) {
+        item.index = (uint32_t)lower->unit->constants.count;
+        room = vyre_vec_push(&lower->unit->constants, (vyre_constant){.item = number});
+    }
+    return room && vyre_vec_push(&lower->unit->items, item);
+}
+
+/* Finds all items, so that each may be used before it is declared. */
+static void find_items(vyre_lower *lower) {
+    vyre_lexer lexer;
+    vyre_lexer_init(&lexer, &lower->unit->source, &lower->unit->names);
+    for (vyre_lexer_find_item(&lexer); lexer.at < lower->unit->source.end;
+         vyre_lexer_find_item(&lexer)) {
+        vyre_item item = {.symbol = VYRE_NONE, .place = lexer};
+        vyre_token keyword, name;
+        vyre_lexer_next(&lexer, &keyword);
+        vyre_lexer ahead = lexer;
+        vyre_lexer_next(&ahead, &name);
+        item.kind = keyword.kind == VYRE_TOKEN_FN      ? VYRE_ITEM_FUNCTION
+                    : keyword.kind == VYRE_TOKEN_CONST ? VYRE_ITEM_CONSTANT
+                                                       : VYRE_ITEM_PROGRAM;
+        if (keyword.kind == VYRE_TOKEN_END || lower->unit->source.no_memory ||
+            !declare(lower, item, &name)) {
+            lower_no_memory(lower);
+            return;
+        }
+    }
+}
+
+/* What stands in front of the first item is wrong, whatever it is. */
+static void check_start(vyre_lower *lower) {
+    vyre_lexer start;
+    vyre_lexer_init(&start, &lower->unit->source, &lower->unit->names);
+    vyre_parser_open(&lower->parser, &start);
+    if (!vyre_parser_done(&lower->parser)) {
+        vyre_parse_item(&lower->parser);
+    }
+}
+
+void lower_read_unit(vyre_lower *lower) {
+    check_start(lower);
+    find_items(lower);
+    for (uint32_t i = 0; i < lower->unit->functions.count && !lower->unit->source.no_memory &&
+                         !vyre_diagnostics_full(lower->unit->source.diagnostics);
+         i++) {
+        lower_survey(lower, i);
+    }
+}
+
+void lower_free_unit(vyre_unit *unit) {
+    vyre_names_deinit(&unit->names);
+    vyre_vec_free(&unit->items);
+    vyre_vec_free(&unit->constants);
+    vyre_vec_free(&unit->functions);
+    vyre_vec_free(&unit->parameters);
+    vyre_vec_free(&unit->result_types);
+    vyre_vec_free(&unit->callees);
+}
+
+/* Without memory everything ends, in all texts. */
+void lower_switch(vyre_lower *lower, vyre_unit *unit) {
+    unit->source.no_memory |= lower->unit->source.no_memory;
+    lower->unit = unit;
+    lower->parser.source = &unit->source;
+    lower->parser.names = &unit->names;
+}
+
+const char *lower_callee_name(vyre_callee callee, vyre_name_text *out) {
+    uint32_t symbol = callee.unit->items.items[callee.item].symbol;
+    vyre_str text = callee.id             ? (vyre_str){callee.id, strlen(callee.id)}
+                    : symbol == VYRE_NONE ? (vyre_str){"fn", 2}
+                                          : vyre_symbol_text(&callee.unit->names, symbol);
+    size_t size = text.size < sizeof out->text ? text.size : sizeof out->text - 1;
+    memcpy(out->text, text.data, size);
+    out->text[size] = '\0';
+    return out->text;
+}
+
+void lower_enter(vyre_lower *lower, vyre_callee callee, vyre_spot call, vyre_caller *out_caller) {
+    vyre_unit *unit = callee.unit, *from = lower->unit;
+    vyre_name_text text;
+    *out_caller = (vyre_caller){
+        .unit = from,
+        .callee = unit,
+        .parser = vyre_parser_save(&lower->parser),
+        .site = {.function = callee.id,
+                 .file = from->source.foreign ? from->source.name : NULL,
+                 .line = call.line,
+                 .column = call.column,
+                 .caller = from->source.calls},
+        .calls = unit->source.calls,
+        .names_frame = unit->names.frame,
+        .function = lower->function,
+        .frame = lower->frame,
+        .returned = lower->returned,
+        .spliced = lower->spliced,
+        .silent = lower->silent,
+        .failed = lower->parser.failed,
+        .splice = lower->splice,
+    };
+    lower_at(lower, call);
+    if (callee.id) {
+        unit->source.calls = &out_caller->site;
+        vyre_build_scope_of(lower->builder, callee.id, unit->source.name);
+    } else {
+        vyre_build_scope(lower->builder, lower_callee_name(callee, &text));
+    }
+    if (!vyre_vec_push(&lower->calls, callee)) {
+        lower_no_memory(lower);
+    }
+    lower_switch(lower, unit);
+    unit->names.frame = (uint32_t)unit->names.bindings.count;
+    lower->frame = lower->blocks.count;
+    lower->silent |= unit->source.foreign;
+}
+
+void lower_leave(vyre_lower *lower, const vyre_caller *caller) {
+    vyre_build_scope_end(lower->builder);
+    lower->calls.count -= lower->calls.count ? 1 : 0;
+    caller->callee->names.frame = caller->names_frame;
+    caller->callee->source.calls = caller->calls;
+    lower_switch(lower, caller->unit);
+    lower->function = caller->function;
+    lower->frame = caller->frame;
+    lower->returned = caller->returned;
+    lower->spliced = caller->spliced;
+    lower->silent = caller->silent;
+    lower->splice = caller->splice;
+    lower->parser.failed = caller->failed;
+}
