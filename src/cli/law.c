@@ -474,7 +474,7 @@ static vyre_status test_fold(law_test *t, vyre_text *a, vyre_text *b) {
         reverse(&parts, a, t->f.types[0]);
         status = test_joined(t, &parts, &value, &all.items[0]);
         break;
-    case VYRE_LAW_IDEMPOTENT: status = test_joined(t, a, a, &all.items[0]); break;
+    case VYRE_LAW_IDEMPOTENT: status = test_joined(t, &all.items[0], &value, &all.items[0]); break;
     case VYRE_LAW_IDENTITY:
     case VYRE_LAW_ABSORBING:
         status = parse_operand(t, &value);
@@ -524,7 +524,7 @@ static bool fits(const law_test *t, shape kind) {
     case VYRE_LAW_ASSOCIATIVE:
     case VYRE_LAW_IDENTITY:
     case VYRE_LAW_ABSORBING: return (kind == SHAPE_PAIR || kind == SHAPE_FOLD) && same;
-    case VYRE_LAW_IDEMPOTENT: return kind != SHAPE_OTHER && (same || kind == SHAPE_FOLD);
+    case VYRE_LAW_IDEMPOTENT: return kind != SHAPE_OTHER && same;
     case VYRE_LAW_INVOLUTION: return kind == SHAPE_MAP && same;
     case VYRE_LAW_INVERSE: return (kind == SHAPE_MAP || kind == SHAPE_PAIR) && g_fits;
     case VYRE_LAW_MONOTONE: return kind != SHAPE_OTHER && f->data_count <= 2;

@@ -191,10 +191,7 @@ static vyre_status read_manifest(search *s, const vyre_folder *folder, const cha
         status = vyre_package_read(&file, &package);
     }
     if (!status && reason) { /* a package of nothing carries the reason, and nothing else */
-        for (size_t i = 0; i < package->mistakes.count; i++) {
-            vyre_status_free(package->mistakes.items[i]);
-        }
-        package->mistakes.count = 0;
+        vyre_package_forgive(package);
         status = vyre_package_mistake(package, (vyre_package_place){0}, reason);
         reason = VYRE_OK;
     }
@@ -313,9 +310,10 @@ static vyre_package *find_previous(const search *s, const char *path) {
     return NULL;
 }
 
-/* Refuses a candidate, or puts what it was before in its place; tells whether that was done. */
-static vyre_status give_up(search *s, candidate *c, bool *out_replaced) {
+/* Refuses a candidate, or puts what it was before in its place. */
+static vyre_status give_up(search *s, candidate *c) {
     vyre_package *old = c->is_old ? NULL : find_previous(s, c->package->path);
+    old = old && old->contents != c->package->contents ? old : NULL; /* it would fail again */
     vyre_text reasons = {0};
     vyre_package_describe(c->package, &reasons);
     vyre_status status =
@@ -326,16 +324,37 @@ static vyre_status give_up(search *s, candidate *c, bool *out_replaced) {
     vyre_package_release(c->package);
     c->package = old ? vyre_package_retain(old) : NULL;
     c->is_old = true;
-    *out_replaced |= old != NULL;
     return status;
 }
 
-static vyre_status drop_mistaken(search *s, bool *out_replaced) {
+static vyre_status drop_mistaken(search *s) {
     vyre_status status = VYRE_OK;
     for (size_t i = 0; i < s->candidates.count && !status; i++) {
         candidate *c = &s->candidates.items[i];
         if (c->package && c->package->mistakes.count) {
-            status = give_up(s, c, out_replaced);
+            status = give_up(s, c);
+        }
+    }
+    return status;
+}
+
+/* After sources were read: who was edited and has mistakes is what it was before, and all others
+ * that had some are read again, as they may have called it. Tells whether there was one. */
+static vyre_status undo_edits(search *s, bool *out_undone) {
+    vyre_status status = VYRE_OK;
+    *out_undone = false;
+    for (size_t i = 0; i < s->candidates.count && !status; i++) {
+        candidate *c = &s->candidates.items[i];
+        const vyre_package *old =
+            c->package && !c->is_old ? find_previous(s, c->package->path) : NULL;
+        if (old && c->package->mistakes.count && old->contents != c->package->contents) {
+            status = give_up(s, c);
+            *out_undone = true;
+        }
+    }
+    for (size_t i = 0; i < s->candidates.count && *out_undone; i++) {
+        if (s->candidates.items[i].package) {
+            vyre_package_forgive(s->candidates.items[i].package);
         }
     }
     return status;
@@ -405,9 +424,9 @@ static vyre_status resolve(search *s) {
         status = status ? status
                         : vyre_packages_resolve(packages.items, packages.count, s->streams);
         vyre_vec_free(&packages);
-        status = status ? status : drop_mistaken(s, &again);
+        status = status ? status : undo_edits(s, &again);
     }
-    return status;
+    return status ? status : drop_mistaken(s);
 }
 
 static vyre_status admit(search *s) {
@@ -441,15 +460,14 @@ vyre_status vyre_folder_search_run(vyre_folder_search *out, const vyre_folder_li
                                    const vyre_streams *streams) {
     search s = {.out = out, .previous = previous, .streams = streams};
     vyre_status status = VYRE_OK;
-    bool replaced = false;
     *out = (vyre_folder_search){0};
     vyre_arena_init(&out->arena);
     for (size_t i = 0; i < list->folders.count && !status; i++) {
         status = read_folder(&s, &list->folders.items[i]);
     }
-    status = status ? status : drop_mistaken(&s, &replaced);
+    status = status ? status : drop_mistaken(&s);
     status = status ? status : check_owners(&s);
-    status = status ? status : drop_mistaken(&s, &replaced);
+    status = status ? status : drop_mistaken(&s);
     status = status ? status : resolve(&s);
     status = status ? status : admit(&s);
     for (size_t i = 0; i < s.candidates.count; i++) {

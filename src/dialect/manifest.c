@@ -1,6 +1,7 @@
 /* What a manifest says: TOML into definitions that have no meaning yet. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/near.h"
 #include "base/toml.h"
 #include "dialect/package.h"
@@ -18,12 +19,16 @@ vyre_package *vyre_package_retain(vyre_package *package) {
     return package;
 }
 
+void vyre_package_forgive(vyre_package *package) {
+    while (package->mistakes.count) {
+        vyre_status_free(package->mistakes.items[--package->mistakes.count]);
+    }
+}
+
 void vyre_package_release(vyre_package *package) {
     if (package && --package->references == 0) {
         vyre_package_unresolve(package);
-        for (size_t i = 0; i < package->mistakes.count; i++) {
-            vyre_status_free(package->mistakes.items[i]);
-        }
+        vyre_package_forgive(package);
         vyre_vec_free(&package->mistakes);
         vyre_vec_free(&package->sources);
         vyre_arena_deinit(&package->arena);
@@ -340,6 +345,12 @@ static const char *read_words(reader *r, const vyre_toml_value *table, const vyr
                                  "\"%s\" gives no argument a value", item->string.data));
             continue;
         }
+        if (item->string.data[name + 1] == '@') {
+            add(r, place_of(item),
+                vyre_status_make(VYRE_STATUS_MALFORMED, "write the elements themselves",
+                                 "\"%s\" is in a file, where a witness cannot look",
+                                 item->string.data));
+        }
         vyre_text_printf(&words, "%s%s", words.size ? "\n" : "", item->string.data);
     }
     if (words.failed && !r->status) {
@@ -407,6 +418,7 @@ static void read_source(reader *r, const char *name, vyre_package_place place, s
                                   .path = keep(r, (vyre_str){vyre_text_string(&path), path.size}),
                                   .text = status ? NULL : keep(r, (vyre_str){vyre_text_string(&text), text.size}),
                                   .size = text.size};
+    package->contents = package->contents * 31 + vyre_hash_128(text.data, text.size).low;
     if (!r->status && !vyre_vec_push(&package->sources, source)) {
         r->status = no_memory(package);
     }
@@ -586,6 +598,7 @@ vyre_status vyre_package_read(const vyre_package_file *file, vyre_package **out_
     vyre_arena_init(&package->arena);
     vyre_arena_init(&package->resolved);
     package->path = keep(&r, (vyre_str){file->path, strlen(file->path)});
+    package->contents = vyre_hash_128(file->data, file->size).low;
     if (!r.status) {
         vyre_status mistake = vyre_toml_read(file->path, file->data, file->size, &document);
         add(&r, (vyre_package_place){0}, mistake);

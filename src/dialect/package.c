@@ -59,7 +59,8 @@ static vyre_status parse(vyre_package *package, const char *path, const char *te
         if (item->severity == VYRE_SEVERITY_ERROR) {
             vyre_status mistake = vyre_status_make(VYRE_STATUS_INVALID_PROGRAM, item->fix,
                                                    "V%04u: %s", item->code, item->message);
-            mistake = vyre_status_at(mistake, path, item->line, item->column);
+            mistake = vyre_status_at(mistake, item->file ? item->file : path, item->line,
+                                     item->column);
             status = vyre_package_mistake(package, (vyre_package_place){0}, mistake);
         }
     }

@@ -43,6 +43,7 @@ typedef struct vyre_package {
     uint32_t references; /* of one thread */
     vyre_arena arena;    /* of what the manifest says */
     const char *path;    /* of the manifest, for messages */
+    uint64_t contents;   /* a hash of the manifest and its sources */
     const char *dialect, *version, *doc;
     VYRE_VEC(vyre_package_source) sources;
     vyre_operation *operations; /* without a meaning until they are resolved */
@@ -87,6 +88,9 @@ VYRE_MUST_USE vyre_status vyre_packages_resolve(vyre_package *const *packages, s
 
 /* Reads the sources of one package; part of the above. */
 VYRE_MUST_USE vyre_status vyre_package_resolve(vyre_package *package);
+
+/* Takes back what was found wrong with the sources, to read them again in other company. */
+void vyre_package_forgive(vyre_package *package);
 
 /* Forgets what the sources said. */
 void vyre_package_unresolve(vyre_package *package);
