@@ -13,7 +13,11 @@
 vyre_status cli_host_shape(const vyre_operation *operation, vyre_program **out_program) {
     vyre_text text = {0};
     vyre_module *module = NULL;
-    vyre_text_puts(&text, "program shape(");
+    vyre_text_puts(&text, "program ");
+    for (const char *at = operation->id; *at; at++) {
+        vyre_text_putc(&text, *at == '.' ? '_' : *at);
+    }
+    vyre_text_putc(&text, '(');
     for (size_t i = 0; i < operation->parameter_count; i++) {
         const vyre_parameter *parameter = &operation->parameters[i];
         bool is_output = parameter->role == VYRE_ROLE_OUTPUT;
