@@ -14,7 +14,14 @@
 #include "bench/measure.h"
 #include "dialect/guard.h"
 
-enum { OPERATIONS = 1000, READERS = 16, ASKED = 1 << 16, ROUNDS = 50, MOST = 256 };
+enum {
+    OPERATIONS = 1000,
+    STORM_OPERATIONS = 100,
+    READERS = 16,
+    ASKED = 1 << 16,
+    ROUNDS = 50,
+    MOST = 256
+};
 
 static char ids[OPERATIONS][32];
 static vyre_operation operations[OPERATIONS];
@@ -35,10 +42,22 @@ static double clock_ns(clockid_t clock) {
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+static size_t operation_count; /* of snapshots that are made, and names that are asked for */
+
 static vyre_dialects *make(void) {
     vyre_dialects *snapshot;
-    check(vyre_dialects_make(all, OPERATIONS, &snapshot));
+    check(vyre_dialects_make(all, operation_count, &snapshot));
     return snapshot;
+}
+
+/* Puts so many in force, to be asked for in an order that no prefetcher knows. */
+static void use(size_t count) {
+    operation_count = count;
+    vyre_dialects_install(make());
+    for (size_t i = 0; i < count; i++) {
+        const char *id = ids[i * 617 % count];
+        names[i] = vyre_intern_find((vyre_str){id, strlen(id)});
+    }
 }
 
 static void fill(void) {
@@ -48,12 +67,6 @@ static void fill(void) {
             .id = ids[i], .dialect = "bench", .version = "1.0.0", .doc = "One of many."};
         all[i] = &operations[i];
     }
-    vyre_dialects_install(make());
-    for (size_t i = 0; i < OPERATIONS; i++) {
-        /* In an order that no prefetcher knows. */
-        const char *id = ids[i * 617 % OPERATIONS];
-        names[i] = vyre_intern_find((vyre_str){id, strlen(id)});
-    }
 }
 
 /* Lookups under one guard, and each under its own. */
@@ -61,7 +74,7 @@ static uintptr_t look_up(size_t count) {
     vyre_dialects_guard guard;
     const vyre_dialects *snapshot = vyre_dialects_enter(&guard);
     uintptr_t sum = 0;
-    for (size_t i = 0, at = 0; i < count; i++, at = at + 1 < OPERATIONS ? at + 1 : 0) {
+    for (size_t i = 0, at = 0; i < count; i++, at = at + 1 < operation_count ? at + 1 : 0) {
         sum += (uintptr_t)vyre_dialects_lookup(snapshot, names[at]);
     }
     vyre_dialects_leave(&guard);
@@ -70,7 +83,7 @@ static uintptr_t look_up(size_t count) {
 
 static uintptr_t enter_look_up_leave(size_t count) {
     uintptr_t sum = 0;
-    for (size_t i = 0, at = 0; i < count; i++, at = at + 1 < OPERATIONS ? at + 1 : 0) {
+    for (size_t i = 0, at = 0; i < count; i++, at = at + 1 < operation_count ? at + 1 : 0) {
         vyre_dialects_guard guard;
         sum += (uintptr_t)vyre_dialects_lookup(vyre_dialects_enter(&guard), names[at]);
         vyre_dialects_leave(&guard);
@@ -162,6 +175,7 @@ static void storm(size_t installs) {
     enum { PARTS = 10 };
     figures alone = {0}, with = {0};
     size_t memory = 0, most = 0;
+    use(STORM_OPERATIONS);
     for (size_t part = 0; part < PARTS; part++) {
         read_alone(READERS, 500, &alone);
         double began = clock_ns(CLOCK_MONOTONIC);
@@ -175,7 +189,7 @@ static void storm(size_t installs) {
         memory = part ? memory : resident_kib();
     }
     printf("\n%d readers, %zu snapshots of %d operations installed in %.1f s\n", READERS,
-           installs / PARTS * PARTS, OPERATIONS, with.ns / 1e9);
+           installs / PARTS * PARTS, STORM_OPERATIONS, with.ns / 1e9);
     printf("  M lookups a second               %7.1f without a writer, %7.1f with one: %.1f %%, at "
            "least 90\n",
            alone.count / alone.ns * 1e3, with.count / with.ns * 1e3,
@@ -199,6 +213,7 @@ int main(int argc, char **argv) {
         }
     }
     fill();
+    use(OPERATIONS);
     printf("dialects: best processor time of a lookup among %d operations, in ns\n\n", OPERATIONS);
     printf("under a guard             %6.2f  at most 3\n", best_ns(look_up));
     printf("enter, look up, leave     %6.2f  at most 12\n", best_ns(enter_look_up_leave));
