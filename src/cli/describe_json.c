@@ -145,6 +145,22 @@ static void add_steps(vyre_json *json, const vyre_ir *ir, uint32_t first, uint32
     vyre_json_array_end(json);
 }
 
+static void add_requirements(vyre_json *json, const vyre_ir *ir) {
+    vyre_text size = {0};
+    vyre_json_key(json, "requires");
+    vyre_json_array(json);
+    for (uint32_t i = 0; i < ir->requirement_count; i++) {
+        vyre_text_cut(&size, 0);
+        vyre_size_print(&size, ir, ir->requirements[i].left);
+        vyre_text_puts(&size, " == ");
+        vyre_size_print(&size, ir, ir->requirements[i].right);
+        vyre_json_string(json, vyre_text_string(&size));
+    }
+    vyre_json_array_end(json);
+    json->text->failed |= size.failed;
+    vyre_text_free(&size);
+}
+
 static void add_statistics(vyre_json *json, const vyre_stats *stats) {
     vyre_json_key(json, "statistics");
     vyre_json_object(json);
@@ -169,6 +185,9 @@ void cli_describe_json(vyre_json *json, const vyre_program *program) {
     cli_json_string(json, "digest", vyre_text_string(&digest));
     add_arguments(json, ir);
     add_arrays(json, ir, "scratch", VYRE_RESOURCE_SCRATCH, 0, ir->resource_count);
+    if (ir->requirement_count) {
+        add_requirements(json, ir);
+    }
     add_steps(json, ir, 0, ir->step_count);
     add_statistics(json, &stats);
     vyre_json_object_end(json);

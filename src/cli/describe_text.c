@@ -157,6 +157,16 @@ static void describe_scratch(vyre_text *text, const vyre_ir *ir) {
     }
 }
 
+static void describe_requirements(vyre_text *text, const vyre_ir *ir) {
+    for (uint32_t i = 0; i < ir->requirement_count; i++) {
+        cli_describe_label(text, i ? "" : "requires");
+        vyre_size_print(text, ir, ir->requirements[i].left);
+        vyre_text_puts(text, " == ");
+        vyre_size_print(text, ir, ir->requirements[i].right);
+        vyre_text_putc(text, '\n');
+    }
+}
+
 static void describe_list(vyre_text *text, const uint32_t *numbers, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         vyre_text_puts(text, i ? ", " : "");
@@ -279,6 +289,7 @@ void cli_describe_text(vyre_text *text, const vyre_program *program, const char 
     vyre_text_putc(text, '\n');
     describe_arguments(text, ir);
     describe_scratch(text, ir);
+    describe_requirements(text, ir);
     describe_steps(text, ir);
     describe_statistics(text, &stats);
 }

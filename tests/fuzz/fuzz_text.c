@@ -1,10 +1,12 @@
-/* Any bytes as text. What parses keeps its digest through printing and formatting, formatting is
- * stable, and diagnostics can always be shown. */
+/* Any bytes as text, with a few operations to call. What parses keeps its digest through printing
+ * and formatting, formatting is stable, and diagnostics can always be shown. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <vyre/vyre.h>
+
+#include "tests/unit/library_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,7 +31,9 @@ static void check_programs(const vyre_module *module, const vyre_module *formatt
         vyre_status status = vyre_program_print(program, &printed, &size);
         check(!status);
         vyre_module *flat;
+        vyre_library_use(NULL); /* which nothing of what is printed needs */
         status = vyre_module_parse("printed", printed, size, NULL, &flat);
+        library_check_use();
         check(!status);
         check(same_digest(program, vyre_module_program(flat, 0)));
         vyre_module_free(flat);
@@ -56,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *text = (const char *)data;
     vyre_diagnostics *diagnostics;
     vyre_module *module;
+    library_check_use();
     vyre_status status = vyre_diagnostics_create(&diagnostics);
     check(!status);
     status = vyre_module_parse("fuzz", text, size, diagnostics, &module);

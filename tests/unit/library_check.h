@@ -88,6 +88,16 @@ static const char library_broken_text[] =
 "fn fine(v: u32) -> u32 { return v; }\n"
 "fn wrong(v: u32) -> u32 { return v + ; }\n";
 
+static const char library_torn_text[] =
+"fn fine(v: u32) -> u32 { return v; }\n"
+"program body(x: inout buffer<u32>) {\n"
+"    phase over x { x[gid] = ; }\n"
+"}\n"
+"program sizes(x: inout buffer<u32>, n: u32) over n + m { x[gid] = 1; }\n"
+"program turns(x: inout buffer<u32>, n: u32) {\n"
+"    repeat n { phase over x { x[gid] += 1; } }\n"
+"}\n";
+
 static const char library_types_text[] =
 "fn inner(v: u32) -> u32 {\n"
 "    return v + 1.5f;\n"
@@ -122,6 +132,9 @@ static const vyre_library_source library_rows[] = {
     LIBRARY_ROW(mix, FUNCTION, together),
     LIBRARY_ROW(mix, FUNCTION, total),
     LIBRARY_ROW(mix, FUNCTION, twice),
+    LIBRARY_ROW(torn, PROGRAM, body),
+    LIBRARY_ROW(torn, PROGRAM, sizes),
+    LIBRARY_ROW(torn, PROGRAM, turns),
     LIBRARY_ROW(types, FUNCTION, inner),
     LIBRARY_ROW(types, FUNCTION, outer),
     LIBRARY_ROW(types, PROGRAM, part),

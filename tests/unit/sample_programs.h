@@ -433,6 +433,32 @@ static inline void sample_named(vyre_builder *b) {
     vyre_build_repeat_end(b);
 }
 
+/* What it demands of its caller, and code from another file. */
+static inline void sample_required(vyre_builder *b) {
+    vyre_build_file(b, "kernels/required.vyre");
+    uint32_t n = vyre_build_scalar(b, "n", VYRE_TYPE_U32);
+    uint32_t x = vyre_build_buffer(b, "x", VYRE_ACCESS_IN, VYRE_TYPE_U32, VYRE_NONE);
+    uint32_t y = vyre_build_buffer(b, "y", VYRE_ACCESS_INOUT, VYRE_TYPE_U32, VYRE_NONE);
+    vyre_build_at(b, 2, 5, 7);
+    uint32_t twice = vyre_build_size_op(b, VYRE_SIZE_MUL, vyre_build_size_param(b, n),
+                                        vyre_build_size_const(b, 2));
+    uint32_t kept = vyre_build_scratch(b, "kept", VYRE_TYPE_U32, twice);
+    vyre_build_require(b, vyre_build_size_len(b, x), vyre_build_size_copy(b, twice));
+    vyre_build_at(b, 3, 5, 7);
+    vyre_build_scope_of(b, "far.copy", "ops/far.vyre");
+    vyre_build_at(b, 1, 1, 1);
+    vyre_build_require(b, vyre_build_size_len(b, y), vyre_build_size_len(b, x));
+    vyre_build_phase(b,
+                     &(vyre_phase_desc){.name = "far.copy", .domain = {vyre_build_size_len(b, x)}});
+    uint32_t i = sample_gid(b);
+    vyre_build_store(b, kept, i, vyre_build_load(b, x, i));
+    vyre_build_scope(b, "inner");
+    vyre_build_store(b, y, i, vyre_build_load(b, kept, i));
+    vyre_build_scope_end(b);
+    vyre_build_phase_end(b);
+    vyre_build_scope_end(b);
+}
+
 typedef struct sample_row {
     const char *name;
     void (*build)(vyre_builder *b);
@@ -445,6 +471,7 @@ static const sample_row sample_rows[] = {
     {"atomics", sample_atomics},     {"blocks", sample_blocks},
     {"variables", sample_variables}, {"steps", sample_steps},
     {"barriers", sample_barriers},   {"named", sample_named},
+    {"required", sample_required},
 };
 
 #define SAMPLE_COUNT (sizeof sample_rows / sizeof *sample_rows)

@@ -13,6 +13,9 @@
 #include <vyre/vyre.h>
 
 #include "backend/cpu/llvm.h"
+#include "backend/cuda/emit.h"
+#include "ir/builder.h"
+#include "pass/rebuild.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/library_check.h"
 
@@ -94,6 +97,15 @@ static void check_refused(const char *text, const char *expected) {
     vyre_string_free(shown);
     assert_null(vyre_diagnostics_render(found, "my.vyre", text, strlen(text), VYRE_FORM_JSON,
                                         &shown, &size));
+    const vyre_diagnostic *first = vyre_diagnostics_get(found, 0);
+    char calls[512];
+    snprintf(calls, sizeof calls,
+             "\"function\": \"%s\",\n        \"file\": \"%s\",\n        \"line\": %u",
+             first->calls->function, first->calls->file ? first->calls->file : "my.vyre",
+             first->calls->line);
+    if (!strstr(shown, calls)) {
+        fail_msg("no %s in %s", calls, shown);
+    }
     vyre_string_free(shown);
     vyre_diagnostics_free(found);
 }
@@ -342,6 +354,104 @@ static void steps_and_places_say_where_they_come_from(void **state) {
     vyre_program_release(program);
 }
 
+/* What a pass makes has the requirements and the files of what it was made of. */
+static void copies_keep_requirements_and_files(void **state) {
+    (void)state;
+    vyre_program *program = parse("program p(x: buffer<u32>, y: inout buffer<u32>, n: u32) {\n"
+                                  "    require len(x) == n;\n"
+                                  "    far.copy(x, y);\n"
+                                  "    phase over y { y[gid] = mix.mix(y[gid], 1); }\n"
+                                  "}");
+    vyre_rebuild rebuild;
+    vyre_program *copy;
+    assert_null(vyre_rebuild_init(&rebuild, program));
+    assert_null(vyre_rebuild_run(&rebuild, &copy));
+    vyre_rebuild_deinit(&rebuild);
+    const vyre_ir *from = vyre_program_ir(program), *to = vyre_program_ir(copy);
+    assert_true(same(program, copy));
+    assert_int_equal(to->requirement_count, 2);
+    assert_memory_equal(to->requirement_places, from->requirement_places,
+                        2 * sizeof *to->requirement_places);
+    assert_memory_equal(to->places, from->places, to->place_count * sizeof *to->places);
+    assert_int_equal(to->scope_count, from->scope_count);
+    for (uint32_t i = 0; i < to->scope_count; i++) {
+        assert_int_equal(to->scopes[i].call, from->scopes[i].call);
+        assert_string_equal(to->debug_strings + to->scopes[i].file,
+                            from->debug_strings + from->scopes[i].file);
+    }
+    vyre_program_release(copy);
+    vyre_program_release(program);
+}
+
+static void ptx_names_the_files(void **state) {
+    (void)state;
+    vyre_program *program = parse("program p(x: buffer<u32>, y: out buffer<u32>[len(x)]) {\n"
+                                  "    far.copy(x, y);\n"
+                                  "    phase over y { y[gid] = mix.mix(y[gid], 1); }\n"
+                                  "}");
+    vyre_text ptx = {0};
+    cuda_phase_info infos[2];
+    cuda_target target = {.sm = 90, .isa = 80};
+    assert_null(cuda_emit(program, &target, &ptx, infos));
+    assert_non_null(strstr(ptx.data, ".file 1 \"my.vyre\"\n.file 2 \"ops/far.vyre\"\n"
+                                     ".file 3 \"ops/mix.vyre\"\n"));
+    assert_non_null(strstr(ptx.data, "\t// ops/far.vyre:4\n\t.loc 2 4 "));
+    assert_non_null(strstr(ptx.data, "\t// line 3\n\t.loc 1 3 "));
+    assert_non_null(strstr(ptx.data, "\t// ops/mix.vyre:5\n\t.loc 3 5 "));
+    vyre_text_free(&ptx);
+    vyre_program_release(program);
+}
+
+/* A run that goes wrong inside of an operation names its file and the call. */
+static void findings_name_the_files(void **state) {
+    (void)state;
+    vyre_program *program = parse("program p(y: inout buffer<u32>) over y {\n"
+                                  "    mix.put(y, 0, gid);\n"
+                                  "}");
+    uint32_t y[2] = {0};
+    vyre_findings *findings;
+    assert_null(vyre_sanitize(program, (vyre_input[]){{y, sizeof y}}, 1, NULL, &findings));
+    vyre_program_release(program);
+    assert_int_equal(vyre_findings_count(findings), 1);
+    const vyre_finding *race = vyre_findings_get(findings, 0);
+    assert_non_null(strstr(race->message, "`store` in ops/mix.vyre:20 (invocation"));
+    assert_string_equal(race->first.file, "ops/mix.vyre");
+    assert_string_equal(race->first.function, "mix.put");
+    assert_null(race->first.call_file);
+    assert_int_equal(race->first.call_line, 2);
+    vyre_findings_free(findings);
+}
+
+/* A size is used once; two that are always equal require nothing. */
+static void requirements_are_made_of_sizes(void **state) {
+    (void)state;
+    vyre_builder *b;
+    vyre_program *program;
+    assert_null(vyre_builder_create("p", &b));
+    uint32_t x = vyre_build_buffer(b, "x", VYRE_ACCESS_INOUT, VYRE_TYPE_U32, VYRE_NONE);
+    uint32_t y =
+        vyre_build_buffer(b, "y", VYRE_ACCESS_IN, VYRE_TYPE_U32, vyre_build_size_len(b, x));
+    vyre_build_require(b, vyre_build_size_len(b, x), vyre_build_size_len(b, x));
+    vyre_build_require(b, vyre_build_size_len(b, y), vyre_build_size_len(b, x));
+    uint32_t sum = vyre_build_size_op(b, VYRE_SIZE_ADD, vyre_build_size_const(b, 1),
+                                      vyre_build_size_const(b, 2));
+    vyre_build_require(b, sum, vyre_build_size_const(b, 3));
+    assert_int_equal(b->requirements.count, 0);
+    vyre_build_require(b, vyre_build_size_copy(b, sum), vyre_build_size_len(b, y));
+    assert_int_equal(b->requirements.count, 1);
+    assert_int_equal(vyre_builder_errors(b), 0);
+    vyre_build_require(b, sum, vyre_build_size_len(b, y)); /* which is in use */
+    assert_int_equal(vyre_builder_errors(b), 1);
+    vyre_status_free(vyre_builder_finish(b, NULL, &program));
+    vyre_builder_free(b);
+    assert_null(program);
+    assert_null(vyre_builder_create("p", &b));
+    vyre_build_require(b, VYRE_NONE, vyre_build_size_const(b, 3));
+    assert_int_equal(vyre_builder_errors(b), 1);
+    assert_int_equal(vyre_build_size_copy(b, 77), VYRE_NONE);
+    vyre_builder_free(b);
+}
+
 static void mistakes_name_file_line_and_the_calls(void **state) {
     (void)state;
     check_refused(HEAD "{\n    y[gid] = types.outer(x[gid]);\n}",
@@ -365,6 +475,26 @@ static void mistakes_name_file_line_and_the_calls(void **state) {
                   "   |                                      ^\n"
                   "   = In: `broken.fine`, called from my.vyre:2:14\n"
                   "   = Fix: write a number, a name, a call or an expression in parentheses\n");
+    check_refused("program p(y: inout buffer<u32>) {\n    torn.body(y);\n    torn.body(y);\n}",
+                  "ops/torn.vyre:3:29: error[V0102]: expected an operand, found `;`\n"
+                  " 3 |     phase over x { x[gid] = ; }\n"
+                  "   |                             ^\n"
+                  "   = In: `torn.body`, called from my.vyre:2:5\n"
+                  "   = Fix: write a number, a name, a call or an expression in parentheses\n");
+    check_refused("program p(y: inout buffer<u32>) {\n    torn.sizes(y, 3);\n}",
+                  "ops/torn.vyre:5:54: error[V0201]: unknown name `m`\n"
+                  " 5 | program sizes(x: inout buffer<u32>, n: u32) over n + m { x[gid] = 1; }\n"
+                  "   |                                                      ^\n"
+                  "   = In: `torn.sizes`, called from my.vyre:2:5\n"
+                  "   = Fix: declare it with `let`, `var` or `const` before using it\n");
+    check_refused(
+        "program p(y: inout buffer<u32>) {\n    repeat i in 3 { torn.turns(y, i); }\n}",
+        "ops/torn.vyre:7:12: error[V0604]: the count of a repeat cannot be part of a size\n"
+        " 7 |     repeat n { phase over x { x[gid] += 1; } }\n"
+        "   |            ^\n"
+        "   = In: `torn.turns`, called from my.vyre:2:21\n"
+        "   = Fix: use numbers, constants, integer arguments, len(buffer), + - * / %, min, "
+        "max and ceil_div\n");
     check_refused(
         "program p(y: inout buffer<u32>) over y workgroup 64 {\n"
         "    if gid < 3 { y[gid] = mix.together(gid); }\n}",
@@ -554,6 +684,10 @@ int main(void) {
         cmocka_unit_test(spliced_programs_compute_what_the_same_by_hand_does),
         cmocka_unit_test(requirements_are_checked_before_anything_runs),
         cmocka_unit_test(steps_and_places_say_where_they_come_from),
+        cmocka_unit_test(copies_keep_requirements_and_files),
+        cmocka_unit_test(ptx_names_the_files),
+        cmocka_unit_test(findings_name_the_files),
+        cmocka_unit_test(requirements_are_made_of_sizes),
         cmocka_unit_test(mistakes_name_file_line_and_the_calls),
         cmocka_unit_test(status_names_the_calls),
         cmocka_unit_test(circles_are_shown),
