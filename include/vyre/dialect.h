@@ -233,7 +233,7 @@ VYRE_API const vyre_operation *vyre_dialects_at(const vyre_dialects *snapshot, s
     X(ADDED, "added")                                                                              \
     X(CHANGED, "changed")                                                                          \
     X(REMOVED, "removed")                                                                          \
-    X(REFUSED, "refused")  /* a manifest or folder, with the reasons */                            \
+    X(REFUSED, "refused")   /* a manifest or folder, with the reasons */                           \
     X(RESTORED, "restored") /* a manifest or folder that was refused is no longer */
 
 typedef enum vyre_dialect_event_kind {
@@ -255,8 +255,8 @@ typedef void (*vyre_dialect_listener)(void *user, const vyre_dialect_event *even
 
 typedef struct vyre_dialects_watch vyre_dialects_watch;
 
-/* Starts to watch these folders, besides those of VYRE_DIALECT_PATH. The first wait tells what there
- * is. */
+/* Starts to watch these folders, besides those of VYRE_DIALECT_PATH. The first wait tells what
+ * there is. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_dialects_watch_open(const char *const *folders,
                                                             size_t count,
                                                             vyre_dialects_watch **out_watch);

@@ -18,8 +18,9 @@ extern "C" {
 
 /* X(name, text) */
 #define VYRE_IO_WAYS(X)                                                                            \
-    X(DIRECT, "direct") /* past the cache, but for parts of blocks at the ends of what is written */ \
-    X(PLAIN, "plain")   /* through it */
+    X(DIRECT,                                                                                      \
+      "direct")       /* past the cache, but for parts of blocks at the ends of what is written */ \
+    X(PLAIN, "plain") /* through it */
 
 typedef enum vyre_io_way {
 #define VYRE_IO_WAY_ENUM(name, text) VYRE_IO_##name,

@@ -291,7 +291,8 @@ const cli_command cli_command_check = {
     .summary = "parse and verify programs",
     .text =
         "Reads each FILE, as text or in binary form, verifies every program in it and describes "
-        "those that are valid (a word that is no file may be an OPERATION of `vyre ops`): whether the result can depend on the order in which invocations "
+        "those that are valid (a word that is no file may be an OPERATION of `vyre ops`): whether "
+        "the result can depend on the order in which invocations "
         "run, and why; the digest; arguments, phases, and what the code consists of.\n\n"
         "Errors and warnings go to stderr with their place and a fix; with --format json they are "
         "part of the answer.\n\n"

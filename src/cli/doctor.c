@@ -410,13 +410,15 @@ const cli_command cli_command_doctor = {
     .name = "doctor",
     .operands = "",
     .summary = "say what was found here, and what is wrong with it",
-    .text =
-        "Says where plugins and dialects were looked for, what became of each, which devices "
-        "there are, where compiled programs are kept, and which environment variables are in force.\n\n"
-        "A problem is marked with ! and comes with its fix: a folder, a plugin or a dialect that was "
-        "refused, backends that are registered twice or by half, a device that fails for another reason "
-        "than that this machine has none, a cache that cannot be used. The exit status is 1 if "
-        "there is one.",
+    .text = "Says where plugins and dialects were looked for, what became of each, which devices "
+            "there are, where compiled programs are kept, and which environment variables are in "
+            "force.\n\n"
+            "A problem is marked with ! and comes with its fix: a folder, a plugin or a dialect "
+            "that was "
+            "refused, backends that are registered twice or by half, a device that fails for "
+            "another reason "
+            "than that this machine has none, a cache that cannot be used. The exit status is 1 if "
+            "there is one.",
     .operand = CLI_OPERAND_NONE,
     .operands_min = 0,
     .operands_max = 0,

@@ -135,9 +135,9 @@ static cli_exit run(const cli_arguments *arguments) {
     if (!status && !emitter) {
         status = unknown_target(arguments->values[TARGET].text);
     }
-    status = status ? status
-                    : cli_input_open(&input, arguments->operands[0],
-                                     arguments->values[VARIANT].text);
+    status = status
+                 ? status
+                 : cli_input_open(&input, arguments->operands[0], arguments->values[VARIANT].text);
     if (!status) {
         status = cli_input_load(&input);
         bool loaded = !status;
@@ -148,8 +148,8 @@ static cli_exit run(const cli_arguments *arguments) {
         const char *name = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
         status = cli_input_choose(&input, name, "one is emitted at a time", &chosen);
     }
-    status = status ? status
-                    : emit_program(arguments, emitter, cli_input_program(&input, chosen.first));
+    status =
+        status ? status : emit_program(arguments, emitter, cli_input_program(&input, chosen.first));
     if (status) {
         result = cli_message_status(arguments->command, status);
     }
@@ -169,10 +169,11 @@ const cli_command cli_command_emit = {
     .name = "emit",
     .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM]]",
     .summary = "translate a program for a target, ahead of time",
-    .text = "Writes what the target gets of PROGRAM in FILE, where one program needs no name, or of "
-            "an OPERATION of `vyre ops`. Targets are named by their ids; `ptx` and `spirv` are "
-            "short for two of them.\n\n"
-            "Without operands it lists the targets that something can be emitted for.",
+    .text =
+        "Writes what the target gets of PROGRAM in FILE, where one program needs no name, or of "
+        "an OPERATION of `vyre ops`. Targets are named by their ids; `ptx` and `spirv` are "
+        "short for two of them.\n\n"
+        "Without operands it lists the targets that something can be emitted for.",
     .operand = CLI_OPERAND_FILE,
     .operands_min = 0,
     .operands_max = 2,

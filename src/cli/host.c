@@ -87,8 +87,8 @@ static vyre_status move_bytes(cli_host_call *call, bool is_write) {
     vyre_text_add(&path, inputs[0].data, inputs[0].size);
     vyre_status status = VYRE_OK;
     if (is_write) {
-        status = vyre_io_write(inputs[2].data, inputs[2].size, vyre_text_string(&path), offset,
-                               &report);
+        status =
+            vyre_io_write(inputs[2].data, inputs[2].size, vyre_text_string(&path), offset, &report);
     } else {
         memcpy(&size, inputs[2].data, sizeof size);
         call->outputs.items = vyre_alloc_zeroed(1, sizeof *call->outputs.items);

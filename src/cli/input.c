@@ -59,7 +59,8 @@ vyre_status cli_input_open(cli_input *input, const char *path, const char *varia
         if (!status && input->operation->composition) {
             const vyre_program *program;
             status = cli_operation_program(input->operation, variant, NULL, &program);
-            input->program = status ? NULL : vyre_program_retain((vyre_program *)(uintptr_t)program);
+            input->program =
+                status ? NULL : vyre_program_retain((vyre_program *)(uintptr_t)program);
         }
     } else if (!status && variant) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name the PROGRAM behind the file",

@@ -12,9 +12,9 @@ typedef struct cli_input {
     const char *name; /* for messages: the path, or "<stdin>" */
     vyre_text contents;
     bool is_wire;
-    vyre_diagnostics *diagnostics; /* of text; NULL until it is loaded */
-    vyre_module *module;           /* of text */
-    vyre_program *program;         /* of binary, or of an operation */
+    vyre_diagnostics *diagnostics;   /* of text; NULL until it is loaded */
+    vyre_module *module;             /* of text */
+    vyre_program *program;           /* of binary, or of an operation */
     const vyre_operation *operation; /* that is meant; NULL: a file is */
     vyre_dialects_guard guard;       /* of the registry that it belongs to */
     bool is_entered;
@@ -24,7 +24,8 @@ typedef struct cli_input {
 #define CLI_INPUT_OPERANDS "FILE|OPERATION"
 /* A row for the table of options of a subcommand that takes one. */
 #define CLI_VARIANT_OPTION(X)                                                                      \
-    X(VARIANT, 0, "--variant", "NAME", NULL, "which of the programs of an OPERATION, that all give the same bytes")
+    X(VARIANT, 0, "--variant", "NAME", NULL,                                                       \
+      "which of the programs of an OPERATION, that all give the same bytes")
 
 /* Reads the bytes; "-" is stdin. Deinit it whatever comes out. */
 VYRE_MUST_USE vyre_status cli_input_read(cli_input *input, const char *path);

@@ -1,10 +1,10 @@
 /* Laws: what a manifest claims of an operation, tested on a device.
  *
- * An operation is taken as a function of its buffers of data; what else it has comes from a witness.
- * It is one of three: of two such buffers, of one buffer to one value, or of buffers to as many of
- * the same types. A `fn` works element by element, so that a few runs test it on all tuples of the
- * values there are to try; a program is tested on the data of its witnesses, and on random data of
- * the same lengths. Results are compared bit by bit. */
+ * An operation is taken as a function of its buffers of data; what else it has comes from a
+ * witness. It is one of three: of two such buffers, of one buffer to one value, or of buffers to as
+ * many of the same types. A `fn` works element by element, so that a few runs test it on all tuples
+ * of the values there are to try; a program is tested on the data of its witnesses, and on random
+ * data of the same lengths. Results are compared bit by bit. */
 #include <string.h>
 
 #include "cli/bind.h"
@@ -27,13 +27,13 @@ typedef enum shape {
 /* An operation as a function of data. */
 typedef struct function {
     const vyre_operation *operation;
-    cli_binding binding;     /* of a witness: everything that is no data */
-    size_t data[DATA_MAX];   /* numbers of inputs */
+    cli_binding binding;   /* of a witness: everything that is no data */
+    size_t data[DATA_MAX]; /* numbers of inputs */
     vyre_type types[DATA_MAX];
     size_t data_count;
     vyre_type results[DATA_MAX];
     size_t result_count;
-    bool is_one;    /* the result is one element, whatever goes in */
+    bool is_one;     /* the result is one element, whatever goes in */
     bool by_element; /* a fn of scalars: data of any length will do */
 } function;
 
@@ -479,8 +479,7 @@ static vyre_status test_fold(law_test *t, vyre_text *a, vyre_text *b) {
     case VYRE_LAW_ABSORBING:
         status = parse_operand(t, &value);
         if (!status) {
-            const vyre_text *expected =
-                t->law->kind == VYRE_LAW_ABSORBING ? &value : &all.items[0];
+            const vyre_text *expected = t->law->kind == VYRE_LAW_ABSORBING ? &value : &all.items[0];
             status = test_joined(t, a, &value, expected);
             status = status ? status : test_joined(t, &value, a, expected);
         }

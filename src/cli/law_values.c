@@ -51,9 +51,21 @@ static void add_floats(vyre_text *bytes, vyre_type type) {
 static void add_integers(vyre_text *bytes, vyre_type type) {
     uint32_t width = vyre_type_bytes(type) * 8;
     uint64_t top = (uint64_t)1 << (width - 1);
-    const uint64_t some[] = {0,       1,       2,    3,       5,   7,
-                             255,     256,     top,  top - 1, top + 1,
-                             ~(uint64_t)0, ~(uint64_t)1, 0x5555555555555555u, 0xaaaaaaaaaaaaaaaau};
+    const uint64_t some[] = {0,
+                             1,
+                             2,
+                             3,
+                             5,
+                             7,
+                             255,
+                             256,
+                             top,
+                             top - 1,
+                             top + 1,
+                             ~(uint64_t)0,
+                             ~(uint64_t)1,
+                             0x5555555555555555u,
+                             0xaaaaaaaaaaaaaaaau};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
         cli_value_store(bytes, type, some[i]);
     }

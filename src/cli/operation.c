@@ -77,9 +77,8 @@ static vyre_status unknown_variant(const vyre_operation *operation, const char *
         vyre_text_printf(&fix, ", `%s`", entry);
     }
     vyre_near_print(&near, &fix, "; perhaps ");
-    vyre_status status =
-        vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
-                         "`%s` has no variant `%s`", operation->id, variant);
+    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
+                                          "`%s` has no variant `%s`", operation->id, variant);
     vyre_text_free(&fix);
     return status;
 }

@@ -14,7 +14,8 @@
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICE_OPTION(X)                                                                           \
     X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "watch: end after that time")                      \
-    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats, "the form of the answer; text if not given")
+    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
+      "the form of the answer; text if not given")
 
 CLI_OPTION_TABLE(OPTIONS);
 
@@ -84,8 +85,8 @@ static void write_text(const job *j, vyre_text *text) {
 }
 
 static void write_table(const job *j, vyre_text *text, cli_format format) {
-    static const char *const headings[] = {"id",   "dialect",  "version", "category", "form",
-                                           "signature", "laws", "variants", "targets", "doc"};
+    static const char *const headings[] = {"id",        "dialect", "version",  "category", "form",
+                                           "signature", "laws",    "variants", "targets",  "doc"};
     enum { COLUMNS = sizeof headings / sizeof *headings };
     cli_table table = {.columns = COLUMNS, .code = 1 | 1 << 5};
     for (size_t i = 0; i < COLUMNS; i++) {
@@ -203,8 +204,7 @@ static cli_exit check_operations(const job *j, vyre_device *device, cli_ops_tall
         }
         tally->operations++;
         vyre_status status = cli_witnesses_check(device, operation, tally, &failures);
-        status = status ? status
-                        : cli_laws_check(device, j->snapshot, operation, tally, &failures);
+        status = status ? status : cli_laws_check(device, j->snapshot, operation, tally, &failures);
         cli_output_write(&failures);
         if (status) {
             return cli_message_status(j->arguments->command, status);
@@ -220,16 +220,16 @@ static cli_exit check(const job *j) {
     if (j->operand && !count_chosen(j)) {
         return no_match(j);
     }
-    cli_exit result = cli_device_acquire(j->arguments->command,
-                                         j->arguments->values[BACKEND].text, &device, &why);
+    cli_exit result = cli_device_acquire(j->arguments->command, j->arguments->values[BACKEND].text,
+                                         &device, &why);
     if (result == CLI_EXIT_DONE) {
         result = check_operations(j, device, &tally);
         cli_message_print("%zu operation%s on %s: %zu witness%s, %zu law%s in %zu cases, %zu "
                           "failure%s\n",
-                          tally.operations, cli_plural(tally.operations),
-                          vyre_device_name(device), tally.witnesses,
-                          tally.witnesses == 1 ? "" : "es", tally.laws, cli_plural(tally.laws),
-                          tally.cases, tally.failures, cli_plural(tally.failures));
+                          tally.operations, cli_plural(tally.operations), vyre_device_name(device),
+                          tally.witnesses, tally.witnesses == 1 ? "" : "es", tally.laws,
+                          cli_plural(tally.laws), tally.cases, tally.failures,
+                          cli_plural(tally.failures));
         vyre_device_release(device);
     }
     vyre_text_free(&why);

@@ -23,10 +23,10 @@ static const char *event_name(vyre_dialect_event_kind kind) {
 
 static void write_text(vyre_text *text, const vyre_dialect_event *event) {
     vyre_text_printf(text, "%s %s", event_name(event->kind), event->name);
-    const vyre_operation *operation = event->kind == VYRE_DIALECT_EVENT_ADDED ||
-                                              event->kind == VYRE_DIALECT_EVENT_CHANGED
-                                          ? cli_operation_find(event->snapshot, event->name)
-                                          : NULL;
+    const vyre_operation *operation =
+        event->kind == VYRE_DIALECT_EVENT_ADDED || event->kind == VYRE_DIALECT_EVENT_CHANGED
+            ? cli_operation_find(event->snapshot, event->name)
+            : NULL;
     if (operation) {
         cli_describe_signature(text, operation);
     }

@@ -402,7 +402,8 @@ const cli_command cli_command_run = {
     .text =
         "Runs PROGRAM of FILE, which may be text or in binary form; where FILE has one program its "
         "name is not needed. A word that is no file may be an OPERATION of `vyre ops`: of its "
-        "variants, which give the same result, the one that suits the device runs. Every argument but `out` buffers needs a value. Without -b it runs on "
+        "variants, which give the same result, the one that suits the device runs. Every argument "
+        "but `out` buffers needs a value. Without -b it runs on "
         "the device that `vyre backends` says auto takes; the reference backend runs only when it "
         "is named.\n\n"
         "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes its "

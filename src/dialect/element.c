@@ -88,9 +88,7 @@ void vyre_element_print(vyre_text *text, const vyre_module_function *function, c
         vyre_text_puts(text, i ? ", " : function->result_count > 1 ? "let (" : "let ");
         vyre_text_printf(text, "value%u_", i);
     }
-    vyre_text_puts(text, function->result_count > 1 ? ") = "
-                         : function->result_count   ? " = "
-                                                    : "");
+    vyre_text_puts(text, function->result_count > 1 ? ") = " : function->result_count ? " = " : "");
     print_call(text, function);
     for (uint32_t i = 0; i < function->result_count; i++) {
         bool is_bool = function->results[i].type == VYRE_TYPE_BOOL;

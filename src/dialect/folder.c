@@ -116,8 +116,8 @@ static vyre_status refuse_folder(search *s, const char *path, vyre_status reason
     if (vyre_status_code_of(reason) == VYRE_STATUS_OUT_OF_MEMORY) {
         return reason;
     }
-    vyre_status status = record(s, (vyre_folder_record){VYRE_FOLDER_REFUSED, true, path,
-                                                        vyre_status_text(reason)});
+    vyre_status status =
+        record(s, (vyre_folder_record){VYRE_FOLDER_REFUSED, true, path, vyre_status_text(reason)});
     vyre_status_free(reason);
     return status;
 }
@@ -130,7 +130,6 @@ static vyre_status settle(search *s, size_t index, vyre_folder_fate fate, const 
 }
 
 /* Reading */
-
 
 /* Opens as the folder is trusted. */
 static vyre_status open_file(const vyre_folder *folder, const char *path, int *out_file) {
@@ -200,8 +199,7 @@ static vyre_status read_manifest(search *s, const vyre_folder *folder, const cha
         status = record(s, (vyre_folder_record){VYRE_FOLDER_ADMITTED, false, path.data, ""});
     }
     if (!status &&
-        vyre_vec_push(&s->candidates,
-                      (candidate){package, s->out->records.count - 1, false})) {
+        vyre_vec_push(&s->candidates, (candidate){package, s->out->records.count - 1, false})) {
         package = NULL;
     } else if (!status) {
         status = no_memory();
@@ -269,8 +267,8 @@ static vyre_status read_folder(search *s, const vyre_folder *folder) {
     DIR *open_folder = opendir(folder->path);
     int error = errno;
     if (!open_folder && error == ENOENT) {
-        return record(
-            s, (vyre_folder_record){VYRE_FOLDER_ABSENT, true, folder->path, folder->origin});
+        return record(s,
+                      (vyre_folder_record){VYRE_FOLDER_ABSENT, true, folder->path, folder->origin});
     }
     if (!open_folder || fstat(dirfd(open_folder), &about) != 0) {
         if (open_folder) {
@@ -316,10 +314,10 @@ static vyre_status give_up(search *s, candidate *c) {
     old = old && old->contents != c->package->contents ? old : NULL; /* it would fail again */
     vyre_text reasons = {0};
     vyre_package_describe(c->package, &reasons);
-    vyre_status status =
-        reasons.failed ? no_memory()
-                       : settle(s, c->record, old ? VYRE_FOLDER_KEPT : VYRE_FOLDER_REFUSED,
-                                vyre_text_string(&reasons));
+    vyre_status status = reasons.failed
+                             ? no_memory()
+                             : settle(s, c->record, old ? VYRE_FOLDER_KEPT : VYRE_FOLDER_REFUSED,
+                                      vyre_text_string(&reasons));
     vyre_text_free(&reasons);
     vyre_package_release(c->package);
     c->package = old ? vyre_package_retain(old) : NULL;
@@ -421,8 +419,8 @@ static vyre_status resolve(search *s) {
             vyre_package *package = s->candidates.items[i].package;
             status = !package || vyre_vec_push(&packages, package) ? VYRE_OK : no_memory();
         }
-        status = status ? status
-                        : vyre_packages_resolve(packages.items, packages.count, s->streams);
+        status =
+            status ? status : vyre_packages_resolve(packages.items, packages.count, s->streams);
         vyre_vec_free(&packages);
         status = status ? status : undo_edits(s, &again);
     }

@@ -1,8 +1,8 @@
 /* Folders of manifests: the third stream of the registry.
  *
  * Folders are read in the order of a list, the manifests in one by the bytes of their names. What
- * came of each is written down for people: one that is broken is refused with its reasons, and takes
- * nothing else with it. */
+ * came of each is written down for people: one that is broken is refused with its reasons, and
+ * takes nothing else with it. */
 #ifndef VYRE_DIALECT_FOLDER_H
 #define VYRE_DIALECT_FOLDER_H
 

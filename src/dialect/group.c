@@ -49,7 +49,7 @@ static bool find(const vyre_library_view *view, vyre_str id, vyre_library_source
         return false;
     }
     const vyre_operation *operation = g->operations.items[*index];
-    vyre_library_form form = !operation->text                              ? VYRE_LIBRARY_OPAQUE
+    vyre_library_form form = !operation->text                             ? VYRE_LIBRARY_OPAQUE
                              : operation->form == VYRE_OPERATION_FUNCTION ? VYRE_LIBRARY_FUNCTION
                                                                           : VYRE_LIBRARY_PROGRAM;
     *out_source = (vyre_library_source){.id = operation->id,

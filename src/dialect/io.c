@@ -78,9 +78,9 @@ static vyre_status write_back_to_nvme(const vyre_operation *operation, const vyr
         return wrong_inputs(operation);
     }
     vyre_status status = read_path(operation, inputs[0], &path);
-    status = status ? status
-                    : vyre_io_write(inputs[2].data, inputs[2].size, path, read_number(inputs[1]),
-                                    NULL);
+    status =
+        status ? status
+               : vyre_io_write(inputs[2].data, inputs[2].size, path, read_number(inputs[1]), NULL);
     vyre_free(path);
     return status;
 }

@@ -62,8 +62,7 @@ vyre_status vyre_package_mistake(vyre_package *package, vyre_package_place place
 
 void vyre_package_describe(const vyre_package *package, vyre_text *text) {
     for (size_t i = 0; i < package->mistakes.count; i++) {
-        vyre_text_printf(text, "%s%s", i ? "\n" : "",
-                         vyre_status_text(package->mistakes.items[i]));
+        vyre_text_printf(text, "%s%s", i ? "\n" : "", vyre_status_text(package->mistakes.items[i]));
     }
     if (package->mistakes.count >= VYRE_PACKAGE_MISTAKES) {
         vyre_text_puts(text, "\nand perhaps more");
@@ -114,9 +113,9 @@ static vyre_status unknown(const char *what, vyre_str word, const char *const *n
         vyre_near_add(&near, (vyre_str){names[i], strlen(names[i])});
     }
     vyre_near_print(&near, &fix, "; perhaps ");
-    vyre_status status = vyre_status_make(VYRE_STATUS_MALFORMED, vyre_text_string(&fix),
-                                          "there is no %s \"%.*s\"", what, (int)word.size,
-                                          word.data);
+    vyre_status status =
+        vyre_status_make(VYRE_STATUS_MALFORMED, vyre_text_string(&fix), "there is no %s \"%.*s\"",
+                         what, (int)word.size, word.data);
     vyre_text_free(&fix);
     return status;
 }
@@ -141,17 +140,16 @@ static void check_keys(reader *r, const vyre_toml_value *table, const char *what
 static const vyre_toml_value *find_text(reader *r, const vyre_toml_value *table, const char *key,
                                         bool is_needed) {
     const vyre_toml_value *value = NULL;
-    vyre_status status = is_needed
-                             ? vyre_toml_get(table, key, VYRE_TOML_STRING, &value)
-                             : vyre_toml_get_optional(table, key, VYRE_TOML_STRING, &value);
+    vyre_status status = is_needed ? vyre_toml_get(table, key, VYRE_TOML_STRING, &value)
+                                   : vyre_toml_get_optional(table, key, VYRE_TOML_STRING, &value);
     if (status) {
         add(r, (vyre_package_place){0}, status);
         return NULL;
     }
     if (value && (!value->string.size || strlen(value->string.data) != value->string.size)) {
         add(r, place_of(value),
-            vyre_status_make(VYRE_STATUS_MALFORMED, "write some text",
-                             "`%s` is %s", key, value->string.size ? "cut by a NUL" : "empty"));
+            vyre_status_make(VYRE_STATUS_MALFORMED, "write some text", "`%s` is %s", key,
+                             value->string.size ? "cut by a NUL" : "empty"));
         return NULL;
     }
     return value;
@@ -289,8 +287,7 @@ static void read_law(reader *r, const vyre_toml_value *value, vyre_law *law) {
     }
     law->kind = (vyre_law_kind)kind;
     if (has_operand) {
-        law->operand =
-            keep(r, (vyre_str){text.data + name.size + 1, text.size - name.size - 2});
+        law->operand = keep(r, (vyre_str){text.data + name.size + 1, text.size - name.size - 2});
     }
 }
 
@@ -414,10 +411,11 @@ static void read_source(reader *r, const char *name, vyre_package_place place, s
         vyre_status_free(status);
         status = no_memory(package);
     }
-    vyre_package_source source = {.name = keep(r, (vyre_str){name, strlen(name)}),
-                                  .path = keep(r, (vyre_str){vyre_text_string(&path), path.size}),
-                                  .text = status ? NULL : keep(r, (vyre_str){vyre_text_string(&text), text.size}),
-                                  .size = text.size};
+    vyre_package_source source = {
+        .name = keep(r, (vyre_str){name, strlen(name)}),
+        .path = keep(r, (vyre_str){vyre_text_string(&path), path.size}),
+        .text = status ? NULL : keep(r, (vyre_str){vyre_text_string(&text), text.size}),
+        .size = text.size};
     package->contents = package->contents * 31 + vyre_hash_128(text.data, text.size).low;
     if (!r->status && !vyre_vec_push(&package->sources, source)) {
         r->status = no_memory(package);

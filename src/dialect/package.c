@@ -59,8 +59,8 @@ static vyre_status parse(vyre_package *package, const char *path, const char *te
         if (item->severity == VYRE_SEVERITY_ERROR) {
             vyre_status mistake = vyre_status_make(VYRE_STATUS_INVALID_PROGRAM, item->fix,
                                                    "V%04u: %s", item->code, item->message);
-            mistake = vyre_status_at(mistake, item->file ? item->file : path, item->line,
-                                     item->column);
+            mistake =
+                vyre_status_at(mistake, item->file ? item->file : path, item->line, item->column);
             status = vyre_package_mistake(package, (vyre_package_place){0}, mistake);
         }
     }
@@ -281,9 +281,11 @@ static vyre_status check_word(const vyre_operation *operation, vyre_str name, bo
     }
     vyre_text_puts(&fix, count ? "" : " none");
     vyre_near_print(&near, &fix, "; perhaps ");
-    vyre_status status = vyre_status_make(
-        VYRE_STATUS_MALFORMED, vyre_text_string(&fix), "a witness names `%.*s`, which is no %s of "
-        "`%s`", (int)name.size, name.data, is_expected ? "output" : "input", operation->id);
+    vyre_status status = vyre_status_make(VYRE_STATUS_MALFORMED, vyre_text_string(&fix),
+                                          "a witness names `%.*s`, which is no %s of "
+                                          "`%s`",
+                                          (int)name.size, name.data,
+                                          is_expected ? "output" : "input", operation->id);
     vyre_text_free(&fix);
     return status;
 }
@@ -293,8 +295,7 @@ static vyre_status check_words(vyre_package *package, const vyre_operation *oper
     vyre_status status = VYRE_OK;
     while (*words && !status) {
         vyre_str name = {words, strcspn(words, "=")};
-        status =
-            vyre_package_mistake(package, place, check_word(operation, name, is_expected));
+        status = vyre_package_mistake(package, place, check_word(operation, name, is_expected));
         words += strcspn(words, "\n");
         words += *words == '\n';
     }
@@ -309,8 +310,8 @@ static vyre_status check_witnesses(vyre_package *package) {
             const vyre_witness *witness = &operation->witnesses[k];
             vyre_package_place place = package->rows[i].witnesses[k];
             status = check_words(package, operation, place, witness->arguments, false);
-            status = status ? status
-                            : check_words(package, operation, place, witness->expected, true);
+            status =
+                status ? status : check_words(package, operation, place, witness->expected, true);
         }
     }
     return status;

@@ -13,10 +13,10 @@
 #include "dialect/linked.h"
 
 enum {
-    VYRE_MANIFEST_BYTES = 1 << 20,    /* of a manifest */
-    VYRE_SOURCE_BYTES = 1 << 22,      /* of a source */
-    VYRE_MANIFEST_OPERATIONS = 4096,  /* of a manifest */
-    VYRE_PACKAGE_MISTAKES = 64,       /* that are told */
+    VYRE_MANIFEST_BYTES = 1 << 20,   /* of a manifest */
+    VYRE_SOURCE_BYTES = 1 << 22,     /* of a source */
+    VYRE_MANIFEST_OPERATIONS = 4096, /* of a manifest */
+    VYRE_PACKAGE_MISTAKES = 64,      /* that are told */
 };
 
 typedef struct vyre_package_source {

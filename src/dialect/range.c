@@ -33,20 +33,19 @@ const char *vyre_io_way_name(vyre_io_way way) {
 /* What the pieces share. */
 typedef struct transfer {
     const char *path;
-    int file;        /* direct or plain */
-    int plain;       /* for parts of blocks of what is written; else -1 */
+    int file;  /* direct or plain */
+    int plain; /* for parts of blocks of what is written; else -1 */
     bool is_write, is_direct;
-    uint8_t *data;   /* byte 0 of it is byte `offset` of the file */
+    uint8_t *data; /* byte 0 of it is byte `offset` of the file */
     uint64_t offset, end;
-    uint64_t first;  /* where the first piece starts: at a block's start if it is direct */
+    uint64_t first; /* where the first piece starts: at a block's start if it is direct */
     atomic_size_t next;
     atomic_int error;
 } transfer;
 
 static vyre_status failed(const char *path, bool is_write, int error) {
-    const char *fix = error == ENOENT    ? "see to it that it is there"
-                      : error == EACCES || error == EPERM
-                          ? "see to it that this user may do that"
+    const char *fix = error == ENOENT                      ? "see to it that it is there"
+                      : error == EACCES || error == EPERM  ? "see to it that this user may do that"
                       : error == ENOSPC || error == EDQUOT ? "make room there, or write elsewhere"
                       : error == EFBIG  ? "write less, or to a file system that takes larger files"
                       : error == EROFS  ? "write to a file system that can be written"
@@ -60,9 +59,8 @@ static vyre_status failed(const char *path, bool is_write, int error) {
 /* All of it, or an error. A file that ends too early gives ENODATA. */
 static int move_all(int file, bool is_write, uint8_t *data, size_t size, uint64_t offset) {
     for (size_t done = 0; done < size;) {
-        ssize_t count =
-            is_write ? pwrite(file, data + done, size - done, (off_t)(offset + done))
-                     : pread(file, data + done, size - done, (off_t)(offset + done));
+        ssize_t count = is_write ? pwrite(file, data + done, size - done, (off_t)(offset + done))
+                                 : pread(file, data + done, size - done, (off_t)(offset + done));
         if (count < 0 && errno != EINTR) {
             return errno;
         }
@@ -162,7 +160,8 @@ static void *work(void *user) {
         if (t->is_direct) {
             end = min64(end, (t->end + BLOCK - 1) / BLOCK * BLOCK);
         }
-        int error = t->is_write ? write_piece(t, start, end, stage) : read_piece(t, start, end, stage);
+        int error =
+            t->is_write ? write_piece(t, start, end, stage) : read_piece(t, start, end, stage);
         if (error) {
             atomic_store(&t->error, error);
         }
@@ -200,11 +199,10 @@ static vyre_status check_range(const transfer *t, const struct stat *about) {
     off_t length = S_ISBLK(about->st_mode) ? lseek(t->plain, 0, SEEK_END) : about->st_size;
     return length >= 0 && t->end <= (uint64_t)length
                ? VYRE_OK
-               : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                  "take an offset and a size within the file",
-                                  "%s has %lld bytes, and the range goes from %llu to %llu",
-                                  t->path, (long long)length, (unsigned long long)t->offset,
-                                  (unsigned long long)t->end);
+               : vyre_status_make(
+                     VYRE_STATUS_INVALID_ARGUMENT, "take an offset and a size within the file",
+                     "%s has %lld bytes, and the range goes from %llu to %llu", t->path,
+                     (long long)length, (unsigned long long)t->offset, (unsigned long long)t->end);
 }
 
 static vyre_status move_range(transfer *t, vyre_io_report *report) {

@@ -159,8 +159,8 @@ static void compare_refusals(const vyre_folder_search *before, const vyre_folder
                                          .detail = record->detail,
                                          .is_kept = record->fate == VYRE_FOLDER_KEPT});
         } else if (!is_refused(record) && was_refused) {
-            tell(t, (vyre_dialect_event){.kind = VYRE_DIALECT_EVENT_RESTORED,
-                                         .name = record->path});
+            tell(t,
+                 (vyre_dialect_event){.kind = VYRE_DIALECT_EVENT_RESTORED, .name = record->path});
         }
     }
 }
@@ -175,9 +175,9 @@ static vyre_status install(const vyre_dialects_watch *watch, const vyre_folder_s
         status = vyre_streams_add(&streams, watch->fixed.operations.items[i]);
     }
     status = status ? status : vyre_folder_search_give(found, &streams);
-    status = status ? status
-                    : vyre_dialects_make(streams.operations.items, streams.operations.count,
-                                         &snapshot);
+    status =
+        status ? status
+               : vyre_dialects_make(streams.operations.items, streams.operations.count, &snapshot);
     if (!status) {
         vyre_dialects_install(snapshot);
     }
@@ -190,10 +190,10 @@ static vyre_status reload(vyre_dialects_watch *watch, vyre_dialect_listener list
     known_list operations = {0};
     vyre_dialects_guard guard;
     const vyre_dialects *snapshot = NULL;
-    vyre_status status =
-        vyre_folder_search_run(&found, &watch->list, &watch->found, &watch->fixed);
+    vyre_status status = vyre_folder_search_run(&found, &watch->list, &watch->found, &watch->fixed);
     status = status ? status : list_known(&found, &operations);
-    if (!status && (!watch->was_told || compare_operations(&watch->operations, &operations, NULL))) {
+    if (!status &&
+        (!watch->was_told || compare_operations(&watch->operations, &operations, NULL))) {
         status = install(watch, &found);
     }
     status = status ? status : vyre_dialects_try_enter(&guard, &snapshot);
@@ -239,8 +239,8 @@ vyre_status vyre_dialects_watch_start(const char *const *folders, size_t count, 
     vyre_status status = vyre_folder_list_usual(&watch->list);
     for (size_t i = 0; i < count && !status; i++) {
         status = check_folder(folders[i]);
-        status = status ? status
-                        : vyre_folder_list_add(&watch->list, folders[i], "the watch", true);
+        status =
+            status ? status : vyre_folder_list_add(&watch->list, folders[i], "the watch", true);
     }
     status = status ? status : vyre_streams_read_fixed(&watch->fixed);
     if (status) {

@@ -117,7 +117,8 @@ static bool keep_function(vyre_lower *lower, const vyre_function *function, vyre
     vyre_module_value *values = vyre_arena_alloc(&module->arena, (count + 1) * sizeof *values);
     bool stored = values != NULL;
     for (uint32_t i = 0; i < parameters && stored; i++) {
-        const vyre_lower_parameter *parameter = &lower->unit->parameters.items[function->parameters + i];
+        const vyre_lower_parameter *parameter =
+            &lower->unit->parameters.items[function->parameters + i];
         values[i] = (vyre_module_value){.name = keep_name(lower, module, parameter->symbol),
                                         .type = (vyre_type)parameter->type,
                                         .is_buffer = parameter->kind != VYRE_ARGUMENT_SCALAR,
@@ -130,12 +131,11 @@ static bool keep_function(vyre_lower *lower, const vyre_function *function, vyre
     }
     const char *name = keep_name(lower, module, lower->unit->items.items[function->item].symbol);
     return stored && name &&
-           vyre_vec_push(&module->functions,
-                         (vyre_module_function){.name = name,
-                                                .parameters = values,
-                                                .results = values + parameters,
-                                                .parameter_count = parameters,
-                                                .result_count = results});
+           vyre_vec_push(&module->functions, (vyre_module_function){.name = name,
+                                                                    .parameters = values,
+                                                                    .results = values + parameters,
+                                                                    .parameter_count = parameters,
+                                                                    .result_count = results});
 }
 
 /* What of a text without mistakes is known when it is gone. */

@@ -90,8 +90,8 @@ static void manifests_are_read_in_order(void **state) {
     write_file("two/.hidden.toml", "nonsense");
     write_file("two/notes.txt", "nonsense");
     look("two one three");
-    const char *const expected[] = {"two", "two/a.toml", "two/b.toml", "one", "one/c.toml",
-                                    "three"};
+    const char *const expected[] = {"two", "two/a.toml", "two/b.toml",
+                                    "one", "one/c.toml", "three"};
     assert_int_equal(found.records.count, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < found.records.count; i++) {
         assert_string_equal(found.records.items[i].path, below(expected[i]));
@@ -295,16 +295,11 @@ static void each_allocation_may_fail(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(manifests_are_read_in_order),
-        TEST(usual_places),
-        TEST(higher_versions_hold),
-        TEST(equal_versions_are_refused),
-        TEST(linked_dialects_stay),
-        TEST(one_mistake_rejects_its_file),
-        TEST(circles_are_refused),
-        TEST(others_may_not_write),
-        TEST(files_that_are_too_large),
-        TEST(broken_edits_leave_what_was),
+        TEST(manifests_are_read_in_order), TEST(usual_places),
+        TEST(higher_versions_hold),        TEST(equal_versions_are_refused),
+        TEST(linked_dialects_stay),        TEST(one_mistake_rejects_its_file),
+        TEST(circles_are_refused),         TEST(others_may_not_write),
+        TEST(files_that_are_too_large),    TEST(broken_edits_leave_what_was),
         TEST(each_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,8 +138,7 @@ static void run_case(vyre_device *device, const law_case *row) {
     }
     expect_ok(cli_laws_check(device, snapshot, tested, &tally, &failures));
     const char *told = vyre_text_string(&failures);
-    if (tally.failures != (row->failure != NULL) ||
-        (row->failure && !strstr(told, row->failure))) {
+    if (tally.failures != (row->failure != NULL) || (row->failure && !strstr(told, row->failure))) {
         fail_msg("%s, %s: %zu failures: %s", row->entry, row->law, tally.failures, told);
     }
     assert_int_equal(tally.laws, 1);
@@ -184,8 +183,8 @@ static void small_domains_are_tried_whole(void **state) {
         expect_ok(vyre_library_add(&streams, files));
         expect_ok(
             vyre_dialects_make(streams.operations.items, streams.operations.count, &snapshot));
-        expect_ok(cli_laws_check(device, snapshot, vyre_dialects_at(snapshot, 0), &tally,
-                                 &failures));
+        expect_ok(
+            cli_laws_check(device, snapshot, vyre_dialects_at(snapshot, 0), &tally, &failures));
         assert_int_equal(tally.failures, 0);
         assert_int_equal(tally.cases, expected[i]);
         vyre_dialects_release(snapshot);

@@ -14,7 +14,8 @@
 #include "dialect/package.h"
 #include "tests/unit/failing_allocator.h"
 
-#define FILE_OF(name, text) {name, text, sizeof(text) - 1}
+#define FILE_OF(name, text)                                                                        \
+    { name, text, sizeof(text) - 1 }
 
 static const char sample_text[] =
     "const STEP = 3u;\n"
@@ -73,9 +74,8 @@ static const char sample_manifest[] =
     "arguments = [\"n=1\", \"x=1\", \"y=1\"]\n"
     "expected = [\"z=3\", \"y=3\"]\n";
 
-static const vyre_library_file sample[] = {FILE_OF("sample.toml", sample_manifest),
-                                           FILE_OF("sample.vyre", sample_text),
-                                           {NULL, NULL, 0}};
+static const vyre_library_file sample[] = {
+    FILE_OF("sample.toml", sample_manifest), FILE_OF("sample.vyre", sample_text), {NULL, NULL, 0}};
 
 static const vyre_operation *find(const vyre_streams *streams, const char *id) {
     for (size_t i = 0; i < streams->operations.count; i++) {
@@ -250,7 +250,8 @@ static const mistake_case mistakes[] = {
      "the manifest"},
     {HEAD F "entry = \"gather\"\n[[operation.variant]]\nentry = \"h\"\nsuits = \"gpu\"\n" W,
      "fn gathers(a: u32) -> u32 { return a; }\n",
-     "d.toml:7:9: d.vyre has neither a program nor a fn `gather`. Fix: name a program or fn of that "
+     "d.toml:7:9: d.vyre has neither a program nor a fn `gather`. Fix: name a program or fn of "
+     "that "
      "file with `entry`, perhaps `gathers`\n"
      "d.toml:9:9: d.vyre has neither a program nor a fn `h`. Fix: name a program or fn of that "
      "file with `entry`"},
@@ -315,8 +316,8 @@ static void limits_hold(void **state) {
 
 static void versions_compare_as_versions(void **state) {
     (void)state;
-    static const char *const order[] = {"0.0.0", "0.0.9", "0.9.0", "1.0.0", "1.9.9", "1.10.0",
-                                        "1.10.2", "1.10.10", "2.0.0", "10.0.0"};
+    static const char *const order[] = {"0.0.0",  "0.0.9",  "0.9.0",   "1.0.0", "1.9.9",
+                                        "1.10.0", "1.10.2", "1.10.10", "2.0.0", "10.0.0"};
     enum { COUNT = sizeof order / sizeof *order };
     for (int i = 0; i < COUNT; i++) {
         for (int k = 0; k < COUNT; k++) {

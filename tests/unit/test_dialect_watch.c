@@ -71,8 +71,7 @@ static uint32_t result_of(const char *id) {
     const vyre_operation *found =
         vyre_dialects_lookup(snapshot, vyre_intern_find((vyre_str){id, strlen(id)}));
     if (found) {
-        expect_ok(
-            vyre_reference_run(found->composition, &input, 1, NULL, NULL, &outputs));
+        expect_ok(vyre_reference_run(found->composition, &input, 1, NULL, NULL, &outputs));
         memcpy(&result, outputs.items[0].data, sizeof result);
         vyre_outputs_free(&outputs);
     }
@@ -174,7 +173,8 @@ static void missing_folders_are_errors(void **state) {
     vyre_dialects_watch_close(NULL);
 }
 
-/* From the end of an edit to its operation in force: less than 100 ms where the machine has time. */
+/* From the end of an edit to its operation in force: less than 100 ms where the machine has time.
+ */
 static void reload_is_quick(void **state) {
     (void)state;
     uint64_t best = UINT64_MAX;

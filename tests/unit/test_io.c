@@ -1,12 +1,13 @@
-/* Ranges of files into memory and buffers of devices, and back; and that no program can ask for it. */
+/* Ranges of files into memory and buffers of devices, and back; and that no program can ask for it.
+ */
 #define _GNU_SOURCE /* P_tmpdir, mkdtemp */
 
 #include "tests/unit/dialect_files.h"
 
+#include <vyre/device.h>
 #include <vyre/dialect.h>
 #include <vyre/io.h>
 #include <vyre/op.h>
-#include <vyre/device.h>
 #include <vyre/text.h>
 
 #include "base/random.h"
@@ -39,10 +40,22 @@ static void write_bytes(const char *path, size_t size) {
 /* Ranges that start and end in blocks, at blocks, and across pieces. */
 static const struct {
     size_t offset, size;
-} ranges[] = {{0, 0},          {0, 1},          {0, 4096},           {1, 4095},
-              {4095, 2},       {4096, 8192},    {5000, 100},         {BYTES - 1, 1},
-              {0, BYTES},      {3, BYTES - 3},  {(1 << 20) - 1, 2},  {4096, 2 << 20},
-              {100, 3 << 20},  {BYTES, 0},      {BYTES - 5000, 5000}, {8192, (1 << 20) + 1}};
+} ranges[] = {{0, 0},
+              {0, 1},
+              {0, 4096},
+              {1, 4095},
+              {4095, 2},
+              {4096, 8192},
+              {5000, 100},
+              {BYTES - 1, 1},
+              {0, BYTES},
+              {3, BYTES - 3},
+              {(1 << 20) - 1, 2},
+              {4096, 2 << 20},
+              {100, 3 << 20},
+              {BYTES, 0},
+              {BYTES - 5000, 5000},
+              {8192, (1 << 20) + 1}};
 enum { RANGES = sizeof ranges / sizeof *ranges };
 
 static void read_ranges(const char *path) {
@@ -231,14 +244,10 @@ static void programs_cannot_ask_for_them(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(ranges_are_read),
-        TEST(ranges_are_written),
-        TEST(plain_ways_do_the_same),
-        TEST(files_grow_and_are_made),
-        TEST(mistakes_are_told),
-        TEST(resident_buffers_take_part),
-        TEST(registry_knows_them_S103),
-        TEST(programs_cannot_ask_for_them),
+        TEST(ranges_are_read),          TEST(ranges_are_written),
+        TEST(plain_ways_do_the_same),   TEST(files_grow_and_are_made),
+        TEST(mistakes_are_told),        TEST(resident_buffers_take_part),
+        TEST(registry_knows_them_S103), TEST(programs_cannot_ask_for_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
