@@ -17,11 +17,6 @@ typedef struct reading {
     vyre_text text; /* with those programs */
 } reading;
 
-static vyre_status no_memory(const vyre_package *package) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to read the sources of %s", package->path);
-}
-
 void vyre_package_unresolve(vyre_package *package) {
     for (size_t i = 0; i < package->programs.count; i++) {
         vyre_program_release(package->programs.items[i]);
@@ -159,7 +154,7 @@ static vyre_status describe_program(vyre_package *package, const vyre_program *p
     vyre_parameter *list =
         vyre_arena_alloc(&package->resolved, (ir->arg_count + (size_t)1) * sizeof *list);
     if (!list) {
-        return no_memory(package);
+        return vyre_package_no_memory(package);
     }
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         static const vyre_role roles[] = {[VYRE_ACCESS_IN] = VYRE_ROLE_INPUT,
@@ -207,7 +202,7 @@ static vyre_status describe_function(vyre_package *package, const vyre_module_fu
     vyre_text_free(&name);
     operation->parameters = list;
     operation->parameter_count = stored ? count : 0;
-    return stored ? VYRE_OK : no_memory(package);
+    return stored ? VYRE_OK : vyre_package_no_memory(package);
 }
 
 /* Whether programs take the same arguments. */
@@ -237,7 +232,7 @@ static vyre_status resolve_entry(reading *r, vyre_operation *operation, vyre_var
         vyre_text_free(&name);
     }
     if (!program || !vyre_vec_push(&package->programs, program)) {
-        return no_memory(package);
+        return vyre_package_no_memory(package);
     }
     vyre_program_retain(program);
     if (variant) {
@@ -325,7 +320,7 @@ static vyre_status resolve_source(vyre_package *package, const vyre_package_sour
         status = each_entry(&r, append_element);
     }
     if (!status && r.text.failed) {
-        status = no_memory(package);
+        status = vyre_package_no_memory(package);
     }
     bool is_right = package->mistakes.count == mistakes;
     if (!status && is_right && r.text.size) {

@@ -75,6 +75,8 @@ void vyre_package_release(vyre_package *package); /* NULL is allowed */
 VYRE_MUST_USE vyre_status vyre_package_mistake(vyre_package *package, vyre_package_place place,
                                                vyre_status mistake);
 
+VYRE_MUST_USE vyre_status vyre_package_no_memory(const vyre_package *package);
+
 /* All mistakes, one a line. */
 void vyre_package_describe(const vyre_package *package, vyre_text *text);
 
