@@ -5,6 +5,10 @@ install(TARGETS vyre vyre_static EXPORT vyreTargets)
 install(DIRECTORY include/vyre DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+# The library of operations, to be read; what runs is linked in.
+install(DIRECTORY ops DESTINATION ${CMAKE_INSTALL_DATADIR}/vyre OPTIONAL
+        FILES_MATCHING PATTERN "*.toml" PATTERN "*.vyre")
+
 # find_package(vyre) -> vyre::vyre and vyre::vyre_static
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vyre)
 install(EXPORT vyreTargets NAMESPACE vyre:: DESTINATION ${package_dir})

@@ -216,6 +216,59 @@ VYRE_API bool vyre_dialects_get_lowering(const vyre_dialects *snapshot, uint32_t
 VYRE_API size_t vyre_dialects_count(const vyre_dialects *snapshot);
 VYRE_API const vyre_operation *vyre_dialects_at(const vyre_dialects *snapshot, size_t index);
 
+/* Watching: folders of manifests whose changes are put in force as they happen.
+ *
+ *     vyre_dialects_watch *watch;
+ *     status = vyre_dialects_watch_open(&folder, 1, &watch);
+ *     while (!status) {
+ *         status = vyre_dialects_watch_wait(watch, 1000, tell, NULL);
+ *     }
+ *     vyre_dialects_watch_close(watch);
+ *
+ * An edit that has a mistake is refused: what the manifest said before stays in force. A watch
+ * belongs to one thread at a time; what it installs holds for the whole process. */
+
+/* X(name, text) */
+#define VYRE_DIALECT_EVENTS(X)                                                                     \
+    X(ADDED, "added")                                                                              \
+    X(CHANGED, "changed")                                                                          \
+    X(REMOVED, "removed")                                                                          \
+    X(REFUSED, "refused")   /* a manifest or folder, with the reasons */                           \
+    X(RESTORED, "restored") /* a manifest or folder that was refused is no longer */
+
+typedef enum vyre_dialect_event_kind {
+#define VYRE_DIALECT_EVENT_ENUM(name, text) VYRE_DIALECT_EVENT_##name,
+    VYRE_DIALECT_EVENTS(VYRE_DIALECT_EVENT_ENUM)
+#undef VYRE_DIALECT_EVENT_ENUM
+} vyre_dialect_event_kind;
+
+typedef struct vyre_dialect_event {
+    vyre_dialect_event_kind kind;
+    const char *name;   /* the id of an operation, or the path of a manifest or folder */
+    const char *detail; /* refused: the reasons, one a line, each with its "Fix: "; else "" */
+    bool is_kept;       /* refused: what it said before stays in force */
+    const vyre_dialects *snapshot; /* in force now */
+} vyre_dialect_event;
+
+/* Everything in an event is borrowed for the call. */
+typedef void (*vyre_dialect_listener)(void *user, const vyre_dialect_event *event);
+
+typedef struct vyre_dialects_watch vyre_dialects_watch;
+
+/* Starts to watch these folders, besides those of VYRE_DIALECT_PATH. The first wait tells what
+ * there is. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_dialects_watch_open(const char *const *folders,
+                                                            size_t count,
+                                                            vyre_dialects_watch **out_watch);
+/* Waits for a change, at most so long, loads and installs what is new, and tells of it by
+ * `listener`, which may be NULL. A change that means nothing is not told. What fails leaves the
+ * snapshot in force. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_dialects_watch_wait(vyre_dialects_watch *watch,
+                                                            uint32_t timeout_ms,
+                                                            vyre_dialect_listener listener,
+                                                            void *user);
+VYRE_API void vyre_dialects_watch_close(vyre_dialects_watch *watch); /* NULL is allowed */
+
 /* Extern dialects: objects outside of the library register static storage, which every load from
  * then on looks at. Its operations are known by name; all that is wrong with what was registered is
  * one error of the load. */

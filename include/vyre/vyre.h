@@ -25,6 +25,7 @@
 #include <vyre/dispatch.h>
 #include <vyre/emit.h>
 #include <vyre/intern.h>
+#include <vyre/io.h>
 #include <vyre/limits.h>
 #include <vyre/log.h>
 #include <vyre/op.h>

@@ -31,6 +31,8 @@ enum { VYRE_LANES_SCALARS = 1000 };
       "how large the cache of compiled programs may grow; 0: there is none")                       \
     X(BACKEND_PATH, PATHS, "absolute folders, separated by colons", "",                            \
       "where manifests of backends are looked for first")                                          \
+    X(DIALECT_PATH, PATHS, "absolute folders, separated by colons, or none", "",                   \
+      "where manifests of dialects are looked for, in place of the user's and the system's")       \
     X(THREADS, NUMBER, (0, 1024), "0",                                                             \
       "how many threads the cpu backend runs programs on; 0: one for each CPU it may use")         \
     X(CPU_LANES, CHOICE, VYRE_LANE_COUNTS, "auto",                                                 \

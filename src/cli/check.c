@@ -141,7 +141,7 @@ static cli_exit describe_json(job *j, const cli_input *input, cli_selection chos
 static cli_exit check_file(job *j, const char *path) {
     cli_input input;
     cli_selection chosen = {0, 0};
-    vyre_status status = cli_input_read(&input, path);
+    vyre_status status = cli_input_open(&input, path, NULL);
     if (!status) {
         status = cli_input_load(&input);
         chosen.end = cli_input_count(&input);
@@ -287,11 +287,12 @@ static const cli_example examples[] = {
 
 const cli_command cli_command_check = {
     .name = "check",
-    .operands = "FILE...",
+    .operands = CLI_INPUT_OPERANDS "...",
     .summary = "parse and verify programs",
     .text =
         "Reads each FILE, as text or in binary form, verifies every program in it and describes "
-        "those that are valid: whether the result can depend on the order in which invocations "
+        "those that are valid (a word that is no file may be an OPERATION of `vyre ops`): whether "
+        "the result can depend on the order in which invocations "
         "run, and why; the digest; arguments, phases, and what the code consists of.\n\n"
         "Errors and warnings go to stderr with their place and a fix; with --format json they are "
         "part of the answer.\n\n"

@@ -16,6 +16,8 @@
     X(run)                                                                                         \
     X(fmt)                                                                                         \
     X(show)                                                                                        \
+    X(emit)                                                                                        \
+    X(ops)                                                                                         \
     X(conform)                                                                                     \
     X(backends)                                                                                    \
     X(doctor)                                                                                      \

@@ -13,6 +13,8 @@
 #include "cli/help.h"
 #include "cli/output.h"
 #include "cli/survey.h"
+#include "dialect/folder.h"
+#include "dialect/registry.h"
 #include "driver/registry.h"
 
 #define OPTIONS(X)                                                                                 \
@@ -25,6 +27,9 @@ typedef struct examination {
     size_t record_count;
     cli_survey survey;
     vyre_registry_findings findings;
+    vyre_folder_search dialects;
+    vyre_status dialects_failure; /* why there are no operations at all */
+    size_t operations;
     const vyre_cache_list *cache;
     vyre_status cache_failure; /* why it cannot be used */
     size_t problems;
@@ -64,6 +69,33 @@ static vyre_status check_writable(const char *path) {
     return status;
 }
 
+static bool is_problem_manifest(const vyre_folder_record *record) {
+    return record->fate == VYRE_FOLDER_REFUSED;
+}
+
+/* Looks for dialects as a process does that needs its first operation. */
+static vyre_status examine_dialects(examination *x) {
+    vyre_streams streams = {0};
+    vyre_folder_list list;
+    vyre_folder_list_init(&list);
+    vyre_status status = vyre_streams_read_fixed(&streams);
+    status = status ? status : vyre_folder_list_usual(&list);
+    status = status ? status : vyre_folder_search_run(&x->dialects, &list, NULL, &streams);
+    status = status ? status : vyre_folder_search_give(&x->dialects, &streams);
+    x->operations = streams.operations.count;
+    vyre_streams_free(&streams);
+    vyre_folder_list_deinit(&list);
+    if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
+        return status;
+    }
+    x->dialects_failure = status;
+    x->problems += status != NULL;
+    for (size_t i = 0; i < x->dialects.records.count; i++) {
+        x->problems += is_problem_manifest(&x->dialects.records.items[i]);
+    }
+    return VYRE_OK;
+}
+
 static vyre_status examine(examination *x) {
     /* Asking for devices freezes the registry, which looks for plugins then. */
     vyre_status status = cli_survey_take_all(&x->survey);
@@ -83,12 +115,14 @@ static vyre_status examine(examination *x) {
         x->problems += is_problem_row(&x->survey.rows.items[i]);
     }
     x->problems += x->findings.count + (x->cache_failure != NULL);
-    return VYRE_OK;
+    return examine_dialects(x);
 }
 
 static void deinit(examination *x) {
     cli_survey_deinit(&x->survey);
     vyre_registry_findings_free(&x->findings);
+    vyre_folder_search_deinit(&x->dialects);
+    vyre_status_free(x->dialects_failure);
     vyre_cache_list_free(x->cache);
     vyre_status_free(x->cache_failure);
 }
@@ -140,6 +174,38 @@ static void write_backends(const examination *x, vyre_text *text) {
     }
 }
 
+/* Lines of a reason, under the manifest that it is about. */
+static void write_lines(vyre_text *text, const char *lines) {
+    while (*lines) {
+        size_t size = strcspn(lines, "\n");
+        vyre_text_printf(text, "      %.*s\n", (int)size, lines);
+        lines += size + (lines[size] == '\n');
+    }
+}
+
+static void write_dialects(const examination *x, vyre_text *text) {
+    vyre_text_puts(text, "\ndialects\n");
+    if (x->dialects_failure) {
+        vyre_text_printf(text, "%s%s\n", mark(true), vyre_status_text(x->dialects_failure));
+    } else {
+        vyre_text_printf(text, "%s%zu operation%s\n", mark(false), x->operations,
+                         cli_plural(x->operations));
+    }
+    for (size_t i = 0; i < x->dialects.records.count; i++) {
+        const vyre_folder_record *record = &x->dialects.records.items[i];
+        bool is_refused = is_problem_manifest(record);
+        vyre_text_printf(text, "%s%s%s: %s", mark(is_refused), record->is_folder ? "" : "  ",
+                         record->path, vyre_folder_fate_name(record->fate));
+        if (is_refused) {
+            vyre_text_puts(text, "\n");
+            write_lines(text, record->detail);
+        } else {
+            vyre_text_printf(text, record->is_folder ? ", named by %s\n" : ": %s\n",
+                             record->detail);
+        }
+    }
+}
+
 static void write_cache(const examination *x, vyre_text *text) {
     const vyre_cache_list *cache = x->cache;
     vyre_text_puts(text, "\ncache of compiled programs\n");
@@ -176,6 +242,7 @@ static void write_text(const examination *x, vyre_text *text) {
                      VYRE_ABI_MINOR);
     write_plugins(x, text);
     write_backends(x, text);
+    write_dialects(x, text);
     write_cache(x, text);
     write_environment(text);
     if (x->problems) {
@@ -236,6 +303,27 @@ static void json_backends(const examination *x, vyre_json *json) {
     vyre_json_array_end(json);
 }
 
+static void json_dialects(const examination *x, vyre_json *json) {
+    vyre_json_key(json, "dialects");
+    vyre_json_object(json);
+    cli_json_number(json, "operations", x->operations);
+    if (x->dialects_failure) {
+        cli_json_string(json, "failure", vyre_status_text(x->dialects_failure));
+    }
+    vyre_json_key(json, "places");
+    vyre_json_array(json);
+    for (size_t i = 0; i < x->dialects.records.count; i++) {
+        const vyre_folder_record *record = &x->dialects.records.items[i];
+        vyre_json_object(json);
+        cli_json_string(json, record->is_folder ? "folder" : "manifest", record->path);
+        cli_json_string(json, "fate", vyre_folder_fate_name(record->fate));
+        cli_json_string(json, "detail", record->detail);
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+    vyre_json_object_end(json);
+}
+
 static void json_cache(const examination *x, vyre_json *json) {
     const vyre_cache_list *cache = x->cache;
     vyre_json_key(json, "cache");
@@ -284,6 +372,7 @@ static void write_json(const examination *x, vyre_text *text) {
     vyre_json_array_end(&json);
     json_plugins(x, &json);
     json_backends(x, &json);
+    json_dialects(x, &json);
     json_cache(x, &json);
     json_environment(&json);
     cli_json_number(&json, "problems", x->problems);
@@ -321,13 +410,15 @@ const cli_command cli_command_doctor = {
     .name = "doctor",
     .operands = "",
     .summary = "say what was found here, and what is wrong with it",
-    .text =
-        "Says where plugins were looked for, what became of each, which devices there are, "
-        "where compiled programs are kept, and which environment variables are in force.\n\n"
-        "A problem is marked with ! and comes with its fix: a folder or a plugin that was refused, "
-        "backends that are registered twice or by half, a device that fails for another reason "
-        "than that this machine has none, a cache that cannot be used. The exit status is 1 if "
-        "there is one.",
+    .text = "Says where plugins and dialects were looked for, what became of each, which devices "
+            "there are, where compiled programs are kept, and which environment variables are in "
+            "force.\n\n"
+            "A problem is marked with ! and comes with its fix: a folder, a plugin or a dialect "
+            "that was "
+            "refused, backends that are registered twice or by half, a device that fails for "
+            "another reason "
+            "than that this machine has none, a cache that cannot be used. The exit status is 1 if "
+            "there is one.",
     .operand = CLI_OPERAND_NONE,
     .operands_min = 0,
     .operands_max = 0,

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "cli/operation.h"
 #include "cli/output.h"
 #include "wire/layout.h"
 
@@ -38,7 +39,40 @@ vyre_status cli_input_read(cli_input *input, const char *path) {
     return status;
 }
 
+/* The operation of that id, in place of a file that there is not. */
+static vyre_status find_operation(cli_input *input, const char *id) {
+    const vyre_dialects *snapshot;
+    vyre_status status = vyre_dialects_try_enter(&input->guard, &snapshot);
+    if (status) {
+        return status;
+    }
+    input->is_entered = true;
+    input->operation = cli_operation_find(snapshot, id);
+    return input->operation ? VYRE_OK : cli_operation_unknown(snapshot, "file or operation", id);
+}
+
+vyre_status cli_input_open(cli_input *input, const char *path, const char *variant) {
+    vyre_status status = cli_input_read(input, path);
+    if (vyre_status_code_of(status) == VYRE_STATUS_NOT_FOUND && cli_operation_is_id(path)) {
+        vyre_status_free(status);
+        status = find_operation(input, path);
+        if (!status && input->operation->composition) {
+            const vyre_program *program;
+            status = cli_operation_program(input->operation, variant, NULL, &program);
+            input->program =
+                status ? NULL : vyre_program_retain((vyre_program *)(uintptr_t)program);
+        }
+    } else if (!status && variant) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name the PROGRAM behind the file",
+                                  "--variant is for operations, and %s is a file", input->name);
+    }
+    return status;
+}
+
 vyre_status cli_input_load(cli_input *input) {
+    if (input->operation) {
+        return input->program ? VYRE_OK : cli_operation_opaque(input->operation);
+    }
     if (input->is_wire) {
         return vyre_status_annotate(vyre_wire_decode((const uint8_t *)input->contents.data,
                                                      input->contents.size, &input->program),
@@ -55,6 +89,9 @@ void cli_input_deinit(cli_input *input) {
     vyre_diagnostics_free(input->diagnostics);
     vyre_module_free(input->module);
     vyre_program_release(input->program);
+    if (input->is_entered) {
+        vyre_dialects_leave(&input->guard);
+    }
     *input = (cli_input){0};
 }
 

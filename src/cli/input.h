@@ -1,7 +1,9 @@
-/* Input: a FILE of the command line, text or binary, and the programs in it. */
+/* Input: a FILE of the command line, text or binary, and the programs in it; or the id of an
+ * operation, whose program it is then. */
 #ifndef VYRE_CLI_INPUT_H
 #define VYRE_CLI_INPUT_H
 
+#include <vyre/dialect.h>
 #include <vyre/text.h>
 
 #include "cli/command.h"
@@ -10,13 +12,27 @@ typedef struct cli_input {
     const char *name; /* for messages: the path, or "<stdin>" */
     vyre_text contents;
     bool is_wire;
-    vyre_diagnostics *diagnostics; /* of text; NULL until it is loaded */
-    vyre_module *module;           /* of text */
-    vyre_program *program;         /* of binary */
+    vyre_diagnostics *diagnostics;   /* of text; NULL until it is loaded */
+    vyre_module *module;             /* of text */
+    vyre_program *program;           /* of binary, or of an operation */
+    const vyre_operation *operation; /* that is meant; NULL: a file is */
+    vyre_dialects_guard guard;       /* of the registry that it belongs to */
+    bool is_entered;
 } cli_input;
+
+/* What a FILE is where an OPERATION may stand in its place. */
+#define CLI_INPUT_OPERANDS "FILE|OPERATION"
+/* A row for the table of options of a subcommand that takes one. */
+#define CLI_VARIANT_OPTION(X)                                                                      \
+    X(VARIANT, 0, "--variant", "NAME", NULL,                                                       \
+      "which of the programs of an OPERATION, that all give the same bytes")
 
 /* Reads the bytes; "-" is stdin. Deinit it whatever comes out. */
 VYRE_MUST_USE vyre_status cli_input_read(cli_input *input, const char *path);
+
+/* The same; a word that is no file may be the id of an operation. One without a program has none to
+ * load. `variant` is which one of its programs is meant, NULL its own. */
+VYRE_MUST_USE vyre_status cli_input_open(cli_input *input, const char *path, const char *variant);
 
 /* Makes programs of them. */
 VYRE_MUST_USE vyre_status cli_input_load(cli_input *input);

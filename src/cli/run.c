@@ -10,7 +10,9 @@
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/device.h"
+#include "cli/host.h"
 #include "cli/input.h"
+#include "cli/operation.h"
 #include "cli/output.h"
 #include "cli/result.h"
 #include "cli/value.h"
@@ -30,6 +32,7 @@
     X(SEED, 0, "--seed", "N", NULL,                                                                \
       "the schedule of the reference backend; 0, which is the default, is one workgroup after "    \
       "the other")                                                                                 \
+    CLI_VARIANT_OPTION(X)                                                                          \
     X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
 
 CLI_OPTION_TABLE(OPTIONS);
@@ -248,6 +251,70 @@ static cli_exit finish(job *j, cli_request *requests, size_t count) {
     return given(j, VERIFY) && !j->matches && result == CLI_EXIT_DONE ? CLI_EXIT_NO : result;
 }
 
+/* An operation that the host does: options about devices and programs are not for it. */
+static vyre_status check_host_options(const job *j, const char *program) {
+    static const uint32_t others[] = {BACKEND, VERIFY, TIMEOUT, GRID, SEED, VARIANT};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (given(j, others[i])) {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
+                                    "%s is not for `%s`, which is done by the host",
+                                    options[others[i]].name, j->input.operation->id);
+        }
+    }
+    return program ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give values as NAME=VALUE",
+                                      "`%s` has no program `%s`", j->input.operation->id, program)
+                   : VYRE_OK;
+}
+
+static cli_exit run_on_host(job *j, const char **values, size_t count, const char *program) {
+    cli_host_call call = {0};
+    cli_request requests[CLI_REPEATS_MAX];
+    size_t request_count = 0;
+    cli_exit result = CLI_EXIT_DONE;
+    vyre_status status = check_host_options(j, program);
+    status = status ? status : cli_host_bind(&call, j->input.operation, values, count);
+    j->program = call.shape;
+    status = status ? status : read_requests(j, requests, &request_count);
+    status = status ? status : cli_host_do(&call);
+    if (status) {
+        result = fail(j, status);
+        goto done;
+    }
+    if (is_json(j)) {
+        vyre_text text = {0};
+        vyre_json json = {.text = &text};
+        vyre_json_object(&json);
+        cli_json_string(&json, "operation", j->input.operation->id);
+        cli_json_string(&json, "way", vyre_text_string(&call.way));
+        vyre_json_key(&json, "outputs");
+        cli_result_json(&json, call.shape, &call.outputs, requests, request_count);
+        if (given(j, TIME)) {
+            cli_json_number(&json, "time_ns", call.time_ns);
+        }
+        vyre_json_object_end(&json);
+        vyre_text_putc(&text, '\n');
+        cli_output_write(&text);
+    } else {
+        cli_result_print(call.shape, &call.outputs, requests, request_count);
+    }
+    for (size_t i = 0; i < request_count; i++) {
+        status = cli_result_save(call.shape, &call.outputs, &requests[i]);
+        result = status ? fail(j, status) : result;
+    }
+    cli_message_print("vyre run: `%s` was done by the host%s%s\n", j->input.operation->id,
+                      call.way.size ? ", " : "", vyre_text_string(&call.way));
+    if (given(j, TIME)) {
+        vyre_text text = {0};
+        cli_describe_time(&text, call.time_ns);
+        cli_message_print("vyre run: in %s\n", vyre_text_string(&text));
+        vyre_text_free(&text);
+    }
+done:
+    j->program = NULL;
+    cli_host_deinit(&call);
+    return result;
+}
+
 static cli_exit run_job(job *j, const char **values) {
     const cli_arguments *arguments = j->arguments;
     const char *name;
@@ -259,7 +326,11 @@ static cli_exit run_job(job *j, const char **values) {
     if (status) {
         return fail(j, status);
     }
-    status = cli_input_read(&j->input, arguments->operands[0]);
+    const char *variant = arguments->values[VARIANT].text;
+    status = cli_input_open(&j->input, arguments->operands[0], variant);
+    if (!status && j->input.operation && j->input.operation->category == VYRE_CATEGORY_INTRINSIC) {
+        return run_on_host(j, values, count, name);
+    }
     status = status ? status : cli_input_load(&j->input);
     bool loaded = !status;
     cli_exit result = cli_input_report(&j->input, arguments->command, status);
@@ -285,6 +356,9 @@ static cli_exit run_job(job *j, const char **values) {
         return result;
     }
     status = apply_seed(j);
+    if (!status && j->input.operation) {
+        status = cli_operation_program(j->input.operation, variant, j->device, &j->program);
+    }
     status = status ? status : run_once(j);
     status = status || !given(j, VERIFY) ? status : verify(j);
     return status ? fail(j, status) : finish(j, requests, request_count);
@@ -315,16 +389,21 @@ static const cli_example examples[] = {
     {"vyre run kernel.vyre a=2.5 x=@x.npy y=@y.npy --out y=result.npy", "arrays of NumPy"},
     {"vyre run kernel.vyre total x=rand:1000000:7 -b reference --verify --seed 3 --time",
      "one of several programs, in a random schedule, compared with the plain one"},
+    {"vyre run reduce.sum_u32 x=iota:1000", "an operation of the library"},
+    {"vyre run io.dma_from_nvme path=weights.bin offset=4096 size=65536 --out bytes=part.bin",
+     "a range of a file, past the cache of the system where that is possible"},
     {NULL, NULL},
 };
 
 const cli_command cli_command_run = {
     .name = "run",
-    .operands = "FILE [PROGRAM] [NAME=VALUE...]",
+    .operands = CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]",
     .summary = "run a program",
     .text =
         "Runs PROGRAM of FILE, which may be text or in binary form; where FILE has one program its "
-        "name is not needed. Every argument but `out` buffers needs a value. Without -b it runs on "
+        "name is not needed. A word that is no file may be an OPERATION of `vyre ops`: of its "
+        "variants, which give the same result, the one that suits the device runs. Every argument "
+        "but `out` buffers needs a value. Without -b it runs on "
         "the device that `vyre backends` says auto takes; the reference backend runs only when it "
         "is named.\n\n"
         "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes its "

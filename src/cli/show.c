@@ -40,6 +40,7 @@ static const cli_choice stages[] = {
 #define OPTIONS(X)                                                                                 \
     X(STAGE, 0, "--stage", "STAGE", stages, "what to show; ir if not given")                       \
     X(OUTPUT, 'o', "--output", "FILE", NULL, "write to FILE instead of stdout")                    \
+    CLI_VARIANT_OPTION(X)                                                                          \
     X(FORMAT, 0, "--format", "FORMAT", cli_formats, "describe it; the binary form by its sections")
 
 CLI_OPTION_TABLE(OPTIONS);
@@ -219,7 +220,8 @@ static cli_exit run(const cli_arguments *arguments) {
     cli_selection chosen;
     vyre_text text = {0};
     cli_input input;
-    vyre_status status = cli_input_read(&input, arguments->operands[0]);
+    vyre_status status =
+        cli_input_open(&input, arguments->operands[0], arguments->values[VARIANT].text);
     if (!status) {
         status = cli_input_load(&input);
         bool loaded = !status;
@@ -261,11 +263,12 @@ static const cli_example examples[] = {
 
 const cli_command cli_command_show = {
     .name = "show",
-    .operands = "FILE [PROGRAM]",
+    .operands = CLI_INPUT_OPERANDS " [PROGRAM]",
     .summary = "print what a program becomes",
     .text =
         "Shows a stage of the programs in FILE, which may be text or a program in binary form: of "
-        "PROGRAM alone where it is named, else of all.\n\n"
+        "PROGRAM alone where it is named, else of all. A word that is no file may be an OPERATION "
+        "of `vyre ops`.\n\n"
         "The binary form holds one program, so PROGRAM is needed where there are several. Its "
         "bytes "
         "go to FILE or to a redirected stdout; a terminal gets a description of them instead.",

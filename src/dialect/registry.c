@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "dialect/folder.h"
 #include "dialect/guard.h"
 
 vyre_status vyre_streams_add(vyre_streams *streams, const vyre_operation *operation) {
@@ -37,7 +38,12 @@ static vyre_status read_linked(vyre_streams *streams) {
 }
 
 /* Where definitions come from, in this order. */
-static const vyre_linked_part sources[] = {read_linked, vyre_extern_read};
+static const vyre_linked_part sources[] = {read_linked, vyre_extern_read, vyre_folder_read};
+
+vyre_status vyre_streams_read_fixed(vyre_streams *streams) {
+    vyre_status status = read_linked(streams);
+    return status ? status : vyre_extern_read(streams);
+}
 
 vyre_status vyre_dialects_load(vyre_dialects **out_snapshot) {
     *out_snapshot = NULL;

@@ -14,4 +14,7 @@ void vyre_dialects_forget_loading(void);
  * wrong with them. */
 VYRE_MUST_USE vyre_status vyre_extern_read(vyre_streams *streams);
 
+/* All that cannot change while the process runs: what is linked in, and what was registered. */
+VYRE_MUST_USE vyre_status vyre_streams_read_fixed(vyre_streams *streams);
+
 #endif

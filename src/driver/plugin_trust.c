@@ -1,14 +1,11 @@
 #define _GNU_SOURCE /* dladdr1, realpath */
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <link.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/trust.h"
 #include "driver/plugin_parts.h"
 
 void vyre_plugin_find_self(vyre_plugin_self *self) {
@@ -33,58 +30,17 @@ void vyre_plugin_find_self(vyre_plugin_self *self) {
     self->owner = about.st_uid;
 }
 
-vyre_status vyre_plugin_check_owner(const vyre_plugin_self *self, const char *path,
-                                    const struct stat *about) {
-    bool self_owns = *self->path && about->st_uid == self->owner;
-    if (about->st_uid != 0 && about->st_uid != geteuid() && !self_owns) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "give it to root or to the user of this process, with chown",
-                                "%s belongs to another user, number %lu", path,
-                                (unsigned long)about->st_uid);
-    }
-    if (about->st_mode & (S_IWGRP | S_IWOTH)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "look at what is in it, then take that right away with chmod go-w",
-                                "others than its owner may write to %s", path);
-    }
-    return VYRE_OK;
+/* Whoever owns `self` could do as much there. */
+static uid_t trusted(const vyre_plugin_self *self) {
+    return *self->path ? self->owner : VYRE_TRUST_NOBODY;
 }
 
-static vyre_status cannot_open(const char *path) {
-    int error = errno;
-    return vyre_status_make(error == ENOENT ? VYRE_STATUS_NOT_FOUND : VYRE_STATUS_IO,
-                            error == ENOENT   ? "see to it that it is there, or remove the manifest"
-                            : error == EACCES ? "see to it that this user may read it"
-                                              : "see to that path, or remove the manifest",
-                            "%s cannot be opened: %s", path, strerror(error));
+vyre_status vyre_plugin_check_owner(const vyre_plugin_self *self, const char *path,
+                                    const struct stat *about) {
+    return vyre_trust_check(trusted(self), path, about);
 }
 
 vyre_status vyre_plugin_open_file(const vyre_plugin_self *self, const char *path,
                                   char real[PATH_MAX], int *out_file) {
-    struct stat about;
-    vyre_status status = VYRE_OK;
-    *out_file = -1;
-    int file = realpath(path, real) ? open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    if (file < 0 || fstat(file, &about) != 0) {
-        status = cannot_open(path);
-    } else if (!S_ISREG(about.st_mode)) {
-        status = vyre_status_make(VYRE_STATUS_IO, "put a file in its place, or remove it",
-                                  "%s is not a file", path);
-    } else {
-        status = vyre_plugin_check_owner(self, real, &about);
-    }
-    if (!status) {
-        /* Writers of the folder that a link leads to could replace the file. */
-        char folder[PATH_MAX];
-        size_t size = (size_t)(strrchr(real, '/') - real);
-        snprintf(folder, sizeof folder, "%.*s", size ? (int)size : 1, real);
-        status = stat(folder, &about) == 0 ? vyre_plugin_check_owner(self, folder, &about)
-                                           : cannot_open(folder);
-    }
-    if (!status) {
-        *out_file = file;
-    } else if (file >= 0) {
-        close(file);
-    }
-    return status;
+    return vyre_trust_open(trusted(self), path, real, out_file);
 }

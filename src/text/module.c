@@ -1,15 +1,19 @@
+#include "text/module.h"
+
 #include <fenv.h>
 #include <string.h>
 
-#include <vyre/text.h>
-
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/text.h"
 #include "ir/diagnostic.h"
 #include "text/lower.h"
 
 struct vyre_module {
     VYRE_VEC(vyre_program *) programs;
+    VYRE_VEC(vyre_module_function) functions;
+    VYRE_VEC(const char *) constants;
+    vyre_arena arena; /* names and signatures */
 };
 
 void vyre_module_free(vyre_module *module) {
@@ -18,6 +22,9 @@ void vyre_module_free(vyre_module *module) {
             vyre_program_release(module->programs.items[i]);
         }
         vyre_vec_free(&module->programs);
+        vyre_vec_free(&module->functions);
+        vyre_vec_free(&module->constants);
+        vyre_arena_deinit(&module->arena);
         vyre_free(module);
     }
 }
@@ -37,6 +44,27 @@ vyre_program *vyre_module_find(const vyre_module *module, const char *program_na
         }
     }
     return NULL;
+}
+
+const vyre_module_function *vyre_module_function_at(const vyre_module *module, size_t index) {
+    return index < module->functions.count ? &module->functions.items[index] : NULL;
+}
+
+const vyre_module_function *vyre_module_find_function(const vyre_module *module, const char *name) {
+    for (size_t i = 0; i < module->functions.count; i++) {
+        if (!strcmp(module->functions.items[i].name, name)) {
+            return &module->functions.items[i];
+        }
+    }
+    return NULL;
+}
+
+bool vyre_module_has(const vyre_module *module, const char *name) {
+    bool found = vyre_module_find(module, name) || vyre_module_find_function(module, name);
+    for (size_t i = 0; i < module->constants.count && !found; i++) {
+        found = !strcmp(module->constants.items[i], name);
+    }
+    return found;
 }
 
 static void build_program(vyre_lower *lower, const vyre_item *item, vyre_module *module) {
@@ -74,6 +102,55 @@ static void read_text(vyre_lower *lower, vyre_module *module) {
         if (!lower->unit->functions.items[i].seen && lower->unit->functions.items[i].body.at) {
             lower_check_function(lower, i);
         }
+    }
+}
+
+static const char *keep_name(vyre_lower *lower, vyre_module *module, uint32_t symbol) {
+    vyre_str text =
+        symbol == VYRE_NONE ? (vyre_str){"", 0} : vyre_symbol_text(&lower->unit->names, symbol);
+    return vyre_arena_copy(&module->arena, text.data, text.size);
+}
+
+static bool keep_function(vyre_lower *lower, const vyre_function *function, vyre_module *module) {
+    uint32_t parameters = function->parameter_count, results = function->result_count;
+    size_t count = (size_t)parameters + results;
+    vyre_module_value *values = vyre_arena_alloc(&module->arena, (count + 1) * sizeof *values);
+    bool stored = values != NULL;
+    for (uint32_t i = 0; i < parameters && stored; i++) {
+        const vyre_lower_parameter *parameter =
+            &lower->unit->parameters.items[function->parameters + i];
+        values[i] = (vyre_module_value){.name = keep_name(lower, module, parameter->symbol),
+                                        .type = (vyre_type)parameter->type,
+                                        .is_buffer = parameter->kind != VYRE_ARGUMENT_SCALAR,
+                                        .is_written = parameter->kind == VYRE_ARGUMENT_INOUT};
+        stored = values[i].name != NULL;
+    }
+    for (uint32_t i = 0; i < results && stored; i++) {
+        values[parameters + i] = (vyre_module_value){
+            .name = "", .type = (vyre_type)lower->unit->result_types.items[function->results + i]};
+    }
+    const char *name = keep_name(lower, module, lower->unit->items.items[function->item].symbol);
+    return stored && name &&
+           vyre_vec_push(&module->functions, (vyre_module_function){.name = name,
+                                                                    .parameters = values,
+                                                                    .results = values + parameters,
+                                                                    .parameter_count = parameters,
+                                                                    .result_count = results});
+}
+
+/* What of a text without mistakes is known when it is gone. */
+static void keep_items(vyre_lower *lower, vyre_module *module) {
+    bool stored = true;
+    for (uint32_t i = 0; i < lower->unit->functions.count && stored; i++) {
+        stored = keep_function(lower, &lower->unit->functions.items[i], module);
+    }
+    for (uint32_t i = 0; i < lower->unit->constants.count && stored; i++) {
+        const vyre_item *item = &lower->unit->items.items[lower->unit->constants.items[i].item];
+        const char *name = keep_name(lower, module, item->symbol);
+        stored = name && vyre_vec_push(&module->constants, name);
+    }
+    if (!stored) {
+        lower_no_memory(lower);
     }
 }
 
@@ -126,6 +203,7 @@ static vyre_status parse(const char *name, const char *text, size_t size,
         status = no_memory(name);
         goto done;
     }
+    vyre_arena_init(&module->arena);
     unit.source.diagnostics = diagnostics;
     if (vyre_source_check(&unit.source)) {
         vyre_names_init(&unit.names, text, text + size);
@@ -133,6 +211,9 @@ static vyre_status parse(const char *name, const char *text, size_t size,
         unit.source.no_memory |= !vyre_vec_reserve(&lower.values, 1);
         if (!unit.source.no_memory) {
             read_text(&lower, module);
+        }
+        if (!unit.source.no_memory && !vyre_diagnostics_errors(diagnostics)) {
+            keep_items(&lower, module);
         }
     }
     status = unit.source.no_memory ? no_memory(name)
@@ -161,5 +242,35 @@ vyre_status vyre_module_parse(const char *name, const char *text, size_t size,
     }
     vyre_status status = parse(name, text, size, diagnostics, out_module);
     fesetenv(&callers);
+    return status;
+}
+
+vyre_status vyre_text_outline(const char *text, size_t size,
+                              void (*item)(void *user, vyre_str name, bool is_function),
+                              void *user) {
+    vyre_unit unit = {.source = {.text = text, .end = text + size}};
+    vyre_lower lower = {.unit = &unit};
+    vyre_status status = vyre_words_prepare();
+    status = status ? status : vyre_diagnostics_create(&unit.source.diagnostics);
+    if (status) {
+        return status;
+    }
+    if (vyre_source_check(&unit.source)) {
+        vyre_names_init(&unit.names, text, text + size);
+        vyre_parser_init(&lower.parser, &unit.source, &unit.names);
+        lower_read_unit(&lower);
+    }
+    for (size_t i = 0; i < unit.items.count; i++) {
+        const vyre_item *found = &unit.items.items[i];
+        if (found->symbol != VYRE_NONE && found->kind != VYRE_ITEM_CONSTANT) {
+            item(user, vyre_symbol_text(&unit.names, found->symbol),
+                 found->kind == VYRE_ITEM_FUNCTION);
+        }
+    }
+    status = unit.source.no_memory ? no_memory(NULL) : VYRE_OK;
+    vyre_diagnostics *diagnostics = unit.source.diagnostics;
+    free_lower(&lower);
+    lower_free_unit(&unit);
+    vyre_diagnostics_free(diagnostics);
     return status;
 }

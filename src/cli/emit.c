@@ -1,0 +1,184 @@
+/* vyre emit: a program as the bytes that a target takes, ahead of time. */
+#include <string.h>
+
+#include <vyre/dialect.h>
+#include <vyre/emit.h>
+#include <vyre/wire.h>
+
+#include "base/vec.h"
+#include "cli/command.h"
+#include "cli/describe.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/page.h"
+
+#define OPTIONS(X)                                                                                 \
+    X(TARGET, 0, "--target", "ID", NULL, "what to make; without it the targets are listed")        \
+    X(DEVICE, 0, "--device", "NAME", NULL, "what it is for, in the target's own words: sm_90")     \
+    X(OUTPUT, 'o', "--output", "FILE", NULL, "write to FILE instead of stdout")                    \
+    CLI_VARIANT_OPTION(X)                                                                          \
+    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats, "the form of the list of targets")
+
+CLI_OPTION_TABLE(OPTIONS);
+
+static vyre_status unknown_target(const char *id) {
+    VYRE_VEC(const char *) names = {0};
+    const vyre_emitter *emitter;
+    vyre_text fix = {0};
+    bool stored = true;
+    vyre_text_puts(&fix, "there are ");
+    for (size_t i = 0; stored && (emitter = vyre_emitter_at(i)); i++) {
+        stored = vyre_vec_push(&names, emitter->target);
+        vyre_text_printf(&fix, "%s%s", i ? ", " : "", emitter->target);
+    }
+    vyre_text_puts(&fix, "; `vyre emit` says more of them");
+    vyre_status status =
+        stored && vyre_vec_push(&names, NULL)
+            ? cli_unknown("emitter for the target", id, names.items, vyre_text_string(&fix))
+            : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                               "no memory for the list of targets");
+    vyre_vec_free(&names);
+    vyre_text_free(&fix);
+    return status;
+}
+
+static void list_json(vyre_text *text) {
+    vyre_json json = {.text = text};
+    const vyre_emitter *emitter;
+    vyre_json_array(&json);
+    for (size_t i = 0; (emitter = vyre_emitter_at(i)); i++) {
+        vyre_json_object(&json);
+        cli_json_string(&json, "target", emitter->target);
+        cli_json_string(&json, "makes", emitter->makes);
+        cli_json_string(&json, "needs", emitter->needs ? emitter->needs : "");
+        vyre_json_key(&json, "text");
+        vyre_json_bool(&json, emitter->is_text);
+        vyre_json_object_end(&json);
+    }
+    vyre_json_array_end(&json);
+    vyre_text_putc(text, '\n');
+}
+
+static cli_exit list_targets(cli_format format) {
+    vyre_text text = {0};
+    cli_table table = {.columns = 3, .code = 1};
+    const vyre_emitter *emitter;
+    if (format == CLI_FORMAT_JSON) {
+        list_json(&text);
+        cli_output_write(&text);
+        return CLI_EXIT_DONE;
+    }
+    cli_table_add(&table, "target");
+    cli_table_add(&table, "needs");
+    cli_table_add(&table, "makes");
+    for (size_t i = 0; (emitter = vyre_emitter_at(i)); i++) {
+        cli_table_add(&table, "%s", emitter->target);
+        cli_table_add(&table, "%s", emitter->needs ? emitter->needs : "nothing");
+        cli_table_add(&table, "%s", emitter->makes);
+    }
+    cli_table_write(&text, &table, format);
+    cli_output_write(&text);
+    return CLI_EXIT_DONE;
+}
+
+/* The emitter of the target, whose short names are known, too. */
+static const vyre_emitter *find_emitter(const char *id) {
+    return vyre_emitter_find(vyre_target_id(vyre_target_read(id)));
+}
+
+static vyre_status emit_program(const cli_arguments *arguments, const vyre_emitter *emitter,
+                                const vyre_program *program) {
+    vyre_emit_options options_given = {.device = arguments->values[DEVICE].text};
+    const char *path = arguments->values[OUTPUT].given ? arguments->values[OUTPUT].text : "-";
+    vyre_text text = {0};
+    uint8_t *bytes;
+    size_t size;
+    if (!emitter->is_text && !strcmp(path, "-") && cli_output_is_terminal()) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "-o FILE writes the bytes",
+                                "what %s gets is not for a terminal", emitter->target);
+    }
+    vyre_status status = vyre_emit(emitter, program, &options_given, &bytes, &size);
+    if (!status) {
+        vyre_text_add(&text, (const char *)bytes, size);
+        vyre_bytes_free(bytes);
+        status = cli_output_save(path, &text);
+    }
+    return status;
+}
+
+static vyre_status check_usage(const cli_arguments *arguments) {
+    const cli_value *values = arguments->values;
+    if (values[TARGET].given && !arguments->operand_count) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name a FILE or an OPERATION",
+                                "there is nothing to emit");
+    }
+    if (!values[TARGET].given && arguments->operand_count) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "add --target ID; `vyre emit` lists the targets",
+                                "there is no target to emit `%s` for", arguments->operands[0]);
+    }
+    return values[TARGET].given && values[FORMAT].given
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
+                                  "--format is for the list of targets")
+               : VYRE_OK;
+}
+
+static cli_exit run(const cli_arguments *arguments) {
+    cli_exit result = CLI_EXIT_DONE;
+    cli_selection chosen;
+    cli_input input = {0};
+    vyre_status status = check_usage(arguments);
+    if (!status && !arguments->operand_count) {
+        return list_targets((cli_format)arguments->values[FORMAT].choice);
+    }
+    const vyre_emitter *emitter = status ? NULL : find_emitter(arguments->values[TARGET].text);
+    if (!status && !emitter) {
+        status = unknown_target(arguments->values[TARGET].text);
+    }
+    status = status
+                 ? status
+                 : cli_input_open(&input, arguments->operands[0], arguments->values[VARIANT].text);
+    if (!status) {
+        status = cli_input_load(&input);
+        bool loaded = !status;
+        result = cli_input_report(&input, arguments->command, status);
+        if (!loaded) {
+            goto done;
+        }
+        const char *name = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
+        status = cli_input_choose(&input, name, "one is emitted at a time", &chosen);
+    }
+    status =
+        status ? status : emit_program(arguments, emitter, cli_input_program(&input, chosen.first));
+    if (status) {
+        result = cli_message_status(arguments->command, status);
+    }
+done:
+    cli_input_deinit(&input);
+    return result;
+}
+
+static const cli_example examples[] = {
+    {"vyre emit", "the targets, and what each gets"},
+    {"vyre emit kernel.vyre saxpy --target ptx -o saxpy.ptx", "PTX that all devices take"},
+    {"vyre emit reduce.sum_u32 --target primary_binary -o sum.vyreb", "an operation, binary"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_emit = {
+    .name = "emit",
+    .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM]]",
+    .summary = "translate a program for a target, ahead of time",
+    .text =
+        "Writes what the target gets of PROGRAM in FILE, where one program needs no name, or of "
+        "an OPERATION of `vyre ops`. Targets are named by their ids; `ptx` and `spirv` are "
+        "short for two of them.\n\n"
+        "Without operands it lists the targets that something can be emitted for.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 0,
+    .operands_max = 2,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};

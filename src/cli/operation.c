@@ -1,0 +1,203 @@
+#include "cli/operation.h"
+
+#include <string.h>
+
+#include <vyre/emit.h>
+
+#include "base/near.h"
+
+bool cli_operation_is_id(const char *word) {
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789-";
+    const char *last = strrchr(word, '.');
+    if (!last || !strcmp(last, ".vyre") || !strcmp(last, ".vyreb")) {
+        return false;
+    }
+    for (;;) {
+        size_t size = strspn(word, letters);
+        if (!size || (word[size] && word[size] != '.')) {
+            return false;
+        }
+        if (!word[size]) {
+            return true;
+        }
+        word += size + 1;
+    }
+}
+
+const vyre_operation *cli_operation_find(const vyre_dialects *snapshot, const char *id) {
+    return vyre_dialects_lookup(snapshot, vyre_intern_find((vyre_str){id, strlen(id)}));
+}
+
+vyre_status cli_operation_unknown(const vyre_dialects *snapshot, const char *what, const char *id) {
+    vyre_near near;
+    vyre_text message = {0};
+    vyre_near_init(&near, (vyre_str){id, strlen(id)});
+    for (size_t i = 0; i < vyre_dialects_count(snapshot); i++) {
+        const char *other = vyre_dialects_at(snapshot, i)->id;
+        vyre_near_add(&near, (vyre_str){other, strlen(other)});
+    }
+    vyre_text_printf(&message, "there is no %s `%s`", what, id);
+    vyre_near_print(&near, &message, "; did you mean ");
+    vyre_text_puts(&message, near.count ? "?" : "");
+    vyre_status status = vyre_status_make(VYRE_STATUS_NOT_FOUND, "`vyre ops` lists the operations",
+                                          "%s", vyre_text_string(&message));
+    vyre_text_free(&message);
+    return status;
+}
+
+vyre_status cli_operation_opaque(const vyre_operation *operation) {
+    bool is_host = operation->category == VYRE_CATEGORY_INTRINSIC;
+    return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                            is_host ? "`vyre run` does it" : "ask whoever registered it",
+                            "`%s` has no program: %s", operation->id,
+                            is_host ? "it is done by the host" : "it is known by name alone");
+}
+
+/* How well a variant suits a device: by name, by kind, not at all. */
+static int rate(const vyre_variant *variant, const vyre_device *device) {
+    if (!device) {
+        return 0;
+    }
+    vyre_profile profile;
+    vyre_device_profile(device, &profile);
+    bool by_kind = !strcmp(variant->suits, profile.flags & VYRE_PROFILE_IS_GPU ? "gpu" : "cpu");
+    return !strcmp(variant->suits, vyre_device_id(device)) ? 2 : by_kind;
+}
+
+static vyre_status unknown_variant(const vyre_operation *operation, const char *variant) {
+    vyre_text fix = {0};
+    vyre_near near;
+    vyre_near_init(&near, (vyre_str){variant, strlen(variant)});
+    vyre_near_add(&near, (vyre_str){operation->entry, strlen(operation->entry)});
+    vyre_text_printf(&fix, "there is `%s`", operation->entry);
+    for (size_t i = 0; i < operation->variant_count; i++) {
+        const char *entry = operation->variants[i].entry;
+        vyre_near_add(&near, (vyre_str){entry, strlen(entry)});
+        vyre_text_printf(&fix, ", `%s`", entry);
+    }
+    vyre_near_print(&near, &fix, "; perhaps ");
+    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
+                                          "`%s` has no variant `%s`", operation->id, variant);
+    vyre_text_free(&fix);
+    return status;
+}
+
+vyre_status cli_operation_program(const vyre_operation *operation, const char *variant,
+                                  const vyre_device *device, const vyre_program **out_program) {
+    int best = 0;
+    *out_program = operation->composition;
+    if (!operation->composition) {
+        return cli_operation_opaque(operation);
+    }
+    if (variant && !strcmp(variant, operation->entry)) {
+        return VYRE_OK;
+    }
+    for (size_t i = 0; i < operation->variant_count; i++) {
+        const vyre_variant *here = &operation->variants[i];
+        if (variant && !strcmp(variant, here->entry)) {
+            *out_program = here->program;
+            return VYRE_OK;
+        }
+        if (!variant && rate(here, device) > best) {
+            best = rate(here, device);
+            *out_program = here->program;
+        }
+    }
+    return variant ? unknown_variant(operation, variant) : VYRE_OK;
+}
+
+/* Describing */
+
+void cli_describe_parameter(vyre_text *text, const vyre_parameter *parameter) {
+    vyre_text_printf(text, "%s: %s", parameter->name,
+                     parameter->role == VYRE_ROLE_UPDATED ? "inout " : "");
+    vyre_text_printf(text, parameter->is_buffer ? "buffer<%s>" : "%s",
+                     vyre_type_name(parameter->type));
+}
+
+void cli_describe_signature(vyre_text *text, const vyre_operation *operation) {
+    for (int out = 0; out < 2; out++) {
+        size_t count = 0;
+        for (size_t i = 0; i < operation->parameter_count; i++) {
+            if ((operation->parameters[i].role == VYRE_ROLE_OUTPUT) == out) {
+                vyre_text_puts(text, count++ ? ", " : out ? " -> (" : "(");
+                cli_describe_parameter(text, &operation->parameters[i]);
+            }
+        }
+        vyre_text_puts(text, count ? ")" : out ? "" : "()");
+    }
+}
+
+static const struct {
+    const char *text, *meaning;
+} laws[] = {
+#define LAW_ROW(name, text, operand, meaning) [VYRE_LAW_##name] = {text, meaning},
+    VYRE_LAWS(LAW_ROW)
+#undef LAW_ROW
+};
+
+const char *cli_law_meaning(vyre_law_kind kind) {
+    return laws[kind].meaning;
+}
+
+void cli_describe_law(vyre_text *text, const vyre_law *law) {
+    vyre_text_puts(text, laws[law->kind].text);
+    if (law->operand) {
+        vyre_text_printf(text, "(%s)", law->operand);
+    }
+}
+
+void cli_describe_laws(vyre_text *text, const vyre_operation *operation) {
+    for (size_t i = 0; i < operation->law_count; i++) {
+        vyre_text_puts(text, i ? ", " : "");
+        cli_describe_law(text, &operation->laws[i]);
+    }
+}
+
+static void add_target(const vyre_dialects *snapshot, uint32_t name, vyre_target target,
+                       cli_targets *targets) {
+    vyre_lowering lowering;
+    const char *id = vyre_target_id(target);
+    for (size_t i = 0; i < targets->count; i++) {
+        if (!strcmp(targets->ids[i], id)) {
+            return;
+        }
+    }
+    if (targets->count < CLI_TARGETS_MAX &&
+        vyre_dialects_get_lowering(snapshot, name, target, &lowering)) {
+        targets->ids[targets->count++] = id;
+    }
+}
+
+void cli_operation_targets(const vyre_dialects *snapshot, const vyre_operation *operation,
+                           cli_targets *out_targets) {
+    uint32_t name = vyre_intern_find((vyre_str){operation->id, strlen(operation->id)});
+    const vyre_emitter *emitter;
+    *out_targets = (cli_targets){0};
+    for (int kind = 0; kind < VYRE_TARGET_EXTENSION; kind++) {
+        add_target(snapshot, name, (vyre_target){.kind = (vyre_target_kind)kind}, out_targets);
+    }
+    for (size_t i = 0; (emitter = vyre_emitter_at(i)); i++) {
+        add_target(snapshot, name, vyre_target_read(emitter->target), out_targets);
+    }
+    for (size_t i = 0; i < operation->lowering_count; i++) {
+        add_target(snapshot, name, operation->lowerings[i].target, out_targets);
+    }
+}
+
+const char *cli_category_name(vyre_category category) {
+    static const char *const names[] = {
+#define NAME(name, text) [VYRE_CATEGORY_##name] = text,
+        VYRE_CATEGORIES(NAME)
+#undef NAME
+    };
+    return names[category];
+}
+
+const char *cli_form_name(vyre_operation_form form) {
+    static const char *const names[] = {[VYRE_OPERATION_NAME] = "name",
+                                        [VYRE_OPERATION_PROGRAM] = "program",
+                                        [VYRE_OPERATION_FUNCTION] = "function"};
+    return names[form];
+}

@@ -1,0 +1,328 @@
+/* vyre ops: the operations of the library. */
+#include "cli/ops.h"
+
+#include <string.h>
+
+#include "cli/describe.h"
+#include "cli/device.h"
+#include "cli/operation.h"
+#include "cli/output.h"
+#include "cli/page.h"
+#include "cli/value.h"
+#include "driver/select.h"
+
+#define OPTIONS(X)                                                                                 \
+    CLI_DEVICE_OPTION(X)                                                                           \
+    X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "watch: end after that time")                      \
+    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
+      "the form of the answer; text if not given")
+
+CLI_OPTION_TABLE(OPTIONS);
+
+/* X(name): what can be done besides listing. */
+#define VERBS(X)                                                                                   \
+    X(show)                                                                                        \
+    X(check)                                                                                       \
+    X(watch)
+
+typedef enum verb {
+    VERB_list,
+#define VERB_ENUM(name) VERB_##name,
+    VERBS(VERB_ENUM)
+#undef VERB_ENUM
+} verb;
+
+typedef struct job {
+    const cli_arguments *arguments;
+    verb verb;
+    const char *operand; /* a glob, an id or a folder; NULL if none */
+    const vyre_dialects *snapshot;
+} job;
+
+static bool is_chosen(const job *j, const vyre_operation *operation) {
+    return !j->operand || vyre_id_matches(j->operand, operation->id);
+}
+
+/* Text */
+
+/* The first sentence, or line. */
+static vyre_str first_sentence(const char *doc) {
+    size_t size = 0;
+    while (doc[size] && doc[size] != '\n' &&
+           !(doc[size] == '.' && (doc[size + 1] == ' ' || doc[size + 1] == '\n'))) {
+        size++;
+    }
+    return (vyre_str){doc, size + (doc[size] == '.')};
+}
+
+static void write_text(const job *j, vyre_text *text) {
+    const char *dialect = NULL;
+    for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
+        const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
+        if (!is_chosen(j, operation)) {
+            continue;
+        }
+        if (!dialect || strcmp(dialect, operation->dialect) != 0) {
+            vyre_text_printf(text, "%s%s %s\n", dialect ? "\n" : "", operation->dialect,
+                             operation->version);
+            dialect = operation->dialect;
+        }
+        vyre_text signature = {0}, doc = {0};
+        vyre_str sentence = first_sentence(operation->doc);
+        vyre_text_puts(&signature, operation->id);
+        cli_describe_signature(&signature, operation);
+        vyre_text_puts(text, "  ");
+        cli_wrap(text, vyre_text_string(&signature), 8, 2);
+        if (sentence.size) {
+            vyre_text_add(&doc, sentence.data, sentence.size);
+            vyre_text_puts(text, "      ");
+            cli_wrap(text, vyre_text_string(&doc), 6, 6);
+        }
+        text->failed |= signature.failed || doc.failed;
+        vyre_text_free(&signature);
+        vyre_text_free(&doc);
+    }
+}
+
+static void write_table(const job *j, vyre_text *text, cli_format format) {
+    static const char *const headings[] = {"id",        "dialect", "version",  "category", "form",
+                                           "signature", "laws",    "variants", "targets",  "doc"};
+    enum { COLUMNS = sizeof headings / sizeof *headings };
+    cli_table table = {.columns = COLUMNS, .code = 1 | 1 << 5};
+    for (size_t i = 0; i < COLUMNS; i++) {
+        cli_table_add(&table, "%s", headings[i]);
+    }
+    for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
+        const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
+        if (!is_chosen(j, operation)) {
+            continue;
+        }
+        vyre_text signature = {0}, laws = {0}, variants = {0}, names = {0};
+        cli_targets targets;
+        cli_describe_signature(&signature, operation);
+        cli_describe_laws(&laws, operation);
+        for (size_t k = 0; k < operation->variant_count; k++) {
+            vyre_text_printf(&variants, "%s%s", k ? ", " : "", operation->variants[k].entry);
+        }
+        cli_operation_targets(j->snapshot, operation, &targets);
+        for (size_t k = 0; k < targets.count; k++) {
+            vyre_text_printf(&names, "%s%s", k ? ", " : "", targets.ids[k]);
+        }
+        const char *cells[COLUMNS] = {operation->id,
+                                      operation->dialect,
+                                      operation->version,
+                                      cli_category_name(operation->category),
+                                      cli_form_name(operation->form),
+                                      vyre_text_string(&signature),
+                                      vyre_text_string(&laws),
+                                      vyre_text_string(&variants),
+                                      vyre_text_string(&names),
+                                      operation->doc};
+        for (size_t k = 0; k < COLUMNS; k++) {
+            cli_table_add(&table, "%s", cells[k]);
+        }
+        text->failed |= signature.failed || laws.failed || variants.failed || names.failed;
+        vyre_text_free(&signature);
+        vyre_text_free(&laws);
+        vyre_text_free(&variants);
+        vyre_text_free(&names);
+    }
+    cli_table_write(text, &table, format);
+}
+
+static size_t count_chosen(const job *j) {
+    size_t count = 0;
+    for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
+        count += is_chosen(j, vyre_dialects_at(j->snapshot, i));
+    }
+    return count;
+}
+
+/* A glob that matches nothing is answered with near ids. */
+static cli_exit no_match(const job *j) {
+    vyre_status status = cli_operation_unknown(j->snapshot, "operation", j->operand);
+    (void)cli_message_status(j->arguments->command, status);
+    return CLI_EXIT_NO;
+}
+
+static cli_exit list(const job *j) {
+    cli_format format = (cli_format)j->arguments->values[FORMAT].choice;
+    vyre_text text = {0};
+    if (j->operand && !count_chosen(j)) {
+        return no_match(j);
+    }
+    if (format == CLI_FORMAT_TEXT) {
+        write_text(j, &text);
+    } else if (format == CLI_FORMAT_JSON) {
+        vyre_json json = {.text = &text};
+        vyre_json_array(&json);
+        for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
+            const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
+            if (is_chosen(j, operation)) {
+                cli_ops_show_json(&json, j->snapshot, operation);
+            }
+        }
+        vyre_json_array_end(&json);
+        vyre_text_putc(&text, '\n');
+    } else {
+        write_table(j, &text, format);
+    }
+    cli_output_write(&text);
+    size_t count = count_chosen(j);
+    cli_message_print("%zu operation%s\n", count, cli_plural(count));
+    return CLI_EXIT_DONE;
+}
+
+static cli_exit show(const job *j) {
+    cli_format format = (cli_format)j->arguments->values[FORMAT].choice;
+    const vyre_operation *operation = cli_operation_find(j->snapshot, j->operand);
+    vyre_text text = {0};
+    if (!operation) {
+        return no_match(j);
+    }
+    if (format == CLI_FORMAT_TEXT) {
+        cli_ops_show_text(&text, j->snapshot, operation);
+    } else if (format == CLI_FORMAT_JSON) {
+        vyre_json json = {.text = &text};
+        cli_ops_show_json(&json, j->snapshot, operation);
+        vyre_text_putc(&text, '\n');
+    } else {
+        write_table(j, &text, format);
+    }
+    cli_output_write(&text);
+    return CLI_EXIT_DONE;
+}
+
+/* Checking */
+
+static cli_exit check_operations(const job *j, vyre_device *device, cli_ops_tally *tally) {
+    vyre_text failures = {0};
+    for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
+        const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
+        if (!is_chosen(j, operation) || !operation->composition) {
+            continue;
+        }
+        tally->operations++;
+        vyre_status status = cli_witnesses_check(device, operation, tally, &failures);
+        status = status ? status : cli_laws_check(device, j->snapshot, operation, tally, &failures);
+        cli_output_write(&failures);
+        if (status) {
+            return cli_message_status(j->arguments->command, status);
+        }
+    }
+    return tally->failures ? CLI_EXIT_NO : CLI_EXIT_DONE;
+}
+
+static cli_exit check(const job *j) {
+    vyre_device *device;
+    vyre_text why = {0};
+    cli_ops_tally tally = {0};
+    if (j->operand && !count_chosen(j)) {
+        return no_match(j);
+    }
+    cli_exit result = cli_device_acquire(j->arguments->command, j->arguments->values[BACKEND].text,
+                                         &device, &why);
+    if (result == CLI_EXIT_DONE) {
+        result = check_operations(j, device, &tally);
+        cli_message_print("%zu operation%s on %s: %zu witness%s, %zu law%s in %zu cases, %zu "
+                          "failure%s\n",
+                          tally.operations, cli_plural(tally.operations), vyre_device_name(device),
+                          tally.witnesses, tally.witnesses == 1 ? "" : "es", tally.laws,
+                          cli_plural(tally.laws), tally.cases, tally.failures,
+                          cli_plural(tally.failures));
+        vyre_device_release(device);
+    }
+    vyre_text_free(&why);
+    return result;
+}
+
+/* The command */
+
+static vyre_status read_operands(job *j) {
+    static const char *const names[] = {
+#define VERB_NAME(name) [VERB_##name] = #name,
+        VERBS(VERB_NAME)
+#undef VERB_NAME
+    };
+    const cli_arguments *arguments = j->arguments;
+    const char *first = arguments->operand_count ? arguments->operands[0] : "";
+    for (verb i = VERB_show; i <= VERB_watch; i++) {
+        j->verb = strcmp(first, names[i]) ? j->verb : i;
+    }
+    size_t verbs = j->verb != VERB_list;
+    if (arguments->operand_count > 1 + verbs) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "`vyre ops --help` shows how it is used",
+                                "`%s` is one word too many", arguments->operands[1 + verbs]);
+    }
+    j->operand = arguments->operand_count > verbs ? arguments->operands[verbs] : NULL;
+    if (!j->operand && (j->verb == VERB_show || j->verb == VERB_watch)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                j->verb == VERB_show ? "name an operation of `vyre ops`"
+                                                     : "name the folder that the manifest lies in",
+                                "`vyre ops %s` needs %s behind it", names[j->verb],
+                                j->verb == VERB_show ? "an ID" : "a DIR");
+    }
+    if (arguments->values[BACKEND].given && j->verb != VERB_check) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
+                                "-b is for `vyre ops check`");
+    }
+    return arguments->values[TIMEOUT].given && j->verb != VERB_watch
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
+                                  "--timeout is for `vyre ops watch`")
+               : VYRE_OK;
+}
+
+static cli_exit run(const cli_arguments *arguments) {
+    job j = {.arguments = arguments};
+    vyre_dialects_guard guard;
+    uint64_t timeout_ns = UINT64_MAX;
+    vyre_status status = read_operands(&j);
+    if (!status && arguments->values[TIMEOUT].given) {
+        status = cli_seconds_parse("--timeout", arguments->values[TIMEOUT].text, &timeout_ns);
+    }
+    if (!status && j.verb == VERB_watch) {
+        return cli_ops_watch(arguments->command, j.operand, timeout_ns,
+                             (cli_format)arguments->values[FORMAT].choice);
+    }
+    status = status ? status : vyre_dialects_try_enter(&guard, &j.snapshot);
+    if (status) {
+        return cli_message_status(arguments->command, status);
+    }
+    cli_exit result = j.verb == VERB_show ? show(&j) : j.verb == VERB_check ? check(&j) : list(&j);
+    vyre_dialects_leave(&guard);
+    return result;
+}
+
+static const cli_example examples[] = {
+    {"vyre ops", "all operations with their arguments and what they do"},
+    {"vyre ops 'reduce.*' --format md", "some of them as a table, with laws and targets"},
+    {"vyre ops show reduce.sum_u32", "one with everything about it, ready to be run"},
+    {"vyre ops check 'hash.*' -b cpu", "are they what their manifests say?"},
+    {"vyre ops watch ~/.config/vyre/dialects", "see each edit come into force, or refused"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_ops = {
+    .name = "ops",
+    .operands = "[[check] GLOB | show ID | watch DIR]",
+    .summary = "list, check and watch the operations of the library",
+    .text =
+        "Lists the operations that are known, those whose id matches GLOB if one is given: those "
+        "that are part of vyre, those that programs register, and those of the manifests in the "
+        "folders of VYRE_DIALECT_PATH (docs/dialects.md). They are called by id in programs, and "
+        "run by `vyre run ID`.\n\n"
+        "`show` tells everything about one. `check` runs the witnesses of their manifests and "
+        "tests their laws, on all values where those have 8 bits, else on chosen and random "
+        "ones; the exit status is 1 if something does not hold.\n\n"
+        "`watch` loads the manifests of a folder again whenever one of its files changes, and "
+        "prints which operations were added, changed or removed. An edit with mistakes is refused "
+        "with all of them, and what was there before stays in force.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 0,
+    .operands_max = 2,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,91 @@
+/* Which folders are looked into. */
+#include <string.h>
+
+#include "base/environment.h"
+#include "base/log.h"
+#include "base/option.h"
+#include "dialect/folder.h"
+
+static vyre_status no_memory(void) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                            "no memory to look for dialects");
+}
+
+void vyre_folder_list_init(vyre_folder_list *list) {
+    *list = (vyre_folder_list){0};
+    vyre_arena_init(&list->arena);
+}
+
+void vyre_folder_list_deinit(vyre_folder_list *list) {
+    vyre_vec_free(&list->folders);
+    vyre_arena_deinit(&list->arena);
+}
+
+/* A folder whose name has two parts. */
+static vyre_status add_below(vyre_folder_list *list, const char *path, size_t size,
+                             const char *rest, vyre_folder folder) {
+    vyre_text joined = {0};
+    vyre_text_add(&joined, path, size);
+    vyre_text_puts(&joined, rest);
+    folder.path = joined.failed ? NULL : vyre_arena_copy(&list->arena, joined.data, joined.size);
+    bool stored = folder.path && vyre_vec_push(&list->folders, folder);
+    vyre_text_free(&joined);
+    return stored ? VYRE_OK : no_memory();
+}
+
+vyre_status vyre_folder_list_add(vyre_folder_list *list, const char *path, const char *origin,
+                                 bool is_named) {
+    return add_below(list, path, strlen(path), "",
+                     (vyre_folder){.origin = origin, .is_named = is_named});
+}
+
+/* As the XDG Base Directory Specification says: a path that is not absolute does not count. */
+static vyre_status add_user(vyre_folder_list *list) {
+    const char *config = vyre_environment_get("XDG_CONFIG_HOME");
+    const char *home = vyre_environment_get("HOME");
+    if (config && *config == '/') {
+        return add_below(list, config, strlen(config), "/vyre/dialects",
+                         (vyre_folder){.origin = "XDG_CONFIG_HOME"});
+    }
+    return home && *home == '/' ? add_below(list, home, strlen(home), "/.config/vyre/dialects",
+                                            (vyre_folder){.origin = "HOME"})
+                                : VYRE_OK;
+}
+
+vyre_status vyre_folder_list_usual(vyre_folder_list *list) {
+    vyre_option_info info = vyre_option_describe(VYRE_OPTION_DIALECT_PATH);
+    vyre_status status = VYRE_OK;
+    if (!info.from_environment) {
+        status = add_user(list);
+        return status ? status
+                      : vyre_folder_list_add(list, "/etc/vyre/dialects", "the system", false);
+    }
+    for (const char *at = strcmp(info.text, "none") ? info.text : ""; !status && *at;) {
+        size_t size = strcspn(at, ":");
+        if (size) {
+            status = add_below(list, at, size, "", (vyre_folder){.origin = info.variable});
+        }
+        at += size + (at[size] == ':');
+    }
+    return status;
+}
+
+vyre_status vyre_folder_read(vyre_streams *streams) {
+    vyre_folder_list list;
+    vyre_folder_search found = {0};
+    vyre_folder_list_init(&list);
+    vyre_status status = vyre_folder_list_usual(&list);
+    if (!status) {
+        status = vyre_folder_search_run(&found, &list, NULL, streams);
+    }
+    for (size_t i = 0; i < found.records.count && !status; i++) {
+        const vyre_folder_record *row = &found.records.items[i];
+        if (row->fate == VYRE_FOLDER_REFUSED) {
+            vyre_log(VYRE_LOG_WARNING, "dialects in %s are refused: %s", row->path, row->detail);
+        }
+    }
+    status = status ? status : vyre_folder_search_give(&found, streams);
+    vyre_folder_search_deinit(&found);
+    vyre_folder_list_deinit(&list);
+    return status;
+}

@@ -1,0 +1,136 @@
+/* Packages that know of each other before anybody else does. */
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "dialect/package.h"
+#include "text/library.h"
+
+/* What the sources of a group may call. */
+typedef struct group {
+    vyre_library library; /* first: a view leads here */
+    VYRE_VEC(const vyre_operation *) operations;
+    vyre_map by_id;
+} group;
+
+static const group *of(const vyre_library_view *view) {
+    return (const group *)(const void *)view->library;
+}
+
+static vyre_status enter(vyre_library_view *view) {
+    (void)view;
+    return VYRE_OK;
+}
+
+static void leave(vyre_library_view *view) {
+    (void)view;
+}
+
+typedef struct wanted {
+    const group *group;
+    vyre_str id;
+} wanted;
+
+static bool is_same(const void *context, uint32_t value) {
+    const wanted *w = context;
+    const char *id = w->group->operations.items[value]->id;
+    return strlen(id) == w->id.size && !memcmp(id, w->id.data, w->id.size);
+}
+
+static const uint32_t *find_index(const group *g, vyre_str id) {
+    wanted w = {g, id};
+    return vyre_map_find(&g->by_id, vyre_hash_128(id.data, id.size).low, is_same, &w);
+}
+
+static bool find(const vyre_library_view *view, vyre_str id, vyre_library_source *out_source) {
+    const group *g = of(view);
+    const uint32_t *index = find_index(g, id);
+    if (!index) {
+        return false;
+    }
+    const vyre_operation *operation = g->operations.items[*index];
+    vyre_library_form form = !operation->text                             ? VYRE_LIBRARY_OPAQUE
+                             : operation->form == VYRE_OPERATION_FUNCTION ? VYRE_LIBRARY_FUNCTION
+                                                                          : VYRE_LIBRARY_PROGRAM;
+    *out_source = (vyre_library_source){.id = operation->id,
+                                        .dialect = operation->dialect,
+                                        .version = operation->version,
+                                        .form = form,
+                                        .file = operation->file,
+                                        .text = operation->text,
+                                        .text_size = operation->text_size,
+                                        .entry = operation->entry};
+    return true;
+}
+
+static vyre_str at(const vyre_library_view *view, size_t index) {
+    const group *g = of(view);
+    if (index >= g->operations.count) {
+        return (vyre_str){0};
+    }
+    const char *id = g->operations.items[index]->id;
+    return (vyre_str){id, strlen(id)};
+}
+
+static bool join(group *g, const vyre_operation *operation) {
+    vyre_str id = {operation->id, strlen(operation->id)};
+    if (find_index(g, id)) {
+        return true; /* a duplicate, which is told elsewhere */
+    }
+    uint32_t index = (uint32_t)g->operations.count;
+    return vyre_vec_push(&g->operations, operation) &&
+           vyre_map_add(&g->by_id, vyre_hash_128(id.data, id.size).low, index);
+}
+
+static vyre_status no_memory(void) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                            "no memory to read dialects");
+}
+
+static void disband(group *g) {
+    vyre_vec_free(&g->operations);
+    vyre_map_free(&g->by_id);
+}
+
+static vyre_status gather(group *g, vyre_package *const *packages, size_t count,
+                          const vyre_streams *streams) {
+    bool stored = true;
+    *g = (group){.library = {"packages", enter, find, at, leave}};
+    for (size_t i = 0; i < streams->operations.count && stored; i++) {
+        stored = join(g, streams->operations.items[i]);
+    }
+    for (size_t i = 0; i < count && stored; i++) {
+        for (size_t k = 0; k < packages[i]->operation_count && stored; k++) {
+            const vyre_operation *operation = &packages[i]->operations[k];
+            stored = packages[i]->mistakes.count || join(g, operation);
+        }
+    }
+    return stored ? VYRE_OK : no_memory();
+}
+
+vyre_status vyre_packages_resolve(vyre_package *const *packages, size_t count,
+                                  const vyre_streams *streams) {
+    vyre_status status = VYRE_OK;
+    /* Whoever calls an operation of a package that has a mistake has one, too: once again without
+     * those, until no more are found. */
+    for (bool again = true; again && !status;) {
+        group g;
+        again = false;
+        status = gather(&g, packages, count, streams);
+        const vyre_library *before = vyre_library_use(&g.library);
+        for (size_t i = 0; i < count && !status; i++) {
+            if (!packages[i]->mistakes.count) {
+                status = vyre_package_resolve(packages[i]);
+                again |= packages[i]->mistakes.count > 0;
+            }
+        }
+        (void)vyre_library_use(before);
+        disband(&g);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (packages[i]->mistakes.count) {
+            vyre_package_unresolve(packages[i]);
+        }
+    }
+    return status;
+}

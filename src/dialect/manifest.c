@@ -1,0 +1,392 @@
+/* What a manifest says: TOML into definitions that have no meaning yet. */
+#include "dialect/manifest.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "text/module.h"
+
+/* Laws */
+
+typedef enum law_operand { OPERAND_NONE, OPERAND_VALUE, OPERAND_OPERATION } law_operand;
+typedef struct law_row {
+    const char *text;
+    law_operand operand;
+} law_row;
+
+static const law_row laws[] = {
+#define LAW_ROW(name, text, operand, meaning) [VYRE_LAW_##name] = {text, OPERAND_##operand},
+    VYRE_LAWS(LAW_ROW)
+#undef LAW_ROW
+};
+static const char *const law_names[] = {
+#define LAW_NAME(name, text, operand, meaning) text,
+    VYRE_LAWS(LAW_NAME)
+#undef LAW_NAME
+        NULL};
+
+static void read_law(manifest_reader *r, const vyre_toml_value *value, vyre_law *law) {
+    static const char *const wanted[] = {
+        [OPERAND_NONE] = "write its name alone",
+        [OPERAND_VALUE] = "write the value behind it in parentheses, as in identity(0)",
+        [OPERAND_OPERATION] = "write an operation's id behind it in parentheses, as in "
+                              "inverse(hex.decode)"};
+    vyre_str text = value->string, name = {text.data, strcspn(text.data, "(")};
+    size_t kind = 0;
+    while (law_names[kind] && (strlen(law_names[kind]) != name.size ||
+                               memcmp(law_names[kind], name.data, name.size) != 0)) {
+        kind++;
+    }
+    if (!law_names[kind]) {
+        manifest_add(r, manifest_place(value), manifest_unknown("law", name, law_names));
+        return;
+    }
+    bool has_operand = name.size < text.size;
+    bool is_closed = text.size > name.size + 2 && text.data[text.size - 1] == ')';
+    if (has_operand != (laws[kind].operand != OPERAND_NONE) || (has_operand && !is_closed)) {
+        manifest_add(r, manifest_place(value),
+                     vyre_status_make(VYRE_STATUS_MALFORMED, wanted[laws[kind].operand],
+                                      "\"%s\" is not how the law `%s` is written", text.data,
+                                      law_names[kind]));
+        return;
+    }
+    law->kind = (vyre_law_kind)kind;
+    if (has_operand) {
+        law->operand =
+            manifest_keep(r, (vyre_str){text.data + name.size + 1, text.size - name.size - 2});
+    }
+}
+
+static void read_laws(manifest_reader *r, const vyre_toml_value *table, const vyre_toml *document,
+                      vyre_operation *operation) {
+    const vyre_toml_value *value =
+        manifest_find_array(r, table, "laws", VYRE_TOML_STRING, document);
+    vyre_law *list = value ? manifest_take(r, value->array.count, sizeof *list) : NULL;
+    for (size_t i = 0; list && i < value->array.count; i++) {
+        read_law(r, &value->array.items[i], &list[i]);
+        operation->law_count = i + 1;
+    }
+    operation->laws = list;
+}
+
+/* Variants and witnesses */
+
+static void read_variants(manifest_reader *r, const vyre_toml_value *table,
+                          const vyre_toml *document, vyre_operation *operation,
+                          vyre_package_row *row) {
+    static const char *const known[] = {"entry", "suits", NULL};
+    const vyre_toml_value *value =
+        manifest_find_array(r, table, "variant", VYRE_TOML_TABLE, document);
+    if (!value) {
+        return;
+    }
+    vyre_variant *list = manifest_take(r, value->array.count, sizeof *list);
+    row->variants = manifest_take(r, value->array.count, sizeof *row->variants);
+    for (size_t i = 0; list && row->variants && i < value->array.count; i++) {
+        const vyre_toml_value *item = &value->array.items[i];
+        const vyre_toml_value *entry = manifest_find_text(r, item, "entry", true);
+        manifest_check_keys(r, item, "key of a variant", known);
+        row->variants[i] = manifest_place(entry ? entry : item);
+        list[i].entry = entry ? manifest_keep(r, entry->string) : "";
+        const char *suits = manifest_text(r, item, "suits", true);
+        list[i].suits = suits ? suits : "";
+        operation->variant_count = i + 1;
+    }
+    operation->variants = list;
+}
+
+/* The words of a witness, separated by line feeds; NULL if there is none. */
+static const char *read_words(manifest_reader *r, const vyre_toml_value *table,
+                              const vyre_toml *document, const char *key) {
+    const vyre_toml_value *value = manifest_find_array(r, table, key, VYRE_TOML_STRING, document);
+    vyre_text words = {0};
+    for (size_t i = 0; value && i < value->array.count; i++) {
+        const vyre_toml_value *item = &value->array.items[i];
+        size_t name = manifest_name_size(item->string.data);
+        if (!name || item->string.data[name] != '=' ||
+            strcspn(item->string.data, "\n") != item->string.size) {
+            manifest_add(r, manifest_place(item),
+                         vyre_status_make(VYRE_STATUS_MALFORMED,
+                                          "write NAME=VALUE in one line, as for `vyre run`",
+                                          "\"%s\" gives no argument a value", item->string.data));
+            continue;
+        }
+        if (item->string.data[name + 1] == '@') {
+            manifest_add(r, manifest_place(item),
+                         vyre_status_make(VYRE_STATUS_MALFORMED, "write the elements themselves",
+                                          "\"%s\" is in a file, where a witness cannot look",
+                                          item->string.data));
+        }
+        vyre_text_printf(&words, "%s%s", words.size ? "\n" : "", item->string.data);
+    }
+    if (words.failed && !r->status) {
+        r->status = vyre_package_no_memory(r->package);
+    }
+    const char *copy =
+        value ? manifest_keep(r, (vyre_str){vyre_text_string(&words), words.size}) : NULL;
+    vyre_text_free(&words);
+    return copy;
+}
+
+static void read_witnesses(manifest_reader *r, const vyre_toml_value *table,
+                           const vyre_toml *document, vyre_operation *operation,
+                           vyre_package_row *row) {
+    static const char *const known[] = {"arguments", "expected", NULL};
+    const vyre_toml_value *value =
+        manifest_find_array(r, table, "witness", VYRE_TOML_TABLE, document);
+    size_t count = value ? value->array.count : 0;
+    vyre_witness *list = manifest_take(r, count, sizeof *list);
+    row->witnesses = manifest_take(r, count, sizeof *row->witnesses);
+    for (size_t i = 0; list && row->witnesses && i < count; i++) {
+        const vyre_toml_value *item = &value->array.items[i];
+        manifest_check_keys(r, item, "key of a witness", known);
+        row->witnesses[i] = manifest_place(item);
+        const char *arguments = read_words(r, item, document, "arguments");
+        const char *expected = read_words(r, item, document, "expected");
+        if (!expected || !*expected) {
+            manifest_add(r, manifest_place(item),
+                         vyre_status_make(VYRE_STATUS_MALFORMED,
+                                          "add what comes out, as in expected = [\"total=6\"]",
+                                          "a witness of `%s` expects nothing", operation->id));
+        }
+        list[i] = (vyre_witness){arguments ? arguments : "", expected ? expected : ""};
+        operation->witness_count = i + 1;
+    }
+    operation->witnesses = list;
+    if (!count) {
+        manifest_add(
+            r, row->place,
+            vyre_status_make(VYRE_STATUS_MALFORMED,
+                             "add [[operation.witness]] with arguments = [\"x=1,2,3\"] and "
+                             "expected = [\"total=6\"]",
+                             "`%s` has no witness", operation->id));
+    }
+}
+
+/* Sources */
+
+static void read_source(manifest_reader *r, const char *name, vyre_package_place place,
+                        size_t *out) {
+    vyre_package *package = r->package;
+    for (*out = 0; *out < package->sources.count; ++*out) {
+        if (!strcmp(package->sources.items[*out].name, name)) {
+            return;
+        }
+    }
+    vyre_text text = {0}, path = {0};
+    vyre_status status = VYRE_OK;
+    if (strchr(name, '/') || *name == '.') {
+        status = vyre_status_make(VYRE_STATUS_MALFORMED, "name a file beside the manifest",
+                                  "the source \"%s\" is not the name of a file", name);
+    } else {
+        status = r->file->read(r->file->user, name, &text, &path);
+    }
+    if (text.failed || path.failed) {
+        vyre_status_free(status);
+        status = vyre_package_no_memory(package);
+    }
+    vyre_package_source source = {
+        .name = manifest_keep(r, (vyre_str){name, strlen(name)}),
+        .path = manifest_keep(r, (vyre_str){vyre_text_string(&path), path.size}),
+        .text = status ? NULL : manifest_keep(r, (vyre_str){vyre_text_string(&text), text.size}),
+        .size = text.size};
+    package->contents = package->contents * 31 + vyre_hash_128(text.data, text.size).low;
+    if (!r->status && !vyre_vec_push(&package->sources, source)) {
+        r->status = vyre_package_no_memory(package);
+    }
+    manifest_add(r, place, status);
+    vyre_text_free(&text);
+    vyre_text_free(&path);
+}
+
+typedef struct outline {
+    vyre_package *package;
+    size_t source;
+} outline;
+
+static void note_item(void *user, vyre_str name, bool is_function) {
+    const outline *o = user;
+    for (size_t i = 0; i < o->package->operation_count; i++) {
+        vyre_operation *operation = &o->package->operations[i];
+        if (o->package->rows[i].source == o->source && strlen(operation->entry) == name.size &&
+            !memcmp(operation->entry, name.data, name.size)) {
+            operation->form = is_function ? VYRE_OPERATION_FUNCTION : VYRE_OPERATION_PROGRAM;
+        }
+    }
+}
+
+/* Which entries are programs and which are functions: others that call them must know. */
+static void find_forms(manifest_reader *r) {
+    for (size_t i = 0; i < r->package->sources.count && !r->status; i++) {
+        const vyre_package_source *source = &r->package->sources.items[i];
+        outline o = {r->package, i};
+        if (source->text) {
+            r->status = vyre_text_outline(source->text, source->size, note_item, &o);
+        }
+    }
+}
+
+/* Operations */
+
+static void read_entry(manifest_reader *r, const vyre_toml_value *table, vyre_operation *operation,
+                       vyre_package_row *row) {
+    const vyre_toml_value *entry = manifest_find_text(r, table, "entry", false);
+    if (entry) {
+        row->entry = manifest_place(entry);
+        operation->entry = manifest_keep(r, entry->string);
+        return;
+    }
+    const char *point = strchr(operation->id, '.');
+    const char *name = point ? point + 1 : operation->id;
+    char *copy = (char *)(uintptr_t)manifest_keep(r, (vyre_str){name, strlen(name)});
+    for (char *at = copy; !r->status && *at; at++) {
+        *at = *at == '.' ? '_' : *at;
+    }
+    row->entry = row->place;
+    operation->entry = copy;
+}
+
+static void check_id(manifest_reader *r, size_t index) {
+    const vyre_operation *operations = r->package->operations;
+    const char *id = operations[index].id, *dialect = r->package->dialect;
+    if (*dialect && !manifest_is_id(id, dialect)) {
+        manifest_add(
+            r, r->package->rows[index].place,
+            vyre_status_make(VYRE_STATUS_MALFORMED,
+                             "write the dialect, a point and a name of letters, digits and _",
+                             "`%s` is not the id of an operation of `%s`", id, dialect));
+    }
+    for (size_t i = 0; i < index; i++) {
+        if (!strcmp(operations[i].id, id)) {
+            manifest_add(r, r->package->rows[index].place,
+                         vyre_status_make(VYRE_STATUS_MALFORMED, "rename one of them",
+                                          "`%s` is there twice, first in line %u", id,
+                                          r->package->rows[i].place.line));
+            return;
+        }
+    }
+}
+
+static void read_operation(manifest_reader *r, const vyre_toml_value *table,
+                           const vyre_toml *document, size_t index) {
+    static const char *const known[] = {"id",   "source",  "entry",   "doc",
+                                        "laws", "variant", "witness", NULL};
+    vyre_operation *operation = &r->package->operations[index];
+    vyre_package_row *row = &r->package->rows[index];
+    manifest_check_keys(r, table, "key of an operation", known);
+    const vyre_toml_value *id = manifest_find_text(r, table, "id", true);
+    row->place = manifest_place(id ? id : table);
+    *operation = (vyre_operation){.id = id ? manifest_keep(r, id->string) : "",
+                                  .dialect = r->package->dialect,
+                                  .version = r->package->version,
+                                  .doc = "",
+                                  .category = VYRE_CATEGORY_COMPOSITE};
+    if (id) {
+        check_id(r, index);
+    }
+    const char *doc = manifest_text(r, table, "doc", true);
+    operation->doc = doc ? doc : "";
+    read_entry(r, table, operation, row);
+    const vyre_toml_value *source = manifest_find_text(r, table, "source", false);
+    vyre_text name = {0};
+    vyre_text_printf(&name, "%s.vyre", r->package->dialect);
+    if (name.failed && !r->status) {
+        r->status = vyre_package_no_memory(r->package);
+    }
+    read_source(r, source ? source->string.data : vyre_text_string(&name),
+                source ? manifest_place(source) : row->place, &row->source);
+    vyre_text_free(&name);
+    read_laws(r, table, document, operation);
+    read_variants(r, table, document, operation, row);
+    read_witnesses(r, table, document, operation, row);
+    if (row->source < r->package->sources.count) {
+        const vyre_package_source *found = &r->package->sources.items[row->source];
+        operation->file = found->path;
+        operation->text = found->text;
+        operation->text_size = found->size;
+    }
+}
+
+static void read_head(manifest_reader *r, const vyre_toml_value *root) {
+    static const char *const known[] = {"dialect", "version", "doc", "operation", NULL};
+    vyre_package *package = r->package;
+    manifest_check_keys(r, root, "key of a manifest", known);
+    const vyre_toml_value *dialect = manifest_find_text(r, root, "dialect", true);
+    const vyre_toml_value *version = manifest_find_text(r, root, "version", true);
+    const char *doc = manifest_text(r, root, "doc", true);
+    package->dialect = dialect ? manifest_keep(r, dialect->string) : "";
+    package->version = version ? manifest_keep(r, version->string) : "";
+    package->doc = doc ? doc : "";
+    if (dialect && !manifest_is_name(dialect->string.data)) {
+        manifest_add(r, manifest_place(dialect),
+                     vyre_status_make(VYRE_STATUS_MALFORMED,
+                                      "use letters, digits and _, and start with a letter",
+                                      "\"%s\" cannot be the name of a dialect",
+                                      dialect->string.data));
+    }
+    if (version && !manifest_is_version(version->string.data)) {
+        manifest_add(r, manifest_place(version),
+                     vyre_status_make(VYRE_STATUS_MALFORMED, "write three numbers, as in \"1.0.0\"",
+                                      "\"%s\" is no version", version->string.data));
+    }
+}
+
+static void read_document(manifest_reader *r, const vyre_toml *document) {
+    const vyre_toml_value *root = vyre_toml_root(document);
+    vyre_package *package = r->package;
+    read_head(r, root);
+    const vyre_toml_value *list =
+        manifest_find_array(r, root, "operation", VYRE_TOML_TABLE, document);
+    size_t count = list ? list->array.count : 0;
+    if (!count && !package->mistakes.count) {
+        manifest_add(r, (vyre_package_place){1, 1},
+                     vyre_status_make(VYRE_STATUS_MALFORMED, "add [[operation]] with its id",
+                                      "the dialect `%s` has no operation", package->dialect));
+    }
+    if (count > VYRE_MANIFEST_OPERATIONS) {
+        manifest_add(
+            r, manifest_place(list),
+            vyre_status_make(VYRE_STATUS_LIMIT, "make several dialects of it",
+                             "%zu operations are more than the %d that a manifest may have", count,
+                             VYRE_MANIFEST_OPERATIONS));
+        return;
+    }
+    package->operations = manifest_take(r, count, sizeof *package->operations);
+    package->rows = manifest_take(r, count, sizeof *package->rows);
+    for (size_t i = 0; i < count && !r->status; i++) {
+        read_operation(r, &list->array.items[i], document, i);
+        package->operation_count = i + 1;
+    }
+    find_forms(r);
+}
+
+vyre_status vyre_package_read(const vyre_package_file *file, vyre_package **out_package) {
+    manifest_reader r = {.file = file, .package = vyre_alloc_zeroed(1, sizeof *r.package)};
+    vyre_package *package = r.package;
+    vyre_toml *document = NULL;
+    *out_package = NULL;
+    if (!package) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                                "no memory to read %s", file->path);
+    }
+    package->references = 1;
+    package->dialect = package->version = package->doc = "";
+    vyre_arena_init(&package->arena);
+    vyre_arena_init(&package->resolved);
+    package->path = manifest_keep(&r, (vyre_str){file->path, strlen(file->path)});
+    package->contents = vyre_hash_128(file->data, file->size).low;
+    if (!r.status) {
+        vyre_status mistake = vyre_toml_read(file->path, file->data, file->size, &document);
+        manifest_add(&r, (vyre_package_place){0}, mistake);
+    }
+    if (!r.status && document) {
+        read_document(&r, document);
+    }
+    vyre_toml_free(document);
+    if (r.status) {
+        vyre_package_release(package);
+        return r.status;
+    }
+    *out_package = package;
+    return VYRE_OK;
+}

@@ -1,0 +1,346 @@
+/* What the sources of a package say: signatures, and the programs that operations mean. */
+#include "dialect/package.h"
+
+#include <string.h>
+
+#include "base/near.h"
+#include "dialect/element.h"
+#include "ir/program.h"
+#include "text/module.h"
+
+/* A source, read twice where functions of it are operations: as it is, and with a program behind it
+ * for each of them. */
+typedef struct reading {
+    vyre_package *package;
+    const vyre_package_source *source;
+    vyre_module *module, *extended;
+    vyre_text text; /* with those programs */
+} reading;
+
+void vyre_package_unresolve(vyre_package *package) {
+    for (size_t i = 0; i < package->programs.count; i++) {
+        vyre_program_release(package->programs.items[i]);
+    }
+    vyre_vec_free(&package->programs);
+    vyre_arena_deinit(&package->resolved);
+    vyre_arena_init(&package->resolved);
+    for (size_t i = 0; i < package->operation_count; i++) {
+        vyre_operation *operation = &package->operations[i];
+        operation->parameters = NULL;
+        operation->parameter_count = 0;
+        operation->composition = NULL;
+        for (size_t k = 0; k < operation->variant_count; k++) {
+            ((vyre_variant *)(uintptr_t)operation->variants)[k].program = NULL;
+        }
+    }
+}
+
+/* Text into a module; what is wrong with it becomes mistakes of the package, and there is none. */
+static vyre_status parse(vyre_package *package, const char *path, const char *text, size_t size,
+                         vyre_module **out_module) {
+    vyre_diagnostics *diagnostics;
+    vyre_status status = vyre_diagnostics_create(&diagnostics);
+    if (status) {
+        return status;
+    }
+    vyre_status failure = vyre_module_parse(path, text, size, diagnostics, out_module);
+    if (failure && (vyre_status_code_of(failure) == VYRE_STATUS_OUT_OF_MEMORY ||
+                    !vyre_diagnostics_errors(diagnostics))) {
+        status = vyre_package_mistake(package, (vyre_package_place){0}, failure);
+        failure = VYRE_OK;
+    }
+    for (size_t i = 0; i < vyre_diagnostics_count(diagnostics) && failure && !status; i++) {
+        const vyre_diagnostic *item = vyre_diagnostics_get(diagnostics, i);
+        if (item->severity == VYRE_SEVERITY_ERROR) {
+            vyre_status mistake = vyre_status_make(VYRE_STATUS_INVALID_PROGRAM, item->fix,
+                                                   "V%04u: %s", item->code, item->message);
+            mistake =
+                vyre_status_at(mistake, item->file ? item->file : path, item->line, item->column);
+            status = vyre_package_mistake(package, (vyre_package_place){0}, mistake);
+        }
+    }
+    vyre_status_free(failure);
+    vyre_diagnostics_free(diagnostics);
+    return status;
+}
+
+static vyre_status no_entry(const reading *r, const char *entry) {
+    vyre_near near;
+    vyre_text fix = {0};
+    vyre_near_init(&near, (vyre_str){entry, strlen(entry)});
+    for (size_t i = 0; i < vyre_module_count(r->module); i++) {
+        const char *name = vyre_program_name(vyre_module_program(r->module, i));
+        vyre_near_add(&near, (vyre_str){name, strlen(name)});
+    }
+    const vyre_module_function *function;
+    for (size_t i = 0; (function = vyre_module_function_at(r->module, i)); i++) {
+        vyre_near_add(&near, (vyre_str){function->name, strlen(function->name)});
+    }
+    vyre_text_puts(&fix, "name a program or fn of that file with `entry`");
+    vyre_near_print(&near, &fix, ", perhaps ");
+    vyre_status status =
+        vyre_status_make(VYRE_STATUS_NOT_FOUND, vyre_text_string(&fix),
+                         "%s has neither a program nor a fn `%s`", r->source->path, entry);
+    vyre_text_free(&fix);
+    return status;
+}
+
+/* The name of the program for a function, one that the file does not have. */
+static void print_element_name(vyre_text *text, const reading *r, const vyre_operation *operation,
+                               const vyre_variant *variant) {
+    vyre_text name = {0};
+    vyre_text_printf(&name, "%s%s%s", operation->id, variant ? "_" : "",
+                     variant ? variant->entry : "");
+    for (size_t i = 0; i < name.size; i++) {
+        name.data[i] = name.data[i] == '.' ? '_' : name.data[i];
+    }
+    while (!name.failed && vyre_module_has(r->module, name.data)) {
+        vyre_text_putc(&name, '_');
+    }
+    vyre_text_puts(text, vyre_text_string(&name));
+    text->failed |= name.failed;
+    vyre_text_free(&name);
+}
+
+/* Calls for each entry of the operations in this source: variants too, the operation's own first
+ * with none. */
+typedef vyre_status (*visit)(reading *r, vyre_operation *operation, vyre_variant *variant,
+                             vyre_package_place place);
+
+static vyre_status each_entry(reading *r, visit visitor) {
+    vyre_package *package = r->package;
+    vyre_status status = VYRE_OK;
+    for (size_t i = 0; i < package->operation_count && !status; i++) {
+        vyre_operation *operation = &package->operations[i];
+        const vyre_package_row *row = &package->rows[i];
+        if (row->source != (size_t)(r->source - package->sources.items)) {
+            continue;
+        }
+        status = visitor(r, operation, NULL, row->entry);
+        for (size_t k = 0; k < operation->variant_count && !status; k++) {
+            vyre_variant *variant = (vyre_variant *)(uintptr_t)&operation->variants[k];
+            status = visitor(r, operation, variant, row->variants[k]);
+        }
+    }
+    return status;
+}
+
+static vyre_status append_element(reading *r, vyre_operation *operation, vyre_variant *variant,
+                                  vyre_package_place place) {
+    const char *entry = variant ? variant->entry : operation->entry;
+    const vyre_module_function *function = vyre_module_find_function(r->module, entry);
+    if (!function) {
+        return vyre_module_find(r->module, entry)
+                   ? VYRE_OK
+                   : vyre_package_mistake(r->package, place, no_entry(r, entry));
+    }
+    if (!r->text.size) {
+        vyre_text_add(&r->text, r->source->text, r->source->size);
+        vyre_text_putc(&r->text, '\n');
+    }
+    vyre_text name = {0};
+    print_element_name(&name, r, operation, variant);
+    vyre_element_print(&r->text, function, vyre_text_string(&name));
+    r->text.failed |= name.failed;
+    vyre_text_free(&name);
+    return VYRE_OK;
+}
+
+/* Signatures */
+
+static vyre_status describe_program(vyre_package *package, const vyre_program *program,
+                                    vyre_operation *operation) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    vyre_parameter *list =
+        vyre_arena_alloc(&package->resolved, (ir->arg_count + (size_t)1) * sizeof *list);
+    if (!list) {
+        return vyre_package_no_memory(package);
+    }
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        static const vyre_role roles[] = {[VYRE_ACCESS_IN] = VYRE_ROLE_INPUT,
+                                          [VYRE_ACCESS_INOUT] = VYRE_ROLE_UPDATED,
+                                          [VYRE_ACCESS_OUT] = VYRE_ROLE_OUTPUT};
+        const vyre_arg *arg = &ir->args[i];
+        bool is_buffer = arg->resource != VYRE_NONE;
+        list[i] = (vyre_parameter){.name = ir->strings + arg->name,
+                                   .role = is_buffer ? roles[ir->resources[arg->resource].access]
+                                                     : VYRE_ROLE_ATTRIBUTE,
+                                   .type = (vyre_type)arg->type,
+                                   .is_buffer = is_buffer};
+    }
+    operation->parameters = list;
+    operation->parameter_count = ir->arg_count;
+    return VYRE_OK;
+}
+
+static vyre_status describe_function(vyre_package *package, const vyre_module_function *function,
+                                     vyre_operation *operation) {
+    size_t count = (size_t)function->parameter_count + function->result_count;
+    vyre_parameter *list = vyre_arena_alloc(&package->resolved, (count + 1) * sizeof *list);
+    vyre_text name = {0};
+    for (size_t i = 0; list && i < count; i++) {
+        bool is_result = i >= function->parameter_count;
+        uint32_t result = (uint32_t)(i - function->parameter_count);
+        const vyre_module_value *value =
+            is_result ? &function->results[result] : &function->parameters[i];
+        vyre_text_cut(&name, 0);
+        if (is_result) {
+            vyre_element_result(&name, function, result);
+        } else {
+            vyre_text_puts(&name, value->name);
+        }
+        list[i] = (vyre_parameter){
+            .name = vyre_arena_copy(&package->resolved, vyre_text_string(&name), name.size),
+            .role = is_result           ? VYRE_ROLE_OUTPUT
+                    : value->is_written ? VYRE_ROLE_UPDATED
+                                        : VYRE_ROLE_INPUT,
+            .type = value->type,
+            .is_buffer = value->is_buffer};
+        list = list[i].name ? list : NULL;
+    }
+    bool stored = list && !name.failed;
+    vyre_text_free(&name);
+    operation->parameters = list;
+    operation->parameter_count = stored ? count : 0;
+    return stored ? VYRE_OK : vyre_package_no_memory(package);
+}
+
+/* Whether programs take the same arguments. */
+static bool is_same_signature(const vyre_program *left, const vyre_program *right) {
+    const vyre_ir *a = vyre_program_ir(left), *b = vyre_program_ir(right);
+    bool same = a->arg_count == b->arg_count;
+    for (uint32_t i = 0; same && i < a->arg_count; i++) {
+        const vyre_arg *x = &a->args[i], *y = &b->args[i];
+        same = !strcmp(a->strings + x->name, b->strings + y->name) && x->type == y->type &&
+               (x->resource == VYRE_NONE) == (y->resource == VYRE_NONE) &&
+               (x->resource == VYRE_NONE ||
+                a->resources[x->resource].access == b->resources[y->resource].access);
+    }
+    return same;
+}
+
+static vyre_status resolve_entry(reading *r, vyre_operation *operation, vyre_variant *variant,
+                                 vyre_package_place place) {
+    vyre_package *package = r->package;
+    const char *entry = variant ? variant->entry : operation->entry;
+    const vyre_module_function *function = vyre_module_find_function(r->module, entry);
+    vyre_program *program = vyre_module_find(r->module, entry);
+    vyre_text name = {0};
+    if (function) {
+        print_element_name(&name, r, operation, variant);
+        program = vyre_module_find(r->extended, vyre_text_string(&name));
+        vyre_text_free(&name);
+    }
+    if (!program || !vyre_vec_push(&package->programs, program)) {
+        return vyre_package_no_memory(package);
+    }
+    vyre_program_retain(program);
+    if (variant) {
+        variant->program = program;
+        return operation->composition && !is_same_signature(operation->composition, program)
+                   ? vyre_package_mistake(
+                         package, place,
+                         vyre_status_make(VYRE_STATUS_INVALID_PROGRAM,
+                                          "give both the same arguments, in the same order",
+                                          "the variant `%s` has other arguments than `%s`", entry,
+                                          operation->entry))
+                   : VYRE_OK;
+    }
+    operation->composition = program;
+    return function ? describe_function(package, function, operation)
+                    : describe_program(package, program, operation);
+}
+
+/* Witnesses */
+
+/* Whether a word of a witness is about an argument that it can be about. */
+static vyre_status check_word(const vyre_operation *operation, vyre_str name, bool is_expected) {
+    vyre_near near;
+    vyre_text fix = {0};
+    vyre_near_init(&near, name);
+    vyre_text_puts(&fix, is_expected ? "outputs are" : "inputs are");
+    size_t count = 0;
+    for (size_t i = 0; i < operation->parameter_count; i++) {
+        const vyre_parameter *parameter = &operation->parameters[i];
+        bool fits = parameter->role == VYRE_ROLE_UPDATED ||
+                    (parameter->role == VYRE_ROLE_OUTPUT) == is_expected;
+        if (fits && strlen(parameter->name) == name.size &&
+            !memcmp(parameter->name, name.data, name.size)) {
+            vyre_text_free(&fix);
+            return VYRE_OK;
+        }
+        if (fits) {
+            vyre_near_add(&near, (vyre_str){parameter->name, strlen(parameter->name)});
+            vyre_text_printf(&fix, "%s `%s`", count++ ? "," : "", parameter->name);
+        }
+    }
+    vyre_text_puts(&fix, count ? "" : " none");
+    vyre_near_print(&near, &fix, "; perhaps ");
+    vyre_status status = vyre_status_make(VYRE_STATUS_MALFORMED, vyre_text_string(&fix),
+                                          "a witness names `%.*s`, which is no %s of "
+                                          "`%s`",
+                                          (int)name.size, name.data,
+                                          is_expected ? "output" : "input", operation->id);
+    vyre_text_free(&fix);
+    return status;
+}
+
+static vyre_status check_words(vyre_package *package, const vyre_operation *operation,
+                               vyre_package_place place, const char *words, bool is_expected) {
+    vyre_status status = VYRE_OK;
+    while (*words && !status) {
+        vyre_str name = {words, strcspn(words, "=")};
+        status = vyre_package_mistake(package, place, check_word(operation, name, is_expected));
+        words += strcspn(words, "\n");
+        words += *words == '\n';
+    }
+    return status;
+}
+
+static vyre_status check_witnesses(vyre_package *package) {
+    vyre_status status = VYRE_OK;
+    for (size_t i = 0; i < package->operation_count && !status; i++) {
+        const vyre_operation *operation = &package->operations[i];
+        for (size_t k = 0; k < operation->witness_count && !status; k++) {
+            const vyre_witness *witness = &operation->witnesses[k];
+            vyre_package_place place = package->rows[i].witnesses[k];
+            status = check_words(package, operation, place, witness->arguments, false);
+            status =
+                status ? status : check_words(package, operation, place, witness->expected, true);
+        }
+    }
+    return status;
+}
+
+static vyre_status resolve_source(vyre_package *package, const vyre_package_source *source) {
+    reading r = {.package = package, .source = source};
+    size_t mistakes = package->mistakes.count;
+    vyre_status status = parse(package, source->path, source->text, source->size, &r.module);
+    if (!status && r.module) {
+        status = each_entry(&r, append_element);
+    }
+    if (!status && r.text.failed) {
+        status = vyre_package_no_memory(package);
+    }
+    bool is_right = package->mistakes.count == mistakes;
+    if (!status && is_right && r.text.size) {
+        status = parse(package, source->path, r.text.data, r.text.size, &r.extended);
+        is_right = package->mistakes.count == mistakes;
+    }
+    if (!status && is_right) {
+        status = each_entry(&r, resolve_entry);
+    }
+    vyre_module_free(r.module);
+    vyre_module_free(r.extended);
+    vyre_text_free(&r.text);
+    return status;
+}
+
+vyre_status vyre_package_resolve(vyre_package *package) {
+    vyre_status status = VYRE_OK;
+    vyre_package_unresolve(package);
+    for (size_t i = 0; i < package->sources.count && !status; i++) {
+        status = resolve_source(package, &package->sources.items[i]);
+    }
+    return status || package->mistakes.count ? status : check_witnesses(package);
+}

@@ -1,0 +1,35 @@
+/* The functions of a module, for those who use them in programs of their own. */
+#ifndef VYRE_TEXT_MODULE_H
+#define VYRE_TEXT_MODULE_H
+
+#include <vyre/text.h>
+
+/* A parameter or a result. */
+typedef struct vyre_module_value {
+    const char *name; /* "" of a result */
+    vyre_type type;   /* of an element, where it is a buffer */
+    bool is_buffer, is_written;
+} vyre_module_value;
+
+typedef struct vyre_module_function {
+    const char *name;
+    const vyre_module_value *parameters, *results;
+    uint32_t parameter_count, result_count;
+} vyre_module_function;
+
+/* NULL if there is none of that name; lives as long as the module. */
+const vyre_module_function *vyre_module_find_function(const vyre_module *module, const char *name);
+
+/* In the order of the file; NULL beyond the end. */
+const vyre_module_function *vyre_module_function_at(const vyre_module *module, size_t index);
+
+/* Whether the file has a program, function or constant of that name. */
+bool vyre_module_has(const vyre_module *module, const char *name);
+
+/* Calls `item` for each program and function of a text, which need not be right. */
+VYRE_MUST_USE vyre_status vyre_text_outline(const char *text, size_t size,
+                                            void (*item)(void *user, vyre_str name,
+                                                         bool is_function),
+                                            void *user);
+
+#endif
