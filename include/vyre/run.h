@@ -9,6 +9,8 @@
 #ifndef VYRE_RUN_H
 #define VYRE_RUN_H
 
+#include <vyre/device.h>
+#include <vyre/dialect.h>
 #include <vyre/dispatch.h>
 
 #ifdef __cplusplus
@@ -28,6 +30,16 @@ typedef struct vyre_argument {
 VYRE_API VYRE_MUST_USE vyre_status vyre_run(const char *device, const char *text,
                                             const vyre_argument *arguments, size_t count,
                                             const vyre_dispatch_config *config);
+
+/* Runs an operation of the library (dialect.h), by its id, in the form that suits the device. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation(const char *device, const char *id,
+                                                      const vyre_argument *arguments, size_t count,
+                                                      const vyre_dispatch_config *config);
+
+/* The form of an operation that suits a device best: its composition, or a variant for that backend
+ * or its kind. NULL if the operation has no program. Lives as long as the operation. */
+VYRE_API const vyre_program *vyre_operation_program(const vyre_operation *operation,
+                                                    const vyre_device *device);
 
 #ifdef __cplusplus
 }

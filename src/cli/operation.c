@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <vyre/emit.h>
+#include <vyre/run.h>
 
 #include "base/near.h"
 
@@ -54,17 +55,6 @@ vyre_status cli_operation_opaque(const vyre_operation *operation) {
                             is_host ? "it is done by the host" : "it is known by name alone");
 }
 
-/* How well a variant suits a device: by name, by kind, not at all. */
-static int rate(const vyre_variant *variant, const vyre_device *device) {
-    if (!device) {
-        return 0;
-    }
-    vyre_profile profile;
-    vyre_device_profile(device, &profile);
-    bool by_kind = !strcmp(variant->suits, profile.flags & VYRE_PROFILE_IS_GPU ? "gpu" : "cpu");
-    return !strcmp(variant->suits, vyre_device_id(device)) ? 2 : by_kind;
-}
-
 static vyre_status unknown_variant(const vyre_operation *operation, const char *variant) {
     vyre_text fix = {0};
     vyre_near near;
@@ -85,26 +75,20 @@ static vyre_status unknown_variant(const vyre_operation *operation, const char *
 
 vyre_status cli_operation_program(const vyre_operation *operation, const char *variant,
                                   const vyre_device *device, const vyre_program **out_program) {
-    int best = 0;
     *out_program = operation->composition;
     if (!operation->composition) {
         return cli_operation_opaque(operation);
     }
-    if (variant && !strcmp(variant, operation->entry)) {
+    if (!variant) {
+        *out_program = device ? vyre_operation_program(operation, device) : *out_program;
         return VYRE_OK;
     }
-    for (size_t i = 0; i < operation->variant_count; i++) {
-        const vyre_variant *here = &operation->variants[i];
-        if (variant && !strcmp(variant, here->entry)) {
-            *out_program = here->program;
-            return VYRE_OK;
-        }
-        if (!variant && rate(here, device) > best) {
-            best = rate(here, device);
-            *out_program = here->program;
-        }
+    bool found = !strcmp(variant, operation->entry);
+    for (size_t i = 0; i < operation->variant_count && !found; i++) {
+        found = !strcmp(variant, operation->variants[i].entry);
+        *out_program = found ? operation->variants[i].program : *out_program;
     }
-    return variant ? unknown_variant(operation, variant) : VYRE_OK;
+    return found ? VYRE_OK : unknown_variant(operation, variant);
 }
 
 /* Describing */

@@ -137,11 +137,22 @@ static vyre_status take_outputs(const binding *b, const vyre_outputs *outputs) {
     return VYRE_OK;
 }
 
+/* Runs a program, and writes what comes out where the arguments say. */
+static vyre_status run(vyre_device *device, binding *b, const vyre_dispatch_config *config) {
+    vyre_outputs outputs = {0};
+    vyre_status status = bind(b);
+    status = status ? status
+                    : vyre_device_dispatch(device, b->program, b->inputs, b->input_count, config,
+                                           &outputs);
+    status = status ? status : take_outputs(b, &outputs);
+    vyre_outputs_free(&outputs);
+    return status;
+}
+
 vyre_status vyre_run(const char *device, const char *text, const vyre_argument *arguments,
                      size_t count, const vyre_dispatch_config *config) {
     vyre_module *module = NULL;
     vyre_device *acquired = NULL;
-    vyre_outputs outputs = {0};
     binding b = {.arguments = arguments, .count = count};
     vyre_status status = vyre_module_parse(NULL, text, strlen(text), NULL, &module);
     if (!status && vyre_module_count(module) != 1) {
@@ -149,17 +160,60 @@ vyre_status vyre_run(const char *device, const char *text, const vyre_argument *
                                   "give a text with one program, or use vyre_module_parse",
                                   "the text has %zu programs", vyre_module_count(module));
     }
+    status = status ? status : acquire_kept(device, &acquired);
     if (!status) {
         b.program = vyre_module_program(module, 0);
-        status = bind(&b);
+        status = run(acquired, &b, config);
     }
-    status = status ? status : acquire_kept(device, &acquired);
-    status = status ? status
-                    : vyre_device_dispatch(acquired, b.program, b.inputs, b.input_count, config,
-                                           &outputs);
-    status = status ? status : take_outputs(&b, &outputs);
-    vyre_outputs_free(&outputs);
     vyre_device_release(acquired);
     vyre_module_free(module);
+    return status;
+}
+
+const vyre_program *vyre_operation_program(const vyre_operation *operation,
+                                           const vyre_device *device) {
+    const vyre_program *best = operation->composition;
+    vyre_profile profile;
+    vyre_device_profile(device, &profile);
+    const char *kind = profile.flags & VYRE_PROFILE_IS_GPU ? "gpu" : "cpu";
+    bool by_kind = false;
+    for (size_t i = 0; i < operation->variant_count; i++) {
+        const vyre_variant *here = &operation->variants[i];
+        if (!strcmp(here->suits, vyre_device_id(device))) {
+            return here->program;
+        }
+        if (!by_kind && !strcmp(here->suits, kind)) {
+            by_kind = true;
+            best = here->program;
+        }
+    }
+    return best;
+}
+
+vyre_status vyre_run_operation(const char *device, const char *id, const vyre_argument *arguments,
+                               size_t count, const vyre_dispatch_config *config) {
+    vyre_dialects_guard guard;
+    const vyre_dialects *now;
+    vyre_device *acquired = NULL;
+    binding b = {.arguments = arguments, .count = count};
+    vyre_status status = vyre_dialects_try_enter(&guard, &now);
+    if (status) {
+        return status;
+    }
+    const vyre_operation *operation =
+        vyre_dialects_lookup(now, vyre_intern_find((vyre_str){id, strlen(id)}));
+    if (!operation || !operation->composition) {
+        status = vyre_status_make(
+            operation ? VYRE_STATUS_UNSUPPORTED : VYRE_STATUS_NOT_FOUND,
+            "`vyre ops` lists the operations", "%s `%s`",
+            operation ? "there is no program of operation" : "there is no operation", id);
+    }
+    status = status ? status : acquire_kept(device, &acquired);
+    if (!status) {
+        b.program = vyre_operation_program(operation, acquired);
+        status = run(acquired, &b, config);
+    }
+    vyre_device_release(acquired);
+    vyre_dialects_leave(&guard);
     return status;
 }

@@ -1,10 +1,11 @@
-/* What the tests of the standard library share: an operation of ops/ by its id, run on every device
- * of VYRE_TEST_DEVICES (names with commas between; "reference,cpu" if it is not set), its entry and
- * each of its variants, and held against arrays that the test computed in C.
+/* What the tests of the standard library share: an operation by its id, its entry and each of its
+ * variants, run on every device of VYRE_TEST_DEVICES (names with commas between; "reference,cpu" if
+ * it is not set), and held against arrays that the test computed in C.
  *
  *     ops_expect("reduce.sum_u32", OPS(OPS_ARRAY(x, n)), OPS(OPS_SCALAR("total", total)));
  *
- * Values are given by name; those of `inout` buffers on both sides. */
+ * Values are given by name; those of `inout` buffers on both sides. With VYRE_TEST_COMMAND in the
+ * environment the same goes through `vyre run` and files, in the form that it chooses. */
 #ifndef VYRE_TESTS_OPS_CHECK_H
 #define VYRE_TESTS_OPS_CHECK_H
 
@@ -15,15 +16,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <vyre/vyre.h>
 
 #include "base/file.h"
-#include "base/toml.h"
+#include "ir/program.h"
 
-enum { OPS_MOST_VALUES = 16, OPS_TEXT_LIMIT = 1 << 22, OPS_MOST_DEVICES = 8, OPS_NAME = 128 };
+enum { OPS_MOST_VALUES = 16, OPS_MOST_DEVICES = 8 };
 
 typedef struct ops_value {
     const char *name;
@@ -57,94 +59,57 @@ static inline void ops_ok(vyre_status status, const char *what) {
     }
 }
 
-static inline const ops_value *ops_find(const ops_values *values, const char *name) {
+static inline const ops_value *ops_find(const ops_values *values, const char *id,
+                                        const char *name) {
     for (size_t k = 0; k < OPS_MOST_VALUES && values->items[k].name; k++) {
         if (!strcmp(values->items[k].name, name)) {
             return &values->items[k];
         }
     }
+    fail_msg("%s: the test has no value for `%s`", id, name);
     return NULL;
 }
 
-/* A function as a program that applies it to each element of buffers of its parameters' names; a
- * scalar result is `result`. */
-static inline void ops_wrap_function(vyre_text *text, const char *entry) {
-    char start[OPS_NAME + 8], names[OPS_MOST_VALUES][OPS_NAME], types[OPS_MOST_VALUES][OPS_NAME];
-    char given[OPS_NAME];
-    size_t count = 0;
-    snprintf(start, sizeof start, "fn %s(", entry);
-    const char *at = strstr(text->data, start);
-    if (!at) {
-        return; /* a program */
+/* What came out of an argument against what is right. */
+static inline void ops_compare(const char *id, const char *form, const char *device,
+                               const ops_value *right, const void *found, size_t size) {
+    const uint8_t *a = right->data, *b = found;
+    if (size != right->size) {
+        fail_msg("%s (%s) on %s: `%s` has %zu bytes, expected %zu", id, form, device, right->name,
+                 size, right->size);
     }
-    at += strlen(start);
-    while (*at != ')' && count < OPS_MOST_VALUES) {
-        int used = 0;
-        assert_int_equal(
-            sscanf(at, " %127[a-zA-Z0-9_] : %127[a-z0-9<> ] %n", names[count], types[count], &used),
-            2);
-        at += used;
-        at += *at == ',';
-        count++;
+    for (size_t k = 0; k < size; k++) {
+        if (a[k] != b[k]) {
+            fail_msg("%s (%s) on %s: `%s` differs at byte %zu of %zu: %02x, expected %02x", id,
+                     form, device, right->name, k, size, b[k], a[k]);
+        }
     }
-    assert_int_equal(sscanf(at, ") -> %127[a-z0-9]", given), 1);
-    vyre_text_printf(text, "\nprogram ops_apply(");
-    for (size_t k = 0; k < count; k++) {
-        bool is_buffer = !strncmp(types[k], "buffer", 6);
-        vyre_text_printf(text, "%s: %s%s%s, ", names[k], is_buffer ? "" : "buffer<", types[k],
-                         is_buffer ? "" : ">");
-    }
-    vyre_text_printf(text, "result: out buffer<%s>[len(%s)]) over result { result[gid] = %s(",
-                     given, names[0], entry);
-    for (size_t k = 0; k < count; k++) {
-        bool is_buffer = !strncmp(types[k], "buffer", 6);
-        vyre_text_printf(text, "%s%s%s", k ? ", " : "", names[k], is_buffer ? "" : "[gid]");
-    }
-    vyre_text_printf(text, "); }\n");
 }
 
 static inline void ops_run(vyre_device *device, const char *id, const vyre_program *program,
                            const ops_values *inputs, const ops_values *expected) {
     const vyre_ir *ir = vyre_program_ir(program);
     vyre_input given[OPS_MOST_VALUES];
-    const ops_value *wanted[OPS_MOST_VALUES];
-    size_t input_count = 0, wanted_count = 0;
-    for (uint32_t k = 0; k < ir->arg_count; k++) {
-        const char *name = ir->strings + ir->args[k].name;
-        const vyre_resource *buffer =
-            ir->args[k].resource == VYRE_NONE ? NULL : &ir->resources[ir->args[k].resource];
-        if (!buffer || buffer->access != VYRE_ACCESS_OUT) {
-            const ops_value *value = ops_find(inputs, name);
-            if (!value) {
-                fail_msg("%s: the test gives no value for `%s`", id, name);
-            }
-            given[input_count++] = (vyre_input){value->size ? value->data : NULL, value->size};
-        }
-        if (buffer && buffer->access != VYRE_ACCESS_IN) {
-            wanted[wanted_count] = ops_find(expected, name);
-            if (!wanted[wanted_count++]) {
-                fail_msg("%s: the test expects nothing of `%s`", id, name);
-            }
-        }
-    }
     vyre_outputs outputs;
-    ops_ok(vyre_device_dispatch(device, program, given, input_count, NULL, &outputs), id);
-    assert_int_equal(outputs.count, wanted_count);
-    for (size_t k = 0; k < wanted_count; k++) {
-        const uint8_t *right = wanted[k]->data, *found = outputs.items[k].data;
-        if (outputs.items[k].size != wanted[k]->size) {
-            fail_msg("%s (%s) on %s: `%s` has %zu bytes, expected %zu", id,
-                     vyre_program_name(program), vyre_device_name(device), wanted[k]->name,
-                     outputs.items[k].size, wanted[k]->size);
-        }
-        for (size_t b = 0; b < wanted[k]->size; b++) {
-            if (found[b] != right[b]) {
-                fail_msg("%s (%s) on %s: `%s` differs at byte %zu of %zu: %02x, expected %02x", id,
-                         vyre_program_name(program), vyre_device_name(device), wanted[k]->name, b,
-                         wanted[k]->size, found[b], right[b]);
-            }
+    size_t count = 0;
+    for (uint32_t k = 0; k < ir->arg_count; k++) {
+        if (!vyre_ir_is_out(ir, k)) {
+            const ops_value *value = ops_find(inputs, id, ir->strings + ir->args[k].name);
+            given[count++] = (vyre_input){value->size ? value->data : NULL, value->size};
         }
     }
+    ops_ok(vyre_device_dispatch(device, program, given, count, NULL, &outputs), id);
+    count = 0;
+    for (uint32_t k = 0; k < ir->arg_count; k++) {
+        uint32_t resource = ir->args[k].resource;
+        if (resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN) {
+            const vyre_output *output = &outputs.items[count++];
+            ops_compare(id, vyre_program_name(program), vyre_device_name(device),
+                        ops_find(expected, id, ir->strings + ir->args[k].name), output->data,
+                        output->size);
+        }
+    }
+    assert_int_equal(outputs.count, count);
     vyre_outputs_free(&outputs);
 }
 
@@ -174,95 +139,105 @@ static inline size_t ops_devices(vyre_device *const **out_devices) {
     return count;
 }
 
-static inline void ops_read(const char *name, vyre_text *out) {
-    char path[2 * OPS_NAME];
-    *out = (vyre_text){0};
-    snprintf(path, sizeof path, "ops/%s", name);
-    ops_ok(vyre_file_read(path, OPS_TEXT_LIMIT, out), path);
+/* A scalar as it is typed. */
+static inline void ops_type_scalar(vyre_text *command, vyre_type type, const ops_value *value) {
+    uint64_t bits = 0;
+    float number;
+    memcpy(&bits, value->data, value->size);
+    memcpy(&number, value->data, sizeof number);
+    if (type == VYRE_TYPE_F32) {
+        vyre_text_printf(command, " %s=%.9g", value->name, (double)number);
+    } else {
+        assert_true(type == VYRE_TYPE_U32 || type == VYRE_TYPE_U64 || type == VYRE_TYPE_U8);
+        vyre_text_printf(command, " %s=%llu", value->name, (unsigned long long)bits);
+    }
 }
 
-/* The programs of an operation: its entry, then its variants. */
-typedef struct ops_operation {
-    char id[OPS_NAME];
-    vyre_module *modules[OPS_MOST_VALUES];
-    vyre_program *programs[OPS_MOST_VALUES];
-    size_t count;
-} ops_operation;
-
-static inline void ops_add(ops_operation *to, const char *source, const char *entry) {
-    vyre_text text;
-    vyre_diagnostics *diagnostics;
-    ops_read(source, &text);
-    ops_wrap_function(&text, entry);
-    ops_ok(vyre_diagnostics_create(&diagnostics), entry);
-    ops_ok(vyre_module_parse(source, text.data, text.size, diagnostics, &to->modules[to->count]),
-           source);
-    vyre_diagnostics_free(diagnostics);
-    to->programs[to->count] = vyre_module_find(to->modules[to->count], entry);
-    if (!to->programs[to->count]) {
-        to->programs[to->count] = vyre_module_find(to->modules[to->count], "ops_apply");
+/* The same by `vyre run`, on the device that it takes by itself. */
+static inline void ops_command(const vyre_operation *operation, const ops_values *inputs,
+                               const ops_values *expected) {
+    char folder[] = "/tmp/vyre-ops-XXXXXX", path[64];
+    vyre_text command = {0};
+    assert_non_null(mkdtemp(folder));
+    vyre_text_printf(&command, "\"$VYRE\" run %s", operation->id);
+    for (size_t k = 0; k < operation->parameter_count; k++) {
+        const vyre_parameter *p = &operation->parameters[k];
+        bool is_scalar = p->role == VYRE_ROLE_ATTRIBUTE;
+        if (p->role != VYRE_ROLE_OUTPUT) {
+            const ops_value *value = ops_find(inputs, operation->id, p->name);
+            if (is_scalar) {
+                ops_type_scalar(&command, p->type, value);
+                continue;
+            }
+            snprintf(path, sizeof path, "%s/%zu.bin", folder, k);
+            ops_ok(vyre_file_replace(path, value->data, value->size), path);
+            vyre_text_printf(&command, " %s=@%s", p->name, path);
+        }
+        if (p->role != VYRE_ROLE_INPUT) {
+            vyre_text_printf(&command, " --out %s=%s/%zu.out.bin", p->name, folder, k);
+        }
     }
-    if (!to->programs[to->count++]) {
-        fail_msg("%s has neither program nor function `%s`", source, entry);
+    vyre_text_printf(&command, " 2>%s/log", folder);
+    assert_false(command.failed);
+    int status = system(vyre_text_string(&command));
+    if (status) {
+        fail_msg("status %d of: %s", status, vyre_text_string(&command));
     }
-    vyre_text_free(&text);
+    for (size_t k = 0; k < operation->parameter_count; k++) {
+        const vyre_parameter *p = &operation->parameters[k];
+        if (p->role == VYRE_ROLE_OUTPUT || p->role == VYRE_ROLE_UPDATED) {
+            const ops_value *right = ops_find(expected, operation->id, p->name);
+            vyre_text found = {0};
+            snprintf(path, sizeof path, "%s/%zu.out.bin", folder, k);
+            ops_ok(vyre_file_read(path, right->size + 1, &found), path);
+            ops_compare(operation->id, "vyre run", "auto", right, found.data, found.size);
+            vyre_text_free(&found);
+        }
+    }
+    vyre_text_cut(&command, 0);
+    vyre_text_printf(&command, "rm -r %s", folder);
+    assert_int_equal(system(vyre_text_string(&command)), 0);
+    vyre_text_free(&command);
 }
 
-static inline void ops_open(const char *id, ops_operation *out) {
-    char dialect[OPS_NAME], file[OPS_NAME + 8], source[OPS_NAME + 8], entry[OPS_NAME];
-    const vyre_toml_value *all, *found = NULL, *value;
-    vyre_text text;
-    vyre_toml *document;
-    *out = (ops_operation){.count = 0};
-    snprintf(out->id, sizeof out->id, "%s", id);
-    snprintf(dialect, sizeof dialect, "%.*s", (int)strcspn(id, "."), id);
-    snprintf(file, sizeof file, "%s.toml", dialect);
-    snprintf(source, sizeof source, "%s.vyre", dialect);
-    snprintf(entry, sizeof entry, "%s", id + strcspn(id, ".") + 1);
-    for (char *c = entry; *c; c++) {
-        *c = *c == '.' ? '_' : *c;
+static inline void ops_on_all(const char *id, ops_values inputs, ops_values expected,
+                              bool is_large) {
+    vyre_device *const *devices;
+    vyre_dialects_guard guard;
+    const vyre_dialects *library;
+    if (getenv("VYRE_TEST_LIST")) { /* what would be tested */
+        printf("operation %s\n", id);
+        return;
     }
-    ops_read(file, &text);
-    ops_ok(vyre_toml_read(file, text.data, text.size, &document), file);
-    ops_ok(vyre_toml_get(vyre_toml_root(document), "operation", VYRE_TOML_ARRAY, &all), file);
-    for (size_t k = 0; k < all->array.count && !found; k++) {
-        ops_ok(vyre_toml_get(&all->array.items[k], "id", VYRE_TOML_STRING, &value), file);
-        found = !strcmp(value->string.data, id) ? &all->array.items[k] : NULL;
+    ops_ok(vyre_dialects_try_enter(&guard, &library), "the library");
+    const vyre_operation *operation =
+        vyre_dialects_lookup(library, vyre_intern_find((vyre_str){id, strlen(id)}));
+    if (!operation || !operation->composition) {
+        fail_msg("there is no operation `%s`", id);
+    } else if (getenv("VYRE_TEST_COMMAND")) {
+        ops_command(operation, &inputs, &expected);
+    } else {
+        size_t count = ops_devices(&devices);
+        for (size_t d = 0; d < count; d++) {
+            if (is_large && !strcmp(vyre_device_id(devices[d]), "reference")) {
+                continue;
+            }
+            ops_run(devices[d], id, operation->composition, &inputs, &expected);
+            for (size_t k = 0; k < operation->variant_count; k++) {
+                ops_run(devices[d], id, operation->variants[k].program, &inputs, &expected);
+            }
+        }
     }
-    if (!found) {
-        fail_msg("%s has no operation `%s`", file, id);
-    }
-    if ((value = vyre_toml_find(found, "source"))) {
-        snprintf(source, sizeof source, "%s", value->string.data);
-    }
-    if ((value = vyre_toml_find(found, "entry"))) {
-        snprintf(entry, sizeof entry, "%s", value->string.data);
-    }
-    ops_add(out, source, entry);
-    const vyre_toml_value *variants = vyre_toml_find(found, "variant");
-    for (size_t k = 0; variants && k < variants->array.count; k++) {
-        ops_ok(vyre_toml_get(&variants->array.items[k], "entry", VYRE_TOML_STRING, &value), file);
-        ops_add(out, source, value->string.data);
-    }
-    vyre_toml_free(document);
-    vyre_text_free(&text);
+    vyre_dialects_leave(&guard);
 }
 
 static inline void ops_expect(const char *id, ops_values inputs, ops_values expected) {
-    static ops_operation open; /* the last one: tests ask for the same with many sizes */
-    vyre_device *const *devices;
-    size_t count = ops_devices(&devices);
-    if (strcmp(open.id, id)) {
-        for (size_t k = 0; k < open.count; k++) {
-            vyre_module_free(open.modules[k]);
-        }
-        ops_open(id, &open);
-    }
-    for (size_t d = 0; d < count; d++) {
-        for (size_t k = 0; k < open.count; k++) {
-            ops_run(devices[d], id, open.programs[k], &inputs, &expected);
-        }
-    }
+    ops_on_all(id, inputs, expected, false);
+}
+
+/* Arrays that are too long for the reference backend to take its time with: on all others. */
+static inline void ops_expect_large(const char *id, ops_values inputs, ops_values expected) {
+    ops_on_all(id, inputs, expected, true);
 }
 
 /* Numbers that are the same in every run. */

@@ -1,5 +1,5 @@
 /* Sets of bits against sets of booleans. */
-#include "ops_check.h"
+#include "tests/ops/ops_check.h"
 
 enum { MOST_WORDS = 20000, MOST_BITS = MOST_WORDS * 32 };
 

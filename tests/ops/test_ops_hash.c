@@ -1,6 +1,6 @@
 /* Hashes of records against the definitions that were published for them, which are checked
  * themselves by published values. */
-#include "ops_check.h"
+#include "tests/ops/ops_check.h"
 
 enum { MOST_BYTES = 1 << 18, MOST_RECORDS = 1 << 16 };
 

@@ -1,5 +1,5 @@
 /* Patterns and automata in texts against plain searches. */
-#include "ops_check.h"
+#include "tests/ops/ops_check.h"
 
 enum { MOST = 50000, MOST_STATES = 600 };
 

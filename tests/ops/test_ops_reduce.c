@@ -1,6 +1,6 @@
 /* Reductions of the standard library against plain loops. Sums of floats are added up as the
  * manifest says, recursively, by index. */
-#include "ops_large.h"
+#include "tests/ops/ops_check.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Running sums of the standard library against plain loops; those of floats as the manifest says.
  */
-#include "ops_large.h"
+#include "tests/ops/ops_check.h"
 
 enum { MOST = 50021 };
 

@@ -1,5 +1,5 @@
 /* Packing, gather and scatter of the standard library against plain loops. */
-#include "ops_large.h"
+#include "tests/ops/ops_check.h"
 
 enum { MOST = 30011 };
 

@@ -1,5 +1,5 @@
 /* Sorting of the standard library against qsort. */
-#include "ops_large.h"
+#include "tests/ops/ops_check.h"
 
 enum { MOST = 33333 };
 

@@ -1,7 +1,7 @@
 /* Text against definitions that go over it byte by byte. */
 #include <ctype.h>
 
-#include "ops_check.h"
+#include "tests/ops/ops_check.h"
 
 enum { MOST = 70000 };
 
