@@ -119,7 +119,7 @@ static emit_where shared_where(emit *e, uint32_t inst, vyre_type type, cuda_reg 
                                uint32_t part) {
     uint32_t resource = e->ir->insts[inst].a;
     const vyre_access_group *group = vyre_access_group_of(&e->facts.accesses, inst);
-    if (!group) {
+    if (!group || index.immediate) { /* a number is a place by itself, and the first may be none */
         return cuda_emit_where(e, resource, type, index);
     }
     uint32_t bytes = vyre_type_bytes(element_type(e, resource)), own = 0, head = 0;
