@@ -239,6 +239,26 @@ static void every_allocation_may_fail(void **state) {
     }
 }
 
+/* Neighbours of which the first lies past the end, as numbers: the second has its own place. */
+static void neighbours_past_the_end(void **state) {
+    (void)state;
+    static const char text[] = "program p(x: buffer<u32>, y: out buffer<u32>[8]) over x {\n"
+                               "    var a: u32[6];\n"
+                               "    a[5] = x[gid];\n"
+                               "    let past = a[6];\n"
+                               "    y[gid] = past + a[5];\n"
+                               "}\n";
+    vyre_module *module;
+    cuda_phase_info info;
+    cuda_target target = cuda_baseline();
+    vyre_text ptx = {0};
+    expect_ok(vyre_module_parse("test.vyre", text, sizeof text - 1, NULL, &module));
+    expect_ok(cuda_emit(vyre_module_program(module, 0), &target, &ptx, &info));
+    assert_non_null(strstr(vyre_text_string(&ptx), ", [phase_0_private+20]")); /* the load */
+    vyre_text_free(&ptx);
+    vyre_module_free(module);
+}
+
 /* What the frame is made of: nothing overlaps, and everything lies at a multiple of its size. */
 static void frames_are_laid_out(void **state) {
     (void)state;
@@ -293,6 +313,7 @@ int main(void) {
         cmocka_unit_test(frames_are_laid_out),
         cmocka_unit_test(shapes_follow_the_domain),
         cmocka_unit_test(samples_assemble_for_newer_devices),
+        cmocka_unit_test(neighbours_past_the_end),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

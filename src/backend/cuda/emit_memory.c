@@ -177,7 +177,8 @@ emit_place_text cuda_emit_place_of(const emit *e, uint32_t resource, emit_where 
 static emit_where shared_where(emit *e, uint32_t inst, uint32_t operand, uint32_t part) {
     uint32_t resource = e->ir->insts[inst].a;
     const vyre_access_group *group = vyre_access_group_of(&e->facts.accesses, inst);
-    if (!group) {
+    /* A constant is a place by itself, and the first may be none. */
+    if (!group || operand & VYRE_CONSTANT) {
         return cuda_emit_where_of(e, resource, operand, part);
     }
     uint32_t bytes = vyre_type_bytes(element_type(e, resource)), own = 0, head = 0;
