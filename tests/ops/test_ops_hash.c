@@ -248,7 +248,7 @@ static void fill(uint64_t seed) {
 
 /* Equal records, and words where they are whole ones. */
 static void expect_records(const struct hash *hash, size_t count, uint32_t size, size_t spare) {
-    char id[OPS_NAME];
+    char id[64];
     uint32_t seed = 0x9747b28cu, words = size / 4;
     assert_true(count * size + spare <= MOST_BYTES && count * hash->size <= sizeof expected);
     for (size_t k = 0; k < count; k++) {
@@ -304,7 +304,7 @@ static void many_records(void **state) {
 
 static void expect_spans(const struct hash *hash, const uint32_t *offsets, size_t count,
                          size_t size) {
-    char id[OPS_NAME];
+    char id[64];
     uint32_t seed = 77;
     size_t records = count ? count - 1 : 0;
     for (size_t k = 0; k < records; k++) {

@@ -253,6 +253,13 @@ static void parts_of_threads(void **state) {
                           "  y[gid] = f64(x[gid]) * 0.5;"
                           "}";
     run_text(doubles, "doubles", (const uint64_t[]){513, 0}, VYRE_VERDICT_SAME);
+    /* The first of the neighbours is in front of the array, the others are in it. */
+    const char *around = "program around(x: buffer<u32>, y: out buffer<u32>[len(x)])"
+                         " over len(x) / 2 {"
+                         "  let i = i32(gid); if gid == 5 { return; }"
+                         "  y[gid] = x[i - 1] * 31 + x[i] * 7 + x[i + 1] + x[i + 2];"
+                         "}";
+    run_text(around, "around", (const uint64_t[]){333, 0}, VYRE_VERDICT_SAME);
 }
 
 /* Numbers of f32 at all places of the range, and what is none. */

@@ -115,62 +115,45 @@ static cuda_reg f32_number(uint32_t bits) {
     return cuda_number(CUDA_F32, bits);
 }
 
-/* 1 / sqrt(x), each rounded, as the driver's compiler writes the two, for an x that is neither
- * close to 0 nor infinite: its root is so far from the ends of the range that its reciprocal is,
- * too. */
+/* 1 / sqrt(x), each rounded, at once and without a branch, so that several are under way together.
+ * The two are as the driver's compiler writes them for an x that is neither close to 0 nor
+ * infinite, whose root is so far from the ends of the range that its reciprocal is, too. Those
+ * close to 0 are moved away from it by a power of 2; of what is no positive number the
+ * approximation is the result. The drills on a GPU try all of f32. */
 static cuda_reg inverse_root(cuda_writer *w, cuda_reg x) {
-    enum { ONE = 0x3f800000, HALF = 0x3f000000 };
-    cuda_reg near = cuda_one(w, "rsqrt.approx.ftz.f32", CUDA_F32, x);
-    cuda_reg root = cuda_two(w, "mul.rn.ftz.f32", CUDA_F32, x, near);
+    enum { ONE = 0x3f800000, HALF = 0x3f000000, UP = 0x5f800000 /* 2^64 */ };
+    enum { BACK = 0x4f800000 /* 2^32 */, LEAST = 0x0d000000, MOST = 0x7f7fffff };
+    cuda_reg one = f32_number(ONE);
+    cuda_reg before = cuda_two(w, "sub.u32", CUDA_B32, cuda_to_bits(w, x), cuda_u32(1));
+    cuda_reg usual = cuda_two(w, "setp.lt.u32", CUDA_PRED, before, cuda_u32(MOST));
+    cuda_reg tiny = cuda_two(w, "setp.lt.f32", CUDA_PRED, x, f32_number(LEAST));
+    cuda_reg moved =
+        cuda_two(w, "mul.rn.f32", CUDA_F32, x, cuda_choose(w, tiny, f32_number(UP), one));
+    cuda_reg near = cuda_one(w, "rsqrt.approx.ftz.f32", CUDA_F32, moved);
+    cuda_reg root = cuda_two(w, "mul.rn.ftz.f32", CUDA_F32, moved, near);
     cuda_reg half = cuda_two(w, "mul.rn.ftz.f32", CUDA_F32, near, f32_number(HALF));
     cuda_reg rest =
-        cuda_three(w, "fma.rn.f32", CUDA_F32, cuda_one(w, "neg.f32", CUDA_F32, root), root, x);
+        cuda_three(w, "fma.rn.f32", CUDA_F32, cuda_one(w, "neg.f32", CUDA_F32, root), root, moved);
     root = cuda_three(w, "fma.rn.f32", CUDA_F32, rest, half, root);
-    near = cuda_one(w, "rcp.approx.ftz.f32", CUDA_F32, root);
-    rest = cuda_three(w, "fma.rn.f32", CUDA_F32, cuda_one(w, "neg.f32", CUDA_F32, root), near,
-                      f32_number(ONE));
-    return cuda_three(w, "fma.rn.f32", CUDA_F32, near, rest, near);
+    cuda_reg inverse = cuda_one(w, "rcp.approx.ftz.f32", CUDA_F32, root);
+    rest =
+        cuda_three(w, "fma.rn.f32", CUDA_F32, cuda_one(w, "neg.f32", CUDA_F32, root), inverse, one);
+    inverse = cuda_three(w, "fma.rn.f32", CUDA_F32, inverse, rest, inverse);
+    return cuda_two(w, "mul.rn.f32", CUDA_F32, cuda_choose(w, usual, inverse, near),
+                    cuda_choose(w, tiny, f32_number(BACK), one));
 }
 
-/* The same for the others: those close to 0 are moved away from it by a power of 2, and of what is
- * no positive number the approximation is the result. */
-static void write_rare_root(emit *e, cuda_reg x, cuda_reg to) {
-    enum { UP = 0x5f800000 /* 2^64 */, BACK = 0x4f800000 /* 2^32 */, INFINITE = 0x7f800000 };
-    cuda_writer *w = &e->w;
-    cuda_reg moved = cuda_two(w, "mul.rn.f32", CUDA_F32, x, f32_number(UP));
-    cuda_reg value = cuda_two(w, "mul.rn.f32", CUDA_F32, inverse_root(w, moved), f32_number(BACK));
-    cuda_reg other = cuda_one(w, "rsqrt.approx.f32", CUDA_F32, x);
-    cuda_reg some = cuda_two(w, "setp.gt.f32", CUDA_PRED, x, f32_number(0));
-    cuda_reg finite = cuda_two(w, "setp.lt.f32", CUDA_PRED, x, f32_number(INFINITE));
-    cuda_reg usual = cuda_two(w, "and.pred", CUDA_PRED, some, finite);
-    cuda_move(w, to, cuda_choose(w, usual, value, other));
-}
-
-/* 1 / sqrt(x) at once: with one look at x instead of two, at it and at its root. */
 static bool write_inverse_root(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    cuda_writer *w = &e->w;
     if (!cuda_is_inverse_root(e->ir, i)) {
         return false;
     }
     for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
-        enum { LEAST = 0x0d000000, MOST = 0x7f7fffff };
-        uint32_t away = cuda_emit_label(e), back = cuda_emit_label(e);
-        cuda_reg x = cuda_in_register(w, cuda_emit_operand(e, e->ir->insts[i->b].a, part));
-        cuda_reg above = cuda_two(w, "sub.u32", CUDA_B32, cuda_to_bits(w, x), cuda_u32(LEAST));
-        cuda_reg rare = cuda_two(w, "setp.gt.u32", CUDA_PRED, above, cuda_u32(MOST - LEAST));
-        cuda_reg value = inverse_root(w, x);
-        cuda_emit_branch(e, rare, true, away, false);
-        cuda_emit_place(e, back);
-        vyre_text kept = w->code;
-        w->code = e->cold;
-        cuda_emit_place(e, away);
-        write_rare_root(e, x, value);
-        cuda_emit_jump(e, back);
-        e->cold = w->code;
-        w->code = kept;
+        uint32_t from = e->ir->insts[i->b].a;
+        cuda_reg x = cuda_in_register(&e->w, cuda_emit_operand(e, from, part));
+        cuda_reg value = inverse_root(&e->w, x);
         if (emit_fact(e, inst)->observed) {
-            value = cuda_write_canonical(w, VYRE_TYPE_F32, value);
+            value = cuda_write_canonical(&e->w, VYRE_TYPE_F32, value);
         }
         *emit_slot(e, inst, part) = value;
     }

@@ -81,13 +81,14 @@ cuda_reg cuda_emit_block_start(emit *e, bool is_shared) {
     return *base;
 }
 
-/* Of an element in global memory. */
+/* Of an element in global memory. Of one in front of the array, too: its neighbours may be inside. */
 static cuda_reg address_of(emit *e, uint32_t resource, vyre_type type, cuda_reg index) {
     uint32_t bytes = vyre_type_bytes(element_type(e, resource));
     cuda_reg base = cuda_emit_base(e, resource);
     return cuda_width(type) == 64
                ? cuda_three(&e->w, "mad.lo.u64", CUDA_B64, index, cuda_u64(bytes), base)
-               : cuda_three(&e->w, "mad.wide.u32", CUDA_B64, index, cuda_u32(bytes), base);
+               : cuda_three(&e->w, cuda_is_signed(type) ? "mad.wide.s32" : "mad.wide.u32", CUDA_B64,
+                            index, cuda_u32(bytes), base);
 }
 
 emit_where cuda_emit_where(emit *e, uint32_t resource, vyre_type type, cuda_reg index) {
@@ -129,6 +130,11 @@ static bool add_to_sum(emit *e, uint32_t operand, uint32_t part, uint32_t depth,
     if (i->op == VYRE_OP_ADD && range->exact && depth) {
         return add_to_sum(e, i->a, part, depth - 1, sum) &&
                add_to_sum(e, i->b, part, depth - 1, sum);
+    }
+    cuda_reg less = i->op == VYRE_OP_SUB ? cuda_emit_operand(e, i->b, part) : cuda_none();
+    if (less.immediate && range->exact && depth) {
+        sum->number -= cuda_is_signed(type) ? (int32_t)less.bits : (int64_t)less.bits;
+        return add_to_sum(e, i->a, part, depth - 1, sum);
     }
     if (sum->count == MOST_TERMS || range->min < 0 || range->max > UINT32_MAX) {
         return false;
