@@ -55,10 +55,12 @@ static struct {
 } force;
 
 static struct {
-    _Alignas(LINE_BYTES) pthread_mutex_t lock;
+    _Alignas(LINE_BYTES) pthread_mutex_t lock; /* of what follows; never held for long */
     reader *readers;
     vyre_dialects *replaced;
-    bool stuck; /* nothing is freed any more */
+    bool stuck;        /* nothing is freed any more */
+    atomic_bool busy;  /* a reader looks for what can be freed */
+    atomic_bool again; /* and must look once more */
 } behind = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local reader *own;
@@ -92,6 +94,7 @@ static void after_fork_parent(void) {
 
 /* Of the threads only the one that forked is there. What the others read is read by nobody now. */
 static void after_fork_child(void) {
+    atomic_store(&behind.busy, false);
     behind.readers = own;
     if (own) {
         own->next = NULL;
@@ -160,8 +163,8 @@ static bool is_read(const vyre_dialects *snapshot) {
     return false;
 }
 
-/* Frees what was replaced and is read by nobody. With `added`, which was replaced just now. */
-static void reclaim(vyre_dialects *added) {
+/* Frees what was replaced and is read by nobody. `added` was replaced just now, or is NULL. */
+static void sweep(vyre_dialects *added) {
     vyre_dialects *garbage = NULL;
     pthread_mutex_lock(&behind.lock);
     if (added && !added->replaced++) {
@@ -187,6 +190,17 @@ static void reclaim(vyre_dialects *added) {
         vyre_dialects *next = garbage->next;
         vyre_dialects_free(garbage);
         garbage = next;
+    }
+}
+
+/* The same for readers, who come in crowds whenever something is replaced: one of them does it,
+ * again if others came meanwhile, and these do not wait. */
+static void reclaim(void) {
+    atomic_store(&behind.again, true);
+    while (atomic_load(&behind.again) && !atomic_exchange(&behind.busy, true)) {
+        atomic_store(&behind.again, false);
+        sweep(NULL);
+        atomic_store(&behind.busy, false);
     }
 }
 
@@ -227,7 +241,7 @@ void vyre_dialects_install(vyre_dialects *snapshot) {
             behind.stuck = true;
             pthread_mutex_unlock(&behind.lock);
         }
-        reclaim(old);
+        sweep(old);
     }
 }
 
@@ -261,7 +275,7 @@ static inline bool hold(reader *self, bool light, vyre_dialects_guard *guard) {
     guard->held[0] = self;
     guard->held[1] = slot;
     if (moved) {
-        reclaim(NULL); /* who replaced the other one may have found it in the slot */
+        reclaim(); /* who replaced the other one may have found it in the slot */
     }
     return true;
 }
@@ -357,6 +371,6 @@ void vyre_dialects_leave(vyre_dialects_guard *guard) {
     }
     self->unused |= 1u << (slot - self->slots);
     if (atomic_load_explicit(&force.current, memory_order_seq_cst) != had) {
-        reclaim(NULL); /* it may have been the last to read it */
+        reclaim(); /* it may have been the last to read it */
     }
 }
