@@ -307,14 +307,18 @@ uint32_t lower_size_value(vyre_lower *lower, uint32_t size, vyre_type type) {
 
 bool lower_is_constant(vyre_lower *lower, uint32_t number) {
     vyre_node node = vyre_parser_node(&lower->parser, number);
+    while (node.kind == VYRE_NODE_BINARY) { /* as many to the left as the text has */
+        if (!lower_is_constant(lower, node.b)) {
+            return false;
+        }
+        node = vyre_parser_node(&lower->parser, node.a);
+    }
     switch (node.kind) {
     case VYRE_NODE_NAME: return !vyre_names_find(&lower->unit->names, node.a);
     case VYRE_NODE_UNARY:
     case VYRE_NODE_CONVERT:
     case VYRE_NODE_BITCAST:
     case VYRE_NODE_BITS: return lower_is_constant(lower, node.a);
-    case VYRE_NODE_BINARY:
-        return lower_is_constant(lower, node.b) && lower_is_constant(lower, node.a);
     case VYRE_NODE_CALL: {
         const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[node.a].word);
         bool is_choice = word->class_of == VYRE_WORD_OP &&

@@ -191,10 +191,9 @@ static vyre_status check_minor(const input *in) {
                               offsetof(vyre_call_scope, file)) != 0;
     }
     uint32_t stated = (uint32_t)wire_get(in->bytes + WIRE_AT_MINOR, 2);
-    return stated == needed
-               ? VYRE_OK
-               : refuse(WIRE_AT_MINOR, "the minor version is %u, what is there has %u", stated,
-                        needed);
+    return stated == needed ? VYRE_OK
+                            : refuse(WIRE_AT_MINOR, "the minor version is %u, what is there has %u",
+                                     stated, needed);
 }
 
 static vyre_status check_sections(input *in) {
