@@ -15,6 +15,7 @@ finish() {
 }
 trap finish EXIT
 mkdir "$work/d"
+: >"$work/out"
 export VYRE_DIALECT_PATH=none
 
 fail() {
