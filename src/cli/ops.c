@@ -55,33 +55,61 @@ static vyre_str first_sentence(const char *doc) {
     return (vyre_str){doc, size + (doc[size] == '.')};
 }
 
+/* What operations of a dialect have in common: the line in front of them. */
+static void print_group(vyre_text *text, const job *j, const vyre_operation *operation) {
+    cli_targets targets;
+    vyre_text_printf(text, "%s%s%s, %s", operation->dialect, *operation->version ? " " : "",
+                     operation->version, cli_category_name(operation->category));
+    cli_operation_targets(j->snapshot, operation, &targets);
+    for (size_t i = 0; i < targets.count; i++) {
+        vyre_text_printf(text, "%s%s", i ? ", " : "; becomes ", targets.ids[i]);
+    }
+}
+
+static void write_part(vyre_text *text, vyre_text *part, size_t first, size_t indent) {
+    if (part->size) {
+        vyre_text_repeat(text, ' ', first);
+        cli_wrap(text, vyre_text_string(part), indent, first);
+    }
+    text->failed |= part->failed;
+    vyre_text_free(part);
+}
+
+static void write_operation(vyre_text *text, const vyre_operation *operation) {
+    vyre_text signature = {0}, doc = {0}, laws = {0};
+    vyre_str sentence = first_sentence(operation->doc);
+    vyre_text_puts(&signature, operation->id);
+    cli_describe_signature(&signature, operation);
+    vyre_text_add(&doc, sentence.data, sentence.size);
+    if (operation->law_count) {
+        vyre_text_puts(&laws, "laws: ");
+        cli_describe_laws(&laws, operation);
+    }
+    write_part(text, &signature, 2, 8);
+    write_part(text, &doc, 6, 6);
+    write_part(text, &laws, 6, 6);
+}
+
 static void write_text(const job *j, vyre_text *text) {
-    const char *dialect = NULL;
+    vyre_text before = {0}, group = {0};
     for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
         const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
         if (!is_chosen(j, operation)) {
             continue;
         }
-        if (!dialect || strcmp(dialect, operation->dialect) != 0) {
-            vyre_text_printf(text, "%s%s %s\n", dialect ? "\n" : "", operation->dialect,
-                             operation->version);
-            dialect = operation->dialect;
+        vyre_text_cut(&group, 0);
+        print_group(&group, j, operation);
+        if (strcmp(vyre_text_string(&group), vyre_text_string(&before)) != 0) {
+            vyre_text_puts(text, before.size ? "\n" : "");
+            cli_wrap(text, vyre_text_string(&group), 4, 0);
+            vyre_text_cut(&before, 0);
+            vyre_text_puts(&before, vyre_text_string(&group));
         }
-        vyre_text signature = {0}, doc = {0};
-        vyre_str sentence = first_sentence(operation->doc);
-        vyre_text_puts(&signature, operation->id);
-        cli_describe_signature(&signature, operation);
-        vyre_text_puts(text, "  ");
-        cli_wrap(text, vyre_text_string(&signature), 8, 2);
-        if (sentence.size) {
-            vyre_text_add(&doc, sentence.data, sentence.size);
-            vyre_text_puts(text, "      ");
-            cli_wrap(text, vyre_text_string(&doc), 6, 6);
-        }
-        text->failed |= signature.failed || doc.failed;
-        vyre_text_free(&signature);
-        vyre_text_free(&doc);
+        write_operation(text, operation);
     }
+    text->failed |= before.failed || group.failed;
+    vyre_text_free(&before);
+    vyre_text_free(&group);
 }
 
 static void write_table(const job *j, vyre_text *text, cli_format format) {

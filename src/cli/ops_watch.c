@@ -100,7 +100,7 @@ cli_exit cli_ops_watch(const cli_command *command, const char *folder, uint64_t 
     status = vyre_dialects_watch_wait(watch, 0, tell, &o);
     cli_message_print("vyre ops: watching %s, %zu change%s at the start\n", folder, o.events,
                       cli_plural(o.events));
-    while (!status) {
+    while (!status && cli_output_is_open()) {
         uint64_t passed = vyre_now_ns() - start;
         if (passed >= timeout_ns) {
             break;

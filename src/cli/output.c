@@ -35,6 +35,10 @@ void cli_output_write(vyre_text *text) {
     vyre_text_free(text);
 }
 
+bool cli_output_is_open(void) {
+    return !output_error;
+}
+
 cli_exit cli_output_finish(cli_exit status) {
     /* Some file systems tell of a full disk only when the file is closed. */
     if (!output_error && close(STDOUT_FILENO) != 0) {

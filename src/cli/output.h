@@ -15,6 +15,9 @@ void cli_output_prepare(void);
 /* Writes what the buffer holds and empties it. One that ran out of memory is a failure, too. */
 void cli_output_write(vyre_text *text);
 
+/* False once stdout could not be written: for those who write without end. */
+bool cli_output_is_open(void);
+
 /* The exit status to end with. Says why stdout could not be written, unless its reader left. */
 cli_exit cli_output_finish(cli_exit status);
 

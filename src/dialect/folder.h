@@ -66,14 +66,14 @@ typedef struct vyre_folder_search {
 
 /* Looks into the folders. `previous`, which may be NULL, is an earlier search: a manifest that was
  * admitted then, and has mistakes now, stays as it was. Deinit the search whatever comes out. */
-VYRE_MUST_USE vyre_status vyre_folder_search_run(vyre_folder_search *search,
+VYRE_MUST_USE vyre_status vyre_folder_search_run(vyre_folder_search *out,
                                                  const vyre_folder_list *list,
                                                  const vyre_folder_search *previous,
                                                  const vyre_streams *streams);
-void vyre_folder_search_deinit(vyre_folder_search *search);
+void vyre_folder_search_deinit(vyre_folder_search *found);
 
 /* Adds what was found. */
-VYRE_MUST_USE vyre_status vyre_folder_search_give(const vyre_folder_search *search,
+VYRE_MUST_USE vyre_status vyre_folder_search_give(const vyre_folder_search *found,
                                                   vyre_streams *streams);
 
 #endif

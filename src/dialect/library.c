@@ -72,7 +72,7 @@ static void release(void *context) {
 /* Takes over the caller's reference. */
 static vyre_status give(vyre_streams *streams, vyre_package *package) {
     vyre_status status = vyre_streams_own(streams, release, package);
-    for (size_t i = 0; i < package->operation_count && !status; i++) {
+    for (size_t i = 0; !status && i < package->operation_count; i++) {
         status = vyre_streams_add(streams, &package->operations[i]);
     }
     return status;

@@ -29,8 +29,7 @@ static void read_law(manifest_reader *r, const vyre_toml_value *value, vyre_law 
     static const char *const wanted[] = {
         [OPERAND_NONE] = "write its name alone",
         [OPERAND_VALUE] = "write the value behind it in parentheses, as in identity(0)",
-        [OPERAND_OPERATION] = "write an operation's id behind it in parentheses, as in "
-                              "inverse(hex.decode)"};
+        [OPERAND_OPERATION] = "write an id in parentheses, as in inverse(hex.decode)"};
     vyre_str text = value->string, name = {text.data, strcspn(text.data, "(")};
     size_t kind = 0;
     while (law_names[kind] && (strlen(law_names[kind]) != name.size ||

@@ -261,13 +261,14 @@ done:
     return status;
 }
 
-static vyre_status transfer_range(bool is_write, uint8_t *data, size_t size, const char *path,
+/* What is written is only read, so that the cast is harmless. */
+static vyre_status transfer_range(bool is_write, const void *data, size_t size, const char *path,
                                   uint64_t offset, vyre_io_report *out_report) {
     vyre_io_report report = {.way = VYRE_IO_PLAIN, .why = "there is nothing to move"};
     uint64_t start = vyre_now_ns();
     transfer t = {.path = path,
                   .is_write = is_write,
-                  .data = data,
+                  .data = (uint8_t *)(uintptr_t)data,
                   .plain = -1,
                   .offset = offset,
                   .end = offset + size};
@@ -297,8 +298,7 @@ vyre_status vyre_io_read(void *data, size_t size, const char *path, uint64_t off
     return transfer_range(false, data, size, path, offset, out_report);
 }
 
-/* What is written is only read, so that the cast is harmless. */
 vyre_status vyre_io_write(const void *data, size_t size, const char *path, uint64_t offset,
                           vyre_io_report *out_report) {
-    return transfer_range(true, (uint8_t *)(uintptr_t)data, size, path, offset, out_report);
+    return transfer_range(true, data, size, path, offset, out_report);
 }

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 
 /* The host's side, which lies to blocks of the file as the device's would: nothing is copied. */
-enum { BLOCK = 4096 };
+#define BLOCK ((size_t)4096)
 
 static uint8_t *take(size_t size, uint64_t offset, uint8_t **out_memory) {
     *out_memory = size <= SIZE_MAX - 2 * BLOCK ? vyre_alloc(size + 2 * BLOCK) : NULL;

@@ -45,7 +45,7 @@ for operation in json.load(sys.stdin):
             if name not in found:
                 failed += 1
                 print(operation["id"], "does not print", name)
-            continue # zeros:N and its like, which `vyre ops check` compares
+            continue # zeros:N and its like, which ops check compares
         expected = value.split(",")
         values = found.get(name, [])
         same = len(values) == len(expected) and all(

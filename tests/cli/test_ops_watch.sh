@@ -15,6 +15,7 @@ finish() {
 }
 trap finish EXIT
 mkdir "$work/d"
+: >"$work/out"
 export VYRE_DIALECT_PATH=none
 
 fail() {
@@ -59,24 +60,28 @@ doc = "Twice the number."
   arguments = ["x=1"]
   expected = ["result=2"]'
 
-write greet.vyre 'fn twice(x: u32) -> u32 { return x * 2; }'
-write greet.toml "$manifest"
-"$VYRE" ops watch "$work/d" --timeout 60 >"$work/out" 2>"$work/err" &
-watcher=$!
-expect 'added greet.twice(x: u32) -> (result: u32)'
-write greet.vyre 'fn twice(x: u32) -> u32 { return x + x; }'
-expect 'changed greet.twice(x: u32) -> (result: u32)'
-write greet.vyre 'fn twice(x: u32) -> u32 { return x + ; }'
-expect 'refused d/greet.toml; what was there before stays in force' \
-    '    d/greet.vyre:1:38: V0102: expected an operand, found `;`. Fix: write a number, a name, a call or an expression in parentheses'
-write greet.vyre 'fn twice(x: u64) -> u64 { return x + x; }'
-expect 'restored d/greet.toml' 'changed greet.twice(x: u64) -> (result: u64)'
-write greet.toml "${manifest/witness]]/witnes]]}"
-expect 'refused d/greet.toml; what was there before stays in force' \
-    '    d/greet.toml:8:15: there is no key of an operation "witnes". Fix: write one of id, source, entry, doc, laws, variant, witness; perhaps `witness`' \
-    '    d/greet.toml:6:6: `greet.twice` has no witness. Fix: add [[operation.witness]] with arguments = ["x=1,2,3"] and expected = ["total=6"]'
-rm "$work/d/greet.toml"
-expect 'removed greet.twice'
+# shellcheck disable=SC2016 # backquotes are what the command prints
+watch_edits() {
+    write greet.vyre 'fn twice(x: u32) -> u32 { return x * 2; }'
+    write greet.toml "$manifest"
+    "$VYRE" ops watch "$work/d" --timeout 60 >"$work/out" 2>"$work/err" &
+    watcher=$!
+    expect 'added greet.twice(x: u32) -> (result: u32)'
+    write greet.vyre 'fn twice(x: u32) -> u32 { return x + x; }'
+    expect 'changed greet.twice(x: u32) -> (result: u32)'
+    write greet.vyre 'fn twice(x: u32) -> u32 { return x + ; }'
+    expect 'refused d/greet.toml; what was there before stays in force' \
+        '    d/greet.vyre:1:38: V0102: expected an operand, found `;`. Fix: write a number, a name, a call or an expression in parentheses'
+    write greet.vyre 'fn twice(x: u64) -> u64 { return x + x; }'
+    expect 'restored d/greet.toml' 'changed greet.twice(x: u64) -> (result: u64)'
+    write greet.toml "${manifest/witness]]/witnes]]}"
+    expect 'refused d/greet.toml; what was there before stays in force' \
+        '    d/greet.toml:8:15: there is no key of an operation "witnes". Fix: write one of id, source, entry, doc, laws, variant, witness; perhaps `witness`' \
+        '    d/greet.toml:6:6: `greet.twice` has no witness. Fix: add [[operation.witness]] with arguments = ["x=1,2,3"] and expected = ["total=6"]'
+    rm "$work/d/greet.toml"
+    expect 'removed greet.twice'
+}
+watch_edits
 
 # As objects, a line each, and an end by itself.
 write greet.toml "$manifest"

@@ -41,7 +41,8 @@ awk -v out="$work" '
 
 folder=.config/vyre/dialects
 ran=0
-for block in $(ls "$work" | grep -E '^[0-9]+\.(vyre|toml|sh|text)$'); do
+for path in "$work"/[0-9]*; do
+    block=$(basename "$path")
     case $block in
         *.vyre | *.toml)
             install -m 644 "$work/$block" "$work/home/$folder/$(cat "$work/$block.name")"

@@ -107,14 +107,14 @@ static void usual_places(void **state) {
     (void)state;
     char paths[256];
     setenv("XDG_CONFIG_HOME", "/config", 1);
-    setenv("HOME", "/home/user", 1);
+    setenv("HOME", "/users/me", 1);
     expect_ok(vyre_folder_list_usual(&list));
     assert_int_equal(list.folders.count, 2);
     assert_string_equal(list.folders.items[0].path, "/config/vyre/dialects");
     assert_string_equal(list.folders.items[1].path, "/etc/vyre/dialects");
     unsetenv("XDG_CONFIG_HOME");
     expect_ok(vyre_folder_list_usual(&list));
-    assert_string_equal(list.folders.items[2].path, "/home/user/.config/vyre/dialects");
+    assert_string_equal(list.folders.items[2].path, "/users/me/.config/vyre/dialects");
     snprintf(paths, sizeof paths, ":%s::relative", below("x"));
     setenv("VYRE_DIALECT_PATH", paths, 1);
     vyre_folder_list_deinit(&list);

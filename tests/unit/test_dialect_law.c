@@ -46,7 +46,6 @@ typedef struct law_case {
 #define ONE "\"a=1\""
 static const law_case cases[] = {
     {"add", "commutative", PAIR, "result=2", NULL},
-    {"add", "associative", PAIR, "result=2", NULL},
     {"add", "identity(0)", PAIR, "result=2", NULL},
     {"add", "inverse(t.sub)", PAIR, "result=2", NULL},
     {"add", "identity(1)", PAIR, "result=2", "1 and 0 with a = 0"},
@@ -167,7 +166,7 @@ static void small_domains_are_tried_whole(void **state) {
     static const law_case rows[] = {{"add", "associative", PAIR, "result=2", NULL},
                                     {"add", "commutative", PAIR, "result=2", NULL},
                                     {"not", "involution", ONE, "result=0", NULL}};
-    static const size_t expected[] = {256 * 256 * 256, 256 * 256, 2};
+    static const size_t expected[] = {16777216, 65536, 2};
     vyre_device *device;
     expect_ok(vyre_acquire("reference", &device));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

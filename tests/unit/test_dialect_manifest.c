@@ -242,7 +242,7 @@ static const mistake_case mistakes[] = {
      "d.toml:8:35: \"associative(1)\" is not how the law `associative` is written. Fix: write its "
      "name alone\n"
      "d.toml:8:53: \"inverse(\" is not how the law `inverse` is written. Fix: write an "
-     "operation's id behind it in parentheses, as in inverse(hex.decode)"},
+     "id in parentheses, as in inverse(hex.decode)"},
     {HEAD F W F W, NULL,
      "d.toml:11:6: `d.f` is there twice, first in line 5. Fix: rename one of them"},
     {HEAD F "source = \"../d.vyre\"\n" W, NULL,

@@ -1,5 +1,5 @@
 /* Ranges of files into memory and buffers of devices, and back; and that no program can ask for it.
- */
+ * Long ranges are moved by several threads, which pthread_create starts in the library. */
 #define _GNU_SOURCE /* P_tmpdir, mkdtemp */
 
 #include "tests/unit/dialect_files.h"
