@@ -431,20 +431,6 @@ static const vyre_access_group *group_of(const emit *e, uint32_t inst) {
     return group->in_bounds || (cuda_width(type) == 32 && !(index & VYRE_CONSTANT)) ? group : NULL;
 }
 
-/* How far behind another value an index of an array of the workgroup is for sure: elements at known
- * distances have one address then, and numbers behind it. VYRE_NONE if it is none of these. */
-static uint32_t near_of(const emit *e, uint32_t resource, uint32_t index, uint32_t *out_distance) {
-    const vyre_inst *i = index & VYRE_CONSTANT ? NULL : &e->ir->insts[index];
-    if (!i || i->op != VYRE_OP_ADD || !(i->b & VYRE_CONSTANT) || i->a & VYRE_CONSTANT ||
-        cuda_width((vyre_type)i->type) != 32 || !cuda_emit_is_local(e, resource) ||
-        !vyre_range_of(&e->facts.ranges, index)->exact) {
-        return VYRE_NONE;
-    }
-    uint64_t distance = e->ir->consts[i->b & ~VYRE_CONSTANT].bits;
-    *out_distance = (uint32_t)distance;
-    return distance <= VYRE_LIMIT_SHARED_BYTES ? i->a : VYRE_NONE;
-}
-
 /* Of `inst`, one of the group's members, whose index is known. */
 static run run_of(emit *e, const vyre_access_group *group, uint32_t inst, uint32_t part) {
     /* All indices are known where the stores are done. */
@@ -452,16 +438,7 @@ static run run_of(emit *e, const vyre_access_group *group, uint32_t inst, uint32
     const vyre_inst *i = &e->ir->insts[inst];
     vyre_type type = vyre_operand_type(e->ir, i->b);
     cuda_reg index = cuda_emit_operand(e, i->b, part);
-    uint32_t before = place_in(group, inst), distance = 0;
-    uint32_t near = before ? VYRE_NONE : near_of(e, i->a, i->b, &distance);
-    if (near != VYRE_NONE) {
-        run r = make_run(e, i->a, type, cuda_emit_operand(e, near, part), group->count,
-                         group->in_bounds);
-        r.where.offset += (int64_t)distance * (int64_t)r.bytes;
-        r.first = index;
-        r.from_base = true;
-        return r;
-    }
+    uint32_t before = place_in(group, inst);
     if (before && index.immediate) {
         index.bits -= before;
     } else if (before) {
