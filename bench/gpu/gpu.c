@@ -2,7 +2,8 @@
  *
  *     gpu_bench overheads     enqueue, wait and replay against the same kernels through the driver
  *     gpu_bench compile       cold, and from the cache on disk, of all kernels
- *     gpu_bench workloads     bench/kernels on resident data at baseline.cu's sizes, device time
+ *     gpu_bench workloads     bench/kernels and operations of the library, by their ids, on
+ * resident data at baseline.cu's sizes, device time
  *
  * KERNELS in the environment names the folder of kernels, bench/kernels otherwise. */
 #include <stdio.h>
@@ -479,7 +480,7 @@ static const workload workloads[] = {
       {WORDS, 1 << 24},
       {ZEROS, BYTES(1 << 24)}},
      6},
-    {"gpu/matmul_fma",
+    {"linalg.matmul",
      2.0 * 4096 * 4096 * 4096,
      "GFLOP/s",
      {{SCALAR, 4096},
@@ -489,6 +490,29 @@ static const workload workloads[] = {
       {FLOATS, BYTES(1 << 24)},
       {ZEROS, BYTES(1 << 24)}},
      6},
+    {"linalg.matmul_i8",
+     2.0 * 4096 * 4096 * 4096,
+     "GOP/s",
+     {{SCALAR, 4096},
+      {SCALAR, 4096},
+      {SCALAR, 4096},
+      {WORDS, 1 << 24},
+      {WORDS, 1 << 24},
+      {ZEROS, BYTES(1 << 24)}},
+     6},
+    {"reduce.dot_f32",
+     8.0 * N28,
+     "GB/s",
+     {{FLOATS, BYTES(N28)}, {FLOATS, BYTES(N28)}, {ZEROS, 4}},
+     3},
+    {"reduce.sum_f32", 4.0 * N28, "GB/s", {{FLOATS, BYTES(N28)}, {ZEROS, 4}}, 2},
+    {"scan.inclusive_u32", 8.0 * N28, "GB/s", {{WORDS, BYTES(N28)}, {ZEROS, BYTES(N28)}}, 2},
+    {"reduce.histogram_u8", 4.0 * N28, "GB/s", {{WORDS, BYTES(N28)}, {ZEROS, 1024}}, 2},
+    {"sort.keys_u32",
+     1.0 * (1 << 27),
+     "Gkeys/s",
+     {{WORDS, BYTES(1 << 27)}, {ZEROS, BYTES(1 << 27)}},
+     2},
     {"conv3x3",
      8.0 * N28,
      "GB/s",
@@ -508,7 +532,7 @@ static const workload workloads[] = {
       {SCALAR, 256},
       {ZEROS, BYTES(1 << 26)}},
      7},
-    {"gpu/mandelbrot",
+    {"model.mandelbrot",
      8192.0 * 8192.0,
      "Gpix/s",
      {{SCALAR, 8192},
@@ -565,8 +589,26 @@ static void fill_buffer(vyre_device *device, vyre_resident buffer, const argumen
     free(data);
 }
 
+/* The form of an operation for the device. */
+static vyre_program *read_operation(const char *id, vyre_device *device) {
+    vyre_dialects_guard guard;
+    const vyre_dialects *library;
+    must(vyre_dialects_try_enter(&guard, &library));
+    const vyre_operation *operation =
+        vyre_dialects_lookup(library, vyre_intern_find((vyre_str){id, strlen(id)}));
+    if (!operation) {
+        printf("FAILED: there is no operation %s\n", id);
+        exit(1);
+    }
+    vyre_program *program =
+        vyre_program_retain((vyre_program *)vyre_operation_program(operation, device));
+    vyre_dialects_leave(&guard);
+    return program;
+}
+
 static void run_workload(vyre_device *device, const workload *w) {
-    vyre_program *program = read_kernel(w->name);
+    vyre_program *program =
+        strchr(w->name, '.') ? read_operation(w->name, device) : read_kernel(w->name);
     vyre_resident buffers[8];
     vyre_binding bindings[8];
     vyre_timing timing;
@@ -591,7 +633,7 @@ static void run_workload(vyre_device *device, const workload *w) {
             worst = timing.device_ns > worst ? timing.device_ns : worst;
         }
     }
-    printf("%-14s %10.4f ms  %10.1f %s (worst %.4f ms)\n", w->name, (double)best / 1e6,
+    printf("%-19s %10.4f ms  %10.1f %s (worst %.4f ms)\n", w->name, (double)best / 1e6,
            w->work / (double)best, w->unit, (double)worst / 1e6);
     fflush(stdout);
     for (size_t i = 0; i < w->count; i++) {

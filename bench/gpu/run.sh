@@ -33,5 +33,6 @@ else
     echo "== baseline: unavailable, neither carried nor can it be compiled here"
 fi
 part 240 "$carry/gpu_bench" workloads
+part 200 "$carry/bench_library" cuda
 rm -rf "$work"
 exit $status

@@ -298,53 +298,9 @@ static void check_roots(vyre_device *device) {
     vyre_program_release(program);
 }
 
-/* The product of matrices for GPUs, and what it stands for. */
-static void check_products(vyre_device *device) {
-    static const char plain_text[] =
-        "program plain(m: u32, n: u32, k: u32, a: buffer<f32>[m * k], b: buffer<f32>[k * n], "
-        "c: out buffer<f32>[m * n]) over (n, m) { var sum = 0.0f; "
-        "for i in 0..k { sum = fma(a[gid.y * k + i], b[i * n + gid.x], sum); } "
-        "c[gid.y * n + gid.x] = sum; }";
-    static const uint32_t sizes[][3] = {{1000, 1004, 1032}, {333, 517, 1001}, {128, 256, 64}};
-    static char text[1 << 16];
-    char path[4096];
-    const char *folder = getenv("KERNELS");
-    snprintf(path, sizeof path, "%s/gpu/matmul_fma.vyre", folder ? folder : "bench/kernels");
-    FILE *file = fopen(path, "rb");
-    CHECK(file, "cannot read %s. Fix: let KERNELS name the folder of kernels", path);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    vyre_program *program = parse(text), *plain = parse(plain_text);
-    enum { MOST = 1100 * 1100 };
-    float *numbers = malloc(2 * MOST * sizeof *numbers);
-    for (uint32_t i = 0; i < 2 * MOST; i++) {
-        numbers[i] = (float)(i * 2654435761u >> 8) / 16777216 - 0.5f;
-    }
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        uint32_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
-        const vyre_input inputs[] = {{&m, 4},
-                                     {&n, 4},
-                                     {&k, 4},
-                                     {numbers, (size_t)4 * m * k},
-                                     {numbers + MOST, (size_t)4 * k * n}};
-        vyre_outputs expected, found;
-        must(vyre_device_dispatch(device, plain, inputs, 5, NULL, &expected));
-        must(vyre_device_dispatch(device, program, inputs, 5, NULL, &found));
-        CHECK(!memcmp(expected.items[0].data, found.items[0].data, found.items[0].size),
-              "the product of %u by %u by %u differs", m, n, k);
-        vyre_outputs_free(&expected);
-        vyre_outputs_free(&found);
-    }
-    printf("arithmetic: products of matrices, the bytes of the plain one\n");
-    free(numbers);
-    vyre_program_release(program);
-    vyre_program_release(plain);
-}
-
 static void drill_arithmetic(void) {
     vyre_device *device = acquire();
     check_roots(device);
-    check_products(device);
     vyre_device_release(device);
 }
 

@@ -50,6 +50,15 @@ workload_bytes() {
     PEER_DEVICE=$device bench/peers/run --hashes --add "ours=$carry/ours"
 }
 
+# The library's operations in all their forms, against their oracles.
+operations() {
+    local test status=0
+    for test in "$carry"/tests/test_ops_*; do
+        LD_LIBRARY_PATH=$carry/tests VYRE_TEST_DEVICES=$device "$test" 2>&1 || status=1
+    done
+    return $status
+}
+
 sanitized() {
     compute-sanitizer --tool memcheck --error-exitcode 9 "$carry/vyre" conform -b "$device" --programs 40 --seed 1 --runs 1
 }
@@ -59,7 +68,7 @@ auto() {
 }
 
 # timeout(1) starts programs, so parts that are functions run in a bash of their own.
-export -f conform workload_bytes sanitized auto
+export -f conform workload_bytes operations sanitized auto
 export carry programs processes device logs
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>&1 | head -4
@@ -68,6 +77,8 @@ part auto 60 bash -c auto
 part artifact 60 "$carry/gpu_drills" artifact
 part conform_some 90 "$carry/vyre" conform -b "$device" --programs 200 --seed 900001 --runs 1
 part workload_bytes 200 bash -c workload_bytes
+part operations 200 bash -c operations
+part laws 200 "$carry/vyre" ops check -b "$device"
 part turns 90 "$carry/gpu_drills" turns
 part arithmetic 90 "$carry/gpu_drills" arithmetic
 part timeout 60 "$carry/gpu_drills" timeout

@@ -137,8 +137,8 @@ static void conv3x3(void **state) {
     }
 }
 
-static const uint32_t products[][3] = {{0, 3, 4},  {3, 4, 0},     {1, 1, 1},     {4, 32, 16},
-                                       {5, 33, 7}, {67, 45, 129}, {130, 257, 65}};
+static const uint32_t products[][3] = {{0, 3, 4},  {3, 4, 0},     {1, 1, 1},      {4, 32, 16},
+                                       {5, 33, 7}, {67, 45, 129}, {130, 257, 65}, {333, 516, 128}};
 enum { PRODUCTS = sizeof products / sizeof *products };
 
 static void matmul(void **state) {

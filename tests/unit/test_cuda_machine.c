@@ -338,8 +338,11 @@ static void products(void **state) {
         {130, 132, 20}, {5, 129, 9}, {128, 4, 8}, {1, 1, 1}, {7, 6, 0}};
     static float numbers[2][20000];
     vyre_text text = {0};
-    expect_ok(vyre_file_read("bench/kernels/gpu/matmul_fma.vyre", 1 << 20, &text));
-    vyre_program *program = parsed(vyre_text_string(&text)), *plain = parsed(plain_text);
+    vyre_module *module;
+    expect_ok(vyre_file_read("ops/matmul.vyre", 1 << 20, &text));
+    expect_ok(vyre_module_parse("matmul.vyre", text.data, text.size, NULL, &module));
+    vyre_program *program = vyre_module_find(module, "matmul_gpu"), *plain = parsed(plain_text);
+    assert_non_null(program);
     for (uint32_t i = 0; i < 20000; i++) {
         numbers[0][i] = (float)(i * 7919 % 251) / 7 - 11;
         numbers[1][i] = i % 97 ? (float)(i * 104729 % 509) / 13 - 17 : 0;
@@ -356,7 +359,7 @@ static void products(void **state) {
         vyre_outputs_free(&expected);
         vyre_outputs_free(&found);
     }
-    vyre_program_release(program);
+    vyre_module_free(module);
     vyre_program_release(plain);
     vyre_text_free(&text);
 }
