@@ -423,12 +423,16 @@ static const vyre_access_group *group_of(const emit *e, uint32_t inst) {
     if (!group || !group->aligned) {
         return NULL;
     }
-    uint32_t index = e->ir->insts[inst].b, resource = e->ir->insts[inst].a;
-    vyre_type type = vyre_operand_type(e->ir, index);
+    uint32_t resource = e->ir->insts[inst].a;
     if (cuda_emit_is_local(e, resource) && e->ir->resources[resource].length < group->count) {
         return NULL;
     }
-    return group->in_bounds || (cuda_width(type) == 32 && !(index & VYRE_CONSTANT)) ? group : NULL;
+    bool can = true; /* the same answer for all of them, whose indices may be of other types */
+    for (uint32_t k = 0; k < group->count && !group->in_bounds; k++) {
+        uint32_t index = e->ir->insts[group->members[k]].b;
+        can = can && cuda_width(vyre_operand_type(e->ir, index)) == 32 && !(index & VYRE_CONSTANT);
+    }
+    return can ? group : NULL;
 }
 
 /* Of `inst`, one of the group's members, whose index is known. */
