@@ -169,12 +169,12 @@ static void measure_launches(vyre_device *device) {
     printf(
         "enqueue and wait      %7.2f us, raw launch + sync  %7.2f us, ratio %.2f (at most 1.1)\n",
         waited[1], waited[0], waited[1] / waited[0]);
-    uint32_t bytes[ELEMENTS];
+    uint32_t bytes[ELEMENTS], made[ELEMENTS];
     double copied = 1e9;
     for (int i = 0; i < 300; i++) {
         const vyre_input inputs[] = {
             {&(uint32_t){1}, 4}, {bytes, sizeof bytes}, {bytes, sizeof bytes}};
-        vyre_output item = {(uint8_t *)bytes, sizeof bytes};
+        vyre_output item = {(uint8_t *)made, sizeof made};
         vyre_outputs outputs = {&item, 1};
         uint64_t start = vyre_now_ns();
         must(vyre_pipeline_dispatch_into(pipeline, inputs, 3, NULL, &outputs));

@@ -153,22 +153,66 @@ static inline void ops_type_scalar(vyre_text *command, vyre_type type, const ops
     }
 }
 
+/* A folder for files, and for what the command compiles: once an operation. */
+static inline const char *ops_folder(void);
+
+static inline void ops_remove_folder(void) {
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", ops_folder());
+    if (system(command)) {
+        print_error("%s is left\n", ops_folder());
+    }
+}
+
+static inline const char *ops_folder(void) {
+    static char folder[] = "/tmp/vyre-ops-XXXXXX";
+    static bool is_made;
+    if (!is_made) {
+        assert_non_null(mkdtemp(folder));
+        is_made = true;
+        setenv("XDG_CACHE_HOME", folder, 1);
+        setenv("VYRE_CACHE_LIMIT", "64M", 1);
+        atexit(ops_remove_folder);
+    }
+    return folder;
+}
+
+/* Processes cost time: of an operation's cases the first few go through the command, and those that
+ * are much larger than all before. */
+static inline bool ops_is_worth_a_process(const char *id, const ops_values *inputs) {
+    enum { MOST_OPERATIONS = 64, FIRST = 4, MUCH = 16 };
+    static struct {
+        char id[64];
+        size_t count, largest;
+    } rows[MOST_OPERATIONS];
+    size_t size = 0, row = 0;
+    for (size_t k = 0; k < OPS_MOST_VALUES && inputs->items[k].name; k++) {
+        size += inputs->items[k].size;
+    }
+    while (rows[row].count && strcmp(rows[row].id, id)) {
+        assert_true(++row < MOST_OPERATIONS);
+    }
+    snprintf(rows[row].id, sizeof rows[row].id, "%s", id);
+    bool is_worth = rows[row].count++ < FIRST || size > MUCH * rows[row].largest;
+    rows[row].largest = is_worth && size > rows[row].largest ? size : rows[row].largest;
+    return is_worth;
+}
+
 /* The same by `vyre run`, on the device that it takes by itself. */
 static inline void ops_command(const vyre_operation *operation, const ops_values *inputs,
                                const ops_values *expected) {
-    char folder[] = "/tmp/vyre-ops-XXXXXX", path[64];
+    const char *folder = ops_folder();
+    char path[64];
     vyre_text command = {0};
-    assert_non_null(mkdtemp(folder));
     vyre_text_printf(&command, "\"$VYRE\" run %s", operation->id);
     for (size_t k = 0; k < operation->parameter_count; k++) {
         const vyre_parameter *p = &operation->parameters[k];
-        bool is_scalar = p->role == VYRE_ROLE_ATTRIBUTE;
+        if (p->role == VYRE_ROLE_ATTRIBUTE) {
+            ops_type_scalar(&command, p->type, ops_find(inputs, operation->id, p->name));
+            continue;
+        }
         if (p->role != VYRE_ROLE_OUTPUT) {
             const ops_value *value = ops_find(inputs, operation->id, p->name);
-            if (is_scalar) {
-                ops_type_scalar(&command, p->type, value);
-                continue;
-            }
             snprintf(path, sizeof path, "%s/%zu.bin", folder, k);
             ops_ok(vyre_file_replace(path, value->data, value->size), path);
             vyre_text_printf(&command, " %s=@%s", p->name, path);
@@ -183,6 +227,7 @@ static inline void ops_command(const vyre_operation *operation, const ops_values
     if (status) {
         fail_msg("status %d of: %s", status, vyre_text_string(&command));
     }
+    vyre_text_free(&command);
     for (size_t k = 0; k < operation->parameter_count; k++) {
         const vyre_parameter *p = &operation->parameters[k];
         if (p->role == VYRE_ROLE_OUTPUT || p->role == VYRE_ROLE_UPDATED) {
@@ -192,12 +237,9 @@ static inline void ops_command(const vyre_operation *operation, const ops_values
             ops_ok(vyre_file_read(path, right->size + 1, &found), path);
             ops_compare(operation->id, "vyre run", "auto", right, found.data, found.size);
             vyre_text_free(&found);
+            assert_int_equal(unlink(path), 0);
         }
     }
-    vyre_text_cut(&command, 0);
-    vyre_text_printf(&command, "rm -r %s", folder);
-    assert_int_equal(system(vyre_text_string(&command)), 0);
-    vyre_text_free(&command);
 }
 
 static inline void ops_on_all(const char *id, ops_values inputs, ops_values expected,
@@ -215,7 +257,9 @@ static inline void ops_on_all(const char *id, ops_values inputs, ops_values expe
     if (!operation || !operation->composition) {
         fail_msg("there is no operation `%s`", id);
     } else if (getenv("VYRE_TEST_COMMAND")) {
-        ops_command(operation, &inputs, &expected);
+        if (ops_is_worth_a_process(id, &inputs)) {
+            ops_command(operation, &inputs, &expected);
+        }
     } else {
         size_t count = ops_devices(&devices);
         for (size_t d = 0; d < count; d++) {

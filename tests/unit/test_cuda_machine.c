@@ -121,6 +121,29 @@ static void programs_about_indices(void **state) {
     }
 }
 
+/* Neighbours of which some have numbers for indices, whose address nobody needs, and the head may
+ * be such a one, or of another type. */
+static void neighbours_of_numbers(void **state) {
+    (void)state;
+    static uint32_t numbers[64];
+    for (uint32_t i = 0; i < 64; i++) {
+        numbers[i] = i * 7919;
+    }
+    static const char *const texts[] = {
+        "program p(x: buffer<u32>, y: out buffer<u32>[8]) over (1, 1) workgroup 1, 1 { "
+        "let zero = lid.y % lid.x; y[0] = x[i32(1.0bf16)] ^ x[zero]; y[1] = x[2u] + x[zero + 3]; }",
+        "program p(x: buffer<u32>, y: out buffer<u32>[8]) over 1 workgroup 1 { shared s: u32[4]; "
+        "let zero = lid; s[1] = x[5]; s[zero] = x[6]; s[2u64] = 9; barrier; "
+        "y[0] = s[1i8] + s[zero]; y[1] = s[4] + s[zero + 3]; }",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        vyre_program *program = parsed(texts[i]);
+        const vyre_input input = {numbers, sizeof numbers};
+        run_both(program, &input, 1, NULL, texts[i]);
+        vyre_program_release(program);
+    }
+}
+
 /* A domain that the config makes larger, or smaller, than what the buffers were made for. */
 static void domains_of_the_config(void **state) {
     (void)state;
@@ -368,6 +391,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs),
         cmocka_unit_test(programs_about_indices),
+        cmocka_unit_test(neighbours_of_numbers),
         cmocka_unit_test(domains_of_the_config),
         cmocka_unit_test(examples),
         cmocka_unit_test(widest_subgroups),

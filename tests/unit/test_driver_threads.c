@@ -439,6 +439,66 @@ static void threads_lose_and_recover(void **state) {
     mock_free(c.mocks[0]);
 }
 
+/* A backend that has to wait, to free a pipeline, for somebody who needs the device. */
+typedef struct patient {
+    vyre_device *device;
+    vyre_status (*compile)(const vyre_backend *backend, const vyre_compile *compile,
+                           vyre_native *out_native);
+    void (*destroy)(const vyre_native *native);
+    vyre_pipeline_slots slots;
+    atomic_int freed;
+} patient;
+static patient waiting;
+
+static void *ask_device(void *argument) {
+    vyre_cache_counts counts;
+    (void)argument;
+    vyre_device_cache_counts(waiting.device, &counts);
+    return NULL;
+}
+
+static void destroy_patiently(const vyre_native *native) {
+    pthread_t thread;
+    if (!pthread_create(&thread, NULL, ask_device, NULL)) {
+        pthread_join(thread, NULL);
+        atomic_fetch_add(&waiting.freed, 1);
+    }
+    waiting.destroy(native);
+}
+
+static vyre_status compile_patient(const vyre_backend *backend, const vyre_compile *compile,
+                                   vyre_native *out_native) {
+    vyre_status status = waiting.compile(backend, compile, out_native);
+    if (!status) {
+        waiting.slots = *out_native->slots;
+        waiting.destroy = waiting.slots.destroy;
+        waiting.slots.destroy = destroy_patiently;
+        out_native->slots = &waiting.slots;
+    }
+    return status;
+}
+
+/* Pipelines are freed outside of every lock: this test hangs otherwise. */
+static void freeing_keeps_nobody_waiting(void **state) {
+    (void)state;
+    mock *m = mock_create(&(mock_spec){.slots = MOCK_COMPILE});
+    vyre_program *twice = contract_program(TWICE), *add = contract_program(ADD);
+    vyre_pipeline *pipeline;
+    waiting.compile = mock_table(m)->compile_native;
+    mock_table(m)->compile_native = compile_patient;
+    waiting.device = contract_device(m);
+    expect_ok(vyre_device_compile(waiting.device, twice, NULL, &pipeline));
+    vyre_pipeline_release(pipeline);
+    vyre_device_cache_limit(waiting.device, 0); /* frees it */
+    expect_ok(vyre_device_compile(waiting.device, add, NULL, &pipeline));
+    vyre_pipeline_release(pipeline); /* not kept: freed here */
+    assert_int_equal(waiting.freed, 2);
+    vyre_program_release(twice);
+    vyre_program_release(add);
+    vyre_device_release(waiting.device);
+    mock_free(m);
+}
+
 int main(void) {
     contract_without_cache();
     const struct CMUnitTest tests[] = {
@@ -446,6 +506,7 @@ int main(void) {
         cmocka_unit_test(threads_S47_on_several_backends),
         cmocka_unit_test(threads_write_one_buffer),
         cmocka_unit_test(threads_lose_and_recover),
+        cmocka_unit_test(freeing_keeps_nobody_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

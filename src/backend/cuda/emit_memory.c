@@ -81,7 +81,8 @@ cuda_reg cuda_emit_block_start(emit *e, bool is_shared) {
     return *base;
 }
 
-/* Of an element in global memory. Of one in front of the array, too: its neighbours may be inside. */
+/* Of an element in global memory. Of one in front of the array, too: its neighbours may be inside.
+ */
 static cuda_reg address_of(emit *e, uint32_t resource, vyre_type type, cuda_reg index) {
     uint32_t bytes = vyre_type_bytes(element_type(e, resource));
     cuda_reg base = cuda_emit_base(e, resource);
@@ -95,19 +96,19 @@ emit_where cuda_emit_where(emit *e, uint32_t resource, vyre_type type, cuda_reg 
     uint32_t bytes = vyre_type_bytes(element_type(e, resource));
     if (!cuda_emit_is_local(e, resource)) {
         return index.immediate && index.bits * bytes <= INT32_MAX
-                   ? (emit_where){cuda_emit_base(e, resource), (int64_t)(index.bits * bytes)}
-                   : (emit_where){address_of(e, resource, type, index), 0};
+                   ? (emit_where){cuda_emit_base(e, resource), (int64_t)(index.bits * bytes), false}
+                   : (emit_where){address_of(e, resource, type, index), 0, false};
     }
     uint32_t offset = e->arrays[resource].offset;
     if (index.immediate) {
-        return (emit_where){cuda_none(), (int64_t)(offset + index.bits * bytes)};
+        return (emit_where){cuda_none(), (int64_t)(offset + index.bits * bytes), false};
     }
     cuda_reg narrow =
         cuda_width(type) == 64 ? cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, index) : index;
     cuda_reg base =
         cuda_emit_block_start(e, e->ir->resources[resource].kind == VYRE_RESOURCE_SHARED);
     cuda_reg at = cuda_three(&e->w, "mad.lo.u32", CUDA_B32, narrow, cuda_u32(bytes), base);
-    return (emit_where){at, offset};
+    return (emit_where){at, offset, false};
 }
 
 /* An index as a sum of a number and of a few values that are not negative, where nothing wraps. */
@@ -179,12 +180,12 @@ emit_place_text cuda_emit_place_of(const emit *e, uint32_t resource, emit_where 
     return place;
 }
 
-/* Neighbours that are accessed one by one have one address, and numbers behind it. */
+/* Neighbours that are accessed one by one have one address, and numbers behind it: that of their
+ * head, if it was looked for, which nobody does past the end of an array. */
 static emit_where shared_where(emit *e, uint32_t inst, uint32_t operand, uint32_t part) {
     uint32_t resource = e->ir->insts[inst].a;
     const vyre_access_group *group = vyre_access_group_of(&e->facts.accesses, inst);
-    /* A constant is a place by itself, and the first may be none. */
-    if (!group || operand & VYRE_CONSTANT) {
+    if (!group) {
         return cuda_emit_where_of(e, resource, operand, part);
     }
     uint32_t bytes = vyre_type_bytes(element_type(e, resource)), own = 0, head = 0;
@@ -198,6 +199,10 @@ static emit_where shared_where(emit *e, uint32_t inst, uint32_t operand, uint32_
     emit_where *kept = &e->wheres[number * e->facts.parts + part];
     if (own == head) {
         *kept = cuda_emit_where_of(e, resource, operand, part);
+        kept->is_known = true;
+    }
+    if (!kept->is_known) {
+        return cuda_emit_where_of(e, resource, operand, part);
     }
     emit_where where = *kept;
     where.offset += ((int64_t)own - (int64_t)head) * bytes;

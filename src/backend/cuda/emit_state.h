@@ -47,6 +47,7 @@ typedef struct emit_ahead {
 typedef struct emit_where {
     cuda_reg base;
     int64_t offset;
+    bool is_known; /* of those that are kept */
 } emit_where;
 
 /* The source files of a program, which the text numbers from 1: where their names stand. Those
