@@ -108,14 +108,16 @@ static void write_turn(emit *e, const range *r, bool binds) {
     }
 }
 
-static void next_turn(emit *e, const range *r, uint32_t turns_done) {
-    cuda_name counter = cuda_reg_name(r->counter), left = cuda_reg_name(r->left);
-    cuda_line(&e->w, "add.%s %s, %s, %s", cuda_width(r->type) == 64 ? "u64" : "u32", counter.text,
-              counter.text, cuda_reg_name(r->step).text);
-    if (turns_done) {
-        cuda_line(&e->w, "sub.%s %s, %s, %u", r->kind == CUDA_B64 ? "u64" : "u32", left.text,
-                  left.text, turns_done);
-    }
+/* The counter of the next turn, from that of this one. */
+static void step_on(emit *e, const range *r, cuda_reg to, cuda_reg from) {
+    cuda_line(&e->w, "add.%s %s, %s, %s", cuda_width(r->type) == 64 ? "u64" : "u32",
+              cuda_reg_name(to).text, cuda_reg_name(from).text, cuda_reg_name(r->step).text);
+}
+
+static void count_down(emit *e, const range *r, uint32_t turns_done) {
+    cuda_name left = cuda_reg_name(r->left);
+    cuda_line(&e->w, "sub.%s %s, %s, %u", r->kind == CUDA_B64 ? "u64" : "u32", left.text, left.text,
+              turns_done);
 }
 
 /* How many instructions a loop written out may become: many of one that reads and computes alone,
@@ -515,14 +517,23 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
     }
     bool binds = has_one_way(e, r);
     cuda_reg *kept = binds ? cuda_emit_keep_slots(e, r->inst + 2, r->args - 1) : NULL;
+    cuda_reg *counter = emit_slot(e, r->inst + 1, part);
     for (uint32_t k = 0; k < often; k++) {
         e->ahead.turn = k;
         write_turn(e, r, binds);
-        next_turn(e, r, k + 1 < often ? 0 : often);
+        if (k + 1 < often) {
+            /* What is bound may be the counter of an earlier turn, so that each has its own. */
+            cuda_reg next = binds ? cuda_new(&e->w, cuda_class_of(r->type)) : r->counter;
+            step_on(e, r, next, *counter);
+            *counter = next;
+        }
     }
     if (binds) {
         cuda_emit_restore_slots(e, r->inst + 2, r->args - 1, kept);
     }
+    step_on(e, r, r->counter, *counter);
+    *counter = r->counter;
+    count_down(e, r, often);
     if (overlaps) {
         cuda_emit_branch(e, last, true, behind, uniform);
         for (uint32_t k = 0; k < e->ahead.count; k++) {
@@ -556,7 +567,8 @@ static void write_row(emit *e, range *r, uint32_t often, uint32_t part, bool uni
     e->ahead.count = 0;
     cuda_emit_place(e, single);
     write_turn(e, r, false);
-    next_turn(e, r, 1);
+    step_on(e, r, r->counter, r->counter);
+    count_down(e, r, 1);
     cuda_emit_branch(e, cuda_two(&e->w, none, CUDA_PRED, r->left, zero), false, single, uniform);
     cuda_emit_place(e, done);
 }
