@@ -314,6 +314,27 @@ static void counters_that_are_carried(void **state) {
     }
 }
 
+/* Lanes that exchange values in a loop go through it together, though loads of some miss. */
+static void lanes_stay_together(void **state) {
+    (void)state;
+    static const char *const bodies[] = {
+        "s = s * 3 + subgroup_add(x[i * 7 + lid * 5]);",
+        "s = s * 3 + subgroup_shuffle(x[i + lid * 5], 3u);",
+        "s = s + x[i + lid]; if n == 7 { break; } s = subgroup_shuffle_xor(s, 1u);",
+    };
+    static const uint64_t numbers[][3] = {{40, 200, 0}, {40, 600, 0}, {100, 64, 0}, {3, 0, 0}};
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+            char text[512];
+            snprintf(text, sizeof text,
+                     "program p(n: u32, x: buffer<u32>, y: out buffer<u32>[64]) over y "
+                     "workgroup 64 { var s = 0u; for i in 0..n { %s } y[gid] = s; }",
+                     bodies[i]);
+            run_text(text, "p", numbers[k], VYRE_VERDICT_SAME);
+        }
+    }
+}
+
 /* Numbers of f32 at all places of the range, and what is none. */
 static uint32_t any_float(uint32_t i) {
     static const uint32_t special[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff,
@@ -423,6 +444,7 @@ int main(void) {
         cmocka_unit_test(parts_of_threads),
         cmocka_unit_test(neighbours_that_look_different),
         cmocka_unit_test(counters_that_are_carried),
+        cmocka_unit_test(lanes_stay_together),
         cmocka_unit_test(floats),
         cmocka_unit_test(divisions),
         cmocka_unit_test(products),

@@ -295,12 +295,22 @@ static bool all_turns_run(const emit *e, const range *r) {
     return true;
 }
 
+/* Whether lanes exchange values in the body, so that all of them must be in the same copy of it. */
+static bool exchanges(const emit *e, const range *r) {
+    bool found = false;
+    for (uint32_t inst = r->inst + 1; inst < e->ir->insts[r->inst].c && !found; inst++) {
+        found = vyre_lookup_op(e->ir->insts[inst].op)->effects & VYRE_EFFECT_SUBGROUP;
+    }
+    return found;
+}
+
 /* Finds the loads that can be done for several turns at once; of any kind, or those alone of which
  * four turns are one access. */
 static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
     const vyre_inst *loop = &e->ir->insts[r->inst];
     out->count = 0;
     out->all_run = all_turns_run(e, r);
+    bool stays = any && exchanges(e, r); /* nobody may escape */
     for (uint32_t inst = r->inst + 1 + r->args; inst < loop->c && out->count < EMIT_MOST_AHEAD;) {
         const vyre_inst *i = &e->ir->insts[inst];
         const vyre_resource *row = &e->ir->resources[i->a];
@@ -314,6 +324,10 @@ static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
             out->insts[number] = inst;
             out->bases[number] = base;
             out->strides[number] = stride_of(e, r, i->b);
+            if (stays && !(out->all_run && cuda_is_inside(&e->facts, inst))) {
+                out->rows[number] = false; /* with a look at each */
+                out->strides[number] = 0;
+            }
             out->count += out->rows[number] ||
                           (any && out->all_run && follows(e, r->inst + 2, i->b, INVARIANT_DEPTH));
         }
