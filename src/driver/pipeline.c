@@ -56,18 +56,17 @@ static void destroy(vyre_pipeline *pipeline) {
     vyre_free(pipeline);
 }
 
-/* Freeing takes as long as a backend likes, which may have to wait for runs that others are about
- * to end: never in the lock. */
-static void destroy_all(vyre_pipeline *dead) {
-    while (dead) {
-        vyre_pipeline *next = dead->next;
-        destroy(dead);
-        dead = next;
+/* Out of the lock: a backend may have to wait for runs that others end, who need it for that. */
+static void destroy_all(vyre_pipeline *gone) {
+    while (gone) {
+        vyre_pipeline *next = gone->next;
+        destroy(gone);
+        gone = next;
     }
 }
 
-/* Takes a pipeline out of the cache; one that nobody holds is to be destroyed. In the lock. */
-static void evict(vyre_device *device, vyre_pipeline *pipeline, vyre_pipeline **dead) {
+/* Takes a pipeline out of the cache. In the lock; those that nobody holds are to be destroyed. */
+static void evict(vyre_device *device, vyre_pipeline *pipeline, vyre_pipeline **gone) {
     vyre_pipeline **at = bucket_of(device, pipeline->hash);
     while (*at != pipeline) {
         at = &(*at)->next;
@@ -78,25 +77,25 @@ static void evict(vyre_device *device, vyre_pipeline *pipeline, vyre_pipeline **
     device->counts.bytes -= pipeline->bytes;
     pipeline->cached = false;
     if (!atomic_load(&pipeline->references)) {
-        pipeline->next = *dead;
-        *dead = pipeline;
+        pipeline->next = *gone;
+        *gone = pipeline;
     }
 }
 
-static void keep_within_limit(vyre_device *device, vyre_pipeline **dead) {
+static void keep_within_limit(vyre_device *device, vyre_pipeline **gone) {
     while (device->oldest && device->counts.bytes > device->cache_limit) {
-        evict(device, device->oldest, dead);
+        evict(device, device->oldest, gone);
     }
 }
 
 void vyre_pipelines_forget(vyre_device *device) {
-    vyre_pipeline *dead = NULL;
+    vyre_pipeline *gone = NULL;
     pthread_mutex_lock(&device->pipelines);
     while (device->oldest) {
-        evict(device, device->oldest, &dead);
+        evict(device, device->oldest, &gone);
     }
     pthread_mutex_unlock(&device->pipelines);
-    destroy_all(dead);
+    destroy_all(gone);
 }
 
 /* Counts one more holder; the first one holds the device, too. In the lock. */
@@ -127,9 +126,9 @@ void vyre_pipeline_release(vyre_pipeline *pipeline) {
     vyre_device *device = pipeline->device;
     pthread_mutex_lock(&device->pipelines);
     bool last = atomic_fetch_sub(&pipeline->references, 1) == 1;
-    bool is_dead = last && !pipeline->cached;
+    bool is_gone = last && !pipeline->cached;
     pthread_mutex_unlock(&device->pipelines);
-    if (is_dead) {
+    if (is_gone) {
         destroy(pipeline);
     }
     if (last) {
@@ -256,13 +255,13 @@ static vyre_status make(vyre_device *device, uint64_t hash, const vyre_program *
 
 /* Puts a new pipeline into the cache, unless another thread was faster: then that one is taken. */
 static vyre_pipeline *enter(vyre_device *device, vyre_pipeline *made) {
-    vyre_pipeline *dead = NULL;
+    vyre_pipeline *gone = NULL;
     pthread_mutex_lock(&device->pipelines);
     vyre_pipeline *other = find(device, made->hash, made->program);
     device->counts.misses++;
     vyre_pipeline *result = hold(other ? other : made);
     if (other) {
-        dead = made;
+        gone = made;
     } else if (made->epoch == atomic_load(&device->epoch) && !atomic_load(&device->shut_down)) {
         vyre_pipeline **bucket = bucket_of(device, made->hash);
         made->next = *bucket;
@@ -271,10 +270,10 @@ static vyre_pipeline *enter(vyre_device *device, vyre_pipeline *made) {
         made->cached = true;
         device->counts.entries++;
         device->counts.bytes += made->bytes;
-        keep_within_limit(device, &dead);
+        keep_within_limit(device, &gone);
     }
     pthread_mutex_unlock(&device->pipelines);
-    destroy_all(dead);
+    destroy_all(gone);
     return result;
 }
 
@@ -318,12 +317,12 @@ void vyre_device_cache_counts(vyre_device *device, vyre_cache_counts *out_counts
 }
 
 void vyre_device_cache_limit(vyre_device *device, uint64_t bytes) {
-    vyre_pipeline *dead = NULL;
+    vyre_pipeline *gone = NULL;
     pthread_mutex_lock(&device->pipelines);
     device->cache_limit = bytes;
-    keep_within_limit(device, &dead);
+    keep_within_limit(device, &gone);
     pthread_mutex_unlock(&device->pipelines);
-    destroy_all(dead);
+    destroy_all(gone);
 }
 
 bool vyre_device_backend_cache(vyre_device *device, vyre_cache_counts *out_counts) {

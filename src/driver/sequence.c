@@ -319,6 +319,23 @@ static vyre_status run_part_host(run *r, const part *p, const vyre_grid *grid) {
     return status;
 }
 
+/* How many workgroups a domain from memory has is known here at last. */
+static vyre_status check_groups(const run *r, const vyre_grid *grid) {
+    const vyre_backend *backend = r->sequence->backend;
+    uint32_t most[3];
+    backend->slots->max_workgroups_per_dimension(backend, most);
+    return grid->groups[0] <= most[0] && grid->groups[1] <= most[1] && grid->groups[2] <= most[2]
+               ? VYRE_OK
+               : vyre_status_make(
+                     VYRE_STATUS_LIMIT,
+                     "use larger workgroups, a smaller domain, or another device",
+                     "program `%s`: a phase runs in %llu x %llu x %llu workgroups, backend `%s` "
+                     "takes at most %u x %u x %u",
+                     vyre_program_name(r->sequence->program), (unsigned long long)grid->groups[0],
+                     (unsigned long long)grid->groups[1], (unsigned long long)grid->groups[2],
+                     backend->slots->id(backend), most[0], most[1], most[2]);
+}
+
 static vyre_status run_phase(run *r, uint32_t index) {
     const vyre_phase *phase = &r->ir->phases[index];
     int64_t count = 0;
@@ -332,6 +349,10 @@ static vyre_status run_phase(run *r, uint32_t index) {
     vyre_grid grid = vyre_plan_grid(&r->plan, index, count);
     if (!grid.domain[0] || !grid.domain[1] || !grid.domain[2]) {
         return VYRE_OK;
+    }
+    status = phase->from_resource == VYRE_NONE ? VYRE_OK : check_groups(r, &grid);
+    if (status) {
+        return status;
     }
     return r->resident ? run_part_resident(r, &r->sequence->parts[index], &grid)
                        : run_part_host(r, &r->sequence->parts[index], &grid);

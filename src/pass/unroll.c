@@ -27,6 +27,7 @@ typedef struct plan {
     const vyre_ir *ir;
     bool *unrolled; /* by instruction */
     bool *known;    /* by instruction: a number once the loops around it are unrolled */
+    bool *stays;    /* by resource: a private array, some of whose indices never are numbers */
     uint64_t grown;
     bool has_any;
     region regions[VYRE_LIMIT_NESTING + 1];
@@ -71,20 +72,24 @@ static bool is_known(const plan *p, uint32_t operand) {
     return operand & VYRE_CONSTANT || p->known[operand];
 }
 
-/* Whether it is about an element of a small private array that is known once the loops around are
- * unrolled: it may become a value. */
-static bool is_element(const plan *p, const vyre_inst *inst) {
+static bool is_private(const plan *p, const vyre_inst *inst) {
     return (inst->op == VYRE_OP_LOAD || inst->op == VYRE_OP_STORE) &&
-           p->ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE &&
-           p->ir->resources[inst->a].length <= VYRE_PROMOTE_ELEMENTS && is_known(p, inst->b);
+           p->ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE;
 }
 
-/* Whether an instruction is a number once the loops around it are unrolled. */
-static bool is_number(plan *p, uint32_t at) {
+/* Whether it is about an element of a small private array whose indices are all known once the
+ * loops around are unrolled: it may become a value. */
+static bool is_element(const plan *p, const vyre_inst *inst) {
+    return is_private(p, inst) && p->ir->resources[inst->a].length <= VYRE_PROMOTE_ELEMENTS &&
+           !p->stays[inst->a];
+}
+
+/* An instruction is a number if all that it is computed from is. */
+static void find_number(plan *p, uint32_t at) {
     const vyre_inst *inst = &p->ir->insts[at];
     const uint32_t *values;
     if (inst->op == VYRE_OP_ARG || vyre_op_info_of(inst->op)->effects) {
-        return p->known[at];
+        return;
     }
     uint32_t count = vyre_inst_values(p->ir, inst, &values);
     bool all = count;
@@ -92,7 +97,6 @@ static bool is_number(plan *p, uint32_t at) {
         all = is_known(p, values[i]);
     }
     p->known[at] = all;
-    return all;
 }
 
 /* What an instruction and the values it sends on count for. */
@@ -108,10 +112,6 @@ static void open_region(plan *p, uint32_t at) {
                     : op == VYRE_OP_INLINE || !p->depth     ? VYRE_NONE
                                                             : p->regions[p->depth - 1].loop;
     p->regions[p->depth++] = (region){.owner = at, .loop = loop};
-    range found;
-    if (op == VYRE_OP_FOR && read_range(p->ir, &p->ir->insts[at], &found)) {
-        p->known[at + 1] = true;
-    }
 }
 
 /* Whether a loop is to be unrolled; `out_weight` is what it then counts for. */
@@ -159,8 +159,24 @@ static void see_jump(plan *p, uint32_t at) {
     }
 }
 
+/* What would be a number if all loops were unrolled that can be, and which arrays stay even so. */
+static void find_known(plan *p, const vyre_phase *phase) {
+    for (uint32_t at = phase->first; at < phase->end; at++) {
+        const vyre_inst *inst = &p->ir->insts[at];
+        range found;
+        if (inst->op == VYRE_OP_FOR && read_range(p->ir, inst, &found)) {
+            p->known[at + 1] = true;
+        } else if (is_private(p, inst) && !is_known(p, inst->b)) {
+            p->stays[inst->a] = true;
+        } else if (!(vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_BLOCK)) {
+            find_number(p, at);
+        }
+    }
+}
+
 static void make_plan(plan *p, const vyre_phase *phase) {
     const vyre_ir *ir = p->ir;
+    find_known(p, phase);
     for (uint32_t at = phase->first; at < phase->end; at++) {
         const vyre_inst *inst = &ir->insts[at];
         const vyre_op_info *info = vyre_op_info_of(inst->op);
@@ -176,7 +192,7 @@ static void make_plan(plan *p, const vyre_phase *phase) {
         }
         region *top = &p->regions[p->depth - 1];
         bool is_value = is_element(p, inst);
-        top->weight += is_value || is_number(p, at) ? 1 : weight_of(inst);
+        top->weight += is_value || p->known[at] ? 1 : weight_of(inst);
         top->has_private |= is_value;
         if (inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE) {
             see_jump(p, at);
@@ -223,7 +239,8 @@ static bool is_far_from_limits(const vyre_ir *ir) {
 
 vyre_status vyre_unroll(const vyre_program *program, vyre_program **out_program) {
     const vyre_ir *ir = vyre_program_ir(program);
-    plan p = {.ir = ir, .unrolled = vyre_alloc_zeroed(ir->inst_count, 2 * sizeof *p.unrolled)};
+    size_t flags = 2 * (size_t)ir->inst_count + ir->resource_count;
+    plan p = {.ir = ir, .unrolled = vyre_alloc_zeroed(flags, sizeof *p.unrolled)};
     *out_program = NULL;
     if (!p.unrolled) {
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
@@ -231,6 +248,7 @@ vyre_status vyre_unroll(const vyre_program *program, vyre_program **out_program)
                                 vyre_program_name(program));
     }
     p.known = p.unrolled + ir->inst_count;
+    p.stays = p.known + ir->inst_count;
     for (uint32_t i = 0; i < ir->phase_count; i++) {
         make_plan(&p, &ir->phases[i]);
     }

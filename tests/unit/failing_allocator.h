@@ -9,12 +9,13 @@
  *     }
  *
  * It counts allocations and the blocks that live; memory comes from the C library, so blocks of
- * before may be freed while it is in force. Tests that use threads must not count. */
+ * before may be freed while it is in force. With threads the n-th allocation is that of any. */
 #ifndef VYRE_TESTS_FAILING_ALLOCATOR_H
 #define VYRE_TESTS_FAILING_ALLOCATOR_H
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,15 +26,16 @@
 #include <vyre/allocator.h>
 
 static struct {
-    size_t fail_at; /* counted from 1; 0 never fails */
-    size_t count;   /* allocations and resizes so far */
-    ptrdiff_t live; /* blocks given out and not yet freed */
-    bool failed;
+    size_t fail_at;        /* counted from 1; 0 never fails */
+    atomic_size_t count;   /* allocations and resizes so far */
+    atomic_ptrdiff_t live; /* blocks given out and not yet freed */
+    atomic_bool failed;
 } failing_allocator_state;
 
 static inline void *failing_allocator_resize(void *user, void *memory, size_t size) {
     (void)user;
-    if (++failing_allocator_state.count == failing_allocator_state.fail_at) {
+    if (atomic_fetch_add(&failing_allocator_state.count, 1) + 1 ==
+        failing_allocator_state.fail_at) {
         failing_allocator_state.failed = true;
         return NULL;
     }

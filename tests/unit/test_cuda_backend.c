@@ -635,6 +635,36 @@ typedef struct member {
     uint64_t deadline_ns;
 } member;
 
+/* The driver waits for all that runs before it unloads code: not while somebody may still have to
+ * call a run off. */
+static void code_goes_when_nothing_runs(void **state) {
+    (void)state;
+    vyre_device *device = fake_device_open(0);
+    vyre_program *twice = fake_device_program(TWICE), *endless = fake_device_program(ENDLESS);
+    vyre_device_cache_limit(device, 0);
+    uint64_t before = fake->live().modules;
+    uint32_t go = 1;
+    const vyre_input input = {&go, sizeof go};
+    vyre_pending *pending[2];
+    for (size_t i = 0; i < 2; i++) {
+        expect_ok(vyre_device_dispatch_async(device, endless, &input, 1, NULL, &pending[i]));
+    }
+    while (fake->calls(FAKE_cuStreamQuery) < 10) { /* both are under way, or will be */
+        sched_yield();
+    }
+    vyre_pipeline *pipeline;
+    expect_ok(vyre_device_compile(device, twice, NULL, &pipeline));
+    vyre_pipeline_release(pipeline);
+    assert_true(fake->live().modules > before);
+    vyre_pending_free(pending[0]);
+    assert_true(fake->live().modules > before);
+    vyre_pending_free(pending[1]);
+    assert_int_equal(fake->live().modules, before);
+    vyre_program_release(twice);
+    vyre_program_release(endless);
+    vyre_device_release(device);
+}
+
 static void work_once(member *m) {
     uint32_t x[CONTRACT_LENGTH], y[CONTRACT_LENGTH], n = 3, go = 1;
     contract_numbers(x, CONTRACT_LENGTH);
@@ -743,6 +773,7 @@ int main(void) {
         TEST(runs_end_in_time),
         TEST(a_ticket_tells_what_went_wrong),
         TEST(async_runs_go_on_by_themselves),
+        TEST(code_goes_when_nothing_runs),
         TEST(artifacts_are_taken_or_made_again),
         TEST(the_compiler_s_words_are_told),
         TEST(memory_that_is_not_there_is_told),

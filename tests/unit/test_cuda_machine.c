@@ -285,6 +285,79 @@ static void parts_of_threads(void **state) {
     run_text(around, "around", (const uint64_t[]){333, 0}, VYRE_VERDICT_SAME);
 }
 
+/* Neighbours of which the first is part of a row and the others are not, or whose indices are the
+ * same number for reasons that look different. */
+static void neighbours_that_look_different(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t numbers[4];
+    } rows[] = {
+        {"program p(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x {"
+         "  y[gid] = x[gid] + x[gid + 1] * 3;"
+         "}",
+         {1001}},
+        {"program p(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x {"
+         "  let i = i32(gid);"
+         "  y[gid] = x[i] + x[i + 1] * 3 + x[i - 1] * 5 + x[i + 2] * 7;"
+         "}",
+         {1001}},
+        {"program p(x: buffer<u32>[1000], s: u32, y: buffer<u32>, z: out buffer<u32>[len(y)])"
+         " over y {"
+         "  let t = (s & 127) * 4; let g = gid & 0xffff;"
+         "  z[gid] = y[gid] + x[t] + x[((t + g) - g) + 1] * 3 + x[t + 2] * 5 + x[t + 3] * 7;"
+         "}",
+         {1000, 9, 2000, 0}},
+        {"program p(x: buffer<u32>, y: out buffer<u32>[len(x) - 1]) over y {"
+         "  let g = gid & 0xffffff; y[gid] = x[gid + g - g] + x[gid + 1] * 3;"
+         "}",
+         {1001}},
+        {"program p(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 64 {"
+         "  shared a: u32[64]; a[lid] = x[gid]; barrier; let i = i32(lid);"
+         "  y[gid] = a[i - 1] + a[i] * 3 + a[i + 1] * 5;"
+         "}",
+         {200}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        run_text(rows[i].text, "p", rows[i].numbers, VYRE_VERDICT_SAME);
+    }
+}
+
+/* What a turn leaves for later ones may be its counter, which goes on meanwhile. */
+static void counters_that_are_carried(void **state) {
+    (void)state;
+    const char *text = "program p(n: u32, x: buffer<u32>, y: out buffer<u32>[len(x)]) over x {"
+                       "  var p = 0u; var q = 5u; var s = 0u;"
+                       "  for i in 0..n { s = s * 3 + x[i + p] + q; q = p; p = i; }"
+                       "  y[gid] = s + p * 7 + q;"
+                       "}";
+    static const uint64_t turns[] = {0, 1, 3, 8, 16, 17, 64};
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+        run_text(text, "p", (const uint64_t[]){turns[i], 100, 0}, VYRE_VERDICT_SAME);
+    }
+}
+
+/* Lanes that exchange values in a loop go through it together, though loads of some miss. */
+static void lanes_stay_together(void **state) {
+    (void)state;
+    static const char *const bodies[] = {
+        "s = s * 3 + subgroup_add(x[i * 7 + lid * 5]);",
+        "s = s * 3 + subgroup_shuffle(x[i + lid * 5], 3u);",
+        "s = s + x[i + lid]; if n == 7 { break; } s = subgroup_shuffle_xor(s, 1u);",
+    };
+    static const uint64_t numbers[][3] = {{40, 200, 0}, {40, 600, 0}, {100, 64, 0}, {3, 0, 0}};
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+            char text[512];
+            snprintf(text, sizeof text,
+                     "program p(n: u32, x: buffer<u32>, y: out buffer<u32>[64]) over y "
+                     "workgroup 64 { var s = 0u; for i in 0..n { %s } y[gid] = s; }",
+                     bodies[i]);
+            run_text(text, "p", numbers[k], VYRE_VERDICT_SAME);
+        }
+    }
+}
+
 /* Numbers of f32 at all places of the range, and what is none. */
 static uint32_t any_float(uint32_t i) {
     static const uint32_t special[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff,
@@ -396,6 +469,9 @@ int main(void) {
         cmocka_unit_test(examples),
         cmocka_unit_test(widest_subgroups),
         cmocka_unit_test(parts_of_threads),
+        cmocka_unit_test(neighbours_that_look_different),
+        cmocka_unit_test(counters_that_are_carried),
+        cmocka_unit_test(lanes_stay_together),
         cmocka_unit_test(floats),
         cmocka_unit_test(divisions),
         cmocka_unit_test(products),

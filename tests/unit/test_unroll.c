@@ -93,6 +93,26 @@ static void a_program_grows_by_so_much(void **state) {
     free(text);
 }
 
+/* An array that stays, since one index is unknown, is no reason to write loops out. */
+static void arrays_that_stay_do_not_grow(void **state) {
+    (void)state;
+    enum { LOOPS = 60 };
+    const char *loops = "for i in 0u..64u { for j in 0u..8u { a[i] = a[(i + j * 3) & 63]; "
+                        "a[(i + j) & 63] = a[(i * 7 + j) & 63]; } } ";
+    static const struct {
+        const char *last;
+        uint32_t least, most;
+    } rows[] = {{"y[gid] = a[5];", 100000, 300000}, {"y[gid] = a[n & 63];", 1000, 20000}};
+    for (size_t i = 0; i < 2; i++) {
+        char *text = repeated("var a: u32[64]; ", loops, rows[i].last, LOOPS);
+        vyre_program *result = apply(VYRE_PASS_UNROLL, text, 0.5);
+        assert_non_null(result);
+        assert_in_range(vyre_program_ir(result)->inst_count, rows[i].least, rows[i].most);
+        vyre_program_release(result);
+        free(text);
+    }
+}
+
 static void blocks_carry_so_much(void **state) {
     (void)state;
     /* Every block would have to carry all elements. */
@@ -203,6 +223,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_in_one_another_do_not_explode),
         cmocka_unit_test(a_program_grows_by_so_much),
+        cmocka_unit_test(arrays_that_stay_do_not_grow),
         cmocka_unit_test(blocks_carry_so_much),
         cmocka_unit_test(blocks_carry_so_many),
         cmocka_unit_test(large_programs_take_no_time),

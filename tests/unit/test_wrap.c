@@ -169,6 +169,39 @@ static const char two_halves[] = "program halves(x: inout buffer<u32>) over x wo
                                  " x[gid] = x[gid] * 2;"
                                  "}";
 
+/* The host reads a domain from memory for such a backend, and so looks at its workgroups. */
+static void domains_from_memory_have_limits(void **state) {
+    (void)state;
+    mock *m = mock_create(&(mock_spec){
+        .single_phase = true,
+        .slots = LIMITS,
+        .max_workgroup_size = {1024, 1024, 1024},
+        .max_invocations = 1024,
+        .max_workgroups = {3, 3, 3},
+        .max_storage_buffer_bytes = UINT32_MAX,
+        .without_artifact = true,
+    });
+    vyre_device *device;
+    expect_ok(mock_open(m, &device));
+    vyre_program *program =
+        parse("program p(n: buffer<u32>, y: out buffer<u32>[64]) {"
+              " phase all over n[0] max 64 workgroup 4 { y[gid] = gid + 1; } }");
+    for (uint32_t count = 0; count <= 64; count += 4) {
+        const vyre_input input = {&count, sizeof count};
+        vyre_outputs outputs;
+        vyre_status status = vyre_device_dispatch(device, program, &input, 1, NULL, &outputs);
+        assert_int_equal(vyre_status_code_of(status), count > 12 ? VYRE_STATUS_LIMIT : 0);
+        if (status) {
+            assert_non_null(strstr(vyre_status_text(status), "at most 3 x 3 x 3"));
+        }
+        vyre_status_free(status);
+        vyre_outputs_free(&outputs);
+    }
+    vyre_program_release(program);
+    vyre_device_release(device);
+    mock_free(m);
+}
+
 static void run_halves(vyre_device *device, vyre_status *out_status, uint32_t result[8]) {
     vyre_program *program = parse(two_halves);
     const uint32_t x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -561,6 +594,7 @@ int main(void) {
         cmocka_unit_test(grid_sync_S71_split_by_plain_dispatch),
         cmocka_unit_test(grid_sync_S71_split_on_resident_buffers),
         cmocka_unit_test(grid_sync_S71_split_by_compiled_parts),
+        cmocka_unit_test(domains_from_memory_have_limits),
         cmocka_unit_test(grid_sync_S71_split_for_native_phases),
         cmocka_unit_test(grid_sync_S71_becomes_several_dispatches),
         cmocka_unit_test(errors_of_a_part_reach_the_caller),

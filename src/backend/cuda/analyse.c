@@ -104,8 +104,8 @@ static void visit_loop(walk *w, uint32_t inst) {
     }
 }
 
-static bool is_unit(const walk *w, uint32_t operand) {
-    return !(operand & VYRE_CONSTANT) && cuda_fact_of(w->f, operand)->unit;
+static bool is_unit(const cuda_facts *f, uint32_t operand) {
+    return !(operand & VYRE_CONSTANT) && cuda_fact_of(f, operand)->unit;
 }
 
 /* Whether neighbours differ by 1. */
@@ -114,11 +114,11 @@ static bool steps_by_one(const walk *w, const vyre_inst *i) {
     switch (i->op) {
     case VYRE_OP_GID: return i->a == 0;
     case VYRE_OP_ADD:
-        return narrow && ((is_unit(w, i->a) && !cuda_varies(w->f, i->b)) ||
-                          (is_unit(w, i->b) && !cuda_varies(w->f, i->a)));
-    case VYRE_OP_SUB: return narrow && is_unit(w, i->a) && !cuda_varies(w->f, i->b);
+        return narrow && ((is_unit(w->f, i->a) && !cuda_varies(w->f, i->b)) ||
+                          (is_unit(w->f, i->b) && !cuda_varies(w->f, i->a)));
+    case VYRE_OP_SUB: return narrow && is_unit(w->f, i->a) && !cuda_varies(w->f, i->b);
     case VYRE_OP_CONVERT:
-    case VYRE_OP_BITCAST: return narrow && is_unit(w, i->a);
+    case VYRE_OP_BITCAST: return narrow && is_unit(w->f, i->a);
     default: return false;
     }
 }
@@ -330,6 +330,24 @@ static bool is_small(const vyre_ir *ir, const vyre_phase *phase) {
     return all < FEW_THREADS;
 }
 
+/* Neighbours are written for all parts of a thread or for one, and as rows or not: those whose
+ * indices came about in ways that do not look alike go by themselves. */
+static void part_unlike(cuda_facts *f) {
+    for (uint32_t g = 0; g < f->accesses.group_count; g++) {
+        const vyre_access_group *group = &f->accesses.rows[g];
+        uint32_t first = f->ir->insts[group->members[0]].b;
+        bool alike = true;
+        for (uint32_t k = 1; k < group->count; k++) {
+            uint32_t index = f->ir->insts[group->members[k]].b;
+            alike = alike && cuda_varies(f, index) == cuda_varies(f, first) &&
+                    is_unit(f, index) == is_unit(f, first);
+        }
+        for (uint32_t k = 0; k < group->count && !alike; k++) {
+            f->accesses.groups[group->members[k] - f->accesses.first] = VYRE_NONE;
+        }
+    }
+}
+
 bool cuda_analyse(cuda_facts *f, const vyre_ir *ir, uint32_t phase, bool own_domain) {
     *f = (cuda_facts){.ir = ir, .phase = &ir->phases[phase], .parts = 1};
     uint32_t count = f->phase->end - f->phase->first;
@@ -348,6 +366,7 @@ bool cuda_analyse(cuda_facts *f, const vyre_ir *ir, uint32_t phase, bool own_dom
         w.changed = false;
         walk_code(&w, visit_flow);
     } while (w.changed);
+    part_unlike(f);
     walk_code(&w, visit_once);
     f->parts = parts_that_pay(&w);
     f->few_threads = is_small(ir, f->phase);

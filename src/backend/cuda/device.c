@@ -172,6 +172,7 @@ vyre_status cuda_device_create(uint32_t index, cuda_device **out_device) {
     cuda_lanes_init(&device->lanes);
     cuda_queue_init(&device->ordered, 1);
     cuda_queue_init(&device->pending, CUDA_QUEUE_THREADS);
+    pthread_mutex_init(&device->unloading, NULL);
     pthread_mutex_init(&device->lock, NULL);
     *out_device = device;
     return VYRE_OK;
@@ -179,11 +180,13 @@ vyre_status cuda_device_create(uint32_t index, cuda_device **out_device) {
 
 void cuda_device_free(cuda_device *device) {
     vyre_status_free(cuda_device_close(device));
+    cuda_natives_unload(device); /* what was let go since */
     cuda_queue_deinit(&device->ordered);
     cuda_queue_deinit(&device->pending);
     cuda_lanes_deinit(&device->lanes);
     cuda_memory_deinit(&device->memory);
     pthread_mutex_destroy(&device->lock);
+    pthread_mutex_destroy(&device->unloading);
     vyre_free(device);
 }
 
@@ -227,11 +230,7 @@ static vyre_status close_all(cuda_device *device) {
         status = cuda_device_enter(device, &before);
         entered = !status;
     }
-    pthread_mutex_lock(&device->lock);
-    while (device->natives) {
-        cuda_native_unload(device->natives);
-    }
-    pthread_mutex_unlock(&device->lock);
+    cuda_natives_unload(device);
     cuda_residents_drop(device);
     cuda_lanes_close(device);
     vyre_status trimmed = cuda_memory_trim(device);

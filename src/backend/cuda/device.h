@@ -43,8 +43,10 @@ typedef struct cuda_device {
     cuda_queue ordered; /* runs on resident buffers that need a host */
     cuda_queue pending; /* runs with data of the host that go on by themselves */
 
-    pthread_mutex_t lock; /* of what follows */
-    cuda_native *natives; /* with code on the device */
+    pthread_mutex_t unloading; /* while code is unloaded; taken before the next one */
+    pthread_mutex_t lock;      /* of what follows; not held where the driver may wait for a run */
+    cuda_native *natives;      /* with code on the device */
+    cuda_native *left;         /* that nobody holds, but are not freed yet */
     struct cuda_resident *residents;
 } cuda_device;
 

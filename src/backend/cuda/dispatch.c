@@ -252,7 +252,9 @@ static vyre_status pending_wait(void *state) {
 }
 
 static void pending_free(void *state) {
-    cuda_queue_end(queue_of(state), state);
+    cuda_device *device = ((pending_job *)state)->native->device;
+    cuda_queue_end(&device->pending, state);
+    cuda_natives_free_left(device);
 }
 
 static bool copy_inputs(pending_job *job) {

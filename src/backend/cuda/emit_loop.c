@@ -108,14 +108,16 @@ static void write_turn(emit *e, const range *r, bool binds) {
     }
 }
 
-static void next_turn(emit *e, const range *r, uint32_t turns_done) {
-    cuda_name counter = cuda_reg_name(r->counter), left = cuda_reg_name(r->left);
-    cuda_line(&e->w, "add.%s %s, %s, %s", cuda_width(r->type) == 64 ? "u64" : "u32", counter.text,
-              counter.text, cuda_reg_name(r->step).text);
-    if (turns_done) {
-        cuda_line(&e->w, "sub.%s %s, %s, %u", r->kind == CUDA_B64 ? "u64" : "u32", left.text,
-                  left.text, turns_done);
-    }
+/* The counter of the next turn, from that of this one. */
+static void step_on(emit *e, const range *r, cuda_reg to, cuda_reg from) {
+    cuda_line(&e->w, "add.%s %s, %s, %s", cuda_width(r->type) == 64 ? "u64" : "u32",
+              cuda_reg_name(to).text, cuda_reg_name(from).text, cuda_reg_name(r->step).text);
+}
+
+static void count_down(emit *e, const range *r, uint32_t turns_done) {
+    cuda_name left = cuda_reg_name(r->left);
+    cuda_line(&e->w, "sub.%s %s, %s, %u", r->kind == CUDA_B64 ? "u64" : "u32", left.text, left.text,
+              turns_done);
 }
 
 /* How many instructions a loop written out may become: many of one that reads and computes alone,
@@ -293,12 +295,22 @@ static bool all_turns_run(const emit *e, const range *r) {
     return true;
 }
 
+/* Whether lanes exchange values in the body, so that all of them must be in the same copy of it. */
+static bool exchanges(const emit *e, const range *r) {
+    bool found = false;
+    for (uint32_t inst = r->inst + 1; inst < e->ir->insts[r->inst].c && !found; inst++) {
+        found = vyre_lookup_op(e->ir->insts[inst].op)->effects & VYRE_EFFECT_SUBGROUP;
+    }
+    return found;
+}
+
 /* Finds the loads that can be done for several turns at once; of any kind, or those alone of which
  * four turns are one access. */
 static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
     const vyre_inst *loop = &e->ir->insts[r->inst];
     out->count = 0;
     out->all_run = all_turns_run(e, r);
+    bool stays = any && exchanges(e, r); /* nobody may escape */
     for (uint32_t inst = r->inst + 1 + r->args; inst < loop->c && out->count < EMIT_MOST_AHEAD;) {
         const vyre_inst *i = &e->ir->insts[inst];
         const vyre_resource *row = &e->ir->resources[i->a];
@@ -312,6 +324,10 @@ static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
             out->insts[number] = inst;
             out->bases[number] = base;
             out->strides[number] = stride_of(e, r, i->b);
+            if (stays && !(out->all_run && cuda_is_inside(&e->facts, inst))) {
+                out->rows[number] = false; /* with a look at each */
+                out->strides[number] = 0;
+            }
             out->count += out->rows[number] ||
                           (any && out->all_run && follows(e, r->inst + 2, i->b, INVARIANT_DEPTH));
         }
@@ -515,14 +531,23 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
     }
     bool binds = has_one_way(e, r);
     cuda_reg *kept = binds ? cuda_emit_keep_slots(e, r->inst + 2, r->args - 1) : NULL;
+    cuda_reg *counter = emit_slot(e, r->inst + 1, part);
     for (uint32_t k = 0; k < often; k++) {
         e->ahead.turn = k;
         write_turn(e, r, binds);
-        next_turn(e, r, k + 1 < often ? 0 : often);
+        if (k + 1 < often) {
+            /* What is bound may be the counter of an earlier turn, so that each has its own. */
+            cuda_reg next = binds ? cuda_new(&e->w, cuda_class_of(r->type)) : r->counter;
+            step_on(e, r, next, *counter);
+            *counter = next;
+        }
     }
     if (binds) {
         cuda_emit_restore_slots(e, r->inst + 2, r->args - 1, kept);
     }
+    step_on(e, r, r->counter, *counter);
+    *counter = r->counter;
+    count_down(e, r, often);
     if (overlaps) {
         cuda_emit_branch(e, last, true, behind, uniform);
         for (uint32_t k = 0; k < e->ahead.count; k++) {
@@ -556,7 +581,8 @@ static void write_row(emit *e, range *r, uint32_t often, uint32_t part, bool uni
     e->ahead.count = 0;
     cuda_emit_place(e, single);
     write_turn(e, r, false);
-    next_turn(e, r, 1);
+    step_on(e, r, r->counter, r->counter);
+    count_down(e, r, 1);
     cuda_emit_branch(e, cuda_two(&e->w, none, CUDA_PRED, r->left, zero), false, single, uniform);
     cuda_emit_place(e, done);
 }

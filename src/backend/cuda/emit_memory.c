@@ -95,20 +95,20 @@ static cuda_reg address_of(emit *e, uint32_t resource, vyre_type type, cuda_reg 
 emit_where cuda_emit_where(emit *e, uint32_t resource, vyre_type type, cuda_reg index) {
     uint32_t bytes = vyre_type_bytes(element_type(e, resource));
     if (!cuda_emit_is_local(e, resource)) {
-        return index.immediate && index.bits * bytes <= INT32_MAX
-                   ? (emit_where){cuda_emit_base(e, resource), (int64_t)(index.bits * bytes), false}
-                   : (emit_where){address_of(e, resource, type, index), 0, false};
+        return index.immediate && index.bits * bytes <= INT32_MAX / 2 /* neighbours fit, too */
+                   ? (emit_where){cuda_emit_base(e, resource), (int64_t)(index.bits * bytes)}
+                   : (emit_where){address_of(e, resource, type, index), 0};
     }
     uint32_t offset = e->arrays[resource].offset;
     if (index.immediate) {
-        return (emit_where){cuda_none(), (int64_t)(offset + index.bits * bytes), false};
+        return (emit_where){cuda_none(), (int64_t)(offset + index.bits * bytes)};
     }
     cuda_reg narrow =
         cuda_width(type) == 64 ? cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, index) : index;
     cuda_reg base =
         cuda_emit_block_start(e, e->ir->resources[resource].kind == VYRE_RESOURCE_SHARED);
     cuda_reg at = cuda_three(&e->w, "mad.lo.u32", CUDA_B32, narrow, cuda_u32(bytes), base);
-    return (emit_where){at, offset, false};
+    return (emit_where){at, offset};
 }
 
 /* An index as a sum of a number and of a few values that are not negative, where nothing wraps. */
@@ -180,32 +180,41 @@ emit_place_text cuda_emit_place_of(const emit *e, uint32_t resource, emit_where 
     return place;
 }
 
-/* Neighbours that are accessed one by one have one address, and numbers behind it: that of their
- * head, if it was looked for, which nobody does past the end of an array. */
+static emit_kept *kept_where(emit *e, const vyre_access_group *group, uint32_t part) {
+    return &e->wheres[(size_t)(group - e->facts.accesses.rows) * e->facts.parts + part];
+}
+
+/* Code is written more than once, and its first access may have another way each time: what an
+ * earlier writing left is nothing to go by. */
+static void forget_where(emit *e, uint32_t inst) {
+    const vyre_access_group *group = vyre_access_group_of(&e->facts.accesses, inst);
+    for (uint32_t part = 0; group && inst == group->head && part < e->facts.parts; part++) {
+        kept_where(e, group, part)->known = false;
+    }
+}
+
+/* Neighbours that are accessed one by one have one address, and numbers behind it. */
 static emit_where shared_where(emit *e, uint32_t inst, uint32_t operand, uint32_t part) {
     uint32_t resource = e->ir->insts[inst].a;
     const vyre_access_group *group = vyre_access_group_of(&e->facts.accesses, inst);
-    if (!group) {
+    /* A constant is a place by itself, and the first may be none. Small arrays may start where
+     * memory does, and in front of that is nothing. */
+    if (!group || operand & VYRE_CONSTANT ||
+        (cuda_emit_is_local(e, resource) && vyre_range_of(&e->facts.ranges, operand)->min < 0)) {
         return cuda_emit_where_of(e, resource, operand, part);
     }
-    uint32_t bytes = vyre_type_bytes(element_type(e, resource)), own = 0, head = 0;
+    int64_t bytes = vyre_type_bytes(element_type(e, resource)), own = 0;
     while (group->members[own] != inst) {
         own++;
     }
-    while (group->members[head] != group->head) {
-        head++;
+    emit_kept *kept = kept_where(e, group, part);
+    if (!kept->known) {
+        kept->known = true;
+        kept->where = cuda_emit_where_of(e, resource, operand, part);
+        kept->where.offset -= own * bytes;
     }
-    size_t number = (size_t)(group - e->facts.accesses.rows);
-    emit_where *kept = &e->wheres[number * e->facts.parts + part];
-    if (own == head) {
-        *kept = cuda_emit_where_of(e, resource, operand, part);
-        kept->is_known = true;
-    }
-    if (!kept->is_known) {
-        return cuda_emit_where_of(e, resource, operand, part);
-    }
-    emit_where where = *kept;
-    where.offset += ((int64_t)own - (int64_t)head) * bytes;
+    emit_where where = kept->where;
+    where.offset += own * bytes;
     return where;
 }
 
@@ -264,6 +273,7 @@ static void store_one(emit *e, uint32_t inst, uint32_t part) {
 }
 
 void cuda_emit_load(emit *e, uint32_t inst) {
+    forget_where(e, inst);
     for (uint32_t k = 0; k < e->ahead.count; k++) {
         if (e->ahead.insts[k] == inst) { /* is there already */
             *emit_slot(e, inst, emit_first(e, inst)) = e->ahead.values[k][e->ahead.turn];
@@ -287,6 +297,7 @@ bool cuda_emit_stores_alike(const emit *e, uint32_t inst) {
 }
 
 static void write_store(emit *e, uint32_t inst) {
+    forget_where(e, inst);
     if (cuda_emit_store_run(e, inst)) {
         return;
     }

@@ -47,8 +47,13 @@ typedef struct emit_ahead {
 typedef struct emit_where {
     cuda_reg base;
     int64_t offset;
-    bool is_known; /* of those that are kept */
 } emit_where;
+
+/* Where the first of neighbours is, or would be, once one of them was looked for. */
+typedef struct emit_kept {
+    emit_where where;
+    bool known;
+} emit_kept;
 
 /* The source files of a program, which the text numbers from 1: where their names stand. Those
  * beyond the last are not mentioned. */
@@ -78,7 +83,7 @@ typedef struct emit {
     uint32_t first_part, end_part; /* those that the code at hand is for */
     cuda_reg *values;              /* by instruction and part */
     emit_array *arrays;            /* by resource */
-    emit_where *wheres;            /* by group of accesses and part: where its first one is */
+    emit_kept *wheres;             /* by group of accesses and part */
     emit_open stack[VYRE_LIMIT_NESTING + 2];
     uint32_t depth;
     emit_ahead ahead;

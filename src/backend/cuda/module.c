@@ -1,5 +1,8 @@
+#define _GNU_SOURCE /* pthread_sigmask */
+
 #include "backend/cuda/module.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -86,11 +89,15 @@ vyre_status cuda_module_translate(cuda_device *device, const vyre_text *texts, u
     if (!jobs) {
         return no_memory(name);
     }
-    for (uint32_t i = count; i-- > 0;) { /* the first is the caller's own */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the threads are deaf to signals */
+    for (uint32_t i = count; i-- > 0;) {         /* the first is the caller's own */
         jobs[i] = (job){.device = device, .ptx = &texts[i], .name = name};
         jobs[i].out_image = &out_images[i];
         jobs[i].has_thread = i && !pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]);
     }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     vyre_status status = VYRE_OK;
     for (uint32_t i = 0; i < count; i++) {
         if (jobs[i].has_thread) {

@@ -263,13 +263,22 @@ cuda_native *cuda_native_retain(cuda_native *native) {
     return native;
 }
 
-void cuda_native_unload(cuda_native *native) {
+/* Takes the code off the device, in its context; nothing runs it. */
+static void take_off(cuda_native *native) {
     cuda_device *device = native->device;
-    *(native->previous ? &native->previous->next : &device->natives) = native->next;
-    if (native->next) {
-        native->next->previous = native->previous;
+    pthread_mutex_lock(&device->lock);
+    bool is_on = native->modules[0];
+    if (is_on) {
+        *(native->previous ? &native->previous->next : &device->natives) = native->next;
+        if (native->next) {
+            native->next->previous = native->previous;
+        }
+        native->next = native->previous = NULL;
     }
-    native->next = native->previous = NULL;
+    pthread_mutex_unlock(&device->lock);
+    if (!is_on) {
+        return;
+    }
     cuda_replays_deinit(device, &native->replays);
     for (uint32_t c = 0; c < CUDA_CODES; c++) {
         cuda_turns_free(device, native->codes[c].kept_turns);
@@ -293,10 +302,8 @@ static void settle(cuda_native *native) {
     }
 }
 
-void cuda_native_release(cuda_native *native) {
-    if (!native || atomic_fetch_sub(&native->references, 1) != 1) {
-        return;
-    }
+/* One that nobody holds, in the lock for unloading. */
+static void free_native(cuda_native *native) {
     cuda_device *device = native->device;
     CUcontext before;
     if (native->modules[0]) {
@@ -304,9 +311,7 @@ void cuda_native_release(cuda_native *native) {
         if (!status) {
             settle(native);
         }
-        pthread_mutex_lock(&device->lock);
-        cuda_native_unload(native);
-        pthread_mutex_unlock(&device->lock);
+        take_off(native);
         if (!status) {
             cuda_device_leave(device, before);
         }
@@ -320,4 +325,63 @@ void cuda_native_release(cuda_native *native) {
     }
     pthread_mutex_destroy(&native->replays.lock);
     vyre_free(native);
+}
+
+/* In the lock for unloading. */
+static void free_left(cuda_device *device) {
+    for (;;) {
+        pthread_mutex_lock(&device->lock);
+        cuda_native *native = device->left;
+        if (native) {
+            device->left = native->next_left;
+        }
+        pthread_mutex_unlock(&device->lock);
+        if (!native) {
+            return;
+        }
+        free_native(native);
+    }
+}
+
+static bool has_left(cuda_device *device) {
+    pthread_mutex_lock(&device->lock);
+    bool found = device->left;
+    pthread_mutex_unlock(&device->lock);
+    return found;
+}
+
+/* Who is at it already does those that come meanwhile, too. */
+void cuda_natives_free_left(cuda_device *device) {
+    while (has_left(device) && cuda_queue_is_idle(&device->pending) &&
+           !pthread_mutex_trylock(&device->unloading)) {
+        free_left(device);
+        pthread_mutex_unlock(&device->unloading);
+    }
+}
+
+void cuda_natives_unload(cuda_device *device) {
+    pthread_mutex_lock(&device->unloading);
+    for (;;) {
+        pthread_mutex_lock(&device->lock);
+        cuda_native *native = device->natives;
+        pthread_mutex_unlock(&device->lock);
+        if (!native) {
+            break;
+        }
+        take_off(native);
+    }
+    free_left(device);
+    pthread_mutex_unlock(&device->unloading);
+}
+
+void cuda_native_release(cuda_native *native) {
+    if (!native || atomic_fetch_sub(&native->references, 1) != 1) {
+        return;
+    }
+    cuda_device *device = native->device;
+    pthread_mutex_lock(&device->lock);
+    native->next_left = device->left;
+    device->left = native;
+    pthread_mutex_unlock(&device->lock);
+    cuda_natives_free_left(device);
 }

@@ -62,6 +62,7 @@ struct cuda_native {
     atomic_ullong last[CUDA_SHARED_LANES]; /* tickets of the last runs on shared lanes */
     cuda_replays replays;
     cuda_native *next, *previous; /* of the device */
+    cuda_native *next_left;       /* that nobody holds */
 };
 
 /* Takes the code from an artifact that fits. Where there is none it is compiled, and
@@ -74,7 +75,12 @@ VYRE_MUST_USE vyre_status cuda_native_wider(cuda_native *native, cuda_native **o
 cuda_native *cuda_native_retain(cuda_native *native);
 void cuda_native_release(cuda_native *native); /* NULL is allowed */
 
-/* Takes the code off the device, in its lock and context; nothing runs it. */
-void cuda_native_unload(cuda_native *native);
+/* Natives that nobody holds are freed at once, but where runs are under way that somebody may have
+ * to call off: the driver waits for all that runs before it unloads code, so that this comes with
+ * the end of the last of them. */
+void cuda_natives_free_left(cuda_device *device);
+
+/* Takes the code of all off the device, in its context; nothing runs it. */
+void cuda_natives_unload(cuda_device *device);
 
 #endif

@@ -112,6 +112,13 @@ void cuda_queue_drain(cuda_queue *queue) {
     pthread_mutex_unlock(&queue->lock);
 }
 
+bool cuda_queue_is_idle(cuda_queue *queue) {
+    pthread_mutex_lock(&queue->lock);
+    bool idle = !queue->first && !queue->running;
+    pthread_mutex_unlock(&queue->lock);
+    return idle;
+}
+
 void cuda_queue_close(cuda_queue *queue) {
     pthread_mutex_lock(&queue->lock);
     queue->is_closing = true;

@@ -57,6 +57,8 @@ uint64_t cuda_queue_enqueue(cuda_queue *queue, cuda_job *job, uint64_t (*next)(v
 static inline bool cuda_queue_is_done(const cuda_queue *queue, uint64_t ticket) {
     return atomic_load(&queue->done_ticket) >= ticket;
 }
+/* Whether no job waits or runs. */
+bool cuda_queue_is_idle(cuda_queue *queue);
 /* Waits until it is over, however it went; what went wrong, of the last thousand that failed. */
 void cuda_queue_settle(cuda_queue *queue, uint64_t ticket);
 VYRE_MUST_USE vyre_status cuda_queue_failure(cuda_queue *queue, uint64_t ticket);

@@ -109,22 +109,21 @@ vyre_status cuda_resident_allocate(cuda_device *device, size_t size, uint64_t *o
     return VYRE_OK;
 }
 
-/* In the device's lock. */
 static void drop(cuda_device *device, resident *buffer) {
+    pthread_mutex_lock(&device->lock);
     *(buffer->previous ? &buffer->previous->next : &device->residents) = buffer->next;
     if (buffer->next) {
         buffer->next->previous = buffer->previous;
     }
+    pthread_mutex_unlock(&device->lock);
     cuda_memory_give(device, buffer->block);
     vyre_free(buffer);
 }
 
 void cuda_residents_drop(cuda_device *device) {
-    pthread_mutex_lock(&device->lock);
-    while (device->residents) {
+    while (device->residents) { /* nobody else is here any more */
         drop(device, device->residents);
     }
-    pthread_mutex_unlock(&device->lock);
 }
 
 vyre_status cuda_resident_upload(cuda_device *device, uint64_t buffer, size_t offset,
@@ -160,9 +159,7 @@ vyre_status cuda_resident_free(cuda_device *device, uint64_t buffer) {
     vyre_status status =
         atomic_load(&device->is_lost) ? VYRE_OK : cuda_device_enter(device, &before);
     if (!status) {
-        pthread_mutex_lock(&device->lock);
         drop(device, resident_of(buffer));
-        pthread_mutex_unlock(&device->lock);
         cuda_device_leave(device, before);
     }
     return status;
