@@ -49,6 +49,10 @@ static void write_path(vyre_text *word, const char *path) {
     }
 }
 
+static bool is_path(const char *value) {
+    return !strncmp(value, "path=", 5);
+}
+
 vyre_status cli_host_bind(cli_host_call *call, const vyre_operation *operation,
                           const char *const *values, size_t count) {
     *call = (cli_host_call){.operation = operation};
@@ -59,14 +63,19 @@ vyre_status cli_host_bind(cli_host_call *call, const vyre_operation *operation,
     const char **words = vyre_alloc_array(count, sizeof *words);
     vyre_text path = {0};
     for (size_t i = 0; words && i < count; i++) {
-        bool is_path = !strncmp(values[i], "path=", 5);
         words[i] = values[i];
-        if (is_path && !path.size) {
+        if (is_path(values[i]) && !path.size) {
             write_path(&path, values[i] + 5);
         }
     }
+    if (words && !path.size) { /* what is missing else is told as of a program, this is no buffer */
+        vyre_free(words);
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "name the file, as in path=weights.bin", "`%s` has no path",
+                                operation->id);
+    }
     for (size_t i = 0; words && i < count; i++) {
-        words[i] = strncmp(values[i], "path=", 5) ? words[i] : vyre_text_string(&path);
+        words[i] = is_path(values[i]) ? vyre_text_string(&path) : words[i];
     }
     status = words && !path.failed
                  ? cli_bind(&call->binding, call->shape, words, count, false, CLI_MISSING_REFUSED)

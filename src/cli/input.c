@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "cli/operation.h"
 #include "cli/output.h"
+#include "dialect/snapshot.h"
 #include "wire/layout.h"
 
 /* By the start of the magic number, so that a file that was damaged later is still known for what
@@ -48,7 +49,7 @@ static vyre_status find_operation(cli_input *input, const char *id) {
     }
     input->is_entered = true;
     input->operation = cli_operation_find(snapshot, id);
-    return input->operation ? VYRE_OK : cli_operation_unknown(snapshot, "file or operation", id);
+    return input->operation ? VYRE_OK : vyre_dialects_unknown(snapshot, "file or operation", id);
 }
 
 vyre_status cli_input_open(cli_input *input, const char *path, const char *variant) {

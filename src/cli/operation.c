@@ -30,23 +30,6 @@ const vyre_operation *cli_operation_find(const vyre_dialects *snapshot, const ch
     return vyre_dialects_lookup(snapshot, vyre_intern_find((vyre_str){id, strlen(id)}));
 }
 
-vyre_status cli_operation_unknown(const vyre_dialects *snapshot, const char *what, const char *id) {
-    vyre_near near;
-    vyre_text message = {0};
-    vyre_near_init(&near, (vyre_str){id, strlen(id)});
-    for (size_t i = 0; i < vyre_dialects_count(snapshot); i++) {
-        const char *other = vyre_dialects_at(snapshot, i)->id;
-        vyre_near_add(&near, (vyre_str){other, strlen(other)});
-    }
-    vyre_text_printf(&message, "there is no %s `%s`", what, id);
-    vyre_near_print(&near, &message, "; did you mean ");
-    vyre_text_puts(&message, near.count ? "?" : "");
-    vyre_status status = vyre_status_make(VYRE_STATUS_NOT_FOUND, "`vyre ops` lists the operations",
-                                          "%s", vyre_text_string(&message));
-    vyre_text_free(&message);
-    return status;
-}
-
 vyre_status cli_operation_opaque(const vyre_operation *operation) {
     bool is_host = operation->category == VYRE_CATEGORY_INTRINSIC;
     return vyre_status_make(VYRE_STATUS_UNSUPPORTED,

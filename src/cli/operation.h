@@ -13,11 +13,6 @@ bool cli_operation_is_id(const char *word);
 /* NULL if there is none. */
 const vyre_operation *cli_operation_find(const vyre_dialects *snapshot, const char *id);
 
-/* The error for one that there is not, with near ids; `what` is what the word could have been:
- * "operation". */
-VYRE_MUST_USE vyre_status cli_operation_unknown(const vyre_dialects *snapshot, const char *what,
-                                                const char *id);
-
 /* The error for one that is to be translated or run and has no program. */
 VYRE_MUST_USE vyre_status cli_operation_opaque(const vyre_operation *operation);
 

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/page.h"
 #include "cli/value.h"
+#include "dialect/snapshot.h"
 #include "driver/select.h"
 
 #define OPTIONS(X)                                                                                 \
@@ -168,7 +169,7 @@ static size_t count_chosen(const job *j) {
 
 /* A glob that matches nothing is answered with near ids. */
 static cli_exit no_match(const job *j) {
-    vyre_status status = cli_operation_unknown(j->snapshot, "operation", j->operand);
+    vyre_status status = vyre_dialects_unknown(j->snapshot, "operation", j->operand);
     (void)cli_message_status(j->arguments->command, status);
     return CLI_EXIT_NO;
 }

@@ -8,8 +8,8 @@
 #include "ir/program.h"
 #include "text/module.h"
 
-/* A source, read twice where functions of it are operations: as it is, and with a program behind it
- * for each of them. */
+/* A source, read twice where functions of it are operations: as it is, and what stands behind it
+ * then, a program for each of them. */
 typedef struct reading {
     vyre_package *package;
     const vyre_package_source *source;
@@ -37,13 +37,13 @@ void vyre_package_unresolve(vyre_package *package) {
 
 /* Text into a module; what is wrong with it becomes mistakes of the package, and there is none. */
 static vyre_status parse(vyre_package *package, const char *path, const char *text, size_t size,
-                         vyre_module **out_module) {
+                         size_t from, vyre_module **out_module) {
     vyre_diagnostics *diagnostics;
     vyre_status status = vyre_diagnostics_create(&diagnostics);
     if (status) {
         return status;
     }
-    vyre_status failure = vyre_module_parse(path, text, size, diagnostics, out_module);
+    vyre_status failure = vyre_module_parse_from(path, text, size, from, diagnostics, out_module);
     if (failure && (vyre_status_code_of(failure) == VYRE_STATUS_OUT_OF_MEMORY ||
                     !vyre_diagnostics_errors(diagnostics))) {
         status = vyre_package_mistake(package, (vyre_package_place){0}, failure);
@@ -315,7 +315,7 @@ static vyre_status check_witnesses(vyre_package *package) {
 static vyre_status resolve_source(vyre_package *package, const vyre_package_source *source) {
     reading r = {.package = package, .source = source};
     size_t mistakes = package->mistakes.count;
-    vyre_status status = parse(package, source->path, source->text, source->size, &r.module);
+    vyre_status status = parse(package, source->path, source->text, source->size, 0, &r.module);
     if (!status && r.module) {
         status = each_entry(&r, append_element);
     }
@@ -324,7 +324,7 @@ static vyre_status resolve_source(vyre_package *package, const vyre_package_sour
     }
     bool is_right = package->mistakes.count == mistakes;
     if (!status && is_right && r.text.size) {
-        status = parse(package, source->path, r.text.data, r.text.size, &r.extended);
+        status = parse(package, source->path, r.text.data, r.text.size, source->size, &r.extended);
         is_right = package->mistakes.count == mistakes;
     }
     if (!status && is_right) {

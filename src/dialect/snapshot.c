@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/near.h"
 
 vyre_dialects vyre_dialects_empty = {.references = 1};
 
@@ -311,4 +312,21 @@ size_t vyre_dialects_count(const vyre_dialects *snapshot) {
 
 const vyre_operation *vyre_dialects_at(const vyre_dialects *snapshot, size_t index) {
     return index < snapshot->count ? &snapshot->operations[index] : NULL;
+}
+
+vyre_status vyre_dialects_unknown(const vyre_dialects *snapshot, const char *what, const char *id) {
+    vyre_near near;
+    vyre_text message = {0};
+    vyre_near_init(&near, (vyre_str){id, strlen(id)});
+    for (size_t i = 0; i < vyre_dialects_count(snapshot); i++) {
+        const char *other = vyre_dialects_at(snapshot, i)->id;
+        vyre_near_add(&near, (vyre_str){other, strlen(other)});
+    }
+    vyre_text_printf(&message, "there is no %s `%s`", what, id);
+    vyre_near_print(&near, &message, "; did you mean ");
+    vyre_text_puts(&message, near.count ? "?" : "");
+    vyre_status status = vyre_status_make(VYRE_STATUS_NOT_FOUND, "`vyre ops` lists the operations",
+                                          "%s", vyre_text_string(&message));
+    vyre_text_free(&message);
+    return status;
 }

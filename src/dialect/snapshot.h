@@ -36,4 +36,9 @@ void vyre_dialects_free(vyre_dialects *snapshot);
 /* Out of memory, or of numbers, for so many slots of a kind. */
 VYRE_MUST_USE vyre_status vyre_dialects_no_room(size_t count, const char *kind);
 
+/* The error for one that there is not, with near ids; `what` is what the word could have been:
+ * "operation". */
+VYRE_MUST_USE vyre_status vyre_dialects_unknown(const vyre_dialects *snapshot, const char *what,
+                                                const char *id);
+
 #endif

@@ -8,6 +8,7 @@
 #include <vyre/text.h>
 
 #include "base/alloc.h"
+#include "dialect/snapshot.h"
 #include "ir/program.h"
 
 /* Devices that were acquired by name stay for the next call, with what they compiled. */
@@ -190,6 +191,18 @@ const vyre_program *vyre_operation_program(const vyre_operation *operation,
     return best;
 }
 
+/* There is none of that id, or none that has a program. */
+static vyre_status refuse_operation(const vyre_dialects *now, const vyre_operation *found,
+                                    const char *id) {
+    if (found) {
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                "run it through what registers it, as vyre/io.h for those of the "
+                                "host, or choose one that has a program",
+                                "the operation `%s` has no program", id);
+    }
+    return vyre_dialects_unknown(now, "operation", id);
+}
+
 vyre_status vyre_run_operation(const char *device, const char *id, const vyre_argument *arguments,
                                size_t count, const vyre_dispatch_config *config) {
     vyre_dialects_guard guard;
@@ -203,10 +216,7 @@ vyre_status vyre_run_operation(const char *device, const char *id, const vyre_ar
     const vyre_operation *operation =
         vyre_dialects_lookup(now, vyre_intern_find((vyre_str){id, strlen(id)}));
     if (!operation || !operation->composition) {
-        status = vyre_status_make(
-            operation ? VYRE_STATUS_UNSUPPORTED : VYRE_STATUS_NOT_FOUND,
-            "`vyre ops` lists the operations", "%s `%s`",
-            operation ? "there is no program of operation" : "there is no operation", id);
+        status = refuse_operation(now, operation, id);
     }
     status = status ? status : acquire_kept(device, &acquired);
     if (!status) {

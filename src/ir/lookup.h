@@ -38,6 +38,11 @@ static inline bool vyre_lookup_ends(uint32_t jump, uint32_t owner) {
     }
 }
 
+/* A list of operands, which may be empty: then it is not to be read, and may be NULL. */
+static inline const uint32_t *vyre_lookup_list(const vyre_ir *ir, uint32_t first) {
+    return ir->operands ? ir->operands + first : NULL;
+}
+
 static inline uint32_t vyre_lookup_values(const vyre_ir *ir, const vyre_inst *inst,
                                           const uint32_t **values) {
     switch ((vyre_shape)vyre_lookup_op(inst->op)->shape) {

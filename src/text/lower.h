@@ -364,6 +364,8 @@ void lower_phase(vyre_lower *lower, vyre_node node);
 
 /* Finds the items of the current unit and collects what is to be known about its functions. */
 void lower_read_unit(vyre_lower *lower);
+/* Finds all items, so that each may be used before it is declared; part of the above. */
+void lower_find_items(vyre_lower *lower);
 void lower_free_unit(vyre_unit *unit);
 
 /* Makes a unit the current one, with its names and its text. */

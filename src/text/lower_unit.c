@@ -33,8 +33,7 @@ static bool declare(vyre_lower *lower, vyre_item item, const vyre_token *name) {
     return room && vyre_vec_push(&lower->unit->items, item);
 }
 
-/* Finds all items, so that each may be used before it is declared. */
-static void find_items(vyre_lower *lower) {
+void lower_find_items(vyre_lower *lower) {
     vyre_lexer lexer;
     vyre_lexer_init(&lexer, &lower->unit->source, &lower->unit->names);
     for (vyre_lexer_find_item(&lexer); lexer.at < lower->unit->source.end;
@@ -67,7 +66,7 @@ static void check_start(vyre_lower *lower) {
 
 void lower_read_unit(vyre_lower *lower) {
     check_start(lower);
-    find_items(lower);
+    lower_find_items(lower);
     for (uint32_t i = 0; i < lower->unit->functions.count && !lower->unit->source.no_memory &&
                          !vyre_diagnostics_full(lower->unit->source.diagnostics);
          i++) {

@@ -88,17 +88,20 @@ static bool is_over(const vyre_lower *lower) {
     return lower->unit->source.no_memory || vyre_diagnostics_full(lower->unit->source.diagnostics);
 }
 
-static void read_text(vyre_lower *lower, vyre_module *module) {
+/* Builds the programs from `first` on; what stands in front of it was looked at before. */
+static void read_text(vyre_lower *lower, const char *first, vyre_module *module) {
+    bool is_whole = first == lower->unit->source.text;
     lower_read_unit(lower);
     for (uint32_t i = 0; i < lower->unit->constants.count && !is_over(lower); i++) {
         lower_constant_item(lower, i);
     }
     for (uint32_t i = 0; i < lower->unit->items.count && !is_over(lower); i++) {
-        if (lower->unit->items.items[i].kind == VYRE_ITEM_PROGRAM) {
-            build_program(lower, &lower->unit->items.items[i], module);
+        const vyre_item *item = &lower->unit->items.items[i];
+        if (item->kind == VYRE_ITEM_PROGRAM && item->place.at >= first) {
+            build_program(lower, item, module);
         }
     }
-    for (uint32_t i = 0; i < lower->unit->functions.count && !is_over(lower); i++) {
+    for (uint32_t i = 0; i < lower->unit->functions.count && is_whole && !is_over(lower); i++) {
         if (!lower->unit->functions.items[i].seen && lower->unit->functions.items[i].body.at) {
             lower_check_function(lower, i);
         }
@@ -183,7 +186,7 @@ static vyre_status no_memory(const char *name) {
         "reading %s", vyre_source_name(name));
 }
 
-static vyre_status parse(const char *name, const char *text, size_t size,
+static vyre_status parse(const char *name, const char *text, size_t size, size_t from,
                          vyre_diagnostics *diagnostics, vyre_module **out_module) {
     text = text ? text : ""; /* of 0 bytes */
     vyre_diagnostics *own = NULL;
@@ -210,7 +213,7 @@ static vyre_status parse(const char *name, const char *text, size_t size,
         vyre_parser_init(&lower.parser, &unit.source, &unit.names);
         unit.source.no_memory |= !vyre_vec_reserve(&lower.values, 1);
         if (!unit.source.no_memory) {
-            read_text(&lower, module);
+            read_text(&lower, text + from, module);
         }
         if (!unit.source.no_memory && !vyre_diagnostics_errors(diagnostics)) {
             keep_items(&lower, module);
@@ -232,17 +235,22 @@ done:
 
 /* Constants are folded in the host's arithmetic, so the host must round as IEEE 754 does by
  * default, whatever the calling thread has set. */
-vyre_status vyre_module_parse(const char *name, const char *text, size_t size,
-                              vyre_diagnostics *diagnostics, vyre_module **out_module) {
+vyre_status vyre_module_parse_from(const char *name, const char *text, size_t size, size_t from,
+                                   vyre_diagnostics *diagnostics, vyre_module **out_module) {
     fenv_t callers;
     *out_module = NULL;
     if (fegetenv(&callers) || fesetenv(FE_DFL_ENV)) {
         return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "parse it in another thread",
                                 "the floating-point environment of the thread cannot be set");
     }
-    vyre_status status = parse(name, text, size, diagnostics, out_module);
+    vyre_status status = parse(name, text, size, from, diagnostics, out_module);
     fesetenv(&callers);
     return status;
+}
+
+vyre_status vyre_module_parse(const char *name, const char *text, size_t size,
+                              vyre_diagnostics *diagnostics, vyre_module **out_module) {
+    return vyre_module_parse_from(name, text, size, 0, diagnostics, out_module);
 }
 
 vyre_status vyre_text_outline(const char *text, size_t size,
@@ -258,7 +266,7 @@ vyre_status vyre_text_outline(const char *text, size_t size,
     if (vyre_source_check(&unit.source)) {
         vyre_names_init(&unit.names, text, text + size);
         vyre_parser_init(&lower.parser, &unit.source, &unit.names);
-        lower_read_unit(&lower);
+        lower_find_items(&lower);
     }
     for (size_t i = 0; i < unit.items.count; i++) {
         const vyre_item *found = &unit.items.items[i];

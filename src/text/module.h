@@ -26,6 +26,12 @@ const vyre_module_function *vyre_module_function_at(const vyre_module *module, s
 /* Whether the file has a program, function or constant of that name. */
 bool vyre_module_has(const vyre_module *module, const char *name);
 
+/* vyre_module_parse, but of the programs only those from byte `from` on: for a text that was right
+ * up to there, and has more behind it now. */
+VYRE_MUST_USE vyre_status vyre_module_parse_from(const char *name, const char *text, size_t size,
+                                                 size_t from, vyre_diagnostics *diagnostics,
+                                                 vyre_module **out_module);
+
 /* Calls `item` for each program and function of a text, which need not be right. */
 VYRE_MUST_USE vyre_status vyre_text_outline(const char *text, size_t size,
                                             void (*item)(void *user, vyre_str name,

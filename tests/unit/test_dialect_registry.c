@@ -258,6 +258,18 @@ static void iteration_S96_has_each_operation_once(void **state) {
     vyre_dialects_leave(&guard);
 }
 
+/* How many slots of what: a number, then words. */
+static void expect_kind(const char *said) {
+    const char *count = strstr(said, "could not reserve "), *end = strstr(said, " slot(s)");
+    assert_non_null(count);
+    assert_non_null(end);
+    count += strlen("could not reserve ");
+    size_t digits = strspn(count, "0123456789");
+    if (!digits || count + digits >= end || count[digits + 1] < 'a' || count[digits + 1] > 'z') {
+        fail_msg("no count, or no kind of slot: %s", said);
+    }
+}
+
 /* What a definition can have, in memory that is overwritten before it is looked at. */
 static vyre_dialects *make_full(vyre_program *program) {
     char id[] = "full.operation", dialect[] = "full", version[] = "1.2.3", doc[] = "All of it.";
@@ -301,9 +313,7 @@ static vyre_dialects *make_full(vyre_program *program) {
     if (status) {
         const char *said = vyre_status_text(status);
         assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_OUT_OF_MEMORY);
-        assert_non_null(strstr(said, "could not reserve "));
-        assert_non_null(strstr(said, " slot(s)"));
-        assert_non_null(strstr(said, "operation"));
+        expect_kind(said);
         assert_non_null(strstr(said, "Fix: reduce the inventory"));
         assert_non_null(strstr(said, "split registry initialization"));
         vyre_status_free(status);
@@ -388,6 +398,7 @@ static void building_S104_extern_without_memory_names_the_slots(void **state) {
         vyre_status status = vyre_extern_read(&streams);
         assert_int_equal(status != VYRE_OK, failing_allocator_failed());
         if (status) {
+            expect_kind(vyre_status_text(status));
             expect_words(status, VYRE_STATUS_OUT_OF_MEMORY, "could not reserve ", " slot(s)",
                          "reduce the inventory", NULL);
         }

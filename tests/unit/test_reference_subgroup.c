@@ -336,6 +336,29 @@ static void subgroups_take_their_own_branches(void **state) {
               NOTHING, LIST(BYTES(y)));
 }
 
+/* docs/semantics.md: what a shuffle passes on was done before what follows it. Another lane has its
+ * turn each time, each subgroup with a counter of its own. */
+static void atomics_behind_a_shuffle_of_their_results_come_later(void **state) {
+    (void)state;
+    uint32_t y[128];
+    for (uint32_t i = 0; i < 128; i++) {
+        y[i] = i % 32;
+    }
+    check_run("program p(y: out buffer<u32>[128]) deterministic over 128 workgroup 128 {\n"
+              "    shared counts: u32[4];\n"
+              "    for turn in 0..32 {\n"
+              "        let leader = (turn * 7 + 3) & 31;\n"
+              "        var first = 0u;\n"
+              "        if lane == leader {\n"
+              "            first = atomic_add(counts[subgroup_id], 1, relaxed, workgroup);\n"
+              "        }\n"
+              "        let place = subgroup_shuffle(first, leader);\n"
+              "        if lane == turn { y[gid] = place; }\n"
+              "    }\n"
+              "}\n",
+              NOTHING, LIST(BYTES(y)));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(combinations_of_every_width_and_type),
@@ -346,6 +369,7 @@ int main(void) {
         cmocka_unit_test(bools_combine_and_move),
         cmocka_unit_test(lanes_follow_the_linear_position),
         cmocka_unit_test(subgroups_take_their_own_branches),
+        cmocka_unit_test(atomics_behind_a_shuffle_of_their_results_come_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,7 +135,7 @@ static void visit_jump(walk *w, uint32_t inst) {
 /* Values carried into a loop, and out of a `for` whose range is used up. */
 static void visit_loop(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
-    const uint32_t *values = w->ir->operands + i->a;
+    const uint32_t *values = vyre_lookup_list(w->ir, i->a);
     bool is_for = i->op == VYRE_OP_FOR;
     uint32_t carried = is_for ? i->b - 3 : i->b, first = is_for ? inst + 2 : inst + 1;
     if (is_for) {

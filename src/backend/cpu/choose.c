@@ -114,7 +114,7 @@ static void visit_end(estimate *s, goal *g, uint32_t inst, uint32_t owner) {
 static double turns_of(const vyre_ir *ir, uint32_t inst) {
     enum { GUESS = 24, MOST = 4096 };
     const vyre_inst *i = &ir->insts[inst];
-    const uint32_t *values = ir->operands + i->a;
+    const uint32_t *values = vyre_lookup_list(ir, i->a);
     if (i->op != VYRE_OP_FOR) {
         return GUESS;
     }
@@ -164,7 +164,7 @@ static cost visit_if(estimate *s, goal *g, uint32_t inst) {
 /* Results of a loop are there when its last turn is. */
 static void leave_loop(estimate *s, const goal *outer, uint32_t inst, const double *chain) {
     const vyre_inst *i = &s->ir->insts[inst];
-    const uint32_t *values = s->ir->operands + i->a;
+    const uint32_t *values = vyre_lookup_list(s->ir, i->a);
     for (int form = 0; form < FORMS; form++) {
         double depth = outer->start;
         for (uint32_t k = 0; k < i->b; k++) {

@@ -226,7 +226,7 @@ static bool is_one(const emit *e, uint32_t operand) {
 }
 
 emit_range emit_make_range(emit *e, uint32_t inst, bool group) {
-    const uint32_t *values = e->ir->operands + e->ir->insts[inst].a;
+    const uint32_t *values = vyre_lookup_list(e->ir, e->ir->insts[inst].a);
     vyre_type type = vyre_operand_type(e->ir, values[0]);
     bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
     vyre_type wide = is_signed ? VYRE_TYPE_I64 : VYRE_TYPE_U64;
@@ -322,7 +322,7 @@ static void check_some_turns(emit *e, const emit_range *r, uint32_t behind) {
 }
 
 static void next_counter(emit *e, uint32_t inst, const emit_range *r) {
-    const uint32_t *values = e->ir->operands + e->ir->insts[inst].a;
+    const uint32_t *values = vyre_lookup_list(e->ir, e->ir->insts[inst].a);
     uint32_t counter = inst + 1, lanes = lanes_of(e, counter);
     for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
         uint32_t slot = *slot_of(e, counter), id = emit_new(e);
@@ -342,7 +342,7 @@ static void next_counter(emit *e, uint32_t inst, const emit_range *r) {
 /* The code of a loop up to its end, results being in their slots. */
 static void emit_turns(emit *e, uint32_t inst, emit_range r) {
     const vyre_inst *i = &e->ir->insts[inst];
-    const uint32_t *values = e->ir->operands + i->a;
+    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
     bool is_for = i->op == VYRE_OP_FOR;
     uint32_t args = is_for ? i->b - 2 : i->b, carried = is_for ? args - 1 : args;
     uint32_t first = is_for ? inst + 2 : inst + 1;
@@ -354,7 +354,7 @@ static void emit_turns(emit *e, uint32_t inst, emit_range r) {
     if (is_for) {
         put_list(e, inst + 1, values, 1, false);
     }
-    put_list(e, first, values + (is_for ? 3 : 0), carried, false);
+    put_list(e, first, is_for ? values + 3 : values, carried, false);
     if (exec) {
         emit_assign(e, VYRE_TYPE_BOOL, e->lanes, exec, before);
     }
@@ -474,7 +474,7 @@ void emit_jump_out(emit *e, uint32_t inst) {
         return;
     }
     uint32_t level = target_of(e, i->op), owner = e->stack[level].owner;
-    const uint32_t *values = e->ir->operands + i->a;
+    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
     uint32_t op = op_of(e, level);
     if (!level && e->group) {
         emit_leave_groups(e, i);

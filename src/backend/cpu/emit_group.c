@@ -113,7 +113,7 @@ static void group_code(emit *e, uint32_t first, uint32_t end, const emit_group *
 static void group_jump(emit *e, uint32_t inst, const emit_group *open) {
     const vyre_inst *i = &e->ir->insts[inst];
     const emit_group *target = group_target(e, open, i->op);
-    const uint32_t *values = e->ir->operands + i->a;
+    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
     if (i->op == VYRE_OP_UNREACHABLE) {
         emit_jump(e, e->group_end);
         return;
@@ -157,7 +157,7 @@ static void store_counter(emit *e, const void *user) {
 
 static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
     const vyre_inst *i = &e->ir->insts[inst];
-    const uint32_t *values = e->ir->operands + i->a;
+    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
     bool is_for = i->op == VYRE_OP_FOR;
     uint32_t carried = is_for ? i->b - 3 : i->b, first = is_for ? inst + 2 : inst + 1;
     uint32_t head = emit_label(e), inside = emit_label(e), used_up = emit_label(e);
@@ -171,7 +171,7 @@ static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
         emit_assign(e, type, 1, counter, emit_scalar(e, values[0]));
         step = emit_scalar(e, values[2]);
     }
-    transfer_all(e, first, values + (is_for ? 3 : 0), carried, false);
+    transfer_all(e, first, is_for ? values + 3 : values, carried, false);
     emit_start(e, head);
     if (is_for) {
         uint32_t turn = emit_read(e, VYRE_TYPE_U64, 1, r.turn), more = emit_new(e);

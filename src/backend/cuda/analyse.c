@@ -75,7 +75,7 @@ static void visit_jump(walk *w, uint32_t inst) {
         return;
     }
     const vyre_inst *block = &w->ir->insts[owner];
-    const uint32_t *values = w->ir->operands + i->a;
+    const uint32_t *values = vyre_lookup_list(w->ir, i->a);
     bool back =
         vyre_lookup_is_loop(block->op) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
     uint32_t first = !back ? block->c : block->op == VYRE_OP_FOR ? owner + 2 : owner + 1;
@@ -85,7 +85,7 @@ static void visit_jump(walk *w, uint32_t inst) {
 /* Values carried into a loop, and out of a `for` whose range is used up. */
 static void visit_loop(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
-    const uint32_t *values = w->ir->operands + i->a;
+    const uint32_t *values = vyre_lookup_list(w->ir, i->a);
     bool is_for = i->op == VYRE_OP_FOR;
     uint32_t carried = is_for ? i->b - 3 : i->b, first = is_for ? inst + 2 : inst + 1;
     bool *divergent = &fact(w, inst)->divergent;
@@ -95,7 +95,7 @@ static void visit_loop(walk *w, uint32_t inst) {
                 cuda_varies(w->f, values[2]));
         set(w, &fact(w, inst + 1)->varying, *divergent);
     }
-    flow(w, values + (is_for ? 3 : 0), carried, first, *divergent);
+    flow(w, is_for ? values + 3 : values, carried, first, *divergent);
     for (uint32_t k = 0; is_for && k < carried; k++) {
         cuda_fact *result = fact(w, i->c + k), *arg = fact(w, first + k);
         set(w, &result->varying, arg->varying || *divergent);

@@ -268,9 +268,9 @@ void cuda_emit_jump_out(emit *e, uint32_t inst) {
                      : block->op == VYRE_OP_FOR ? target->owner + 2
                                                 : target->owner + 1;
     if (back && target->binds) {
-        bind(e, first, e->ir->operands + i->a, i->b);
+        bind(e, first, vyre_lookup_list(e->ir, i->a), i->b);
         return;
     }
-    cuda_emit_assign(e, first, e->ir->operands + i->a, i->b);
+    cuda_emit_assign(e, first, vyre_lookup_list(e->ir, i->a), i->b);
     cuda_line(&e->w, "bra L%u", back ? target->latch : target->exit);
 }

@@ -37,7 +37,7 @@ void cuda_emit_loop(emit *e, uint32_t inst) {
     cuda_reg countdown = cuda_new(&e->w, CUDA_B32);
     cuda_emit_slots(e, inst + 1, i->b);
     cuda_emit_slots(e, i->c, cuda_emit_result_count(e, inst));
-    cuda_emit_assign(e, inst + 1, e->ir->operands + i->a, i->b);
+    cuda_emit_assign(e, inst + 1, vyre_lookup_list(e->ir, i->a), i->b);
     cuda_move(&e->w, countdown, cuda_u32(POLL_TURNS));
     cuda_emit_place(e, head);
     cuda_emit_open(e, inst, behind, latch);
@@ -470,7 +470,7 @@ static bool may_escape(const emit *e) {
 
 /* All turns one behind the other, the counter being a number. */
 static void write_whole(emit *e, const range *r, uint32_t turns, uint32_t part) {
-    const uint32_t *values = e->ir->operands + e->ir->insts[r->inst].a;
+    const uint32_t *values = vyre_lookup_list(e->ir, e->ir->insts[r->inst].a);
     uint64_t first = e->ir->consts[values[0] & ~VYRE_CONSTANT].bits;
     uint64_t step = e->ir->consts[values[2] & ~VYRE_CONSTANT].bits;
     uint32_t width = cuda_width(r->type);
@@ -589,7 +589,7 @@ static void write_row(emit *e, range *r, uint32_t often, uint32_t part, bool uni
 
 static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
     const vyre_inst *i = &e->ir->insts[r->inst];
-    const uint32_t *values = e->ir->operands + i->a;
+    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
     bool uniform = cuda_emit_together(e, r->inst) && cuda_emit_together(e, i->c - 1);
     for (uint32_t k = 0; k < 3; k++) {
         uniform = uniform && cuda_is_uniform(&e->facts, values[k]);
@@ -635,7 +635,7 @@ static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
 
 void cuda_emit_for(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    const uint32_t *values = e->ir->operands + i->a;
+    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
     uint32_t carried = i->b - 3, turns = cuda_constant_turns(e->ir, inst);
     range r = {.inst = inst, .args = carried + 1, .type = vyre_operand_type(e->ir, values[0])};
     r.kind = cuda_width(r.type) == 64 ? CUDA_B64 : CUDA_B32;
