@@ -153,11 +153,57 @@ static inline void ops_type_scalar(vyre_text *command, vyre_type type, const ops
     }
 }
 
+static char ops_cache_folder[] = "/tmp/vyre-ops-cache-XXXXXX";
+
+static inline void ops_remove_cache(void) {
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", ops_cache_folder);
+    if (system(command)) {
+        print_error("%s: failed\n", command);
+    }
+}
+
+/* Commands share what they compile, in a cache that ends with the test: else each would translate
+ * its operation again, which takes seconds for some. */
+static inline void ops_use_cache(void) {
+    static bool is_there;
+    if (!is_there) {
+        assert_non_null(mkdtemp(ops_cache_folder));
+        assert_int_equal(atexit(ops_remove_cache), 0);
+        setenv("XDG_CACHE_HOME", ops_cache_folder, 1);
+        unsetenv("VYRE_CACHE_LIMIT");
+        is_there = true;
+    }
+}
+
+/* Where a test has hundreds of cases for an operation, some of them are enough for the command, and
+ * those that are larger than all before; the others run without it. */
+static inline bool ops_had_enough(const char *id, const ops_values *inputs) {
+    enum { MOST_IDS = 64, ENOUGH = 40 };
+    static struct {
+        char id[64];
+        int count;
+        size_t largest;
+    } rows[MOST_IDS];
+    size_t row = 0, bytes = 0;
+    while (rows[row].count && strcmp(rows[row].id, id) != 0) {
+        assert_true(++row < MOST_IDS);
+    }
+    for (size_t i = 0; i < OPS_MOST_VALUES && inputs->items[i].name; i++) {
+        bytes += inputs->items[i].size;
+    }
+    bool is_largest = bytes > rows[row].largest;
+    rows[row].largest = is_largest ? bytes : rows[row].largest;
+    snprintf(rows[row].id, sizeof rows[row].id, "%s", id);
+    return ++rows[row].count > ENOUGH && !is_largest;
+}
+
 /* The same by `vyre run`, on the device that it takes by itself. */
 static inline void ops_command(const vyre_operation *operation, const ops_values *inputs,
                                const ops_values *expected) {
     char folder[] = "/tmp/vyre-ops-XXXXXX", path[64];
     vyre_text command = {0};
+    ops_use_cache();
     assert_non_null(mkdtemp(folder));
     vyre_text_printf(&command, "\"$VYRE\" run %s", operation->id);
     for (size_t k = 0; k < operation->parameter_count; k++) {
@@ -215,7 +261,9 @@ static inline void ops_on_all(const char *id, ops_values inputs, ops_values expe
     if (!operation || !operation->composition) {
         fail_msg("there is no operation `%s`", id);
     } else if (getenv("VYRE_TEST_COMMAND")) {
-        ops_command(operation, &inputs, &expected);
+        if (is_large || !ops_had_enough(id, &inputs)) {
+            ops_command(operation, &inputs, &expected);
+        }
     } else {
         size_t count = ops_devices(&devices);
         for (size_t d = 0; d < count; d++) {
