@@ -31,6 +31,7 @@ typedef struct candidate {
     vyre_package *package;
     size_t record; /* its own */
     bool is_old;   /* what it was before */
+    bool is_older; /* another one has the dialect in a higher version */
 } candidate;
 
 typedef struct search {
@@ -135,7 +136,8 @@ static vyre_status read_manifest(search *s, const vyre_folder *folder, const cha
         status = record(s, (vyre_folder_record){VYRE_FOLDER_ADMITTED, false, path.data, ""});
     }
     if (!status &&
-        vyre_vec_push(&s->candidates, (candidate){package, s->out->records.count - 1, false})) {
+        vyre_vec_push(&s->candidates,
+                      (candidate){.package = package, .record = s->out->records.count - 1})) {
         package = NULL;
     } else if (!status) {
         status = no_memory();
@@ -272,16 +274,31 @@ static vyre_status drop_mistaken(search *s) {
     return status;
 }
 
-/* After sources were read: who was edited and has mistakes is what it was before, and all others
- * that had some are read again, as they may have called it. Tells whether there was one. */
+/* Whether somebody stands aside for it. */
+static bool is_newer(const search *s, const candidate *c) {
+    for (size_t i = 0; i < s->candidates.count; i++) {
+        const candidate *other = &s->candidates.items[i];
+        if (other->package && other->is_older &&
+            !strcmp(other->package->dialect, c->package->dialect)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* After sources were read: who was edited and has mistakes is what it was before, who has them in a
+ * newer version makes way, and all others that had some are read again, as they may have called it.
+ * Tells whether there was one. */
 static vyre_status undo_edits(search *s, bool *out_undone) {
     vyre_status status = VYRE_OK;
     *out_undone = false;
     for (size_t i = 0; i < s->candidates.count && !status; i++) {
         candidate *c = &s->candidates.items[i];
-        const vyre_package *old =
-            c->package && !c->is_old ? find_previous(s, c->package->path) : NULL;
-        if (old && c->package->mistakes.count && old->contents != c->package->contents) {
+        if (!c->package || !c->package->mistakes.count) {
+            continue;
+        }
+        const vyre_package *old = c->is_old ? NULL : find_previous(s, c->package->path);
+        if ((old && old->contents != c->package->contents) || is_newer(s, c)) {
             status = give_up(s, c);
             *out_undone = true;
         }
@@ -310,10 +327,8 @@ static vyre_status compare_versions(search *s, candidate *first, candidate *seco
                              second->package->version, first->package->path));
     }
     candidate *loser = order < 0 ? first : second, *winner = order < 0 ? second : first;
-    vyre_status status = settle(s, loser->record, VYRE_FOLDER_OLDER, winner->package->path);
-    vyre_package_release(loser->package);
-    loser->package = NULL;
-    return status;
+    loser->is_older = true;
+    return settle(s, loser->record, VYRE_FOLDER_OLDER, winner->package->path);
 }
 
 static vyre_status check_linked(const search *s, vyre_package *package) {
@@ -329,20 +344,28 @@ static vyre_status check_linked(const search *s, vyre_package *package) {
     return VYRE_OK;
 }
 
-static vyre_status check_owners(search *s) {
+/* It has no mistake so far, and nobody has its dialect in a higher version. */
+static bool stands(const candidate *c) {
+    return c->package && !c->is_older && !c->package->mistakes.count;
+}
+
+/* Who takes part; those that have mistakes then are dropped. */
+static vyre_status choose_owners(search *s) {
     vyre_status status = VYRE_OK;
     for (size_t i = 0; i < s->candidates.count && !status; i++) {
+        candidate *c = &s->candidates.items[i];
+        c->is_older = false;
+        status = c->package ? check_linked(s, c->package) : VYRE_OK;
+    }
+    for (size_t i = 0; i < s->candidates.count && !status; i++) {
         candidate *first = &s->candidates.items[i];
-        status = first->package ? check_linked(s, first->package) : VYRE_OK;
-        for (size_t k = i + 1; k < s->candidates.count && !status && first->package; k++) {
-            candidate *second = &s->candidates.items[k];
-            if (second->package && !second->package->mistakes.count &&
-                !first->package->mistakes.count) {
-                status = compare_versions(s, first, second);
+        for (size_t k = i + 1; k < s->candidates.count && !status && stands(first); k++) {
+            if (stands(&s->candidates.items[k])) {
+                status = compare_versions(s, first, &s->candidates.items[k]);
             }
         }
     }
-    return status;
+    return status ? status : drop_mistaken(s);
 }
 
 /* Reads the sources until everybody who is left is right. */
@@ -352,13 +375,14 @@ static vyre_status resolve(search *s) {
         VYRE_VEC(vyre_package *) packages = {0};
         again = false;
         for (size_t i = 0; i < s->candidates.count && !status; i++) {
-            vyre_package *package = s->candidates.items[i].package;
-            status = !package || vyre_vec_push(&packages, package) ? VYRE_OK : no_memory();
+            const candidate *c = &s->candidates.items[i];
+            status = !stands(c) || vyre_vec_push(&packages, c->package) ? VYRE_OK : no_memory();
         }
         status =
             status ? status : vyre_packages_resolve(packages.items, packages.count, s->streams);
         vyre_vec_free(&packages);
         status = status ? status : undo_edits(s, &again);
+        status = status || !again ? status : choose_owners(s);
     }
     return status ? status : drop_mistaken(s);
 }
@@ -367,7 +391,7 @@ static vyre_status admit(search *s) {
     vyre_status status = VYRE_OK;
     for (size_t i = 0; i < s->candidates.count && !status; i++) {
         candidate *c = &s->candidates.items[i];
-        if (!c->package) {
+        if (!stands(c)) {
             continue;
         }
         if (!c->is_old) {
@@ -400,8 +424,7 @@ vyre_status vyre_folder_search_run(vyre_folder_search *out, const vyre_folder_li
         status = read_folder(&s, &list->folders.items[i]);
     }
     status = status ? status : drop_mistaken(&s);
-    status = status ? status : check_owners(&s);
-    status = status ? status : drop_mistaken(&s);
+    status = status ? status : choose_owners(&s);
     status = status ? status : resolve(&s);
     status = status ? status : admit(&s);
     for (size_t i = 0; i < s.candidates.count; i++) {

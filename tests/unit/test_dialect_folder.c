@@ -149,6 +149,33 @@ static void higher_versions_hold(void **state) {
     assert_int_equal(result_of("d.f"), 7);
 }
 
+/* Only who is right has the dialect: a newer version with mistakes takes no older one away, neither
+ * at the start nor in a folder that is watched, and whoever calls it goes on. */
+static void a_newer_version_with_mistakes_makes_way(void **state) {
+    (void)state;
+    make_folder("new", 0755);
+    make_folder("old", 0755);
+    write_dialect("new", "a", "1.10.0", "a +");
+    write_dialect("old", "a", "1.9.0", "a + 1");
+    write_dialect("old", "b", "1.0.0", "a.f(a) + 10");
+    look("new old");
+    expect_fate("new/a.toml", VYRE_FOLDER_REFUSED, "a.vyre:1:");
+    expect_fate("old/a.toml", VYRE_FOLDER_ADMITTED, "a 1.9.0");
+    expect_fate("old/b.toml", VYRE_FOLDER_ADMITTED, "b 1.0.0");
+    assert_int_equal(result_of("a.f"), 6);
+    assert_int_equal(result_of("b.f"), 16);
+    write_dialect("new", "a", "1.10.0", "a + 2");
+    look_again();
+    expect_fate("new/a.toml", VYRE_FOLDER_ADMITTED, "a 1.10.0");
+    expect_fate("old/a.toml", VYRE_FOLDER_OLDER, "new/a.toml");
+    assert_int_equal(result_of("b.f"), 17);
+    write_dialect("new", "a", "1.11.0", "a +"); /* what it was before is right, and newer */
+    look_again();
+    expect_fate("new/a.toml", VYRE_FOLDER_KEPT, "a.vyre:1:");
+    expect_fate("old/a.toml", VYRE_FOLDER_OLDER, "new/a.toml");
+    assert_int_equal(result_of("b.f"), 17);
+}
+
 static void equal_versions_are_refused(void **state) {
     (void)state;
     make_folder("one", 0755);
@@ -295,12 +322,12 @@ static void each_allocation_may_fail(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(manifests_are_read_in_order), TEST(usual_places),
-        TEST(higher_versions_hold),        TEST(equal_versions_are_refused),
-        TEST(linked_dialects_stay),        TEST(one_mistake_rejects_its_file),
-        TEST(circles_are_refused),         TEST(others_may_not_write),
-        TEST(files_that_are_too_large),    TEST(broken_edits_leave_what_was),
-        TEST(each_allocation_may_fail),
+        TEST(manifests_are_read_in_order),  TEST(usual_places),
+        TEST(higher_versions_hold),         TEST(a_newer_version_with_mistakes_makes_way),
+        TEST(equal_versions_are_refused),   TEST(linked_dialects_stay),
+        TEST(one_mistake_rejects_its_file), TEST(circles_are_refused),
+        TEST(others_may_not_write),         TEST(files_that_are_too_large),
+        TEST(broken_edits_leave_what_was),  TEST(each_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
