@@ -99,6 +99,7 @@ typedef struct emit {
     cuda_reg may_stop; /* a predicate: somebody may ask for it */
     uint32_t end;      /* label: the invocation is through */
     uint32_t shared_bytes, zeroed_bytes, local_bytes, exchange, ticket;
+    bool is_together;            /* the whole workgroup comes to the subgroup operation at hand */
     uint32_t spare, spare_bytes; /* of private memory, for a moment */
 } emit;
 

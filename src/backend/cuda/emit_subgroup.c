@@ -18,11 +18,17 @@ static cuda_reg first_in_warp(emit *e) {
     return cuda_two(&e->w, "and.b32", CUDA_B32, e->thread, cuda_u32(WARP - e->phase->subgroup));
 }
 
-/* Those lanes of the warp that are of the subgroup. */
+/* Those lanes of the warp that exchange values: all that there are, where the whole workgroup does.
+ * Only where it may not, those of the subgroup; others of the warp could run ahead then, and the
+ * driver's compiler has been seen to keep what is the same for a warp in registers that it shares.
+ */
 static cuda_reg members(emit *e) {
-    uint32_t width = e->phase->subgroup;
-    if (width >= WARP) {
+    uint32_t width = e->phase->subgroup, threads = e->info->threads;
+    if (width >= WARP || (e->is_together && threads % WARP == 0)) {
         return cuda_u32(UINT32_MAX);
+    }
+    if (e->is_together && threads < WARP) {
+        return cuda_u32(((uint32_t)1 << threads) - 1);
     }
     return cuda_two(&e->w, "shl.b32", CUDA_B32, cuda_u32(((uint32_t)1 << width) - 1),
                     first_in_warp(e));
@@ -264,6 +270,11 @@ static cuda_reg vote(emit *e, cuda_reg condition, bool all) {
         return cuda_two(w, all ? "setp.eq.u64" : "setp.ne.u64", CUDA_PRED, ballot(e, condition),
                         cuda_u64(all ? UINT64_MAX : 0));
     }
+    if (e->phase->subgroup < WARP) {
+        uint32_t whole = ((uint32_t)1 << e->phase->subgroup) - 1;
+        return cuda_two(w, all ? "setp.eq.u32" : "setp.ne.u32", CUDA_PRED, ballot(e, condition),
+                        cuda_u32(all ? whole : 0));
+    }
     cuda_reg answer = cuda_new(w, CUDA_PRED);
     cuda_line(w, "vote.sync.%s.pred %s, %s, %s", all ? "all" : "any", cuda_reg_name(answer).text,
               cuda_reg_name(condition).text, cuda_reg_name(members(e)).text);
@@ -348,6 +359,7 @@ static void multiply(emit *e, uint32_t inst) {
 void cuda_emit_subgroup(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     cuda_reg result;
+    e->is_together = cuda_emit_together(e, inst);
     switch (i->op) {
     case VYRE_OP_MATRIX_MAD: multiply(e, inst); return;
     case VYRE_OP_BALLOT: result = ballot(e, cuda_emit_operand(e, i->a, 0)); break;
