@@ -165,7 +165,7 @@ static inline void ops_remove_folder(void) {
 }
 
 static inline const char *ops_folder(void) {
-    static char folder[] = "/tmp/vyre-ops-XXXXXX";
+    static char folder[] = P_tmpdir "/vyre-ops-XXXXXX";
     static bool is_made;
     if (!is_made) {
         assert_non_null(mkdtemp(folder));

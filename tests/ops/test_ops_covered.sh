@@ -10,4 +10,4 @@ listed=$(VYRE_DIALECT_PATH=none "$VYRE" ops --format csv 2>/dev/null |
     sed -n 's/^\([^,]*\),[^,]*,[^,]*,composite,.*/\1/p' | sort)
 [ -n "$listed" ] || { echo "the command lists no operation" && exit 1; }
 missing=$(comm -13 <(echo "$tested") <(echo "$listed"))
-[ -z "$missing" ] || { printf 'without a test: %s\n' $missing && exit 1; }
+[ -z "$missing" ] || { printf 'without a test:\n%s\n' "$missing" && exit 1; }
