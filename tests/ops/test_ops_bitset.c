@@ -1,4 +1,5 @@
 /* Sets of bits against sets of booleans. */
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include "tests/ops/ops_check.h"
 
 enum { MOST_WORDS = 20000, MOST_BITS = MOST_WORDS * 32 };

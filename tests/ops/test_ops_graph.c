@@ -1,4 +1,5 @@
 /* Graphs: random ones of several sizes, held against the plain sequential algorithms. */
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include <math.h>
 
 #include "tests/ops/ops_check.h"

@@ -1,5 +1,6 @@
 /* Hashes of records against the definitions that were published for them, which are checked
  * themselves by published values. */
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include "tests/ops/ops_check.h"
 
 enum { MOST_BYTES = 1 << 18, MOST_RECORDS = 1 << 16 };

@@ -1,5 +1,6 @@
 /* Vectors and matrices: sizes around the tiles, held against plain loops that add in the order that
  * the manifest states. */
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include <math.h>
 
 #include "tests/ops/ops_check.h"

@@ -1,4 +1,5 @@
 /* Patterns and automata in texts against plain searches. */
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include "tests/ops/ops_check.h"
 
 enum { MOST = 50000, MOST_STATES = 600 };

@@ -1,4 +1,5 @@
 /* Models, held against the same formulas in C; elementary functions rounded once from double. */
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include <math.h>
 
 #include "tests/ops/ops_check.h"

@@ -1,5 +1,6 @@
 /* Activations and norms of rows. The oracles round once from double, and add in the order that the
  * manifest states. */
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include <math.h>
 
 #include "tests/ops/ops_check.h"

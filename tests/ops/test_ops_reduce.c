@@ -1,5 +1,6 @@
 /* Reductions of the standard library against plain loops. Sums of floats are added up as the
  * manifest says, recursively, by index. */
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include "tests/ops/ops_check.h"
 
 #include <math.h>

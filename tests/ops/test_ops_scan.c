@@ -1,5 +1,6 @@
 /* Running sums of the standard library against plain loops; those of floats as the manifest says.
  */
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include "tests/ops/ops_check.h"
 
 enum { MOST = 50021 };

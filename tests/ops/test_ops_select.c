@@ -1,4 +1,5 @@
 /* Packing, gather and scatter of the standard library against plain loops. */
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include "tests/ops/ops_check.h"
 
 enum { MOST = 30011 };

@@ -1,4 +1,5 @@
 /* Sorting of the standard library against qsort. */
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include "tests/ops/ops_check.h"
 
 enum { MOST = 33333 };

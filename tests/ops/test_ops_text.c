@@ -1,4 +1,5 @@
 /* Text against definitions that go over it byte by byte. */
+#define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include <ctype.h>
 
 #include "tests/ops/ops_check.h"

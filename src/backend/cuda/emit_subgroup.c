@@ -291,15 +291,14 @@ static cuda_reg new_sum(emit *e) {
 /* Upper and lower half of the rows, columns 0 to 15 of A, then 16 to 31. */
 static void multiply_pieces(emit *e, const cuda_reg *a, const cuda_reg *b, cuda_reg *c) {
     for (uint32_t step = 0; step < VYRE_MATRIX_A; step++) {
-        uint32_t half = step % 2, far = step / 2;
-        cuda_reg low = new_sum(e), high = new_sum(e);
-        cuda_line(&e->w,
-                  "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%s, %s}, {%s}, {%s}, {%s, %s}",
-                  cuda_reg_name(low).text, cuda_reg_name(high).text, cuda_reg_name(a[step]).text,
-                  cuda_reg_name(b[far]).text, cuda_reg_name(c[2 * half]).text,
-                  cuda_reg_name(c[2 * half + 1]).text);
-        c[2 * half] = low;
-        c[2 * half + 1] = high;
+        uint32_t far = step / 2;
+        cuda_reg *sums = c + (step % 2 ? 2 : 0), low = new_sum(e), high = new_sum(e);
+        cuda_line(
+            &e->w, "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%s, %s}, {%s}, {%s}, {%s, %s}",
+            cuda_reg_name(low).text, cuda_reg_name(high).text, cuda_reg_name(a[step]).text,
+            cuda_reg_name(b[far]).text, cuda_reg_name(sums[0]).text, cuda_reg_name(sums[1]).text);
+        sums[0] = low;
+        sums[1] = high;
     }
 }
 
