@@ -12,6 +12,7 @@
 
 #include <vyre/vyre.h>
 
+#include "backend/cuda/emit.h"
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "base/file.h"
@@ -460,6 +461,42 @@ static void products(void **state) {
     vyre_text_free(&text);
 }
 
+/* Subgroups that are parts of warps: where the whole workgroup comes along, all lanes of a warp
+ * exchange values together, and each takes its own subgroup's; elsewhere only those of a subgroup.
+ */
+static void parts_of_warps(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *mask;
+    } rows[] = {
+        {"program p(x: buffer<u32>, y: out buffer<u32>[64]) over y workgroup 16 subgroup 8 { "
+         "y[gid] = subgroup_inclusive_add(x[gid]) + u32(subgroup_any(x[gid] > 40)) * 1000; }",
+         ", 65535;"},
+        {"program p(x: buffer<u32>, y: out buffer<u32>[64]) over y workgroup 64 subgroup 16 { "
+         "y[gid] = subgroup_shuffle_xor(x[gid], 3) + u32(subgroup_all(x[gid] < 100)); }",
+         ", 0xffffffff;"},
+        {"program p(x: buffer<u32>, y: out buffer<u32>[64]) over y workgroup 64 subgroup 8 { "
+         "if subgroup_id % 2 == 0 { y[gid] = subgroup_add(x[gid]); } }",
+         "shl.b32"},
+    };
+    uint32_t numbers[64];
+    for (uint32_t i = 0; i < 64; i++) {
+        numbers[i] = i * 7919 % 101;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vyre_program *program = parsed(rows[i].text);
+        const vyre_input input = {numbers, sizeof numbers};
+        const cuda_target target = {.sm = 90, .isa = 80, .prefix = "phase"};
+        cuda_phase_info info;
+        vyre_text ptx = {0};
+        expect_ok(cuda_emit(program, &target, &ptx, &info));
+        assert_non_null(strstr(vyre_text_string(&ptx), rows[i].mask));
+        run_both(program, &input, 1, NULL, rows[i].text);
+        vyre_text_free(&ptx);
+        vyre_program_release(program);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs),
@@ -475,6 +512,7 @@ int main(void) {
         cmocka_unit_test(floats),
         cmocka_unit_test(divisions),
         cmocka_unit_test(products),
+        cmocka_unit_test(parts_of_warps),
     };
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }
