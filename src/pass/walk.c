@@ -81,6 +81,30 @@ bool vyre_walk_shows_bits(uint32_t op, uint32_t k, bool observed) {
            ((op == VYRE_OP_STORE || op == VYRE_OP_COPYSIGN) && k == 1);
 }
 
+bool vyre_walk_gives_any_nan(uint32_t op, vyre_type result) {
+    if (result != VYRE_TYPE_F32 && result != VYRE_TYPE_F64) {
+        return false;
+    }
+    switch (op) {
+    case VYRE_OP_ADD:
+    case VYRE_OP_SUB:
+    case VYRE_OP_MUL:
+    case VYRE_OP_DIV:
+    case VYRE_OP_MIN:
+    case VYRE_OP_MAX:
+    case VYRE_OP_FMA:
+    case VYRE_OP_SQRT:
+    case VYRE_OP_FLOOR:
+    case VYRE_OP_CEIL:
+    case VYRE_OP_TRUNC:
+    case VYRE_OP_ROUND:
+    case VYRE_OP_CONVERT: return true;
+    default: return false;
+    }
+}
+
+/* The choice is made between integers: there the bits of a NaN are sure to count. */
+
 bool vyre_walk_is_nan(const vyre_const *constant) {
     switch (constant->type) {
     case VYRE_TYPE_F32: return (constant->bits & 0x7fffffff) > 0x7f800000;

@@ -205,7 +205,7 @@ static void visit_value(walk *w, uint32_t inst) {
     uint32_t count = vyre_inst_values(w->ir, i, &values);
     set(w, &own->kept,
         i->op == VYRE_OP_SELECT ? is_kept(w, i->b) || is_kept(w, i->c)
-                                : !cpu_gives_any_nan((vyre_op)i->op, (vyre_type)i->type));
+                                : !vyre_walk_gives_any_nan(i->op, (vyre_type)i->type));
     for (uint32_t k = 0; k < count; k++) {
         if (values[k] & VYRE_CONSTANT) {
             continue;

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/emit_state.h"
 #include "base/alloc.h"
+#include "pass/walk.h"
 
 enum {
     BLOCK = 2048,          /* the most invocations of a block, where there are no workgroups */
@@ -41,7 +42,7 @@ static void emit_pure(emit *e, uint32_t inst) {
     vyre_type type = vyre_operand_type(e->ir, values[i->op == VYRE_OP_SELECT ? 1 : 0]);
     vyre_type result = (vyre_type)i->type;
     uint32_t id = cpu_write_op(&e->w, (vyre_op)i->op, type, result, lanes, ids[0], ids[1], ids[2]);
-    if (fact->observed && cpu_gives_any_nan((vyre_op)i->op, result)) {
+    if (fact->observed && vyre_walk_gives_any_nan(i->op, result)) {
         id = cpu_write_canonical(&e->w, result, lanes, id);
     }
     emit_define(e, inst, id);

@@ -184,29 +184,6 @@ uint32_t cpu_write_lane_numbers(cpu_writer *w, uint32_t lanes) {
     return value;
 }
 
-bool cpu_gives_any_nan(vyre_op op, vyre_type result) {
-    if (result != VYRE_TYPE_F32 && result != VYRE_TYPE_F64) {
-        return false;
-    }
-    switch (op) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB:
-    case VYRE_OP_MUL:
-    case VYRE_OP_DIV:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_FMA:
-    case VYRE_OP_SQRT:
-    case VYRE_OP_FLOOR:
-    case VYRE_OP_CEIL:
-    case VYRE_OP_TRUNC:
-    case VYRE_OP_ROUND:
-    case VYRE_OP_CONVERT: return true;
-    default: return false;
-    }
-}
-
-/* The choice is made between integers: there the bits of a NaN are sure to count. */
 uint32_t cpu_write_canonical(cpu_writer *w, vyre_type type, uint32_t lanes, uint32_t a) {
     cpu_site s = {w, lanes};
     vyre_type bits = cpu_bits_type(type);

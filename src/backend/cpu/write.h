@@ -29,9 +29,6 @@ cpu_type_text cpu_type(vyre_type type, uint32_t lanes);
 uint32_t cpu_write_op(cpu_writer *w, vyre_op op, vyre_type type, vyre_type result, uint32_t lanes,
                       uint32_t a, uint32_t b, uint32_t c);
 
-/* Whether the result of an operation may be such a NaN. */
-bool cpu_gives_any_nan(vyre_op op, vyre_type result);
-
 /* The same value with the canonical NaN for any NaN; f32 and f64. */
 uint32_t cpu_write_canonical(cpu_writer *w, vyre_type type, uint32_t lanes, uint32_t a);
 

@@ -155,7 +155,7 @@ static void visit_value(walk *w, uint32_t inst) {
     set(w, &own->varying, varying);
     set(w, &own->kept,
         i->op == VYRE_OP_SELECT ? is_kept(w, i->b) || is_kept(w, i->c)
-                                : !cuda_gives_any_nan((vyre_op)i->op, (vyre_type)i->type));
+                                : !vyre_walk_gives_any_nan(i->op, (vyre_type)i->type));
     own->unit = steps_by_one(w, i);
     own->shifted = own->unit && i->op != VYRE_OP_GID && is_shifted(w, i);
 }

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
+#include "pass/walk.h"
 
 cuda_layout cuda_layout_of(const vyre_ir *ir) {
     cuda_layout layout = {0};
@@ -179,7 +180,7 @@ static void write_pure(emit *e, uint32_t inst) {
         }
         cuda_reg value =
             cuda_write_op(&e->w, (vyre_op)i->op, type, result, observed, regs[0], regs[1], regs[2]);
-        if (observed && cuda_gives_any_nan((vyre_op)i->op, result)) {
+        if (observed && vyre_walk_gives_any_nan(i->op, result)) {
             value = cuda_write_canonical(&e->w, result, value);
         }
         *emit_slot(e, inst, part) = value;

@@ -165,28 +165,6 @@ cuda_reg cuda_narrow(cuda_writer *w, vyre_type type, cuda_reg a) {
     }
 }
 
-bool cuda_gives_any_nan(vyre_op op, vyre_type result) {
-    if (result != VYRE_TYPE_F32 && result != VYRE_TYPE_F64) {
-        return false;
-    }
-    switch (op) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB:
-    case VYRE_OP_MUL:
-    case VYRE_OP_DIV:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_FMA:
-    case VYRE_OP_SQRT:
-    case VYRE_OP_FLOOR:
-    case VYRE_OP_CEIL:
-    case VYRE_OP_TRUNC:
-    case VYRE_OP_ROUND:
-    case VYRE_OP_CONVERT: return true;
-    default: return false;
-    }
-}
-
 cuda_reg cuda_write_canonical(cuda_writer *w, vyre_type type, cuda_reg a) {
     bool wide = type == VYRE_TYPE_F64;
     cuda_reg nan = wide ? cuda_number(CUDA_F64, UINT64_C(0x7ff8000000000000))

@@ -96,7 +96,6 @@ cuda_reg cuda_narrow(cuda_writer *w, vyre_type type, cuda_reg a);
  * may be any NaN. With `bits_seen` unset, neg and abs may change the bits of a NaN. */
 cuda_reg cuda_write_op(cuda_writer *w, vyre_op op, vyre_type type, vyre_type result, bool bits_seen,
                        cuda_reg a, cuda_reg b, cuda_reg c);
-bool cuda_gives_any_nan(vyre_op op, vyre_type result);
 cuda_reg cuda_write_canonical(cuda_writer *w, vyre_type type, cuda_reg a);
 
 /* The parts, by file. */
