@@ -139,14 +139,11 @@ static cli_exit run(const cli_arguments *arguments) {
                  ? status
                  : cli_input_open(&input, arguments->operands[0], arguments->values[VARIANT].text);
     if (!status) {
-        status = cli_input_load(&input);
-        bool loaded = !status;
-        result = cli_input_report(&input, arguments->command, status);
-        if (!loaded) {
+        const char *name = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
+        if (!cli_input_take(&input, arguments->command, name, "one is emitted at a time", &chosen,
+                            &result)) {
             goto done;
         }
-        const char *name = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
-        status = cli_input_choose(&input, name, "one is emitted at a time", &chosen);
     }
     status =
         status ? status : emit_program(arguments, emitter, cli_input_program(&input, chosen.first));

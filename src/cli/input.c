@@ -48,7 +48,7 @@ static vyre_status find_operation(cli_input *input, const char *id) {
         return status;
     }
     input->is_entered = true;
-    input->operation = cli_operation_find(snapshot, id);
+    input->operation = vyre_dialects_find(snapshot, id);
     return input->operation ? VYRE_OK : vyre_dialects_unknown(snapshot, "file or operation", id);
 }
 
@@ -182,4 +182,17 @@ cli_exit cli_input_report(const cli_input *input, const cli_command *command, vy
     }
     vyre_status_free(status);
     return result;
+}
+
+bool cli_input_take(cli_input *input, const cli_command *command, const char *name,
+                    const char *why_one, cli_selection *out, cli_exit *out_result) {
+    vyre_status status = cli_input_load(input);
+    bool taken = !status;
+    *out_result = cli_input_report(input, command, status);
+    status = taken ? cli_input_choose(input, name, why_one, out) : VYRE_OK;
+    if (status) {
+        *out_result = cli_message_status(command, status);
+        taken = false;
+    }
+    return taken;
 }

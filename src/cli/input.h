@@ -53,6 +53,10 @@ typedef struct cli_selection {
 VYRE_MUST_USE vyre_status cli_input_choose(const cli_input *input, const char *name,
                                            const char *why_one, cli_selection *out);
 
+/* Loads what was opened, tells of it, and chooses. False if that is the end, and how it ends. */
+bool cli_input_take(cli_input *input, const cli_command *command, const char *name,
+                    const char *why_one, cli_selection *out, cli_exit *out_result);
+
 size_t cli_input_errors(const cli_input *input);
 size_t cli_input_warnings(const cli_input *input);
 

@@ -331,15 +331,13 @@ static cli_exit run_job(job *j, const char **values) {
     if (!status && j->input.operation && j->input.operation->category == VYRE_CATEGORY_INTRINSIC) {
         return run_on_host(j, values, count, name);
     }
-    status = status ? status : cli_input_load(&j->input);
-    bool loaded = !status;
-    cli_exit result = cli_input_report(&j->input, arguments->command, status);
-    if (!loaded) {
-        return result;
-    }
-    status = cli_input_choose(&j->input, name, "one runs at a time", &chosen);
     if (status) {
-        return cli_message_status(arguments->command, status);
+        return cli_input_report(&j->input, arguments->command, status);
+    }
+    cli_exit result;
+    if (!cli_input_take(&j->input, arguments->command, name, "one runs at a time", &chosen,
+                        &result)) {
+        return result;
     }
     j->program = cli_input_program(&j->input, chosen.first);
     status = read_requests(j, requests, &request_count);

@@ -223,15 +223,12 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_status status =
         cli_input_open(&input, arguments->operands[0], arguments->values[VARIANT].text);
     if (!status) {
-        status = cli_input_load(&input);
-        bool loaded = !status;
-        result = cli_input_report(&input, arguments->command, status);
-        if (!loaded) {
-            goto done;
-        }
         const char *name = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
         bool one = arguments->values[STAGE].choice == STAGE_WIRE;
-        status = cli_input_choose(&input, name, one ? "the binary form holds one" : NULL, &chosen);
+        if (!cli_input_take(&input, arguments->command, name,
+                            one ? "the binary form holds one" : NULL, &chosen, &result)) {
+            goto done;
+        }
     }
     if (!status) {
         bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
