@@ -7,6 +7,7 @@
 #include "tests/unit/cpu_check.h"
 #include "tests/unit/guarded.h"
 #include "tests/unit/index_programs.h"
+#include "tests/unit/settings.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { PROGRAMS = 10 };
@@ -44,11 +45,6 @@ static void run_text(const char *text, const vyre_input *inputs, size_t count,
     }
     unsetenv("VYRE_CPU_LANES");
     vyre_program_release(program);
-}
-
-static uint64_t number_from(const char *variable, uint64_t otherwise) {
-    const char *text = getenv(variable);
-    return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
 static void programs_about_indices(void **state) {

@@ -17,6 +17,7 @@
 #include "driver/conform.h"
 #include "driver/device.h"
 #include "tests/unit/guarded.h"
+#include "tests/unit/settings.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { PROGRAMS = 8 };
@@ -30,12 +31,6 @@ static void expect_ok(vyre_status status) {
     if (status) {
         fail_msg("%s", vyre_status_text(status));
     }
-}
-
-/* How many programs, and the first seed; longer runs set them. */
-static uint64_t number_from(const char *variable, uint64_t otherwise) {
-    const char *text = getenv(variable);
-    return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
 static int open_devices(void **state) {

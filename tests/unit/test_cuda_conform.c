@@ -9,6 +9,7 @@
 #include "tests/fake_cuda/device.h"
 #include "tests/gpu/loops.h"
 #include "tests/ptx/machine.h"
+#include "tests/unit/settings.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { PROGRAMS = 10 };
@@ -52,12 +53,6 @@ static fake_result run_launch(const fake_launch *launch) {
         return FAKE_FAULT;
     }
     return FAKE_DONE;
-}
-
-/* How many programs, and the first seed; longer runs set them. */
-static uint64_t number_from(const char *variable, uint64_t otherwise) {
-    const char *text = getenv(variable);
-    return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
 static void random_programs(void **state) {

@@ -20,6 +20,7 @@
 #include "driver/device.h"
 #include "tests/ptx/device.h"
 #include "tests/unit/index_programs.h"
+#include "tests/unit/settings.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { PROGRAMS = 10 };
@@ -48,12 +49,6 @@ static int close_devices(void **state) {
     vyre_device_release(oracle);
     vyre_device_release(subject);
     return 0;
-}
-
-/* How many programs, and the first seed; longer runs set them. */
-static uint64_t number_from(const char *variable, uint64_t otherwise) {
-    const char *text = getenv(variable);
-    return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
 static void compare(const vyre_trial *trial, vyre_verdict wanted, const char *name) {

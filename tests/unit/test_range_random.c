@@ -6,6 +6,7 @@
 #include "pass/rebuild.h"
 #include "tests/unit/index_programs.h"
 #include "tests/unit/reference_check.h"
+#include "tests/unit/settings.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { PROGRAMS = 100 };
@@ -151,11 +152,6 @@ static void check(const vyre_program *program, const vyre_input *inputs, size_t 
         vyre_ranges_deinit(&w->ranges[i]);
     }
     vyre_free(w->ranges);
-}
-
-static uint64_t number_from(const char *variable, uint64_t otherwise) {
-    const char *text = getenv(variable);
-    return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
 static void ranges_of_programs_about_indices(void **state) {
