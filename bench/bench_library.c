@@ -2,15 +2,12 @@
  * on the device, in turns:
  *
  *     bench_library [DEVICE] [ROW]
- *
- * KERNELS in the environment names the folder of kernels, bench/kernels otherwise. */
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <vyre/vyre.h>
-
-#include "base/clock.h"
+#include "bench/kernels.h"
 
 enum { MOST_ARGUMENTS = 10, TURNS = 12, WARM = 2, DEGREE = 8 };
 
@@ -126,19 +123,6 @@ static const row rows[] = {
        F32_0_01}}},
 };
 
-static void must(vyre_status status) {
-    if (status) {
-        printf("FAILED: %s\n", vyre_status_text(status));
-        exit(1);
-    }
-}
-
-static uint32_t mix(uint32_t x) {
-    x = (x ^ x >> 16) * 0x7feb352du;
-    x = (x ^ x >> 15) * 0x846ca68bu;
-    return x ^ x >> 16;
-}
-
 /* One side of a row, ready to run. */
 typedef struct work {
     vyre_pipeline *pipeline;
@@ -221,35 +205,13 @@ static void finish(vyre_device *device, work *w) {
     vyre_pipeline_release(w->pipeline);
 }
 
-static vyre_module *read_kernel(const char *name) {
-    static char text[1 << 16];
-    char path[4096];
-    vyre_module *module;
-    const char *folder = getenv("KERNELS");
-    snprintf(path, sizeof path, "%s/%s.vyre", folder ? folder : "bench/kernels", name);
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        printf("FAILED: cannot read %s. Fix: let KERNELS name the folder of kernels\n", path);
-        exit(1);
-    }
-    size_t size = fread(text, 1, sizeof text, file);
-    fclose(file);
-    must(vyre_module_parse(path, text, size, NULL, &module));
-    return module;
-}
-
-static void compare(vyre_device *device, const vyre_dialects *library, const row *r, bool is_gpu) {
-    vyre_str id = {r->operation.name, strlen(r->operation.name)};
-    const vyre_operation *operation = vyre_dialects_lookup(library, vyre_intern_find(id));
-    if (!operation) {
-        printf("FAILED: there is no operation %s\n", r->operation.name);
-        exit(1);
-    }
+static void compare(vyre_device *device, const row *r, bool is_gpu) {
     uint64_t n = is_gpu ? r->on_gpu : r->on_cpu;
-    vyre_module *module = read_kernel(r->kernel.name);
+    vyre_program *programs[] = {read_kernel(r->kernel.name),
+                                read_operation(r->operation.name, device)};
     work kernel, own;
-    prepare(device, vyre_module_program(module, 0), &r->kernel, n, &kernel);
-    prepare(device, vyre_operation_program(operation, device), &r->operation, n, &own);
+    prepare(device, programs[0], &r->kernel, n, &kernel);
+    prepare(device, programs[1], &r->operation, n, &own);
     for (int i = 0; i < WARM + TURNS; i++) {
         turn(device, &kernel, i >= WARM);
         turn(device, &own, i >= WARM);
@@ -258,26 +220,23 @@ static void compare(vyre_device *device, const vyre_dialects *library, const row
            r->kernel.name, kernel.best_ms, kernel.best_ms / own.best_ms);
     finish(device, &kernel);
     finish(device, &own);
-    vyre_module_free(module);
+    vyre_program_release(programs[0]);
+    vyre_program_release(programs[1]);
 }
 
 int main(int count, char **arguments) {
     vyre_device *device;
     vyre_profile profile;
-    vyre_dialects_guard guard;
-    const vyre_dialects *library;
     setvbuf(stdout, NULL, _IOLBF, 0);
     must(vyre_acquire(count > 1 ? arguments[1] : "cpu", &device));
     vyre_device_profile(device, &profile);
-    must(vyre_dialects_try_enter(&guard, &library));
     printf("%-20s %13s   %-13s %13s   program / operation, on %s\n", "operation", "best", "program",
            "best", vyre_device_name(device));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (count < 3 || !strcmp(arguments[2], rows[i].operation.name)) {
-            compare(device, library, &rows[i], profile.flags & VYRE_PROFILE_IS_GPU);
+            compare(device, &rows[i], profile.flags & VYRE_PROFILE_IS_GPU);
         }
     }
-    vyre_dialects_leave(&guard);
     vyre_device_release(device);
     return 0;
 }

@@ -18,38 +18,9 @@
 #include "backend/cuda/native.h"
 #include "backend/cuda/run.h"
 #include "base/clock.h"
+#include "bench/kernels.h"
 #include "driver/device.h"
 #include "pass/pass.h"
-
-static void must(vyre_status status) {
-    if (status) {
-        printf("FAILED: %s\n", vyre_status_text(status));
-        exit(1);
-    }
-}
-
-static vyre_program *parse(const char *text, size_t size) {
-    vyre_module *module;
-    must(vyre_module_parse("bench.vyre", text, size, NULL, &module));
-    vyre_program *program = vyre_program_retain(vyre_module_program(module, 0));
-    vyre_module_free(module);
-    return program;
-}
-
-static vyre_program *read_kernel(const char *name) {
-    static char text[1 << 16];
-    char path[4096];
-    const char *folder = getenv("KERNELS");
-    snprintf(path, sizeof path, "%s/%s.vyre", folder ? folder : "bench/kernels", name);
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        printf("FAILED: cannot read %s. Fix: let KERNELS name the folder of kernels\n", path);
-        exit(1);
-    }
-    size_t size = fread(text, 1, sizeof text, file);
-    fclose(file);
-    return parse(text, size);
-}
 
 static vyre_device *acquire(void) {
     vyre_device *device;
@@ -562,12 +533,6 @@ static const workload workloads[] = {
      3},
 };
 
-static uint32_t mix(uint32_t x) {
-    x = (x ^ x >> 16) * 0x7feb352du;
-    x = (x ^ x >> 15) * 0x846ca68bu;
-    return x ^ x >> 16;
-}
-
 /* Numbers as baseline.cu makes them; a part of 64 MiB is used again and again. */
 static void fill_buffer(vyre_device *device, vyre_resident buffer, const argument *a) {
     uint32_t *data = malloc(a->value + 4);
@@ -587,23 +552,6 @@ static void fill_buffer(vyre_device *device, vyre_resident buffer, const argumen
     }
     must(vyre_resident_upload(device, buffer, data, (size_t)a->value));
     free(data);
-}
-
-/* The form of an operation for the device. */
-static vyre_program *read_operation(const char *id, vyre_device *device) {
-    vyre_dialects_guard guard;
-    const vyre_dialects *library;
-    must(vyre_dialects_try_enter(&guard, &library));
-    const vyre_operation *operation =
-        vyre_dialects_lookup(library, vyre_intern_find((vyre_str){id, strlen(id)}));
-    if (!operation) {
-        printf("FAILED: there is no operation %s\n", id);
-        exit(1);
-    }
-    vyre_program *program =
-        vyre_program_retain((vyre_program *)vyre_operation_program(operation, device));
-    vyre_dialects_leave(&guard);
-    return program;
 }
 
 static void run_workload(vyre_device *device, const workload *w) {

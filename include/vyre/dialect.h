@@ -2,7 +2,7 @@
  *
  *     vyre_dialects_guard guard;
  *     const vyre_dialects *now = vyre_dialects_enter(&guard);
- *     const vyre_operation *sum = vyre_dialects_lookup(now, name);
+ *     const vyre_operation *sum = vyre_dialects_find(now, "reduce.sum_u32");
  *     ... sum->composition is a program to compile and run ...
  *     vyre_dialects_leave(&guard);
  *
@@ -206,6 +206,8 @@ VYRE_API void vyre_dialects_leave(vyre_dialects_guard *guard);
 
 /* NULL if there is none. `name` is what vyre_intern gives for the id. */
 VYRE_API const vyre_operation *vyre_dialects_lookup(const vyre_dialects *snapshot, uint32_t name);
+/* The same by its id. */
+VYRE_API const vyre_operation *vyre_dialects_find(const vyre_dialects *snapshot, const char *id);
 /* How it becomes something of that target: as it was registered, else its program where there is an
  * emitter (emit.h). Every operation that is known has one for the reference, which refuses where
  * nobody gave it a meaning. False if the operation is not known, or nothing lowers it for that

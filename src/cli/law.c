@@ -175,7 +175,7 @@ static vyre_status test_data(cli_law_test *t, cli_law_shape kind) {
 }
 
 static vyre_status find_inverse(cli_law_test *t) {
-    const vyre_operation *operation = cli_operation_find(t->snapshot, t->law->operand);
+    const vyre_operation *operation = vyre_dialects_find(t->snapshot, t->law->operand);
     t->has_g = false;
     if (!operation || !operation->composition || !operation->witness_count) {
         t->failed = true;

@@ -26,10 +26,6 @@ bool cli_operation_is_id(const char *word) {
     }
 }
 
-const vyre_operation *cli_operation_find(const vyre_dialects *snapshot, const char *id) {
-    return vyre_dialects_lookup(snapshot, vyre_intern_find((vyre_str){id, strlen(id)}));
-}
-
 vyre_status cli_operation_opaque(const vyre_operation *operation) {
     bool is_host = operation->category == VYRE_CATEGORY_INTRINSIC;
     return vyre_status_make(VYRE_STATUS_UNSUPPORTED,

@@ -10,9 +10,6 @@
 /* Whether a word could be an id and is not the name of a source: names with points between. */
 bool cli_operation_is_id(const char *word);
 
-/* NULL if there is none. */
-const vyre_operation *cli_operation_find(const vyre_dialects *snapshot, const char *id);
-
 /* The error for one that is to be translated or run and has no program. */
 VYRE_MUST_USE vyre_status cli_operation_opaque(const vyre_operation *operation);
 

@@ -204,7 +204,7 @@ static cli_exit list(const job *j) {
 
 static cli_exit show(const job *j) {
     cli_format format = (cli_format)j->arguments->values[FORMAT].choice;
-    const vyre_operation *operation = cli_operation_find(j->snapshot, j->operand);
+    const vyre_operation *operation = vyre_dialects_find(j->snapshot, j->operand);
     vyre_text text = {0};
     if (!operation) {
         return no_match(j);

@@ -25,7 +25,7 @@ static void write_text(vyre_text *text, const vyre_dialect_event *event) {
     vyre_text_printf(text, "%s %s", event_name(event->kind), event->name);
     const vyre_operation *operation =
         event->kind == VYRE_DIALECT_EVENT_ADDED || event->kind == VYRE_DIALECT_EVENT_CHANGED
-            ? cli_operation_find(event->snapshot, event->name)
+            ? vyre_dialects_find(event->snapshot, event->name)
             : NULL;
     if (operation) {
         cli_describe_signature(text, operation);

@@ -306,6 +306,10 @@ const vyre_operation *vyre_dialects_lookup(const vyre_dialects *snapshot, uint32
     return at < snapshot->name_count ? snapshot->by_name[at] : NULL;
 }
 
+const vyre_operation *vyre_dialects_find(const vyre_dialects *snapshot, const char *id) {
+    return vyre_dialects_lookup(snapshot, vyre_intern_find((vyre_str){id, strlen(id)}));
+}
+
 size_t vyre_dialects_count(const vyre_dialects *snapshot) {
     return snapshot->count;
 }

@@ -213,8 +213,7 @@ vyre_status vyre_run_operation(const char *device, const char *id, const vyre_ar
     if (status) {
         return status;
     }
-    const vyre_operation *operation =
-        vyre_dialects_lookup(now, vyre_intern_find((vyre_str){id, strlen(id)}));
+    const vyre_operation *operation = vyre_dialects_find(now, id);
     if (!operation || !operation->composition) {
         status = refuse_operation(now, operation, id);
     }

@@ -252,8 +252,7 @@ static inline void ops_on_all(const char *id, ops_values inputs, ops_values expe
         return;
     }
     ops_ok(vyre_dialects_try_enter(&guard, &library), "the library");
-    const vyre_operation *operation =
-        vyre_dialects_lookup(library, vyre_intern_find((vyre_str){id, strlen(id)}));
+    const vyre_operation *operation = vyre_dialects_find(library, id);
     if (!operation || !operation->composition) {
         fail_msg("there is no operation `%s`", id);
     } else if (getenv("VYRE_TEST_COMMAND")) {

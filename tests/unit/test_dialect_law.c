@@ -129,8 +129,7 @@ static void run_case(vyre_device *device, const law_case *row) {
                                        {NULL, NULL, 0}};
     expect_ok(vyre_library_add(&streams, files));
     expect_ok(vyre_dialects_make(streams.operations.items, streams.operations.count, &snapshot));
-    const vyre_operation *tested =
-        vyre_dialects_lookup(snapshot, vyre_intern_find((vyre_str){"t.tested", 8}));
+    const vyre_operation *tested = vyre_dialects_find(snapshot, "t.tested");
     expect_ok(cli_witnesses_check(device, tested, &tally, &failures));
     if (tally.failures) {
         fail_msg("%s: %s", row->entry, failures.data);

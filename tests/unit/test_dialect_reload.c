@@ -77,21 +77,17 @@ static void expect_well(const void *result) {
     }
 }
 
-static const vyre_operation *find(const vyre_dialects *snapshot, const char *id) {
-    return vyre_dialects_lookup(snapshot, vyre_intern_find((vyre_str){id, strlen(id)}));
-}
-
 static void *read_old(void *argument) {
     talk *t = argument;
     vyre_dialects_guard guard;
     const vyre_dialects *mine = vyre_dialects_enter(&guard);
-    const vyre_operation *old = find(mine, "test.old");
+    const vyre_operation *old = vyre_dialects_find(mine, "test.old");
     EXPECT(old);
     say(t, 1);
     hear(t, 2);
-    EXPECT(find(mine, "test.old") == old);
+    EXPECT(vyre_dialects_find(mine, "test.old") == old);
     EXPECT(!strcmp(old->id, "test.old"));
-    EXPECT(!find(mine, "test.new"));
+    EXPECT(!vyre_dialects_find(mine, "test.new"));
     vyre_dialects_leave(&guard);
     EXPECT(!guard.snapshot);
     return NULL;
@@ -117,8 +113,8 @@ static void *read_new(void *argument) {
     (void)argument;
     vyre_dialects_guard guard;
     const vyre_dialects *mine = vyre_dialects_enter(&guard);
-    EXPECT(find(mine, "test.after"));
-    EXPECT(!find(mine, "test.before"));
+    EXPECT(vyre_dialects_find(mine, "test.after"));
+    EXPECT(!vyre_dialects_find(mine, "test.before"));
     vyre_dialects_leave(&guard);
     return NULL;
 }
@@ -310,7 +306,7 @@ static void *enter_without_memory(void *argument) {
     vyre_dialects_guard guard;
     atomic_store(&refusing, true);
     const vyre_dialects *mine = vyre_dialects_enter(&guard);
-    bool found = find(mine, "test.start");
+    bool found = vyre_dialects_find(mine, "test.start");
     vyre_dialects_leave(&guard);
     atomic_store(&refusing, false);
     EXPECT(found);
@@ -341,10 +337,11 @@ static void fork_leaves_other_readers_behind(void **state) {
     if (!child) {
         bool good = vyre_guards_replaced() == 1;
         vyre_dialects_install(check_snapshot(1, "test.child"));
-        good = good && vyre_guards_replaced() == 1 && find(guard.snapshot, "test.own");
+        good =
+            good && vyre_guards_replaced() == 1 && vyre_dialects_find(guard.snapshot, "test.own");
         vyre_dialects_leave(&guard);
         good = good && vyre_guards_replaced() == 0;
-        good = good && find(vyre_dialects_enter(&guard), "test.child");
+        good = good && vyre_dialects_find(vyre_dialects_enter(&guard), "test.child");
         vyre_dialects_leave(&guard);
         _exit(good ? 0 : 1);
     }
@@ -367,7 +364,7 @@ static void *look_up(void *argument) {
     vyre_dialects_guard guard;
     const vyre_dialects *mine = vyre_dialects_enter(&guard);
     for (int i = 0; i < LOOKUPS; i++) {
-        const vyre_operation *found = find(mine, "io.dma_from_nvme");
+        const vyre_operation *found = vyre_dialects_find(mine, "io.dma_from_nvme");
         EXPECT(found);
         EXPECT(!strcmp(found->id, "io.dma_from_nvme"));
         EXPECT(found == argument);

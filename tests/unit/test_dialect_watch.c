@@ -68,8 +68,7 @@ static uint32_t result_of(const char *id) {
     vyre_input input = {&five, sizeof five};
     const vyre_dialects *snapshot;
     expect_ok(vyre_dialects_try_enter(&guard, &snapshot));
-    const vyre_operation *found =
-        vyre_dialects_lookup(snapshot, vyre_intern_find((vyre_str){id, strlen(id)}));
+    const vyre_operation *found = vyre_dialects_find(snapshot, id);
     if (found) {
         expect_ok(vyre_reference_run(found->composition, &input, 1, NULL, NULL, &outputs));
         memcpy(&result, outputs.items[0].data, sizeof result);
