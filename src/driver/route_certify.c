@@ -16,6 +16,7 @@ typedef struct contest {
     const vyre_route_candidate *candidates;
     size_t count;
     const vyre_route_candidate *oracle;
+    bool always_asks;
     vyre_route_trial *trials; /* by candidate */
 } contest;
 
@@ -106,7 +107,7 @@ static vyre_status compare(const contest *c) {
             vyre_text_free(&where);
         }
     }
-    if (!differ) {
+    if (!first || (!differ && !(c->oracle && c->always_asks))) {
         return VYRE_OK;
     }
     vyre_outputs own = {0};
@@ -145,6 +146,7 @@ static vyre_status hold(contest *c, const vyre_certify_options *options) {
     c->work.config = *vyre_config_or_default(options->config);
     c->work.budget_ns = options->budget_ns;
     c->oracle = options->oracle;
+    c->always_asks = options->always_asks;
     c->trials = vyre_alloc_zeroed(c->count, sizeof *c->trials);
     vyre_status status = c->trials ? VYRE_OK : vyre_routes_no_memory();
     bool comparable = true;
