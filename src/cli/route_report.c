@@ -98,6 +98,38 @@ void cli_route_steps_free(cli_route_steps *steps) {
 
 /* Text */
 
+static void put_next(vyre_text *text, const char *next, uint64_t next_ns) {
+    if (next) {
+        vyre_text_printf(text, ", before %s with ", next);
+        cli_describe_time(text, next_ns);
+    }
+}
+
+void cli_route_put_next(vyre_text *text, const vyre_routing *routing,
+                        const vyre_route_request *request) {
+    char key[VYRE_ROUTE_KEY_BYTES] = "";
+    vyre_text path = {0};
+    vyre_routes *table = NULL;
+    const vyre_class_row *row;
+    if (!request->op) {
+        vyre_route_key(request->program, key);
+    }
+    vyre_status status = cli_route_path(NULL, &path);
+    status = status ? status : vyre_routes_load(vyre_text_string(&path), &table);
+    const char *op = request->op ? request->op : key;
+    for (size_t i = 0; !status && (row = vyre_routes_class_at(table, op, i)); i++) {
+        if (row->data == request->data && row->size_class == routing->measured_class &&
+            row->latency_ns >= routing->latency_ns &&
+            strcmp(row->who.backend, vyre_device_name(routing->device)) != 0) {
+            put_next(text, row->who.backend, row->latency_ns);
+            break;
+        }
+    }
+    vyre_routes_free(table);
+    vyre_text_free(&path);
+    vyre_status_free(status); /* the decision stands without it */
+}
+
 static void put_range(vyre_text *text, const cli_route_step *first, const cli_route_step *last) {
     vyre_text_printf(text, "%s, ", first->winner);
     cli_describe_class(text, first->size_class);
@@ -115,10 +147,7 @@ static void put_range(vyre_text *text, const cli_route_step *first, const cli_ro
         vyre_text_puts(text, " to ");
         cli_describe_time(text, last->winner_ns);
     }
-    if (last->next) {
-        vyre_text_printf(text, ", before %s with ", last->next);
-        cli_describe_time(text, last->next_ns);
-    }
+    put_next(text, last->next, last->next_ns);
     vyre_text_putc(text, '\n');
 }
 

@@ -52,6 +52,11 @@ void cli_route_table_add(cli_table *table, const vyre_routes *routes, const char
 /* "4 KiB": the least number of bytes of a class. */
 void cli_describe_class(vyre_text *text, uint32_t size_class);
 
+/* ", before cuda with 30.20 us": the best of the others in the class that decided, if there is any.
+ */
+void cli_route_put_next(vyre_text *text, const vyre_routing *routing,
+                        const vyre_route_request *request);
+
 /* The bytes of all arguments of a run, `out` buffers too, which is what the router goes by. */
 VYRE_MUST_USE vyre_status cli_route_bytes(const cli_binding *binding,
                                           const vyre_dispatch_config *config, uint64_t *out_bytes);

@@ -15,6 +15,7 @@
 #include "cli/operation.h"
 #include "cli/output.h"
 #include "cli/result.h"
+#include "cli/route_report.h"
 #include "cli/sample.h"
 #include "cli/value.h"
 
@@ -358,8 +359,16 @@ static cli_exit run_job(job *j, const char **values) {
     if (status) {
         return fail(j, status);
     }
-    result = cli_device_acquire(arguments->command, arguments->values[BACKEND].text, &j->device,
-                                &j->why);
+    const vyre_operation *operation = j->input.operation;
+    vyre_route_request request = {.op = operation ? operation->id : NULL, .program = j->program};
+    if (cli_device_is_auto(arguments->values[BACKEND].text)) {
+        status = cli_route_bytes(&j->binding, &j->config, &request.bytes);
+        if (status) {
+            return fail(j, status);
+        }
+    }
+    result = cli_device_acquire_for(arguments->command, arguments->values[BACKEND].text, &request,
+                                    &j->device, &j->why);
     if (result != CLI_EXIT_DONE) {
         return result;
     }
@@ -414,8 +423,8 @@ const cli_command cli_command_run = {
         "name is not needed. A word that is no file may be an OPERATION of `vyre ops`: of its "
         "variants, which give the same result, the one that suits the device runs. Every argument "
         "but `out` buffers needs a value. Without -b it runs on "
-        "the device that `vyre backends` says auto takes; the reference backend runs only when it "
-        "is named.\n\n"
+        "the device that `vyre route` says auto takes, by what `vyre certify` measured, else on "
+        "the one that `vyre backends` does; the reference backend runs only when it is named.\n\n"
         "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes its "
         "elements, x=1,2,3, or zeros:N, iota:N[:STEP] (0, STEP, twice STEP and so on; 1 if not "
         "given), cycle:N:1,2,3[:STEP] (N elements that repeat these, each time with STEP added), "
