@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "cli/describe.h"
 #include "cli/output.h"
 #include "cli/route_report.h"
 #include "driver/registry.h"
@@ -56,19 +55,6 @@ bool cli_device_is_auto(const char *name) {
     return !name || !strcmp(name, "auto");
 }
 
-/* "measured 12.10 us for 4 KiB of host data, before cuda with 30.20 us" */
-static void explain_class(const vyre_routing *routing, const vyre_route_request *request,
-                          vyre_text *why) {
-    vyre_text_puts(why, "measured ");
-    cli_describe_time(why, routing->latency_ns);
-    vyre_text_puts(why, routing->measured_class == routing->wanted_class
-                            ? " for "
-                            : " for the nearest size, ");
-    cli_describe_class(why, routing->measured_class);
-    vyre_text_printf(why, " of %s data", vyre_data_name(request->data));
-    cli_route_put_next(why, routing, request);
-}
-
 static vyre_status acquire_routed(const cli_command *command, const vyre_route_request *request,
                                   vyre_device **out_device, vyre_text *out_why) {
     const vyre_routing *routing;
@@ -77,11 +63,7 @@ static vyre_status acquire_routed(const cli_command *command, const vyre_route_r
         return status;
     }
     *out_device = vyre_device_retain(routing->device);
-    if (routing->source == VYRE_ROUTE_BY_CLASS) {
-        explain_class(routing, request, out_why);
-    } else {
-        vyre_text_puts(out_why, routing->why);
-    }
+    cli_route_explain(out_why, routing, request);
     if (*routing->note) {
         cli_message_print("vyre %s: note: %s\n", command->name, routing->note);
     }

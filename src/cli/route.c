@@ -10,6 +10,7 @@
 #include "cli/sample.h"
 #include "cli/sizes.h"
 #include "cli/value.h"
+#include "driver/route.h"
 
 #define OPTIONS(X)                                                                                 \
     X(SIZE, 0, "--size", "N", NULL,                                                                \
@@ -104,14 +105,17 @@ static vyre_status ask_all(job *j) {
 
 /* Text */
 
-static void put_why(vyre_text *text, const answer *a) {
+static void put_why(vyre_text *text, const job *j, const answer *a) {
+    const vyre_route_request request = {.op = j->op, .data = a->data};
     const vyre_routing *routing = a->routing;
     vyre_text_printf(text, "  %-9s ", vyre_data_name(a->data));
     if (!routing) {
         vyre_text_printf(text, "none: %s\n", vyre_status_text(a->failure));
         return;
     }
-    vyre_text_printf(text, "%s: %s\n", vyre_device_name(routing->device), routing->why);
+    vyre_text_printf(text, "%s: ", vyre_device_name(routing->device));
+    cli_route_explain(text, routing, &request);
+    vyre_text_putc(text, '\n');
     if (*routing->note) {
         vyre_text_printf(text, "  %-9s %s\n", "note", routing->note);
     }
@@ -135,8 +139,7 @@ static void put_ranges(vyre_text *text, const job *j) {
     /* The same mostly holds for all sizes. */
     for (size_t i = 0; i < j->answers.count; i++) {
         const answer *a = &j->answers.items[i];
-        const char *here =
-            a->routing ? a->routing->note : vyre_status_text(a->failure);
+        const char *here = a->routing ? a->routing->note : vyre_status_text(a->failure);
         if (*here && strcmp(here, note) != 0) {
             vyre_text_printf(text, "  %-9s %s\n", "note", here);
             note = here;
@@ -150,7 +153,7 @@ static void put_answers(vyre_text *text, const job *j) {
         return;
     }
     for (size_t i = 0; i < j->answers.count; i++) {
-        put_why(text, &j->answers.items[i]);
+        put_why(text, j, &j->answers.items[i]);
     }
 }
 
@@ -276,7 +279,9 @@ static vyre_status count_bytes(job *j, const char *const *values, size_t count) 
         return VYRE_OK;
     }
     j->has_size = true;
-    status = status ? status : cli_route_bytes(&binding, NULL, &j->bytes);
+    status = status ? status
+                    : vyre_route_count_bytes(binding.program, binding.inputs, binding.input_count,
+                                             NULL, &j->bytes);
     cli_binding_deinit(&binding);
     return status;
 }

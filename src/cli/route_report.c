@@ -2,11 +2,9 @@
 
 #include <string.h>
 
-#include "base/environment.h"
+#include "base/option.h"
 #include "cli/describe.h"
 #include "cli/output.h"
-#include "driver/device.h"
-#include "ir/program.h"
 
 void cli_describe_class(vyre_text *text, uint32_t size_class) {
     static const char *const units[] = {"byte", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -30,34 +28,16 @@ static bool is_among(const vyre_identity *who, const cli_devices *devices) {
     return !devices;
 }
 
-vyre_status cli_route_bytes(const cli_binding *binding, const vyre_dispatch_config *config,
-                            uint64_t *out_bytes) {
-    const vyre_ir *ir = vyre_program_ir(binding->program);
-    vyre_plan plan;
-    vyre_status status = vyre_plan_init(&plan, binding->program, binding->inputs,
-                                        binding->input_count, vyre_config_or_default(config));
-    *out_bytes = 0;
-    if (status) {
-        return status;
-    }
-    for (uint32_t i = 0; i < ir->arg_count; i++) {
-        uint64_t length = ir->args[i].resource == VYRE_NONE ? 1 : plan.arguments[i];
-        *out_bytes += length * vyre_type_bytes((vyre_type)ir->args[i].type);
-    }
-    vyre_plan_deinit(&plan);
-    return VYRE_OK;
-}
-
 vyre_status cli_route_path(const char *given, vyre_text *out_path) {
-    const char *set = vyre_environment_get("VYRE_ROUTES");
+    const char *set = vyre_option_describe(VYRE_OPTION_ROUTES).text;
     if (given && !*given) {
         return cli_no_name("the table");
     }
-    if (!given && set && !strcmp(set, "off")) {
+    if (!given && !strcmp(set, "off")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "unset VYRE_ROUTES, or use --table",
                                 "VYRE_ROUTES is off: there is no routing table");
     }
-    if (given || (set && *set)) {
+    if (given || *set) {
         vyre_text_puts(out_path, given ? given : set);
         return VYRE_OK;
     }
@@ -105,7 +85,8 @@ static void put_next(vyre_text *text, const char *next, uint64_t next_ns) {
     }
 }
 
-void cli_route_put_next(vyre_text *text, const vyre_routing *routing,
+/* The best of the others in the class that decided, if there is any. */
+static void put_next_of(vyre_text *text, const vyre_routing *routing,
                         const vyre_route_request *request) {
     char key[VYRE_ROUTE_KEY_BYTES] = "";
     vyre_text path = {0};
@@ -128,6 +109,24 @@ void cli_route_put_next(vyre_text *text, const vyre_routing *routing,
     vyre_routes_free(table);
     vyre_text_free(&path);
     vyre_status_free(status); /* the decision stands without it */
+}
+
+void cli_route_explain(vyre_text *text, const vyre_routing *routing,
+                       const vyre_route_request *request) {
+    const char *name = vyre_device_name(routing->device), *why = routing->why;
+    size_t size = strlen(name);
+    if (routing->source != VYRE_ROUTE_BY_CLASS) { /* who it is about is said already */
+        why += !strncmp(why, name, size) && !strncmp(why + size, ": ", 2) ? size + 2 : 0;
+        vyre_text_puts(text, why);
+        return;
+    }
+    bool is_near = routing->measured_class != routing->wanted_class;
+    vyre_text_puts(text, "measured ");
+    cli_describe_time(text, routing->latency_ns);
+    vyre_text_puts(text, is_near ? " for the nearest size, " : " for ");
+    cli_describe_class(text, routing->measured_class);
+    vyre_text_printf(text, " of %s data", vyre_data_name(request->data));
+    put_next_of(text, routing, request);
 }
 
 static void put_range(vyre_text *text, const cli_route_step *first, const cli_route_step *last) {

@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "base/vec.h"
-#include "cli/bind.h"
 #include "cli/device.h"
 #include "cli/page.h"
 
@@ -52,14 +51,10 @@ void cli_route_table_add(cli_table *table, const vyre_routes *routes, const char
 /* "4 KiB": the least number of bytes of a class. */
 void cli_describe_class(vyre_text *text, uint32_t size_class);
 
-/* ", before cuda with 30.20 us": the best of the others in the class that decided, if there is any.
+/* Why the router decided so: "measured 12.10 us for 4 KiB of host data, before cuda with 30.20 us".
  */
-void cli_route_put_next(vyre_text *text, const vyre_routing *routing,
-                        const vyre_route_request *request);
-
-/* The bytes of all arguments of a run, `out` buffers too, which is what the router goes by. */
-VYRE_MUST_USE vyre_status cli_route_bytes(const cli_binding *binding,
-                                          const vyre_dispatch_config *config, uint64_t *out_bytes);
+void cli_route_explain(vyre_text *text, const vyre_routing *routing,
+                       const vyre_route_request *request);
 
 /* The file that holds the table: `given`, else what the router goes by. To be freed with
  * vyre_text_free. Where the router is told to do without one that is an error. */

@@ -15,9 +15,9 @@
 #include "cli/operation.h"
 #include "cli/output.h"
 #include "cli/result.h"
-#include "cli/route_report.h"
 #include "cli/sample.h"
 #include "cli/value.h"
+#include "driver/route.h"
 
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICE_OPTION(X)                                                                           \
@@ -362,7 +362,8 @@ static cli_exit run_job(job *j, const char **values) {
     const vyre_operation *operation = j->input.operation;
     vyre_route_request request = {.op = operation ? operation->id : NULL, .program = j->program};
     if (cli_device_is_auto(arguments->values[BACKEND].text)) {
-        status = cli_route_bytes(&j->binding, &j->config, &request.bytes);
+        status = vyre_route_count_bytes(j->program, j->binding.inputs, j->binding.input_count,
+                                        &j->config, &request.bytes);
         if (status) {
             return fail(j, status);
         }
