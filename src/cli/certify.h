@@ -17,9 +17,10 @@ typedef struct cli_contest {
     cli_sizes sizes;
     cli_places places;
     uint64_t budget_ns;
-    vyre_route_candidate *left, *before; /* who is left, now and before the last measurement */
-    size_t left_count, before_count;
-    cli_binding largest;                                    /* what those of before were given */
+    vyre_route_candidate *left; /* who takes part in the next measurement */
+    vyre_route_candidate *able; /* who did the largest size that anybody did, which is this: */
+    cli_binding largest;
+    size_t left_count, able_count;
     size_t done;                                            /* sizes, of all subjects */
     void (*step)(void *user, size_t done, const char *key); /* called before each size */
     void *user;
@@ -40,8 +41,7 @@ typedef struct cli_subject {
 VYRE_MUST_USE vyre_status cli_contest_open(cli_contest *contest);
 void cli_contest_deinit(cli_contest *contest);
 
-/* Measures all devices, from the smallest size on. Whoever is excluded takes no part in larger
- * ones. Stops when interrupted, without a failure. */
+/* Measures all devices, from the smallest size on. Stops when interrupted, without a failure. */
 VYRE_MUST_USE vyre_status cli_contest_hold(cli_contest *contest, const cli_subject *subject);
 
 #endif

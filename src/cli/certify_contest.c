@@ -6,12 +6,13 @@
 #include "base/alloc.h"
 #include "cli/certify.h"
 #include "cli/sample.h"
+#include "driver/route.h"
 
 vyre_status cli_contest_open(cli_contest *contest) {
     size_t count = contest->devices.list.count;
     contest->left = vyre_alloc_array(count, sizeof *contest->left);
-    contest->before = vyre_alloc_array(count, sizeof *contest->before);
-    return contest->left && contest->before
+    contest->able = vyre_alloc_array(count, sizeof *contest->able);
+    return contest->left && contest->able
                ? vyre_reference_open_oracle(&contest->oracle)
                : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                                   "no memory for %zu devices", count);
@@ -19,7 +20,7 @@ vyre_status cli_contest_open(cli_contest *contest) {
 
 void cli_contest_deinit(cli_contest *contest) {
     vyre_free(contest->left);
-    vyre_free(contest->before);
+    vyre_free(contest->able);
     vyre_routes_free(contest->table);
     vyre_device_release(contest->oracle);
     cli_devices_release(&contest->devices);
@@ -35,47 +36,70 @@ static vyre_status bind(const cli_contest *contest, const cli_subject *subject, 
                                      subject->stdin_used);
 }
 
-static bool is_excluded(const cli_contest *contest, const char *key, const vyre_device *device,
-                        vyre_data data, uint32_t size_class) {
+/* Why a device was excluded in a measurement; NULL if it was not. */
+static const vyre_exclusion *find_excluded(const cli_contest *contest, const char *key,
+                                           const vyre_device *device, vyre_data data,
+                                           uint32_t size_class) {
     const vyre_exclusion *excluded;
     const vyre_identity who = vyre_device_identity(device);
     for (size_t i = 0; (excluded = vyre_routes_class_excluded_at(contest->table, key, i)); i++) {
         if (excluded->data == data && excluded->size_class == size_class &&
-            !strcmp(excluded->who.backend, who.backend) &&
-            !strcmp(excluded->who.device, who.device) &&
-            !strcmp(excluded->who.driver, who.driver)) {
-            return true;
+            vyre_identity_same(&excluded->who, &who)) {
+            break;
         }
     }
-    return false;
+    return excluded;
 }
 
+/* Whoever is wrong, or slow, takes no part in larger sizes. Who refuses one may take another. */
 static void drop_excluded(cli_contest *contest, const char *key, vyre_data data,
                           uint32_t size_class) {
     size_t kept = 0;
     for (size_t i = 0; i < contest->left_count; i++) {
-        if (!is_excluded(contest, key, contest->left[i].device, data, size_class)) {
+        const vyre_exclusion *excluded =
+            find_excluded(contest, key, contest->left[i].device, data, size_class);
+        if (!excluded || excluded->cause == VYRE_EXCLUDED_REFUSED) {
             contest->left[kept++] = contest->left[i];
         }
     }
     contest->left_count = kept;
 }
 
+/* Those who did it whole are candidates for the plain route. */
+static void keep_able(cli_contest *contest, const char *key, cli_binding *binding,
+                      uint32_t size_class) {
+    size_t able = 0;
+    for (size_t i = 0; i < contest->left_count; i++) {
+        able += !find_excluded(contest, key, contest->left[i].device, VYRE_DATA_HOST, size_class);
+    }
+    if (!able) {
+        cli_binding_deinit(binding);
+        return;
+    }
+    contest->able_count = 0;
+    for (size_t i = 0; i < contest->left_count; i++) {
+        if (!find_excluded(contest, key, contest->left[i].device, VYRE_DATA_HOST, size_class)) {
+            contest->able[contest->able_count++] = contest->left[i];
+        }
+    }
+    cli_binding_deinit(&contest->largest);
+    contest->largest = *binding;
+}
+
 /* One size in all places of data. */
 static vyre_status measure(cli_contest *contest, const cli_subject *subject,
-                           const cli_binding *binding, bool is_smallest) {
+                           const cli_binding *binding, bool is_smallest, uint32_t *out_class) {
     const vyre_route_candidate oracle = {contest->oracle, subject->program};
     const vyre_certify_options options = {
         .budget_ns = contest->budget_ns, .oracle = &oracle, .always_asks = is_smallest};
     vyre_status status = VYRE_OK;
     for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT && !status; data++) {
         if (contest->places.wanted[data] && contest->left_count && !contest->is_interrupted()) {
-            uint32_t size_class;
             status = vyre_routes_measure(contest->table, subject->key, data, contest->left,
                                          contest->left_count, binding->inputs, binding->input_count,
-                                         &options, &size_class);
+                                         &options, out_class);
             if (!status) {
-                drop_excluded(contest, subject->key, data, size_class);
+                drop_excluded(contest, subject->key, data, *out_class);
             }
         }
     }
@@ -86,13 +110,13 @@ static vyre_status measure(cli_contest *contest, const cli_subject *subject,
 static vyre_status make_plain_route(cli_contest *contest, const cli_subject *subject) {
     const vyre_route_candidate oracle = {contest->oracle, subject->program};
     const vyre_certify_options options = {.oracle = &oracle};
-    return vyre_routes_certify(contest->table, subject->key, contest->before, contest->before_count,
+    return vyre_routes_certify(contest->table, subject->key, contest->able, contest->able_count,
                                contest->largest.inputs, contest->largest.input_count, &options,
                                NULL);
 }
 
 static void enter_all(cli_contest *contest, const cli_subject *subject) {
-    contest->before_count = 0;
+    contest->able_count = 0;
     contest->left_count = contest->devices.list.count;
     for (size_t i = 0; i < contest->left_count; i++) {
         vyre_device *device = contest->devices.list.items[i];
@@ -110,20 +134,14 @@ vyre_status cli_contest_hold(cli_contest *contest, const cli_subject *subject) {
     for (size_t i = 0; i < sizes && !status && contest->left_count && !contest->is_interrupted();
          i++) {
         cli_binding binding = {0};
+        uint32_t size_class = 0;
         contest->step(contest->user, contest->done++, subject->key);
         status = bind(contest, subject, i, &binding);
-        status = status ? status : measure(contest, subject, &binding, i == 0);
-        if (contest->left_count) {
-            contest->before_count = contest->left_count;
-            memcpy(contest->before, contest->left, contest->left_count * sizeof *contest->left);
-            cli_binding_deinit(&contest->largest);
-            contest->largest = binding;
-        } else {
-            cli_binding_deinit(&binding);
-        }
+        status = status ? status : measure(contest, subject, &binding, i == 0, &size_class);
+        keep_able(contest, subject->key, &binding, size_class);
     }
     contest->done = end;
-    if (!status && contest->before_count && contest->places.wanted[VYRE_DATA_HOST] &&
+    if (!status && contest->able_count && contest->places.wanted[VYRE_DATA_HOST] &&
         !contest->is_interrupted()) {
         status = make_plain_route(contest, subject);
     }

@@ -5,6 +5,7 @@
 #include "base/option.h"
 #include "cli/describe.h"
 #include "cli/output.h"
+#include "driver/route.h"
 
 void cli_describe_class(vyre_text *text, uint32_t size_class) {
     static const char *const units[] = {"byte", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -13,15 +14,10 @@ void cli_describe_class(vyre_text *text, uint32_t size_class) {
                      size_class < 10 ? cli_plural(number) : "");
 }
 
-static bool same_identity(const vyre_identity *left, const vyre_identity *right) {
-    return !strcmp(left->backend, right->backend) && !strcmp(left->device, right->device) &&
-           !strcmp(left->driver, right->driver);
-}
-
 static bool is_among(const vyre_identity *who, const cli_devices *devices) {
     for (size_t i = 0; devices && i < devices->list.count; i++) {
         vyre_identity identity = vyre_device_identity(devices->list.items[i]);
-        if (same_identity(who, &identity)) {
+        if (vyre_identity_same(who, &identity)) {
             return true;
         }
     }
@@ -179,7 +175,7 @@ static bool is_told(const vyre_routes *table, const char *op, size_t index) {
     const vyre_exclusion *this = excluded_at(table, op, index);
     for (size_t i = 0; i < index; i++) {
         const vyre_exclusion *other = excluded_at(table, op, i);
-        if (other->cause == this->cause && same_identity(&other->who, &this->who)) {
+        if (other->cause == this->cause && vyre_identity_same(&other->who, &this->who)) {
             return true;
         }
     }
