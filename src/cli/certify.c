@@ -34,6 +34,7 @@ typedef struct job {
     cli_progress progress;
     size_t certified, failed, wrong; /* operations; the last: with a device of wrong bytes */
     bool is_stuck;                   /* the table cannot be written */
+    cli_exit failure;                /* how to end because of the last that failed */
     /* The answer. */
     vyre_text text;
     vyre_json json;
@@ -91,7 +92,7 @@ static void add_answer(job *j, const char *key) {
         vyre_text_printf(&text, "%s\n", key);
         cli_route_steps_find(&steps, table, key, &j->contest.devices);
         cli_route_put_ranges(&text, &steps);
-        cli_route_put_excluded(&text, table, key);
+        cli_route_put_excluded(&text, table, key, &j->contest.devices);
         cli_route_steps_free(&steps);
         cli_output_write(&text);
     }
@@ -146,7 +147,9 @@ static void certify(job *j, const cli_subject *subject) {
         return;
     }
     if (status) {
+        bool is_usage = vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT;
         j->failed++;
+        j->failure = is_usage && subject->value_count ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
         (void)cli_message_status(j->arguments->command,
                                  vyre_status_annotate(status, "certifying `%s`", subject->key));
         return;
@@ -248,7 +251,9 @@ static cli_exit certify_given(job *j) {
                                   .stdin_used = !strcmp(arguments->operands[0], "-")});
         cli_progress_end(&j->progress);
         end_answer(j);
-        report(j, 1);
+        if (!j->failed) {
+            report(j, 1);
+        }
         result = CLI_EXIT_DONE;
     }
     cli_input_deinit(&input);
@@ -298,10 +303,11 @@ static cli_exit run_job(job *j) {
     result = arguments->operand_count && names_file(arguments)
                  ? certify_given(j)
                  : certify_library(j, arguments->operand_count ? arguments->operands[0] : NULL);
-    return result != CLI_EXIT_DONE    ? result
-           : j->failed || j->is_stuck ? CLI_EXIT_FAILED
-           : j->wrong                 ? CLI_EXIT_NO
-                                      : CLI_EXIT_DONE;
+    return result != CLI_EXIT_DONE ? result
+           : j->is_stuck           ? CLI_EXIT_FAILED
+           : j->failed             ? j->failure
+           : j->wrong              ? CLI_EXIT_NO
+                                   : CLI_EXIT_DONE;
 }
 
 static cli_exit run(const cli_arguments *arguments) {

@@ -121,26 +121,26 @@ static void put_why(vyre_text *text, const job *j, const answer *a) {
     }
 }
 
-/* The answers for measured sizes as ranges. */
+/* The answers for measured sizes as ranges. Where none was measured, one holds for all. */
 static void put_ranges(vyre_text *text, const job *j) {
     cli_route_steps steps = {0};
     const char *note = "";
     for (size_t i = 0; i < j->answers.count; i++) {
         const answer *a = &j->answers.items[i];
-        const vyre_routing *routing = a->routing;
         cli_route_step step = {.data = a->data,
                                .size_class = vyre_route_class(a->bytes),
-                               .winner = routing ? vyre_device_name(routing->device) : "none",
-                               .winner_ns = routing ? routing->latency_ns : VYRE_NO_TIME};
-        steps.failed |= !vyre_vec_push(&steps.list, step);
+                               .winner = a->routing ? vyre_device_name(a->routing->device) : "none",
+                               .winner_ns = a->routing ? a->routing->latency_ns : VYRE_NO_TIME};
+        steps.failed |= a->bytes && !vyre_vec_push(&steps.list, step);
     }
     cli_route_put_ranges(text, &steps);
     cli_route_steps_free(&steps);
-    /* The same mostly holds for all sizes. */
     for (size_t i = 0; i < j->answers.count; i++) {
         const answer *a = &j->answers.items[i];
         const char *here = a->routing ? a->routing->note : vyre_status_text(a->failure);
-        if (*here && strcmp(here, note) != 0) {
+        if (!a->bytes) {
+            put_why(text, j, a);
+        } else if (*here && strcmp(here, note) != 0) { /* the same mostly holds for all sizes */
             vyre_text_printf(text, "  %-9s %s\n", "note", here);
             note = here;
         }
@@ -202,7 +202,7 @@ static void write_text(const job *j, vyre_text *text) {
     }
     vyre_text_putc(text, '\n');
     put_answers(text, j);
-    cli_route_put_excluded(text, j->table, j->op);
+    cli_route_put_excluded(text, j->table, j->op, NULL);
     put_measurements(text, j);
 }
 
@@ -229,7 +229,16 @@ static void write_json(const job *j, vyre_json *json) {
         if (routing && routing->latency_ns != VYRE_NO_TIME) {
             cli_json_number(json, "latency_ns", routing->latency_ns);
         }
-        cli_json_string(json, "why", routing ? routing->why : vyre_status_text(a->failure));
+        vyre_text why = {0};
+        if (routing) {
+            const vyre_route_request request = {.op = j->op, .data = a->data};
+            cli_route_explain(&why, routing, &request);
+        } else {
+            vyre_text_puts(&why, vyre_status_text(a->failure));
+        }
+        cli_json_string(json, "why", vyre_text_string(&why));
+        json->text->failed |= why.failed;
+        vyre_text_free(&why);
         cli_json_string(json, "note", routing ? routing->note : "");
         vyre_json_object_end(json);
     }
@@ -381,7 +390,7 @@ static cli_exit list_all(job *j) {
             status = ask_all(j);
             vyre_text_printf(&text, "%s\n", j->op);
             put_answers(&text, j);
-            cli_route_put_excluded(&text, j->table, j->op);
+            cli_route_put_excluded(&text, j->table, j->op, NULL);
         }
     }
     if (format_of(j) == CLI_FORMAT_JSON) {
@@ -412,9 +421,13 @@ static cli_exit run_job(job *j) {
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                                   "no memory for the name of the table");
     }
-    status = status ? status : vyre_routes_load(vyre_text_string(&j->path), &j->table);
     if (status) {
         return cli_message_status(j->arguments->command, status);
+    }
+    status = vyre_routes_load(vyre_text_string(&j->path), &j->table);
+    if (status) {
+        (void)cli_message_status(j->arguments->command, status);
+        return CLI_EXIT_FAILED;
     }
     return j->arguments->operand_count ? show_one(j) : list_all(j);
 }

@@ -182,10 +182,11 @@ static bool is_told(const vyre_routes *table, const char *op, size_t index) {
     return false;
 }
 
-void cli_route_put_excluded(vyre_text *text, const vyre_routes *table, const char *op) {
+void cli_route_put_excluded(vyre_text *text, const vyre_routes *table, const char *op,
+                            const cli_devices *devices) {
     const vyre_exclusion *excluded;
     for (size_t i = 0; (excluded = excluded_at(table, op, i)); i++) {
-        if (is_told(table, op, i)) {
+        if (!is_among(&excluded->who, devices) || is_told(table, op, i)) {
             continue;
         }
         vyre_text_printf(text, "  %-9s %s", "excluded", excluded->who.backend);

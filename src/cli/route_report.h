@@ -36,8 +36,9 @@ void cli_route_steps_free(cli_route_steps *steps);
 /* Lines of who wins in which range of sizes, with crossovers where there are some. */
 void cli_route_put_ranges(vyre_text *text, const cli_route_steps *steps);
 
-/* Lines of who may not win, and why. */
-void cli_route_put_excluded(vyre_text *text, const vyre_routes *table, const char *op);
+/* Lines of who may not win, of these devices, and why. */
+void cli_route_put_excluded(vyre_text *text, const vyre_routes *table, const char *op,
+                            const cli_devices *devices);
 
 /* Whether one of these devices is excluded because of its bytes. */
 bool cli_route_has_wrong_bytes(const vyre_routes *table, const char *op,
