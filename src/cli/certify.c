@@ -19,7 +19,7 @@
     CLI_SIZES_OPTION(X)                                                                            \
     CLI_DATA_OPTION(X)                                                                             \
     X(BUDGET, 0, "--budget", "SECONDS", NULL,                                                      \
-      "how long a device may take for one size, with compiling; 10 if not given")                  \
+      "how long a device may take for one size, with compiling; 5 if not given")                  \
     CLI_ROUTE_TABLE_OPTION(X)                                                                      \
     CLI_PROGRESS_OPTION(X)                                                                         \
     X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
@@ -272,7 +272,7 @@ static bool names_file(const cli_arguments *arguments) {
 static vyre_status read_options(job *j) {
     const cli_value *values = j->arguments->values;
     cli_contest *contest = &j->contest;
-    contest->budget_ns = UINT64_C(10000000000);
+    contest->budget_ns = UINT64_C(5000000000);
     vyre_status status = cli_sizes_parse(values[SIZES].text, &contest->sizes);
     status = status ? status : cli_places_parse(values[DATA].text, &contest->places);
     if (!status && values[BUDGET].given) {
