@@ -19,7 +19,7 @@
     CLI_SIZES_OPTION(X)                                                                            \
     CLI_DATA_OPTION(X)                                                                             \
     X(BUDGET, 0, "--budget", "SECONDS", NULL,                                                      \
-      "how long a device may take for one size, with compiling; 5 if not given")                  \
+      "how long a device may take for one size, with compiling; 5 if not given")                   \
     CLI_ROUTE_TABLE_OPTION(X)                                                                      \
     CLI_PROGRESS_OPTION(X)                                                                         \
     X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
@@ -139,30 +139,31 @@ static void step(void *user, size_t done, const char *key) {
     cli_progress_step(&j->progress, done, key);
 }
 
-/* Certifies one and saves the table. What fails is told, and the next one may do better. */
+/* Certifies one and saves the table. What fails is told: smaller sizes may have been measured by
+ * then, and the next one may do better. */
 static void certify(job *j, const cli_subject *subject) {
     vyre_status status = cli_contest_hold(&j->contest, subject);
+    bool failed = status != VYRE_OK;
     if (is_interrupted()) {
         vyre_status_free(status);
         return;
     }
-    if (status) {
+    if (failed) {
         bool is_usage = vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT;
         j->failed++;
         j->failure = is_usage && subject->value_count ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
         (void)cli_message_status(j->arguments->command,
                                  vyre_status_annotate(status, "certifying `%s`", subject->key));
-        return;
     }
     status = vyre_routes_save(j->contest.table, vyre_text_string(&j->path));
     if (status) {
         j->is_stuck = true;
         (void)cli_message_status(j->arguments->command, status);
-        return;
+    } else if (!failed) {
+        j->certified++;
+        j->wrong += cli_route_has_wrong_bytes(j->contest.table, subject->key, &j->contest.devices);
+        add_answer(j, subject->key);
     }
-    j->certified++;
-    j->wrong += cli_route_has_wrong_bytes(j->contest.table, subject->key, &j->contest.devices);
-    add_answer(j, subject->key);
 }
 
 static bool goes_on(const job *j) {

@@ -417,6 +417,10 @@ static cli_exit run_job(job *j) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one of them",
                                   "--size and --bytes both say how much data there is");
     }
+    if (!status && !strcmp(vyre_text_string(&j->path), "off")) { /* a file, and not the word */
+        vyre_text_cut(&j->path, 0);
+        vyre_text_puts(&j->path, "./off");
+    }
     if (!status && setenv("VYRE_ROUTES", vyre_text_string(&j->path), 1) != 0) {
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                                   "no memory for the name of the table");
