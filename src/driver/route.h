@@ -92,7 +92,8 @@ VYRE_MUST_USE vyre_status vyre_routes_encode(const vyre_routes *table, vyre_text
 /* What became of a candidate. */
 typedef struct vyre_route_trial {
     uint64_t latency_ns;
-    vyre_outputs outputs; /* of its last run; of its first with data of the host */
+    const vyre_outputs *same; /* its bytes, where another has the same; or NULL */
+    vyre_outputs outputs;     /* of its last run; of its first with data of the host */
     bool is_excluded;
     vyre_exclusion_cause cause;
     vyre_text reason;

@@ -30,6 +30,26 @@ static bool has_bytes(const vyre_route_trial *trial) {
     return !trial->is_excluded || trial->cause == VYRE_EXCLUDED_BYTES;
 }
 
+static const vyre_outputs *bytes_of(const vyre_route_trial *trial) {
+    return trial->same ? trial->same : &trial->outputs;
+}
+
+/* Outputs may be large: those that are the first candidate's are not kept twice. */
+static void share_bytes(const contest *c, size_t index) {
+    vyre_route_trial *trial = &c->trials[index];
+    size_t first = 0;
+    while (first < index && c->trials[first].is_excluded) {
+        first++;
+    }
+    vyre_text where = {0};
+    if (first < index && !trial->is_excluded &&
+        vyre_route_same_outputs(&trial->outputs, &c->trials[first].outputs, &where)) {
+        vyre_outputs_free(&trial->outputs);
+        trial->same = &c->trials[first].outputs;
+    }
+    vyre_text_free(&where);
+}
+
 static void exclude(vyre_route_trial *trial, const char *whose, const vyre_text *where,
                     const char *end) {
     trial->is_excluded = true;
@@ -50,7 +70,7 @@ static vyre_status ask_oracle(const contest *c, vyre_outputs *own, const vyre_ou
     }
     for (size_t i = 0; i < c->count; i++) {
         if (c->candidates[i].device == c->oracle->device && !c->trials[i].is_excluded) {
-            *out_right = &c->trials[i].outputs;
+            *out_right = bytes_of(&c->trials[i]);
             return VYRE_OK;
         }
     }
@@ -78,13 +98,13 @@ static void judge(const contest *c, const vyre_outputs *right, const char *gone)
             continue;
         }
         if (right) {
-            if (!vyre_route_same_outputs(&c->trials[i].outputs, right, &where)) {
+            if (!vyre_route_same_outputs(bytes_of(&c->trials[i]), right, &where)) {
                 exclude(&c->trials[i], vyre_device_name(c->oracle->device), &where, "");
             }
         } else {
             for (size_t k = 0; k < c->count; k++) {
                 if (k != i && has_bytes(&c->trials[k]) &&
-                    !vyre_route_same_outputs(&c->trials[i].outputs, &c->trials[k].outputs,
+                    !vyre_route_same_outputs(bytes_of(&c->trials[i]), bytes_of(&c->trials[k]),
                                              &where)) {
                     exclude(&c->trials[i], vyre_device_name(c->candidates[k].device), &where, gone);
                     break;
@@ -96,15 +116,12 @@ static void judge(const contest *c, const vyre_outputs *right, const char *gone)
 }
 
 static vyre_status compare(const contest *c) {
-    const vyre_route_trial *first = NULL;
+    const vyre_outputs *first = NULL;
     bool differ = false;
     for (size_t i = 0; i < c->count; i++) {
-        const vyre_route_trial *trial = &c->trials[i];
-        if (!trial->is_excluded) {
-            vyre_text where = {0};
-            first = first ? first : trial;
-            differ = differ || !vyre_route_same_outputs(&trial->outputs, &first->outputs, &where);
-            vyre_text_free(&where);
+        if (!c->trials[i].is_excluded) {
+            first = first ? first : bytes_of(&c->trials[i]);
+            differ = differ || bytes_of(&c->trials[i]) != first;
         }
     }
     if (!first || (!differ && !(c->oracle && c->always_asks))) {
@@ -154,6 +171,9 @@ static vyre_status hold(contest *c, const vyre_certify_options *options) {
         comparable = comparable && vyre_route_is_comparable(c->candidates[i].program);
         status = vyre_route_time(&c->work, &c->candidates[i], &c->trials[i]);
         status = status ? status : check_latency(c, i);
+        if (!status && comparable) {
+            share_bytes(c, i);
+        }
     }
     if (!status && comparable) {
         status = compare(c);
