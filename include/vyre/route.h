@@ -198,7 +198,7 @@ vyre_routes_measure(vyre_routes *table, const char *op, vyre_data data,
                     size_t input_count, const vyre_certify_options *options, uint32_t *out_class);
 
 /* The key of a program that is no operation of the library: `program:NAME:DIGEST`, the digest as 32
- * hexadecimal digits. Cut off, and terminated, where it is longer than the room. */
+ * hexadecimal digits. A name that is too long is cut off. */
 enum { VYRE_ROUTE_KEY_BYTES = 256 };
 VYRE_API void vyre_route_key(const vyre_program *program, char out_key[VYRE_ROUTE_KEY_BYTES]);
 
