@@ -24,11 +24,8 @@
 #include "cli/progress.h"
 #include "cli/sizes.h"
 
-enum {
-    CLI_BENCH_DEVICES = 8, /* columns of a report */
-    CLI_BENCH_PLACES = 2,  /* of data: vyre_data */
-    CLI_BENCH_LEAST_RUNS = 3
-};
+enum { CLI_BENCH_DEVICES = 8, CLI_BENCH_LEAST_RUNS = 3 };
+#define CLI_BENCH_PLACES 2 /* of data: vyre_data */
 
 /* 0 runs: not taken. */
 typedef struct cli_bench_times {
@@ -210,11 +207,15 @@ void cli_bench_plot_times(const cli_bench_report *report, const char *operation,
 void cli_bench_plot_roofline(const cli_bench_report *report, size_t device, vyre_data data,
                              vyre_text *html);
 void cli_bench_plot_shares(const cli_bench_report *report, vyre_data data, vyre_text *html);
+/* The start of the mark that stands for a column. The caller ends it. */
+void cli_bench_put_shape(vyre_text *html, size_t device, double x, double y);
 
 /* Text for people: "1.25 ms", "2^20", "3.1 GB/s"; escaped for HTML. */
 void cli_bench_put_time(vyre_text *text, double ns);
 void cli_bench_put_size(vyre_text *text, uint64_t size);
 void cli_bench_put_rate(vyre_text *text, double a_second, const char *unit);
 void cli_bench_put_escaped(vyre_text *text, const char *words);
+/* The same digits as in JSON. */
+void cli_bench_put_exact(vyre_text *text, double number);
 
 #endif

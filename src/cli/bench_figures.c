@@ -211,7 +211,7 @@ static void count_cells(const cli_bench *bench, cli_bench_figures *out) {
                         [CLI_BENCH_FAILED] = &out->failed};
     for (size_t i = 0; i < bench->rows.count; i++) {
         for (size_t k = 0; k < bench->device_count; k++) {
-            ++*counts[bench->rows.items[i].cells[k].state];
+            *counts[bench->rows.items[i].cells[k].state] += is_usable(bench, k);
         }
     }
 }

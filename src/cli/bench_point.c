@@ -13,6 +13,7 @@
 #include "cli/result.h"
 #include "cli/sample.h"
 #include "driver/plan.h"
+#include "ir/program.h"
 
 enum {
     BURST_RUNS = 8,          /* of a turn, as many as fit into */
@@ -98,8 +99,9 @@ static vyre_dispatch_config config_of(const point *at) {
 
 /* Sizes of all arguments. */
 static vyre_status measure_bytes(point *at) {
+    const vyre_dispatch_config config = {0};
     vyre_status status = vyre_plan_init(&at->shape, at->operation->composition, at->binding.inputs,
-                                        at->binding.input_count, NULL);
+                                        at->binding.input_count, &config);
     const vyre_ir *ir = ir_of(at);
     at->is_planned = !status;
     for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
