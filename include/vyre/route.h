@@ -155,6 +155,9 @@ typedef struct vyre_certify_options {
      * budget. NULL, or where it runs out of time: then none of the candidates may win. It may be
      * one of the candidates. */
     const vyre_route_candidate *oracle;
+    /* Asks it also where all agree, or there is one candidate alone: they may all be wrong. Where it
+     * runs out of time then, they may win. */
+    bool always_asks;
 } vyre_certify_options;
 
 /* Measures every candidate for an operation, and makes the route. What was there for that operation

@@ -20,6 +20,8 @@
     X(ops)                                                                                         \
     X(bench)                                                                                       \
     X(conform)                                                                                     \
+    X(certify)                                                                                     \
+    X(route)                                                                                       \
     X(backends)                                                                                    \
     X(doctor)                                                                                      \
     X(cache)                                                                                       \

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/route_report.h"
 #include "driver/registry.h"
 #include "driver/select.h"
 
@@ -50,17 +51,44 @@ static cli_exit tell_failure(const cli_command *command, vyre_status status, boo
     return CLI_EXIT_BACKEND;
 }
 
-cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
-                            vyre_text *out_why) {
+bool cli_device_is_auto(const char *name) {
+    return !name || !strcmp(name, "auto");
+}
+
+static vyre_status acquire_routed(const cli_command *command, const vyre_route_request *request,
+                                  vyre_device **out_device, vyre_text *out_why) {
+    const vyre_routing *routing;
+    vyre_status status = vyre_route_acquire(request, &routing);
+    if (status) {
+        return status;
+    }
+    *out_device = vyre_device_retain(routing->device);
+    cli_route_explain(out_why, routing, request);
+    if (*routing->note) {
+        cli_message_print("vyre %s: note: %s\n", command->name, routing->note);
+    }
+    vyre_routing_release(routing);
+    return VYRE_OK;
+}
+
+cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
+                                const vyre_route_request *request, vyre_device **out_device,
+                                vyre_text *out_why) {
     *out_device = NULL;
-    bool is_auto = !name || !strcmp(name, "auto");
-    vyre_status status = is_auto ? acquire_preferred(out_device, out_why)
-                                 : vyre_registry_acquire(NULL, name, out_device);
+    bool is_auto = cli_device_is_auto(name);
+    vyre_status status = !is_auto  ? vyre_registry_acquire(NULL, name, out_device)
+                         : request ? acquire_routed(command, request, out_device, out_why)
+                                   : acquire_preferred(out_device, out_why);
     if (!status) {
         vyre_text_puts(out_why, is_auto ? "" : "named by -b");
         return CLI_EXIT_DONE;
     }
     return tell_failure(command, status, is_auto);
+}
+
+cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
+                            vyre_text *out_why) {
+    return cli_device_acquire_for(command, name, NULL, out_device, out_why);
 }
 
 /* Takes over the caller's reference. One that is there already is not added again. */

@@ -4,6 +4,7 @@
 
 #include <vyre/device.h>
 #include <vyre/reference.h>
+#include <vyre/route.h>
 
 #include "base/vec.h"
 #include "cli/command.h"
@@ -18,7 +19,14 @@
 cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
                             vyre_text *out_why);
 
-/* The same for a subcommand that takes several. */
+/* The same where it is known what is to run: `auto` asks the router. Tells of what the table says
+ * and cannot be followed. */
+cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
+                                const vyre_route_request *request, vyre_device **out_device,
+                                vyre_text *out_why);
+bool cli_device_is_auto(const char *name);
+
+/* The option of a subcommand that takes several. */
 #define CLI_DEVICES_OPTION(X)                                                                      \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
       "which devices: ids of backends, or id:n, with commas between; all but oracles if not "      \

@@ -115,6 +115,12 @@ VYRE_MUST_USE vyre_status vyre_route_time(const vyre_route_work *work,
                                           vyre_route_trial *out_trial);
 void vyre_route_trial_free(vyre_route_trial *trial);
 
+/* The bytes of all arguments of a run, `out` buffers too. `config` may be NULL. */
+VYRE_MUST_USE vyre_status vyre_route_count_bytes(const vyre_program *program,
+                                                 const vyre_input *inputs, size_t input_count,
+                                                 const vyre_dispatch_config *config,
+                                                 uint64_t *out_bytes);
+
 /* Whether a program's bytes are the same everywhere. */
 bool vyre_route_is_comparable(const vyre_program *program);
 /* Whether outputs are the same; else says where they differ. `out_where` may be NULL. */

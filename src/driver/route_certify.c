@@ -16,6 +16,7 @@ typedef struct contest {
     const vyre_route_candidate *candidates;
     size_t count;
     const vyre_route_candidate *oracle;
+    bool always_asks;
     vyre_route_trial *trials; /* by candidate */
 } contest;
 
@@ -106,7 +107,7 @@ static vyre_status compare(const contest *c) {
             vyre_text_free(&where);
         }
     }
-    if (!differ) {
+    if (!first || (!differ && !(c->oracle && c->always_asks))) {
         return VYRE_OK;
     }
     vyre_outputs own = {0};
@@ -145,6 +146,7 @@ static vyre_status hold(contest *c, const vyre_certify_options *options) {
     c->work.config = *vyre_config_or_default(options->config);
     c->work.budget_ns = options->budget_ns;
     c->oracle = options->oracle;
+    c->always_asks = options->always_asks;
     c->trials = vyre_alloc_zeroed(c->count, sizeof *c->trials);
     vyre_status status = c->trials ? VYRE_OK : vyre_routes_no_memory();
     bool comparable = true;
@@ -263,17 +265,17 @@ vyre_status vyre_routes_certify_owned(vyre_routes *table, const char *op,
     return status;
 }
 
-/* The bytes of all arguments, `out` buffers too. */
-static vyre_status count_bytes(const contest *c, uint64_t *out_bytes) {
-    const vyre_program *program = c->candidates[0].program;
+vyre_status vyre_route_count_bytes(const vyre_program *program, const vyre_input *inputs,
+                                   size_t input_count, const vyre_dispatch_config *config,
+                                   uint64_t *out_bytes) {
     const vyre_ir *ir = vyre_program_ir(program);
     vyre_plan plan;
     vyre_status status =
-        vyre_plan_init(&plan, program, c->work.inputs, c->work.input_count, &c->work.config);
+        vyre_plan_init(&plan, program, inputs, input_count, vyre_config_or_default(config));
+    *out_bytes = 0;
     if (status) {
         return status;
     }
-    *out_bytes = 0;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         uint64_t length = ir->args[i].resource == VYRE_NONE ? 1 : plan.arguments[i];
         *out_bytes += length * vyre_type_bytes((vyre_type)ir->args[i].type);
@@ -321,7 +323,10 @@ vyre_status vyre_routes_measure(vyre_routes *table, const char *op, vyre_data da
                                .excludes_refusals = true};
     uint64_t bytes = 0;
     vyre_status status = hold(&c, options);
-    status = status ? status : count_bytes(&c, &bytes);
+    if (!status) {
+        status = vyre_route_count_bytes(candidates[0].program, inputs, input_count, &c.work.config,
+                                        &bytes);
+    }
     status = status ? status : make_rows(table, &c, vyre_route_class(bytes));
     if (!status && out_class) {
         *out_class = vyre_route_class(bytes);
