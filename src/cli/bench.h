@@ -130,13 +130,13 @@ typedef struct cli_bench_rates {
 } cli_bench_rates;
 cli_bench_rates cli_bench_rates_of(const cli_bench *bench, const cli_bench_row *row, size_t device);
 
-/* Between two sizes another device becomes the fastest. */
+/* Between two sizes another device becomes the fastest; both were measured at both. */
 typedef struct cli_bench_crossover {
     const char *operation;
     vyre_data data;
     size_t before, after;        /* devices */
     uint64_t from_size, to_size; /* measured: `before` is the fastest at the former */
-    double at_size, at_ns;       /* where straight lines in a log-log plot meet; 0: nowhere */
+    double at_size, at_ns;       /* where straight lines in a log-log plot meet */
     bool is_clear;               /* the quartiles of the two lie apart at both sizes */
 } cli_bench_crossover;
 

@@ -85,9 +85,6 @@ static bool lie_apart(const cli_bench_times *faster, const cli_bench_times *slow
 /* Two lines through the times at both sizes, in a plot whose axes are logarithms. */
 static void find_meeting(const cli_bench_row *from, const cli_bench_row *to,
                          cli_bench_crossover *c) {
-    if (!is_measured(from, c->after) || !is_measured(to, c->before)) {
-        return;
-    }
     double a0 = log(from->cells[c->before].host.median), a1 = log(to->cells[c->before].host.median);
     double b0 = log(from->cells[c->after].host.median), b1 = log(to->cells[c->after].host.median);
     double ahead = b0 - a0, behind = a1 - b1; /* neither is negative */
@@ -113,7 +110,7 @@ static bool add_crossovers(const cli_bench *bench, size_t first, cli_bench_figur
         if (best == CLI_BENCH_DEVICES) {
             continue;
         }
-        if (from && best != before) {
+        if (from && best != before && is_measured(from, best) && is_measured(row, before)) {
             cli_bench_crossover crossover = {.operation = row->operation,
                                              .data = row->data,
                                              .before = before,

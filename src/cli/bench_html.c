@@ -78,7 +78,8 @@ static const char *const style[] = {
     "@media print{:root{--back:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb;--grid:#ddd;"
     "--d0:#0072b2;--d1:#c84f00;--d2:#00805c;--d3:#a8457f;--d4:#8a6500;--d5:#2f7fc1;--d6:#6b4fbb;"
     "--d7:#6a6f76}body{font-size:11px}main{max-width:none;padding:0}figure,.tile,tr{break-inside:"
-    "avoid}h2,h3{break-after:avoid}.scroll{overflow:visible}details::details-content{content-"
+    "avoid}h2,h3{break-after:avoid}.scroll{overflow:visible}table{font-size:9px}th,td,td.n,th.n,td."
+    "w{padding:2px 5px;white-space:normal}td.h{min-width:0}details::details-content{content-"
     "visibility:visible;height:auto}summary{display:none}.plots{grid-template-columns:1fr 1fr}}\n"};
 
 void cli_bench_put_escaped(vyre_text *text, const char *words) {
@@ -353,9 +354,7 @@ static void put_crossovers(const cli_bench_report *report, vyre_text *html) {
         cell_size(html, crossover->from_size);
         cell_size(html, crossover->to_size);
         vyre_text_puts(html, "<td class=\"n\">");
-        if (crossover->at_size > 0) {
-            vyre_text_printf(html, "%.0f", crossover->at_size);
-        }
+        vyre_text_printf(html, "%.0f", crossover->at_size);
         vyre_text_printf(html, "</td><td>%s</td></tr>\n",
                          crossover->is_clear ? "" : "within the spread");
     }

@@ -304,10 +304,7 @@ static void put_crossover_marks(const curves *c, vyre_text *html) {
         if (crossover->data != c->data || strcmp(crossover->operation, c->operation) != 0) {
             continue;
         }
-        double size = crossover->at_size > 0
-                          ? crossover->at_size
-                          : sqrt((double)crossover->from_size * (double)crossover->to_size);
-        double x = place(&c->x, size);
+        double x = place(&c->x, crossover->at_size);
         vyre_text words = {0};
         vyre_text_printf(&words, "\xe2\x86\x92 %s",
                          c->report->bench->devices[crossover->after].name);
@@ -315,10 +312,8 @@ static void put_crossover_marks(const curves *c, vyre_text *html) {
                          (unsigned long long)crossover->from_size,
                          (unsigned long long)crossover->to_size);
         put_line(html, "cross", x, TOP, x, HEIGHT - BOTTOM);
-        if (crossover->at_ns > 0) {
-            vyre_text_printf(html, "<circle class=\"ring\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"/>\n", x,
-                             place(&c->y, crossover->at_ns));
-        }
+        vyre_text_printf(html, "<circle class=\"ring\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"/>\n", x,
+                         place(&c->y, crossover->at_ns));
         bool is_late = x > WIDTH - RIGHT - 50;
         put_label(html, is_late ? "note end" : "note", x + (is_late ? -4 : 4),
                   TOP + 11 + 13 * (double)(count++ % 3), vyre_text_string(&words));
@@ -412,7 +407,9 @@ static void put_roof(const cli_bench_ceiling *ceiling, vyre_data data, const axi
     double knee = peak > 0 && copy > 0 ? peak / copy : right;
     vyre_text words = {0};
     if (copy > 0) {
+        double top = pow(10, y->high) / copy;
         double end = knee < right ? knee : right;
+        end = end < top ? end : top;
         put_line(html, "roof", place(x, left), place(y, left * copy), place(x, end),
                  place(y, end * copy));
         double slope =
@@ -508,6 +505,9 @@ void cli_bench_plot_roofline(const cli_bench_report *report, size_t device, vyre
     for (size_t i = 0; i < count; i++) {
         widen(&x, points[i].intensity);
         widen(&y, points[i].rate * 1e-9);
+    }
+    if (ceiling->peak > 0 && ceiling->copy[data] > 0) {
+        widen(&x, ceiling->peak / ceiling->copy[data]); /* where the roof bends */
     }
     loosen(&x, 0.25, 2);
     if (ceiling->peak > 0) {

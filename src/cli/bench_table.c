@@ -192,10 +192,7 @@ static void write_crossovers(cli_page *page, const cli_bench_report *report) {
         add_cell(&table, &text);
         cli_bench_put_size(&text, crossover->to_size);
         add_cell(&table, &text);
-        if (crossover->at_size > 0) {
-            vyre_text_printf(&text, "%.0f", crossover->at_size);
-        }
-        add_cell(&table, &text);
+        cli_table_add(&table, "%.0f", crossover->at_size);
         cli_table_add(&table, "%s", crossover->is_clear ? "" : "within the spread");
     }
     vyre_text_free(&text);

@@ -78,10 +78,36 @@ static void json_read_rounds_numbers_once(void **state) {
 static void json_read_refuses_what_is_no_json(void **state) {
     (void)state;
     static const char *const texts[] = {
-        "",         "   ",     "{",       "[1,]",     "[1 2]",   "{\"a\" 1}", "{\"a\":1,}", "{1:2}",
-        "01",       "-",       "1.",      ".5",       "1e",      "+1",        "nan",        "tru",
-        "\"",       "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"",
-        "\"\n\"",   "\"\xff\"", "1 2",    "[1",       "{\"a\":", "0x10",      "1_0",        "'a'",
+        "",
+        "   ",
+        "{",
+        "[1,]",
+        "[1 2]",
+        "{\"a\" 1}",
+        "{\"a\":1,}",
+        "{1:2}",
+        "01",
+        "-",
+        "1.",
+        ".5",
+        "1e",
+        "+1",
+        "nan",
+        "tru",
+        "\"",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "\"\\ud800\"",
+        "\"\\udc00\"",
+        "\"\\ud800\\u0041\"",
+        "\"\n\"",
+        "\"\xff\"",
+        "1 2",
+        "[1",
+        "{\"a\":",
+        "0x10",
+        "1_0",
+        "'a'",
         "[\"\xc3\"]",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -121,7 +147,8 @@ static void json_read_has_a_depth(void **state) {
 
 static void json_read_survives_failing_allocations(void **state) {
     (void)state;
-    static const char text[] = "{\"name\": \"a longer string than that\", \"list\": [1, {\"b\": []}]}";
+    static const char text[] =
+        "{\"name\": \"a longer string than that\", \"list\": [1, {\"b\": []}]}";
     for (size_t n = 1; failing_allocator_start(n); n++) {
         vyre_json_document *document;
         vyre_status status = vyre_json_read("a.json", text, sizeof text - 1, &document);
