@@ -103,9 +103,10 @@ static vyre_status add_device(cli_bench *bench, const char *name, vyre_device *d
     }
     for (size_t i = 0; i < bench->device_count; i++) {
         if (!strcmp(bench->devices[i].name, name)) {
-            vyre_device_release(device);
-            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name it once",
-                                    "-b names `%s` twice", name);
+            vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name it once",
+                                                  "-b names `%s` twice", name);
+            vyre_device_release(device); /* whose name it may be */
+            return status;
         }
     }
     cli_bench_device *out = &bench->devices[bench->device_count++];
@@ -134,12 +135,23 @@ static vyre_status add_all(cli_bench *bench, bool with_oracles) {
         cli_survey_row *row = &survey.rows.items[i];
         bool is_oracle = !strcmp(row->registration->id, "reference");
         if (vyre_registry_dispatches(NULL, row->registration->id) && (with_oracles || !is_oracle)) {
-            status = add_device(bench, row->name, vyre_device_retain(row->device),
+            status = add_device(bench, row->name, row->device,
                                 row->device ? NULL : vyre_status_text(row->failure));
+            row->device = NULL; /* it is the report's now */
         }
     }
     cli_survey_deinit(&survey);
     return status;
+}
+
+/* Whether there is a backend of that name, or of the part before the number of a device. */
+static bool is_registered(const char *name) {
+    const vyre_registration *found = NULL;
+    vyre_text id = {0};
+    vyre_text_add(&id, name, strcspn(name, ":"));
+    vyre_status_free(vyre_registry_find(NULL, vyre_text_string(&id), &found));
+    vyre_text_free(&id);
+    return found != NULL;
 }
 
 static vyre_status add_named(cli_bench *bench, const char *name) {
@@ -151,8 +163,16 @@ static vyre_status add_named(cli_bench *bench, const char *name) {
         return add_all(bench, true);
     }
     vyre_status status = vyre_registry_acquire(NULL, name, &device);
-    if (!status || vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT) {
-        return status ? status : add_device(bench, vyre_device_name(device), device, NULL);
+    if (!status) {
+        return add_device(bench, vyre_device_name(device), device, NULL);
+    }
+    if (!is_registered(name)) {
+        bool is_missing = vyre_status_code_of(status) == VYRE_STATUS_NOT_FOUND;
+        vyre_status refused =
+            vyre_status_make(is_missing ? VYRE_STATUS_UNAVAILABLE : vyre_status_code_of(status),
+                             vyre_status_fix(status), "%s", vyre_status_message(status));
+        vyre_status_free(status);
+        return refused;
     }
     vyre_status added = add_device(bench, name, NULL, vyre_status_text(status));
     vyre_status_free(status);
@@ -274,10 +294,11 @@ static vyre_status no_device(const cli_bench *bench) {
         vyre_text_printf(&reasons, "%s%s: %s", i ? "; " : ": ", bench->devices[i].name,
                          bench->devices[i].reason);
     }
+    /* The reasons have their fixes. */
     vyre_status status = vyre_status_make(
-        VYRE_STATUS_UNAVAILABLE,
-        "`vyre backends` lists what there is; the reference backend is measured if it is named",
-        "there is no device to measure%s", vyre_text_string(&reasons));
+        VYRE_STATUS_UNAVAILABLE, bench->device_count ? NULL : "name one with -b",
+        "there is no device to measure but the oracle, which is measured where -b names it%s",
+        vyre_text_string(&reasons));
     vyre_text_free(&reasons);
     return status;
 }

@@ -215,6 +215,7 @@ void cli_bench_put_shape(const cli_bench *bench, size_t device, double x, double
 void cli_bench_put_time(vyre_text *text, double ns);
 void cli_bench_put_size(vyre_text *text, uint64_t size);
 void cli_bench_put_rate(vyre_text *text, double a_second, const char *unit);
+void cli_bench_put_share(vyre_text *text, double share); /* "12 %"; nothing for 0 */
 void cli_bench_put_escaped(vyre_text *text, const char *words);
 /* The same digits as in JSON. */
 void cli_bench_put_exact(vyre_text *text, double number);

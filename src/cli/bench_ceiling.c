@@ -28,6 +28,7 @@ static const char peak_text[] =
 
 /* Words, by powers of 4, until runs take a good part of the budget. */
 enum { FIRST_BITS = 10, LAST_BITS = 24, LAST_GPU_BITS = 26, PEAK_LAST_BITS = 22, RUNS = 8 };
+enum { BUDGET_MOST_NS = 200000000 };
 
 typedef struct trial {
     vyre_device *device;
@@ -133,6 +134,7 @@ void cli_bench_ceiling_measure(cli_bench_device *device, uint64_t budget_ns) {
     uint32_t last = profile.flags & VYRE_PROFILE_IS_GPU ? LAST_GPU_BITS : LAST_BITS;
     cli_bench_ceiling *ceiling = &device->ceiling;
     uint64_t peak_bytes;
+    budget_ns = budget_ns < BUDGET_MOST_NS ? budget_ns : BUDGET_MOST_NS;
     for (vyre_data data = 0; data < CLI_BENCH_PLACES; data++) {
         ceiling->copy[data] =
             measure(device->device, copy_text, data, last, budget_ns, 8, &ceiling->copy_bytes);

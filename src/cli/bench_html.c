@@ -404,9 +404,11 @@ static void put_row(const cli_bench *bench, const cli_bench_row *row, size_t dev
     cell_rate(html, rates.bytes, "B/s");
     cell_rate(html, rates.operations, "FLOP/s");
     vyre_text_puts(html, "<td class=\"n\">");
-    if (rates.copy > 0) {
-        vyre_text_printf(html, "%.*f %%", rates.copy < 0.0995, rates.copy * 100);
-    }
+    vyre_text share = {0};
+    cli_bench_put_share(&share, rates.copy);
+    cli_bench_put_escaped(html, vyre_text_string(&share));
+    html->failed |= share.failed;
+    vyre_text_free(&share);
     vyre_text_puts(html, "</td><td>");
     if (!is_measured) {
         vyre_text_printf(html, "<span class=\"%s\">%s</span> ",

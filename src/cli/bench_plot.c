@@ -214,6 +214,7 @@ static void put_size_ticks(const curves *c, vyre_text *html) {
             vyre_text words = {0};
             vyre_text_printf(&words, "%.3g", (double)row->size);
             put_label(html, "tick middle", at, HEIGHT - BOTTOM + 16, vyre_text_string(&words));
+            html->failed |= words.failed;
             vyre_text_free(&words);
         } else {
             put_power(html, "tick middle", at, HEIGHT - BOTTOM + 16, 2,
@@ -330,6 +331,7 @@ static void put_end_labels(const cli_bench *bench, labels *list, vyre_text *html
         vyre_text name = {0};
         vyre_text_printf(&name, "direct %s", class_of(bench, l->device));
         put_label(html, vyre_text_string(&name), l->x, l->y, l->words);
+        html->failed |= name.failed;
         vyre_text_free(&name);
     }
 }
@@ -575,12 +577,8 @@ static void put_bar(const cli_bench *bench, size_t device, const cli_bench_row *
     cli_bench_put_escaped(html, bench->devices[device].name);
     vyre_text_printf(html, ": %.1f %% of the copy</title></rect>\n", share * 100);
     vyre_text words = {0};
-    if (share < 0.0005) {
-        vyre_text_puts(&words, "< 0.1 %");
-    } else {
-        vyre_text_printf(&words, "%s%.*f %%", share > most ? "\xe2\x80\xba " : "", share < 0.0995,
-                         share * 100);
-    }
+    vyre_text_puts(&words, share > most ? "\xe2\x80\xba " : "");
+    cli_bench_put_share(&words, share);
     put_label(html, "value", BAR_LEFT + width + 4, y + BAR - 3.5, vyre_text_string(&words));
     html->failed |= words.failed;
     vyre_text_free(&words);
@@ -615,6 +613,7 @@ void cli_bench_plot_shares(const cli_bench_report *report, vyre_data data, vyre_
         vyre_text_printf(&words, "%d %%", percent);
         put_line(html, percent == 100 ? "roof" : "grid", x, BAR_TOP, x, bottom);
         put_label(html, "tick middle", x, bottom + 15, vyre_text_string(&words));
+        html->failed |= words.failed;
         vyre_text_free(&words);
     }
     put_label(html, "name middle", BAR_LEFT + whole / 2, bottom + 32, "share of copy bandwidth");

@@ -55,6 +55,14 @@ void cli_bench_put_rate(vyre_text *text, double a_second, const char *unit) {
     vyre_text_printf(text, " %s%s", prefixes[i].prefix, unit);
 }
 
+void cli_bench_put_share(vyre_text *text, double share) {
+    if (share > 0 && share < 0.0005) {
+        vyre_text_puts(text, "< 0.1 %");
+    } else if (share > 0) {
+        vyre_text_printf(text, "%.*f %%", share < 0.0995, share * 100);
+    }
+}
+
 /* A cell of a table is what was appended to a text, which is emptied. */
 static void add_cell(cli_table *table, vyre_text *text) {
     cli_table_add(table, "%s", vyre_text_string(text));
@@ -148,9 +156,7 @@ static void write_times(cli_page *page, const cli_bench *bench) {
             add_cell(&table, &text);
             put_three(&text, rates.operations * 1e-9);
             add_cell(&table, &text);
-            if (rates.copy > 0) {
-                vyre_text_printf(&text, "%.*f %%", rates.copy < 0.0995, rates.copy * 100);
-            }
+            cli_bench_put_share(&text, rates.copy);
             add_cell(&table, &text);
             if (is_measured && cell->ran_on) {
                 vyre_text_printf(&text, "on %s", cell->ran_on);
@@ -339,13 +345,15 @@ static void add_csv_cell(cli_table *table, const cli_bench *bench, const cli_ben
                   bench->devices[device].name, cell->ran_on);
     cli_table_add(table, "%s", cli_bench_state_name(cell->state));
     add_csv_number(table, cell->host.runs);
-    const double numbers[] = {cell->host.best,     cell->host.low,
-                              cell->host.median,   cell->host.high,
-                              cell->device.median, (double)row->bytes,
-                              rates.bytes * 1e-9,  rates.operations * 1e-9,
-                              rates.copy,          0};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        add_csv_number(table, numbers[i]);
+    const double times[] = {cell->host.best, cell->host.low, cell->host.median, cell->host.high,
+                            cell->device.median};
+    const double others[] = {rates.bytes * 1e-9, rates.operations * 1e-9, rates.copy, 0};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        add_csv_number(table, times[i]);
+    }
+    cli_table_add(table, "%llu", (unsigned long long)row->bytes);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        add_csv_number(table, others[i]);
     }
     cli_table_add(table, "%s", cell->note ? cell->note : "");
 }
@@ -376,6 +384,7 @@ static void write_csv(const cli_bench_report *report, vyre_text *text) {
         vyre_text_printf(&note, "%s up to %llu", bench->devices[crossover->before].name,
                          (unsigned long long)crossover->from_size);
         add_csv_end(&table, 0, vyre_text_string(&note));
+        table.cells.failed |= note.failed;
         vyre_text_free(&note);
     }
     for (size_t i = 0; i < figures->summary_count; i++) {
