@@ -1,5 +1,6 @@
 /* vyre conform: a backend held against the oracle. */
 #include <string.h>
+#include <stdlib.h>
 
 #include "backend/reference/backend.h"
 #include "base/clock.h"
@@ -11,6 +12,9 @@
 
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICE_OPTION(X)                                                                           \
+    X(AGAINST, 0, "--against", "DEVICE", NULL,                                                     \
+      "what it is held against; the reference backend if not given, which has cpu to be held "     \
+      "against itself")                                                                            \
     X(PROGRAMS, 0, "--programs", "N", NULL, "how many random programs; 1000 by default")           \
     X(SEED, 0, "--seed", "N", NULL, "the first of them; 1 by default, the others follow")          \
     X(RUNS, 0, "--runs", "N", NULL,                                                                \
@@ -53,7 +57,7 @@ static bool has_schedules(const campaign *c) {
     return cli_device_is_reference(c->device);
 }
 
-/* Runs one trial as often as asked for. */
+/* Runs one trial as often as asked for, and frees it. */
 static vyre_status try_one(campaign *c, uint64_t seed, vyre_trial *trial) {
     vyre_conform conform = {c->oracle, c->device, vyre_reference_has_one_answer};
     vyre_outputs expected;
@@ -83,6 +87,7 @@ static vyre_status try_one(campaign *c, uint64_t seed, vyre_trial *trial) {
         }
     }
     vyre_outputs_free(&expected);
+    vyre_trial_free(trial);
     return status ? vyre_status_annotate(status, "with the program of seed %llu",
                                          (unsigned long long)seed)
                   : VYRE_OK;
@@ -92,14 +97,16 @@ static vyre_status try_all(campaign *c) {
     uint64_t start = vyre_now_ns();
     vyre_status status = VYRE_OK;
     for (uint64_t i = 0; i < c->programs && !status && !c->failed; i++) {
-        vyre_trial trial;
-        status = vyre_generate(c->first_seed + i, &trial);
-        if (!status) {
-            c->instructions += vyre_program_ir(trial.program)->inst_count;
-            status = try_one(c, c->first_seed + i, &trial);
-            vyre_trial_free(&trial);
-            c->done++;
+        for (int small = 1; small >= (getenv("SMALL_ONLY") ? 1 : 0) && !status && !c->failed; small--) {
+            vyre_trial trial;
+            uint64_t seed = c->first_seed + i;
+            status = small ? vyre_generate_small(seed, &trial) : vyre_generate(seed, &trial);
+            if (!status) {
+                c->instructions += vyre_program_ir(trial.program)->inst_count;
+                status = try_one(c, seed, &trial);
+            }
         }
+        c->done++;
     }
     c->seconds = (double)(vyre_now_ns() - start) * 1e-9;
     return status;
@@ -258,7 +265,18 @@ static cli_exit run(const cli_arguments *arguments) {
         vyre_text_free(&text);
         return result;
     }
-    status = vyre_reference_open_oracle(&c.oracle);
+    if (arguments->values[AGAINST].given) {
+        result = cli_device_acquire(arguments->command, arguments->values[AGAINST].text, &c.oracle,
+                                    &text);
+        vyre_text_cut(&text, 0);
+        if (result != CLI_EXIT_DONE) {
+            vyre_device_release(c.device);
+            vyre_text_free(&text);
+            return result;
+        }
+    } else {
+        status = vyre_reference_open_oracle(&c.oracle);
+    }
     status = status ? status : try_all(&c);
     if (!status) {
         if (arguments->values[FORMAT].choice == CLI_FORMAT_JSON) {

@@ -28,4 +28,8 @@ vyre_input *vyre_trial_inputs(const vyre_trial *trial, const vyre_program *progr
  * answer, and arguments for it. The same seed gives the same trial on every machine. */
 VYRE_MUST_USE vyre_status vyre_generate(uint64_t seed, vyre_trial *out_trial);
 
+/* The same of a few lines, about one rule each, with arguments at which rules differ. Neighbouring
+ * seeds are about different rules. */
+VYRE_MUST_USE vyre_status vyre_generate_small(uint64_t seed, vyre_trial *out_trial);
+
 #endif
