@@ -1,6 +1,5 @@
 /* vyre conform: a backend held against the oracle. */
 #include <string.h>
-#include <stdlib.h>
 
 #include "backend/reference/backend.h"
 #include "base/clock.h"
@@ -10,11 +9,20 @@
 #include "cli/value.h"
 #include "driver/conform.h"
 
+/* Small programs, about one rule each, then large ones. */
+enum { SUITE_SMALL, SUITE_RANDOM, SUITE_COUNT };
+static const cli_choice suite_names[] = {
+    {"small", "a few lines about one rule"},
+    {"random", "of any kind"},
+    {NULL, NULL},
+};
+
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICE_OPTION(X)                                                                           \
     X(AGAINST, 0, "--against", "DEVICE", NULL,                                                     \
       "what it is held against; the reference backend if not given, which has cpu to be held "     \
       "against itself")                                                                            \
+    X(SUITE, 0, "--suite", "NAME", suite_names, "small programs, or random ones; all if not given") \
     X(PROGRAMS, 0, "--programs", "N", NULL, "how many random programs; 1000 by default")           \
     X(SEED, 0, "--seed", "N", NULL, "the first of them; 1 by default, the others follow")          \
     X(RUNS, 0, "--runs", "N", NULL,                                                                \
@@ -25,6 +33,7 @@
 CLI_OPTION_TABLE(OPTIONS);
 
 typedef struct campaign {
+    uint32_t suite; /* SUITE_COUNT: all */
     vyre_device *device, *oracle;
     uint64_t first_seed, programs, runs;
     uint64_t done, unsupported; /* programs */
@@ -96,17 +105,21 @@ static vyre_status try_one(campaign *c, uint64_t seed, vyre_trial *trial) {
 static vyre_status try_all(campaign *c) {
     uint64_t start = vyre_now_ns();
     vyre_status status = VYRE_OK;
-    for (uint64_t i = 0; i < c->programs && !status && !c->failed; i++) {
-        for (int small = 1; small >= (getenv("SMALL_ONLY") ? 1 : 0) && !status && !c->failed; small--) {
-            vyre_trial trial;
+    for (uint32_t suite = 0; suite < SUITE_COUNT; suite++) {
+        if (c->suite != SUITE_COUNT && c->suite != suite) {
+            continue;
+        }
+        for (uint64_t i = 0; i < c->programs && !status && !c->failed; i++) {
             uint64_t seed = c->first_seed + i;
-            status = small ? vyre_generate_small(seed, &trial) : vyre_generate(seed, &trial);
+            vyre_trial trial;
+            status = suite == SUITE_SMALL ? vyre_generate_small(seed, &trial)
+                                          : vyre_generate(seed, &trial);
             if (!status) {
                 c->instructions += vyre_program_ir(trial.program)->inst_count;
                 status = try_one(c, seed, &trial);
+                c->done++;
             }
         }
-        c->done++;
     }
     c->seconds = (double)(vyre_now_ns() - start) * 1e-9;
     return status;
@@ -242,6 +255,7 @@ static vyre_status read_number(const cli_arguments *arguments, uint32_t option, 
 static cli_exit run(const cli_arguments *arguments) {
     campaign c = {0};
     vyre_text text = {0};
+    c.suite = arguments->values[SUITE].given ? arguments->values[SUITE].choice : SUITE_COUNT;
     vyre_status status = read_number(arguments, PROGRAMS, 1000, &c.programs);
     status = status ? status : read_number(arguments, SEED, 1, &c.first_seed);
     status = status ? status : read_number(arguments, RUNS, 10, &c.runs);

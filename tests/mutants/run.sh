@@ -14,9 +14,9 @@ most_lines=14 most_seconds=60
 # What conform is asked to do for a backend: enough for each mutant, and few seconds without one.
 options_for() {
     case $1 in
-    reference) echo "-b reference --against cpu --programs ${MUTANTS_PROGRAMS:-400} --runs 1" ;;
-    cpu) echo "-b cpu --programs ${MUTANTS_PROGRAMS:-400} --runs 1" ;;
-    *) echo "-b $1 --programs ${MUTANTS_PROGRAMS:-400} --runs 1" ;;
+    reference) echo "-b reference --against ${MUTANTS_AGAINST:-cpu} --suite small --programs ${MUTANTS_PROGRAMS:-1500} --runs 1" ;;
+    cpu) echo "-b cpu --suite small --programs ${MUTANTS_PROGRAMS:-1500} --runs 1" ;;
+    *) echo "-b $1 --suite small --programs ${MUTANTS_PROGRAMS:-1500} --runs 1" ;;
     esac
 }
 
