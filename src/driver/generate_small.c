@@ -22,13 +22,20 @@ static uint32_t number(generator *g, uint32_t value) {
     return vyre_build_u32(g->b, value);
 }
 
-static uint32_t input(generator *g, const char *name, vyre_type type, uint32_t count) {
-    uint32_t buffer = vyre_build_buffer(g->b, name, VYRE_ACCESS_IN, type, VYRE_NONE);
+/* Elements that have now and then to do with those of an argument of the same type, or NULL. */
+static uint8_t *fill(generator *g, const char *name, vyre_type type, uint32_t count,
+                     const uint8_t *others) {
     uint8_t *data = generate_argument(g, name, type, count);
     for (uint32_t i = 0; data && i < count; i++) {
-        generate_special(g, type, i ? data + (size_t)(i - 1) * vyre_type_bytes(type) : NULL,
-                         data + (size_t)i * vyre_type_bytes(type));
+        size_t at = (size_t)i * vyre_type_bytes(type);
+        generate_special(g, type, others ? others + at : NULL, data + at);
     }
+    return data;
+}
+
+static uint32_t input(generator *g, const char *name, vyre_type type, uint32_t count) {
+    uint32_t buffer = vyre_build_buffer(g->b, name, VYRE_ACCESS_IN, type, VYRE_NONE);
+    fill(g, name, type, count, NULL);
     return buffer;
 }
 
@@ -99,9 +106,9 @@ static uint32_t find_cases(vyre_type type, rule_case *out, uint32_t room) {
     return count;
 }
 
-static uint32_t operand(generator *g, vyre_type type, uint32_t loaded) {
+static uint32_t operand(generator *g, vyre_type type, uint32_t loaded, uint32_t one_in) {
     uint64_t bits = 0;
-    if (!generate_one_in(g, 4)) {
+    if (!generate_one_in(g, one_in)) {
         return loaded;
     }
     generate_special(g, type, NULL, (uint8_t *)&bits);
@@ -109,15 +116,19 @@ static uint32_t operand(generator *g, vyre_type type, uint32_t loaded) {
 }
 
 static void make_values(generator *g, uint32_t turn) {
-    enum { AT_ONCE = 4, COUNT = 120, ROOM = 64 };
+    enum { AT_ONCE = 5, COUNT = 500, ROOM = 64 };
     vyre_type type = nth_type(turn);
     rule_case cases[ROOM];
     uint32_t count = find_cases(type, cases, ROOM), first = turn / 13 * AT_ONCE;
     uint32_t outputs[AT_ONCE], inputs[3], counts = input(g, "n", VYRE_TYPE_U32, COUNT);
     bool is_bool = type == VYRE_TYPE_BOOL;
     static const char *const input_names[] = {"a", "b", "c"};
+    const uint8_t *first_data = NULL;
     for (uint32_t k = 0; k < 3; k++) {
-        inputs[k] = input(g, input_names[k], is_bool ? VYRE_TYPE_U8 : type, COUNT);
+        vyre_type stored = is_bool ? VYRE_TYPE_U8 : type;
+        inputs[k] = vyre_build_buffer(g->b, input_names[k], VYRE_ACCESS_IN, stored, VYRE_NONE);
+        const uint8_t *data = fill(g, input_names[k], stored, COUNT, first_data);
+        first_data = k ? first_data : data;
     }
     for (uint32_t k = 0; k < AT_ONCE; k++) {
         outputs[k] = output(g, names[k], seen_type(cases[(first + k) % count].result), COUNT);
@@ -134,15 +145,16 @@ static void make_values(generator *g, uint32_t turn) {
         uint32_t rule = vyre_op_info_of(c->op)->rule, arity = vyre_rule_arity(c->op);
         uint32_t a = loaded[0], b = VYRE_NONE, d = VYRE_NONE, value;
         if (arity > 1) {
-            b = rule == VYRE_RULE_SHIFT ? operand(g, VYRE_TYPE_U32, shift)
-                                        : operand(g, type, loaded[1]);
+            bool divides = c->op == VYRE_OP_DIV || c->op == VYRE_OP_REM;
+            b = rule == VYRE_RULE_SHIFT ? operand(g, VYRE_TYPE_U32, shift, 4)
+                                        : operand(g, type, loaded[1], divides ? 2 : 8);
         }
         if (rule == VYRE_RULE_SELECT) {
             d = b;
             b = a;
             a = vyre_build_convert(g->b, VYRE_TYPE_BOOL, op2(g, VYRE_OP_AND, shift, number(g, 1)));
         } else if (arity > 2) {
-            d = operand(g, type, loaded[2]);
+            d = operand(g, type, loaded[2], 8);
         }
         switch (c->op) {
         case VYRE_OP_CONVERT: value = vyre_build_convert(g->b, c->wanted, a); break;
@@ -414,60 +426,72 @@ static void make_shared(generator *g, uint32_t turn) {
 }
 
 /* Atomics: on elements of its own, whose old value is seen, or on some for all. */
-static void make_atomic(generator *g, uint32_t turn) {
-    enum { COUNT = 96 };
-    static const vyre_type types[] = {VYRE_TYPE_I32, VYRE_TYPE_U32, VYRE_TYPE_I64, VYRE_TYPE_U64};
+
+static vyre_op nth_atomic(uint32_t n, bool for_all) {
     static const vyre_op updates[] = {VYRE_OP_ATOMIC_ADD, VYRE_OP_ATOMIC_SUB, VYRE_OP_ATOMIC_AND,
                                       VYRE_OP_ATOMIC_OR,  VYRE_OP_ATOMIC_XOR, VYRE_OP_ATOMIC_MIN,
                                       VYRE_OP_ATOMIC_MAX};
-    bool for_all = turn % 2;
-    vyre_type type = types[turn / 2 % 4];
-    vyre_op op = for_all ? updates[turn / 2 % 7] : (vyre_op)(VYRE_OP_ATOMIC_LOAD + (int)(turn / 2 % 11));
-    uint32_t a = input(g, "a", type, COUNT), n = input(g, "n", VYRE_TYPE_U32, COUNT);
-    uint32_t x = vyre_build_buffer(g->b, "x", VYRE_ACCESS_INOUT, type, VYRE_NONE);
-    uint32_t length = for_all ? 5 : COUNT - 3, old = output(g, "y", type, COUNT);
-    uint8_t *data = generate_argument(g, "x", type, length);
-    for (uint32_t i = 0; data && i < length; i++) {
-        generate_special(g, type, NULL, data + (size_t)i * vyre_type_bytes(type));
+    return for_all ? updates[n % 7] : (vyre_op)(VYRE_OP_ATOMIC_LOAD + (int)(n % 11));
+}
+
+static void make_one_atomic(generator *g, vyre_op op, uint32_t array, uint32_t index,
+                            uint32_t value, uint32_t old) {
+    uint32_t zero = vyre_build_const(g->b, vyre_build_type(g->b, value), 0), desired = VYRE_NONE;
+    if (op == VYRE_OP_ATOMIC_CAS) {
+        desired = value;
+        value = generate_one_in(g, 2) ? zero : value;
     }
-    bool shared = generate_one_in(g, 3);
+    value = op == VYRE_OP_ATOMIC_LOAD ? VYRE_NONE : value;
+    uint32_t got = vyre_build_atomic(g->b, op, array, index, value, desired, VYRE_ORDERING_RELAXED,
+                                     VYRE_SCOPE_DEVICE);
+    if (old != VYRE_NONE && op != VYRE_OP_ATOMIC_STORE) {
+        vyre_build_store(g->b, old, own_number(g), got);
+    }
+}
+
+static void make_atomic(generator *g, uint32_t turn) {
+    enum { COUNT = 96, AT_ONCE = 3 };
+    static const vyre_type types[] = {VYRE_TYPE_I32, VYRE_TYPE_U32, VYRE_TYPE_I64, VYRE_TYPE_U64};
+    bool for_all = turn % 2, shared = turn % 6 < 2;
+    vyre_type type = types[turn / 2 % 4];
+    uint32_t a = input(g, "a", type, COUNT), n = input(g, "n", VYRE_TYPE_U32, COUNT);
+    uint32_t length = for_all ? 5 : COUNT - 3, arrays[AT_ONCE], olds[AT_ONCE];
+    for (uint32_t k = 0; k < AT_ONCE; k++) {
+        arrays[k] = vyre_build_buffer(g->b, names[k], VYRE_ACCESS_INOUT, type, VYRE_NONE);
+        fill(g, names[k], type, length, NULL);
+    }
+    for (uint32_t k = 0; k < AT_ONCE; k++) {
+        olds[k] = output(g, names[AT_ONCE + k], type, COUNT);
+    }
     open_phase(g, COUNT, 32, 32);
-    uint32_t array = shared ? vyre_build_shared(g->b, NULL, type, 32) : x;
+    uint32_t array = shared ? vyre_build_shared(g->b, NULL, type, 32) : VYRE_NONE;
     uint32_t own = own_number(g), lid = vyre_build_position(g->b, VYRE_OP_LID, 0);
     uint32_t some = vyre_build_load(g->b, n, own), value = vyre_build_load(g->b, a, own);
     if (shared) {
-        vyre_build_store(g->b, array, lid, vyre_build_load(g->b, x, own));
+        vyre_build_store(g->b, array, lid, vyre_build_load(g->b, arrays[0], own));
         vyre_build_barrier(g->b, VYRE_OP_BARRIER);
     }
-    uint32_t desired = op == VYRE_OP_ATOMIC_CAS ? value : VYRE_NONE;
-    uint32_t given = op == VYRE_OP_ATOMIC_LOAD ? VYRE_NONE : value;
-    if (op == VYRE_OP_ATOMIC_CAS && generate_one_in(g, 2)) {
-        given = vyre_build_const(g->b, type, 0);
-    }
-    uint32_t spread = op2(g, VYRE_OP_REM, some, number(g, 6));
-    uint32_t index = !for_all               ? shared ? lid : own
-                     : generate_one_in(g, 2) ? spread
-                                            : number(g, generate_below(g, 6));
     bool guarded = generate_one_in(g, 2);
     if (guarded) {
-        vyre_build_if(g->b, op2(g, VYRE_OP_LT, op2(g, VYRE_OP_AND, some, number(g, 7)), number(g, 5)));
+        uint32_t bits = op2(g, VYRE_OP_AND, some, number(g, 7));
+        vyre_build_if(g->b, op2(g, VYRE_OP_LT, bits, number(g, 5)));
     }
-    uint32_t got = vyre_build_atomic(g->b, op, array, index, given, desired, VYRE_ORDERING_RELAXED,
-                                     VYRE_SCOPE_DEVICE);
-    if (!for_all && op != VYRE_OP_ATOMIC_STORE) {
-        vyre_build_store(g->b, old, own, got);
+    for (uint32_t k = 0; k < AT_ONCE; k++) {
+        bool is_shared = shared && !k;
+        uint32_t index = is_shared ? lid : own;
+        if (for_all) {
+            uint32_t fixed = number(g, generate_below(g, 6));
+            index = generate_one_in(g, 2) ? fixed : op2(g, VYRE_OP_REM, some, number(g, 6));
+        }
+        make_one_atomic(g, nth_atomic(turn / 2 * AT_ONCE + k, for_all), is_shared ? array : arrays[k],
+                        index, value, for_all ? VYRE_NONE : olds[k]);
     }
     if (guarded) {
         vyre_build_if_end(g->b, 0, NULL);
     }
     if (shared) {
         vyre_build_barrier(g->b, VYRE_OP_BARRIER);
-        uint32_t left = vyre_build_load(g->b, array, lid);
-        if (for_all) {
-            vyre_build_store(g->b, old, own, left);
-        } else {
-            vyre_build_store(g->b, x, own, left);
-        }
+        vyre_build_store(g->b, for_all ? olds[0] : arrays[0], own, vyre_build_load(g->b, array, lid));
     }
     vyre_build_phase_end(g->b);
 }
@@ -477,11 +501,15 @@ static void make_phases(generator *g, uint32_t turn) {
     vyre_type type = nth_array_type(turn);
     type = vyre_type_class_of(type) == VYRE_CLASS_FLOAT ? VYRE_TYPE_I32 : type;
     uint32_t from = input(g, "a", type, 4), x = output(g, "x", VYRE_TYPE_U32, 400);
-    uint32_t scratch = vyre_build_scratch(g->b, NULL, VYRE_TYPE_U32, vyre_build_size_const(g->b, 400));
-    bool repeats = generate_one_in(g, 2), reads = generate_one_in(g, 2);
-    bool grouped = generate_one_in(g, 2);
+    bool aside = generate_one_in(g, 4), repeats = generate_one_in(g, 2);
+    bool reads = turn % 3 == 0, grouped = generate_one_in(g, 2);
+    uint32_t scratch = x;
+    if (aside) {
+        uint32_t size = vyre_build_size_const(g->b, 400);
+        scratch = vyre_build_scratch(g->b, NULL, VYRE_TYPE_U32, size);
+    }
     uint32_t turns = 1 + generate_below(g, 3), repeat = VYRE_NONE;
-    vyre_phase_desc desc = {.dimensions = reads ? 1 : 1 + generate_below(g, 3)};
+    vyre_phase_desc desc = {.dimensions = reads ? 1 : 1 + turn % 3};
     static const uint32_t shapes[][3] = {{32, 1, 1}, {8, 4, 1}, {4, 2, 4}};
     uint32_t sides[3] = {5 + generate_below(g, 60), 1 + generate_below(g, 5), 1 + generate_below(g, 4)};
     if (repeats) {
@@ -521,10 +549,12 @@ static void make_phases(generator *g, uint32_t turn) {
     if (repeats) {
         vyre_build_repeat_end(g->b);
     }
-    open_phase(g, 400, 0, 0);
-    uint32_t own = own_number(g);
-    vyre_build_store(g->b, x, own, vyre_build_load(g->b, scratch, own));
-    vyre_build_phase_end(g->b);
+    if (aside) {
+        open_phase(g, 400, 0, 0);
+        uint32_t own = own_number(g);
+        vyre_build_store(g->b, x, own, vyre_build_load(g->b, scratch, own));
+        vyre_build_phase_end(g->b);
+    }
 }
 
 vyre_status vyre_generate_small(uint64_t seed, vyre_trial *out_trial) {

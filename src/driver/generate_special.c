@@ -34,7 +34,7 @@ static uint64_t special_float(generator *g, vyre_type type) {
     uint64_t fraction = bits & (one - 1), sign = (bits >> 63) << (form.mantissa + form.exponent);
     uint64_t largest = (((uint64_t)1 << form.exponent) - 1) * one, bias = (largest / one) / 2;
     static const uint32_t narrower[] = {7, 10, 23};
-    switch (generate_below(g, 9)) {
+    switch (generate_below(g, 12)) {
     case 0: return sign;                                        /* zero */
     case 1: return sign | (bits & 1 ? 1 + fraction % 9 : fraction); /* subnormal */
     case 2: return sign | largest | (bits & 1 ? fraction : 0);    /* infinity, NaN */
@@ -68,7 +68,7 @@ static uint64_t special_integer(generator *g, vyre_type type) {
     case 4: return bits & 31;
     case 5: { /* halfway for a float of 8, 11 or 24 bits */
         static const uint32_t kept[] = {8, 11, 24};
-        uint32_t size = 9 + generate_below(g, 55), left = kept[generate_below(g, 3)];
+        uint32_t size = 1 + generate_below(g, width), left = kept[generate_below(g, 3)];
         uint64_t cut = bits >> (64 - size) | (uint64_t)1 << (size - 1);
         return near_tie(g, cut, size > left ? size - left : 1);
     }
@@ -82,8 +82,11 @@ void generate_special(generator *g, vyre_type type, const uint8_t *before, uint8
     uint64_t bits = vyre_type_class_of(type) == VYRE_CLASS_FLOAT ? special_float(g, type)
                                                                  : special_integer(g, type);
     bits = type == VYRE_TYPE_BOOL ? bits & 1 : bits;
-    if (before && generate_one_in(g, 8)) {
+    if (before && generate_one_in(g, 6)) { /* the same, its opposite, or the next one */
+        uint32_t how = generate_below(g, 3);
         memcpy(out, before, bytes);
+        out[bytes - 1] = (uint8_t)(out[bytes - 1] ^ (how == 1 ? 0x80 : 0));
+        out[0] = (uint8_t)(out[0] + (how == 2));
         return;
     }
     for (uint32_t k = 0; k < bytes; k++) {
