@@ -125,6 +125,10 @@ static bool still_fails(shrinker *s, const vyre_program *program) {
     }
     vyre_outputs expected;
     vyre_status status = vyre_conform_expect(s->conform, s->trial, program, &expected);
+    /* A fault may have cost the device, where all else would fail in the same way. */
+    if (!status && vyre_device_lost(s->conform->subject)) {
+        status = vyre_device_recover(s->conform->subject);
+    }
     if (!status) {
         status = vyre_conform_compare(s->conform, s->trial, program, &expected, &comparison);
     }
@@ -391,28 +395,31 @@ static bool drop_arguments(shrinker *s) {
     return any;
 }
 
-/* Makes whole numbers smaller, suffixes kept: 0, 1, then half. */
+/* Makes whole numbers smaller, suffixes kept: 0, 1, then a half. */
 static bool lower_numbers(shrinker *s) {
     bool any = false;
     for (size_t i = 1; i < s->size && !s->failed; i++) {
         if (!isdigit((unsigned char)s->text[i]) || in_word(s->text[i - 1])) {
             continue;
         }
-        char *end;
-        unsigned long long number = strtoull(s->text + i, &end, 10);
-        unsigned long long smaller[] = {0, 1, 4, 8, number / 2};
-        for (size_t k = 0; k < sizeof smaller / sizeof *smaller; k++) {
-            if (smaller[k] >= number) {
-                continue;
+        bool lower = true;
+        while (lower) { /* by halves, as far as it goes */
+            char *end;
+            unsigned long long number = strtoull(s->text + i, &end, 10);
+            unsigned long long smaller[] = {0, 1, 4, number / 8, number / 2};
+            lower = false;
+            for (size_t k = 0; k < sizeof smaller / sizeof *smaller && !lower; k++) {
+                if (smaller[k] >= number || (k && smaller[k] <= smaller[k - 1])) {
+                    continue;
+                }
+                vyre_text text = {0};
+                vyre_text_add(&text, s->text, i);
+                vyre_text_u64(&text, smaller[k]);
+                vyre_text_puts(&text, end);
+                lower = try_text(s, &text);
             }
-            vyre_text text = {0};
-            vyre_text_add(&text, s->text, i);
-            vyre_text_u64(&text, smaller[k]);
-            vyre_text_puts(&text, end);
-            if (try_text(s, &text)) {
-                any = true;
-                break;
-            }
+            any |= lower;
+            lower = lower && i < s->size && isdigit((unsigned char)s->text[i]);
         }
     }
     return any;
@@ -485,13 +492,17 @@ vyre_status vyre_conform_shrink(const vyre_conform *conform, vyre_trial *trial,
     vyre_input *inputs = vyre_trial_inputs(trial, trial->program, &input_count);
     s.judge_errs = inputs && !conform->has_one_answer(trial->program, inputs, input_count);
     vyre_free(inputs);
+    /* Lines before numbers: those do not matter to what can be left out, but for bounds. */
     bool any = true;
     while (any && !is_over(&s)) {
-        any = drop_lines(&s);
-        any |= unwrap(&s);
-        any |= drop_values(&s);
-        any |= drop_arguments(&s);
-        any |= lower_numbers(&s);
+        size_t before = s.size;
+        while (any && !is_over(&s)) {
+            any = drop_lines(&s);
+            any |= unwrap(&s);
+            any |= drop_values(&s);
+            any |= drop_arguments(&s);
+        }
+        any = lower_numbers(&s) && before != s.size;
     }
     if (!s.failed) {
         shrink_values(&s);
