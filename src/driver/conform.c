@@ -147,6 +147,7 @@ static void check_output(comparing *c, uint32_t i) {
         }
     }
     c->out->verdict = VYRE_VERDICT_DIFFERENT;
+    c->out->element = first;
     bool is_same = property == VYRE_PROPERTY_SAME;
     snprintf(c->out->text, sizeof c->out->text,
              "output `%s`%s%s%s, element %llu: found 0x%0*llx, expected 0x%0*llx; %llu of %llu "

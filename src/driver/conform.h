@@ -26,6 +26,7 @@ typedef struct vyre_comparison {
     vyre_verdict verdict;
     char text[512]; /* what differs, for people; empty where nothing does */
     uint64_t differing[VYRE_LIMIT_ARGUMENTS / 64]; /* outputs that do, a bit each */
+    uint64_t element;                              /* of the first of them: the first that does */
 } vyre_comparison;
 
 typedef struct vyre_conform {

@@ -32,13 +32,8 @@ static void fail(running *r, size_t which, vyre_verdict verdict, const char *tex
 static void take_digests(running *r) {
     for (size_t i = 0; i < r->expected.count; i++) {
         vyre_case_result *result = &r->results[r->trial.owners[i]];
-        uint64_t both[2] = {result->digest,
-                            vyre_hash(r->expected.items[i].data, r->expected.items[i].size)};
-        uint8_t bytes[16];
-        for (size_t k = 0; k < sizeof bytes; k++) {
-            bytes[k] = (uint8_t)(both[k / 8] >> k % 8 * 8);
-        }
-        result->digest = vyre_hash(bytes, sizeof bytes);
+        result->digest = vyre_hash_next(result->digest, r->expected.items[i].data,
+                                        r->expected.items[i].size);
     }
 }
 
