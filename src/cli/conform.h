@@ -121,7 +121,10 @@ cli_exit cli_conform_verdict(const cli_conform *c);
 VYRE_MUST_USE vyre_status cli_conform_library_list(cli_conform *c);
 VYRE_MUST_USE vyre_status cli_conform_library_run(const cli_conform *c, vyre_device *oracle,
                                                   cli_conform_case *one);
-/* A sample of an operation as a trial; of the first variant that gives other bytes, if one does. */
+/* The operation's own program, then the variants that suit the device; NULL behind the last. */
+const vyre_program *cli_conform_library_program(const cli_conform *c,
+                                                const vyre_operation *operation, size_t index);
+/* A sample of an operation as a trial of one of them. */
 VYRE_MUST_USE vyre_status cli_conform_library_trial(const cli_conform *c,
                                                     const cli_conform_case *one,
                                                     const vyre_program *program,
@@ -170,6 +173,9 @@ typedef struct cli_certificate {
 void cli_certificate_write(const cli_conform *c, vyre_text *text);
 /* Reads one, and refuses what was changed, cut off, or is of another format. */
 VYRE_MUST_USE vyre_status cli_certificate_read(const char *path, cli_certificate *out);
+/* The same for a text; `name` is for errors. */
+VYRE_MUST_USE vyre_status cli_certificate_parse(const char *name, vyre_str text,
+                                                cli_certificate *out);
 void cli_certificate_free(cli_certificate *certificate);
 /* What differs between a certificate and the run that is over, a line each. */
 VYRE_MUST_USE vyre_status cli_certificate_compare(const cli_certificate *certificate,

@@ -285,34 +285,45 @@ static vyre_status read_fields(const vyre_toml_value *root, cli_certificate *out
     return status;
 }
 
-vyre_status cli_certificate_read(const char *path, cli_certificate *out) {
-    vyre_text text = {0};
+vyre_status cli_certificate_parse(const char *name, vyre_str text, cli_certificate *out) {
     vyre_toml *document = NULL;
-    *out = (cli_certificate){0};
-    vyre_status status = vyre_file_read(path, VYRE_TOML_MAX_BYTES, &text);
-    if (status) {
-        return status;
-    }
+    vyre_text copy = {0};
     uint64_t format = 0;
+    *out = (cli_certificate){0};
+    vyre_text_add(&copy, text.data, text.size);
     /* The format first: another one may have another digest. */
-    status = vyre_toml_read(path, text.data, text.size, &document);
-    if (!status) {
-        status = read_number(vyre_toml_root(document), "format", &format);
+    vyre_status status = copy.failed
+                             ? cli_conform_no_memory()
+                             : vyre_toml_read(name, text.data, text.size, &document);
+    if (!status && !vyre_toml_find(vyre_toml_root(document), "format")) {
+        status = damaged(name, "this is no certificate");
     }
+    status = status ? status : read_number(vyre_toml_root(document), "format", &format);
     if (!status && format != CLI_CERTIFICATE_FORMAT) {
         status = vyre_status_make(VYRE_STATUS_MALFORMED,
                                   "check it with the vyre that made it, or with a newer one",
                                   "%s: the certificate has the format %llu, and this vyre reads %d",
-                                  path, (unsigned long long)format, CLI_CERTIFICATE_FORMAT);
+                                  name, (unsigned long long)format, CLI_CERTIFICATE_FORMAT);
     }
-    status = status ? status : check_digest(path, &text);
+    status = status ? status : check_digest(name, &copy);
     status = status ? status : read_fields(vyre_toml_root(document), out);
     vyre_toml_free(document);
-    out->text = text.data;
-    out->size = text.size;
+    out->text = copy.data;
+    out->size = copy.size;
     if (status) {
         cli_certificate_free(out);
     }
+    return status;
+}
+
+vyre_status cli_certificate_read(const char *path, cli_certificate *out) {
+    vyre_text text = {0};
+    *out = (cli_certificate){0};
+    vyre_status status = vyre_file_read(path, VYRE_TOML_MAX_BYTES, &text);
+    if (!status) {
+        status = cli_certificate_parse(path, (vyre_str){vyre_text_string(&text), text.size}, out);
+    }
+    vyre_text_free(&text);
     return status;
 }
 

@@ -94,7 +94,7 @@ static bool set_text(cli_conform_case *one, const char *text) {
 }
 
 static vyre_status run_claims(const cli_conform *c, cli_conform_case *one) {
-    cli_ops_tally tally = {0};
+    cli_ops_tally tally = {.suiting = true};
     vyre_text failures = {0};
     vyre_status status =
         one->suite == VYRE_SUITE_LAWS
@@ -105,10 +105,13 @@ static vyre_status run_claims(const cli_conform *c, cli_conform_case *one) {
     if (!status && tally.failures) {
         one->fate =
             tally.unsupported == tally.failures ? CLI_FATE_UNSUPPORTED : CLI_FATE_FAILED;
-        /* One line is enough to know why. */
+        /* One line is enough to know why, and the id says of what. */
         size_t size = strcspn(vyre_text_string(&failures), "\n");
         vyre_text_cut(&failures, size);
-        status = set_text(one, vyre_text_string(&failures)) ? VYRE_OK : cli_conform_no_memory();
+        size_t id = strlen(one->operation->id) + 2;
+        status = set_text(one, vyre_text_string(&failures) + (id < failures.size ? id : 0))
+                     ? VYRE_OK
+                     : cli_conform_no_memory();
     }
     vyre_text_free(&failures);
     return status;
@@ -145,11 +148,15 @@ vyre_status cli_conform_library_trial(const cli_conform *c, const cli_conform_ca
     return VYRE_OK;
 }
 
-/* The operation's own program, then its variants: all of them give the same bytes. */
-static const vyre_program *program_at(const vyre_operation *operation, size_t index) {
-    return !index                                ? operation->composition
-           : index <= operation->variant_count ? operation->variants[index - 1].program
-                                               : NULL;
+const vyre_program *cli_conform_library_program(const cli_conform *c,
+                                                const vyre_operation *operation, size_t index) {
+    for (size_t i = 0; i < operation->variant_count && index; i++) {
+        index -= cli_variant_suits(&operation->variants[i], c->device);
+        if (!index) {
+            return operation->variants[i].program;
+        }
+    }
+    return index ? NULL : operation->composition;
 }
 
 static vyre_status run_sample(const cli_conform *c, vyre_device *oracle, cli_conform_case *one) {
@@ -157,7 +164,11 @@ static vyre_status run_sample(const cli_conform *c, vyre_device *oracle, cli_con
     const vyre_program *program;
     vyre_outputs expected = {0};
     vyre_status status = VYRE_OK;
-    for (size_t i = 0; (program = program_at(one->operation, i)) && !status && !one->fate; i++) {
+    for (size_t i = 0; !status && !one->fate; i++) {
+        program = cli_conform_library_program(c, one->operation, i);
+        if (!program) {
+            break;
+        }
         vyre_trial trial;
         vyre_comparison comparison = {0};
         status = cli_conform_library_trial(c, one, program, &trial);

@@ -92,6 +92,20 @@ static void put_failures(const cli_conform *c, vyre_text *text) {
     vyre_text_puts(text, "`\n");
 }
 
+/* Whether two reasons are the same but for names, which stand between backticks. */
+static bool is_same_reason(const char *left, const char *right) {
+    while (*left == *right && *left) {
+        bool is_name = *left == '`';
+        left++;
+        right++;
+        if (is_name) {
+            left += strcspn(left, "`");
+            right += strcspn(right, "`");
+        }
+    }
+    return *left == *right;
+}
+
 /* Cases that were not compared: each reason once, with the first case that has it. */
 static void put_reasons(const cli_conform *c, cli_fate fate, vyre_text *text) {
     size_t shown = 0;
@@ -100,14 +114,16 @@ static void put_reasons(const cli_conform *c, cli_fate fate, vyre_text *text) {
         const cli_conform_case *one = &c->cases.items[i];
         bool is_new = one->fate == fate;
         for (size_t k = 0; k < i && is_new; k++) {
-            is_new = c->cases.items[k].fate != fate || strcmp(c->cases.items[k].text, one->text);
+            is_new = c->cases.items[k].fate != fate ||
+                     !is_same_reason(c->cases.items[k].text, one->text);
         }
         if (!is_new || shown == MOST_LINES) {
-            continue;
+            continue; /* these are counted at the end */
         }
         uint64_t count = 0;
         for (size_t k = i; k < c->cases.count; k++) {
-            count += c->cases.items[k].fate == fate && !strcmp(c->cases.items[k].text, one->text);
+            count += c->cases.items[k].fate == fate &&
+                     is_same_reason(c->cases.items[k].text, one->text);
         }
         vyre_text_printf(text, "%s: %s", cli_fate_name(fate), one->id);
         if (count > 1) {

@@ -71,14 +71,18 @@ static char *copy_text(const char *text) {
     return copy.data;
 }
 
-/* Behind the cases that are run together with the one at `first`. */
+/* Behind the cases that are run together with the one at `first`: by one program, or the same ones,
+ * which are compiled once that way. */
 static size_t group_end(const cli_conform *c, size_t first) {
-    const cli_conform_case *one = &c->cases.items[first];
+    const cli_conform_case *one = &c->cases.items[first], *next;
     size_t end = first + 1;
-    while (one->fixed && end < c->cases.count && end - first < MOST_GROUP &&
-           c->cases.items[end].suite == one->suite &&
-           c->cases.items[end].fixed->group == one->fixed->group) {
-        end++;
+    for (; end < c->cases.count && end - first < MOST_GROUP; end++) {
+        next = &c->cases.items[end];
+        bool is_same = one->fixed ? next->fixed && next->fixed->group == one->fixed->group
+                                  : next->operation == one->operation;
+        if (next->suite != one->suite || !is_same) {
+            break;
+        }
     }
     return end;
 }
@@ -117,8 +121,11 @@ static vyre_status run_cases(const campaign *k, size_t first, size_t end) {
     cli_conform_case *one = &k->c->cases.items[first];
     const char *reason = skip_reason(k->c, one);
     if (!reason) {
-        return one->fixed ? run_group(k, first, end)
-                          : cli_conform_library_run(k->c, k->oracle, one);
+        vyre_status status = one->fixed ? run_group(k, first, end) : VYRE_OK;
+        for (; !one->fixed && one < &k->c->cases.items[end] && !status; one++) {
+            status = cli_conform_library_run(k->c, k->oracle, one);
+        }
+        return status;
     }
     for (size_t i = first; i < end; i++) {
         k->c->cases.items[i].fate = CLI_FATE_SKIPPED;

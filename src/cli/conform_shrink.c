@@ -72,12 +72,13 @@ static vyre_status keep_element(const cli_conform_shrinking *how, vyre_device *s
 /* Of the library: the program, its own or a variant, that differs. */
 static vyre_status find_variant(const cli_conform_shrinking *how, const cli_conform_case *one,
                                 vyre_suite_trial *made, vyre_comparison *out) {
-    const vyre_operation *operation = one->operation;
     vyre_status status = VYRE_OK;
     *out = (vyre_comparison){0};
-    for (size_t i = 0; i <= operation->variant_count && !status && !out->verdict; i++) {
-        const vyre_program *program =
-            i ? operation->variants[i - 1].program : operation->composition;
+    for (size_t i = 0; !status && !out->verdict; i++) {
+        const vyre_program *program = cli_conform_library_program(how->c, one->operation, i);
+        if (!program) {
+            break;
+        }
         vyre_trial_free(&made->trial);
         status = cli_conform_library_trial(how->c, one, program, &made->trial);
         status = status ? status : fails(how, how->c->device, &made->trial, out);

@@ -21,6 +21,7 @@ cli_exit cli_ops_watch(const cli_command *command, const char *folder, uint64_t 
 /* Whether the witnesses and laws of an operation hold on a device. What does not is appended to
  * `failures`, a line each, and counted. A status is trouble of another kind. */
 typedef struct cli_ops_tally {
+    bool suiting; /* only variants that suit the device are asked for */
     size_t operations, witnesses, laws, cases, failures;
     size_t unsupported; /* failures that are no fault: the device cannot run the program */
     uint64_t digest;    /* of all outputs that were seen */

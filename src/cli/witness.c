@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "cli/bind.h"
+#include "cli/operation.h"
 #include "cli/ops.h"
 #include "cli/value.h"
 #include "cli/witness.h"
@@ -144,6 +145,9 @@ vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *opera
                                    tally, failures);
         }
         for (size_t k = 0; k < operation->variant_count && !status; k++) {
+            if (tally->suiting && !cli_variant_suits(&operation->variants[k], device)) {
+                continue;
+            }
             status = check_program(device, operation, operation->variants[k].program, witness,
                                    &binding, tally, failures);
         }
