@@ -1,8 +1,11 @@
-/* What small programs share with the generator of large ones. */
+/* Small programs. */
 #ifndef VYRE_DRIVER_GENERATE_SMALL_H
 #define VYRE_DRIVER_GENERATE_SMALL_H
 
 #include "driver/generate.h"
+
+/* Neighbouring seeds are about different rules. */
+VYRE_MUST_USE vyre_status generate_small(uint64_t seed, vyre_trial *out_trial);
 
 /* A number of a type at which rules may differ; `before` is one that it may have to do with, or
  * NULL. */

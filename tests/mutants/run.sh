@@ -14,9 +14,8 @@ most_lines=14 most_seconds=60
 # What conform is asked to do for a backend: enough for each mutant, and few seconds without one.
 options_for() {
     case $1 in
-    reference) echo "-b reference --against ${MUTANTS_AGAINST:-cpu} --suite small --programs ${MUTANTS_PROGRAMS:-1500} --runs 1" ;;
-    cpu) echo "-b cpu --suite small --programs ${MUTANTS_PROGRAMS:-1500} --runs 1" ;;
-    *) echo "-b $1 --suite small --programs ${MUTANTS_PROGRAMS:-1500} --runs 1" ;;
+    reference) echo "-b reference --suite operations,special,sizes --runs 1" ;;
+    *) echo "-b $1 --suite random --tag small --programs ${MUTANTS_PROGRAMS:-1500} --runs 1" ;;
     esac
 }
 
