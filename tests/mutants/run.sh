@@ -28,7 +28,7 @@ try() {
     MUTANT=${name#none} timeout "$most_seconds" "$vyre" conform $(options_for "$backend") \
         >"$answer" 2>"$answer.errors" || status=$?
     local ms=$((($(date +%s%N) - start) / 1000000))
-    found=$(sed -n '1s/.*program of \(seed [0-9]*\) fails.*/\1/p' "$answer")
+    found=$(sed -nE 's/^failed: ([^:]*):.*/\1/p' "$answer" | head -1)
     lines=$(awk '/^\/\/ arguments:/ { on = 1; next } on && /^$/ { exit } on { n++ } END { print n + 0 }' "$answer")
     if [ "$name" = none ]; then
         verdict=$([ "$status" = 0 ] && echo passes || echo WRONG)
@@ -39,7 +39,7 @@ try() {
     else
         verdict=$([ "$lines" -le "$most_lines" ] && echo found || echo LONG)
     fi
-    printf '%-9s %-44s %3d.%d s  %-12s %3d lines\n' "$verdict" "$backend: ${name#"$backend"-}" \
+    printf '%-9s %-50s %3d.%d s  %-32s %3d lines\n' "$verdict" "$backend: ${name#"$backend"-}" \
         $((ms / 1000)) $((ms / 100 % 10)) "$found" "$lines"
     if [ -n "${MUTANTS_SHOW:-}" ] || [[ $verdict == WRONG || $verdict == BROKEN* ]]; then
         sed 's/^/    /' "$answer"
