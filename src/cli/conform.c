@@ -422,14 +422,18 @@ const cli_command cli_command_conform = {
     .text =
         "Runs suites of cases on a backend and compares every byte with what the reference backend "
         "gives: each operation at each type, special values, sizes, the laws and samples of the "
-        "library, and random programs. Without --suite all of them run; GLOB and --tag choose cases "
-        "by id and by tag. Outputs are fenced: a byte written beside one is found, too. Outputs that "
+        "library, and random programs. Without --suite all of them run; GLOB and --tag choose "
+        "cases "
+        "by id and by tag. Outputs are fenced: a byte written beside one is found, too. Outputs "
+        "that "
         "may depend on the schedule are compared by the property that their case declares.\n\n"
         "The reference backend itself is held against digests on record, and runs in random "
         "schedules.\n\n"
-        "The first case that fails is cut down to the smallest program that still does, and printed "
+        "The first case that fails is cut down to the smallest program that still does, and "
+        "printed "
         "with its arguments. What a backend refuses is counted as unsupported, and what is not run "
-        "as skipped, with the reasons; neither counts as passed. docs/conformance.md says more, and "
+        "as skipped, with the reasons; neither counts as passed. docs/conformance.md says more, "
+        "and "
         "what a certificate means.",
     .operand = CLI_OPERAND_NONE,
     .operands_min = 0,

@@ -8,7 +8,8 @@
  *
  * conform_list.c         which cases there are      conform_run.c     all of them on a device
  * conform_library.c      those of the library       conform_report.c  for people and for programs
- * conform_shrink.c       what failed, cut down      conform_certificate.c  a file to be checked again
+ * conform_shrink.c       what failed, cut down      conform_certificate.c  a file to be checked
+ * again
  */
 #ifndef VYRE_CLI_CONFORM_H
 #define VYRE_CLI_CONFORM_H

@@ -104,8 +104,7 @@ static void put_fact(void *user, const cli_fact *fact) {
 static void put_profile(const cli_conform *c, vyre_toml_writer *w) {
     char none[1] = "";
     cli_survey_row row = {.name = none, .device = c->device};
-    vyre_status status =
-        vyre_registry_find(NULL, vyre_device_id(c->device), &row.registration);
+    vyre_status status = vyre_registry_find(NULL, vyre_device_id(c->device), &row.registration);
     vyre_toml_write_header(w, (vyre_str[]){str("profile")}, 1);
     if (!status && row.registration) {
         cli_survey_facts(&row, put_fact, w);
@@ -142,10 +141,10 @@ static void put_suite(const cli_conform *c, vyre_suite_kind kind, vyre_toml_writ
             const cli_conform_failure *failure = &c->failure;
             bool is_told = fate == CLI_FATE_FAILED ? failure->is_random : c->refusal != NULL;
             char line[640];
-            snprintf(line, sizeof line, "random.%llu: %s",
-                     (unsigned long long)(fate == CLI_FATE_FAILED ? failure->seed
-                                                                  : c->refused_seed),
-                     fate == CLI_FATE_FAILED ? failure->original.text : c->refusal);
+            snprintf(
+                line, sizeof line, "random.%llu: %s",
+                (unsigned long long)(fate == CLI_FATE_FAILED ? failure->seed : c->refused_seed),
+                fate == CLI_FATE_FAILED ? failure->original.text : c->refusal);
             if (is_told) {
                 vyre_toml_write_string(w, str(line));
             }
@@ -279,8 +278,8 @@ static vyre_status read_fields(const vyre_toml_value *root, cli_certificate *out
     status = status ? status : read_number(root, "runs", &out->runs);
     status = status ? status
                     : read_words(root, "suites_asked_for", VYRE_SUITE_COUNT, suite_name, &suites);
-    status = status ? status
-                    : read_words(root, "tags_asked_for", VYRE_TAG_COUNT, tag_name, &out->tags);
+    status =
+        status ? status : read_words(root, "tags_asked_for", VYRE_TAG_COUNT, tag_name, &out->tags);
     out->suites = (uint32_t)suites;
     return status;
 }
@@ -292,9 +291,8 @@ vyre_status cli_certificate_parse(const char *name, vyre_str text, cli_certifica
     *out = (cli_certificate){0};
     vyre_text_add(&copy, text.data, text.size);
     /* The format first: another one may have another digest. */
-    vyre_status status = copy.failed
-                             ? cli_conform_no_memory()
-                             : vyre_toml_read(name, text.data, text.size, &document);
+    vyre_status status = copy.failed ? cli_conform_no_memory()
+                                     : vyre_toml_read(name, text.data, text.size, &document);
     if (!status && !vyre_toml_find(vyre_toml_root(document), "format")) {
         status = damaged(name, "this is no certificate");
     }

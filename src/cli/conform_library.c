@@ -96,15 +96,13 @@ static bool set_text(cli_conform_case *one, const char *text) {
 static vyre_status run_claims(const cli_conform *c, cli_conform_case *one) {
     cli_ops_tally tally = {.suiting = true};
     vyre_text failures = {0};
-    vyre_status status =
-        one->suite == VYRE_SUITE_LAWS
-            ? cli_law_check(c->device, c->snapshot, one->operation, one->number, true, &tally,
-                            &failures)
-            : cli_witnesses_check(c->device, one->operation, &tally, &failures);
+    vyre_status status = one->suite == VYRE_SUITE_LAWS
+                             ? cli_law_check(c->device, c->snapshot, one->operation, one->number,
+                                             true, &tally, &failures)
+                             : cli_witnesses_check(c->device, one->operation, &tally, &failures);
     one->digest = tally.digest;
     if (!status && tally.failures) {
-        one->fate =
-            tally.unsupported == tally.failures ? CLI_FATE_UNSUPPORTED : CLI_FATE_FAILED;
+        one->fate = tally.unsupported == tally.failures ? CLI_FATE_UNSUPPORTED : CLI_FATE_FAILED;
         /* One line is enough to know why, and the id says of what. */
         size_t size = strcspn(vyre_text_string(&failures), "\n");
         vyre_text_cut(&failures, size);
@@ -190,8 +188,7 @@ static vyre_status run_sample(const cli_conform *c, vyre_device *oracle, cli_con
         vyre_text_free(&text);
     }
     for (size_t i = 0; i < expected.count; i++) {
-        one->digest =
-            vyre_hash_next(one->digest, expected.items[i].data, expected.items[i].size);
+        one->digest = vyre_hash_next(one->digest, expected.items[i].data, expected.items[i].size);
     }
     vyre_outputs_free(&expected);
     return status;

@@ -122,8 +122,8 @@ static void put_reasons(const cli_conform *c, cli_fate fate, vyre_text *text) {
         }
         uint64_t count = 0;
         for (size_t k = i; k < c->cases.count; k++) {
-            count += c->cases.items[k].fate == fate &&
-                     is_same_reason(c->cases.items[k].text, one->text);
+            count +=
+                c->cases.items[k].fate == fate && is_same_reason(c->cases.items[k].text, one->text);
         }
         vyre_text_printf(text, "%s: %s", cli_fate_name(fate), one->id);
         if (count > 1) {

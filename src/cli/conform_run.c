@@ -332,7 +332,7 @@ static void count_all(campaign *k) {
             continue;
         }
         snprintf(id, sizeof id, "random.%llu", (unsigned long long)(c->seed + i));
-        cli_fate fate = i == k->failed_at              ? CLI_FATE_FAILED
+        cli_fate fate = i == k->failed_at             ? CLI_FATE_FAILED
                         : c->digests[i] == UINT64_MAX ? CLI_FATE_UNSUPPORTED
                                                       : CLI_FATE_PASSED;
         count_case(&c->tallies[VYRE_SUITE_RANDOM], id, fate, c->digests[i]);
@@ -378,8 +378,7 @@ static vyre_status explain_first(campaign *k) {
     uint64_t seed = c->seed + k->failed_at;
     vyre_device *subject = NULL;
     if (has_schedules(c)) {
-        const vyre_reference_options schedule = {.seed =
-                                                     random_schedule(seed, k->failed_run - 1)};
+        const vyre_reference_options schedule = {.seed = random_schedule(seed, k->failed_run - 1)};
         status = vyre_reference_open(&schedule, &subject);
     }
     if (!status) {

@@ -8,9 +8,8 @@
 
 vyre_status cli_conform_cut_down(const cli_conform_shrinking *how, vyre_device *subject) {
     cli_conform_failure *failure = &how->c->failure;
-    const vyre_conform both = {.oracle = how->oracle,
-                               .subject = subject,
-                               .has_one_answer = vyre_reference_has_one_answer};
+    const vyre_conform both = {
+        .oracle = how->oracle, .subject = subject, .has_one_answer = vyre_reference_has_one_answer};
     vyre_status status = VYRE_OK;
     failure->is_known = true;
     failure->comparison = failure->original;
@@ -103,8 +102,8 @@ vyre_status cli_conform_explain(const cli_conform_shrinking *how, const cli_conf
             vyre_device_release(opened);
             opened = NULL;
             status = reopens ? how->reopen(run, &opened) : VYRE_OK;
-            status = status ? status
-                            : fails(how, opened ? opened : c->device, &made.trial, &comparison);
+            status =
+                status ? status : fails(how, opened ? opened : c->device, &made.trial, &comparison);
         }
         if (!status && comparison.verdict == VYRE_VERDICT_DIFFERENT && one->fixed->part[0]) {
             status = keep_element(how, opened ? opened : c->device, &made.trial, &comparison);

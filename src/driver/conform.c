@@ -222,8 +222,7 @@ vyre_status vyre_conform_expect(const vyre_conform *conform, const vyre_trial *t
 vyre_status vyre_conform_compare(const vyre_conform *conform, const vyre_trial *trial,
                                  const vyre_program *program, const vyre_outputs *expected,
                                  vyre_comparison *out_comparison) {
-    comparing c = {
-        .conform = conform, .trial = trial, .expected = expected, .out = out_comparison};
+    comparing c = {.conform = conform, .trial = trial, .expected = expected, .out = out_comparison};
     *out_comparison = (vyre_comparison){0};
     size_t input_count;
     vyre_input *inputs = vyre_trial_inputs(trial, program, &input_count);

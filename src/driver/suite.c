@@ -16,10 +16,9 @@ const char *vyre_suite_name(vyre_suite_kind kind) {
 }
 
 const char *vyre_tag_name(vyre_tag tag) {
-    static const char *const names[] = {
-        "",
+    static const char *const names[] = {"",
 #define NAME(name, text, documentation) [VYRE_TAG_##name] = text,
-        VYRE_TAGS(NAME)
+                                        VYRE_TAGS(NAME)
 #undef NAME
     };
     return tag < VYRE_TAG_COUNT ? names[tag] : NULL;

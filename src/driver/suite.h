@@ -30,7 +30,8 @@
     X(SPECIAL, "special", "the same on extremes, subnormals, infinities, NaN; all bytes")          \
     X(SIZES, "sizes", "lengths, domains and repeats of 0, 1, and around what hardware likes")      \
     X(LAWS, "laws", "what the library's manifests claim of its operations")                        \
-    X(LIBRARY, "library", "the library's operations: their witnesses, and samples of several sizes") \
+    X(LIBRARY, "library",                                                                          \
+      "the library's operations: their witnesses, and samples of several sizes")                   \
     X(RANDOM, "random", "programs drawn from seeds")
 
 typedef enum vyre_suite_kind {

@@ -15,7 +15,13 @@ extern const char vyre_suite_programs_text[];
 enum { MOST_VARIABLES = 3, FIELDS = 5 };
 
 /* The parts of a head. */
-typedef enum field { FIELD_ID, FIELD_VARIABLES, FIELD_ARGUMENTS, FIELD_TAGS, FIELD_PROPERTIES } field;
+typedef enum field {
+    FIELD_ID,
+    FIELD_VARIABLES,
+    FIELD_ARGUMENTS,
+    FIELD_TAGS,
+    FIELD_PROPERTIES
+} field;
 
 typedef struct variable {
     vyre_str name, words; /* separated by commas */

@@ -32,8 +32,8 @@ static void fail(running *r, size_t which, vyre_verdict verdict, const char *tex
 static void take_digests(running *r) {
     for (size_t i = 0; i < r->expected.count; i++) {
         vyre_case_result *result = &r->results[r->trial.owners[i]];
-        result->digest = vyre_hash_next(result->digest, r->expected.items[i].data,
-                                        r->expected.items[i].size);
+        result->digest =
+            vyre_hash_next(result->digest, r->expected.items[i].data, r->expected.items[i].size);
     }
 }
 
@@ -61,8 +61,7 @@ static const char *output_name(const vyre_program *program, size_t output) {
     const vyre_ir *ir = vyre_program_ir(program);
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
         uint32_t resource = ir->args[arg].resource;
-        bool is_output =
-            resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN;
+        bool is_output = resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN;
         if (is_output && !output--) {
             return ir->strings + ir->args[arg].name;
         }
@@ -78,8 +77,7 @@ static void share_out(running *r, const vyre_comparison *comparison) {
             continue;
         }
         char text[128];
-        snprintf(text, sizeof text, "output `%s` differs",
-                 output_name(r->trial.trial.program, i));
+        snprintf(text, sizeof text, "output `%s` differs", output_name(r->trial.trial.program, i));
         fail(r, r->trial.owners[i], VYRE_VERDICT_DIFFERENT, is_first ? comparison->text : text);
         is_first = false;
     }
@@ -137,8 +135,7 @@ static vyre_status run_halves(running *r) {
 }
 
 vyre_status vyre_suite_run(const vyre_suite_runner *runner, const vyre_suite *suite,
-                           const vyre_case *const *cases, size_t count,
-                           vyre_case_result *results) {
+                           const vyre_case *const *cases, size_t count, vyre_case_result *results) {
     running r = {runner, suite, cases, count, results, {{0}, {0}, {0}}, {0}, false};
     bool split = false;
     memset(results, 0, count * sizeof *results);
@@ -147,8 +144,7 @@ vyre_status vyre_suite_run(const vyre_suite_runner *runner, const vyre_suite *su
         return status;
     }
     const vyre_conform conform = {.oracle = runner->oracle};
-    status =
-        vyre_conform_expect(&conform, &r.trial.trial, r.trial.trial.program, &r.expected);
+    status = vyre_conform_expect(&conform, &r.trial.trial, r.trial.trial.program, &r.expected);
     if (!status) {
         take_digests(&r);
         check_records(&r);

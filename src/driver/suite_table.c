@@ -23,8 +23,8 @@ typedef enum batch {
 
 /* How many cases a program has: more would only make one compiler wait for another. */
 static const uint32_t batch_cases[BATCH_COUNT] = {
-    [BATCH_PLAIN] = 12, [BATCH_THREE] = 12, [BATCH_CONVERT] = 16,
-    [BATCH_ELEMENTARY] = 5, [BATCH_PAIR] = 3, [BATCH_CONSTANT] = 6,
+    [BATCH_PLAIN] = 12,     [BATCH_THREE] = 12, [BATCH_CONVERT] = 16,
+    [BATCH_ELEMENTARY] = 5, [BATCH_PAIR] = 3,   [BATCH_CONSTANT] = 6,
 };
 
 /* Where operands come from: arrays and arguments of these names. */
@@ -52,8 +52,8 @@ static vyre_type stored(vyre_type type) {
 /* Fills in an operation; false where it is none of values, or not for the type. */
 static bool describe(vyre_op op, vyre_type type, vyre_type wanted, operation *out) {
     const vyre_op_info *info = vyre_op_info_of(op);
-    bool is_pure = info->name && !info->effects && info->rule != VYRE_RULE_NONE &&
-                   info->rule != VYRE_RULE_OWN;
+    bool is_pure =
+        info->name && !info->effects && info->rule != VYRE_RULE_NONE && info->rule != VYRE_RULE_OWN;
     if (!is_pure) {
         return false;
     }
@@ -93,8 +93,8 @@ static bool is_batch(batch which, const operation *o) {
 static uint64_t tags_of(const operation *o, batch which) {
     bool is_float = vyre_type_class_of(o->type) == VYRE_CLASS_FLOAT ||
                     vyre_type_class_of(o->result) == VYRE_CLASS_FLOAT;
-    uint64_t tags = VYRE_TAG_BIT(o->type) |
-                    VYRE_TAG_BIT(is_float ? VYRE_TAG_FLOAT : VYRE_TAG_INTEGER);
+    uint64_t tags =
+        VYRE_TAG_BIT(o->type) | VYRE_TAG_BIT(is_float ? VYRE_TAG_FLOAT : VYRE_TAG_INTEGER);
     tags |= converts(o->op) ? VYRE_TAG_BIT(VYRE_TAG_CONVERSION) | VYRE_TAG_BIT(o->result) : 0;
     tags |= which == BATCH_CONSTANT ? VYRE_TAG_BIT(VYRE_TAG_CONSTANT) : 0;
     bool elementary = which == BATCH_ELEMENTARY || which == BATCH_PAIR;
@@ -293,11 +293,12 @@ enum {
 };
 
 static const uint64_t shift_counts[] = {
-    0,  1,  2,   7,   8,   9,   15,  16,  17,   31,         32,         33,         40,        63,
+    0,  1,  2,   7,   8,   9,   15,  16,  17,  31,         32,         33,         40,        63,
     64, 65, 100, 127, 128, 129, 255, 256, 257, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff8};
 
 /* Places in the list of special floats that products and sums of three are made of. */
-static const uint8_t triple_places[TRIPLES / 2] = {0, 1, 7, 8, 14, 16, 18, 21, 22, 25, 33, 52, 53, 56};
+static const uint8_t triple_places[TRIPLES / 2] = {0,  1,  7,  8,  14, 16, 18,
+                                                   21, 22, 25, 33, 52, 53, 56};
 
 typedef struct values {
     uint64_t items[VYRE_SPECIALS];
@@ -318,8 +319,8 @@ static size_t count_elements(const building *s, values *specials) {
         specials->count = TRIPLES;
         return (size_t)TRIPLES * TRIPLES * TRIPLES;
     }
-    bool is_single = s->batch == BATCH_CONVERT || s->batch == BATCH_ELEMENTARY ||
-                     s->batch == BATCH_CONSTANT;
+    bool is_single =
+        s->batch == BATCH_CONVERT || s->batch == BATCH_ELEMENTARY || s->batch == BATCH_CONSTANT;
     if (is_single) {
         return vyre_type_bytes(s->type) == 2 && s->batch != BATCH_CONSTANT
                    ? 65536

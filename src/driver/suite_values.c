@@ -143,8 +143,8 @@ size_t vyre_special_values(vyre_type type, uint64_t *out_values) {
     out_values[0] = 0;
     out_values[1] = 1;
     if (type != VYRE_TYPE_BOOL) {
-        count = is_float(type) ? special_floats(type, out_values)
-                               : special_integers(type, out_values);
+        count =
+            is_float(type) ? special_floats(type, out_values) : special_integers(type, out_values);
     }
     for (size_t i = 0; i < count; i++) {
         out_values[i] &= mask_of(type);
@@ -188,8 +188,8 @@ size_t vyre_plain_constants(vyre_type type, uint64_t *out_values) {
     }
     if (is_float(type)) {
         vyre_float_format f = format_of(type);
-        out_values[VYRE_PLAIN_CONSTANTS - 1] =
-            (((uint64_t)1 << f.exponent_bits) - 1) << f.mantissa_bits; /* infinity */
+        out_values[VYRE_PLAIN_CONSTANTS - 1] = (((uint64_t)1 << f.exponent_bits) - 1)
+                                               << f.mantissa_bits; /* infinity */
     }
     return count;
 }

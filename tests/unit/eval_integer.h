@@ -101,7 +101,7 @@ static inline uint64_t expect_sub_sat(const eval_case *c, const uint64_t *x) {
 
 /* Operations bit by bit: `from` gives the bit of the result at a place. */
 static inline uint64_t each_bit(const eval_case *c, const uint64_t *x,
-                         bool (*from)(const eval_case *c, const uint64_t *x, int at)) {
+                                bool (*from)(const eval_case *c, const uint64_t *x, int at)) {
     uint64_t result = 0;
     for (int at = 0; at < width_of(c->types[0]); at++) {
         result |= (uint64_t)from(c, x, at) << at;

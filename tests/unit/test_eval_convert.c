@@ -177,9 +177,9 @@ static void every_conversion_rounds_wraps_or_clamps_as_defined(void **state) {
         vyre_type from = c.types[0], to = c.result;
         bool numbers = from != VYRE_TYPE_BOOL && to != VYRE_TYPE_BOOL;
         bool floats = is_float(from) || is_float(to);
-        eval_batch *batch =
-            eval_batch_start(&c, host_converts(from, to) ? by_definition_and_host : number_conversion,
-                             numbers && floats ? by_mpfr : NULL);
+        eval_batch *batch = eval_batch_start(
+            &c, host_converts(from, to) ? by_definition_and_host : number_conversion,
+            numbers && floats ? by_mpfr : NULL);
         batch->stride = is_float(from) ? 1 : ASK_MPFR_EVERY;
         add_operands(batch);
         eval_batch_end(batch);

@@ -172,7 +172,9 @@ static bool check_case(const vyre_suite *suite, const vyre_case *chosen) {
         bool is_choice = info->rule == VYRE_RULE_SELECT && !k;
         bool is_count = info->rule == VYRE_RULE_SHIFT && k;
         c.types[k] = is_choice ? VYRE_TYPE_BOOL : is_count ? VYRE_TYPE_U32 : type;
-        from[k] = is_choice ? "p" : is_count ? "n" : names[info->rule == VYRE_RULE_SELECT ? k - 1 : k];
+        from[k] = is_choice  ? "p"
+                  : is_count ? "n"
+                             : names[info->rule == VYRE_RULE_SELECT ? k - 1 : k];
     }
     eval_oracle expected = info->rule == VYRE_RULE_ELEMENTARY ? NULL : oracle_of(&c);
     if (!expected || chosen->tags & VYRE_TAG_BIT(VYRE_TAG_CONSTANT)) {
@@ -303,8 +305,8 @@ static void properties_hold_in_all_schedules(void **state) {
             vyre_outputs plain;
             by_bytes.properties = NULL;
             expect_ok(vyre_conform_expect(&conform, &by_bytes, by_bytes.program, &plain));
-            expect_ok(vyre_conform_compare(&conform, &by_bytes, by_bytes.program, &plain,
-                                           &comparison));
+            expect_ok(
+                vyre_conform_compare(&conform, &by_bytes, by_bytes.program, &plain, &comparison));
             any_differs |= comparison.verdict == VYRE_VERDICT_DIFFERENT;
             vyre_outputs_free(&plain);
             vyre_device_release(conform.subject);
