@@ -70,6 +70,13 @@ vyre_status cli_operation_program(const vyre_operation *operation, const char *v
     return found ? VYRE_OK : unknown_variant(operation, variant);
 }
 
+bool cli_variant_suits(const vyre_variant *variant, const vyre_device *device) {
+    vyre_profile profile;
+    vyre_device_profile(device, &profile);
+    return !strcmp(variant->suits, vyre_device_id(device)) ||
+           !strcmp(variant->suits, profile.flags & VYRE_PROFILE_IS_GPU ? "gpu" : "cpu");
+}
+
 /* Describing */
 
 void cli_describe_parameter(vyre_text *text, const vyre_parameter *parameter) {

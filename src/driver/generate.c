@@ -1,4 +1,4 @@
-#include "driver/generate.h"
+#include "driver/generate_small.h"
 
 #include <string.h>
 
@@ -23,13 +23,13 @@ static uint8_t *random_bytes(generator *g, vyre_type type, size_t count) {
     return data;
 }
 
-static void add_value(generator *g, const char *name, vyre_type type, size_t count) {
+uint8_t *generate_argument(generator *g, const char *name, vyre_type type, size_t count) {
     vyre_trial *trial = g->trial;
     vyre_trial_value *grown =
         vyre_resize(trial->values, trial->value_count + 1, sizeof *trial->values);
     if (!grown) {
         g->failed = true;
-        return;
+        return NULL;
     }
     trial->values = grown;
     vyre_trial_value *value = &grown[trial->value_count++];
@@ -40,6 +40,7 @@ static void add_value(generator *g, const char *name, vyre_type type, size_t cou
         memcpy(value->name, name, length);
     }
     g->failed |= !value->name || !value->data;
+    return value->data;
 }
 
 static void add_array(generator *g, uint32_t resource, vyre_type type, array_kind kind) {
@@ -66,7 +67,7 @@ static void declare_interface(generator *g) {
     for (uint32_t i = 0; i < g->scalar_count; i++) {
         g->scalar_types[i] = generate_one_in(g, 2) ? VYRE_TYPE_U32 : generate_type(g);
         g->scalars[i] = vyre_build_scalar(g->b, scalar_names[i], g->scalar_types[i]);
-        add_value(g, scalar_names[i], g->scalar_types[i], 1);
+        generate_argument(g, scalar_names[i], g->scalar_types[i], 1);
     }
     uint32_t inputs = generate_below(g, 4), first = VYRE_NONE;
     for (uint32_t i = 0; i < inputs; i++) {
@@ -74,7 +75,7 @@ static void declare_interface(generator *g) {
         uint32_t buffer = vyre_build_buffer(g->b, input_names[i], VYRE_ACCESS_IN, type, VYRE_NONE);
         first = first == VYRE_NONE ? buffer : first;
         add_array(g, buffer, type, ARRAY_INPUT);
-        add_value(g, input_names[i], type, generate_one_in(g, 8) ? 0 : generate_below(g, 300));
+        generate_argument(g, input_names[i], type, generate_one_in(g, 8) ? 0 : generate_below(g, 300));
     }
     uint32_t outputs = 1 + generate_below(g, 3);
     for (uint32_t i = 0; i < outputs; i++) {
@@ -85,7 +86,7 @@ static void declare_interface(generator *g) {
                               type, both ? VYRE_NONE : random_size(g, first));
         add_array(g, buffer, type, ARRAY_GLOBAL);
         if (both) {
-            add_value(g, output_names[i], type, 1 + generate_below(g, 300));
+            generate_argument(g, output_names[i], type, 1 + generate_below(g, 300));
         }
     }
     uint32_t scratch = generate_below(g, 3);
@@ -280,25 +281,43 @@ static void make_steps(generator *g) {
     }
 }
 
-vyre_status vyre_generate(uint64_t seed, vyre_trial *out_trial) {
+vyre_status generate_begin(generator *g, uint64_t seed, vyre_trial *out_trial) {
     *out_trial = (vyre_trial){0};
-    generator g = {.random = seed, .trial = out_trial};
-    vyre_random(&g.random);
-    vyre_status status = vyre_builder_create("random", &g.b);
-    if (status) {
-        return status;
-    }
-    vyre_build_deterministic(g.b);
-    declare_interface(&g);
-    make_steps(&g);
-    status = vyre_builder_finish(g.b, NULL, &out_trial->program);
-    vyre_builder_free(g.b);
-    if (!status && g.failed) {
+    *g = (generator){.random = seed, .trial = out_trial};
+    vyre_random(&g->random);
+    return vyre_builder_create("random", &g->b);
+}
+
+vyre_status generate_end(generator *g) {
+    vyre_status status = vyre_builder_finish(g->b, NULL, &g->trial->program);
+    vyre_builder_free(g->b);
+    if (!status && g->failed) {
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                                   "no memory for the arguments of a random program");
     }
     if (status) {
-        vyre_trial_free(out_trial);
+        vyre_trial_free(g->trial);
     }
     return status;
+}
+
+vyre_status vyre_generate_large(uint64_t seed, vyre_trial *out_trial) {
+    generator g;
+    vyre_status status = generate_begin(&g, seed, out_trial);
+    if (!status) {
+        vyre_build_deterministic(g.b);
+        declare_interface(&g);
+        make_steps(&g);
+        status = generate_end(&g);
+    }
+    return status;
+}
+
+bool vyre_generate_is_small(uint64_t seed) {
+    return seed % 2 == 0;
+}
+
+vyre_status vyre_generate(uint64_t seed, vyre_trial *out_trial) {
+    return vyre_generate_is_small(seed) ? generate_small(seed / 2, out_trial)
+                                        : vyre_generate_large(seed, out_trial);
 }

@@ -2,6 +2,7 @@
  *
  * generate.c         arguments, phases, repeats       generate_value.c  operations on values
  * generate_memory.c  arrays, and who may touch what   generate_block.c  control flow
+ * generate_small.c   small programs, one a rule       generate_special.c  what goes into them
  *
  * What makes programs free of races: between two points where all invocations meet (the start of a
  * phase, a grid barrier; for shared arrays a barrier) every array is used in one way alone. It is
@@ -93,6 +94,12 @@ static inline bool generate_one_in(generator *g, uint32_t n) {
 static inline level generate_lower(level left, level right) {
     return left < right ? left : right;
 }
+
+/* Starts a program, and makes it, with its arguments, the trial's. */
+VYRE_MUST_USE vyre_status generate_begin(generator *g, uint64_t seed, vyre_trial *out_trial);
+VYRE_MUST_USE vyre_status generate_end(generator *g);
+/* Adds an argument of so many random elements; gives them, or NULL without memory. */
+uint8_t *generate_argument(generator *g, const char *name, vyre_type type, size_t count);
 
 vyre_type generate_type(generator *g);
 /* Types that atomics and indices like come up more often; never bool, which buffers have not. */

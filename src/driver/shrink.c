@@ -34,6 +34,8 @@ typedef struct shrinker {
     uint32_t tries;
     uint64_t end_ns; /* by vyre_now_ns */
     bool failed;     /* no memory */
+    bool judge_errs; /* who says whether there is one answer does not know it of the trial itself */
+    size_t syncs;    /* barriers of the trial */
 } shrinker;
 
 static bool split(shrinker *s) {
@@ -74,6 +76,42 @@ static bool is_over(const shrinker *s) {
     return s->failed || s->tries > MOST_TRIES || vyre_now_ns() >= s->end_ns;
 }
 
+static size_t count_syncs(const vyre_program *program) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    size_t count = 0;
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        count += (vyre_op_info_of(ir->insts[i].op)->effects & VYRE_EFFECT_SYNC) != 0;
+    }
+    return count;
+}
+
+static bool same_bytes(const vyre_outputs *left, const vyre_outputs *right) {
+    bool same = left->count == right->count;
+    for (size_t i = 0; i < left->count && same; i++) {
+        const vyre_output *a = &left->items[i], *b = &right->items[i];
+        same = a->size == b->size && (!a->size || !memcmp(a->data, b->data, a->size));
+    }
+    return same;
+}
+
+/* Whether there is one answer. Where the fault is in the judge himself, as one that holds for all
+ * that waits as it did and gives the same bytes again. */
+static bool has_one_answer(const shrinker *s, const vyre_program *program, const vyre_input *inputs,
+                           size_t input_count, const vyre_outputs *expected) {
+    if (!s->judge_errs) {
+        return s->conform->has_one_answer(program, inputs, input_count);
+    }
+    bool same = count_syncs(program) == s->syncs;
+    for (int i = 0; i < 2 && same; i++) {
+        vyre_outputs again;
+        vyre_status status = vyre_conform_expect(s->conform, s->trial, program, &again);
+        same = !status && same_bytes(expected, &again);
+        vyre_status_free(status);
+        vyre_outputs_free(&again);
+    }
+    return same;
+}
+
 /* Whether a program fails in the same way, and has one answer. */
 static bool still_fails(shrinker *s, const vyre_program *program) {
     if (is_over(s)) {
@@ -87,11 +125,15 @@ static bool still_fails(shrinker *s, const vyre_program *program) {
     }
     vyre_outputs expected;
     vyre_status status = vyre_conform_expect(s->conform, s->trial, program, &expected);
+    /* A fault may have cost the device, where all else would fail in the same way. */
+    if (!status && vyre_device_lost(s->conform->subject)) {
+        status = vyre_device_recover(s->conform->subject);
+    }
     if (!status) {
         status = vyre_conform_compare(s->conform, s->trial, program, &expected, &comparison);
     }
     bool fails = !status && comparison.verdict == s->comparison->verdict &&
-                 s->conform->has_one_answer(program, inputs, input_count);
+                 has_one_answer(s, program, inputs, input_count, &expected);
     vyre_status_free(status);
     vyre_outputs_free(&expected);
     vyre_free(inputs);
@@ -353,28 +395,31 @@ static bool drop_arguments(shrinker *s) {
     return any;
 }
 
-/* Makes whole numbers smaller, suffixes kept: 0, 1, then half. */
+/* Makes whole numbers smaller, suffixes kept: 0, 1, then a half. */
 static bool lower_numbers(shrinker *s) {
     bool any = false;
     for (size_t i = 1; i < s->size && !s->failed; i++) {
         if (!isdigit((unsigned char)s->text[i]) || in_word(s->text[i - 1])) {
             continue;
         }
-        char *end;
-        unsigned long long number = strtoull(s->text + i, &end, 10);
-        unsigned long long smaller[] = {0, 1, 4, 8, number / 2};
-        for (size_t k = 0; k < sizeof smaller / sizeof *smaller; k++) {
-            if (smaller[k] >= number) {
-                continue;
+        bool lower = true;
+        while (lower) { /* by halves, as far as it goes */
+            char *end;
+            unsigned long long number = strtoull(s->text + i, &end, 10);
+            unsigned long long smaller[] = {0, 1, 4, number / 8, number / 2};
+            lower = false;
+            for (size_t k = 0; k < sizeof smaller / sizeof *smaller && !lower; k++) {
+                if (smaller[k] >= number || (k && smaller[k] <= smaller[k - 1])) {
+                    continue;
+                }
+                vyre_text text = {0};
+                vyre_text_add(&text, s->text, i);
+                vyre_text_u64(&text, smaller[k]);
+                vyre_text_puts(&text, end);
+                lower = try_text(s, &text);
             }
-            vyre_text text = {0};
-            vyre_text_add(&text, s->text, i);
-            vyre_text_u64(&text, smaller[k]);
-            vyre_text_puts(&text, end);
-            if (try_text(s, &text)) {
-                any = true;
-                break;
-            }
+            any |= lower;
+            lower = lower && i < s->size && isdigit((unsigned char)s->text[i]);
         }
     }
     return any;
@@ -442,13 +487,22 @@ vyre_status vyre_conform_shrink(const vyre_conform *conform, vyre_trial *trial,
         return status;
     }
     s.failed = !split(&s);
+    s.syncs = count_syncs(trial->program);
+    size_t input_count;
+    vyre_input *inputs = vyre_trial_inputs(trial, trial->program, &input_count);
+    s.judge_errs = inputs && !conform->has_one_answer(trial->program, inputs, input_count);
+    vyre_free(inputs);
+    /* Lines before numbers: those do not matter to what can be left out, but for bounds. */
     bool any = true;
     while (any && !is_over(&s)) {
-        any = drop_lines(&s);
-        any |= unwrap(&s);
-        any |= drop_values(&s);
-        any |= drop_arguments(&s);
-        any |= lower_numbers(&s);
+        size_t before = s.size;
+        while (any && !is_over(&s)) {
+            any = drop_lines(&s);
+            any |= unwrap(&s);
+            any |= drop_values(&s);
+            any |= drop_arguments(&s);
+        }
+        any = lower_numbers(&s) && before != s.size;
     }
     if (!s.failed) {
         shrink_values(&s);

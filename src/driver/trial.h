@@ -15,6 +15,9 @@ typedef struct vyre_trial {
     vyre_program *program;
     vyre_trial_value *values; /* there may be more than the program takes */
     size_t value_count;
+    /* By output of the program, how it is compared: vyre_property; borrowed. NULL: all byte for
+     * byte, as it must be where a trial is cut down. */
+    const uint8_t *properties;
 } vyre_trial;
 
 void vyre_trial_free(vyre_trial *trial);
@@ -27,5 +30,10 @@ vyre_input *vyre_trial_inputs(const vyre_trial *trial, const vyre_program *progr
 /* A trial drawn from a seed: a valid program, free of data races by construction and with one
  * answer, and arguments for it. The same seed gives the same trial on every machine. */
 VYRE_MUST_USE vyre_status vyre_generate(uint64_t seed, vyre_trial *out_trial);
+
+/* Every other one is small: a few lines about one rule, with arguments at which rules differ. */
+bool vyre_generate_is_small(uint64_t seed);
+/* The other kind, for any seed: all there is, mixed at random. */
+VYRE_MUST_USE vyre_status vyre_generate_large(uint64_t seed, vyre_trial *out_trial);
 
 #endif

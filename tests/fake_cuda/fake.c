@@ -33,7 +33,14 @@ static const fake_spec usual = {
     .memory_bytes = (uint64_t)1 << 28,
 };
 
+#ifdef FAKE_CUDA_RUNS /* what runs kernels, where no test says */
+fake_result FAKE_CUDA_RUNS(const fake_launch *launch);
+#endif
+
 __attribute__((constructor)) static void start(void) {
+#ifdef FAKE_CUDA_RUNS
+    fake.run = FAKE_CUDA_RUNS;
+#endif
     const char *devices = getenv("FAKE_CUDA_DEVICES"), *version = getenv("FAKE_CUDA_VERSION");
     const char *major = getenv("FAKE_CUDA_MAJOR");
     fake.spec = usual;

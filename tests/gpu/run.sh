@@ -34,7 +34,7 @@ part() {
 conform() {
     local each=$(((programs + processes - 1) / processes)) i status=0 jobs=()
     for ((i = 0; i < processes; i++)); do
-        "$carry/vyre" conform -b "$device" --programs "$each" --seed $((1 + i * each)) --runs 1 \
+        "$carry/vyre" conform -b "$device" --suite random --programs "$each" --seed $((1 + i * each)) --runs 1 \
             >"$logs/conform.$i" 2>&1 &
         jobs+=($!)
     done
@@ -60,7 +60,7 @@ operations() {
 }
 
 sanitized() {
-    compute-sanitizer --tool memcheck --error-exitcode 9 "$carry/vyre" conform -b "$device" --programs 40 --seed 1 --runs 1
+    compute-sanitizer --tool memcheck --error-exitcode 9 "$carry/vyre" conform -b "$device" --suite random --programs 40 --seed 1 --runs 1
 }
 
 auto() {
@@ -75,7 +75,7 @@ nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>
 "$carry/vyre" backends "$device" | head -20
 part auto 60 bash -c auto
 part artifact 60 "$carry/gpu_drills" artifact
-part conform_some 90 "$carry/vyre" conform -b "$device" --programs 200 --seed 900001 --runs 1
+part conform_some 300 "$carry/vyre" conform -b "$device" --programs 200 --seed 900001 --runs 1
 part workload_bytes 200 bash -c workload_bytes
 part operations 200 bash -c operations
 part laws 200 "$carry/vyre" ops check -b "$device"

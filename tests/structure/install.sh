@@ -89,7 +89,7 @@ conform() {
     echo "examples/backend-plugin with $1:"
     "$vyre" backends | grep -w scalar
     "$vyre" conform -b scalar --programs 2000 --runs 1 | tee "$work/conform-$1"
-    grep -Eq '^scalar: [1-9][0-9]* programs, .*the same bytes as the oracle; [1-9][0-9]* unsupported$' \
+    grep -Eq '^scalar: [1-9][0-9]* cases, the same bytes as the oracle; [1-9][0-9]* unsupported$' \
         "$work/conform-$1"
     saxpy=(examples/saxpy.vyre a=2 x=iota:8 y="1,1,1,1,1,1,1,1")
     "$vyre" run -b scalar "${saxpy[@]}" >"$work/saxpy-$1"

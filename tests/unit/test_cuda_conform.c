@@ -1,14 +1,11 @@
 /* The whole cuda backend held against the oracle: its runtime on the driver for tests, whose
  * kernels are run by the machine of tests/ptx. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "backend/reference/backend.h"
 #include "driver/conform.h"
 #include "driver/device.h"
 #include "tests/fake_cuda/device.h"
 #include "tests/gpu/loops.h"
-#include "tests/ptx/machine.h"
+#include "tests/ptx/launch.h"
 #include "tests/unit/settings.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -18,42 +15,6 @@ enum { PROGRAMS = 100 };
 #endif
 
 static const fake_cuda *fake;
-
-/* The module of the last launch: most have the same. */
-static char *image;
-static ptx_module *module;
-
-static fake_result run_launch(const fake_launch *launch) {
-    static uint64_t launches;
-    ptx_error error;
-    if (!image || strcmp(image, launch->image) != 0) {
-        ptx_module_free(module);
-        free(image);
-        image = strdup(launch->image);
-        const char *text = strstr(image, ".version"); /* behind the mark of a binary */
-        module = ptx_module_make(text ? text : image, &error);
-        if (!module) {
-            print_error("%s\n", error.text);
-            free(image);
-            image = NULL;
-            return FAKE_FAULT;
-        }
-    }
-    const ptx_launch run = {
-        .entry = launch->entry,
-        .frame = launch->parameters,
-        .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
-        .threads = launch->threads,
-        .dynamic_bytes = launch->dynamic_bytes,
-        .seed = ++launches,
-        .max_steps = 1000000000,
-    };
-    if (!ptx_launch_run(module, &run, &error)) {
-        print_error("%s\n", error.text);
-        return FAKE_FAULT;
-    }
-    return FAKE_DONE;
-}
 
 static void random_programs(void **state) {
     (void)state;
@@ -138,14 +99,13 @@ static void turns_need_no_host(void **state) {
 
 int main(void) {
     fake = fake_device_start();
-    fake->on_launch(run_launch);
+    fake->on_launch(ptx_launch_fake);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turns_are_those_of_the_oracle),
         cmocka_unit_test(turns_need_no_host),
         cmocka_unit_test(random_programs),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    ptx_module_free(module);
-    free(image);
+    ptx_launch_forget();
     return failed;
 }

@@ -1,0 +1,175 @@
+/* Certificates of conformance: what is read from one, what is refused, and that a comparison names
+ * what differs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backend/reference/backend.h"
+#include "base/hash.h"
+#include "cli/conform.h"
+
+static vyre_device *device;
+static cli_conform conform;
+
+static void expect_ok(vyre_status status) {
+    if (status) {
+        fail_msg("%s", vyre_status_text(status));
+    }
+}
+
+static int run_once(void **state) {
+    (void)state;
+    const vyre_reference_options plain = {0};
+    conform = (cli_conform){.suites = 1u << VYRE_SUITE_SIZES | 1u << VYRE_SUITE_RANDOM,
+                            .seed = 3,
+                            .programs = 2,
+                            .runs = 1,
+                            .glob = "sizes.repeat.*,random.*",
+                            .no_progress = true};
+    expect_ok(vyre_reference_open(&plain, &device));
+    expect_ok(cli_conform_list(&conform));
+    expect_ok(cli_conform_run(&conform, device));
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    cli_conform_deinit(&conform);
+    vyre_device_release(device);
+    return 0;
+}
+
+static vyre_text make(void) {
+    vyre_text text = {0};
+    cli_certificate_write(&conform, &text);
+    assert_false(text.failed);
+    return text;
+}
+
+/* Reads it with `from` replaced, and with the digest of what is there then. */
+static void read_forged(const char *from, const char *to, cli_certificate *out) {
+    vyre_text text = make(), forged = {0};
+    char *end_of_text = strstr(text.data, "\n[certificate]\n"), *at = strstr(text.data, from);
+    assert_true(end_of_text && at && at < end_of_text);
+    vyre_text_add(&forged, text.data, (size_t)(at - text.data));
+    vyre_text_puts(&forged, to);
+    vyre_text_add(&forged, at + strlen(from), (size_t)(end_of_text - at) - strlen(from));
+    vyre_hash128 digest = vyre_hash_128(forged.data, forged.size);
+    vyre_text_printf(&forged, "\n[certificate]\ndigest = \"%016llx%016llx\"\n",
+                     (unsigned long long)digest.high, (unsigned long long)digest.low);
+    expect_ok(cli_certificate_parse("forged", (vyre_str){forged.data, forged.size}, out));
+    vyre_text_free(&text);
+    vyre_text_free(&forged);
+}
+
+static void expect_differences(const char *from, const char *to, const char *expected) {
+    cli_certificate certificate;
+    vyre_text lines = {0};
+    size_t count = 0;
+    read_forged(from, to, &certificate);
+    expect_ok(cli_certificate_compare(&certificate, &conform, &lines, &count));
+    assert_string_equal(vyre_text_string(&lines), expected);
+    assert_int_equal(count, *expected ? 1 : 0);
+    vyre_text_free(&lines);
+    cli_certificate_free(&certificate);
+}
+
+static void what_differs_is_named(void **state) {
+    (void)state;
+    char line[256];
+    expect_differences("seed = 3", "seed = 3", "");
+    expect_differences("\nstarted = \"2", "\nstarted = \"1", "");
+    expect_differences("device = \"\"", "device = \"another\"",
+                       "device: on the certificate \"another\", now \"\"\n");
+    expect_differences("driver = \"\"", "driver = \"550.1\"",
+                       "driver: on the certificate \"550.1\", now \"\"\n");
+    expect_differences("grade = \"exact\"", "grade = \"normal-range\"",
+                       "grade: on the certificate \"normal-range\", now \"exact\"\n");
+    snprintf(line, sizeof line, "vyre: on the certificate \"0.0.1\", now \"%s\"\n",
+             VYRE_VERSION_STRING);
+    expect_differences("vyre = \"" VYRE_VERSION_STRING, "vyre = \"0.0.1", line);
+    expect_differences("passed = 5", "passed = 4",
+                       "suites.sizes.passed: on the certificate 4, now 5\n");
+    char digest[64], changed[64];
+    snprintf(digest, sizeof digest, "digest = \"%016llx\"",
+             (unsigned long long)conform.tallies[VYRE_SUITE_RANDOM].digest);
+    snprintf(changed, sizeof changed, "digest = \"0123456789abcdef\"");
+    snprintf(line, sizeof line,
+             "suites.random.digest: on the certificate \"0123456789abcdef\", now \"%016llx\"\n",
+             (unsigned long long)conform.tallies[VYRE_SUITE_RANDOM].digest);
+    expect_differences(digest, changed, line);
+    expect_differences("is_gpu = ", "is_gpu_too = 1\nis_gpu = ",
+                       "profile.is_gpu_too: on the certificate 1, now nothing\n");
+    expect_differences("is_gpu = false\n", "",
+                       "profile.is_gpu: on the certificate nothing, now false\n");
+}
+
+static void what_was_asked_for_comes_back(void **state) {
+    (void)state;
+    vyre_text text = make();
+    cli_certificate read;
+    expect_ok(cli_certificate_parse("certificate", (vyre_str){text.data, text.size}, &read));
+    assert_string_equal(read.device, "reference");
+    assert_string_equal(read.glob, "sizes.repeat.*,random.*");
+    assert_int_equal(read.suites, conform.suites);
+    assert_int_equal(read.tags, 0);
+    assert_int_equal(read.seed, 3);
+    assert_int_equal(read.programs, 2);
+    assert_int_equal(read.runs, 1);
+    cli_certificate_free(&read);
+    vyre_text_free(&text);
+}
+
+/* Each byte changed, and each place it may be cut off at. */
+static void every_changed_byte_and_every_cut_is_refused(void **state) {
+    (void)state;
+    vyre_text text = make();
+    for (size_t i = 0; i < text.size; i++) {
+        for (int cut = 0; cut < 2; cut++) {
+            cli_certificate read;
+            char before = text.data[i];
+            text.data[i] = cut ? before : (char)(before ^ 1);
+            vyre_str now = {text.data, cut ? i : text.size};
+            vyre_status status = cli_certificate_parse("changed", now, &read);
+            if (!status) {
+                fail_msg("byte %zu, %s, is not noticed", i, cut ? "cut off" : "changed");
+            }
+            assert_int_not_equal(vyre_status_code_of(status), VYRE_STATUS_OUT_OF_MEMORY);
+            vyre_status_free(status);
+            text.data[i] = before;
+        }
+    }
+    vyre_text_free(&text);
+}
+
+static void the_same_run_gives_the_same_certificate(void **state) {
+    (void)state;
+    vyre_text before = make();
+    cli_certificate read;
+    vyre_text lines = {0};
+    size_t count = 0;
+    expect_ok(cli_certificate_parse("before", (vyre_str){before.data, before.size}, &read));
+    expect_ok(cli_conform_run(&conform, device));
+    expect_ok(cli_certificate_compare(&read, &conform, &lines, &count));
+    assert_string_equal(vyre_text_string(&lines), "");
+    assert_int_equal(count, 0);
+    vyre_text_free(&lines);
+    vyre_text_free(&before);
+    cli_certificate_free(&read);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_asked_for_comes_back),
+        cmocka_unit_test(what_differs_is_named),
+        cmocka_unit_test(every_changed_byte_and_every_cut_is_refused),
+        cmocka_unit_test(the_same_run_gives_the_same_certificate),
+    };
+    return cmocka_run_group_tests(tests, run_once, end);
+}
