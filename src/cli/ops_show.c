@@ -5,6 +5,7 @@
 #include "cli/operation.h"
 #include "cli/ops.h"
 #include "cli/page.h"
+#include "cli/sample.h"
 
 static const char *role_name(vyre_role role) {
     static const char *const names[] = {[VYRE_ROLE_INPUT] = "input",
@@ -53,6 +54,24 @@ static void write_witnesses(vyre_text *text, const vyre_operation *operation) {
     }
 }
 
+/* What `vyre run ID --sample N` takes. */
+static void write_sample(vyre_text *text, const vyre_operation *operation) {
+    if (!cli_sample_exists(operation)) {
+        return;
+    }
+    const char *words = operation->sample ? operation->sample : "n random elements in each buffer";
+    for (const char *at = words; *at;) {
+        size_t size = strcspn(at, "\n");
+        cli_describe_label(text, at == words ? "sample" : "");
+        vyre_text_printf(text, "%.*s\n", (int)size, at);
+        at += size + (at[size] == '\n');
+    }
+    if (operation->work) {
+        cli_describe_label(text, "work");
+        vyre_text_printf(text, "%s\n", operation->work);
+    }
+}
+
 static void write_paragraph(vyre_text *text, const char *paragraph) {
     vyre_text_puts(text, "  ");
     cli_wrap(text, paragraph, 2, 2);
@@ -85,6 +104,7 @@ void cli_ops_show_text(vyre_text *text, const vyre_dialects *snapshot,
                          operation->variants[i].suits);
     }
     write_witnesses(text, operation);
+    write_sample(text, operation);
     cli_operation_targets(snapshot, operation, &targets);
     for (size_t i = 0; i < targets.count; i++) {
         if (!i) {
@@ -177,6 +197,8 @@ void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
     vyre_text_free(&signature);
     json_parameters(json, operation);
     json_lists(json, operation);
+    json_words(json, "sample", operation->sample ? operation->sample : "");
+    cli_json_string(json, "work", operation->work ? operation->work : "");
     vyre_json_key(json, "targets");
     vyre_json_array(json);
     cli_operation_targets(snapshot, operation, &targets);

@@ -15,10 +15,13 @@
 #include "cli/operation.h"
 #include "cli/output.h"
 #include "cli/result.h"
+#include "cli/sample.h"
 #include "cli/value.h"
 
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICE_OPTION(X)                                                                           \
+    X(SAMPLE, 0, "--sample", "N", NULL,                                                            \
+      "make what is not given: arguments of size N, as the operation says")                        \
     X(PRINT, 0, "--print", "NAME[:N]...", NULL,                                                    \
       "print the first N elements of an output, 16 if N is not given, all if it is `all`")         \
     X(OUT, 0, "--out", "NAME=FILE...", NULL,                                                       \
@@ -45,6 +48,7 @@ typedef struct job {
     vyre_text why; /* it is that one */
     cli_binding binding;
     vyre_dispatch_config config;
+    uint64_t sample; /* its size, with --sample */
     vyre_reference_options reference;
     vyre_outputs outputs;
     uint64_t time_ns;
@@ -101,6 +105,9 @@ static vyre_status read_options(job *j) {
     }
     if (!status && values[SEED].given) {
         status = cli_number_parse("--seed", values[SEED].text, &j->reference.seed);
+    }
+    if (!status && values[SAMPLE].given) {
+        status = cli_number_parse("--sample", values[SAMPLE].text, &j->sample);
     }
     if (!status && values[GRID].given) {
         status = read_grid(values[GRID].text, j->config.grid);
@@ -253,7 +260,7 @@ static cli_exit finish(job *j, cli_request *requests, size_t count) {
 
 /* An operation that the host does: options about devices and programs are not for it. */
 static vyre_status check_host_options(const job *j, const char *program) {
-    static const uint32_t others[] = {BACKEND, VERIFY, TIMEOUT, GRID, SEED, VARIANT};
+    static const uint32_t others[] = {BACKEND, SAMPLE, VERIFY, TIMEOUT, GRID, SEED, VARIANT};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (given(j, others[i])) {
             return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
@@ -342,9 +349,12 @@ static cli_exit run_job(job *j, const char **values) {
     j->program = cli_input_program(&j->input, chosen.first);
     status = read_requests(j, requests, &request_count);
     bool stdin_used = !strcmp(arguments->operands[0], "-");
-    status =
-        status ? status
-               : cli_bind(&j->binding, j->program, values, count, stdin_used, CLI_MISSING_REFUSED);
+    if (!status && given(j, SAMPLE)) {
+        status = cli_sample_complete(&j->binding, j->input.operation, j->program, j->sample, values,
+                                     count, stdin_used);
+    } else if (!status) {
+        status = cli_bind(&j->binding, j->program, values, count, stdin_used, CLI_MISSING_REFUSED);
+    }
     if (status) {
         return fail(j, status);
     }
@@ -388,6 +398,8 @@ static const cli_example examples[] = {
     {"vyre run kernel.vyre total x=rand:1000000:7 -b reference --verify --seed 3 --time",
      "one of several programs, in a random schedule, compared with the plain one"},
     {"vyre run reduce.sum_u32 x=iota:1000", "an operation of the library"},
+    {"vyre run linalg.matmul --sample 1000000 --print c --time",
+     "on matrices of a million elements, as the operation makes them"},
     {"vyre run io.dma_from_nvme path=weights.bin offset=4096 size=65536 --out bytes=part.bin",
      "a range of a file, past the cache of the system where that is possible"},
     {NULL, NULL},
@@ -405,9 +417,12 @@ const cli_command cli_command_run = {
         "the device that `vyre backends` says auto takes; the reference backend runs only when it "
         "is named.\n\n"
         "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes its "
-        "elements, x=1,2,3, or zeros:N, iota:N (0, 1, 2 and so on), rand:N[:SEED[:BOUND]], or "
-        "@FILE: NumPy's format if the name ends in .npy, else bytes without a header, "
-        "little-endian; @- is stdin.\n\n"
+        "elements, x=1,2,3, or zeros:N, iota:N[:STEP] (0, STEP, twice STEP and so on; 1 if not "
+        "given), cycle:N:1,2,3[:STEP] (N elements that repeat these, each time with STEP added), "
+        "rand:N[:SEED[:BOUND]], or @FILE: NumPy's format if the name ends in .npy, else bytes "
+        "without a header, little-endian; @- is stdin. In a list 0*97 is 97 zeros.\n\n"
+        "With --sample N what has no value gets one of that size, the one that `vyre ops show` "
+        "tells of: N is about the length of the main buffer.\n\n"
         "Random elements are the same on every machine: draws of splitmix64 from SEED on, which "
         "is the argument's number, from 0, if not given. Integers are any bits, or below BOUND; "
         "floats lie in [0, 1).\n\n"

@@ -1,9 +1,10 @@
 /* Values on the command line: NAME=VALUE for the arguments of a program, and elements as text.
  *
  * A scalar is a number, a bool is true or false. A buffer is one of
- *     1,2,3                    its elements
+ *     1,2,3                    its elements; 0*97 is 97 of them
  *     zeros:N                  N zeros
- *     iota:N                   0, 1, 2 and so on; integers wrap around
+ *     iota:N[:STEP]            0, 1, 2 and so on, times STEP; integers wrap around
+ *     cycle:N:1,2,3[:STEP]     N elements that repeat these, each time with STEP added to them
  *     rand:N[:SEED[:BOUND]]    random ones
  *     @FILE                    the elements in a file: .npy, or bytes without a header; @- is stdin
  *

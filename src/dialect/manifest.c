@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "dialect/sample.h"
 #include "text/module.h"
 
 /* Laws */
@@ -94,10 +95,8 @@ static void read_variants(manifest_reader *r, const vyre_toml_value *table,
     operation->variants = list;
 }
 
-/* The words of a witness, separated by line feeds; NULL if there is none. */
-static const char *read_words(manifest_reader *r, const vyre_toml_value *table,
-                              const vyre_toml *document, const char *key) {
-    const vyre_toml_value *value = manifest_find_array(r, table, key, VYRE_TOML_STRING, document);
+/* The words of `what`, a witness or a sample, separated by line feeds; NULL if there is none. */
+static const char *read_words(manifest_reader *r, const vyre_toml_value *value, const char *what) {
     vyre_text words = {0};
     for (size_t i = 0; value && i < value->array.count; i++) {
         const vyre_toml_value *item = &value->array.items[i];
@@ -113,8 +112,8 @@ static const char *read_words(manifest_reader *r, const vyre_toml_value *table,
         if (item->string.data[name + 1] == '@') {
             manifest_add(r, manifest_place(item),
                          vyre_status_make(VYRE_STATUS_MALFORMED, "write the elements themselves",
-                                          "\"%s\" is in a file, where a witness cannot look",
-                                          item->string.data));
+                                          "\"%s\" is in a file, where a %s cannot look",
+                                          item->string.data, what));
         }
         vyre_text_printf(&words, "%s%s", words.size ? "\n" : "", item->string.data);
     }
@@ -140,8 +139,12 @@ static void read_witnesses(manifest_reader *r, const vyre_toml_value *table,
         const vyre_toml_value *item = &value->array.items[i];
         manifest_check_keys(r, item, "key of a witness", known);
         row->witnesses[i] = manifest_place(item);
-        const char *arguments = read_words(r, item, document, "arguments");
-        const char *expected = read_words(r, item, document, "expected");
+        const vyre_toml_value *given =
+            manifest_find_array(r, item, "arguments", VYRE_TOML_STRING, document);
+        const vyre_toml_value *result =
+            manifest_find_array(r, item, "expected", VYRE_TOML_STRING, document);
+        const char *arguments = read_words(r, given, "witness");
+        const char *expected = read_words(r, result, "witness");
         if (!expected || !*expected) {
             manifest_add(r, manifest_place(item),
                          vyre_status_make(VYRE_STATUS_MALFORMED,
@@ -159,6 +162,40 @@ static void read_witnesses(manifest_reader *r, const vyre_toml_value *table,
                              "add [[operation.witness]] with arguments = [\"x=1,2,3\"] and "
                              "expected = [\"total=6\"]",
                              "`%s` has no witness", operation->id));
+    }
+}
+
+/* Samples */
+
+/* Holds an expression, or words with some, against the smallest and the largest size. */
+static void check_sample(manifest_reader *r, const vyre_toml_value *value, bool is_word) {
+    static const uint64_t sizes[] = {1, VYRE_SAMPLE_LARGEST};
+    vyre_status status = VYRE_OK;
+    for (size_t i = 0; i < 2 && !status; i++) {
+        vyre_text text = {0};
+        uint64_t number;
+        status = is_word ? vyre_sample_expand(value->string.data, sizes[i], &text)
+                         : vyre_sample_number(value->string, sizes[i], &number);
+        vyre_text_free(&text);
+    }
+    manifest_add(r, manifest_place(value), status);
+}
+
+static void read_sample(manifest_reader *r, const vyre_toml_value *table, const vyre_toml *document,
+                        vyre_operation *operation, vyre_package_row *row) {
+    const vyre_toml_value *sample =
+        manifest_find_array(r, table, "sample", VYRE_TOML_STRING, document);
+    const vyre_toml_value *work = manifest_find_text(r, table, "work", false);
+    operation->sample = read_words(r, sample, "sample");
+    for (size_t i = 0; sample && i < sample->array.count; i++) {
+        check_sample(r, &sample->array.items[i], true);
+    }
+    if (sample) {
+        row->sample = manifest_place(sample);
+    }
+    if (work) {
+        operation->work = manifest_keep(r, work->string);
+        check_sample(r, work, false);
     }
 }
 
@@ -268,8 +305,8 @@ static void check_id(manifest_reader *r, size_t index) {
 
 static void read_operation(manifest_reader *r, const vyre_toml_value *table,
                            const vyre_toml *document, size_t index) {
-    static const char *const known[] = {"id",   "source",  "entry",   "doc",
-                                        "laws", "variant", "witness", NULL};
+    static const char *const known[] = {"id",      "source",  "entry",  "doc",  "laws",
+                                        "variant", "witness", "sample", "work", NULL};
     vyre_operation *operation = &r->package->operations[index];
     vyre_package_row *row = &r->package->rows[index];
     manifest_check_keys(r, table, "key of an operation", known);
@@ -298,6 +335,7 @@ static void read_operation(manifest_reader *r, const vyre_toml_value *table,
     read_laws(r, table, document, operation);
     read_variants(r, table, document, operation, row);
     read_witnesses(r, table, document, operation, row);
+    read_sample(r, table, document, operation, row);
     if (row->source < r->package->sources.count) {
         const vyre_package_source *found = &r->package->sources.items[row->source];
         operation->file = found->path;

@@ -251,10 +251,11 @@ static vyre_status resolve_entry(reading *r, vyre_operation *operation, vyre_var
                     : describe_program(package, program, operation);
 }
 
-/* Witnesses */
+/* Witnesses and samples */
 
-/* Whether a word of a witness is about an argument that it can be about. */
-static vyre_status check_word(const vyre_operation *operation, vyre_str name, bool is_expected) {
+/* Whether a word of `what`, a witness or a sample, is about an argument that it can be about. */
+static vyre_status check_word(const vyre_operation *operation, const char *what, vyre_str name,
+                              bool is_expected) {
     vyre_near near;
     vyre_text fix = {0};
     vyre_near_init(&near, name);
@@ -277,20 +278,22 @@ static vyre_status check_word(const vyre_operation *operation, vyre_str name, bo
     vyre_text_puts(&fix, count ? "" : " none");
     vyre_near_print(&near, &fix, "; perhaps ");
     vyre_status status = vyre_status_make(VYRE_STATUS_MALFORMED, vyre_text_string(&fix),
-                                          "a witness names `%.*s`, which is no %s of "
+                                          "a %s names `%.*s`, which is no %s of "
                                           "`%s`",
-                                          (int)name.size, name.data,
+                                          what, (int)name.size, name.data,
                                           is_expected ? "output" : "input", operation->id);
     vyre_text_free(&fix);
     return status;
 }
 
 static vyre_status check_words(vyre_package *package, const vyre_operation *operation,
-                               vyre_package_place place, const char *words, bool is_expected) {
+                               vyre_package_place place, const char *what, const char *words,
+                               bool is_expected) {
     vyre_status status = VYRE_OK;
     while (*words && !status) {
         vyre_str name = {words, strcspn(words, "=")};
-        status = vyre_package_mistake(package, place, check_word(operation, name, is_expected));
+        status =
+            vyre_package_mistake(package, place, check_word(operation, what, name, is_expected));
         words += strcspn(words, "\n");
         words += *words == '\n';
     }
@@ -304,9 +307,51 @@ static vyre_status check_witnesses(vyre_package *package) {
         for (size_t k = 0; k < operation->witness_count && !status; k++) {
             const vyre_witness *witness = &operation->witnesses[k];
             vyre_package_place place = package->rows[i].witnesses[k];
-            status = check_words(package, operation, place, witness->arguments, false);
+            status = check_words(package, operation, place, "witness", witness->arguments, false);
             status =
-                status ? status : check_words(package, operation, place, witness->expected, true);
+                status ? status
+                       : check_words(package, operation, place, "witness", witness->expected, true);
+        }
+    }
+    return status;
+}
+
+/* How many words of a sample are about an argument. */
+static size_t count_words(const char *words, const char *name) {
+    size_t count = 0, size = strlen(name);
+    while (*words) {
+        count += strcspn(words, "=") == size && !memcmp(words, name, size);
+        words += strcspn(words, "\n");
+        words += *words == '\n';
+    }
+    return count;
+}
+
+/* A sample gives every input a value, once. */
+static vyre_status check_sample(vyre_package *package, const vyre_operation *operation,
+                                vyre_package_place place) {
+    vyre_status status = check_words(package, operation, place, "sample", operation->sample, false);
+    for (size_t i = 0; i < operation->parameter_count && !status; i++) {
+        const vyre_parameter *parameter = &operation->parameters[i];
+        size_t count = count_words(operation->sample, parameter->name);
+        if (parameter->role != VYRE_ROLE_OUTPUT && count != 1) {
+            status = vyre_package_mistake(
+                package, place,
+                vyre_status_make(VYRE_STATUS_MALFORMED,
+                                 count ? "leave one of them out"
+                                       : "add a value, as in \"x=rand:{n}\"",
+                                 "the sample of `%s` gives `%s` %s", operation->id, parameter->name,
+                                 count ? "two values" : "no value"));
+        }
+    }
+    return status;
+}
+
+static vyre_status check_samples(vyre_package *package) {
+    vyre_status status = VYRE_OK;
+    for (size_t i = 0; i < package->operation_count && !status; i++) {
+        if (package->operations[i].sample) {
+            status = check_sample(package, &package->operations[i], package->rows[i].sample);
         }
     }
     return status;
@@ -342,5 +387,9 @@ vyre_status vyre_package_resolve(vyre_package *package) {
     for (size_t i = 0; i < package->sources.count && !status; i++) {
         status = resolve_source(package, &package->sources.items[i]);
     }
-    return status || package->mistakes.count ? status : check_witnesses(package);
+    if (!status && !package->mistakes.count) {
+        status = check_witnesses(package);
+        status = status ? status : check_samples(package);
+    }
+    return status;
 }

@@ -206,6 +206,8 @@ static void copy_operation(copier *c, const vyre_operation *from, vyre_operation
     to->doc = copy_string(c, or_empty(from->doc));
     to->file = copy_string(c, from->file);
     to->entry = copy_string(c, from->entry);
+    to->sample = copy_string(c, from->sample);
+    to->work = copy_string(c, from->work);
     to->text = copy_text(c, from->text, from->text_size);
     keep_program(c, from->composition);
     copy_lists(c, to);

@@ -61,6 +61,8 @@ static void print_operation(vyre_text *text, const vyre_operation *operation) {
         print_string(text, operation->witnesses[i].arguments);
         print_string(text, operation->witnesses[i].expected);
     }
+    print_string(text, operation->sample);
+    print_string(text, operation->work);
     for (size_t i = 0; i < operation->variant_count; i++) {
         print_string(text, operation->variants[i].entry);
         print_string(text, operation->variants[i].suits);

@@ -234,7 +234,7 @@ static const mistake_case mistakes[] = {
     {HEAD F "lawz = 1\nlaws = [\"comutative\", \"identity\", \"associative(1)\", \"inverse(\"]\n" W,
      NULL,
      "d.toml:7:1: there is no key of an operation \"lawz\". Fix: write one of id, source, entry, "
-     "doc, laws, variant, witness; perhaps `laws`\n"
+     "doc, laws, variant, witness, sample, work; perhaps `laws`\n"
      "d.toml:8:9: there is no law \"comutative\". Fix: write one of commutative, associative, "
      "identity, absorbing, idempotent, involution, inverse, monotone; perhaps `commutative`\n"
      "d.toml:8:23: \"identity\" is not how the law `identity` is written. Fix: write the value "

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "cli/value.h"
 
 static vyre_str str(const char *string) {
@@ -160,6 +161,70 @@ static void test_buffers(void **state) {
     expect_buffer(VYRE_TYPE_U8, "zeros:0", "", 0);
 }
 
+static void test_steps_and_cycles(void **state) {
+    (void)state;
+    expect_buffer(VYRE_TYPE_U8, "1*3,7,2*0,9*1", "\x01\x01\x01\x07\x09", 5);
+    expect_buffer(VYRE_TYPE_U16, "0x1ff*2", "\xff\x01\xff\x01", 4);
+    expect_buffer(VYRE_TYPE_U8, "iota:4:100", "\x00\x64\xc8\x2c", 4);
+    expect_buffer(VYRE_TYPE_I8, "iota:3:-2", "\x00\xfe\xfc", 3);
+    expect_buffer(VYRE_TYPE_F16, "iota:3:-0.5", "\x00\x00\x00\xb8\x00\xbc", 6);
+    expect_buffer(VYRE_TYPE_F32, "iota:2:0.1", "\x00\x00\x00\x00\xcd\xcc\xcc\x3d", 8);
+    expect_buffer(VYRE_TYPE_U8, "cycle:7:1,2,3", "\x01\x02\x03\x01\x02\x03\x01", 7);
+    expect_buffer(VYRE_TYPE_U8, "cycle:2:1,2,3", "\x01\x02", 2);
+    expect_buffer(VYRE_TYPE_U8, "cycle:5:8,0*2", "\x08\x00\x00\x08\x00", 5);
+    expect_buffer(VYRE_TYPE_U8, "cycle:5:1,0:2", "\x01\x00\x03\x02\x05", 5);
+    expect_buffer(VYRE_TYPE_U8, "cycle:0:1", "", 0);
+    expect_buffer(VYRE_TYPE_F32, "cycle:2:1:0.5", "\x00\x00\x80\x3f\x00\x00\xc0\x3f", 8);
+    /* Past the first block of elements. */
+    vyre_text bytes;
+    size_t offset;
+    assert_null(parse(VYRE_TYPE_U32, "cycle:5000:0,1,5:3", &bytes, &offset));
+    for (uint32_t i = 0; i < 5000; i++) {
+        static const uint32_t list[] = {0, 1, 5};
+        assert_int_equal(cli_value_load(VYRE_TYPE_U32, (uint8_t *)bytes.data + i * 4),
+                         list[i % 3] + i / 3 * 3);
+    }
+    vyre_text_free(&bytes);
+}
+
+/* Every element is what its own draw gives, whatever the way it is computed. */
+static void test_many_random(void **state) {
+    (void)state;
+    static const uint64_t bounds[] = {1, 2, 3, 7, 1000, 1u << 20, (1u << 31) + 11, UINT32_MAX};
+    enum { COUNT = 5000 };
+    vyre_text bytes, value = {0};
+    size_t offset;
+    for (size_t k = 0; k < sizeof bounds / sizeof *bounds; k++) {
+        uint64_t seed = 5;
+        vyre_text_cut(&value, 0);
+        vyre_text_printf(&value, "rand:%d:5:%llu", COUNT, (unsigned long long)bounds[k]);
+        assert_null(parse(VYRE_TYPE_U32, value.data, &bytes, &offset));
+        assert_int_equal(bytes.size, COUNT * 4);
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_int_equal(cli_value_load(VYRE_TYPE_U32, (uint8_t *)bytes.data + i * 4),
+                             vyre_random(&seed) % bounds[k]);
+        }
+        vyre_text_free(&bytes);
+    }
+    vyre_text_free(&value);
+    static const vyre_type types[] = {VYRE_TYPE_F16, VYRE_TYPE_BF16, VYRE_TYPE_F32, VYRE_TYPE_F64};
+    for (size_t k = 0; k < 4; k++) {
+        uint32_t digits = cli_float_format(types[k]).mantissa_bits + 1u;
+        uint32_t width = vyre_type_bytes(types[k]);
+        uint64_t seed = 0;
+        assert_null(parse(types[k], "rand:5000", &bytes, &offset));
+        for (size_t i = 0; i < COUNT; i++) {
+            double wanted =
+                (double)(vyre_random(&seed) >> (64 - digits)) / (double)((uint64_t)1 << digits);
+            uint64_t found =
+                vyre_float_convert(cli_float_format(types[k]), VYRE_FLOAT_F64,
+                                   cli_value_load(types[k], (uint8_t *)bytes.data + i * width));
+            assert_memory_equal(&found, &wanted, 8);
+        }
+        vyre_text_free(&bytes);
+    }
+}
+
 /* The published first outputs of splitmix64 for seed 0, and 1234567. */
 static void test_random(void **state) {
     (void)state;
@@ -207,6 +272,23 @@ static void test_wrong_buffers(void **state) {
         {VYRE_TYPE_U32, "zeros:1:2", 0},
         {VYRE_TYPE_U32, "zeros:4294967296", 0},
         {VYRE_TYPE_U32, "iota:x", 0},
+        {VYRE_TYPE_U32, "iota:1:-1", 0},
+        {VYRE_TYPE_U32, "iota:1:0.5", 0},
+        {VYRE_TYPE_U32, "iota:1:2:3", 0},
+        {VYRE_TYPE_U32, "cycle", 0},
+        {VYRE_TYPE_U32, "cycle:3", 0},
+        {VYRE_TYPE_U32, "cycle:3:", 0},
+        {VYRE_TYPE_U32, "cycle::1", 0},
+        {VYRE_TYPE_U32, "cycle:3:1,x", 0},
+        {VYRE_TYPE_U32, "cycle:3:1,2:x", 0},
+        {VYRE_TYPE_U32, "cycle:3:1,2:1:1", 0},
+        {VYRE_TYPE_U32, "cycle:4294967296:1", 0},
+        {VYRE_TYPE_U64, "cycle:4294967295:1", 0},
+        {VYRE_TYPE_U32, "1*", 0},
+        {VYRE_TYPE_U32, "*2", 0},
+        {VYRE_TYPE_U32, "1*2*3", 0},
+        {VYRE_TYPE_U32, "1*-1", 0},
+        {VYRE_TYPE_U64, "1*4294967295", 0},
         {VYRE_TYPE_U32, "ones:3", 0},
         {VYRE_TYPE_U32, "rand:1:2:3:4", 0},
         {VYRE_TYPE_U32, "rand:1:2:0", 0},
@@ -249,9 +331,10 @@ static void test_options(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scalars),    cmocka_unit_test(test_wrong_scalars),
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_random),     cmocka_unit_test(test_wrong_buffers),
+        cmocka_unit_test(test_scalars),     cmocka_unit_test(test_wrong_scalars),
+        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_random),      cmocka_unit_test(test_steps_and_cycles),
+        cmocka_unit_test(test_many_random), cmocka_unit_test(test_wrong_buffers),
         cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
