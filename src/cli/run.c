@@ -25,7 +25,8 @@
     X(PRINT, 0, "--print", "NAME[:N]...", NULL,                                                    \
       "print the first N elements of an output, 16 if N is not given, all if it is `all`")         \
     X(OUT, 0, "--out", "NAME=FILE...", NULL,                                                       \
-      "write an output to FILE: with a header as .npy, with any other name as bytes; - is stdout") \
+      "write an output to FILE: with a header as .npy, as a picture as .png[:WIDTH], with any "    \
+      "other name as bytes; - is stdout")                                                          \
     X(TIME, 0, "--time", NULL, NULL, "say how long the run took, without reading and writing")     \
     X(VERIFY, 0, "--verify", NULL, NULL,                                                           \
       "also run the oracle, with seed 0, and compare all bytes")                                   \
@@ -429,6 +430,9 @@ const cli_command cli_command_run = {
         "In .npy files bf16, for which NumPy has no type, is uint16, and an array of bool is one "
         "of "
         "u8. Arrays of several dimensions are taken by rows.\n\n"
+        "A picture is as high as it is wide, or has rows of WIDTH: --out turns=m.png:640. u8 is "
+        "grey; so is f32, from 0, which is black, to 1. Of u32 the largest number is black, and "
+        "any other has its colour, one of 64, by its remainder modulo 64.\n\n"
         "Without --print and --out all outputs are printed. Numbers have the fewest digits that "
         "read back as the same. In JSON, NaN and infinities are strings.",
     .operand = CLI_OPERAND_FILE,
