@@ -367,7 +367,9 @@ static cli_exit finish_everywhere(job *j, const cli_everywhere *all, cli_request
         if (ran && count) {
             cli_result_print(j->program, &all->outputs, requests, count);
         }
-        cli_everywhere_text(all, &text);
+        if (result != CLI_EXIT_BACKEND) {
+            cli_everywhere_text(all, &text);
+        }
     }
     cli_output_write(&text);
     for (size_t i = 0; i < count && ran; i++) {
