@@ -193,11 +193,21 @@ static void add_time(cli_table *table, uint64_t ns) {
     vyre_text_free(&text);
 }
 
+/* A thousand millions a second; nothing where there is nothing. */
+static void add_rate(cli_table *table, double amount, uint64_t ns) {
+    if (amount > 0) {
+        cli_table_add(table, "%8.3f", amount / (double)(ns ? ns : 1));
+    } else {
+        cli_table_add(table, "%8s", "");
+    }
+}
+
 void cli_everywhere_text(const cli_everywhere *all, vyre_text *text) {
-    enum { COLUMNS = 6, NUMBERS = 7 << 2 };
+    enum { COLUMNS = 7, NUMBERS = 15 << 2 };
     cli_table table = {.columns = COLUMNS, .right = NUMBERS};
     const char *name = all->operation ? all->operation->id : vyre_program_name(all->program);
-    const char *const heads[COLUMNS] = {"program", "device", "time", "on device", "GB/s", "bytes"};
+    const char *const heads[COLUMNS] = {"program", "device", "time", "on device",
+                                        "GB/s",    "Gop/s",  "bytes"};
     for (size_t i = 0; i < COLUMNS; i++) {
         cli_table_add(&table, "%s", heads[i]);
     }
@@ -211,12 +221,8 @@ void cli_everywhere_text(const cli_everywhere *all, vyre_text *text) {
         cli_table_add(&table, "%-10s", place->name);
         add_time(&table, ran ? place->time_ns : VYRE_NO_TIME);
         add_time(&table, ran ? place->device_ns : VYRE_NO_TIME);
-        if (ran) {
-            double seconds = (double)(place->time_ns ? place->time_ns : 1) * 1e-9;
-            cli_table_add(&table, "%8.3f", (double)all->bytes / seconds * 1e-9);
-        } else {
-            cli_table_add(&table, "%8s", "");
-        }
+        add_rate(&table, ran ? (double)all->bytes : 0, place->time_ns);
+        add_rate(&table, ran ? all->operations : 0, place->time_ns);
         cli_table_add(&table, "%s", verdict(all, place));
     }
     cli_table_write(text, &table, CLI_FORMAT_TEXT);

@@ -42,7 +42,8 @@ typedef struct cli_everywhere {
     const vyre_input *inputs;
     size_t input_count;
     const vyre_dispatch_config *config;
-    bool verify; /* runs the oracle, too, once */
+    bool verify;       /* runs the oracle, too, once */
+    double operations; /* arithmetic ones that a run does; 0: nobody says */
 
     VYRE_VEC(cli_place) places;
     vyre_outputs outputs; /* of the first that ran */

@@ -400,6 +400,9 @@ static cli_exit run_everywhere(job *j, cli_request *requests, size_t count) {
         .config = &j->config,
         .verify = given(j, VERIFY),
     };
+    if (given(j, SAMPLE) && j->input.operation) {
+        (void)cli_sample_work(j->input.operation, j->sample, &all.operations);
+    }
     vyre_status status = cli_everywhere_run(&all);
     cli_exit result = status ? fail(j, status) : finish_everywhere(j, &all, requests, count);
     cli_everywhere_deinit(&all);
@@ -510,8 +513,9 @@ const cli_command cli_command_run = {
         "is named.\n\n"
         "With -b all it runs on every device that there is, one after the other, up to six times, "
         "and a table tells the median time with data of the host, the bytes of all arguments by "
-        "that time, the time on the device where it tells, and with --verify whether all bytes "
-        "are the oracle's; if they differ anywhere the exit status is 1. The reference backend "
+        "that time, with --sample arithmetic operations likewise where the operation tells them, "
+        "the time on the device where it tells, and with --verify whether all bytes are the "
+        "oracle's; if they differ anywhere the exit status is 1. The reference backend "
         "takes part with --verify, as the oracle. What is printed or written is of the first "
         "device that ran it.\n\n"
         "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes its "
