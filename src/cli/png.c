@@ -80,18 +80,20 @@ static void put_rows(vyre_text *out, const uint8_t *pixels, uint32_t width, uint
 }
 
 static void put_palette(vyre_text *out) {
-    char colours[3 * (WHEEL + 1)] = {0}; /* the last one is black */
+    vyre_text colours = {0};
     for (int i = 0, stop = 0; i < WHEEL; i++) {
         stop += i == stops[stop + 1].at;
         int from = stops[stop].at, length = stops[stop + 1].at - from, way = i - from;
-#define MIX(field)                                                                                 \
-    (char)((stops[stop].field * (length - way) + stops[stop + 1].field * way) / length)
-        colours[3 * i] = MIX(red);
-        colours[3 * i + 1] = MIX(green);
-        colours[3 * i + 2] = MIX(blue);
+#define MIX(field) ((stops[stop].field * (length - way) + stops[stop + 1].field * way) / length)
+        vyre_text_putc(&colours, (char)MIX(red));
+        vyre_text_putc(&colours, (char)MIX(green));
+        vyre_text_putc(&colours, (char)MIX(blue));
 #undef MIX
     }
-    put_chunk(out, "PLTE", colours, sizeof colours);
+    vyre_text_repeat(&colours, 0, 3); /* the last one is black */
+    out->failed |= colours.failed;
+    put_chunk(out, "PLTE", vyre_text_string(&colours), colours.size);
+    vyre_text_free(&colours);
 }
 
 static void make_pixels(uint8_t *pixels, vyre_type type, const uint8_t *elements, uint64_t count) {
