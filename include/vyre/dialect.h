@@ -147,10 +147,6 @@ typedef struct vyre_operation {
     size_t law_count;
     const vyre_witness *witnesses;
     size_t witness_count;
-    /* How to make arguments of a size n, for measurements: words as those of a witness, where {...}
-     * is an expression over n (docs/dialects.md); and how many arithmetic operations a run with
-     * them does, such an expression without braces. NULL if there is none. */
-    const char *sample, *work;
 
     /* Where its meaning stands: the text of a file and a name in it. NULL if it has none. */
     const char *file, *text, *entry;
@@ -164,6 +160,11 @@ typedef struct vyre_operation {
     /* Lowerings that were registered for it; a composition has those of all emitters besides. */
     const vyre_lowering *lowerings;
     size_t lowering_count;
+
+    /* How to make arguments of a size n, for measurements: words as those of a witness, where {...}
+     * is an expression over n (docs/dialects.md); and how many arithmetic operations a run with
+     * them does, such an expression without braces. NULL if there is none. */
+    const char *sample, *work;
 } vyre_operation;
 
 /* Snapshots. */

@@ -12,6 +12,7 @@
 #include <vyre/device.h>
 #include <vyre/dialect.h>
 #include <vyre/dispatch.h>
+#include <vyre/route.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,7 +27,8 @@ typedef struct vyre_argument {
     size_t size; /* bytes */
 } vyre_argument;
 
-/* Runs the one program of a text. `device` is a name as for vyre_acquire; `config` may be NULL. */
+/* Runs the one program of a text. `device` is the name of one, or "auto" or NULL for the one that
+ * the router chooses (route.h); `config` may be NULL. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_run(const char *device, const char *text,
                                             const vyre_argument *arguments, size_t count,
                                             const vyre_dispatch_config *config);
@@ -35,6 +37,18 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_run(const char *device, const char *text
 VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation(const char *device, const char *id,
                                                       const vyre_argument *arguments, size_t count,
                                                       const vyre_dispatch_config *config);
+
+/* The same, and which device ran it and why: NULL where it did not come to that. To be released
+ * with vyre_routing_release, after a failure too. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_run_routed(const char *device, const char *text,
+                                                   const vyre_argument *arguments, size_t count,
+                                                   const vyre_dispatch_config *config,
+                                                   const vyre_routing **out_routing);
+VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation_routed(const char *device, const char *id,
+                                                             const vyre_argument *arguments,
+                                                             size_t count,
+                                                             const vyre_dispatch_config *config,
+                                                             const vyre_routing **out_routing);
 
 /* The form of an operation that suits a device best: its composition, or a variant for that backend
  * or its kind. NULL if the operation has no program. Lives as long as the operation. */

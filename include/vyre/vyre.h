@@ -8,6 +8,7 @@
  *   reference.h  what a program means          diagnostic.h  what was wrong with a kernel
  *   backend.h    for authors of backends       status.h      how calls answer
  *   dialect.h    operations known by name      emit.h        programs ahead of time
+ *   route.h      which device is the fastest
  *
  * A pointer may be NULL where its comment says so, and an array where its count is 0; others are
  * not tested. */
@@ -33,6 +34,7 @@
 #include <vyre/program.h>
 #include <vyre/reference.h>
 #include <vyre/registry.h>
+#include <vyre/route.h>
 #include <vyre/run.h>
 #include <vyre/sanitize.h>
 #include <vyre/status.h>

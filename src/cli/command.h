@@ -19,6 +19,8 @@
     X(emit)                                                                                        \
     X(ops)                                                                                         \
     X(conform)                                                                                     \
+    X(certify)                                                                                     \
+    X(route)                                                                                       \
     X(backends)                                                                                    \
     X(doctor)                                                                                      \
     X(cache)                                                                                       \

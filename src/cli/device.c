@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/route_report.h"
 #include "driver/registry.h"
+#include "driver/select.h"
 
 bool cli_device_is_reference(const vyre_device *device) {
     return !strcmp(vyre_device_id(device), "reference");
@@ -33,16 +35,8 @@ static vyre_status acquire_preferred(vyre_device **out_device, vyre_text *out_wh
     return status;
 }
 
-cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
-                            vyre_text *out_why) {
-    *out_device = NULL;
-    bool is_auto = !name || !strcmp(name, "auto");
-    vyre_status status = is_auto ? acquire_preferred(out_device, out_why)
-                                 : vyre_registry_acquire(NULL, name, out_device);
-    if (!status) {
-        vyre_text_puts(out_why, is_auto ? "" : "named by -b");
-        return CLI_EXIT_DONE;
-    }
+/* Tells why there is no device, and how to end because of it. */
+static cli_exit tell_failure(const cli_command *command, vyre_status status, bool is_auto) {
     vyre_status_code code = vyre_status_code_of(status);
     (void)cli_message_status(command, status);
     if (is_auto) {
@@ -55,4 +49,130 @@ cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_d
     }
     cli_device_tell_refused(command);
     return CLI_EXIT_BACKEND;
+}
+
+bool cli_device_is_auto(const char *name) {
+    return !name || !strcmp(name, "auto");
+}
+
+static vyre_status acquire_routed(const cli_command *command, const vyre_route_request *request,
+                                  vyre_device **out_device, vyre_text *out_why) {
+    const vyre_routing *routing;
+    vyre_status status = vyre_route_acquire(request, &routing);
+    if (status) {
+        return status;
+    }
+    *out_device = vyre_device_retain(routing->device);
+    cli_route_explain(out_why, routing, request);
+    if (*routing->note) {
+        cli_message_print("vyre %s: note: %s\n", command->name, routing->note);
+    }
+    vyre_routing_release(routing);
+    return VYRE_OK;
+}
+
+cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
+                                const vyre_route_request *request, vyre_device **out_device,
+                                vyre_text *out_why) {
+    *out_device = NULL;
+    bool is_auto = cli_device_is_auto(name);
+    vyre_status status = !is_auto  ? vyre_registry_acquire(NULL, name, out_device)
+                         : request ? acquire_routed(command, request, out_device, out_why)
+                                   : acquire_preferred(out_device, out_why);
+    if (!status) {
+        vyre_text_puts(out_why, is_auto ? "" : "named by -b");
+        return CLI_EXIT_DONE;
+    }
+    return tell_failure(command, status, is_auto);
+}
+
+cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
+                            vyre_text *out_why) {
+    return cli_device_acquire_for(command, name, NULL, out_device, out_why);
+}
+
+/* Takes over the caller's reference. One that is there already is not added again. */
+static vyre_status add_device(cli_devices *devices, vyre_device *device) {
+    for (size_t i = 0; i < devices->list.count; i++) {
+        if (!strcmp(vyre_device_name(devices->list.items[i]), vyre_device_name(device))) {
+            vyre_device_release(device);
+            return VYRE_OK;
+        }
+    }
+    if (!vyre_vec_push(&devices->list, device)) {
+        vyre_device_release(device);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                                "no memory to list devices");
+    }
+    return VYRE_OK;
+}
+
+static vyre_status acquire_named(cli_devices *devices, const char *names) {
+    vyre_text name = {0};
+    vyre_status status = VYRE_OK;
+    do {
+        size_t size = strcspn(names, ",");
+        vyre_device *device = NULL;
+        vyre_text_cut(&name, 0);
+        vyre_text_add(&name, names, size);
+        if (name.failed) {
+            status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                                      "no memory for the name of a device");
+        } else if (!size || !strcmp(vyre_text_string(&name), "auto")) {
+            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                      "name devices of `vyre backends` with commas between, or "
+                                      "leave -b out for all",
+                                      "-b takes devices, not `%s`", vyre_text_string(&name));
+        } else {
+            status = vyre_registry_acquire(NULL, vyre_text_string(&name), &device);
+            status = status ? status : add_device(devices, device);
+        }
+        names += size + (names[size] == ',');
+        /* A comma at the end promises one more. */
+        if (!status && !*names && names[-1] == ',') {
+            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave the last comma out",
+                                      "-b ends with a comma");
+        }
+    } while (*names && !status);
+    vyre_text_free(&name);
+    return status;
+}
+
+static vyre_status acquire_all(cli_devices *devices) {
+    const vyre_registration **list;
+    size_t count;
+    vyre_status status = vyre_registry_by_rank_copy(NULL, &list, &count);
+    for (size_t i = 0; !status && i < count; i++) {
+        bool takes_part =
+            !vyre_is_oracle(list[i]->id) && vyre_registry_dispatches(NULL, list[i]->id);
+        uint32_t number = takes_part ? vyre_registration_device_count(list[i]) : 0;
+        for (uint32_t k = 0; k < number && !status; k++) {
+            vyre_device *device;
+            vyre_status failure = vyre_registration_acquire(list[i], k, &device);
+            status = failure ? VYRE_OK : add_device(devices, device);
+            vyre_status_free(failure); /* `vyre backends` tells */
+        }
+    }
+    vyre_registry_list_free(list);
+    if (!status && !devices->list.count) {
+        status = vyre_status_make(VYRE_STATUS_UNAVAILABLE,
+                                  "`vyre backends` says what is missing; name an oracle to do "
+                                  "without: -b reference",
+                                  "there is no device that could be used");
+    }
+    return status;
+}
+
+cli_exit cli_devices_acquire(const cli_command *command, const char *names,
+                             cli_devices *out_devices) {
+    *out_devices = (cli_devices){0};
+    vyre_status status = names ? acquire_named(out_devices, names) : acquire_all(out_devices);
+    return status ? tell_failure(command, status, false) : CLI_EXIT_DONE;
+}
+
+void cli_devices_release(cli_devices *devices) {
+    for (size_t i = 0; i < devices->list.count; i++) {
+        vyre_device_release(devices->list.items[i]);
+    }
+    vyre_vec_free(&devices->list);
 }

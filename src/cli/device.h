@@ -4,7 +4,9 @@
 
 #include <vyre/device.h>
 #include <vyre/reference.h>
+#include <vyre/route.h>
 
+#include "base/vec.h"
 #include "cli/command.h"
 
 /* A row for the table of options of a subcommand. */
@@ -16,6 +18,30 @@
  * caller's to free. An error was told already: then the command ends with what is returned. */
 cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
                             vyre_text *out_why);
+
+/* The same where it is known what is to run: `auto` asks the router. Tells of what the table says
+ * and cannot be followed. */
+cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
+                                const vyre_route_request *request, vyre_device **out_device,
+                                vyre_text *out_why);
+bool cli_device_is_auto(const char *name);
+
+/* The option of a subcommand that takes several. */
+#define CLI_DEVICES_OPTION(X)                                                                      \
+    X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
+      "which devices: ids of backends, or id:n, with commas between; all but oracles if not "      \
+      "given")
+
+typedef struct cli_devices {
+    VYRE_VEC(vyre_device *) list; /* each once */
+} cli_devices;
+
+/* Acquires the devices of a list with commas; NULL is all that there are and that dispatch, by
+ * rank, but for oracles, which have to be named. At least one, or it fails. Errors as above.
+ * Release them whatever comes out. */
+cli_exit cli_devices_acquire(const cli_command *command, const char *names,
+                             cli_devices *out_devices);
+void cli_devices_release(cli_devices *devices);
 
 /* Says on stderr that plugins were refused, if any were: one of them may be what is looked for. */
 void cli_device_tell_refused(const cli_command *command);

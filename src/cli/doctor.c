@@ -12,10 +12,12 @@
 #include "cli/describe.h"
 #include "cli/help.h"
 #include "cli/output.h"
+#include "cli/route_report.h"
 #include "cli/survey.h"
 #include "dialect/folder.h"
 #include "dialect/registry.h"
 #include "driver/registry.h"
+#include "driver/route.h"
 
 #define OPTIONS(X)                                                                                 \
     X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
@@ -32,6 +34,10 @@ typedef struct examination {
     size_t operations;
     const vyre_cache_list *cache;
     vyre_status cache_failure; /* why it cannot be used */
+    vyre_text routes_path;     /* of the routing table; empty: there is none */
+    bool has_routes;           /* the file exists */
+    vyre_status routes_failure;
+    size_t routes, measurements, strange; /* what it holds; of the latter those of other devices */
     size_t problems;
 } examination;
 
@@ -71,6 +77,41 @@ static vyre_status check_writable(const char *path) {
 
 static bool is_problem_manifest(const vyre_folder_record *record) {
     return record->fate == VYRE_FOLDER_REFUSED;
+}
+
+static bool is_here(const examination *x, const vyre_identity *who) {
+    for (size_t i = 0; i < x->survey.rows.count; i++) {
+        const vyre_device *device = x->survey.rows.items[i].device;
+        const vyre_identity here = device ? vyre_device_identity(device) : *who;
+        if (device && vyre_identity_same(who, &here)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static vyre_status examine_routes(examination *x) {
+    vyre_routes *table = NULL;
+    const vyre_class_row *row;
+    const char *op;
+    if (!strcmp(vyre_option_describe(VYRE_OPTION_ROUTES).text, "off")) {
+        return VYRE_OK;
+    }
+    vyre_status status = cli_route_path(NULL, &x->routes_path);
+    if (status) {
+        return status;
+    }
+    x->routes_failure = vyre_routes_load(vyre_text_string(&x->routes_path), &table);
+    x->has_routes = access(vyre_text_string(&x->routes_path), F_OK) == 0;
+    for (; table && (op = vyre_routes_op_at(table, x->routes)); x->routes++) {
+        for (size_t i = 0; (row = vyre_routes_class_at(table, op, i)); i++) {
+            x->measurements++;
+            x->strange += !is_here(x, &row->who);
+        }
+    }
+    vyre_routes_free(table);
+    x->problems += x->routes_failure != NULL;
+    return VYRE_OK;
 }
 
 /* Looks for dialects as a process does that needs its first operation. */
@@ -115,7 +156,8 @@ static vyre_status examine(examination *x) {
         x->problems += is_problem_row(&x->survey.rows.items[i]);
     }
     x->problems += x->findings.count + (x->cache_failure != NULL);
-    return examine_dialects(x);
+    status = examine_dialects(x);
+    return status ? status : examine_routes(x);
 }
 
 static void deinit(examination *x) {
@@ -125,6 +167,8 @@ static void deinit(examination *x) {
     vyre_status_free(x->dialects_failure);
     vyre_cache_list_free(x->cache);
     vyre_status_free(x->cache_failure);
+    vyre_text_free(&x->routes_path);
+    vyre_status_free(x->routes_failure);
 }
 
 /* A variable, and its value if it is set or has a default. */
@@ -219,6 +263,25 @@ static void write_cache(const examination *x, vyre_text *text) {
     }
 }
 
+static void write_routes(const examination *x, vyre_text *text) {
+    const char *path = vyre_text_string(&x->routes_path);
+    vyre_text_puts(text, "\nrouting table\n");
+    vyre_text_puts(text, mark(x->routes_failure != NULL));
+    if (x->routes_failure) {
+        vyre_text_printf(text, "%s\n", vyre_status_text(x->routes_failure));
+    } else if (!x->routes_path.size) {
+        vyre_text_puts(text, "none, because VYRE_ROUTES is off\n");
+    } else if (!x->has_routes) {
+        vyre_text_printf(text, "%s: none yet; `vyre certify` makes it\n", path);
+    } else {
+        vyre_text_printf(text, "%s: %zu operation%s, %zu measurement%s", path, x->routes,
+                         cli_plural(x->routes), x->measurements, cli_plural(x->measurements));
+        vyre_text_printf(text,
+                         x->strange ? ", %zu of devices or drivers that are not here\n" : "\n",
+                         x->strange);
+    }
+}
+
 static void write_environment(vyre_text *text) {
     cli_variable variable;
     const char *value;
@@ -244,6 +307,7 @@ static void write_text(const examination *x, vyre_text *text) {
     write_backends(x, text);
     write_dialects(x, text);
     write_cache(x, text);
+    write_routes(x, text);
     write_environment(text);
     if (x->problems) {
         vyre_text_printf(text, "\n%zu problem%s, marked with !\n", x->problems,
@@ -344,6 +408,27 @@ static void json_cache(const examination *x, vyre_json *json) {
     vyre_json_object_end(json);
 }
 
+static void json_routes(const examination *x, vyre_json *json) {
+    vyre_json_key(json, "routes");
+    vyre_json_object(json);
+    vyre_json_key(json, "path");
+    if (x->routes_path.size) {
+        vyre_json_string(json, vyre_text_string(&x->routes_path));
+    } else {
+        vyre_json_null(json);
+    }
+    if (x->routes_failure) {
+        cli_json_string(json, "failure", vyre_status_text(x->routes_failure));
+    } else {
+        vyre_json_key(json, "exists");
+        vyre_json_bool(json, x->has_routes);
+        cli_json_number(json, "operations", x->routes);
+        cli_json_number(json, "measurements", x->measurements);
+        cli_json_number(json, "strange", x->strange);
+    }
+    vyre_json_object_end(json);
+}
+
 static void json_environment(vyre_json *json) {
     cli_variable variable;
     const char *value;
@@ -374,6 +459,7 @@ static void write_json(const examination *x, vyre_text *text) {
     json_backends(x, &json);
     json_dialects(x, &json);
     json_cache(x, &json);
+    json_routes(x, &json);
     json_environment(&json);
     cli_json_number(&json, "problems", x->problems);
     vyre_json_object_end(&json);
@@ -410,15 +496,16 @@ const cli_command cli_command_doctor = {
     .name = "doctor",
     .operands = "",
     .summary = "say what was found here, and what is wrong with it",
-    .text = "Says where plugins and dialects were looked for, what became of each, which devices "
-            "there are, where compiled programs are kept, and which environment variables are in "
-            "force.\n\n"
-            "A problem is marked with ! and comes with its fix: a folder, a plugin or a dialect "
-            "that was "
-            "refused, backends that are registered twice or by half, a device that fails for "
-            "another reason "
-            "than that this machine has none, a cache that cannot be used. The exit status is 1 if "
-            "there is one.",
+    .text =
+        "Says where plugins and dialects were looked for, what became of each, which devices "
+        "there are, where compiled programs are kept, which routing table `auto` goes by, and "
+        "which environment variables are in force.\n\n"
+        "A problem is marked with ! and comes with its fix: a folder, a plugin or a dialect "
+        "that was "
+        "refused, backends that are registered twice or by half, a device that fails for "
+        "another reason "
+        "than that this machine has none, a cache or a routing table that cannot be used. The exit "
+        "status is 1 if there is one.",
     .operand = CLI_OPERAND_NONE,
     .operands_min = 0,
     .operands_max = 0,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/random.h"
 #include "cli/value.h"
 
@@ -49,6 +50,12 @@ static uint64_t from_double(vyre_type type, double number) {
 
 static double to_double(vyre_type type, uint64_t bits) {
     double number;
+    float narrow;
+    if (type == VYRE_TYPE_F32) {
+        uint32_t low = (uint32_t)bits;
+        memcpy(&narrow, &low, sizeof narrow);
+        return (double)narrow;
+    }
     bits = type == VYRE_TYPE_F64 ? bits
                                  : vyre_float_convert(cli_float_format(type), VYRE_FLOAT_F64, bits);
     memcpy(&number, &bits, sizeof number);
@@ -78,13 +85,13 @@ static void reduce(uint64_t *draws, size_t count, uint64_t bound) {
 static void make_fractions(vyre_type type, uint64_t *draws, size_t count, const uint64_t *small) {
     uint32_t digits = cli_float_format(type).mantissa_bits + 1u; /* the leading one is implied */
     for (size_t i = 0; i < count && type == VYRE_TYPE_F32; i++) {
-        float number = (float)(draws[i] >> 40) * 0x1p-24f;
+        float number = (float)(int32_t)(draws[i] >> 40) * 0x1p-24f;
         uint32_t bits;
         memcpy(&bits, &number, sizeof bits);
         draws[i] = bits;
     }
     for (size_t i = 0; i < count && type == VYRE_TYPE_F64; i++) {
-        double number = (double)(draws[i] >> 11) * 0x1p-53;
+        double number = (double)(int64_t)(draws[i] >> 11) * 0x1p-53;
         memcpy(&draws[i], &number, sizeof number);
     }
     for (size_t i = 0; i < count && vyre_type_bytes(type) == 2; i++) {
@@ -130,22 +137,21 @@ static void repeat(char *to, size_t size, const vyre_text *list) {
     }
 }
 
-static uint64_t stepped(vyre_type type, uint64_t bits, uint64_t step, uint64_t turn) {
-    if (vyre_type_class_of(type) != VYRE_CLASS_FLOAT) {
-        return bits + turn * step;
+/* A float of the list after so many turns. */
+static uint64_t step_float(vyre_type type, double first, double step, uint64_t turn) {
+    double number = first + (double)turn * step;
+    float rounded = (float)number;
+    uint32_t bits;
+    if (type != VYRE_TYPE_F32) {
+        return from_double(type, number);
     }
-    double number = to_double(type, bits) + (double)turn * to_double(VYRE_TYPE_F64, step);
-    if (type == VYRE_TYPE_F32) {
-        float rounded = (float)number;
-        uint32_t result;
-        memcpy(&result, &rounded, sizeof result);
-        return result;
-    }
-    return from_double(type, number);
+    memcpy(&bits, &rounded, sizeof bits);
+    return bits;
 }
 
 void cli_fill_cycle(vyre_text *out, vyre_type type, uint64_t count, const vyre_text *list,
                     uint64_t step) {
+    bool is_float = vyre_type_class_of(type) == VYRE_CLASS_FLOAT;
     uint32_t width = vyre_type_bytes(type);
     size_t length = list->size / width, at = 0;
     uint64_t values[BLOCK], turn = 0;
@@ -154,14 +160,21 @@ void cli_fill_cycle(vyre_text *out, vyre_type type, uint64_t count, const vyre_t
         repeat(to, count * width, list);
         return;
     }
-    for (uint64_t done = 0; to && done < count; done += BLOCK) {
+    uint64_t *first = to ? vyre_alloc_array(length, sizeof *first) : NULL;
+    out->failed |= !first;
+    for (size_t i = 0; first && i < length; i++) {
+        first[i] = cli_value_load(type, (const uint8_t *)list->data + i * width);
+    }
+    for (uint64_t done = 0; first && done < count; done += BLOCK) {
         size_t here = count - done < BLOCK ? (size_t)(count - done) : BLOCK;
         for (size_t i = 0; i < here; i++) {
-            uint64_t bits = cli_value_load(type, (const uint8_t *)list->data + at * width);
-            values[i] = stepped(type, bits, step, turn);
+            values[i] = is_float ? step_float(type, to_double(type, first[at]),
+                                              to_double(VYRE_TYPE_F64, step), turn)
+                                 : first[at] + turn * step;
             at = at + 1 < length ? at + 1 : 0;
             turn += !at;
         }
         store(to + done * width, values, here, width);
     }
+    vyre_free(first);
 }

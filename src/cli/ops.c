@@ -233,6 +233,7 @@ static cli_exit check_operations(const job *j, vyre_device *device, cli_ops_tall
         }
         tally->operations++;
         vyre_status status = cli_witnesses_check(device, operation, tally, &failures);
+        status = status ? status : cli_samples_check(device, operation, tally, &failures);
         status = status ? status : cli_laws_check(device, j->snapshot, operation, tally, &failures);
         cli_output_write(&failures);
         if (status) {
@@ -253,12 +254,12 @@ static cli_exit check(const job *j) {
                                          &device, &why);
     if (result == CLI_EXIT_DONE) {
         result = check_operations(j, device, &tally);
-        cli_message_print("%zu operation%s on %s: %zu witness%s, %zu law%s in %zu cases, %zu "
-                          "failure%s\n",
+        cli_message_print("%zu operation%s on %s: %zu witness%s, %zu sample%s, %zu law%s in %zu "
+                          "cases, %zu failure%s\n",
                           tally.operations, cli_plural(tally.operations), vyre_device_name(device),
-                          tally.witnesses, tally.witnesses == 1 ? "" : "es", tally.laws,
-                          cli_plural(tally.laws), tally.cases, tally.failures,
-                          cli_plural(tally.failures));
+                          tally.witnesses, tally.witnesses == 1 ? "" : "es", tally.samples,
+                          cli_plural(tally.samples), tally.laws, cli_plural(tally.laws),
+                          tally.cases, tally.failures, cli_plural(tally.failures));
         vyre_device_release(device);
     }
     vyre_text_free(&why);

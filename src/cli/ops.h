@@ -18,14 +18,16 @@ void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
 cli_exit cli_ops_watch(const cli_command *command, const char *folder, uint64_t timeout_ns,
                        cli_format format);
 
-/* Whether the witnesses and laws of an operation hold on a device. What does not is appended to
+/* Whether the witnesses and laws of an operation hold on a device, and its sample runs. What does not is appended to
  * `failures`, a line each, and counted. A status is trouble of another kind. */
 typedef struct cli_ops_tally {
-    size_t operations, witnesses, laws, cases, failures;
+    size_t operations, witnesses, samples, laws, cases, failures;
 } cli_ops_tally;
 
 VYRE_MUST_USE vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *operation,
                                               cli_ops_tally *tally, vyre_text *failures);
+VYRE_MUST_USE vyre_status cli_samples_check(vyre_device *device, const vyre_operation *operation,
+                                            cli_ops_tally *tally, vyre_text *failures);
 VYRE_MUST_USE vyre_status cli_laws_check(vyre_device *device, const vyre_dialects *snapshot,
                                          const vyre_operation *operation, cli_ops_tally *tally,
                                          vyre_text *failures);

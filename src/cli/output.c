@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/progress.h"
 
 static int output_error; /* errno of the first write that failed */
 
@@ -30,6 +31,7 @@ void cli_output_write(vyre_text *text) {
         output_error = ENOMEM;
     }
     if (!output_error) {
+        cli_progress_hide();
         output_error = vyre_file_write_open(STDOUT_FILENO, text->data, text->size);
     }
     vyre_text_free(text);
@@ -78,6 +80,7 @@ bool cli_message_has_color(void) {
 }
 
 void cli_message_write(const char *data, size_t size) {
+    cli_progress_hide();
     (void)vyre_file_write_open(STDERR_FILENO, data, size);
 }
 

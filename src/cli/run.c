@@ -18,6 +18,7 @@
 #include "cli/result.h"
 #include "cli/sample.h"
 #include "cli/value.h"
+#include "driver/route.h"
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
@@ -448,8 +449,17 @@ static cli_exit run_job(job *j, const char **values) {
     if (is_everywhere(j)) {
         return run_everywhere(j, requests, request_count);
     }
-    result = cli_device_acquire(arguments->command, arguments->values[BACKEND].text, &j->device,
-                                &j->why);
+    const vyre_operation *operation = j->input.operation;
+    vyre_route_request request = {.op = operation ? operation->id : NULL, .program = j->program};
+    if (cli_device_is_auto(arguments->values[BACKEND].text)) {
+        status = vyre_route_count_bytes(j->program, j->binding.inputs, j->binding.input_count,
+                                        &j->config, &request.bytes);
+        if (status) {
+            return fail(j, status);
+        }
+    }
+    result = cli_device_acquire_for(arguments->command, arguments->values[BACKEND].text, &request,
+                                    &j->device, &j->why);
     if (result != CLI_EXIT_DONE) {
         return result;
     }
@@ -509,8 +519,8 @@ const cli_command cli_command_run = {
         "name is not needed. A word that is no file may be an OPERATION of `vyre ops`: of its "
         "variants, which give the same result, the one that suits the device runs. Every argument "
         "but `out` buffers needs a value. Without -b it runs on "
-        "the device that `vyre backends` says auto takes; the reference backend runs only when it "
-        "is named.\n\n"
+        "the device that `vyre route` says auto takes, by what `vyre certify` measured, else on "
+        "the one that `vyre backends` does; the reference backend runs only when it is named.\n\n"
         "With -b all it runs on every device that there is, one after the other, up to six times, "
         "and a table tells the median time with data of the host, the bytes of all arguments by "
         "that time, with --sample arithmetic operations likewise where the operation tells them, "
@@ -519,14 +529,16 @@ const cli_command cli_command_run = {
         "takes part with --verify, as the oracle. What is printed or written is of the first "
         "device that ran it.\n\n"
         "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes its "
-        "elements, x=1,2,3, or zeros:N, iota:N[:STEP] (0, STEP, twice STEP and so on; 1 if not "
-        "given), cycle:N:1,2,3[:STEP] (N elements that repeat these, each time with STEP added), "
+        "elements, x=1,2,3, or zeros:N, iota:N[:STEP] (0, STEP, twice STEP and so on, STEP "
+        "being 1 if not given), cycle:N:1,2,3[:STEP] (N elements that repeat these, each time with "
+        "STEP added), "
         "rand:N[:SEED[:BOUND]], or @FILE: NumPy's format if the name ends in .npy, else bytes "
         "without a header, little-endian; @- is stdin. In a list 0*97 is 97 zeros. "
         "table=words:error,warning is the automaton that looks for these words, for a match.dfa_ "
         "operation; its `accept` and `overlap` come with it where they are not given.\n\n"
-        "With --sample N what has no value gets one of that size, the one that `vyre ops show` "
-        "tells of: N is about the length of the main buffer.\n\n"
+        "With --sample N an OPERATION's arguments that have no value get one: `vyre ops show` says "
+        "how they are made, N being the length of the main buffer, more or less. Programs of a "
+        "FILE that take buffers alone get N random elements in each.\n\n"
         "Random elements are the same on every machine: draws of splitmix64 from SEED on, which "
         "is the argument's number, from 0, if not given. Integers are any bits, or below BOUND; "
         "floats lie in [0, 1).\n\n"

@@ -70,6 +70,11 @@ static vyre_status print_words(const vyre_operation *operation, const vyre_progr
                                   "a sample has no size 0");
     } else if (operation && operation->sample) {
         status = vyre_sample_expand(operation->sample, n, out);
+        if (vyre_status_code_of(status) == VYRE_STATUS_LIMIT && n > VYRE_SAMPLE_LARGEST) {
+            vyre_status_free(status);
+            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "take a smaller one",
+                                      "a size is too large");
+        }
     } else if (takes_buffers(program)) {
         status = print_buffers(program, n, out);
     } else {

@@ -1,9 +1,10 @@
-/* Witnesses: examples of a manifest, run and compared. */
+/* Witnesses and samples: examples of a manifest, run and, as far as is known, compared. */
 #include <string.h>
 
 #include "base/vec.h"
 #include "cli/bind.h"
 #include "cli/ops.h"
+#include "cli/sample.h"
 #include "cli/value.h"
 #include "cli/witness.h"
 
@@ -146,4 +147,33 @@ vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *opera
         }
     }
     return status;
+}
+
+vyre_status cli_samples_check(vyre_device *device, const vyre_operation *operation,
+                              cli_ops_tally *tally, vyre_text *failures) {
+    static const uint64_t sizes[] = {1, 100};
+    vyre_status status = VYRE_OK;
+    if (!operation->sample) {
+        return VYRE_OK; /* the usual one is made after the program */
+    }
+    tally->samples++;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
+        cli_binding binding;
+        vyre_outputs outputs = {0};
+        status = cli_sample_bind(&binding, operation, operation->composition, sizes[i]);
+        if (!status) {
+            status = vyre_device_dispatch(device, operation->composition, binding.inputs,
+                                          binding.input_count, NULL, &outputs);
+        }
+        vyre_outputs_free(&outputs);
+        cli_binding_deinit(&binding);
+    }
+    if (!status || vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
+        return status;
+    }
+    tally->failures++;
+    vyre_text_printf(failures, "%s: cannot run its sample: %s\n", operation->id,
+                     vyre_status_text(status));
+    vyre_status_free(status);
+    return VYRE_OK;
 }

@@ -1,7 +1,6 @@
 /* A text with arguments in one call. */
 #include <vyre/run.h>
 
-#include <pthread.h>
 #include <string.h>
 
 #include <vyre/pipeline.h>
@@ -9,44 +8,9 @@
 
 #include "base/alloc.h"
 #include "dialect/snapshot.h"
+#include "driver/device.h"
+#include "driver/router.h"
 #include "ir/program.h"
-
-/* Devices that were acquired by name stay for the next call, with what they compiled. */
-typedef struct kept {
-    char *name;
-    vyre_device *device;
-    struct kept *next;
-} kept;
-
-static vyre_status acquire_kept(const char *name, vyre_device **out_device) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static kept *first;
-    vyre_status status = VYRE_OK;
-    name = name ? name : "auto";
-    size_t size = strlen(name) + 1;
-    pthread_mutex_lock(&lock);
-    kept *row = first;
-    while (row && (strcmp(row->name, name) != 0 || vyre_device_lost(row->device))) {
-        row = row->next;
-    }
-    if (!row) {
-        row = vyre_alloc_zeroed(1, sizeof *row + size);
-        status = row ? vyre_acquire(name, &row->device)
-                     : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                        "no memory for a device");
-        if (status) {
-            vyre_free(row);
-            row = NULL;
-        } else {
-            row->name = memcpy(row + 1, name, size);
-            row->next = first;
-            first = row;
-        }
-    }
-    *out_device = row ? vyre_device_retain(row->device) : NULL;
-    pthread_mutex_unlock(&lock);
-    return status;
-}
 
 typedef struct binding {
     const vyre_program *program;
@@ -138,37 +102,122 @@ static vyre_status take_outputs(const binding *b, const vyre_outputs *outputs) {
     return VYRE_OK;
 }
 
-/* Runs a program, and writes what comes out where the arguments say. */
-static vyre_status run(vyre_device *device, binding *b, const vyre_dispatch_config *config) {
-    vyre_outputs outputs = {0};
-    vyre_status status = bind(b);
-    status = status ? status
-                    : vyre_device_dispatch(device, b->program, b->inputs, b->input_count, config,
-                                           &outputs);
-    status = status ? status : take_outputs(b, &outputs);
-    vyre_outputs_free(&outputs);
+/* What is run where. */
+typedef struct job {
+    vyre_router *router;
+    const char *device;              /* a name, "auto" or NULL */
+    const vyre_operation *operation; /* NULL: the binding's program */
+    vyre_route_request request;
+    const vyre_dispatch_config *config;
+    binding b;
+    vyre_device *acquired;
+    const vyre_routing *routing; /* NULL for a device that was named, unless somebody asks */
+} job;
+
+static bool is_auto(const char *device) {
+    return !device || !strcmp(device, "auto");
+}
+
+static vyre_status acquire(job *j, bool is_asked) {
+    vyre_status status = vyre_router_default(&j->router);
+    if (status) {
+        return status;
+    }
+    if (is_auto(j->device)) {
+        for (size_t i = 0; i < j->b.count; i++) {
+            j->request.bytes += j->b.arguments[i].size;
+        }
+        j->request.grade = vyre_config_or_default(j->config)->grade;
+        status = vyre_router_acquire(j->router, &j->request, &j->routing);
+        j->acquired = status ? NULL : vyre_device_retain(j->routing->device);
+        return status;
+    }
+    status = vyre_router_name(j->router, j->device, &j->acquired);
+    return status || !is_asked ? status : vyre_router_say_named(j->acquired, &j->routing);
+}
+
+/* Compiling is not part of what a run takes: it is done once. */
+static vyre_status dispatch_and_learn(job *j, vyre_outputs *outputs) {
+    const binding *b = &j->b;
+    vyre_pipeline *pipeline;
+    vyre_status status = vyre_device_compile(j->acquired, b->program, j->config, &pipeline);
+    if (status) {
+        return status;
+    }
+    uint64_t begin = vyre_route_now(&j->router->clock);
+    status = vyre_pipeline_dispatch(pipeline, b->inputs, b->input_count, j->config, outputs);
+    uint64_t end = vyre_route_now(&j->router->clock);
+    if (!status) {
+        vyre_router_observe(j->router, &(vyre_router_run){.request = &j->request,
+                                                          .routing = j->routing,
+                                                          .operation = j->operation,
+                                                          .program = b->program,
+                                                          .inputs = b->inputs,
+                                                          .input_count = b->input_count,
+                                                          .config = j->config,
+                                                          .outputs = outputs,
+                                                          .ns = end - begin});
+    }
+    vyre_pipeline_release(pipeline);
     return status;
 }
 
-vyre_status vyre_run(const char *device, const char *text, const vyre_argument *arguments,
-                     size_t count, const vyre_dispatch_config *config) {
+/* Runs a program, and writes what comes out where the arguments say. */
+static vyre_status run(job *j, const vyre_routing **out_routing) {
+    binding *b = &j->b;
+    vyre_outputs outputs = {0};
+    vyre_status status = acquire(j, out_routing);
+    if (!status && j->operation) {
+        b->program = vyre_operation_program(j->operation, j->acquired);
+    }
+    status = status ? status : bind(b);
+    if (!status) {
+        bool learns =
+            is_auto(j->device) && atomic_load_explicit(&j->router->learns, memory_order_relaxed);
+        status = learns ? dispatch_and_learn(j, &outputs)
+                        : vyre_device_dispatch(j->acquired, b->program, b->inputs, b->input_count,
+                                               j->config, &outputs);
+    }
+    status = status ? status : take_outputs(b, &outputs);
+    vyre_outputs_free(&outputs);
+    vyre_device_release(j->acquired);
+    if (out_routing) {
+        *out_routing = j->routing;
+    } else {
+        vyre_routing_release(j->routing);
+    }
+    return status;
+}
+
+static vyre_status run_text(const char *device, const char *text, const vyre_argument *arguments,
+                            size_t count, const vyre_dispatch_config *config,
+                            const vyre_routing **out_routing) {
     vyre_module *module = NULL;
-    vyre_device *acquired = NULL;
-    binding b = {.arguments = arguments, .count = count};
+    job j = {.device = device, .config = config, .b = {.arguments = arguments, .count = count}};
     vyre_status status = vyre_module_parse(NULL, text, strlen(text), NULL, &module);
     if (!status && vyre_module_count(module) != 1) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                   "give a text with one program, or use vyre_module_parse",
                                   "the text has %zu programs", vyre_module_count(module));
     }
-    status = status ? status : acquire_kept(device, &acquired);
     if (!status) {
-        b.program = vyre_module_program(module, 0);
-        status = run(acquired, &b, config);
+        j.b.program = j.request.program = vyre_module_program(module, 0);
+        status = run(&j, out_routing);
     }
-    vyre_device_release(acquired);
     vyre_module_free(module);
     return status;
+}
+
+vyre_status vyre_run(const char *device, const char *text, const vyre_argument *arguments,
+                     size_t count, const vyre_dispatch_config *config) {
+    return run_text(device, text, arguments, count, config, NULL);
+}
+
+vyre_status vyre_run_routed(const char *device, const char *text, const vyre_argument *arguments,
+                            size_t count, const vyre_dispatch_config *config,
+                            const vyre_routing **out_routing) {
+    *out_routing = NULL;
+    return run_text(device, text, arguments, count, config, out_routing);
 }
 
 const vyre_program *vyre_operation_program(const vyre_operation *operation,
@@ -203,26 +252,35 @@ static vyre_status refuse_operation(const vyre_dialects *now, const vyre_operati
     return vyre_dialects_unknown(now, "operation", id);
 }
 
-vyre_status vyre_run_operation(const char *device, const char *id, const vyre_argument *arguments,
-                               size_t count, const vyre_dispatch_config *config) {
+static vyre_status run_id(const char *device, const char *id, const vyre_argument *arguments,
+                          size_t count, const vyre_dispatch_config *config,
+                          const vyre_routing **out_routing) {
     vyre_dialects_guard guard;
     const vyre_dialects *now;
-    vyre_device *acquired = NULL;
-    binding b = {.arguments = arguments, .count = count};
+    job j = {.device = device,
+             .request.op = id,
+             .config = config,
+             .b = {.arguments = arguments, .count = count}};
     vyre_status status = vyre_dialects_try_enter(&guard, &now);
     if (status) {
         return status;
     }
-    const vyre_operation *operation = vyre_dialects_find(now, id);
-    if (!operation || !operation->composition) {
-        status = refuse_operation(now, operation, id);
-    }
-    status = status ? status : acquire_kept(device, &acquired);
-    if (!status) {
-        b.program = vyre_operation_program(operation, acquired);
-        status = run(acquired, &b, config);
-    }
-    vyre_device_release(acquired);
+    j.operation = vyre_dialects_find(now, id);
+    status = j.operation && j.operation->composition ? run(&j, out_routing)
+                                                     : refuse_operation(now, j.operation, id);
     vyre_dialects_leave(&guard);
     return status;
+}
+
+vyre_status vyre_run_operation(const char *device, const char *id, const vyre_argument *arguments,
+                               size_t count, const vyre_dispatch_config *config) {
+    return run_id(device, id, arguments, count, config, NULL);
+}
+
+vyre_status vyre_run_operation_routed(const char *device, const char *id,
+                                      const vyre_argument *arguments, size_t count,
+                                      const vyre_dispatch_config *config,
+                                      const vyre_routing **out_routing) {
+    *out_routing = NULL;
+    return run_id(device, id, arguments, count, config, out_routing);
 }

@@ -275,7 +275,7 @@ static vyre_dialects *make_full(vyre_program *program) {
     char id[] = "full.operation", dialect[] = "full", version[] = "1.2.3", doc[] = "All of it.";
     char file[] = "full.vyre", text[] = "program entry() over 1 { }", entry[] = "entry";
     char x[] = "x", operand[] = "0", arguments[] = "x=1", expected[] = "y=2", gpu[] = "gpu";
-    char mine[] = "mine";
+    char mine[] = "mine", sample[] = "x=rand:{n}", work[] = "2 * n";
     vyre_parameter parameters[] = {{x, VYRE_ROLE_INPUT, VYRE_TYPE_U32, true}};
     vyre_law laws[] = {{VYRE_LAW_COMMUTATIVE, NULL}, {VYRE_LAW_IDENTITY, operand}};
     vyre_witness witnesses[] = {{arguments, expected}};
@@ -303,6 +303,8 @@ static vyre_dialects *make_full(vyre_program *program) {
         1,
         lowerings,
         1,
+        sample,
+        work,
     };
     vyre_operation second = operation;
     char second_id[] = "full.second";
@@ -327,6 +329,7 @@ static vyre_dialects *make_full(vyre_program *program) {
     memset(text, '?', sizeof text - 1);
     memset(entry, '?', sizeof entry - 1);
     x[0] = operand[0] = arguments[0] = expected[0] = gpu[0] = mine[0] = '?';
+    sample[0] = work[0] = '?';
     memset(parameters, 0, sizeof parameters);
     memset(laws, 0, sizeof laws);
     memset(witnesses, 0, sizeof witnesses);
@@ -359,6 +362,8 @@ static void snapshots_copy_all_that_a_definition_points_to(void **state) {
     assert_string_equal(full->laws[1].operand, "0");
     assert_string_equal(full->witnesses[0].arguments, "x=1");
     assert_string_equal(full->witnesses[0].expected, "y=2");
+    assert_string_equal(full->sample, "x=rand:{n}");
+    assert_string_equal(full->work, "2 * n");
     assert_string_equal(full->variants[0].entry, "entry");
     assert_string_equal(full->variants[0].suits, "gpu");
     assert_string_equal(full->lowerings[0].target.extension, "mine");

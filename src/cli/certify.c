@@ -1,0 +1,365 @@
+/* vyre certify: devices measured on operations, which is what `auto` goes by. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/reference/backend.h"
+#include "base/alloc.h"
+#include "cli/certify.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/sample.h"
+#include "cli/value.h"
+#include "dialect/snapshot.h"
+#include "driver/select.h"
+
+#define OPTIONS(X)                                                                                 \
+    CLI_DEVICES_OPTION(X)                                                                          \
+    CLI_SIZES_OPTION(X)                                                                            \
+    CLI_DATA_OPTION(X)                                                                             \
+    X(BUDGET, 0, "--budget", "SECONDS", NULL,                                                      \
+      "how long a device may take for one size, with compiling; 10 if not given")                  \
+    CLI_ROUTE_TABLE_OPTION(X)                                                                      \
+    CLI_PROGRESS_OPTION(X)                                                                         \
+    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
+      "the form of the answer; text if not given")
+
+CLI_OPTION_TABLE(OPTIONS);
+
+typedef struct job {
+    const cli_arguments *arguments;
+    cli_contest contest;
+    vyre_text path; /* of the table */
+    cli_progress progress;
+    size_t certified, failed, wrong; /* operations; the last: with a device of wrong bytes */
+    bool is_stuck;                   /* the table cannot be written */
+    cli_exit failure;                /* how to end because of the last that failed */
+    /* The answer. */
+    vyre_text text;
+    vyre_json json;
+    cli_table rows;
+} job;
+
+static cli_format format_of(const job *j) {
+    return (cli_format)j->arguments->values[FORMAT].choice;
+}
+
+/* Interruptions: the first one ends the run between two measurements, the second one at once. */
+
+static volatile sig_atomic_t interruption;
+
+static void note_interruption(int number) {
+    interruption = number;
+}
+
+static void watch_interruptions(void) {
+    static const int numbers[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction before,
+            action = {.sa_handler = note_interruption, .sa_flags = (int)SA_RESETHAND};
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) {
+            (void)sigaction(numbers[i], &action, NULL);
+        }
+    }
+}
+
+static bool is_interrupted(void) {
+    return interruption;
+}
+
+/* The answer */
+
+static void begin_answer(job *j) {
+    if (format_of(j) == CLI_FORMAT_JSON) {
+        j->json.text = &j->text;
+        vyre_json_array(&j->json);
+    } else if (format_of(j) != CLI_FORMAT_TEXT) {
+        cli_route_table_begin(&j->rows);
+    }
+}
+
+/* Text is told as it comes, the rest at the end. */
+static void add_answer(job *j, const char *key) {
+    const vyre_routes *table = j->contest.table;
+    if (format_of(j) == CLI_FORMAT_JSON) {
+        cli_route_json(&j->json, table, key);
+    } else if (format_of(j) != CLI_FORMAT_TEXT) {
+        cli_route_table_add(&j->rows, table, key);
+    } else {
+        cli_route_steps steps = {0};
+        vyre_text text = {0};
+        vyre_text_printf(&text, "%s\n", key);
+        cli_route_steps_find(&steps, table, key, &j->contest.devices);
+        cli_route_put_ranges(&text, &steps);
+        cli_route_put_excluded(&text, table, key, &j->contest.devices);
+        cli_route_steps_free(&steps);
+        cli_output_write(&text);
+    }
+}
+
+static void end_answer(job *j) {
+    if (format_of(j) == CLI_FORMAT_JSON) {
+        vyre_json_array_end(&j->json);
+        vyre_text_putc(&j->text, '\n');
+    } else if (format_of(j) != CLI_FORMAT_TEXT) {
+        cli_table_write(&j->text, &j->rows, format_of(j));
+    }
+    cli_output_write(&j->text);
+}
+
+static void report(const job *j, size_t total) {
+    const char *name = j->arguments->command->name, *between = " on ";
+    vyre_text text = {0};
+    vyre_text_printf(&text, "%zu operation%s", j->certified, cli_plural(j->certified));
+    for (size_t i = 0; i < j->contest.devices.list.count; i++) {
+        vyre_text_printf(&text, "%s%s", between,
+                         vyre_device_name(j->contest.devices.list.items[i]));
+        between = ", ";
+    }
+    cli_message_print("vyre %s: %s; the table is %s\n", name, vyre_text_string(&text),
+                      vyre_text_string(&j->path));
+    vyre_text_free(&text);
+    if (j->wrong) {
+        cli_message_print("vyre %s: %zu operation%s got wrong bytes from a device, which `auto` "
+                          "does not give %s to. Fix: `vyre conform -b DEVICE` finds the smallest "
+                          "program that shows it\n",
+                          name, j->wrong, cli_plural(j->wrong), j->wrong == 1 ? "it" : "them");
+    }
+    if (is_interrupted()) {
+        cli_message_print("vyre %s: interrupted; %zu of %zu operations were not certified\n", name,
+                          total - j->certified, total);
+    }
+}
+
+/* The work */
+
+static void step(void *user, size_t done, const char *key) {
+    job *j = user;
+    cli_progress_step(&j->progress, done, key);
+}
+
+/* Certifies one and saves the table. What fails is told, and the next one may do better. */
+static void certify(job *j, const cli_subject *subject) {
+    vyre_status status = cli_contest_hold(&j->contest, subject);
+    if (is_interrupted()) {
+        vyre_status_free(status);
+        return;
+    }
+    if (status) {
+        bool is_usage = vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT;
+        j->failed++;
+        j->failure = is_usage && subject->value_count ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
+        (void)cli_message_status(j->arguments->command,
+                                 vyre_status_annotate(status, "certifying `%s`", subject->key));
+        return;
+    }
+    status = vyre_routes_save(j->contest.table, vyre_text_string(&j->path));
+    if (status) {
+        j->is_stuck = true;
+        (void)cli_message_status(j->arguments->command, status);
+        return;
+    }
+    j->certified++;
+    j->wrong += cli_route_has_wrong_bytes(j->contest.table, subject->key, &j->contest.devices);
+    add_answer(j, subject->key);
+}
+
+static bool goes_on(const job *j) {
+    return !is_interrupted() && !j->is_stuck && cli_output_is_open();
+}
+
+static bool is_chosen(const char *glob, const vyre_operation *operation) {
+    return (!glob || vyre_id_matches(glob, operation->id)) && cli_sample_exists(operation);
+}
+
+/* Why nothing is chosen: no operation has such a name, or those that do have no sample. */
+static vyre_status nothing_chosen(const vyre_dialects *snapshot, const char *glob) {
+    for (size_t i = 0; i < vyre_dialects_count(snapshot); i++) {
+        const char *id = vyre_dialects_at(snapshot, i)->id;
+        if (!glob || vyre_id_matches(glob, id)) {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                    "give its manifest a `sample`, or values here: NAME=VALUE",
+                                    "nothing says what to run `%s` with", id);
+        }
+    }
+    return vyre_dialects_unknown(snapshot, "operation", glob);
+}
+
+static cli_exit certify_library(job *j, const char *glob) {
+    vyre_dialects_guard guard;
+    const vyre_dialects *snapshot;
+    size_t total = 0;
+    vyre_status status = vyre_dialects_try_enter(&guard, &snapshot);
+    if (status) {
+        return cli_message_status(j->arguments->command, status);
+    }
+    for (size_t i = 0; i < vyre_dialects_count(snapshot); i++) {
+        total += is_chosen(glob, vyre_dialects_at(snapshot, i));
+    }
+    if (!total) {
+        (void)cli_message_status(j->arguments->command, nothing_chosen(snapshot, glob));
+        vyre_dialects_leave(&guard);
+        return CLI_EXIT_USAGE;
+    }
+    cli_progress_begin(&j->progress, "certify", total * cli_sizes_count(&j->contest.sizes));
+    begin_answer(j);
+    for (size_t i = 0; i < vyre_dialects_count(snapshot) && goes_on(j); i++) {
+        const vyre_operation *operation = vyre_dialects_at(snapshot, i);
+        if (is_chosen(glob, operation)) {
+            certify(j, &(cli_subject){.key = operation->id,
+                                      .operation = operation,
+                                      .program = operation->composition});
+        }
+    }
+    cli_progress_end(&j->progress);
+    end_answer(j);
+    report(j, total);
+    vyre_dialects_leave(&guard);
+    return CLI_EXIT_DONE;
+}
+
+/* A program of the user's own, or an operation with values of his own. */
+static cli_exit certify_given(job *j) {
+    const cli_arguments *arguments = j->arguments;
+    const cli_command *command = arguments->command;
+    cli_input input = {0};
+    cli_selection chosen;
+    cli_exit result;
+    char key[VYRE_ROUTE_KEY_BYTES];
+    const char *name = NULL;
+    size_t count = arguments->operand_count - 1;
+    const char *const *values = arguments->operands + 1;
+    if (count && !strchr(*values, '=')) {
+        name = *values++;
+        count--;
+    }
+    vyre_status status = cli_input_open(&input, arguments->operands[0], NULL);
+    if (status) {
+        result = cli_input_report(&input, command, status);
+    } else if (cli_input_take(&input, command, name, "one is certified at a time", &chosen,
+                              &result)) {
+        const vyre_program *program = cli_input_program(&input, chosen.first);
+        vyre_route_key(program, key);
+        cli_progress_begin(&j->progress, "certify", count ? 1 : cli_sizes_count(&j->contest.sizes));
+        begin_answer(j);
+        certify(j, &(cli_subject){.key = input.operation ? input.operation->id : key,
+                                  .operation = input.operation,
+                                  .program = program,
+                                  .values = values,
+                                  .value_count = count,
+                                  .stdin_used = !strcmp(arguments->operands[0], "-")});
+        cli_progress_end(&j->progress);
+        end_answer(j);
+        if (!j->failed) {
+            report(j, 1);
+        }
+        result = CLI_EXIT_DONE;
+    }
+    cli_input_deinit(&input);
+    return result;
+}
+
+/* Whether the first word names a file; else it stands for operations. */
+static bool names_file(const cli_arguments *arguments) {
+    const char *word = arguments->operands[0];
+    size_t size = strlen(word);
+    bool is_source = size > 5 && !strcmp(word + size - 5, ".vyre");
+    return arguments->operand_count > 1 || !strcmp(word, "-") || strchr(word, '/') || is_source ||
+           access(word, F_OK) == 0;
+}
+
+static vyre_status read_options(job *j) {
+    const cli_value *values = j->arguments->values;
+    cli_contest *contest = &j->contest;
+    contest->budget_ns = UINT64_C(10000000000);
+    vyre_status status = cli_sizes_parse(values[SIZES].text, &contest->sizes);
+    status = status ? status : cli_places_parse(values[DATA].text, &contest->places);
+    if (!status && values[BUDGET].given) {
+        status = cli_seconds_parse("--budget", values[BUDGET].text, &contest->budget_ns);
+    }
+    return status ? status : cli_route_path(values[TABLE].text, &j->path);
+}
+
+static cli_exit run_job(job *j) {
+    const cli_arguments *arguments = j->arguments;
+    vyre_status status = read_options(j);
+    if (status) {
+        return cli_message_status(arguments->command, status);
+    }
+    cli_exit result = cli_devices_acquire(arguments->command, arguments->values[BACKEND].text,
+                                          &j->contest.devices);
+    if (result != CLI_EXIT_DONE) {
+        return result;
+    }
+    /* Saved as it is: a place that cannot be written is told before anything is measured. */
+    status = cli_contest_open(&j->contest);
+    status = status ? status : vyre_routes_load(vyre_text_string(&j->path), &j->contest.table);
+    status = status ? status : vyre_routes_save(j->contest.table, vyre_text_string(&j->path));
+    if (status) {
+        (void)cli_message_status(arguments->command, status);
+        return CLI_EXIT_FAILED;
+    }
+    result = arguments->operand_count && names_file(arguments)
+                 ? certify_given(j)
+                 : certify_library(j, arguments->operand_count ? arguments->operands[0] : NULL);
+    return result != CLI_EXIT_DONE ? result
+           : j->is_stuck           ? CLI_EXIT_FAILED
+           : j->failed             ? j->failure
+           : j->wrong              ? CLI_EXIT_NO
+                                   : CLI_EXIT_DONE;
+}
+
+static cli_exit run(const cli_arguments *arguments) {
+    job j = {.arguments = arguments};
+    j.progress.is_off = arguments->values[NO_PROGRESS].given;
+    j.contest.step = step;
+    j.contest.user = &j;
+    j.contest.is_interrupted = is_interrupted;
+    watch_interruptions();
+    cli_exit result = run_job(&j);
+    cli_contest_deinit(&j.contest);
+    vyre_text_free(&j.path);
+    if (is_interrupted()) { /* so that whoever waits for it knows */
+        (void)signal(interruption, SIG_DFL);
+        (void)raise(interruption);
+    }
+    return result;
+}
+
+static const cli_example examples[] = {
+    {"vyre certify", "measure all devices on all operations: a minute or two"},
+    {"vyre certify 'reduce.*,scan.*' -b cpu,cuda --sizes 6..26",
+     "some of them, from 64 elements to 67 million"},
+    {"vyre certify kernel.vyre x=rand:1000000", "a program of your own"},
+    {"vyre certify --table routes.toml --format md", "another table, and all that was measured"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_certify = {
+    .name = "certify",
+    .operands = "[GLOB | " CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
+    .summary = "measure devices on operations, and write the routing table",
+    .text =
+        "Runs operations on every device in several sizes, with data of the host and with data "
+        "that stays on the device, and writes down how long each took: once to warm up, then the "
+        "median of three. That table is what `auto` goes by, and what `vyre route` shows. "
+        "Operations are all that have a sample of arguments, or those whose id matches GLOB; or "
+        "one of them, or a program of a file, with values as for `vyre run`.\n\n"
+        "Speed alone wins nothing: the bytes of all devices are compared, and those of the "
+        "smallest size with the oracle's. A device with wrong bytes never gets the operation from "
+        "`auto`; the exit status is 1 then. One that takes longer than its budget is not tried "
+        "with larger sizes.\n\n"
+        "For each operation it says which device wins in which range of sizes, the sizes being "
+        "bytes of all arguments together, and who comes next at the end of the range. The plain "
+        "route, by which tools go that know no sizes, is that of the largest one.\n\n"
+        "The table is saved after each operation, together with what other processes saved "
+        "meanwhile, so that an interruption loses the current operation alone.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 0,
+    .operands_max = CLI_ANY_NUMBER,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,345 @@
+#include "cli/route_report.h"
+
+#include <string.h>
+
+#include "base/option.h"
+#include "cli/describe.h"
+#include "cli/output.h"
+#include "driver/route.h"
+
+void cli_describe_class(vyre_text *text, uint32_t size_class) {
+    static const char *const units[] = {"byte", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    unsigned number = 1u << size_class % 10;
+    vyre_text_printf(text, "%u %s%s", number, units[size_class / 10 % 7],
+                     size_class < 10 ? cli_plural(number) : "");
+}
+
+static bool is_among(const vyre_identity *who, const cli_devices *devices) {
+    for (size_t i = 0; devices && i < devices->list.count; i++) {
+        vyre_identity identity = vyre_device_identity(devices->list.items[i]);
+        if (vyre_identity_same(who, &identity)) {
+            return true;
+        }
+    }
+    return !devices;
+}
+
+vyre_status cli_route_path(const char *given, vyre_text *out_path) {
+    const char *set = vyre_option_describe(VYRE_OPTION_ROUTES).text;
+    if (given && !*given) {
+        return cli_no_name("the table");
+    }
+    if (!given && !strcmp(set, "off")) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "unset VYRE_ROUTES, or use --table",
+                                "VYRE_ROUTES is off: there is no routing table");
+    }
+    if (given || *set) {
+        vyre_text_puts(out_path, given ? given : set);
+        return VYRE_OK;
+    }
+    char *path;
+    vyre_status status = vyre_routes_default_path(&path);
+    if (!status) {
+        vyre_text_puts(out_path, path);
+        vyre_routes_path_free(path);
+    }
+    return status;
+}
+
+/* Steps */
+
+void cli_route_steps_find(cli_route_steps *steps, const vyre_routes *table, const char *op,
+                          const cli_devices *devices) {
+    const vyre_class_row *row;
+    for (size_t i = 0; (row = vyre_routes_class_at(table, op, i)); i++) {
+        if (!is_among(&row->who, devices)) {
+            continue;
+        }
+        cli_route_step *last = steps->list.count ? &steps->list.items[steps->list.count - 1] : NULL;
+        if (last && last->data == row->data && last->size_class == row->size_class) {
+            last->next_ns = last->next ? last->next_ns : row->latency_ns;
+            last->next = last->next ? last->next : row->who.backend;
+        } else if (!vyre_vec_push(&steps->list, (cli_route_step){.data = row->data,
+                                                                 .size_class = row->size_class,
+                                                                 .winner = row->who.backend,
+                                                                 .winner_ns = row->latency_ns})) {
+            steps->failed = true;
+        }
+    }
+}
+
+void cli_route_steps_free(cli_route_steps *steps) {
+    vyre_vec_free(&steps->list);
+}
+
+/* Text */
+
+static void put_next(vyre_text *text, const char *next, uint64_t next_ns) {
+    if (next) {
+        vyre_text_printf(text, ", before %s with ", next);
+        cli_describe_time(text, next_ns);
+    }
+}
+
+/* The best of the others in the class that decided, if there is any. */
+static void put_next_of(vyre_text *text, const vyre_routing *routing,
+                        const vyre_route_request *request) {
+    char key[VYRE_ROUTE_KEY_BYTES] = "";
+    vyre_text path = {0};
+    vyre_routes *table = NULL;
+    const vyre_class_row *row;
+    if (!request->op) {
+        vyre_route_key(request->program, key);
+    }
+    vyre_status status = cli_route_path(NULL, &path);
+    status = status ? status : vyre_routes_load(vyre_text_string(&path), &table);
+    const char *op = request->op ? request->op : key;
+    for (size_t i = 0; !status && (row = vyre_routes_class_at(table, op, i)); i++) {
+        if (row->data == request->data && row->size_class == routing->measured_class &&
+            row->latency_ns >= routing->latency_ns &&
+            strcmp(row->who.backend, vyre_device_name(routing->device)) != 0) {
+            put_next(text, row->who.backend, row->latency_ns);
+            break;
+        }
+    }
+    vyre_routes_free(table);
+    vyre_text_free(&path);
+    vyre_status_free(status); /* the decision stands without it */
+}
+
+void cli_route_explain(vyre_text *text, const vyre_routing *routing,
+                       const vyre_route_request *request) {
+    const char *name = vyre_device_name(routing->device), *why = routing->why;
+    size_t size = strlen(name);
+    if (routing->source != VYRE_ROUTE_BY_CLASS) { /* who it is about is said already */
+        why += !strncmp(why, name, size) && !strncmp(why + size, ": ", 2) ? size + 2 : 0;
+        vyre_text_puts(text, why);
+        return;
+    }
+    bool is_near = routing->measured_class != routing->wanted_class;
+    vyre_text_puts(text, "measured ");
+    cli_describe_time(text, routing->latency_ns);
+    vyre_text_puts(text, is_near ? " for the nearest size, " : " for ");
+    cli_describe_class(text, routing->measured_class);
+    vyre_text_printf(text, " of %s data", vyre_data_name(request->data));
+    put_next_of(text, routing, request);
+}
+
+static void put_range(vyre_text *text, const cli_route_step *first, const cli_route_step *last) {
+    vyre_text_printf(text, "%s, ", first->winner);
+    cli_describe_class(text, first->size_class);
+    if (first != last) {
+        vyre_text_puts(text, " to ");
+        cli_describe_class(text, last->size_class);
+    }
+    if (first->winner_ns == VYRE_NO_TIME || last->winner_ns == VYRE_NO_TIME) {
+        vyre_text_puts(text, ": not measured\n");
+        return;
+    }
+    vyre_text_puts(text, ": ");
+    cli_describe_time(text, first->winner_ns);
+    if (first != last) {
+        vyre_text_puts(text, " to ");
+        cli_describe_time(text, last->winner_ns);
+    }
+    put_next(text, last->next, last->next_ns);
+    vyre_text_putc(text, '\n');
+}
+
+void cli_route_put_ranges(vyre_text *text, const cli_route_steps *steps) {
+    const cli_route_step *items = steps->list.items;
+    for (size_t i = 0; i < steps->list.count;) {
+        size_t end = i + 1;
+        while (end < steps->list.count && items[end].data == items[i].data &&
+               !strcmp(items[end].winner, items[i].winner)) {
+            end++;
+        }
+        bool goes_on = i && items[i - 1].data == items[i].data;
+        vyre_text_printf(text, "  %-9s ", goes_on ? "" : vyre_data_name(items[i].data));
+        put_range(text, &items[i], &items[end - 1]);
+        i = end;
+    }
+    text->failed |= steps->failed;
+}
+
+/* The exclusion by number: those of the plain route come first. */
+static const vyre_exclusion *excluded_at(const vyre_routes *table, const char *op, size_t index) {
+    const vyre_route *route = vyre_routes_find(table, op);
+    size_t count = route ? route->excluded_count : 0;
+    return index < count ? &route->excluded[index]
+                         : vyre_routes_class_excluded_at(table, op, index - count);
+}
+
+/* A device that is excluded for one cause is mostly so for all sizes: that is told once. */
+static bool is_told(const vyre_routes *table, const char *op, size_t index) {
+    const vyre_exclusion *this = excluded_at(table, op, index);
+    for (size_t i = 0; i < index; i++) {
+        const vyre_exclusion *other = excluded_at(table, op, i);
+        if (other->cause == this->cause && vyre_identity_same(&other->who, &this->who)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void cli_route_put_excluded(vyre_text *text, const vyre_routes *table, const char *op,
+                            const cli_devices *devices) {
+    const vyre_exclusion *excluded;
+    for (size_t i = 0; (excluded = excluded_at(table, op, i)); i++) {
+        if (!is_among(&excluded->who, devices) || is_told(table, op, i)) {
+            continue;
+        }
+        vyre_text_printf(text, "  %-9s %s", "excluded", excluded->who.backend);
+        if (excluded->size_class != VYRE_NO_CLASS) {
+            vyre_text_puts(text, ", ");
+            cli_describe_class(text, excluded->size_class);
+            vyre_text_printf(text, " of %s data", vyre_data_name(excluded->data));
+        }
+        vyre_text_printf(text, ": %s\n", excluded->reason);
+    }
+}
+
+bool cli_route_has_wrong_bytes(const vyre_routes *table, const char *op,
+                               const cli_devices *devices) {
+    const vyre_exclusion *excluded;
+    for (size_t i = 0; (excluded = excluded_at(table, op, i)); i++) {
+        if (excluded->cause == VYRE_EXCLUDED_BYTES && is_among(&excluded->who, devices)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* JSON */
+
+static void json_identity(vyre_json *json, const vyre_identity *who) {
+    cli_json_string(json, "backend", who->backend);
+    cli_json_string(json, "device", who->device);
+    cli_json_string(json, "driver", who->driver);
+}
+
+static void json_class(vyre_json *json, vyre_data data, uint32_t size_class) {
+    cli_json_string(json, "data", vyre_data_name(data));
+    cli_json_number(json, "class", size_class);
+}
+
+static void json_route(vyre_json *json, const vyre_route *route) {
+    vyre_json_key(json, "backend");
+    if (route && route->backend) {
+        vyre_json_string(json, route->backend);
+    } else {
+        vyre_json_null(json);
+    }
+    vyre_json_key(json, "observations");
+    vyre_json_array(json);
+    for (size_t i = 0; route && i < route->observation_count; i++) {
+        vyre_json_object(json);
+        cli_json_string(json, "backend", route->observations[i].backend);
+        cli_json_number(json, "latency_ns", route->observations[i].latency_ns);
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+}
+
+void cli_route_json(vyre_json *json, const vyre_routes *table, const char *op) {
+    const vyre_class_row *row;
+    const vyre_exclusion *excluded;
+    vyre_json_object(json);
+    cli_json_string(json, "operation", op);
+    json_route(json, vyre_routes_find(table, op));
+    vyre_json_key(json, "classes");
+    vyre_json_array(json);
+    for (size_t i = 0; (row = vyre_routes_class_at(table, op, i)); i++) {
+        vyre_json_object(json);
+        json_class(json, row->data, row->size_class);
+        json_identity(json, &row->who);
+        cli_json_number(json, "latency_ns", row->latency_ns);
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+    vyre_json_key(json, "excluded");
+    vyre_json_array(json);
+    for (size_t i = 0; (excluded = excluded_at(table, op, i)); i++) {
+        vyre_json_object(json);
+        if (excluded->size_class != VYRE_NO_CLASS) {
+            json_class(json, excluded->data, excluded->size_class);
+        }
+        json_identity(json, &excluded->who);
+        cli_json_string(json, "cause", vyre_exclusion_cause_name(excluded->cause));
+        cli_json_string(json, "reason", excluded->reason);
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+    vyre_json_object_end(json);
+}
+
+/* Tables */
+
+/* X(heading, it holds numbers) */
+#define COLUMNS(X)                                                                                 \
+    X("operation", 0)                                                                              \
+    X("data", 0)                                                                                   \
+    X("class", 1)                                                                                  \
+    X("backend", 0)                                                                                \
+    X("device", 0)                                                                                 \
+    X("driver", 0)                                                                                 \
+    X("latency_ns", 1)                                                                             \
+    X("excluded", 0)                                                                               \
+    X("reason", 0)
+
+void cli_route_table_begin(cli_table *table) {
+    static const struct {
+        const char *heading;
+        bool right;
+    } columns[] = {
+#define ROW(heading, right) {heading, right},
+        COLUMNS(ROW)
+#undef ROW
+    };
+    *table = (cli_table){.columns = sizeof columns / sizeof *columns, .code = 1};
+    for (size_t i = 0; i < table->columns; i++) {
+        table->right |= (uint64_t)columns[i].right << i;
+        cli_table_add(table, "%s", columns[i].heading);
+    }
+}
+
+/* The cells that measurements and exclusions share. */
+static void add_class(cli_table *table, const char *op, vyre_data data, uint32_t size_class,
+                      const vyre_identity *who) {
+    bool has_class = size_class != VYRE_NO_CLASS;
+    cli_table_add(table, "%s", op);
+    cli_table_add(table, "%s", has_class ? vyre_data_name(data) : "");
+    if (has_class) {
+        cli_table_add(table, "%u", size_class);
+    } else {
+        cli_table_add(table, "%s", "");
+    }
+    cli_table_add(table, "%s", who->backend);
+    cli_table_add(table, "%s", who->device);
+    cli_table_add(table, "%s", who->driver);
+}
+
+void cli_route_table_add(cli_table *table, const vyre_routes *routes, const char *op) {
+    const vyre_route *route = vyre_routes_find(routes, op);
+    const vyre_class_row *row;
+    const vyre_exclusion *excluded;
+    for (size_t i = 0; route && i < route->observation_count; i++) {
+        const vyre_identity who = {route->observations[i].backend, "", ""};
+        add_class(table, op, VYRE_DATA_HOST, VYRE_NO_CLASS, &who);
+        cli_table_add(table, "%llu", (unsigned long long)route->observations[i].latency_ns);
+        cli_table_add(table, "%s", "");
+        cli_table_add(table, "%s", "");
+    }
+    for (size_t i = 0; (row = vyre_routes_class_at(routes, op, i)); i++) {
+        add_class(table, op, row->data, row->size_class, &row->who);
+        cli_table_add(table, "%llu", (unsigned long long)row->latency_ns);
+        cli_table_add(table, "%s", "");
+        cli_table_add(table, "%s", "");
+    }
+    for (size_t i = 0; (excluded = excluded_at(routes, op, i)); i++) {
+        add_class(table, op, excluded->data, excluded->size_class, &excluded->who);
+        cli_table_add(table, "%s", "");
+        cli_table_add(table, "%s", vyre_exclusion_cause_name(excluded->cause));
+        cli_table_add(table, "%s", excluded->reason);
+    }
+}

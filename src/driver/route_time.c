@@ -1,0 +1,292 @@
+/* How long one device takes for an operation: a run to warm up, and the median of three. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "driver/device.h"
+#include "driver/route.h"
+#include "ir/program.h"
+
+enum { TIMED_RUNS = 3, RUNS = TIMED_RUNS + 1 };
+
+static int compare_times(const void *left, const void *right) {
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+uint64_t vyre_route_median(uint64_t *times, size_t count) {
+    qsort(times, count, sizeof *times, compare_times);
+    return times[count / 2];
+}
+
+void vyre_route_trial_free(vyre_route_trial *trial) {
+    vyre_outputs_free(&trial->outputs);
+    vyre_text_free(&trial->reason);
+}
+
+bool vyre_route_is_comparable(const vyre_program *program) {
+    return vyre_program_determinism(program) != VYRE_SCHEDULE_DEPENDENT;
+}
+
+bool vyre_route_same_outputs(const vyre_outputs *found, const vyre_outputs *expected,
+                             vyre_text *out_where) {
+    if (found->count != expected->count) {
+        vyre_text_printf(out_where, "%zu outputs, not %zu", found->count, expected->count);
+        return false;
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        const vyre_output *a = &found->items[i], *b = &expected->items[i];
+        if (a->size != b->size) {
+            vyre_text_printf(out_where, "output %zu has %zu bytes, not %zu", i, a->size, b->size);
+            return false;
+        }
+        if (!a->size || !memcmp(a->data, b->data, a->size)) {
+            continue;
+        }
+        size_t at = 0;
+        while (a->data[at] == b->data[at]) {
+            at++;
+        }
+        vyre_text_printf(out_where, "byte %zu of output %zu is 0x%02x, not 0x%02x", at, i,
+                         a->data[at], b->data[at]);
+        return false;
+    }
+    return true;
+}
+
+/* One candidate at work. */
+typedef struct stopwatch {
+    const vyre_route_work *work;
+    vyre_pipeline *pipeline;
+    vyre_route_trial *trial;
+    uint64_t begin_ns;
+    vyre_dispatch_config config; /* of the next run */
+    bool is_limited;             /* its timeout is what is left of the budget */
+    /* Data that stays on the device. */
+    vyre_binding *bindings;
+    vyre_resident *buffers; /* by argument */
+    uint32_t buffer_count;
+} stopwatch;
+
+static uint64_t elapsed(const stopwatch *watch) {
+    return vyre_route_now(&watch->work->clock) - watch->begin_ns;
+}
+
+static void exclude(stopwatch *watch, vyre_exclusion_cause cause) {
+    watch->trial->is_excluded = true;
+    watch->trial->cause = cause;
+}
+
+static void print_budget(stopwatch *watch, const char *when) {
+    exclude(watch, VYRE_EXCLUDED_TIME);
+    watch->trial->latency_ns = elapsed(watch);
+    vyre_text_printf(&watch->trial->reason, "it took longer than its budget of %llu ns: %llu ns %s",
+                     (unsigned long long)watch->work->budget_ns,
+                     (unsigned long long)watch->trial->latency_ns, when);
+}
+
+/* Sets the timeout of the next run; false if there is no time left. */
+static bool limit(stopwatch *watch) {
+    uint64_t budget = watch->work->budget_ns, spent = budget ? elapsed(watch) : 0;
+    watch->config = watch->work->config;
+    watch->is_limited = false;
+    if (budget && spent >= budget) {
+        return false;
+    }
+    uint64_t left = budget - spent;
+    if (budget && (!watch->config.timeout_ns || left < watch->config.timeout_ns)) {
+        watch->config.timeout_ns = left;
+        watch->is_limited = true;
+    }
+    return true;
+}
+
+/* Where a failure is the end of this candidate alone, it is excluded and there is none. */
+static vyre_status judge_failure(stopwatch *watch, vyre_status status) {
+    vyre_status_code code = vyre_status_code_of(status);
+    if (code == VYRE_STATUS_TIMEOUT && watch->is_limited) {
+        print_budget(watch, "when a run was called off");
+    } else if (watch->work->excludes_refusals &&
+               (code == VYRE_STATUS_UNSUPPORTED || code == VYRE_STATUS_LIMIT)) {
+        exclude(watch, VYRE_EXCLUDED_REFUSED);
+        vyre_text_puts(&watch->trial->reason, vyre_status_message(status));
+    } else {
+        return status;
+    }
+    vyre_status_free(status);
+    return VYRE_OK;
+}
+
+static vyre_status run_host(stopwatch *watch, int number, uint64_t *out_ns) {
+    const vyre_route_work *work = watch->work;
+    vyre_outputs outputs;
+    uint64_t begin = vyre_route_now(&work->clock);
+    vyre_status status = vyre_pipeline_dispatch(watch->pipeline, work->inputs, work->input_count,
+                                                &watch->config, &outputs);
+    *out_ns = vyre_route_now(&work->clock) - begin;
+    if (status) {
+        return status;
+    }
+    if (!number) {
+        watch->trial->outputs = outputs;
+        return VYRE_OK;
+    }
+    vyre_text where = {0};
+    if (vyre_route_is_comparable(vyre_pipeline_program(watch->pipeline)) &&
+        !watch->trial->is_excluded &&
+        !vyre_route_same_outputs(&outputs, &watch->trial->outputs, &where)) {
+        exclude(watch, VYRE_EXCLUDED_BYTES);
+        vyre_text_printf(&watch->trial->reason,
+                         "it gives other bytes each time it runs: in run %d %s", number + 1,
+                         vyre_text_string(&where));
+    }
+    vyre_text_free(&where);
+    vyre_outputs_free(&outputs);
+    return VYRE_OK;
+}
+
+/* Uploads what is read: all of it, or what the program overwrites. */
+static vyre_status upload(stopwatch *watch, bool all) {
+    const vyre_route_work *work = watch->work;
+    const vyre_ir *ir = vyre_program_ir(watch->pipeline->program);
+    vyre_device *device = watch->pipeline->device;
+    vyre_status status = VYRE_OK;
+    size_t input = 0;
+    for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
+        uint32_t resource = ir->args[i].resource;
+        if (vyre_ir_is_out(ir, i)) {
+            continue;
+        }
+        const vyre_input *from = &work->inputs[input++];
+        if (resource == VYRE_NONE) {
+            memcpy(&watch->bindings[i].bits, from->data, from->size);
+        } else if (from->size && (all || ir->resources[resource].access != VYRE_ACCESS_IN)) {
+            status = vyre_resident_upload(device, watch->buffers[i], from->data, from->size);
+        }
+    }
+    return status;
+}
+
+static vyre_status make_buffers(stopwatch *watch) {
+    const vyre_route_work *work = watch->work;
+    const vyre_program *program = watch->pipeline->program;
+    const vyre_ir *ir = vyre_program_ir(program);
+    vyre_plan plan;
+    vyre_status status =
+        vyre_plan_init(&plan, program, work->inputs, work->input_count, &work->config);
+    if (status) {
+        return status;
+    }
+    watch->bindings = vyre_alloc_zeroed(ir->arg_count, sizeof *watch->bindings);
+    watch->buffers = vyre_alloc_zeroed(ir->arg_count, sizeof *watch->buffers);
+    if (!watch->bindings || !watch->buffers) {
+        status = vyre_routes_no_memory();
+    }
+    for (; watch->buffer_count < ir->arg_count && !status; watch->buffer_count++) {
+        uint32_t i = watch->buffer_count;
+        if (ir->args[i].resource != VYRE_NONE) {
+            uint64_t bytes = plan.arguments[i] * vyre_type_bytes((vyre_type)ir->args[i].type);
+            status =
+                vyre_resident_allocate(watch->pipeline->device, (size_t)bytes, &watch->buffers[i]);
+            if (status) {
+                break;
+            }
+            watch->bindings[i] = vyre_bind(watch->buffers[i]);
+        }
+    }
+    vyre_plan_deinit(&plan);
+    return status ? status : upload(watch, true);
+}
+
+static vyre_status free_buffers(stopwatch *watch, vyre_status status) {
+    const vyre_ir *ir = vyre_program_ir(watch->pipeline->program);
+    for (uint32_t i = 0; i < watch->buffer_count; i++) {
+        if (ir->args[i].resource != VYRE_NONE) {
+            vyre_status freed = vyre_resident_free(watch->pipeline->device, watch->buffers[i]);
+            if (status) {
+                vyre_status_free(freed);
+            } else {
+                status = freed;
+            }
+        }
+    }
+    vyre_free(watch->bindings);
+    vyre_free(watch->buffers);
+    return status;
+}
+
+static vyre_status read_outputs(stopwatch *watch) {
+    const vyre_route_work *work = watch->work;
+    const vyre_program *program = watch->pipeline->program;
+    vyre_plan plan;
+    vyre_outputs *outputs = &watch->trial->outputs;
+    vyre_status status =
+        vyre_plan_init(&plan, program, work->inputs, work->input_count, &work->config);
+    if (status) {
+        return status;
+    }
+    status = vyre_outputs_make(&plan, outputs);
+    for (uint32_t i = 0; i < plan.output_count && !status; i++) {
+        if (outputs->items[i].size) {
+            status = vyre_resident_read(watch->pipeline->device, watch->buffers[plan.outputs[i]], 0,
+                                        outputs->items[i].data, outputs->items[i].size);
+        }
+    }
+    vyre_plan_deinit(&plan);
+    return status;
+}
+
+static vyre_status run_resident(stopwatch *watch, int number, uint64_t *out_ns) {
+    const vyre_route_work *work = watch->work;
+    vyre_status status = number ? upload(watch, false) : make_buffers(watch);
+    if (status) {
+        return status;
+    }
+    const vyre_ir *ir = vyre_program_ir(watch->pipeline->program);
+    uint64_t begin = vyre_route_now(&work->clock);
+    status = vyre_pipeline_dispatch_resident(watch->pipeline, watch->bindings, ir->arg_count,
+                                             &watch->config, NULL);
+    *out_ns = vyre_route_now(&work->clock) - begin;
+    return status || number < RUNS - 1 ? status : read_outputs(watch);
+}
+
+vyre_status vyre_route_time(const vyre_route_work *work, const vyre_route_candidate *candidate,
+                            vyre_route_trial *out_trial) {
+    *out_trial = (vyre_route_trial){0};
+    stopwatch watch = {.work = work, .trial = out_trial, .begin_ns = vyre_route_now(&work->clock)};
+    uint64_t times[RUNS] = {0};
+    vyre_status status =
+        vyre_device_compile(candidate->device, candidate->program, &work->config, &watch.pipeline);
+    if (status) {
+        return judge_failure(&watch, status);
+    }
+    for (int i = 0; i < RUNS && !status; i++) {
+        if (!limit(&watch)) {
+            print_budget(&watch, "before its last run");
+            break;
+        }
+        status = work->data == VYRE_DATA_HOST ? run_host(&watch, i, &times[i])
+                                              : run_resident(&watch, i, &times[i]);
+        if (status) {
+            status = judge_failure(&watch, status);
+            break;
+        }
+    }
+    bool is_late = out_trial->is_excluded && out_trial->cause != VYRE_EXCLUDED_BYTES;
+    if (!status && !is_late && work->budget_ns && elapsed(&watch) > work->budget_ns) {
+        vyre_text_cut(&out_trial->reason, 0);
+        print_budget(&watch, "in all");
+        is_late = true;
+    }
+    if (!is_late) {
+        out_trial->latency_ns = vyre_route_median(times + 1, TIMED_RUNS);
+    }
+    if (work->data == VYRE_DATA_RESIDENT) {
+        status = free_buffers(&watch, status);
+    }
+    vyre_pipeline_release(watch.pipeline);
+    if (!status && out_trial->reason.failed) {
+        status = vyre_routes_no_memory();
+    }
+    return status;
+}
