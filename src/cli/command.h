@@ -18,6 +18,7 @@
     X(show)                                                                                        \
     X(emit)                                                                                        \
     X(ops)                                                                                         \
+    X(bench)                                                                                       \
     X(conform)                                                                                     \
     X(certify)                                                                                     \
     X(route)                                                                                       \
