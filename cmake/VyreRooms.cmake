@@ -26,6 +26,16 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/math_text.c
      CONTENT "extern const char vyre_math_text[];\nconst char vyre_math_text[] = @math@;\n" @ONLY)
 list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/math_text.c)
 
+# Conformance: programs that are text, and the digests of what all cases give.
+vyre_embed(suite_programs ${PROJECT_SOURCE_DIR}/src/driver/suite_programs.txt)
+vyre_embed(suite_records ${PROJECT_SOURCE_DIR}/src/driver/suite_records.txt)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/suite_text.c CONTENT
+"extern const char vyre_suite_programs_text[], vyre_suite_records_text[];
+const char vyre_suite_programs_text[] = @suite_programs@;
+const char vyre_suite_records_text[] = @suite_records@;
+" @ONLY)
+list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/suite_text.c)
+
 # The standard library of operations, by name of file.
 file(GLOB operations CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*.toml ${PROJECT_SOURCE_DIR}/ops/*.vyre)
 set(library "#include \"dialect/library.h\"\n")

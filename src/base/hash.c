@@ -33,3 +33,12 @@ static uint64_t process_seed(void) {
 uint64_t vyre_hash_key(const void *data, size_t size) {
     return XXH3_64bits_withSeed(data, size, process_seed());
 }
+
+uint64_t vyre_hash_next(uint64_t digest, const void *data, size_t size) {
+    const uint64_t parts[2] = {digest, vyre_hash(data, size)};
+    uint8_t bytes[16];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(parts[i / 8] >> i % 8 * 8);
+    }
+    return vyre_hash(bytes, sizeof bytes);
+}

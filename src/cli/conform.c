@@ -1,228 +1,45 @@
-/* vyre conform: a backend held against the oracle. */
+/* vyre conform: backends held against the oracle. */
+#include "cli/conform.h"
+
 #include <string.h>
 
-#include "backend/reference/backend.h"
-#include "base/clock.h"
-#include "base/json.h"
 #include "cli/device.h"
 #include "cli/output.h"
+#include "cli/survey.h"
 #include "cli/value.h"
-#include "driver/conform.h"
 
 #define OPTIONS(X)                                                                                 \
-    CLI_DEVICE_OPTION(X)                                                                           \
+    X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
+      "what to test: auto, ids of backends, id:n for device n, or all; auto if not given")         \
+    X(SUITE, 0, "--suite", "NAME,...", NULL,                                                       \
+      "operations, special, sizes, laws, library, random; all if not given")                       \
+    X(TAG, 0, "--tag", "TAG,...", NULL, "only cases with one of these tags, as --list shows them") \
     X(PROGRAMS, 0, "--programs", "N", NULL, "how many random programs; 1000 by default")           \
     X(SEED, 0, "--seed", "N", NULL, "the first of them; 1 by default, the others follow")          \
     X(RUNS, 0, "--runs", "N", NULL,                                                                \
-      "how often each program runs, reference in another schedule each time; 10 by default")       \
+      "how often a program runs that may show a schedule, reference in another one each time; 10 " \
+      "by default")                                                                                \
+    X(CERT, 0, "--cert", "FILE", NULL, "write a certificate of what came out")                     \
+    X(CHECK, 0, "--check", "FILE", NULL,                                                           \
+      "run again what a certificate says, and tell what differs")                                  \
+    X(LIST, 0, "--list", NULL, NULL, "list the cases and their tags, and run nothing")             \
     X(SAVE, 0, "--save", "FILE", NULL, "write the smallest program that fails there")              \
+    CLI_PROGRESS_OPTION(X)                                                                         \
     X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
 
 CLI_OPTION_TABLE(OPTIONS);
 
-typedef struct campaign {
-    vyre_device *device, *oracle;
-    uint64_t first_seed, programs, runs;
-    uint64_t done, unsupported; /* programs */
-    uint64_t instructions;
-    double seconds;
-    uint64_t refused_seed; /* the first program that is unsupported, and why */
-    vyre_comparison refusal;
+typedef struct job {
+    const cli_arguments *arguments;
+    cli_conform conform;
+    bool is_json;
+    vyre_json json;
+    vyre_text text;
+    cli_exit exit;
+    bool any_passed;
+} job;
 
-    bool failed;
-    uint64_t failed_seed, failed_run;
-    vyre_comparison original, comparison; /* as generated, as cut down */
-    vyre_trial trial;                     /* cut down */
-    char *text;
-    size_t size;
-} campaign;
-
-/* The first trial that fails is cut down and kept. */
-static vyre_status keep_failure(campaign *c, const vyre_conform *conform, vyre_trial *trial,
-                                const vyre_comparison *comparison) {
-    c->failed = true;
-    c->original = c->comparison = *comparison;
-    c->trial = *trial;
-    *trial = (vyre_trial){0};
-    vyre_status status = vyre_conform_shrink(conform, &c->trial, &c->comparison);
-    return status ? status : vyre_program_print(c->trial.program, &c->text, &c->size);
-}
-
-/* Only the oracle's own backend has schedules to choose from; it is held against its plain one. */
-static bool has_schedules(const campaign *c) {
-    return cli_device_is_reference(c->device);
-}
-
-/* Runs one trial as often as asked for. */
-static vyre_status try_one(campaign *c, uint64_t seed, vyre_trial *trial) {
-    vyre_conform conform = {c->oracle, c->device, vyre_reference_has_one_answer};
-    vyre_outputs expected;
-    vyre_comparison comparison = {0};
-    vyre_status status = vyre_conform_expect(&conform, trial, trial->program, &expected);
-    for (uint64_t run = 0; run < c->runs && !status && !comparison.verdict; run++) {
-        const vyre_reference_options schedule = {.seed = seed * 1000003 + run};
-        if (has_schedules(c)) {
-            status = vyre_reference_open(&schedule, &conform.subject);
-        }
-        status =
-            status ? status
-                   : vyre_conform_compare(&conform, trial, trial->program, &expected, &comparison);
-        if (comparison.verdict == VYRE_VERDICT_UNSUPPORTED) {
-            if (!c->unsupported++) {
-                c->refused_seed = seed;
-                c->refusal = comparison;
-            }
-        } else if (!status && comparison.verdict) {
-            c->failed_seed = seed;
-            c->failed_run = run + 1;
-            status = keep_failure(c, &conform, trial, &comparison);
-        }
-        if (conform.subject != c->device) {
-            vyre_device_release(conform.subject);
-            conform.subject = c->device;
-        }
-    }
-    vyre_outputs_free(&expected);
-    return status ? vyre_status_annotate(status, "with the program of seed %llu",
-                                         (unsigned long long)seed)
-                  : VYRE_OK;
-}
-
-static vyre_status try_all(campaign *c) {
-    uint64_t start = vyre_now_ns();
-    vyre_status status = VYRE_OK;
-    for (uint64_t i = 0; i < c->programs && !status && !c->failed; i++) {
-        vyre_trial trial;
-        status = vyre_generate(c->first_seed + i, &trial);
-        if (!status) {
-            c->instructions += vyre_program_ir(trial.program)->inst_count;
-            status = try_one(c, c->first_seed + i, &trial);
-            vyre_trial_free(&trial);
-            c->done++;
-        }
-    }
-    c->seconds = (double)(vyre_now_ns() - start) * 1e-9;
-    return status;
-}
-
-/* The arguments in the words of `vyre run`. */
-static void put_arguments(const campaign *c, vyre_text *text) {
-    const vyre_ir *ir = vyre_program_ir(c->trial.program);
-    for (size_t i = 0; i < c->trial.value_count; i++) {
-        const vyre_trial_value *value = &c->trial.values[i];
-        uint32_t arg = 0;
-        while (arg + 1 < ir->arg_count &&
-               strcmp(ir->strings + ir->args[arg].name, value->name) != 0) {
-            arg++;
-        }
-        vyre_type type = (vyre_type)ir->args[arg].type;
-        vyre_text_printf(text, " %s=", value->name);
-        for (size_t k = 0; k < value->size; k += vyre_type_bytes(type)) {
-            vyre_text_puts(text, k ? "," : "");
-            cli_value_print(text, type, value->data + k);
-        }
-        vyre_text_puts(text, value->size ? "" : "zeros:0");
-    }
-}
-
-static void put_smallest(const campaign *c, vyre_text *text) {
-    vyre_text_printf(text, "// %s\n// arguments:", c->comparison.text);
-    put_arguments(c, text);
-    vyre_text_putc(text, '\n');
-    vyre_text_add(text, c->text, c->size);
-}
-
-static void put_refusal(const campaign *c, vyre_text *text) {
-    if (c->unsupported) {
-        vyre_text_printf(text, "unsupported, as the one of seed %llu: %s\n",
-                         (unsigned long long)c->refused_seed, c->refusal.text);
-    }
-}
-
-static void put_result(const campaign *c, vyre_text *text) {
-    uint64_t compared = c->done - c->unsupported;
-    if (!compared) {
-        vyre_text_printf(text, "%s: nothing was compared, all %llu program%s unsupported\n",
-                         vyre_device_name(c->device), (unsigned long long)c->done,
-                         c->done == 1 ? " is" : "s are");
-        put_refusal(c, text);
-        return;
-    }
-    if (!c->failed) {
-        vyre_text_printf(text, "%s: %llu program%s, %llu %s%s each, the same bytes as the oracle",
-                         vyre_device_name(c->device), (unsigned long long)compared,
-                         cli_plural(compared), (unsigned long long)c->runs,
-                         has_schedules(c) ? "random schedule" : "run", cli_plural(c->runs));
-        if (c->unsupported) {
-            vyre_text_printf(text, "; %llu unsupported", (unsigned long long)c->unsupported);
-        }
-        vyre_text_printf(text, "\nseeds %llu to %llu, %llu instructions, %.1f s\n",
-                         (unsigned long long)c->first_seed,
-                         (unsigned long long)(c->first_seed + c->programs - 1),
-                         (unsigned long long)c->instructions, c->seconds);
-        put_refusal(c, text);
-        return;
-    }
-    vyre_text_printf(text, "%s: the program of seed %llu fails in run %llu: %s\n",
-                     vyre_device_name(c->device), (unsigned long long)c->failed_seed,
-                     (unsigned long long)c->failed_run, c->original.text);
-    if (c->text) {
-        vyre_text_puts(text, "cut down:\n\n");
-        put_smallest(c, text);
-    }
-    vyre_text_printf(text,
-                     "\nFix: correct the backend; repeat with `vyre conform -b %s --seed %llu "
-                     "--programs 1 --runs "
-                     "%llu`\n",
-                     vyre_device_name(c->device), (unsigned long long)c->failed_seed,
-                     (unsigned long long)c->failed_run);
-}
-
-static void put_json(const campaign *c, vyre_text *text) {
-    vyre_json json = {.text = text};
-    vyre_json_object(&json);
-    vyre_json_key(&json, "backend");
-    vyre_json_string(&json, vyre_device_name(c->device));
-    const struct {
-        const char *key;
-        uint64_t number;
-    } numbers[] = {
-        {"programs", c->done},           {"runs", c->runs},
-        {"seed", c->first_seed},         {"instructions", c->instructions},
-        {"unsupported", c->unsupported},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        vyre_json_key(&json, numbers[i].key);
-        vyre_json_u64(&json, numbers[i].number);
-    }
-    vyre_json_key(&json, "refusal");
-    if (c->unsupported) {
-        vyre_json_string(&json, c->refusal.text);
-    } else {
-        vyre_json_null(&json);
-    }
-    vyre_json_key(&json, "failure");
-    if (c->failed) {
-        vyre_text smallest = {0};
-        put_smallest(c, &smallest);
-        vyre_json_object(&json);
-        vyre_json_key(&json, "seed");
-        vyre_json_u64(&json, c->failed_seed);
-        vyre_json_key(&json, "run");
-        vyre_json_u64(&json, c->failed_run);
-        vyre_json_key(&json, "message");
-        vyre_json_string(&json, c->original.text);
-        vyre_json_key(&json, "smallest");
-        vyre_json_string(&json, vyre_text_string(&smallest));
-        vyre_json_object_end(&json);
-        text->failed |= smallest.failed;
-        vyre_text_free(&smallest);
-    } else {
-        vyre_json_null(&json);
-    }
-    vyre_json_object_end(&json);
-    vyre_text_putc(text, '\n');
-}
+/* Reading the command line */
 
 static vyre_status read_number(const cli_arguments *arguments, uint32_t option, uint64_t otherwise,
                                uint64_t *out) {
@@ -232,81 +49,391 @@ static vyre_status read_number(const cli_arguments *arguments, uint32_t option, 
                : VYRE_OK;
 }
 
-static cli_exit run(const cli_arguments *arguments) {
-    campaign c = {0};
-    vyre_text text = {0};
-    vyre_status status = read_number(arguments, PROGRAMS, 1000, &c.programs);
-    status = status ? status : read_number(arguments, SEED, 1, &c.first_seed);
-    status = status ? status : read_number(arguments, RUNS, 10, &c.runs);
-    if (!status && (!c.programs || !c.runs)) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for at least one",
-                                  "no program would run");
+static const char *suite_name(uint32_t number) {
+    return vyre_suite_name((vyre_suite_kind)number);
+}
+
+static const char *tag_name(uint32_t number) {
+    return vyre_tag_name((vyre_tag)(number + 1));
+}
+
+/* Words with commas between them; each sets the bit of its number. */
+static vyre_status read_words(const char *text, const char *what, const char *(*name)(uint32_t),
+                              uint64_t *out) {
+    const char *names[VYRE_TAG_COUNT + 1] = {0};
+    vyre_status status = VYRE_OK;
+    uint32_t count = 0;
+    while (name(count)) {
+        names[count] = name(count);
+        count++;
     }
-    if (!status && c.programs - 1 > UINT64_MAX - c.first_seed) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                  "ask for fewer, or start from a lower seed",
-                                  "there are no %llu seeds from %llu on",
-                                  (unsigned long long)c.programs, (unsigned long long)c.first_seed);
-    }
-    if (status) {
-        return cli_message_status(arguments->command, status);
-    }
-    cli_exit result =
-        cli_device_acquire(arguments->command, arguments->values[BACKEND].text, &c.device, &text);
-    vyre_text_cut(&text, 0);
-    if (result != CLI_EXIT_DONE) {
-        vyre_text_free(&text);
-        return result;
-    }
-    status = vyre_reference_open_oracle(&c.oracle);
-    status = status ? status : try_all(&c);
-    if (!status) {
-        if (arguments->values[FORMAT].choice == CLI_FORMAT_JSON) {
-            put_json(&c, &text);
-        } else {
-            put_result(&c, &text);
+    for (size_t size; !status; text += size + 1) {
+        vyre_text word = {0};
+        size = strcspn(text, ",");
+        vyre_text_add(&word, text, size);
+        uint32_t i = 0;
+        while (i < count && strcmp(names[i], vyre_text_string(&word)) != 0) {
+            i++;
         }
-        cli_output_write(&text);
+        if (word.failed) {
+            status = cli_conform_no_memory();
+        } else if (i == count) {
+            status = cli_unknown(what, vyre_text_string(&word), names,
+                                 "`vyre conform --list` shows what there is");
+        }
+        *out |= i < count ? (uint64_t)1 << i : 0;
+        vyre_text_free(&word);
+        if (!text[size]) {
+            break;
+        }
     }
-    if (!status && c.failed && arguments->values[SAVE].given) {
-        put_smallest(&c, &text);
-        status = cli_output_save(arguments->values[SAVE].text, &text);
+    return status;
+}
+
+static vyre_status check_numbers(const cli_conform *c) {
+    bool only_random = c->suites == 1u << VYRE_SUITE_RANDOM;
+    if (!c->runs || (!c->programs && only_random)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for at least one",
+                                "no program would run");
     }
-    result = c.failed ? CLI_EXIT_NO : c.done == c.unsupported ? CLI_EXIT_BACKEND : CLI_EXIT_DONE;
+    if (c->programs && c->programs - 1 > UINT64_MAX - c->seed) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "ask for fewer, or start from a lower seed",
+                                "there are no %llu seeds from %llu on",
+                                (unsigned long long)c->programs, (unsigned long long)c->seed);
+    }
+    return VYRE_OK;
+}
+
+static vyre_status read_choice(job *j) {
+    const cli_arguments *arguments = j->arguments;
+    cli_conform *c = &j->conform;
+    uint64_t suites = 0, tags = 0;
+    vyre_status status = read_number(arguments, PROGRAMS, 1000, &c->programs);
+    status = status ? status : read_number(arguments, SEED, 1, &c->seed);
+    status = status ? status : read_number(arguments, RUNS, 10, &c->runs);
+    if (!status && arguments->values[SUITE].given) {
+        status = read_words(arguments->values[SUITE].text, "suite", suite_name, &suites);
+    }
+    if (!status && arguments->values[TAG].given) {
+        status = read_words(arguments->values[TAG].text, "tag", tag_name, &tags);
+    }
+    c->suites = suites ? (uint32_t)suites : (1u << VYRE_SUITE_COUNT) - 1;
+    c->tags = tags << 1; /* tag 0 is none */
+    c->glob = arguments->operand_count ? arguments->operands[0] : NULL;
+    return status ? status : check_numbers(c);
+}
+
+/* What a certificate says is not to be said again. */
+static vyre_status check_check(const cli_arguments *arguments) {
+    static const uint32_t others[] = {BACKEND, SUITE, TAG, PROGRAMS, SEED, RUNS, CERT, LIST, SAVE};
+    const char *name = arguments->operand_count ? arguments->operands[0] : NULL;
+    for (size_t i = 0; i < sizeof others / sizeof *others && !name; i++) {
+        name = arguments->values[others[i]].given ? options[others[i]].name : NULL;
+    }
+    return name ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                   "leave it out: the certificate says what to run, and where",
+                                   "`%s` does not go with --check", name)
+                : VYRE_OK;
+}
+
+/* One device */
+
+/* The exit status of all: a fault is worst, then trouble, then a device that compared nothing. */
+static void add_exit(job *j, cli_exit one) {
+    j->any_passed |= one == CLI_EXIT_DONE;
+    if (one == CLI_EXIT_FAILED || j->exit == CLI_EXIT_FAILED) {
+        j->exit = CLI_EXIT_FAILED;
+    } else if (one == CLI_EXIT_NO || j->exit == CLI_EXIT_NO) {
+        j->exit = CLI_EXIT_NO;
+    } else if (one != CLI_EXIT_DONE) {
+        j->exit = one;
+    }
+}
+
+static vyre_status save_files(job *j) {
+    const cli_arguments *arguments = j->arguments;
+    vyre_status status = VYRE_OK;
+    if (j->conform.failure.is_known && arguments->values[SAVE].given) {
+        vyre_text smallest = {0};
+        cli_conform_smallest(&j->conform.failure, &smallest);
+        status = cli_output_save(arguments->values[SAVE].text, &smallest);
+        vyre_text_free(&smallest);
+    }
+    if (!status && arguments->values[CERT].given) {
+        vyre_text certificate = {0};
+        cli_certificate_write(&j->conform, &certificate);
+        status = cli_output_save(arguments->values[CERT].text, &certificate);
+        vyre_text_free(&certificate);
+    }
+    return status;
+}
+
+static void test_device(job *j, vyre_device *device) {
+    vyre_status status = cli_conform_run(&j->conform, device);
+    if (!status) {
+        if (j->is_json) {
+            cli_conform_json(&j->conform, &j->json);
+        } else {
+            cli_conform_print(&j->conform, &j->text);
+            cli_output_write(&j->text);
+        }
+        add_exit(j, cli_conform_verdict(&j->conform));
+        status = save_files(j);
+    }
     if (status) {
-        cli_message_status(arguments->command, status);
-        result = CLI_EXIT_FAILED;
+        add_exit(j, CLI_EXIT_FAILED);
+        (void)cli_message_status(j->arguments->command, status);
     }
-    vyre_text_free(&text);
-    vyre_string_free(c.text);
-    vyre_trial_free(&c.trial);
-    vyre_device_release(c.oracle);
-    vyre_device_release(c.device);
+}
+
+/* Devices */
+
+/* Every device there is; those that cannot be used are told, and not counted as anything. */
+static void test_all(job *j) {
+    cli_survey survey = {0};
+    vyre_status status = cli_survey_take_all(&survey);
+    for (size_t i = 0; i < survey.rows.count && !status; i++) {
+        const cli_survey_row *row = &survey.rows.items[i];
+        if (row->device) {
+            test_device(j, row->device);
+        } else if (j->is_json) {
+            vyre_json_object(&j->json);
+            vyre_json_key(&j->json, "backend");
+            vyre_json_string(&j->json, row->name);
+            vyre_json_key(&j->json, "verdict");
+            vyre_json_string(&j->json, "skipped");
+            vyre_json_key(&j->json, "reason");
+            vyre_json_string(&j->json, vyre_status_text(row->failure));
+            vyre_json_object_end(&j->json);
+        } else {
+            vyre_text_printf(&j->text, "%s: skipped: %s\n", row->name,
+                             vyre_status_text(row->failure));
+            cli_output_write(&j->text);
+        }
+    }
+    cli_survey_deinit(&survey);
+    if (status) {
+        add_exit(j, cli_message_status(j->arguments->command, status));
+    }
+    if (j->exit == CLI_EXIT_BACKEND && j->any_passed) {
+        j->exit = CLI_EXIT_DONE; /* one that compared nothing was told, and others did */
+    }
+}
+
+static void test_named(job *j, const char *name) {
+    vyre_device *device;
+    vyre_text why = {0};
+    cli_exit result = cli_device_acquire(j->arguments->command, name, &device, &why);
+    vyre_text_free(&why);
+    if (result == CLI_EXIT_DONE) {
+        test_device(j, device);
+        vyre_device_release(device);
+    } else {
+        add_exit(j, result);
+    }
+}
+
+static void test_devices(job *j) {
+    const char *names = j->arguments->values[BACKEND].text;
+    if (!names || !strchr(names, ',')) {
+        if (names && !strcmp(names, "all")) {
+            test_all(j);
+        } else {
+            test_named(j, names);
+        }
+        return;
+    }
+    for (size_t size; *names; names += size + (names[size] == ',')) {
+        vyre_text name = {0};
+        size = strcspn(names, ",");
+        vyre_text_add(&name, names, size);
+        if (name.failed) {
+            add_exit(j, cli_message_status(j->arguments->command, cli_conform_no_memory()));
+        } else {
+            test_named(j, vyre_text_string(&name));
+        }
+        vyre_text_free(&name);
+    }
+}
+
+static cli_exit list(job *j) {
+    if (j->is_json) {
+        cli_conform_json_list(&j->conform, &j->json);
+        vyre_text_putc(&j->text, '\n');
+    } else {
+        cli_conform_print_list(&j->conform, &j->text);
+    }
+    cli_output_write(&j->text);
+    size_t count = j->conform.cases.count;
+    cli_message_print("%zu case%s\n", count, cli_plural(count));
+    return CLI_EXIT_DONE;
+}
+
+/* Checking a certificate */
+
+static void print_check(job *j, const char *path, size_t differences, vyre_text *lines) {
+    if (j->is_json) {
+        vyre_json_object(&j->json);
+        vyre_json_key(&j->json, "certificate");
+        vyre_json_string(&j->json, path);
+        vyre_json_key(&j->json, "same");
+        vyre_json_bool(&j->json, !differences);
+        vyre_json_key(&j->json, "differences");
+        vyre_json_array(&j->json);
+        for (const char *at = vyre_text_string(lines); *at;) {
+            size_t size = strcspn(at, "\n");
+            vyre_json_str(&j->json, (vyre_str){at, size});
+            at += size + (at[size] == '\n');
+        }
+        vyre_json_array_end(&j->json);
+        vyre_json_key(&j->json, "run");
+        cli_conform_json(&j->conform, &j->json);
+        vyre_json_object_end(&j->json);
+        vyre_text_putc(&j->text, '\n');
+    } else {
+        cli_conform_print(&j->conform, &j->text);
+        vyre_text_add(&j->text, lines->data, lines->size);
+        if (differences) {
+            vyre_text_printf(&j->text, "%s: %zu thing%s not as on the certificate\n", path,
+                             differences, differences == 1 ? " is" : "s are");
+        } else {
+            vyre_text_printf(&j->text, "%s: the run is the same as the certificate says\n", path);
+        }
+    }
+    j->text.failed |= lines->failed;
+    cli_output_write(&j->text);
+}
+
+static cli_exit check(job *j) {
+    const cli_command *command = j->arguments->command;
+    const char *path = j->arguments->values[CHECK].text;
+    cli_certificate certificate;
+    vyre_device *device;
+    vyre_text lines = {0};
+    size_t differences = 0;
+    vyre_status status = cli_certificate_read(path, &certificate);
+    if (status) {
+        return cli_message_status(command, status);
+    }
+    cli_exit result = cli_device_acquire(command, certificate.device, &device, &lines);
+    vyre_text_cut(&lines, 0);
+    if (result != CLI_EXIT_DONE) {
+        cli_certificate_free(&certificate);
+        vyre_text_free(&lines);
+        return CLI_EXIT_BACKEND;
+    }
+    cli_conform *c = &j->conform;
+    c->suites = certificate.suites;
+    c->tags = certificate.tags;
+    c->glob = strcmp(certificate.glob, "*") ? certificate.glob : NULL;
+    c->seed = certificate.seed;
+    c->programs = certificate.programs;
+    c->runs = certificate.runs;
+    status = check_numbers(c);
+    status = status ? status : cli_conform_list(c);
+    status = status ? status : cli_conform_run(c, device);
+    status = status ? status : cli_certificate_compare(&certificate, c, &lines, &differences);
+    if (!status) {
+        print_check(j, path, differences, &lines);
+        result = differences ? CLI_EXIT_NO : CLI_EXIT_DONE;
+    } else {
+        result = cli_message_status(command, status);
+    }
+    vyre_device_release(device);
+    cli_certificate_free(&certificate);
+    vyre_text_free(&lines);
     return result;
 }
 
+/* The command */
+
+static vyre_status check_files(const cli_arguments *arguments) {
+    const char *names = arguments->values[BACKEND].text;
+    bool several = names && (strchr(names, ',') || !strcmp(names, "all"));
+    uint32_t file = arguments->values[CERT].given ? CERT : SAVE;
+    return several && arguments->values[file].given
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name one device with -b",
+                                  "%s is about one device, and several are asked for",
+                                  options[file].name)
+               : VYRE_OK;
+}
+
+static cli_exit run(const cli_arguments *arguments) {
+    job j = {.arguments = arguments};
+    j.is_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
+    j.json.text = &j.text;
+    j.conform.no_progress = arguments->values[NO_PROGRESS].given;
+    bool checks = arguments->values[CHECK].given;
+    vyre_status status = checks ? check_check(arguments) : read_choice(&j);
+    status = status ? status : check_files(arguments);
+    if (!status && !checks) {
+        status = cli_conform_list(&j.conform);
+    }
+    if (status) {
+        j.exit = cli_message_status(arguments->command, status);
+    } else if (checks) {
+        j.exit = check(&j);
+    } else if (arguments->values[LIST].given) {
+        j.exit = list(&j);
+    } else {
+        if (j.is_json) {
+            vyre_json_object(&j.json);
+            const struct {
+                const char *key;
+                uint64_t number;
+            } numbers[] = {{"seed", j.conform.seed},
+                           {"programs", j.conform.programs},
+                           {"runs", j.conform.runs}};
+            for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+                vyre_json_key(&j.json, numbers[i].key);
+                vyre_json_u64(&j.json, numbers[i].number);
+            }
+            vyre_json_key(&j.json, "devices");
+            vyre_json_array(&j.json);
+        }
+        test_devices(&j);
+        if (j.is_json && j.exit != CLI_EXIT_USAGE) {
+            vyre_json_array_end(&j.json);
+            vyre_json_object_end(&j.json);
+            vyre_text_putc(&j.text, '\n');
+            cli_output_write(&j.text);
+        }
+    }
+    vyre_text_free(&j.text);
+    cli_conform_deinit(&j.conform);
+    return j.exit;
+}
+
 static const cli_example examples[] = {
-    {"vyre conform -b reference", "run a thousand random programs in ten schedules each"},
-    {"vyre conform -b reference --programs 10000 --seed 1000000", "others, and more of them"},
+    {"vyre conform", "all suites on the preferred device"},
+    {"vyre conform -b all --programs 100", "on every device there is"},
+    {"vyre conform 'special.f32.*' -b cpu", "some cases"},
+    {"vyre conform -b cpu --suite random --programs 10000 --seed 1000000", "random programs alone"},
+    {"vyre conform -b cpu --cert cpu.toml", "and write a certificate"},
+    {"vyre conform --check cpu.toml", "is everything still as it says?"},
     {NULL, NULL},
 };
 
 const cli_command cli_command_conform = {
     .name = "conform",
-    .operands = "",
-    .summary = "hold a backend against the oracle",
+    .operands = "[GLOB]",
+    .summary = "hold backends against the oracle",
     .text =
-        "Makes random programs, each from its seed, runs them on a backend and compares every byte "
-        "with what the reference backend gives. The programs are free of data races, and use "
-        "all types, control flow, barriers, subgroups, atomics, phases and elementary functions. "
-        "Outputs are fenced: a byte written beside one is found, too. The reference backend itself "
-        "runs in random schedules, and is compared with its plain one.\n\n"
-        "The first program that fails is cut down to the smallest that still does, and printed "
-        "with its arguments. Programs that the backend refuses are counted, and the reason of "
-        "the first is told.",
+        "Runs suites of cases on a backend and compares every byte with what the reference backend "
+        "gives: each operation at each type, special values, sizes, the laws and samples of the "
+        "library, and random programs. Without --suite all of them run; GLOB and --tag choose cases "
+        "by id and by tag. Outputs are fenced: a byte written beside one is found, too. Outputs that "
+        "may depend on the schedule are compared by the property that their case declares.\n\n"
+        "The reference backend itself is held against digests on record, and runs in random "
+        "schedules.\n\n"
+        "The first case that fails is cut down to the smallest program that still does, and printed "
+        "with its arguments. What a backend refuses is counted as unsupported, and what is not run "
+        "as skipped, with the reasons; neither counts as passed. docs/conformance.md says more, and "
+        "what a certificate means.",
     .operand = CLI_OPERAND_NONE,
     .operands_min = 0,
-    .operands_max = 0,
+    .operands_max = 1,
     .options = options,
     .option_count = OPTION_COUNT,
     .examples = examples,

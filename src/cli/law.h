@@ -35,7 +35,7 @@ typedef struct cli_law_test {
     bool has_g;
     cli_ops_tally *tally;
     vyre_text *failures;
-    bool failed;
+    bool failed, is_brief;
     uint64_t seed;
 } cli_law_test;
 

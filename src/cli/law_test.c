@@ -36,10 +36,12 @@ static vyre_status apply(cli_law_test *t, cli_law_function *f, const vyre_text *
         vyre_text_printf(t->failures, "%s: the law ", t->f.operation->id);
         cli_describe_law(t->failures, t->law);
         vyre_text_printf(t->failures, " cannot be tested: %s\n", vyre_status_text(status));
+        t->tally->unsupported += vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
         vyre_status_free(status);
         t->failed = true;
         return VYRE_OK;
     }
+    cli_ops_tally_outputs(t->tally, &outputs);
     out->count = outputs.count < CLI_LAW_DATA ? outputs.count : CLI_LAW_DATA;
     bool stored = true;
     for (size_t i = 0; i < out->count; i++) {

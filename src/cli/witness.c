@@ -1,6 +1,7 @@
 /* Witnesses and samples: examples of a manifest, run and, as far as is known, compared. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 #include "cli/bind.h"
 #include "cli/ops.h"
@@ -99,6 +100,13 @@ static vyre_status compare(const vyre_operation *operation, const vyre_program *
     return vyre_status_annotate(status, "in a witness of `%s`", operation->id);
 }
 
+void cli_ops_tally_outputs(cli_ops_tally *tally, const vyre_outputs *outputs) {
+    for (size_t i = 0; i < outputs->count; i++) {
+        tally->digest =
+            vyre_hash_next(tally->digest, outputs->items[i].data, outputs->items[i].size);
+    }
+}
+
 static vyre_status check_program(vyre_device *device, const vyre_operation *operation,
                                  const vyre_program *program, const vyre_witness *witness,
                                  const cli_binding *binding, cli_ops_tally *tally,
@@ -108,11 +116,13 @@ static vyre_status check_program(vyre_device *device, const vyre_operation *oper
                                               binding->input_count, NULL, &outputs);
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
         tally->failures++;
+        tally->unsupported += vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
         vyre_text_printf(failures, "%s: `%s` cannot run its witness: %s\n", operation->id,
                          vyre_program_name(program), vyre_status_text(status));
         vyre_status_free(status);
         return VYRE_OK;
     }
+    cli_ops_tally_outputs(tally, &outputs);
     for (const char *at = witness->expected; !status && *at;) {
         size_t size = strcspn(at, "\n");
         status = compare(operation, program, &outputs, (vyre_str){at, size}, tally, failures);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "driver/device.h"
+#include "driver/property.h"
 
 enum {
     FENCE_BYTES = 64, /* on either side */
@@ -55,6 +56,7 @@ static int fenced_breach(const fenced *f) {
 /* One comparison under way. */
 typedef struct comparing {
     const vyre_conform *conform;
+    const vyre_trial *trial;
     const vyre_outputs *expected;
     vyre_plan plan;
     const vyre_input *inputs;
@@ -111,11 +113,16 @@ static uint64_t element_bits(const uint8_t *data, uint64_t index, uint32_t bytes
     return bits;
 }
 
+static vyre_property property_of(const vyre_trial *trial, uint32_t output) {
+    return trial->properties ? (vyre_property)trial->properties[output] : VYRE_PROPERTY_SAME;
+}
+
 static void check_output(comparing *c, uint32_t i) {
     const vyre_arg *arg = &c->plan.ir->args[c->plan.outputs[i]];
     const char *name = argument_name(c, c->plan.outputs[i]);
     const fenced *found = &c->fences[c->plan.input_count + i];
     const uint8_t *expected = c->expected->items[i].data;
+    vyre_property property = property_of(c->trial, i);
     int breach = fenced_breach(found);
     if (breach) {
         c->out->verdict = VYRE_VERDICT_FENCE;
@@ -123,7 +130,12 @@ static void check_output(comparing *c, uint32_t i) {
                  "memory beside output `%s` was written, at %d bytes", name, breach);
         return;
     }
+    vyre_property_settle(property, (vyre_type)arg->type, found->data, found->size);
     if (!found->size || !memcmp(expected, found->data, found->size)) {
+        return;
+    }
+    c->out->differing[i / 64] |= (uint64_t)1 << i % 64;
+    if (c->out->verdict) {
         return;
     }
     uint32_t bytes = vyre_type_bytes((vyre_type)arg->type);
@@ -135,9 +147,13 @@ static void check_output(comparing *c, uint32_t i) {
         }
     }
     c->out->verdict = VYRE_VERDICT_DIFFERENT;
+    c->out->element = first;
+    bool is_same = property == VYRE_PROPERTY_SAME;
     snprintf(c->out->text, sizeof c->out->text,
-             "output `%s`, element %llu: found 0x%0*llx, expected 0x%0*llx; %llu of %llu differ",
-             name, (unsigned long long)first, (int)bytes * 2,
+             "output `%s`%s%s%s, element %llu: found 0x%0*llx, expected 0x%0*llx; %llu of %llu "
+             "differ",
+             name, is_same ? "" : " (", is_same ? "" : vyre_property_meaning(property),
+             is_same ? "" : ")", (unsigned long long)first, (int)bytes * 2,
              (unsigned long long)element_bits(found->data, first, bytes), (int)bytes * 2,
              (unsigned long long)element_bits(expected, first, bytes), (unsigned long long)wrong,
              (unsigned long long)count);
@@ -160,7 +176,8 @@ static void judge(comparing *c) {
                               : VYRE_VERDICT_FAILED;
         snprintf(c->out->text, sizeof c->out->text, "%s", vyre_status_text(status));
     }
-    for (uint32_t i = 0; i < c->plan.output_count && !status && !c->out->verdict; i++) {
+    bool has_run = !status && !c->out->verdict;
+    for (uint32_t i = 0; i < c->plan.output_count && has_run; i++) {
         check_output(c, i);
     }
     vyre_status_free(status);
@@ -169,6 +186,20 @@ static void judge(comparing *c) {
 static vyre_status no_memory(const vyre_program *program) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                             "no memory to compare the results of `%s`", vyre_program_name(program));
+}
+
+/* Outputs in the form in which they are compared. */
+static void settle(const vyre_trial *trial, const vyre_program *program, vyre_outputs *outputs) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    uint32_t output = 0;
+    for (uint32_t arg = 0; arg < ir->arg_count && output < outputs->count; arg++) {
+        uint32_t resource = ir->args[arg].resource;
+        if (resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN) {
+            vyre_property_settle(property_of(trial, output), (vyre_type)ir->args[arg].type,
+                                 outputs->items[output].data, outputs->items[output].size);
+            output++;
+        }
+    }
 }
 
 vyre_status vyre_conform_expect(const vyre_conform *conform, const vyre_trial *trial,
@@ -182,13 +213,17 @@ vyre_status vyre_conform_expect(const vyre_conform *conform, const vyre_trial *t
     vyre_status status = vyre_device_dispatch(conform->oracle, program, inputs, input_count,
                                               &run_config, out_expected);
     vyre_free(inputs);
+    if (!status && trial->properties) {
+        settle(trial, program, out_expected);
+    }
     return status;
 }
 
 vyre_status vyre_conform_compare(const vyre_conform *conform, const vyre_trial *trial,
                                  const vyre_program *program, const vyre_outputs *expected,
                                  vyre_comparison *out_comparison) {
-    comparing c = {.conform = conform, .expected = expected, .out = out_comparison};
+    comparing c = {
+        .conform = conform, .trial = trial, .expected = expected, .out = out_comparison};
     *out_comparison = (vyre_comparison){0};
     size_t input_count;
     vyre_input *inputs = vyre_trial_inputs(trial, program, &input_count);

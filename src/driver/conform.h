@@ -25,6 +25,8 @@ typedef enum vyre_verdict {
 typedef struct vyre_comparison {
     vyre_verdict verdict;
     char text[512]; /* what differs, for people; empty where nothing does */
+    uint64_t differing[VYRE_LIMIT_ARGUMENTS / 64]; /* outputs that do, a bit each */
+    uint64_t element;                              /* of the first of them: the first that does */
 } vyre_comparison;
 
 typedef struct vyre_conform {
@@ -35,7 +37,7 @@ typedef struct vyre_conform {
                            size_t input_count);
 } vyre_conform;
 
-/* What the oracle says to a program with the arguments of a trial. */
+/* What the oracle says to a program with the arguments of a trial, settled by its properties. */
 VYRE_MUST_USE vyre_status vyre_conform_expect(const vyre_conform *conform, const vyre_trial *trial,
                                               const vyre_program *program,
                                               vyre_outputs *out_expected);

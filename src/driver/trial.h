@@ -15,6 +15,9 @@ typedef struct vyre_trial {
     vyre_program *program;
     vyre_trial_value *values; /* there may be more than the program takes */
     size_t value_count;
+    /* By output of the program, how it is compared: vyre_property; borrowed. NULL: all byte for
+     * byte, as it must be where a trial is cut down. */
+    const uint8_t *properties;
 } vyre_trial;
 
 void vyre_trial_free(vyre_trial *trial);

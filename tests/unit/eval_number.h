@@ -194,6 +194,23 @@ static inline uint64_t number_select(const eval_case *c, const uint64_t *x) {
     return x[0] ? x[1] : x[2];
 }
 
+/* Between all types. */
+static inline uint64_t number_conversion(const eval_case *c, const uint64_t *x) {
+    vyre_type from = c->types[0], to = c->result;
+    bool from_float = vyre_type_class_of(from) == VYRE_CLASS_FLOAT;
+    number n = from_float ? number_of_float(from, x[0]) : number_of_integer(from, x[0]);
+    if (to == VYRE_TYPE_BOOL) {
+        return n.nan || n.infinite || n.digits;
+    }
+    if (vyre_type_class_of(to) == VYRE_CLASS_FLOAT) {
+        return number_to_float(to, n);
+    }
+    if (from_float) {
+        return number_to_integer(to, n);
+    }
+    return (n.negative ? 0 - n.digits : n.digits) & eval_mask(to);
+}
+
 /* A float of about that exponent: subnormal below the range, the largest above. `fraction` is the
  * upper bits of a 64-bit word. */
 static inline uint64_t number_make(vyre_type type, bool negative, int exponent, uint64_t fraction) {
