@@ -35,8 +35,9 @@ static void place_of(const reader *r, const char *at, uint32_t *line, uint32_t *
 static vyre_status refuse(const reader *r, const char *what) {
     uint32_t line, column;
     place_of(r, r->at, &line, &column);
-    return vyre_status_at(vyre_status_make(VYRE_STATUS_MALFORMED, "give a file in JSON", "%s", what),
-                          r->file, line, column);
+    return vyre_status_at(
+        vyre_status_make(VYRE_STATUS_MALFORMED, "give a file in JSON", "%s", what), r->file, line,
+        column);
 }
 
 static vyre_status no_memory(const reader *r) {
@@ -151,8 +152,8 @@ static vyre_status read_number(reader *r, double *out) {
         r->at += next_is(r, '+') || next_is(r, '-');
         valid = skip_digits(r);
     }
-    if (!valid || !vyre_float_parse(start, (size_t)(r->at - start), VYRE_FLOAT_F64, &bits,
-                                    &overflow)) {
+    if (!valid ||
+        !vyre_float_parse(start, (size_t)(r->at - start), VYRE_FLOAT_F64, &bits, &overflow)) {
         return refuse(r, "there is no value, or a number with a mistake");
     }
     memcpy(out, &bits, sizeof *out);

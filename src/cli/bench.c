@@ -133,8 +133,7 @@ static vyre_status add_all(cli_bench *bench, bool with_oracles) {
     for (size_t i = 0; i < survey.rows.count && !status; i++) {
         cli_survey_row *row = &survey.rows.items[i];
         bool is_oracle = !strcmp(row->registration->id, "reference");
-        if (vyre_registry_dispatches(NULL, row->registration->id) &&
-            (with_oracles || !is_oracle)) {
+        if (vyre_registry_dispatches(NULL, row->registration->id) && (with_oracles || !is_oracle)) {
             status = add_device(bench, row->name, vyre_device_retain(row->device),
                                 row->device ? NULL : vyre_status_text(row->failure));
         }
@@ -192,7 +191,7 @@ static vyre_status set_table(cli_bench *bench, const char *path) {
     if (path && setenv("VYRE_ROUTES", path, 1) != 0) {
         return no_memory();
     }
-    struct { const char *text; } option = {getenv("VYRE_ROUTES") ? getenv("VYRE_ROUTES") : ""};
+    vyre_option_info option = vyre_option_describe(VYRE_OPTION_ROUTES);
     char *otherwise = NULL;
     vyre_status status = *option.text ? VYRE_OK : vyre_routes_default_path(&otherwise);
     bench->table = status ? NULL : copy_text(otherwise ? otherwise : option.text);
@@ -360,8 +359,7 @@ static cli_exit run(const cli_arguments *arguments) {
     }
     status = status ? status : read ? cli_bench_read(read, &j.bench) : measure(&j);
     status = status ? status : report(&j);
-    cli_exit result =
-        status ? cli_message_status(arguments->command, status) : verdict(&j);
+    cli_exit result = status ? cli_message_status(arguments->command, status) : verdict(&j);
     cli_bench_comparison_deinit(&j.comparison);
     cli_bench_figures_deinit(&j.figures);
     vyre_vec_free(&j.plan.operations);

@@ -49,8 +49,8 @@ const char *cli_bench_state_name(cli_bench_state state);
 
 typedef struct cli_bench_cell {
     cli_bench_state state;
-    char *note;   /* why it is not measured; NULL if there is nothing to say */
-    char *ran_on; /* of auto: the device that was chosen; else NULL */
+    char *note;          /* why it is not measured; NULL if there is nothing to say */
+    char *ran_on;        /* of auto: the device that was chosen; else NULL */
     bool is_over_budget; /* skipped for that reason, as all larger sizes will be */
     cli_bench_times host, device;
 } cli_bench_cell;
@@ -134,10 +134,10 @@ cli_bench_rates cli_bench_rates_of(const cli_bench *bench, const cli_bench_row *
 typedef struct cli_bench_crossover {
     const char *operation;
     vyre_data data;
-    size_t before, after;          /* devices */
-    uint64_t from_size, to_size;   /* measured: `before` is the fastest at the former */
-    double at_size, at_ns;         /* where straight lines in a log-log plot meet; 0: nowhere */
-    bool is_clear;                 /* the quartiles of the two lie apart at both sizes */
+    size_t before, after;        /* devices */
+    uint64_t from_size, to_size; /* measured: `before` is the fastest at the former */
+    double at_size, at_ns;       /* where straight lines in a log-log plot meet; 0: nowhere */
+    bool is_clear;               /* the quartiles of the two lie apart at both sizes */
 } cli_bench_crossover;
 
 /* The geometric mean of a device's times, relative to the best single device's. */
@@ -208,7 +208,8 @@ void cli_bench_plot_roofline(const cli_bench_report *report, size_t device, vyre
                              vyre_text *html);
 void cli_bench_plot_shares(const cli_bench_report *report, vyre_data data, vyre_text *html);
 /* The start of the mark that stands for a column. The caller ends it. */
-void cli_bench_put_shape(vyre_text *html, size_t device, double x, double y);
+void cli_bench_put_shape(const cli_bench *bench, size_t device, double x, double y,
+                         vyre_text *html);
 
 /* Text for people: "1.25 ms", "2^20", "3.1 GB/s"; escaped for HTML. */
 void cli_bench_put_time(vyre_text *text, double ns);

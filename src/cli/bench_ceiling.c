@@ -1,4 +1,5 @@
-/* What a device can reach, measured in the same run: copies and arithmetic by programs of our own. */
+/* What a device can reach, measured in the same run: copies and arithmetic by programs of our own.
+ */
 #include <string.h>
 
 #include <vyre/pipeline.h>
@@ -42,9 +43,9 @@ static vyre_status trial_open(trial *t, vyre_device *device, const char *text, s
     vyre_module *module;
     *t = (trial){.device = device, .bytes = words * 4};
     vyre_status status = vyre_module_parse(NULL, text, strlen(text), NULL, &module);
-    status = status ? status
-                    : vyre_device_compile(device, vyre_module_program(module, 0), NULL,
-                                          &t->pipeline);
+    status = status
+                 ? status
+                 : vyre_device_compile(device, vyre_module_program(module, 0), NULL, &t->pipeline);
     vyre_module_free(module);
     t->words = status ? NULL : vyre_alloc(t->bytes);
     if (!status && !t->words) {
@@ -133,8 +134,8 @@ void cli_bench_ceiling_measure(cli_bench_device *device, uint64_t budget_ns) {
     cli_bench_ceiling *ceiling = &device->ceiling;
     uint64_t peak_bytes;
     for (vyre_data data = 0; data < CLI_BENCH_PLACES; data++) {
-        ceiling->copy[data] = measure(device->device, copy_text, data, last, budget_ns, 8,
-                                      &ceiling->copy_bytes);
+        ceiling->copy[data] =
+            measure(device->device, copy_text, data, last, budget_ns, 8, &ceiling->copy_bytes);
     }
     ceiling->peak = measure(device->device, peak_text, VYRE_DATA_RESIDENT, PEAK_LAST_BITS,
                             budget_ns, OPERATIONS, &peak_bytes);

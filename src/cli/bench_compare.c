@@ -37,11 +37,9 @@ vyre_status cli_bench_compare(const cli_bench *before, const cli_bench *after, c
                 out->missing += now->state == CLI_BENCH_MEASURED;
                 continue;
             }
-            cli_bench_change change = {.row = row,
-                                       .device = k,
-                                       .before = old->host.median,
-                                       .after = now->host.median};
-            change.direction = now->host.low > old->host.high * slack    ? -1
+            cli_bench_change change = {
+                .row = row, .device = k, .before = old->host.median, .after = now->host.median};
+            change.direction = now->host.low > old->host.high * slack   ? -1
                                : now->host.high * slack < old->host.low ? 1
                                                                         : 0;
             out->faster += change.direction > 0;

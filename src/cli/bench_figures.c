@@ -95,9 +95,8 @@ static void find_meeting(const cli_bench_row *from, const cli_bench_row *to,
     double x0 = log((double)from->size), x1 = log((double)to->size);
     c->at_size = exp(x0 + (x1 - x0) * share);
     c->at_ns = exp(a0 + (a1 - a0) * share);
-    c->is_clear =
-        lie_apart(&from->cells[c->before].host, &from->cells[c->after].host) &&
-        lie_apart(&to->cells[c->after].host, &to->cells[c->before].host);
+    c->is_clear = lie_apart(&from->cells[c->before].host, &from->cells[c->after].host) &&
+                  lie_apart(&to->cells[c->after].host, &to->cells[c->before].host);
 }
 
 /* Rows of an operation and place lie in the order of their sizes, with others between. */
@@ -178,10 +177,10 @@ static cli_bench_summary summarize(const cli_bench *bench, int data) {
     }
     for (size_t k = 0; k < bench->device_count && out.best_single < CLI_BENCH_DEVICES; k++) {
         if (is_usable(bench, k)) {
-            out.means[out.mean_count++] = (cli_bench_mean){
-                k, exp((sums[k] - sums[out.best_single]) / (double)out.rows)};
-            out.routed_ratio = k == out.routed ? out.means[out.mean_count - 1].ratio
-                                               : out.routed_ratio;
+            out.means[out.mean_count++] =
+                (cli_bench_mean){k, exp((sums[k] - sums[out.best_single]) / (double)out.rows)};
+            out.routed_ratio =
+                k == out.routed ? out.means[out.mean_count - 1].ratio : out.routed_ratio;
         }
     }
     return out;

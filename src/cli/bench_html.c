@@ -6,7 +6,8 @@
 #include "base/number.h"
 #include "cli/bench.h"
 
-static const char style[] =
+/* In parts: compilers need not take strings of any length. */
+static const char *const style[] = {
     ":root{color-scheme:light dark;--back:#fbfaf8;--card:#fff;--ink:#1c1f24;--soft:#5b6470;"
     "--line:#dcdfe4;--grid:#e8eaee;--bad:#a4262c;--good:#0b6e4f;"
     "--d0:#0072b2;--d1:#c84f00;--d2:#00805c;--d3:#a8457f;--d4:#8a6500;--d5:#2f7fc1;--d6:#6b4fbb;"
@@ -35,7 +36,7 @@ static const char style[] =
     ".card{margin:14px 0}\n"
     ".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,380px),1fr));"
     "gap:14px}\n"
-    ".plots>figure:only-child{max-width:560px}\n"
+    ".plots>figure:only-child{max-width:560px}\n",
     "figure{margin:0;min-width:0}\n"
     ".plots.cards figure{background:var(--card);border:1px solid var(--line);border-radius:10px;"
     "padding:12px 14px}\n"
@@ -44,26 +45,31 @@ static const char style[] =
     "svg text{fill:var(--ink);font-size:12px}\n"
     "svg .tick,svg .name,svg .note,svg .value,svg .point{fill:var(--soft)}\n"
     "svg .tick,svg .value,svg .note{font-size:11px}svg .point{font-size:11px;fill:var(--ink)}\n"
+    "svg .direct,svg .note,svg .value,svg .point{paint-order:stroke;stroke:var(--card);"
+    "stroke-width:3px;stroke-linejoin:round}\n"
     "svg .middle{text-anchor:middle}svg .end{text-anchor:end}svg .up{font-size:8.5px}\n"
     "svg .grid{stroke:var(--grid);stroke-width:1}\n"
     "svg .curve{fill:none;stroke-width:2;stroke-linejoin:round}\n"
-    "svg .curve.auto{stroke-dasharray:5 4;stroke-width:1.6}\n"
+    "svg .curve.auto{stroke:var(--ink);stroke-dasharray:4 4;stroke-width:1.4}\n"
     "svg .band{opacity:.16;stroke:none}svg .mark{stroke:var(--card);stroke-width:1}\n"
+    "svg .mark.auto{fill:none;stroke:var(--ink);stroke-width:1.3}svg .band.auto{display:none}\n"
     "svg .direct{font-size:12px;font-weight:600}\n"
     "svg .cross{stroke:var(--soft);stroke-dasharray:2 3}svg .ring{fill:none;stroke:var(--ink);"
     "stroke-width:1.5}\n"
-    "svg .roof{stroke:var(--soft);stroke-width:1.5}svg .leader{stroke:var(--soft);stroke-width:.7}\n"
+    "svg .roof{stroke:var(--soft);stroke-width:1.5}svg "
+    ".leader{stroke:var(--soft);stroke-width:.7}\n"
     "svg.key{width:14px;height:14px;vertical-align:-2px;margin-right:6px;flex:none}\n"
     ".legend{display:flex;flex-wrap:wrap;gap:4px 18px;margin:.6rem 0;padding:0;list-style:none;"
-    "font-size:.9rem}\n"
+    "font-size:.9rem}\n",
     ".scroll{overflow-x:auto;-webkit-overflow-scrolling:touch}\n"
     "table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums;"
     "width:100%}\n"
     "th,td{padding:5px 10px;text-align:left;border-bottom:1px solid var(--grid);"
     "vertical-align:top}\n"
     "th{color:var(--soft);font-weight:600;white-space:nowrap}\n"
-    "td.n,th.n{text-align:right;white-space:nowrap}td.w{white-space:nowrap}\n"
+    "td.n,th.n{text-align:right;white-space:nowrap}td.w{white-space:nowrap}td.h{min-width:15rem}\n"
     "tr:last-child td{border-bottom:none}\n"
+    "sup{line-height:0}\n"
     "code{font:.92em ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}\n"
     "details{margin-top:8px}summary{cursor:pointer;color:var(--soft);font-size:.88rem}\n"
     "@media(max-width:600px){main{padding:18px 12px 40px}.card,.plots.cards figure,.tile{padding:"
@@ -73,7 +79,7 @@ static const char style[] =
     "--d0:#0072b2;--d1:#c84f00;--d2:#00805c;--d3:#a8457f;--d4:#8a6500;--d5:#2f7fc1;--d6:#6b4fbb;"
     "--d7:#6a6f76}body{font-size:11px}main{max-width:none;padding:0}figure,.tile,tr{break-inside:"
     "avoid}h2,h3{break-after:avoid}.scroll{overflow:visible}details::details-content{content-"
-    "visibility:visible;height:auto}summary{display:none}.plots{grid-template-columns:1fr 1fr}}\n";
+    "visibility:visible;height:auto}summary{display:none}.plots{grid-template-columns:1fr 1fr}}\n"};
 
 void cli_bench_put_escaped(vyre_text *text, const char *words) {
     for (; *words; words++) {
@@ -115,14 +121,10 @@ static void attribute_number(vyre_text *html, const char *name, double value) {
     }
 }
 
-static void put_key(vyre_text *html, size_t device) {
-    vyre_text_puts(html, "<svg class=\"key\" viewBox=\"-6 -6 12 12\" aria-hidden=\"true\">");
-    cli_bench_put_shape(html, device, 0, 0);
-    vyre_text_puts(html, "/></svg>");
-}
-
 static void put_device(vyre_text *html, const cli_bench *bench, size_t device) {
-    put_key(html, device);
+    vyre_text_puts(html, "<svg class=\"key\" viewBox=\"-6 -6 12 12\" aria-hidden=\"true\">");
+    cli_bench_put_shape(bench, device, 0, 0, html);
+    vyre_text_puts(html, "/></svg>");
     cli_bench_put_escaped(html, bench->devices[device].name);
 }
 
@@ -217,8 +219,8 @@ static void put_summary(const cli_bench_report *report, vyre_text *html) {
     cli_bench_put_escaped(html, bench->version);
     vyre_text_puts(html, ", <time>");
     cli_bench_put_escaped(html, bench->date);
-    vyre_text_printf(html, "</time>, at most %u runs and %.4g s a cell</p></header>\n",
-                     bench->runs, (double)bench->budget_ns * 1e-9);
+    vyre_text_printf(html, "</time>, at most %u runs and %.4g s a cell</p></header>\n", bench->runs,
+                     (double)bench->budget_ns * 1e-9);
     vyre_text_puts(html, "<div class=\"tiles\">\n");
     for (size_t i = 0; i < figures->summary_count; i++) {
         const cli_bench_summary *summary = &figures->summaries[i];
@@ -259,7 +261,7 @@ static void put_devices(const cli_bench *bench, vyre_text *html) {
         attribute_number(html, "peak", device->ceiling.peak);
         vyre_text_puts(html, "><td class=\"w\">");
         put_device(html, bench, i);
-        vyre_text_puts(html, "</td><td>");
+        vyre_text_puts(html, "</td><td class=\"h\">");
         if (device->reason) {
             vyre_text_puts(html, "<span class=\"bad\">unavailable:</span> ");
             cli_bench_put_escaped(html, device->reason);
@@ -457,8 +459,8 @@ static void put_operation(const cli_bench_report *report, const char *operation,
     for (vyre_data data = 0; data < CLI_BENCH_PLACES; data++) {
         for (size_t i = 0; i < bench->rows.count; i++) {
             const cli_bench_row *row = &bench->rows.items[i];
-            for (size_t k = 0; row->data == data && !strcmp(row->operation, operation) &&
-                               k < bench->device_count;
+            for (size_t k = 0;
+                 row->data == data && !strcmp(row->operation, operation) && k < bench->device_count;
                  k++) {
                 if (!bench->devices[k].reason) {
                     put_row(bench, row, k, html);
@@ -470,10 +472,10 @@ static void put_operation(const cli_bench_report *report, const char *operation,
     vyre_text_puts(html, "</details></article>\n");
 }
 
-static void put_legend(const cli_bench *bench, vyre_text *html) {
+static void put_legend(const cli_bench *bench, bool with_auto, vyre_text *html) {
     vyre_text_puts(html, "<ul class=\"legend\">");
     for (size_t i = 0; i < bench->device_count; i++) {
-        if (!bench->devices[i].reason) {
+        if (!bench->devices[i].reason && (with_auto || !bench->devices[i].is_auto)) {
             vyre_text_puts(html, "<li>");
             put_device(html, bench, i);
             vyre_text_puts(html, bench->devices[i].is_auto ? " (dashed)</li>" : "</li>");
@@ -484,10 +486,11 @@ static void put_legend(const cli_bench *bench, vyre_text *html) {
 
 static void put_operations(const cli_bench_report *report, vyre_text *html) {
     const cli_bench *bench = report->bench;
-    vyre_text_puts(html, "<section id=\"times\"><h2>Time by size</h2>\n<p class=\"soft\">Medians by "
-                         "the host&rsquo;s clock, from call to result; bands are the quartiles, "
-                         "rings the crossovers.</p>\n");
-    put_legend(bench, html);
+    vyre_text_puts(html,
+                   "<section id=\"times\"><h2>Time by size</h2>\n<p class=\"soft\">Medians by "
+                   "the host&rsquo;s clock, from call to result; bands are the quartiles, "
+                   "rings the crossovers.</p>\n");
+    put_legend(bench, true, html);
     for (size_t i = 0; i < bench->rows.count; i++) {
         if (is_first_of(bench, i)) {
             put_operation(report, bench->rows.items[i].operation, html);
@@ -517,12 +520,13 @@ static void put_rooflines(const cli_bench_report *report, vyre_text *html) {
         vyre_text_free(&plot);
     }
     if (plots.size) {
-        vyre_text_printf(html,
-                         "<section id=\"roofline\"><h2>Roofline</h2>\n<p class=\"soft\">Operations "
-                         "that say how much they compute, at the largest size measured. The roof is "
-                         "what copies and arithmetic reached in this run; marks above it worked in "
-                         "caches.</p>\n<div class=\"plots cards\">%s</div></section>\n",
-                         vyre_text_string(&plots));
+        vyre_text_printf(
+            html,
+            "<section id=\"roofline\"><h2>Roofline</h2>\n<p class=\"soft\">Operations "
+            "that say how much they compute, at the largest size measured. The roof is "
+            "what copies and arithmetic reached in this run; marks above it worked in "
+            "caches.</p>\n<div class=\"plots cards\">%s</div></section>\n",
+            vyre_text_string(&plots));
     }
     html->failed |= plots.failed;
     vyre_text_free(&plots);
@@ -534,7 +538,7 @@ static void put_shares(const cli_bench_report *report, vyre_text *html) {
                          "class=\"soft\">Bytes read and written a second, at the largest size "
                          "measured, relative to a copy on the same device with the same kind of "
                          "data.</p>\n");
-    put_legend(bench, html);
+    put_legend(bench, false, html);
     vyre_text_puts(html, "<div class=\"plots cards\">");
     for (vyre_data data = 0; data < CLI_BENCH_PLACES; data++) {
         if (has_rows(bench, NULL, data)) {
@@ -593,7 +597,9 @@ void cli_bench_html(const cli_bench_report *report, vyre_text *html) {
                    "style-src 'unsafe-inline'\">\n<meta name=\"generator\" content=\"vyre ");
     cli_bench_put_escaped(html, report->bench->version);
     vyre_text_puts(html, "\">\n<title>vyre bench</title>\n<style>\n");
-    vyre_text_puts(html, style);
+    for (size_t i = 0; i < sizeof style / sizeof *style; i++) {
+        vyre_text_puts(html, style[i]);
+    }
     /* The columns' colours: what is drawn and what is filled. */
     for (int i = 0; i < CLI_BENCH_DEVICES; i++) {
         vyre_text_printf(html,

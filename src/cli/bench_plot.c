@@ -1,13 +1,13 @@
 /* The plots of the page, as SVG. Colours and fonts come from the page's style: a device is class dN
- * by its column, and has a shape of its own for those who do not tell colours apart. Every mark says
- * its figures in data attributes and in a title. */
+ * by its column, and has a shape of its own for those who do not tell colours apart. Every mark
+ * says its figures in data attributes and in a title. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/bench.h"
 
-enum { WIDTH = 440, HEIGHT = 300, LEFT = 58, RIGHT = 66, TOP = 30, BOTTOM = 44 };
+enum { WIDTH = 440, HEIGHT = 300, LEFT = 58, RIGHT = 82, TOP = 30, BOTTOM = 44 };
 enum { LABEL_GAP = 13, LABELS_MOST = 64 };
 
 static const char *const shapes[CLI_BENCH_DEVICES] = {
@@ -21,9 +21,17 @@ static const char *const shapes[CLI_BENCH_DEVICES] = {
     "M-5-2.5h10v5h-10z",
 };
 
-void cli_bench_put_shape(vyre_text *html, size_t device, double x, double y) {
-    vyre_text_printf(html, "<path class=\"mark d%zu\" transform=\"translate(%.1f %.1f)\" d=\"%s\"",
-                     device, x, y, shapes[device]);
+/* What auto chose lies upon the others: it is drawn without colour, and hollow. */
+static const char *class_of(const cli_bench *bench, size_t device) {
+    static const char *const classes[CLI_BENCH_DEVICES] = {"d0", "d1", "d2", "d3",
+                                                           "d4", "d5", "d6", "d7"};
+    return bench->devices[device].is_auto ? "auto" : classes[device];
+}
+
+void cli_bench_put_shape(const cli_bench *bench, size_t device, double x, double y,
+                         vyre_text *html) {
+    vyre_text_printf(html, "<path class=\"mark %s\" transform=\"translate(%.1f %.1f)\" d=\"%s\"",
+                     class_of(bench, device), x, y, shapes[device]);
 }
 
 /* A logarithmic axis: which part of it lies where. */
@@ -121,7 +129,12 @@ static void put_time_tick(vyre_text *text, double ns) {
 }
 
 static void put_number_tick(vyre_text *text, double number) {
-    vyre_text_printf(text, "%.4g", number);
+    static const char *const units[] = {"", "k", "M", "G"};
+    size_t i = 0;
+    for (; i < 3 && number > 9999; i++) {
+        number /= 1000;
+    }
+    vyre_text_printf(text, "%.4g%s", number, units[i]);
 }
 
 /* Labels beside one another, none over another. */
@@ -181,13 +194,31 @@ static bool is_of(const curves *c, const cli_bench_row *row) {
     return row->data == c->data && !strcmp(row->operation, c->operation);
 }
 
+/* At the sizes that were measured, as many of them as there is room for. */
 static void put_size_ticks(const curves *c, vyre_text *html) {
-    int low = (int)ceil(c->x.low / log10(2)), high = (int)floor(c->x.high / log10(2));
-    int every = (high - low) / 7 + 1;
-    for (int power = low; power <= high; power += every) {
-        double at = place(&c->x, pow(2, power));
+    enum { MOST = 7 };
+    const cli_bench *bench = c->report->bench;
+    size_t count = 0, number = 0;
+    for (size_t i = 0; i < bench->rows.count; i++) {
+        count += is_of(c, &bench->rows.items[i]);
+    }
+    size_t every = (count + MOST - 1) / MOST;
+    for (size_t i = 0; i < bench->rows.count; i++) {
+        const cli_bench_row *row = &bench->rows.items[i];
+        double at = place(&c->x, (double)row->size);
+        if (!is_of(c, row) || number++ % every != 0 || at < c->x.from || at > c->x.to) {
+            continue;
+        }
         put_line(html, "grid", at, TOP, at, HEIGHT - BOTTOM);
-        put_power(html, "tick middle", at, HEIGHT - BOTTOM + 16, 2, power);
+        if (row->size & (row->size - 1)) {
+            vyre_text words = {0};
+            vyre_text_printf(&words, "%.3g", (double)row->size);
+            put_label(html, "tick middle", at, HEIGHT - BOTTOM + 16, vyre_text_string(&words));
+            vyre_text_free(&words);
+        } else {
+            put_power(html, "tick middle", at, HEIGHT - BOTTOM + 16, 2,
+                      (int)lround(log2((double)row->size)));
+        }
     }
 }
 
@@ -216,10 +247,10 @@ static void put_curve(const curves *c, size_t device, vyre_text *html) {
         }
     }
     if (count > 1) {
-        vyre_text_printf(html, "<path class=\"band d%zu\" d=\"%s%sz\"/>\n", device,
+        vyre_text_printf(html, "<path class=\"band %s\" d=\"%s%sz\"/>\n", class_of(bench, device),
                          vyre_text_string(&band), vyre_text_string(&back));
-        vyre_text_printf(html, "<path class=\"curve d%zu%s\" d=\"%s\"/>\n", device,
-                         bench->devices[device].is_auto ? " auto" : "", vyre_text_string(&line));
+        vyre_text_printf(html, "<path class=\"curve %s\" d=\"%s\"/>\n", class_of(bench, device),
+                         vyre_text_string(&line));
     }
     html->failed |= band.failed || back.failed || line.failed;
     vyre_text_free(&band);
@@ -236,8 +267,8 @@ static void put_curve_marks(const curves *c, size_t device, labels *ends, vyre_t
         if (!is_of(c, row) || !is_measured(cell)) {
             continue;
         }
-        cli_bench_put_shape(html, device, place(&c->x, (double)row->size),
-                            place(&c->y, cell->host.median));
+        cli_bench_put_shape(bench, device, place(&c->x, (double)row->size),
+                            place(&c->y, cell->host.median), html);
         vyre_text_printf(html, " data-size=\"%llu\" data-median-ns=\"",
                          (unsigned long long)row->size);
         cli_bench_put_exact(html, cell->host.median);
@@ -297,12 +328,12 @@ static void put_crossover_marks(const curves *c, vyre_text *html) {
     }
 }
 
-static void put_end_labels(labels *list, vyre_text *html) {
+static void put_end_labels(const cli_bench *bench, labels *list, vyre_text *html) {
     spread_labels(list, TOP + 4, HEIGHT - BOTTOM);
     for (size_t i = 0; i < list->count; i++) {
         const label *l = &list->items[i];
         vyre_text name = {0};
-        vyre_text_printf(&name, "direct d%zu", l->device);
+        vyre_text_printf(&name, "direct %s", class_of(bench, l->device));
         put_label(html, vyre_text_string(&name), l->x, l->y, l->words);
         vyre_text_free(&name);
     }
@@ -347,7 +378,7 @@ void cli_bench_plot_times(const cli_bench_report *report, const char *operation,
     for (size_t k = 0; k < bench->device_count; k++) {
         put_curve_marks(&c, k, &ends, html);
     }
-    put_end_labels(&ends, html);
+    put_end_labels(bench, &ends, html);
     vyre_text_puts(html, "</svg>\n");
 }
 
@@ -384,11 +415,11 @@ static void put_roof(const cli_bench_ceiling *ceiling, vyre_data data, const axi
         double end = knee < right ? knee : right;
         put_line(html, "roof", place(x, left), place(y, left * copy), place(x, end),
                  place(y, end * copy));
-        double slope = (place(y, end * copy) - place(y, left * copy)) /
-                       (place(x, end) - place(x, left));
+        double slope =
+            (place(y, end * copy) - place(y, left * copy)) / (place(x, end) - place(x, left));
         vyre_text_puts(&words, "copy ");
         cli_bench_put_rate(&words, copy, "B/s");
-        double at = (place(x, left) * 0.7 + place(x, end) * 0.3);
+        double at = place(x, left) * 0.45 + place(x, end) * 0.55;
         double height = place(y, left * copy) + slope * (at - place(x, left));
         vyre_text_printf(html,
                          "<text class=\"note\" x=\"%.1f\" y=\"%.1f\" transform=\"rotate(%.1f %.1f "
@@ -435,7 +466,7 @@ static void put_points(const cli_bench *bench, size_t device, const point_of *po
     for (size_t i = 0; i < count; i++) {
         const point_of *p = &points[i];
         double at = place(x, p->intensity), height = place(y, p->rate);
-        cli_bench_put_shape(html, device, at, height);
+        cli_bench_put_shape(bench, device, at, height, html);
         vyre_text_puts(html, " data-operation=\"");
         cli_bench_put_escaped(html, p->row->operation);
         vyre_text_puts(html, "\" data-intensity=\"");
@@ -517,8 +548,8 @@ static bool is_first_of(const cli_bench *bench, size_t index, vyre_data data) {
     return is_first;
 }
 
-static double share_of(const cli_bench *bench, const char *operation, vyre_data data,
-                       size_t device, const cli_bench_row **out_row) {
+static double share_of(const cli_bench *bench, const char *operation, vyre_data data, size_t device,
+                       const cli_bench_row **out_row) {
     *out_row = bench->devices[device].is_auto ? NULL : largest(bench, operation, data, device);
     return *out_row ? cli_bench_rates_of(bench, *out_row, device).copy : 0;
 }
@@ -528,9 +559,9 @@ static void put_bar(const cli_bench *bench, size_t device, const cli_bench_row *
     double whole = WIDTH - BAR_LEFT - BAR_RIGHT;
     double width = whole * (share < most ? share : most) / most;
     vyre_text_printf(html,
-                     "<rect class=\"bar d%zu\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" "
+                     "<rect class=\"bar %s\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" "
                      "data-operation=\"",
-                     device, BAR_LEFT, y, width, BAR - 2);
+                     class_of(bench, device), BAR_LEFT, y, width, BAR - 2);
     cli_bench_put_escaped(html, row->operation);
     vyre_text_puts(html, "\" data-device=\"");
     cli_bench_put_escaped(html, bench->devices[device].name);
@@ -544,8 +575,12 @@ static void put_bar(const cli_bench *bench, size_t device, const cli_bench_row *
     cli_bench_put_escaped(html, bench->devices[device].name);
     vyre_text_printf(html, ": %.1f %% of the copy</title></rect>\n", share * 100);
     vyre_text words = {0};
-    vyre_text_printf(&words, "%s%.*f %%", share > most ? "\xe2\x80\xba " : "", share < 0.0995,
-                     share * 100);
+    if (share < 0.0005) {
+        vyre_text_puts(&words, "< 0.1 %");
+    } else {
+        vyre_text_printf(&words, "%s%.*f %%", share > most ? "\xe2\x80\xba " : "", share < 0.0995,
+                         share * 100);
+    }
     put_label(html, "value", BAR_LEFT + width + 4, y + BAR - 3.5, vyre_text_string(&words));
     html->failed |= words.failed;
     vyre_text_free(&words);

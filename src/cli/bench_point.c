@@ -16,9 +16,9 @@
 #include "ir/program.h"
 
 enum {
-    BURST_RUNS = 8,          /* of a turn, as many as fit into */
-    BURST_NS = 1000000,      /* a millisecond, and one in any case */
-    ORACLE_SIZE = 4096,      /* up to here, and at the first size, the oracle is asked */
+    BURST_RUNS = 8,     /* of a turn, as many as fit into */
+    BURST_NS = 1000000, /* a millisecond, and one in any case */
+    ORACLE_SIZE = 4096, /* up to here, and at the first size, the oracle is asked */
 };
 #define ORACLE_NS UINT64_C(5000000000) /* how long it may think */
 
@@ -32,8 +32,8 @@ typedef struct player {
     vyre_resident buffers[VYRE_LIMIT_ARGUMENTS];
     bool is_allocated[VYRE_LIMIT_ARGUMENTS];
     vyre_binding bindings[VYRE_LIMIT_ARGUMENTS];
-    double *host, *on_device; /* times */
-    uint32_t runs, told;      /* told: those of which the device said how long it took */
+    double *host, *on_device;      /* times */
+    uint32_t runs, told;           /* told: those of which the device said how long it took */
     uint64_t spent_ns, elapsed_ns; /* in runs; with all that lies between them */
     bool is_playing;
 } player;
@@ -121,9 +121,9 @@ static vyre_status measure_bytes(point *at) {
 static bool same(const vyre_outputs *a, const vyre_outputs *b) {
     bool is_same = a->count == b->count;
     for (size_t i = 0; i < a->count && is_same; i++) {
-        is_same = a->items[i].size == b->items[i].size &&
-                  (!a->items[i].size ||
-                   !memcmp(a->items[i].data, b->items[i].data, a->items[i].size));
+        is_same =
+            a->items[i].size == b->items[i].size &&
+            (!a->items[i].size || !memcmp(a->items[i].data, b->items[i].data, a->items[i].size));
     }
     return is_same;
 }
@@ -133,9 +133,8 @@ static void ask_oracle(point *at) {
     if (at->by_oracle) {
         return;
     }
-    vyre_status status =
-        vyre_reference_run(at->operation->composition, at->binding.inputs, at->binding.input_count,
-                           &config, NULL, &at->oracle);
+    vyre_status status = vyre_reference_run(at->operation->composition, at->binding.inputs,
+                                            at->binding.input_count, &config, NULL, &at->oracle);
     at->by_oracle = !status;
     vyre_status_free(status);
 }
@@ -396,10 +395,10 @@ static vyre_status run_auto(point *at, player *p) {
 static vyre_status warm_up(point *at, player *p) {
     const vyre_dispatch_config config = config_of(at);
     vyre_status status = make_outputs(at, p);
-    status = status ? status
-                    : vyre_device_compile(p->device,
-                                          vyre_operation_program(at->operation, p->device), &config,
-                                          &p->pipeline);
+    status = status
+                 ? status
+                 : vyre_device_compile(p->device, vyre_operation_program(at->operation, p->device),
+                                       &config, &p->pipeline);
     if (status) {
         return status;
     }
@@ -448,7 +447,8 @@ static void join(point *at, size_t column, cli_bench_row *row) {
 
 /* What the runs came to. The bytes of the last one are compared as well. */
 static void score(point *at, player *p) {
-    vyre_status status = p->is_playing && at->data == VYRE_DATA_RESIDENT ? read_back(at, p) : VYRE_OK;
+    vyre_status status =
+        p->is_playing && at->data == VYRE_DATA_RESIDENT ? read_back(at, p) : VYRE_OK;
     if (status) {
         leave_with(p, status);
     }
@@ -504,8 +504,7 @@ static void measure_row(point *at, cli_bench_row *row) {
 static vyre_status add_row(point *at, vyre_data data, cli_bench_row **out_row) {
     vyre_text id = {0};
     vyre_text_puts(&id, at->operation->id);
-    cli_bench_row row = {
-        .operation = id.data, .size = at->size, .data = data, .bytes = at->bytes};
+    cli_bench_row row = {.operation = id.data, .size = at->size, .data = data, .bytes = at->bytes};
     if (!cli_sample_work(at->operation, at->size, &row.work)) {
         row.work = 0;
     }
@@ -535,8 +534,7 @@ vyre_status cli_bench_point(cli_bench *bench, const cli_bench_plan *plan,
     }
     *at = (point){.bench = bench, .plan = plan, .operation = operation, .size = size};
     vyre_status status = VYRE_OK;
-    vyre_status bound =
-        cli_sample_bind(&at->binding, operation, operation->composition, size);
+    vyre_status bound = cli_sample_bind(&at->binding, operation, operation->composition, size);
     bound = bound ? bound : measure_bytes(at);
     for (vyre_data data = 0; data < CLI_BENCH_PLACES && !status; data++) {
         cli_bench_row *row;

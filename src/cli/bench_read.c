@@ -25,7 +25,7 @@ static vyre_status no_memory(const source *s) {
 static vyre_status take(const source *s, const vyre_json_value *from, const char *key,
                         vyre_json_type type, const vyre_json_value **out) {
     *out = vyre_json_find(from, key);
-    return !*out                 ? wrong(s, key, "is missing")
+    return !*out                  ? wrong(s, key, "is missing")
            : (*out)->type != type ? wrong(s, key, "is of another type")
                                   : VYRE_OK;
 }

@@ -9,9 +9,9 @@
 
 /* What stands for the library where nobody asks for more: one of each kind of work. */
 static const char *const suite[] = {
-    "linalg.axpy",         "reduce.dot_f32",      "reduce.sum_f32",      "scan.inclusive_u32",
-    "reduce.histogram_u8", "sort.keys_u32",       "linalg.matmul",       "linalg.conv3x3",
-    "model.mandelbrot",    "model.black_scholes", "hash.fnv1a32_words",  "hash.crc32_words",
+    "linalg.axpy",         "reduce.dot_f32",      "reduce.sum_f32",     "scan.inclusive_u32",
+    "reduce.histogram_u8", "sort.keys_u32",       "linalg.matmul",      "linalg.conv3x3",
+    "model.mandelbrot",    "model.black_scholes", "hash.fnv1a32_words", "hash.crc32_words",
     "match.dfa_words",     "graph.bfs",           "model.nbody_step",
 };
 
@@ -37,13 +37,12 @@ static vyre_status choose_matching(cli_bench_plan *plan, const vyre_dialects *sn
     if (plan->operations.count) {
         return VYRE_OK;
     }
-    return without
-               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                  "give it a `sample` in its manifest (docs/dialects.md)",
-                                  "nobody says how to make arguments for `%s`", without->id)
-               : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                  "`vyre ops` lists them; * and ? stand for letters",
-                                  "no operation matches `%s`", glob);
+    return without ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                      "give it a `sample` in its manifest (docs/dialects.md)",
+                                      "nobody says how to make arguments for `%s`", without->id)
+                   : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                      "`vyre ops` lists them; * and ? stand for letters",
+                                      "no operation matches `%s`", glob);
 }
 
 vyre_status cli_bench_choose(cli_bench_plan *plan, const vyre_dialects *snapshot,

@@ -14,8 +14,11 @@ void cli_bench_put_time(vyre_text *text, double ns) {
         unit++;
     }
     double number = ns / units[unit].ns;
-    vyre_text_printf(text, "%.*f %s", number < 9.995 ? 2 : number < 99.95 ? 1 : 0, number,
-                     units[unit].name);
+    vyre_text_printf(text, "%.*f %s",
+                     number < 9.995   ? 2
+                     : number < 99.95 ? 1
+                                      : 0,
+                     number, units[unit].name);
 }
 
 void cli_bench_put_size(vyre_text *text, uint64_t size) {
@@ -211,8 +214,8 @@ static void write_means(cli_page *page, const cli_bench_report *report) {
             cli_table_add(&table, "%s", bench->devices[mean->device].name);
             cli_table_add(&table, "%.3f", mean->ratio);
             if (mean->device == summary->best_single) {
-                cli_table_add(&table, "the best single device, over %zu of %zu rows",
-                              summary->rows, summary->total);
+                cli_table_add(&table, "the best single device, over %zu of %zu rows", summary->rows,
+                              summary->total);
             } else if (mean->device == summary->routed) {
                 cli_table_add(&table, "routed: clearly faster in %zu rows, clearly slower in %zu",
                               summary->routed_faster, summary->routed_slower);
@@ -254,8 +257,7 @@ static void write_comparison(cli_page *page, const cli_bench_report *report) {
     }
     cli_page_table(page, &table);
     vyre_text_printf(&text, "%zu clearly faster, %zu clearly slower, %zu not in %s",
-                     comparison->faster, comparison->slower, comparison->missing,
-                     comparison->file);
+                     comparison->faster, comparison->slower, comparison->missing, comparison->file);
     if (comparison->changes.count) {
         vyre_text_printf(&text, "; geometric mean of before / now %.3f", comparison->mean);
     }
@@ -269,12 +271,12 @@ static void write_page(const cli_bench_report *report, cli_format format, vyre_t
     const cli_bench *bench = report->bench;
     cli_page page = {text, format == CLI_FORMAT_MARKDOWN};
     vyre_text words = {0};
-    vyre_text_printf(&words, "vyre %s on %s, %u thread%s, %s. At most %u runs and %.4g s a cell, "
-                             "devices in turns; times by the host's clock, rates by the device's "
-                             "own where it tells one.",
-                     bench->version, bench->machine, bench->threads,
-                     bench->threads == 1 ? "" : "s", bench->date, bench->runs,
-                     (double)bench->budget_ns * 1e-9);
+    vyre_text_printf(&words,
+                     "vyre %s on %s, %u thread%s, %s. At most %u runs and %.4g s a cell, "
+                     "devices in turns; times by the host's clock, rates by the device's "
+                     "own where it tells one.",
+                     bench->version, bench->machine, bench->threads, bench->threads == 1 ? "" : "s",
+                     bench->date, bench->runs, (double)bench->budget_ns * 1e-9);
     cli_page_paragraph(&page, vyre_text_string(&words));
     cli_page_heading(&page, "Devices");
     write_devices(&page, bench);
@@ -295,10 +297,9 @@ static void write_page(const cli_bench_report *report, cli_format format, vyre_t
 /* CSV: one table, whose first column says what a line is. */
 
 static const char *const csv_columns[] = {
-    "kind",        "operation",   "data",          "size",     "device",     "ran_on",
-    "state",       "runs",        "best_ns",       "low_ns",   "median_ns",  "high_ns",
-    "device_ns",   "bytes",       "gb_per_s",      "gflop_per_s", "share_of_copy", "ratio",
-    "note",
+    "kind",     "operation",   "data",          "size",      "device",  "ran_on",    "state",
+    "runs",     "best_ns",     "low_ns",        "median_ns", "high_ns", "device_ns", "bytes",
+    "gb_per_s", "gflop_per_s", "share_of_copy", "ratio",     "note",
 };
 enum { CSV_COLUMNS = sizeof csv_columns / sizeof *csv_columns, CSV_STATE = 6, CSV_RATIO = 17 };
 
@@ -311,8 +312,7 @@ static void add_csv_number(cli_table *table, double number) {
 }
 
 static void add_csv_start(cli_table *table, const char *kind, const char *operation,
-                          const char *data, uint64_t size, const char *device,
-                          const char *ran_on) {
+                          const char *data, uint64_t size, const char *device, const char *ran_on) {
     cli_table_add(table, "%s", kind);
     cli_table_add(table, "%s", operation);
     cli_table_add(table, "%s", data);
@@ -342,10 +342,11 @@ static void add_csv_cell(cli_table *table, const cli_bench *bench, const cli_ben
                   bench->devices[device].name, cell->ran_on);
     cli_table_add(table, "%s", cli_bench_state_name(cell->state));
     add_csv_number(table, cell->host.runs);
-    const double numbers[] = {cell->host.best,   cell->host.low,          cell->host.median,
-                              cell->host.high,   cell->device.median,     (double)row->bytes,
-                              rates.bytes * 1e-9, rates.operations * 1e-9, rates.copy,
-                              0};
+    const double numbers[] = {cell->host.best,     cell->host.low,
+                              cell->host.median,   cell->host.high,
+                              cell->device.median, (double)row->bytes,
+                              rates.bytes * 1e-9,  rates.operations * 1e-9,
+                              rates.copy,          0};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         add_csv_number(table, numbers[i]);
     }

@@ -423,6 +423,17 @@ const vyre_exclusion *vyre_routes_class_excluded_at(const vyre_routes *table, co
     return entry && index < entry->bans.count ? &entry->bans.items[index].exclusion : NULL;
 }
 
+/* Where memory ran out an entry may be left that says nothing. */
+static bool says_anything(const vyre_route_entry *entry) {
+    return entry->has_route || entry->rows.count || entry->bans.count ||
+           entry->route.excluded_count;
+}
+
 const char *vyre_routes_op_at(const vyre_routes *table, size_t index) {
-    return index < table->entries.count ? table->entries.items[index]->route.op : NULL;
+    for (size_t i = 0; i < table->entries.count; i++) {
+        if (says_anything(table->entries.items[i]) && index-- == 0) {
+            return table->entries.items[i]->route.op;
+        }
+    }
+    return NULL;
 }

@@ -1,0 +1,429 @@
+/* The router: what it decides, why, and what it says where the table cannot be followed. */
+#define _DEFAULT_SOURCE /* mkdtemp */
+
+#include <pthread.h>
+#include <time.h>
+
+#include "driver/router.h"
+#include "tests/unit/failing_allocator.h"
+#include "tests/unit/route_check.h"
+
+static vyre_registry *registry;
+static vyre_router *router;
+static const char *path;
+static runner *cpu, *gpu;
+
+static void write_table(const char *text) {
+    char name[256];
+    snprintf(name, sizeof name, "%s.part", path);
+    FILE *file = fopen(name, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    assert_int_equal(rename(name, path), 0); /* so that its stamp is another */
+    clock_ns += 1000000000;
+}
+
+static void add(runner *r) {
+    expect_ok(vyre_registry_add(registry, mock_bundle(r->m)));
+}
+
+static void start(void) {
+    expect_ok(vyre_router_create(registry, path, test_clock, &router));
+}
+
+/* A cpu, which preferred selection takes, and a gpu. */
+static int set_up(void **state) {
+    (void)state;
+    clock_ns = 1000;
+    path = route_path("pgo.toml");
+    unlink(path);
+    expect_ok(vyre_registry_create(&registry));
+    cpu = runner_make(&(mock_spec){.id = "cpu", .rank = 10, .version = "16"}, 10);
+    gpu = runner_make(
+        &(mock_spec){.id = "gpu", .rank = 20, .profile = {.device = "G1", .driver = "535"}}, 10);
+    add(cpu);
+    add(gpu);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    vyre_router_free(router);
+    router = NULL;
+    vyre_registry_free(registry);
+    runners_close();
+    return 0;
+}
+
+/* Classes 10 and 20, each with a winner of its own, and a plain route. */
+#define ROW(class, backend, device, driver, ns)                                                    \
+    "[[classes.op]]\ndata = \"host\"\nclass = " #class "\nbackend = \"" backend                    \
+                                                       "\"\ndevice = \"" device                    \
+                                                       "\"\ndriver = \"" driver                    \
+                                                       "\"\nlatency_ns = " #ns "\n"
+#define CPU_ROW(class, ns) ROW(class, "cpu", "", "16", ns)
+#define GPU_ROW(class, ns) ROW(class, "gpu", "G1", "535", ns)
+#define CROSSOVER CPU_ROW(10, 100) GPU_ROW(10, 500) CPU_ROW(20, 9000) GPU_ROW(20, 700)
+#define PLAIN(backend)                                                                             \
+    "[routes.op]\nbackend = \"" backend "\"\n[[routes.op.observations]]\nbackend = \"" backend     \
+    "\"\nlatency_ns = 77\n"
+#define EXCLUDED(backend, device, driver, cause, rest)                                             \
+    "[[excluded.op]]\nbackend = \"" backend "\"\ndevice = \"" device "\"\ndriver = \"" driver      \
+    "\"\ncause = \"" cause "\"\nreason = \"" cause " it was\"\n" rest
+
+static const vyre_routing *ask_for(vyre_route_request request) {
+    const vyre_routing *routing;
+    expect_ok(vyre_router_acquire(router, &request, &routing));
+    return routing;
+}
+
+/* Which device, by what, and with which words in the note; "" means no note. */
+static void expect_routed(vyre_route_request request, const char *device, vyre_route_source source,
+                          const char *note) {
+    const vyre_routing *routing = ask_for(request);
+    if (strcmp(vyre_device_name(routing->device), device) != 0 || routing->source != source ||
+        (*note ? !strstr(routing->note, note) : *routing->note)) {
+        fail_msg("%s, by %s, because %s; note: %s", vyre_device_name(routing->device),
+                 vyre_route_source_name(routing->source), routing->why, routing->note);
+    }
+    assert_int_equal(routing->wanted_class, vyre_route_class(request.bytes));
+    vyre_routing_release(routing);
+}
+
+static vyre_route_request of_class(uint32_t size_class) {
+    return (vyre_route_request){.op = "op", .bytes = UINT64_C(1) << size_class};
+}
+
+static void the_nearest_class_decides(void **state) {
+    (void)state;
+    write_table(CROSSOVER PLAIN("cpu"));
+    start();
+    for (uint32_t i = 0; i < 64; i++) {
+        expect_routed(of_class(i), i < 15 ? "cpu" : "gpu", VYRE_ROUTE_BY_CLASS, "");
+    }
+    const vyre_routing *routing = ask_for(of_class(20));
+    assert_int_equal(routing->measured_class, 20);
+    assert_int_equal(routing->latency_ns, 700);
+    assert_string_equal(routing->why,
+                        "gpu: 700 ns, the fastest measured for host data of class 20");
+    vyre_routing_release(routing);
+    routing = ask_for(of_class(12));
+    assert_int_equal(routing->measured_class, 10);
+    assert_string_equal(
+        routing->why,
+        "cpu: 100 ns, the fastest measured for host data of class 10, the nearest to class 12");
+    vyre_routing_release(routing);
+    /* Nothing measured where the data stays: the plain route, then preference. */
+    vyre_route_request resident = of_class(20);
+    resident.data = VYRE_DATA_RESIDENT;
+    expect_routed(resident, "cpu", VYRE_ROUTE_BY_ROUTE, "");
+    expect_routed((vyre_route_request){.op = "unknown"}, "cpu", VYRE_ROUTE_BY_PREFERRED, "");
+}
+
+static void the_plain_route_comes_before_preference(void **state) {
+    (void)state;
+    write_table(PLAIN("gpu"));
+    start();
+    expect_routed(of_class(3), "gpu", VYRE_ROUTE_BY_ROUTE, "");
+    const vyre_routing *routing = ask_for(of_class(3));
+    assert_int_equal(routing->latency_ns, 77);
+    assert_int_equal(routing->measured_class, VYRE_NO_CLASS);
+    assert_non_null(strstr(routing->why, "gpu: certified as the fastest of 1, with 77 ns"));
+    vyre_routing_release(routing);
+    routing = ask_for((vyre_route_request){.op = "other"});
+    assert_true(routing->latency_ns == VYRE_NO_TIME);
+    assert_non_null(strstr(routing->why, "nothing is measured for it"));
+    assert_non_null(strstr(routing->why, "`cpu` before `gpu`: rank 10 against 20"));
+    vyre_routing_release(routing);
+}
+
+static void what_cannot_be_followed_is_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *table, *device;
+        vyre_route_source source;
+        const char *note;
+    } rows[] = {
+        /* A device that is not here, faster than one that is. */
+        {ROW(6, "tpu", "T", "1", 5) GPU_ROW(6, 50), "gpu", VYRE_ROUTE_BY_CLASS,
+         "the table names `tpu`, which is not here: backend `tpu` is not linked"},
+        {ROW(6, "gpu", "G2", "535", 5) GPU_ROW(6, 50), "gpu", VYRE_ROUTE_BY_CLASS,
+         "times of `gpu` on \"G2\", here it is \"G1\""},
+        {ROW(6, "gpu", "G1", "470", 5) CPU_ROW(6, 50), "cpu", VYRE_ROUTE_BY_CLASS,
+         "times of `gpu` with driver 470, here it is 535"},
+        {ROW(6, "gpu", "G1", "470", 5) PLAIN("gpu"), "gpu", VYRE_ROUTE_BY_ROUTE,
+         "with driver 470, here it is 535"},
+        {PLAIN("tpu"), "cpu", VYRE_ROUTE_BY_PREFERRED, "names `tpu`, which is not here"},
+        /* A slower one that is not here is nobody's concern. */
+        {GPU_ROW(6, 5) ROW(6, "tpu", "T", "1", 50), "gpu", VYRE_ROUTE_BY_CLASS, ""},
+        /* Wrong bytes, wherever they were found, but only of the same device and driver. */
+        {GPU_ROW(6, 5) CPU_ROW(6, 50) EXCLUDED("gpu", "G1", "535", "bytes", ""), "cpu",
+         VYRE_ROUTE_BY_CLASS, "`gpu` is excluded: bytes it was"},
+        {GPU_ROW(6, 5) CPU_ROW(6, 50)
+             EXCLUDED("gpu", "G1", "535", "bytes", "data = \"resident\"\nclass = 30\n"),
+         "cpu", VYRE_ROUTE_BY_CLASS, "`gpu` is excluded"},
+        {GPU_ROW(6, 5) CPU_ROW(6, 50) EXCLUDED("gpu", "G1", "470", "bytes", ""), "gpu",
+         VYRE_ROUTE_BY_CLASS, ""},
+        {PLAIN("gpu") EXCLUDED("gpu", "G1", "535", "bytes", ""), "cpu", VYRE_ROUTE_BY_PREFERRED,
+         "`gpu` is excluded"},
+        {EXCLUDED("cpu", "", "16", "bytes", ""), "gpu", VYRE_ROUTE_BY_PREFERRED,
+         "preferred selection takes `cpu`, which is excluded: bytes it was"},
+        /* Too slow, or unable, for this class alone. */
+        {GPU_ROW(7, 5) CPU_ROW(7, 50)
+             EXCLUDED("gpu", "G1", "535", "time", "data = \"host\"\nclass = 6\n"),
+         "cpu", VYRE_ROUTE_BY_CLASS, "`gpu` is excluded: time it was"},
+        {GPU_ROW(7, 5) CPU_ROW(7, 50)
+             EXCLUDED("gpu", "G1", "535", "refused", "data = \"host\"\nclass = 6\n"),
+         "cpu", VYRE_ROUTE_BY_CLASS, "`gpu` is excluded: refused it was"},
+        {GPU_ROW(7, 5) CPU_ROW(7, 50)
+             EXCLUDED("gpu", "G1", "535", "time", "data = \"host\"\nclass = 8\n"),
+         "gpu", VYRE_ROUTE_BY_CLASS, ""},
+        {EXCLUDED("cpu", "", "16", "time", "data = \"host\"\nclass = 6\n"), "cpu",
+         VYRE_ROUTE_BY_PREFERRED, "takes `cpu`, which is excluded: time it was"},
+        /* Nobody could be certified. */
+        {"[routes.op]\nbackend = \"\"\nobservations = []\n" EXCLUDED("gpu", "G1", "535", "time",
+                                                                     ""),
+         "cpu", VYRE_ROUTE_BY_PREFERRED, "no device could be certified; `gpu`: time it was"},
+        /* A table that cannot be read. */
+        {"[routes", "cpu", VYRE_ROUTE_BY_PREFERRED, "cannot parse the table of routes"},
+    };
+    start();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        write_table(rows[i].table);
+        expect_routed(of_class(6), rows[i].device, rows[i].source, rows[i].note);
+    }
+}
+
+static void where_all_are_wrong_nobody_runs(void **state) {
+    (void)state;
+    write_table(EXCLUDED("cpu", "", "16", "bytes", "") EXCLUDED("gpu", "G1", "535", "bytes", ""));
+    start();
+    const vyre_routing *routing;
+    const vyre_route_request request = of_class(6);
+    expect_fail(vyre_router_acquire(router, &request, &routing), VYRE_STATUS_UNAVAILABLE,
+                "no device may run `op` on auto (preferred selection takes `cpu`, which is "
+                "excluded: bytes it was; preferred selection takes `gpu`");
+    assert_null(routing);
+    expect_routed((vyre_route_request){.op = "other"}, "cpu", VYRE_ROUTE_BY_PREFERRED, "");
+}
+
+static void an_oracle_is_chosen_only_where_it_was_measured(void **state) {
+    (void)state;
+    runner *oracle = runner_make(&(mock_spec){.id = "reference", .rank = 1, .version = "1"}, 10);
+    add(oracle);
+    start();
+    expect_routed(of_class(6), "cpu", VYRE_ROUTE_BY_PREFERRED, "");
+    write_table(ROW(6, "reference", "", "1", 5) CPU_ROW(6, 50));
+    expect_routed(of_class(6), "reference", VYRE_ROUTE_BY_CLASS, "");
+}
+
+static void a_weaker_grade_is_chosen_only_where_it_will_do(void **state) {
+    (void)state;
+    runner *fast = runner_make(
+        &(mock_spec){.id = "fast", .version = "1", .profile = {.grade = VYRE_GRADE_NORMAL_RANGE}},
+        10);
+    add(fast);
+    write_table(ROW(6, "fast", "", "1", 5) CPU_ROW(6, 50));
+    start();
+    vyre_route_request request = of_class(6);
+    expect_routed(request, "cpu", VYRE_ROUTE_BY_CLASS, "`fast` is of the grade normal-range");
+    request.grade = VYRE_GRADE_NORMAL_RANGE;
+    expect_routed(request, "fast", VYRE_ROUTE_BY_CLASS, "");
+}
+
+static void a_program_stands_for_itself(void **state) {
+    (void)state;
+    vyre_program *twice = contract_program(TWICE_BY("w")), *same = contract_program(TWICE_BY("v")),
+                 *sum = contract_program(SUM);
+    char key[VYRE_ROUTE_KEY_BYTES], text[512];
+    vyre_route_key(twice, key);
+    snprintf(text, sizeof text,
+             "[routes.\"%s\"]\nbackend = \"gpu\"\nobservations = [{backend = \"gpu\", latency_ns = "
+             "3}]\n",
+             key);
+    write_table(text);
+    start();
+    const vyre_route_request request = {.program = twice, .bytes = 64};
+    expect_routed(request, "gpu", VYRE_ROUTE_BY_ROUTE, "");
+    expect_routed((vyre_route_request){.program = sum, .bytes = 64}, "cpu", VYRE_ROUTE_BY_PREFERRED,
+                  "");
+    expect_routed((vyre_route_request){.program = same, .bytes = 64}, "gpu", VYRE_ROUTE_BY_ROUTE,
+                  "");
+    const vyre_routing *routing;
+    expect_fail(vyre_router_acquire(router, &(vyre_route_request){0}, &routing),
+                VYRE_STATUS_INVALID_ARGUMENT, "nothing to run");
+    vyre_program_release(twice);
+    vyre_program_release(same);
+    vyre_program_release(sum);
+}
+
+static void a_change_of_the_file_is_noticed_within_a_second(void **state) {
+    (void)state;
+    start();
+    expect_routed(of_class(6), "cpu", VYRE_ROUTE_BY_PREFERRED, "");
+    write_table(GPU_ROW(6, 5));
+    clock_ns -= 1000000000;
+    expect_routed(of_class(6), "cpu", VYRE_ROUTE_BY_PREFERRED, ""); /* not looked at yet */
+    clock_ns += 1000000000;
+    const vyre_routing *first = ask_for(of_class(6)), *second;
+    assert_string_equal(vyre_device_name(first->device), "gpu");
+    clock_ns += 1000000000;
+    second = ask_for(of_class(6));
+    assert_ptr_equal(first, second); /* nothing changed, so it is not decided again */
+    vyre_routing_release(second);
+    write_table(CPU_ROW(6, 5));
+    expect_routed(of_class(6), "cpu", VYRE_ROUTE_BY_CLASS, "");
+    unlink(path);
+    clock_ns += 1000000000;
+    expect_routed(of_class(6), "cpu", VYRE_ROUTE_BY_PREFERRED, "");
+    assert_string_equal(vyre_device_name(first->device), "gpu"); /* who holds one keeps it */
+    vyre_routing_release(first);
+    assert_int_equal(mock_count(gpu->m, MOCK_create), 2); /* by name, and to be compared */
+}
+
+static void a_lost_device_is_acquired_again(void **state) {
+    (void)state;
+    write_table(GPU_ROW(6, 5));
+    start();
+    const vyre_routing *before = ask_for(of_class(6));
+    assert_int_equal(mock_count(gpu->m, MOCK_create), 1);
+    mock_lose(gpu->m);
+    /* The mock's next device is lost as well: it is tried, once for each question. */
+    const vyre_routing *after = ask_for(of_class(6));
+    assert_int_equal(mock_count(gpu->m, MOCK_create), 2);
+    assert_ptr_not_equal(before->device, after->device);
+    vyre_routing_release(before);
+    vyre_routing_release(after);
+    vyre_device *named;
+    expect_ok(vyre_router_name(router, "cpu", &named));
+    vyre_device_release(named);
+    expect_fail(vyre_router_name(router, "tpu", &named), VYRE_STATUS_NOT_FOUND, "`tpu`");
+}
+
+static void asking_again_costs_next_to_nothing(void **state) {
+    (void)state;
+    write_table(CROSSOVER);
+    router = NULL;
+    expect_ok(vyre_router_create(registry, path, (vyre_route_clock){0}, &router));
+    enum { BATCHES = 20, ASKS = 2000 };
+    double best = 1e9;
+    for (int batch = 0; batch < BATCHES; batch++) {
+        struct timespec begin, end;
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        for (uint32_t i = 0; i < ASKS; i++) {
+            vyre_routing_release(ask_for(of_class(5 + i % 16)));
+        }
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        double ns =
+            ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
+            ASKS;
+        best = ns < best ? ns : best;
+    }
+    print_message("%.0f ns a decision\n", best);
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    assert_true(best < 1000 || getenv("VYRE_TEST_EMULATED"));
+#endif
+}
+
+/* Threads ask while the file changes under them. */
+static atomic_bool stop;
+
+static void *keep_asking(void *argument) {
+    size_t *count = argument;
+    for (uint32_t i = 0; !stop; i++) {
+        const vyre_route_request request = of_class(5 + i % 20);
+        const vyre_routing *routing;
+        vyre_status status = vyre_router_acquire(router, &request, &routing);
+        if (status || (routing->source == VYRE_ROUTE_BY_CLASS && !*routing->why)) {
+            abort();
+        }
+        vyre_routing_release(routing);
+        ++*count;
+    }
+    return NULL;
+}
+
+static void any_thread_may_ask(void **state) {
+    (void)state;
+    enum { THREADS = 4, CHANGES = 60 };
+    pthread_t threads[THREADS];
+    size_t counts[THREADS] = {0};
+    expect_ok(vyre_router_create(registry, path, (vyre_route_clock){0}, &router));
+    stop = false;
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, keep_asking, &counts[i]), 0);
+    }
+    for (int i = 0; i < CHANGES; i++) {
+        write_table(i % 3 == 0 ? CROSSOVER : i % 3 == 1 ? GPU_ROW(3, 1) : "[damaged");
+        pthread_rwlock_wrlock(&router->lock); /* as if the time had come to look */
+        router->checked_ns = 0;
+        pthread_rwlock_unlock(&router->lock);
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+    stop = true;
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(counts[i] > 0);
+    }
+}
+
+static void without_memory_asking_fails_whole(void **state) {
+    (void)state;
+    write_table(ROW(6, "tpu", "T", "1", 5) ROW(6, "gpu", "G1", "470", 6) PLAIN("tpu")
+                    EXCLUDED("cpu", "", "16", "bytes", ""));
+    expect_ok(vyre_router_create(registry, path, test_clock, &router)); /* freezes nothing yet */
+    expect_routed(of_class(6), "gpu", VYRE_ROUTE_BY_PREFERRED, "is excluded");
+    vyre_router_free(router);
+    bool failed = true;
+    size_t n = 1;
+    for (; failed; n++) {
+        const vyre_routing *routing = NULL;
+        failing_allocator_start(n);
+        vyre_status status = vyre_router_create(registry, path, test_clock, &router);
+        if (!status) {
+            const vyre_route_request request = of_class(6);
+            status = vyre_router_acquire(router, &request, &routing);
+            assert_int_equal(!status, routing != NULL);
+            if (status) { /* with memory it goes on */
+                failing_allocator_state.fail_at = 0;
+                const vyre_routing *again;
+                vyre_status second = vyre_router_acquire(router, &request, &again);
+                assert_null(second);
+                vyre_routing_release(again);
+            }
+        }
+        vyre_status_code code = vyre_status_code_of(status);
+        /* A driver that could not be created for want of memory is one that failed. */
+        assert_true(code == VYRE_STATUS_OK || code == VYRE_STATUS_OUT_OF_MEMORY ||
+                    code == VYRE_STATUS_UNAVAILABLE);
+        vyre_status_free(status);
+        vyre_routing_release(routing);
+        vyre_router_free(router);
+        router = NULL;
+        failing_allocator_stop();
+        failed = failing_allocator_failed();
+        assert_true(failed || code == VYRE_STATUS_OK);
+    }
+    assert_true(n > 30);
+}
+
+int main(void) {
+    contract_without_cache();
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(the_nearest_class_decides),
+        TEST(the_plain_route_comes_before_preference),
+        TEST(what_cannot_be_followed_is_told),
+        TEST(where_all_are_wrong_nobody_runs),
+        TEST(an_oracle_is_chosen_only_where_it_was_measured),
+        TEST(a_weaker_grade_is_chosen_only_where_it_will_do),
+        TEST(a_program_stands_for_itself),
+        TEST(a_change_of_the_file_is_noticed_within_a_second),
+        TEST(a_lost_device_is_acquired_again),
+        TEST(asking_again_costs_next_to_nothing),
+        TEST(any_thread_may_ask),
+        TEST(without_memory_asking_fails_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, route_remove_folder);
+}
