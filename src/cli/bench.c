@@ -134,7 +134,8 @@ static vyre_status add_all(cli_bench *bench, bool with_oracles) {
         cli_survey_row *row = &survey.rows.items[i];
         bool is_oracle = !strcmp(row->registration->id, "reference");
         if (vyre_registry_dispatches(NULL, row->registration->id) && (with_oracles || !is_oracle)) {
-            status = add_device(bench, row->name, vyre_device_retain(row->device),
+            vyre_device *device = row->device ? vyre_device_retain(row->device) : NULL;
+            status = add_device(bench, row->name, device,
                                 row->device ? NULL : vyre_status_text(row->failure));
         }
     }
