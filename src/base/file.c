@@ -151,7 +151,8 @@ static void sync_folder_of(char *path) {
     }
 }
 
-vyre_status vyre_file_replace(const char *path, const void *data, size_t size) {
+/* With `out_file` it stays open for writing, and is not waited for until it is on the disk. */
+static vyre_status replace(const char *path, const void *data, size_t size, int *out_file) {
     vyre_status status = VYRE_OK;
     vyre_text name = {0};
     char target[PATH_MAX];
@@ -177,24 +178,40 @@ vyre_status vyre_file_replace(const char *path, const void *data, size_t size) {
     }
     int error = exists && fchmod(file, about.st_mode & 07777) != 0 ? errno : 0;
     error = error ? error : vyre_file_write_open(file, data, size);
-    if (!error && fsync(file) != 0) {
+    if (!error && !out_file && fsync(file) != 0) {
         error = errno;
     }
-    if (close(file) != 0 && !error) {
+    if (!out_file && close(file) != 0 && !error) {
         error = errno;
     }
     if (!error && rename(name.data, target) != 0) {
         error = errno;
     }
     if (error) {
+        if (out_file) {
+            close(file);
+        }
         unlink(name.data);
         status = file_error("write", path, error);
         goto done;
     }
-    sync_folder_of(target);
+    if (out_file) {
+        *out_file = file;
+    } else {
+        sync_folder_of(target);
+    }
 done:
     vyre_text_free(&name);
     return status;
+}
+
+vyre_status vyre_file_replace(const char *path, const void *data, size_t size) {
+    return replace(path, data, size, NULL);
+}
+
+vyre_status vyre_file_replace_open(const char *path, const void *data, size_t size, int *out_file) {
+    *out_file = -1;
+    return replace(path, data, size, out_file);
 }
 
 /* Makes one folder; `parent` is the one above it. 0 or errno. */

@@ -18,6 +18,12 @@ VYRE_MUST_USE vyre_status vyre_file_read_open(int file, const char *name, size_t
  * or the new. Follows symbolic links that lead to a file, and keeps its permissions. */
 VYRE_MUST_USE vyre_status vyre_file_replace(const char *path, const void *data, size_t size);
 
+/* The same for a file that goes on growing: it gets its name with this beginning, and the
+ * descriptor stays open for writing, -1 after an error. Who replaces it later leaves this one a
+ * file without a name. What is in it reaches the disk when the system pleases. */
+VYRE_MUST_USE vyre_status vyre_file_replace_open(const char *path, const void *data, size_t size,
+                                                 int *out_file);
+
 /* Makes a folder, and those above it, where they are missing, for this user alone. Root makes none
  * in a folder of somebody else, who could not use it then. */
 VYRE_MUST_USE vyre_status vyre_folder_make(const char *path);

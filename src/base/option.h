@@ -27,6 +27,8 @@ enum { VYRE_LANES_SCALARS = 1000 };
 
 #define VYRE_OPTIONS(X)                                                                            \
     X(LOG, CHOICE, VYRE_LOG_LEVELS, "warning", "the least severe messages that are shown")         \
+    X(TRACE, PATHS, "a file; %p in its name is the number of the process", "",                     \
+      "where a process that opens a device writes what it did and when, for trace viewers")        \
     X(CACHE_LIMIT, SIZE, "bytes, as 65536, 512K, 256M or 2G", "256M",                              \
       "how large the cache of compiled programs may grow; 0: there is none")                       \
     X(BACKEND_PATH, PATHS, "absolute folders, separated by colons", "",                            \

@@ -1,5 +1,6 @@
 #include "cli/bind.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -73,8 +74,14 @@ static vyre_status bind_value(cli_binding *binding, uint32_t arg, const char *va
                                     ? (uint64_t)((int64_t)(bits << unused) >> unused)
                                     : bits;
     } else {
+        static const char words[] = "words:";
+        bool is_words = !strncmp(value, words, sizeof words - 1);
         cli_buffer_source source = {name, type, arg, &binding->stdin_used};
-        vyre_status status = cli_buffer_parse(&source, value, bytes, &binding->offsets[arg]);
+        vyre_status status =
+            is_words
+                ? cli_words_make(name, type, value + sizeof words - 1, bytes, &binding->automaton)
+                : cli_buffer_parse(&source, value, bytes, &binding->offsets[arg]);
+        binding->has_words |= is_words;
         if (status) {
             return status;
         }
@@ -135,6 +142,27 @@ static vyre_status fill_missing(cli_binding *binding) {
     return status;
 }
 
+/* Words come with the two numbers that belong to their automaton. */
+static vyre_status bind_automaton(cli_binding *binding) {
+    const struct {
+        const char *name;
+        uint32_t number;
+    } numbers[] = {{"accept", binding->automaton.accept}, {"overlap", binding->automaton.overlap}};
+    const vyre_ir *ir = vyre_program_ir(binding->program);
+    vyre_status status = VYRE_OK;
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers && !status; k++) {
+            if (!binding->given[i] && ir->args[i].resource == VYRE_NONE &&
+                !strcmp(name_of(ir, i), numbers[k].name)) {
+                char text[16];
+                snprintf(text, sizeof text, "%u", numbers[k].number);
+                status = bind_value(binding, i, text);
+            }
+        }
+    }
+    return status;
+}
+
 static vyre_status bind_missing(cli_binding *binding, cli_missing missing) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     bool complete = true;
@@ -165,6 +193,7 @@ vyre_status cli_bind(cli_binding *binding, const vyre_program *program, const ch
     for (size_t i = 0; i < count && !status; i++) {
         status = bind_word(binding, words[i]);
     }
+    status = status || !binding->has_words ? status : bind_automaton(binding);
     status = status ? status : bind_missing(binding, missing);
     for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
         if (!vyre_ir_is_out(ir, i)) {

@@ -5,6 +5,7 @@
 #include <vyre/dispatch.h>
 
 #include "base/text.h"
+#include "cli/words.h"
 
 typedef struct cli_binding {
     const vyre_program *program; /* borrowed */
@@ -15,6 +16,8 @@ typedef struct cli_binding {
     vyre_input *inputs; /* as a run takes them */
     size_t input_count;
     bool stdin_used;
+    bool has_words; /* an argument is an automaton: what `accept` and `overlap` are then */
+    cli_automaton automaton;
     vyre_text filled; /* "a=0.5 x=rand:1024": what was filled in */
 } cli_binding;
 

@@ -9,6 +9,7 @@
 #include "cli/npy.h"
 #include "cli/output.h"
 #include "cli/page.h"
+#include "cli/png.h"
 #include "cli/value.h"
 
 /* The argument behind an output, VYRE_NONE beyond the last one. */
@@ -72,6 +73,38 @@ vyre_status cli_request_print(const vyre_program *program, const char *text, cli
     return find_output(program, name, "--print", &out->output);
 }
 
+/* Whether a name of `size` letters ends like that. */
+static bool has_end(const char *name, size_t size, const char *end) {
+    return size > strlen(end) && !memcmp(name + size - strlen(end), end, strlen(end));
+}
+
+/* What a picture needs to know: FILE.png or FILE.png:640. */
+static vyre_status read_picture(const vyre_program *program, cli_request *request) {
+    const char *path = request->path, *colon = strrchr(path, ':');
+    bool has_width = colon && has_end(path, (size_t)(colon - path), ".png");
+    size_t size = has_width ? (size_t)(colon - path) : strlen(path);
+    if (!has_end(path, size, ".png")) {
+        return VYRE_OK;
+    }
+    const vyre_ir *ir = vyre_program_ir(program);
+    vyre_type type = type_of(ir, request->output);
+    request->path_size = size;
+    if (!cli_png_takes(type)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "write it to a .npy file; pictures are made of u8, u32 and f32",
+                                "--out: `%s` is of %s, of which there is no picture",
+                                name_of(ir, request->output), vyre_type_name(type));
+    }
+    vyre_status status =
+        has_width ? cli_number_parse("--out", colon + 1, &request->width) : VYRE_OK;
+    if (!status && has_width && !request->width) {
+        status =
+            vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a width from 1 on",
+                             "--out: a picture of `%s` has no width", name_of(ir, request->output));
+    }
+    return status;
+}
+
 vyre_status cli_request_out(const vyre_program *program, const char *text, cli_request *out) {
     vyre_str name = {text, strcspn(text, "=")};
     *out = (cli_request){0};
@@ -80,7 +113,8 @@ vyre_status cli_request_out(const vyre_program *program, const char *text, cli_r
                                 "--out: `%s` names no file", text);
     }
     out->path = name.data + name.size + 1;
-    return find_output(program, name, "--out", &out->output);
+    vyre_status status = find_output(program, name, "--out", &out->output);
+    return status ? status : read_picture(program, out);
 }
 
 static uint64_t length_of(const vyre_ir *ir, const vyre_outputs *outputs, size_t output) {
@@ -178,6 +212,24 @@ void cli_result_json(vyre_json *json, const vyre_program *program, const vyre_ou
     vyre_json_array_end(json);
 }
 
+static vyre_status save_picture(const vyre_ir *ir, const vyre_outputs *outputs,
+                                const cli_request *request) {
+    size_t output = request->output;
+    vyre_text path = {0}, picture = {0};
+    vyre_text_add(&path, request->path, request->path_size);
+    vyre_status status =
+        cli_png_make(&picture, name_of(ir, output), type_of(ir, output),
+                     outputs->items[output].data, length_of(ir, outputs, output), request->width);
+    if (!status && path.failed) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                                  "no memory for the name of a file");
+    }
+    status = status ? status : cli_output_save(path.data, &picture);
+    vyre_text_free(&path);
+    vyre_text_free(&picture);
+    return status;
+}
+
 vyre_status cli_result_save(const vyre_program *program, const vyre_outputs *outputs,
                             const cli_request *request) {
     if (!request->path) {
@@ -185,9 +237,11 @@ vyre_status cli_result_save(const vyre_program *program, const vyre_outputs *out
     }
     const vyre_ir *ir = vyre_program_ir(program);
     const vyre_output *output = &outputs->items[request->output];
-    size_t size = strlen(request->path);
     vyre_text bytes = {0};
-    if (size > 4 && !strcmp(request->path + size - 4, ".npy")) {
+    if (request->path_size) {
+        return save_picture(ir, outputs, request);
+    }
+    if (has_end(request->path, strlen(request->path), ".npy")) {
         cli_npy_header(&bytes, type_of(ir, request->output),
                        length_of(ir, outputs, request->output));
     }

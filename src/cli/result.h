@@ -13,10 +13,13 @@ enum { CLI_PRINT_DEFAULT = 16 }; /* elements */
 typedef struct cli_request {
     size_t output;    /* its number among the outputs */
     const char *path; /* write it there, "-" for stdout; NULL: print it */
+    size_t path_size; /* of a picture, behind which its width may stand; else 0 */
+    uint64_t width;   /* of a picture; 0: as high as it is wide */
     uint64_t most;    /* elements to print */
 } cli_request;
 
-/* Read NAME[:N] and NAME=FILE. The request points into the text. */
+/* Read NAME[:N] and NAME=FILE, where FILE.png[:WIDTH] is a picture. The request points into the
+ * text. */
 VYRE_MUST_USE vyre_status cli_request_print(const vyre_program *program, const char *text,
                                             cli_request *out);
 VYRE_MUST_USE vyre_status cli_request_out(const vyre_program *program, const char *text,

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/device.h"
+#include "cli/everywhere.h"
 #include "cli/host.h"
 #include "cli/input.h"
 #include "cli/operation.h"
@@ -20,13 +21,15 @@
 #include "driver/route.h"
 
 #define OPTIONS(X)                                                                                 \
-    CLI_DEVICE_OPTION(X)                                                                           \
+    X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
+      "where to run: auto, the id of a backend, id:n for its device n, or all")                    \
     X(SAMPLE, 0, "--sample", "N", NULL,                                                            \
       "make what is not given: arguments of size N, as the operation says")                        \
     X(PRINT, 0, "--print", "NAME[:N]...", NULL,                                                    \
       "print the first N elements of an output, 16 if N is not given, all if it is `all`")         \
     X(OUT, 0, "--out", "NAME=FILE...", NULL,                                                       \
-      "write an output to FILE: with a header as .npy, with any other name as bytes; - is stdout") \
+      "write an output to FILE: with a header as .npy, as a picture as .png[:WIDTH], with any "    \
+      "other name as bytes; - is stdout")                                                          \
     X(TIME, 0, "--time", NULL, NULL, "say how long the run took, without reading and writing")     \
     X(VERIFY, 0, "--verify", NULL, NULL,                                                           \
       "also run the oracle, with seed 0, and compare all bytes")                                   \
@@ -63,6 +66,11 @@ static bool is_json(const job *j) {
 
 static bool given(const job *j, uint32_t option) {
     return j->arguments->values[option].given;
+}
+
+static bool is_everywhere(const job *j) {
+    const char *name = j->arguments->values[BACKEND].text;
+    return name && !strcmp(name, "all");
 }
 
 /* How to end because of something that went wrong with a value or during the run. */
@@ -221,7 +229,7 @@ static void write_json(const job *j, const cli_request *requests, size_t count) 
 /* Makes the requests of the command line; none at all means to print every output. */
 static vyre_status read_requests(const job *j, cli_request *requests, size_t *count) {
     const cli_arguments *arguments = j->arguments;
-    size_t bytes = 0, others = is_json(j);
+    size_t bytes = 0, others = is_json(j) || is_everywhere(j);
     for (*count = 0; *count < arguments->repeat_count; ++*count) {
         const cli_repeat *repeat = &arguments->repeats[*count];
         cli_request *request = &requests[*count];
@@ -323,6 +331,85 @@ done:
     return result;
 }
 
+/* What devices said that did not give the oracle's bytes. */
+static void report_places(const cli_everywhere *all) {
+    for (size_t i = 0; i < all->places.count; i++) {
+        const cli_place *place = &all->places.items[i];
+        if (place->fate == CLI_PLACE_UNSUPPORTED || place->fate == CLI_PLACE_FAILED) {
+            cli_message_print("vyre run: %s: %s\n", place->name, vyre_status_text(place->failure));
+        } else if (place->mismatch.size) {
+            cli_message_print("vyre run: %s: %s\n", place->name,
+                              vyre_text_string(&place->mismatch));
+        }
+    }
+}
+
+static cli_exit finish_everywhere(job *j, const cli_everywhere *all, cli_request *requests,
+                                  size_t count) {
+    cli_exit result = !all->outputs.count && !cli_everywhere_count(all, CLI_PLACE_RAN)
+                          ? CLI_EXIT_BACKEND
+                      : cli_everywhere_count(all, CLI_PLACE_FAILED) ? CLI_EXIT_FAILED
+                      : cli_everywhere_differing(all)               ? CLI_EXIT_NO
+                                                                    : CLI_EXIT_DONE;
+    bool ran = cli_everywhere_count(all, CLI_PLACE_RAN);
+    vyre_text text = {0};
+    if (is_json(j)) {
+        vyre_json json = {.text = &text};
+        vyre_json_object(&json);
+        cli_json_string(&json, "program", vyre_program_name(j->program));
+        cli_json_number(&json, "bytes", all->bytes);
+        vyre_json_key(&json, "devices");
+        cli_everywhere_json(all, &json);
+        vyre_json_key(&json, "outputs");
+        cli_result_json(&json, j->program, &all->outputs, requests, count);
+        vyre_json_object_end(&json);
+        vyre_text_putc(&text, '\n');
+    } else {
+        if (ran && count) {
+            cli_result_print(j->program, &all->outputs, requests, count);
+        }
+        if (result != CLI_EXIT_BACKEND) {
+            cli_everywhere_text(all, &text);
+        }
+    }
+    cli_output_write(&text);
+    for (size_t i = 0; i < count && ran; i++) {
+        vyre_status status = cli_result_save(j->program, &all->outputs, &requests[i]);
+        result = status ? fail(j, status) : result;
+    }
+    report_places(all);
+    if (result == CLI_EXIT_BACKEND) {
+        cli_message_print("vyre run: no device ran it. Fix: see what `vyre backends` says of each, "
+                          "or add --verify, which runs the oracle\n");
+    }
+    return result;
+}
+
+/* -b all: on every device, timed, and with --verify compared. */
+static cli_exit run_everywhere(job *j, cli_request *requests, size_t count) {
+    if (given(j, SEED)) {
+        return fail(j, vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                        "use -b reference, or leave it out",
+                                        "--seed is for the reference backend alone"));
+    }
+    cli_everywhere all = {
+        .program = j->program,
+        .operation = j->input.operation,
+        .variant = j->arguments->values[VARIANT].text,
+        .inputs = j->binding.inputs,
+        .input_count = j->binding.input_count,
+        .config = &j->config,
+        .verify = given(j, VERIFY),
+    };
+    if (given(j, SAMPLE) && j->input.operation) {
+        (void)cli_sample_work(j->input.operation, j->sample, &all.operations);
+    }
+    vyre_status status = cli_everywhere_run(&all);
+    cli_exit result = status ? fail(j, status) : finish_everywhere(j, &all, requests, count);
+    cli_everywhere_deinit(&all);
+    return result;
+}
+
 static cli_exit run_job(job *j, const char **values) {
     const cli_arguments *arguments = j->arguments;
     const char *name;
@@ -358,6 +445,9 @@ static cli_exit run_job(job *j, const char **values) {
     }
     if (status) {
         return fail(j, status);
+    }
+    if (is_everywhere(j)) {
+        return run_everywhere(j, requests, request_count);
     }
     const vyre_operation *operation = j->input.operation;
     vyre_route_request request = {.op = operation ? operation->id : NULL, .program = j->program};
@@ -410,6 +500,11 @@ static const cli_example examples[] = {
     {"vyre run reduce.sum_u32 x=iota:1000", "an operation of the library"},
     {"vyre run linalg.matmul --sample 1000000 --print c --time",
      "on matrices of a million elements, as the operation makes them"},
+    {"vyre run examples/mandelbrot.vyre width=800 height=600 left=-2.2 top=1.2 step=0.004 "
+     "limit=256 --out turns=m.png:800",
+     "a picture"},
+    {"vyre run match.dfa_count_u8 text=@README.md table=words:kernel,device -b all --verify",
+     "how often these words stand in a text, on every device, compared with the oracle"},
     {"vyre run io.dma_from_nvme path=weights.bin offset=4096 size=65536 --out bytes=part.bin",
      "a range of a file, past the cache of the system where that is possible"},
     {NULL, NULL},
@@ -426,12 +521,21 @@ const cli_command cli_command_run = {
         "but `out` buffers needs a value. Without -b it runs on "
         "the device that `vyre route` says auto takes, by what `vyre certify` measured, else on "
         "the one that `vyre backends` does; the reference backend runs only when it is named.\n\n"
+        "With -b all it runs on every device that there is, one after the other, up to six times, "
+        "and a table tells the median time with data of the host, the bytes of all arguments by "
+        "that time, with --sample arithmetic operations likewise where the operation tells them, "
+        "the time on the device where it tells, and with --verify whether all bytes are the "
+        "oracle's; if they differ anywhere the exit status is 1. The reference backend "
+        "takes part with --verify, as the oracle. What is printed or written is of the first "
+        "device that ran it.\n\n"
         "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes its "
         "elements, x=1,2,3, or zeros:N, iota:N[:STEP] (0, STEP, twice STEP and so on, STEP "
         "being 1 if not given), cycle:N:1,2,3[:STEP] (N elements that repeat these, each time with "
         "STEP added), "
         "rand:N[:SEED[:BOUND]], or @FILE: NumPy's format if the name ends in .npy, else bytes "
-        "without a header, little-endian; @- is stdin. In a list 0*97 is 97 zeros.\n\n"
+        "without a header, little-endian; @- is stdin. In a list 0*97 is 97 zeros. "
+        "table=words:error,warning is the automaton that looks for these words, for a match.dfa_ "
+        "operation; its `accept` and `overlap` come with it where they are not given.\n\n"
         "With --sample N an OPERATION's arguments that have no value get one: `vyre ops show` says "
         "how they are made, N being the length of the main buffer, more or less. Programs of a "
         "FILE that take buffers alone get N random elements in each.\n\n"
@@ -441,6 +545,9 @@ const cli_command cli_command_run = {
         "In .npy files bf16, for which NumPy has no type, is uint16, and an array of bool is one "
         "of "
         "u8. Arrays of several dimensions are taken by rows.\n\n"
+        "A picture is as high as it is wide, or has rows of WIDTH: --out turns=m.png:640. u8 is "
+        "grey; so is f32, from 0, which is black, to 1. Of u32 the largest number is black, and "
+        "any other has its colour, one of 64, by its remainder modulo 64.\n\n"
         "Without --print and --out all outputs are printed. Numbers have the fewest digits that "
         "read back as the same. In JSON, NaN and infinities are strings.",
     .operand = CLI_OPERAND_FILE,

@@ -38,14 +38,14 @@ static vyre_status take_device(cli_survey *survey, const vyre_registration *regi
 }
 
 /* Who looks at a device wants to know what can only be measured, too. */
-static void measure(const vyre_registration *registration) {
-    if (registration == &cpu_bundle.registrations[0]) {
+static void measure(const cli_survey *survey, const vyre_registration *registration) {
+    if (!survey->is_brief && registration == &cpu_bundle.registrations[0]) {
         cpu_bandwidth_learn();
     }
 }
 
 static vyre_status take_backend(cli_survey *survey, const vyre_registration *registration) {
-    measure(registration);
+    measure(survey, registration);
     uint32_t count = vyre_registration_device_count(registration);
     /* That there is not even one is worth a row, which says why. */
     vyre_status status = take_device(survey, registration, 0);

@@ -25,6 +25,7 @@ typedef struct cli_survey_row {
 } cli_survey_row;
 
 typedef struct cli_survey {
+    bool is_brief;                 /* what has to be measured is left out; set by the caller */
     VYRE_VEC(cli_survey_row) rows; /* by rank */
 } cli_survey;
 

@@ -6,6 +6,7 @@
  *     iota:N[:STEP]            0, 1, 2 and so on, times STEP; integers wrap around
  *     cycle:N:1,2,3[:STEP]     N elements that repeat these, each time with STEP added to them
  *     rand:N[:SEED[:BOUND]]    random ones
+ *     words:A,B,C              the automaton that looks for these words; cli/words.h
  *     @FILE                    the elements in a file: .npy, or bytes without a header; @- is stdin
  *
  * Random elements come from splitmix64 with SEED as its first state, one draw an element, and are

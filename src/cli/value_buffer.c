@@ -9,7 +9,8 @@
 #include "cli/value.h"
 
 static const char fix_forms[] =
-    "write 1,2,3 or zeros:N, iota:N[:STEP], cycle:N:1,2,3[:STEP], rand:N[:SEED[:BOUND]], @FILE";
+    "write 1,2,3 or zeros:N, iota:N[:STEP], cycle:N:1,2,3[:STEP], rand:N[:SEED[:BOUND]], "
+    "words:A,B, @FILE";
 
 static vyre_status no_memory(const char *argument) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "make it smaller, or free memory",

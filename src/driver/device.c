@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "driver/select.h"
 #include "driver/store.h"
+#include "driver/trace.h"
 #include "driver/wrap.h"
 
 static char *make_name(const char *id, uint32_t index) {
@@ -53,6 +54,7 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
     device->backend = backend;
     device->inner = inner;
     device->name = name;
+    device->track = vyre_trace_track(inner, name);
     device->owner = atomic_fetch_add(&next_owner, 1);
     device->free_row = VYRE_NONE;
     device->cache_limit = VYRE_PIPELINE_CACHE_BYTES;
@@ -79,6 +81,17 @@ static void log_status(const vyre_device *device, vyre_status status) {
     }
 }
 
+/* Waits for all work. */
+static vyre_status flush(vyre_device *device) {
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status = device->backend->slots->flush(device->backend);
+    if (span.start_ns) {
+        vyre_trace_end(&span, &(vyre_trace_facts){.kind = "flush", .failed = status});
+        vyre_trace_look(device->track, device->backend);
+    }
+    return status;
+}
+
 void vyre_device_release(vyre_device *device) {
     if (!device || atomic_fetch_sub(&device->references, 1) != 1) {
         return;
@@ -86,12 +99,15 @@ void vyre_device_release(vyre_device *device) {
     const vyre_backend_slots *slots = device->backend->slots;
     bool shut_down = atomic_load(&device->shut_down);
     if (!shut_down) {
-        log_status(device, slots->flush(device->backend));
+        log_status(device, flush(device));
     }
     vyre_pipelines_forget(device);
     vyre_residents_forget(device, !shut_down);
     if (!shut_down) {
         log_status(device, slots->shutdown(device->backend));
+    }
+    if (vyre_trace_is_on()) {
+        vyre_trace_forget(device->backend);
     }
     vyre_backend_drop(device->backend);
     vyre_store_flush_counts();
@@ -179,7 +195,11 @@ vyre_status vyre_device_prepare(vyre_device *device) {
     if (atomic_load(&device->shut_down)) {
         status = refuse_shut_down(device);
     } else if (!atomic_load(&device->prepared)) {
+        vyre_trace_span span = vyre_trace_begin(device->track);
         status = device->backend->slots->prepare(device->backend);
+        if (span.start_ns) {
+            vyre_trace_end(&span, &(vyre_trace_facts){.kind = "prepare", .failed = status});
+        }
         atomic_store(&device->prepared, !status);
     }
     pthread_mutex_unlock(&device->lifecycle);
@@ -188,9 +208,7 @@ vyre_status vyre_device_prepare(vyre_device *device) {
 
 vyre_status vyre_device_flush(vyre_device *device) {
     pthread_rwlock_rdlock(&device->calls);
-    vyre_status status = atomic_load(&device->shut_down)
-                             ? refuse_shut_down(device)
-                             : device->backend->slots->flush(device->backend);
+    vyre_status status = atomic_load(&device->shut_down) ? refuse_shut_down(device) : flush(device);
     pthread_rwlock_unlock(&device->calls);
     return status;
 }
@@ -200,7 +218,7 @@ vyre_status vyre_device_shutdown(vyre_device *device) {
     pthread_mutex_lock(&device->lifecycle);
     vyre_status status = VYRE_OK;
     if (!atomic_load(&device->shut_down)) {
-        status = device->backend->slots->flush(device->backend);
+        status = flush(device);
         vyre_pipelines_forget(device);
         vyre_residents_forget(device, true);
         atomic_store(&device->shut_down, true);
@@ -242,15 +260,28 @@ bool vyre_device_is_done(vyre_device *device, vyre_ticket ticket) {
     pthread_rwlock_rdlock(&device->calls);
     bool done = !ticket || atomic_load(&device->shut_down) ||
                 device->backend->slots->ticket_done(device->backend, ticket);
+    if (vyre_trace_is_on() && !atomic_load(&device->shut_down)) {
+        vyre_trace_look(device->track, device->backend);
+    }
     pthread_rwlock_unlock(&device->calls);
     return done;
 }
 
+vyre_status vyre_device_wait_for(vyre_device *device, uint64_t ticket) {
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status = device->backend->slots->ticket_wait(device->backend, ticket);
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "wait", .ticket = ticket, .failed = status});
+        vyre_trace_look(device->track, device->backend);
+    }
+    return status;
+}
+
 vyre_status vyre_device_wait(vyre_device *device, vyre_ticket ticket) {
     pthread_rwlock_rdlock(&device->calls);
-    vyre_status status = ticket && !atomic_load(&device->shut_down)
-                             ? device->backend->slots->ticket_wait(device->backend, ticket)
-                             : VYRE_OK;
+    vyre_status status =
+        ticket && !atomic_load(&device->shut_down) ? vyre_device_wait_for(device, ticket) : VYRE_OK;
     pthread_rwlock_unlock(&device->calls);
     return status;
 }

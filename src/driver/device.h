@@ -55,6 +55,7 @@ struct vyre_device {
     vyre_backend *backend;
     vyre_backend *inner; /* what the wrapper wraps; `backend` if there is none */
     char *name;
+    uint32_t track; /* in a trace; 0 if there is none */
     uint64_t owner; /* in handles; no other device of the process has it */
     vyre_profile profile;
 
@@ -85,6 +86,9 @@ VYRE_MUST_USE vyre_status vyre_device_open(const vyre_backend *made, const char 
  * then there is nothing to end. A thread begins one at a time. */
 VYRE_MUST_USE vyre_status vyre_device_begin(vyre_device *device);
 void vyre_device_end(vyre_device *device);
+
+/* Waits for work that was enqueued, in a call that has begun. */
+VYRE_MUST_USE vyre_status vyre_device_wait_for(vyre_device *device, uint64_t ticket);
 
 /* Says of a failed run where it was, and whether the device is gone. NULL stays NULL. */
 VYRE_MUST_USE vyre_status vyre_device_explain(vyre_device *device, const vyre_program *program,

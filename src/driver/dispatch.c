@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "driver/device.h"
+#include "driver/trace.h"
 
 void vyre_outputs_free(vyre_outputs *outputs) {
     for (size_t i = 0; i < outputs->count; i++) {
@@ -40,35 +41,68 @@ vyre_status vyre_outputs_make(const vyre_plan *plan, vyre_outputs *out_outputs) 
     return VYRE_OK;
 }
 
+static vyre_status run_call(vyre_pipeline *pipeline, vyre_run_form form, const vyre_call *call,
+                            vyre_output *outputs, vyre_timing *out_timing) {
+    const vyre_backend *backend = pipeline->device->backend;
+    const vyre_native *native = pipeline->native;
+    switch (form) {
+    case VYRE_RUN_OWNED:
+        return native ? native->slots->dispatch(native, call, outputs)
+                      : backend->slots->dispatch(backend, call, outputs);
+    case VYRE_RUN_BORROWED:
+        return native ? native->slots->dispatch_borrowed(native, call, outputs)
+                      : backend->slots->dispatch_borrowed(backend, call, outputs);
+    case VYRE_RUN_TIMED:
+        return native ? native->slots->dispatch_borrowed_timed(native, call, outputs, out_timing)
+                      : backend->slots->dispatch_borrowed_timed(backend, call, outputs, out_timing);
+    case VYRE_RUN_INTO:
+        return native ? native->slots->dispatch_borrowed_into(native, call, outputs)
+                      : backend->slots->dispatch_borrowed_into(backend, call, outputs);
+    }
+    return VYRE_OK;
+}
+
+/* What a trace says of a call. */
+static vyre_trace_facts facts_of(const vyre_call *call, const vyre_output *outputs) {
+    vyre_trace_facts facts = {
+        .kind = "dispatch",
+        .program = call->program,
+        .label = call->config->label,
+        .call = call,
+    };
+    for (size_t i = 0; i < call->input_count; i++) {
+        facts.bytes_in += call->inputs[i].size;
+    }
+    for (size_t i = 0; i < call->output_count; i++) {
+        facts.bytes_out += outputs[i].size;
+    }
+    return facts;
+}
+
+/* A trace wants to know the times as well, where asking changes nothing else. */
+static vyre_status run_traced(vyre_pipeline *pipeline, vyre_run_form form, const vyre_call *call,
+                              vyre_output *outputs, vyre_timing *out_timing) {
+    vyre_timing timing = vyre_no_times;
+    vyre_trace_span span = vyre_trace_begin(pipeline->device->track);
+    form = form == VYRE_RUN_BORROWED ? VYRE_RUN_TIMED : form;
+    vyre_status status = run_call(pipeline, form, call, outputs, out_timing ? out_timing : &timing);
+    if (span.start_ns) {
+        vyre_trace_facts facts = facts_of(call, outputs);
+        facts.timing = out_timing ? out_timing : &timing;
+        facts.failed = status;
+        vyre_trace_end(&span, &facts);
+    }
+    return status;
+}
+
 vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_form form, const vyre_plan *plan,
                               const vyre_input *inputs, vyre_output *outputs,
                               vyre_timing *out_timing) {
-    vyre_device *device = pipeline->device;
-    const vyre_backend *backend = device->backend;
-    const vyre_native *native = pipeline->native;
     vyre_call call = vyre_plan_call(plan, inputs);
-    call.native = native;
-    vyre_status status = VYRE_OK;
-    switch (form) {
-    case VYRE_RUN_OWNED:
-        status = native ? native->slots->dispatch(native, &call, outputs)
-                        : backend->slots->dispatch(backend, &call, outputs);
-        break;
-    case VYRE_RUN_BORROWED:
-        status = native ? native->slots->dispatch_borrowed(native, &call, outputs)
-                        : backend->slots->dispatch_borrowed(backend, &call, outputs);
-        break;
-    case VYRE_RUN_TIMED:
-        status = native
-                     ? native->slots->dispatch_borrowed_timed(native, &call, outputs, out_timing)
-                     : backend->slots->dispatch_borrowed_timed(backend, &call, outputs, out_timing);
-        break;
-    case VYRE_RUN_INTO:
-        status = native ? native->slots->dispatch_borrowed_into(native, &call, outputs)
-                        : backend->slots->dispatch_borrowed_into(backend, &call, outputs);
-        break;
-    }
-    return vyre_device_explain(device, plan->program, &plan->config, status);
+    call.native = pipeline->native;
+    vyre_status status = vyre_trace_is_on() ? run_traced(pipeline, form, &call, outputs, out_timing)
+                                            : run_call(pipeline, form, &call, outputs, out_timing);
+    return vyre_device_explain(pipeline->device, plan->program, &plan->config, status);
 }
 
 vyre_status vyre_pipeline_begin(const vyre_pipeline *pipeline, const vyre_dispatch_config *config) {
@@ -316,6 +350,7 @@ struct vyre_pending {
     vyre_pending_run run;
     vyre_dispatch_config config; /* with a label of its own */
     atomic_bool awaited;
+    atomic_ullong traced; /* the number of its event that has no end yet */
     char label[];
 };
 
@@ -332,10 +367,21 @@ static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *in
     if (!status) {
         vyre_call call = vyre_plan_call(&plan, inputs);
         call.native = pipeline->native;
+        vyre_trace_span span = vyre_trace_begin(pipeline->device->track);
+        if (span.start_ns) {
+            vyre_trace_facts facts = facts_of(&call, pending->outputs.items);
+            facts.kind = "async";
+            atomic_store(&pending->traced, vyre_trace_async_begin(pipeline->device->track, &facts));
+        }
         status = owned ? backend->slots->dispatch_async(backend, &call, pending->outputs.items,
                                                         &pending->run)
                        : backend->slots->dispatch_borrowed_async(
                              backend, &call, pending->outputs.items, &pending->run);
+        if (span.start_ns) {
+            vyre_trace_facts facts = facts_of(&call, pending->outputs.items);
+            facts.failed = status;
+            vyre_trace_end(&span, &facts);
+        }
         status = status ? status : vyre_check_run(backend, &pending->run);
         status = vyre_device_explain(pipeline->device, pipeline->program, &plan.config, status);
         if (status) {
@@ -410,8 +456,22 @@ vyre_status vyre_device_dispatch_owned_async(vyre_device *device, const vyre_pro
         vyre_pipeline_dispatch_owned_async(pipeline, inputs, input_count, config, out_pending));
 }
 
+/* The run is seen to be over, or nobody is going to look any more. */
+static void end_trace(vyre_pending *pending, bool failed) {
+    uint64_t id = atomic_exchange(&pending->traced, 0);
+    if (id) {
+        const vyre_trace_facts facts = {
+            .kind = "async", .program = pending->pipeline->program, .failed = failed};
+        vyre_trace_async_end(pending->pipeline->device->track, id, &facts);
+    }
+}
+
 bool vyre_pending_is_ready(vyre_pending *pending) {
-    return atomic_load(&pending->awaited) || pending->run.slots->is_ready(pending->run.state);
+    bool ready = atomic_load(&pending->awaited) || pending->run.slots->is_ready(pending->run.state);
+    if (ready && vyre_trace_is_on()) {
+        end_trace(pending, false);
+    }
+    return ready;
 }
 
 vyre_status vyre_pending_await(vyre_pending *pending, vyre_outputs *out_outputs) {
@@ -420,9 +480,16 @@ vyre_status vyre_pending_await(vyre_pending *pending, vyre_outputs *out_outputs)
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "keep what the first call gave",
                                 "the outputs of a pending run were given before");
     }
+    vyre_device *device = pending->pipeline->device;
+    vyre_trace_span span = vyre_trace_begin(device->track);
     vyre_status status = pending->run.slots->wait(pending->run.state);
-    status = vyre_device_explain(pending->pipeline->device, pending->pipeline->program,
-                                 &pending->config, status);
+    if (span.start_ns) {
+        const vyre_trace_facts facts = {
+            .kind = "wait", .program = pending->pipeline->program, .failed = status};
+        vyre_trace_end(&span, &facts);
+        end_trace(pending, status);
+    }
+    status = vyre_device_explain(device, pending->pipeline->program, &pending->config, status);
     if (!status) {
         *out_outputs = pending->outputs;
         pending->outputs = (vyre_outputs){0};
@@ -436,6 +503,9 @@ void vyre_pending_free(vyre_pending *pending) {
     }
     if (pending->run.slots) {
         pending->run.slots->free(pending->run.state);
+    }
+    if (vyre_trace_is_on()) {
+        end_trace(pending, false);
     }
     vyre_outputs_free(&pending->outputs);
     vyre_pipeline_release(pending->pipeline);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "driver/device.h"
 #include "driver/store.h"
+#include "driver/trace.h"
 #include "driver/wrap.h"
 #include "ir/section.h"
 
@@ -175,6 +176,7 @@ vyre_status vyre_compile_stored(const vyre_backend *backend, const vyre_program 
         .program = {(const char *)bytes, size},
         .name = as_str(vyre_program_name(program)),
     };
+    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
     bool hit = vyre_store_get(&key, &stored);
     vyre_compile compile = {
         .program = program,
@@ -199,6 +201,14 @@ vyre_status vyre_compile_stored(const vyre_backend *backend, const vyre_program 
               !memcmp(stored.data, made.artifact, stored.size))) {
             vyre_store_put(&key, made.artifact, made.artifact_size);
         }
+    }
+    if (span.start_ns) {
+        vyre_trace_compiled(hit);
+        vyre_trace_end(&span, &(vyre_trace_facts){.kind = "translate",
+                                                  .program = program,
+                                                  .cache = hit ? "disk" : "cold",
+                                                  .bytes = made.artifact_size,
+                                                  .failed = status});
     }
     vyre_free(made.artifact);
     vyre_text_free(&stored);
@@ -277,10 +287,9 @@ static vyre_pipeline *enter(vyre_device *device, vyre_pipeline *made) {
     return result;
 }
 
-vyre_status vyre_device_compile(vyre_device *device, const vyre_program *program,
-                                const vyre_dispatch_config *config, vyre_pipeline **out_pipeline) {
-    *out_pipeline = NULL;
-    config = vyre_config_or_default(config);
+static vyre_status compile(vyre_device *device, const vyre_program *program,
+                           const vyre_dispatch_config *config, bool *out_found,
+                           vyre_pipeline **out_pipeline) {
     vyre_status status = vyre_check_demand(program, config);
     if (status) {
         return vyre_device_explain(device, program, config, status);
@@ -299,6 +308,7 @@ vyre_status vyre_device_compile(vyre_device *device, const vyre_program *program
         }
     }
     pthread_mutex_unlock(&device->pipelines);
+    *out_found = found;
     if (found) {
         return VYRE_OK;
     }
@@ -306,6 +316,23 @@ vyre_status vyre_device_compile(vyre_device *device, const vyre_program *program
     status = make(device, hash, program, config, &made);
     if (!status) {
         *out_pipeline = enter(device, made);
+    }
+    return status;
+}
+
+vyre_status vyre_device_compile(vyre_device *device, const vyre_program *program,
+                                const vyre_dispatch_config *config, vyre_pipeline **out_pipeline) {
+    *out_pipeline = NULL;
+    config = vyre_config_or_default(config);
+    bool found = false;
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status = compile(device, program, config, &found, out_pipeline);
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "compile",
+                                           .program = program,
+                                           .cache = found ? "memory" : vyre_trace_cache(&span),
+                                           .failed = status});
     }
     return status;
 }

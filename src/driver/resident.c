@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "driver/device.h"
+#include "driver/trace.h"
 #include "ir/program.h"
 
 /* The row a handle stands for; NULL if it stands for none any more. In the lock. */
@@ -166,8 +167,27 @@ static bool is_inside(const vyre_resident_row *row, size_t offset, size_t size) 
 
 static vyre_status upload(vyre_device *device, const vyre_resident_row *row, size_t offset,
                           const void *data, size_t size) {
-    return device->backend->slots->resident_upload(device->backend, row->buffer, offset, data,
-                                                   size);
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status =
+        device->backend->slots->resident_upload(device->backend, row->buffer, offset, data, size);
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "upload", .bytes = size, .failed = status});
+    }
+    return status;
+}
+
+static vyre_status read_back(vyre_device *device, const vyre_resident_row *row, size_t offset,
+                             void *data, size_t size) {
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status =
+        device->backend->slots->resident_read(device->backend, row->buffer, offset, data, size);
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "readback", .bytes = size, .failed = status});
+        vyre_trace_look(device->track, device->backend);
+    }
+    return status;
 }
 
 vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident, const void *data,
@@ -219,11 +239,9 @@ vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident, size
                                   size, offset, (unsigned long long)row.size);
     } else {
         /* Nobody may have waited for the work that made the contents: its failure is told here. */
-        const vyre_backend_slots *slots = device->backend->slots;
-        status = row.made_by ? slots->ticket_wait(device->backend, row.made_by) : VYRE_OK;
+        status = row.made_by ? vyre_device_wait_for(device, row.made_by) : VYRE_OK;
         known_good = !status;
-        status =
-            status ? status : slots->resident_read(device->backend, row.buffer, offset, data, size);
+        status = status ? status : read_back(device, &row, offset, data, size);
     }
     end_use(device, resident, known_good);
     return vyre_status_annotate(status, "reading back from %s", device->name);
@@ -420,12 +438,42 @@ static void give_plan(vyre_pipeline *pipeline, vyre_plan *plan) {
     }
 }
 
+/* The run itself, enqueued where `out_ticket` is given. */
+static vyre_status run_call(vyre_pipeline *pipeline, const vyre_call *call, const uint64_t *buffers,
+                            vyre_timing *timing, uint64_t *out_ticket) {
+    const vyre_backend *backend = pipeline->device->backend;
+    const vyre_native *native = pipeline->native;
+    return out_ticket && native
+               ? native->slots->enqueue(native, call, buffers, out_ticket)
+               : backend->slots->resident_dispatch_timed(backend, call, buffers, timing);
+}
+
+static vyre_status run_traced(vyre_pipeline *pipeline, const vyre_call *call,
+                              const uint64_t *buffers, vyre_timing *timing, uint64_t *out_ticket) {
+    const vyre_device *device = pipeline->device;
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status = run_call(pipeline, call, buffers, timing, out_ticket);
+    vyre_trace_facts facts = {
+        .kind = "dispatch",
+        .program = call->program,
+        .label = call->config->label,
+        .call = call,
+        .timing = out_ticket ? NULL : timing,
+        .ticket = out_ticket && !status ? *out_ticket : 0,
+        .failed = status,
+    };
+    if (span.start_ns) {
+        vyre_trace_end(&span, &facts);
+        facts.kind = "enqueued";
+        vyre_trace_enqueued(device->track, device->backend, &facts);
+    }
+    return status;
+}
+
 vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_binding *bindings,
                                        size_t count, const vyre_dispatch_config *config,
                                        vyre_timing *out_timing, uint64_t *out_ticket) {
     vyre_device *device = pipeline->device;
-    const vyre_backend *backend = device->backend;
-    const vyre_native *native = pipeline->native;
     bool is_default = !config;
     config = vyre_config_or_default(config);
     uint64_t buffers[VYRE_LIMIT_ARGUMENTS], ticket = 0;
@@ -444,14 +492,11 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
     status = take_plan(pipeline, values, count, config, is_default, &room, &plan);
     if (!status) {
         vyre_call call = vyre_plan_call(plan, NULL);
-        call.native = native;
-        if (out_ticket && native) {
-            status = native->slots->enqueue(native, &call, buffers, &ticket);
-        } else {
-            vyre_timing timing;
-            status = backend->slots->resident_dispatch_timed(backend, &call, buffers,
-                                                             out_timing ? out_timing : &timing);
-        }
+        call.native = pipeline->native;
+        vyre_timing unasked, *timing = out_timing ? out_timing : &unasked;
+        uint64_t *enqueued = out_ticket ? &ticket : NULL;
+        status = vyre_trace_is_on() ? run_traced(pipeline, &call, buffers, timing, enqueued)
+                                    : run_call(pipeline, &call, buffers, timing, enqueued);
         give_plan(pipeline, plan);
     }
     ticket = status ? 0 : ticket;

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "driver/device.h"
+#include "driver/trace.h"
 #include "ir/program.h"
 #include "pass/phase.h"
 #include "pass/split.h"
@@ -162,9 +163,15 @@ static vyre_status first_of(vyre_status first, vyre_status second) {
 
 /* Waits for all parts that are under way; the first that failed is the one to tell of. */
 static vyre_status wait_for_parts(run *r) {
+    vyre_trace_span span = vyre_trace_begin(r->ticket_count ? VYRE_TRACE_HERE : 0);
     vyre_status status = VYRE_OK;
     for (uint32_t i = 0; i < r->ticket_count; i++) {
         status = first_of(status, r->backend->slots->ticket_wait(r->backend, r->tickets[i]));
+    }
+    if (span.start_ns) {
+        const uint64_t last = r->tickets[r->ticket_count - 1];
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "wait", .ticket = last, .failed = status});
     }
     r->ticket_count = 0;
     return status;
@@ -183,6 +190,28 @@ static vyre_status check_time(run *r) {
                                   vyre_program_name(r->sequence->program));
     }
     r->part_config.timeout_ns = status ? 0 : r->deadline_ns - now;
+    return status;
+}
+
+static vyre_status upload(run *r, const array *a, const void *data) {
+    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
+    vyre_status status =
+        r->backend->slots->resident_upload(r->backend, a->buffer, 0, data, a->size);
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "upload", .bytes = a->size, .failed = status});
+    }
+    return status;
+}
+
+static vyre_status read_back(run *r, const array *a, size_t offset, void *data, size_t size) {
+    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
+    vyre_status status =
+        r->backend->slots->resident_read(r->backend, a->buffer, offset, data, size);
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "readback", .bytes = size, .failed = status});
+    }
     return status;
 }
 
@@ -208,8 +237,7 @@ static vyre_status read_element(run *r, uint32_t resource, uint64_t index, int64
         return VYRE_OK;
     }
     if (r->resident) {
-        status = r->backend->slots->resident_read(r->backend, r->arrays[resource].buffer,
-                                                  (size_t)(index * bytes), element, bytes);
+        status = read_back(r, &r->arrays[resource], (size_t)(index * bytes), element, bytes);
     } else {
         memcpy(element, r->arrays[resource].data + index * bytes, bytes);
     }
@@ -354,8 +382,21 @@ static vyre_status run_phase(run *r, uint32_t index) {
     if (status) {
         return status;
     }
-    return r->resident ? run_part_resident(r, &r->sequence->parts[index], &grid)
-                       : run_part_host(r, &r->sequence->parts[index], &grid);
+    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
+    status = r->resident ? run_part_resident(r, &r->sequence->parts[index], &grid)
+                         : run_part_host(r, &r->sequence->parts[index], &grid);
+    if (span.start_ns) {
+        uint32_t count_now = r->ticket_count;
+        vyre_trace_end(&span, &(vyre_trace_facts){
+                                  .kind = "phase",
+                                  .program = r->sequence->parts[index].phase.program,
+                                  .phase = &index,
+                                  .grid = &grid,
+                                  .ticket = count_now ? r->tickets[count_now - 1] : 0,
+                                  .failed = status,
+                              });
+    }
+    return status;
 }
 
 static vyre_status run_steps(run *r, uint32_t first, uint32_t end);
@@ -435,9 +476,7 @@ static void take_from_host(run *r, vyre_output *outputs) {
 
 static vyre_status upload_zeros(run *r, const array *a) {
     uint8_t *zeros = vyre_alloc_zeroed(a->size, 1);
-    vyre_status status =
-        zeros ? r->backend->slots->resident_upload(r->backend, a->buffer, 0, zeros, a->size)
-              : no_memory(r->sequence->program);
+    vyre_status status = zeros ? upload(r, a, zeros) : no_memory(r->sequence->program);
     vyre_free(zeros);
     return status;
 }
@@ -468,8 +507,7 @@ static vyre_status place_on_device(run *r, const vyre_input *inputs, const uint6
         if (!status && is_out) {
             status = upload_zeros(r, a);
         } else if (!status && from) {
-            status =
-                r->backend->slots->resident_upload(r->backend, a->buffer, 0, from->data, a->size);
+            status = upload(r, a, from->data);
         }
     }
     for (uint32_t i = 0; i < r->ir->resource_count && !status; i++) {
@@ -485,8 +523,7 @@ static vyre_status take_from_device(run *r, vyre_output *outputs) {
     vyre_status status = wait_for_parts(r);
     for (uint32_t i = 0; i < r->plan.output_count && !status; i++) {
         const array *a = &r->arrays[r->ir->args[r->plan.outputs[i]].resource];
-        status =
-            r->backend->slots->resident_read(r->backend, a->buffer, 0, outputs[i].data, a->size);
+        status = read_back(r, a, 0, outputs[i].data, a->size);
     }
     return status;
 }

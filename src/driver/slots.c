@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "driver/trace.h"
 
 vyre_status vyre_unsupported(const vyre_backend *backend, const char *feature) {
     return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another backend, or do without",
@@ -44,6 +45,8 @@ static void copied_free(copied *copy) {
 }
 
 static vyre_status copy_inputs(const vyre_call *call, copied *out) {
+    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
+    uint64_t bytes = 0;
     *out = (copied){.call = *call};
     out->inputs = vyre_alloc_zeroed(call->input_count, sizeof *out->inputs);
     bool made = out->inputs;
@@ -51,11 +54,16 @@ static vyre_status copy_inputs(const vyre_call *call, copied *out) {
         void *data = vyre_alloc(call->inputs[i].size);
         out->inputs[i] = (vyre_input){data, call->inputs[i].size};
         made = data;
+        bytes += call->inputs[i].size;
         if (made && call->inputs[i].size) {
             memcpy(data, call->inputs[i].data, call->inputs[i].size);
         }
     }
     out->call.inputs = out->inputs;
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "upload", .bytes = bytes, .failed = !made});
+    }
     if (!made) {
         copied_free(out);
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
