@@ -32,7 +32,7 @@ for command in "${commands[@]}"; do
 done
 
 # What they say they leave behind.
-for file in build/demo/mandelbrot.png build/trace.json; do
+for file in build/demo/mandelbrot.png build/demo/report.html build/report.html build/cpu.toml build/trace.json; do
     if [ ! -s "$file" ]; then
         echo "There is no $file afterwards. Fix: the command of the tour that makes it" >&2
         failed=1
