@@ -13,6 +13,8 @@
       "what to test: auto, ids of backends, id:n for device n, or all; auto if not given")         \
     X(SUITE, 0, "--suite", "NAME,...", NULL,                                                       \
       "operations, special, sizes, laws, library, random; all if not given")                       \
+    X(AGAINST, 0, "--against", "DEVICE", NULL,                                                     \
+      "what it is held against; reference if not given, for which cpu is independent")             \
     X(TAG, 0, "--tag", "TAG,...", NULL, "only cases with one of these tags, as --list shows them") \
     X(PROGRAMS, 0, "--programs", "N", NULL, "how many random programs; 1000 by default")           \
     X(SEED, 0, "--seed", "N", NULL, "the first of them; 1 by default, the others follow")          \
@@ -126,7 +128,7 @@ static vyre_status read_choice(job *j) {
 
 /* What a certificate says is not to be said again. */
 static vyre_status check_check(const cli_arguments *arguments) {
-    static const uint32_t others[] = {BACKEND, SUITE, TAG, PROGRAMS, SEED, RUNS, CERT, LIST, SAVE};
+    static const uint32_t others[] = {BACKEND, AGAINST, SUITE, TAG, PROGRAMS, SEED, RUNS, CERT, LIST, SAVE};
     const char *name = arguments->operand_count ? arguments->operands[0] : NULL;
     for (size_t i = 0; i < sizeof others / sizeof *others && !name; i++) {
         name = arguments->values[others[i]].given ? options[others[i]].name : NULL;
@@ -235,6 +237,17 @@ static void test_named(job *j, const char *name) {
 }
 
 static void test_devices(job *j) {
+    const char *against = j->arguments->values[AGAINST].text;
+    if (against && !j->conform.against) {
+        vyre_text why = {0};
+        cli_exit result =
+            cli_device_acquire(j->arguments->command, against, &j->conform.against, &why);
+        vyre_text_free(&why);
+        if (result != CLI_EXIT_DONE) {
+            add_exit(j, result);
+            return;
+        }
+    }
     const char *names = j->arguments->values[BACKEND].text;
     if (!names || !strchr(names, ',')) {
         if (names && !strcmp(names, "all")) {

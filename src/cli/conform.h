@@ -82,6 +82,7 @@ typedef struct cli_conform {
     const char *glob;
     uint64_t seed, programs, runs;
     bool no_progress;
+    vyre_device *against; /* in the oracle's place; NULL: the oracle. Released with the rest */
 
     /* The cases, in the order of suites. */
     VYRE_VEC(cli_conform_case) cases;

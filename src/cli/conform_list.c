@@ -141,6 +141,7 @@ void cli_conform_forget(cli_conform *c) {
 
 void cli_conform_deinit(cli_conform *c) {
     cli_conform_forget(c);
+    vyre_device_release(c->against);
     for (size_t i = 0; i < c->cases.count; i++) {
         vyre_free(c->cases.items[i].id);
     }

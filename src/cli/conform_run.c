@@ -407,8 +407,12 @@ vyre_status cli_conform_run(cli_conform *c, vyre_device *device) {
     c->digests = vyre_alloc_zeroed((size_t)k.random_count + 1, sizeof *c->digests);
     vyre_status status = c->digests ? VYRE_OK : cli_conform_no_memory();
     const vyre_reference_options plain = {0};
-    status = status ? status : vyre_reference_open(&plain, &k.oracle);
-    status = status ? status : vyre_reference_open_oracle(&k.small_steps);
+    if (c->against) {
+        k.oracle = k.small_steps = c->against;
+    } else {
+        status = status ? status : vyre_reference_open(&plain, &k.oracle);
+        status = status ? status : vyre_reference_open_oracle(&k.small_steps);
+    }
     if (!status) {
         pthread_mutex_init(&k.lock, NULL);
         cli_progress_begin(&k.progress, vyre_device_name(device), cli_conform_count(c));
@@ -423,7 +427,9 @@ vyre_status cli_conform_run(cli_conform *c, vyre_device *device) {
         status = explain_first(&k);
     }
     vyre_trial_free(&k.failed_trial);
-    vyre_device_release(k.oracle);
-    vyre_device_release(k.small_steps);
+    if (!c->against) {
+        vyre_device_release(k.oracle);
+        vyre_device_release(k.small_steps);
+    }
     return status;
 }

@@ -33,3 +33,12 @@ add_executable(vyre_mutants ${PROJECT_SOURCE_DIR}/src/cli/main.c ${planted} ${fo
 target_compile_options(vyre_mutants PRIVATE -w)
 target_link_libraries(vyre_mutants PRIVATE vyre_internal)
 set_target_properties(vyre_mutants PROPERTIES OUTPUT_NAME vyre RUNTIME_OUTPUT_DIRECTORY ${folder})
+# One after the other: each runs two of its mutants at a time.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  foreach(backend IN LISTS backends)
+    vyre_test(mutants_${backend} LABELS mutants TIMEOUT 600
+              COMMAND env VYRE_CUDA=$<TARGET_FILE:ptx_cuda> bash ${CMAKE_CURRENT_SOURCE_DIR}/mutants/run.sh
+              $<TARGET_FILE:vyre_mutants> ${backend})
+    set_tests_properties(mutants_${backend} PROPERTIES RUN_SERIAL TRUE)
+  endforeach()
+endif()

@@ -13,9 +13,11 @@ most_lines=14 most_seconds=60
 
 # What conform is asked to do for a backend: enough for each mutant, and few seconds without one.
 options_for() {
+    local programs=${MUTANTS_PROGRAMS:-2000}
     case $1 in
-    reference) echo "-b reference --suite operations,special,sizes --runs 1" ;;
-    *) echo "-b $1 --suite random --tag small --programs ${MUTANTS_PROGRAMS:-1500} --runs 1" ;;
+    reference) echo "-b reference --against cuda --suite random --tag small --programs $programs --runs 1" ;;
+    cpu) echo "-b cpu --suite random --tag small --programs ${MUTANTS_PROGRAMS:-800} --runs 1" ;;
+    *) echo "-b $1 --suite random --tag small --programs $programs --runs 1" ;;
     esac
 }
 
