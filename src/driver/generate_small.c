@@ -495,7 +495,7 @@ static void make_atomic(generator *g, uint32_t turn) {
             uint32_t fixed = number(g, generate_below(g, 6));
             index = generate_one_in(g, 2) ? fixed : op2(g, VYRE_OP_REM, some, number(g, 6));
         }
-        make_one_atomic(g, nth_atomic(turn / 2 * AT_ONCE + k, for_all),
+        make_one_atomic(g, nth_atomic(turn / 2 * AT_ONCE + turn / 6 + k, for_all),
                         is_shared ? array : arrays[k], index, value, for_all ? value : before[k],
                         for_all ? VYRE_NONE : olds[k]);
     }
