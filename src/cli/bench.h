@@ -199,7 +199,7 @@ typedef struct cli_bench_report {
 
 void cli_bench_json(const cli_bench_report *report, vyre_text *text);
 void cli_bench_table(const cli_bench_report *report, cli_format format, vyre_text *text);
-void cli_bench_html(const cli_bench_report *report, vyre_text *text);
+void cli_bench_html(const cli_bench_report *report, vyre_text *html);
 
 /* Plots of the page; see bench_plot.c. */
 void cli_bench_plot_times(const cli_bench_report *report, const char *operation, vyre_data data,

@@ -128,7 +128,8 @@ static vyre_status read_choice(job *j) {
 
 /* What a certificate says is not to be said again. */
 static vyre_status check_check(const cli_arguments *arguments) {
-    static const uint32_t others[] = {BACKEND, AGAINST, SUITE, TAG, PROGRAMS, SEED, RUNS, CERT, LIST, SAVE};
+    static const uint32_t others[] = {BACKEND, AGAINST, SUITE, TAG,  PROGRAMS,
+                                      SEED,    RUNS,    CERT,  LIST, SAVE};
     const char *name = arguments->operand_count ? arguments->operands[0] : NULL;
     for (size_t i = 0; i < sizeof others / sizeof *others && !name; i++) {
         name = arguments->values[others[i]].given ? options[others[i]].name : NULL;

@@ -8,7 +8,7 @@
 #include "driver/property.h"
 
 enum {
-    FENCE_BYTES = 64, /* on either side */
+    FENCE_BYTES = 4096, /* on either side: all lanes of a few vectors */
     FENCE = 0xa5,
     GARBAGE = 0xcd,
 };

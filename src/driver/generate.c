@@ -75,7 +75,8 @@ static void declare_interface(generator *g) {
         uint32_t buffer = vyre_build_buffer(g->b, input_names[i], VYRE_ACCESS_IN, type, VYRE_NONE);
         first = first == VYRE_NONE ? buffer : first;
         add_array(g, buffer, type, ARRAY_INPUT);
-        generate_argument(g, input_names[i], type, generate_one_in(g, 8) ? 0 : generate_below(g, 300));
+        generate_argument(g, input_names[i], type,
+                          generate_one_in(g, 8) ? 0 : generate_below(g, 300));
     }
     uint32_t outputs = 1 + generate_below(g, 3);
     for (uint32_t i = 0; i < outputs; i++) {

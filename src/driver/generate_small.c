@@ -60,9 +60,7 @@ static uint32_t own_number(generator *g) {
 /* A small integer in the bits of a wide one, so that what is above it is seen, too. */
 static vyre_type seen_type(vyre_type type) {
     bool is_small = vyre_type_bytes(type) < 4 && vyre_type_class_of(type) & VYRE_CLASS_INTEGER;
-    return is_small                 ? VYRE_TYPE_I64
-           : type == VYRE_TYPE_BOOL ? VYRE_TYPE_U8
-                                    : type;
+    return is_small ? VYRE_TYPE_I64 : type == VYRE_TYPE_BOOL ? VYRE_TYPE_U8 : type;
 }
 
 static void show(generator *g, uint32_t buffer, uint32_t index, uint32_t value) {
@@ -81,7 +79,7 @@ typedef struct rule_case {
 static uint32_t find_cases(vyre_type type, rule_case *out, uint32_t room) {
     static const vyre_op operations[] = {
 #define PURE(name, number, text, shape, rule, effects, cost, doc)                                  \
-    VYRE_RULE_##rule > VYRE_RULE_OWN && VYRE_RULE_##rule != VYRE_RULE_ELEMENTARY && (effects) == 0 \
+    VYRE_RULE_##rule > VYRE_RULE_OWN &&VYRE_RULE_##rule != VYRE_RULE_ELEMENTARY && (effects) == 0  \
         ? VYRE_OP_##name                                                                           \
         : VYRE_OP_NONE,
         VYRE_OPS(PURE)
@@ -179,9 +177,11 @@ static void make_memory(generator *g, uint32_t turn) {
     enum { MOST = 16 };
     static const uint32_t some[] = {1, 2, 3, 4, 4, 5, 8, 8, MOST};
     vyre_type type = nth_array_type(turn);
-    uint32_t near = some[generate_below(g, sizeof some / sizeof *some)], stride = generate_one_in(g, 2) ? near : 1;
+    uint32_t near = some[generate_below(g, sizeof some / sizeof *some)],
+             stride = generate_one_in(g, 2) ? near : 1;
     uint32_t count = 90 + generate_below(g, 60), lanes = 1 + count / stride + generate_below(g, 3);
-    uint32_t a = input(g, "a", type, count), offset = generate_one_in(g, 4) ? generate_below(g, 9) : 0;
+    uint32_t a = input(g, "a", type, count),
+             offset = generate_one_in(g, 4) ? generate_below(g, 9) : 0;
     uint32_t x = output(g, "x", seen_type(type), near * (lanes - 1) + 1);
     bool guarded = generate_one_in(g, 4), in_loop = generate_one_in(g, 3);
     open_phase(g, lanes, 0, 0);
@@ -191,10 +191,12 @@ static void make_memory(generator *g, uint32_t turn) {
         first = op2(g, VYRE_OP_SUB, first, number(g, offset));
     }
     if (guarded) {
-        vyre_build_if(g->b, op2(g, VYRE_OP_NE, op2(g, VYRE_OP_AND, own, number(g, 5)), number(g, 1)));
+        vyre_build_if(g->b,
+                      op2(g, VYRE_OP_NE, op2(g, VYRE_OP_AND, own, number(g, 5)), number(g, 1)));
     }
     if (in_loop) {
-        uint32_t i = vyre_build_for(g->b, number(g, 0), number(g, near), number(g, 1), 0, NULL, NULL);
+        uint32_t i =
+            vyre_build_for(g->b, number(g, 0), number(g, near), number(g, 1), 0, NULL, NULL);
         uint32_t index = index_of(g, turn / 3, op2(g, VYRE_OP_ADD, first, i));
         uint32_t value = vyre_build_load(g->b, a, index);
         show(g, x, op2(g, VYRE_OP_ADD, to, i), value);
@@ -247,8 +249,8 @@ static void make_private(generator *g, uint32_t turn) {
 /* A loop that carries two values which change places, and may be left early. */
 static void make_loop(generator *g, uint32_t turn) {
     enum { COUNT = 70 };
-    static const vyre_type types[] = {VYRE_TYPE_U32, VYRE_TYPE_I32, VYRE_TYPE_U8, VYRE_TYPE_I64,
-                                      VYRE_TYPE_U64, VYRE_TYPE_I16};
+    static const vyre_type types[] = {VYRE_TYPE_U32, VYRE_TYPE_I32, VYRE_TYPE_U8,
+                                      VYRE_TYPE_I64, VYRE_TYPE_U64, VYRE_TYPE_I16};
     vyre_type type = types[turn % 6];
     uint32_t a = input(g, "a", VYRE_TYPE_U32, COUNT), n = input(g, "n", VYRE_TYPE_U32, COUNT);
     uint32_t x = output(g, "x", VYRE_TYPE_U32, COUNT), y = output(g, "y", VYRE_TYPE_U32, COUNT);
@@ -259,9 +261,9 @@ static void make_loop(generator *g, uint32_t turn) {
     uint32_t end = uniform ? number(g, turns) : op2(g, VYRE_OP_AND, some, number(g, 7));
     uint32_t initial[2] = {own, vyre_build_load(g->b, a, own)}, args[2], next[2];
     uint32_t start = generate_below(g, 3), step = 1 + generate_below(g, 3);
-    uint32_t counter =
-        vyre_build_for(g->b, vyre_build_const(g->b, type, start), vyre_build_convert(g->b, type, end),
-                       vyre_build_const(g->b, type, step), 2, initial, args);
+    uint32_t counter = vyre_build_for(g->b, vyre_build_const(g->b, type, start),
+                                      vyre_build_convert(g->b, type, end),
+                                      vyre_build_const(g->b, type, step), 2, initial, args);
     uint32_t way = generate_below(g, 4), wide = vyre_build_convert(g->b, VYRE_TYPE_U32, counter);
     if (way == 1 || way == 2) {
         uint32_t bits = op2(g, VYRE_OP_AND, op2(g, VYRE_OP_XOR, some, args[0]), number(g, 3));
@@ -377,7 +379,8 @@ static void make_subgroup(generator *g, uint32_t turn) {
     if (in_loop) { /* some of what it loads is missing */
         i = vyre_build_for(g->b, number(g, 0), number(g, 4), number(g, 1), 0, NULL, NULL);
     }
-    uint32_t index = in_loop ? op2(g, VYRE_OP_ADD, own, op2(g, VYRE_OP_MUL, i, number(g, 40))) : own;
+    uint32_t index =
+        in_loop ? op2(g, VYRE_OP_ADD, own, op2(g, VYRE_OP_MUL, i, number(g, 40))) : own;
     uint32_t value = exchange(g, turn, vyre_build_load(g->b, a, index), lane);
     uint32_t to = in_loop ? op2(g, VYRE_OP_ADD, op2(g, VYRE_OP_MUL, own, number(g, 4)), i) : own;
     if (vyre_build_type(g->b, value) == type) {
@@ -413,7 +416,8 @@ static void make_shared(generator *g, uint32_t turn) {
     vyre_build_barrier(g->b, whole_grid ? VYRE_OP_GRID_BARRIER : VYRE_OP_BARRIER);
     uint32_t taken;
     if (whole_grid) {
-        uint32_t far = op2(g, VYRE_OP_REM, op2(g, VYRE_OP_ADD, own, number(g, 40)), number(g, count));
+        uint32_t far =
+            op2(g, VYRE_OP_REM, op2(g, VYRE_OP_ADD, own, number(g, 40)), number(g, count));
         taken = vyre_build_load(g->b, z, far);
     } else {
         uint32_t other = op2(g, VYRE_OP_ADD, lid, number(g, 33));
@@ -435,11 +439,14 @@ static vyre_op nth_atomic(uint32_t n, bool for_all) {
 }
 
 static void make_one_atomic(generator *g, vyre_op op, uint32_t array, uint32_t index,
-                            uint32_t value, uint32_t old) {
-    uint32_t zero = vyre_build_const(g->b, vyre_build_type(g->b, value), 0), desired = VYRE_NONE;
-    if (op == VYRE_OP_ATOMIC_CAS) {
+                            uint32_t value, uint32_t before, uint32_t old) {
+    uint32_t desired = VYRE_NONE;
+    if (op == VYRE_OP_ATOMIC_CAS) { /* most are what is expected */
         desired = value;
-        value = generate_one_in(g, 2) ? zero : value;
+        value = generate_one_in(g, 4) ? value : before;
+    } else if (op == VYRE_OP_ATOMIC_AND) { /* few bits go, or none would be left of many */
+        uint32_t kept = vyre_build_const(g->b, vyre_build_type(g->b, value), ~(uint64_t)3);
+        value = op2(g, VYRE_OP_OR, value, kept);
     }
     value = op == VYRE_OP_ATOMIC_LOAD ? VYRE_NONE : value;
     uint32_t got = vyre_build_atomic(g->b, op, array, index, value, desired, VYRE_ORDERING_RELAXED,
@@ -467,8 +474,13 @@ static void make_atomic(generator *g, uint32_t turn) {
     uint32_t array = shared ? vyre_build_shared(g->b, NULL, type, 32) : VYRE_NONE;
     uint32_t own = own_number(g), lid = vyre_build_position(g->b, VYRE_OP_LID, 0);
     uint32_t some = vyre_build_load(g->b, n, own), value = vyre_build_load(g->b, a, own);
+    uint32_t before[AT_ONCE];
+    for (uint32_t k = 0; k < AT_ONCE && !for_all; k++) {
+        before[k] = vyre_build_load(g->b, arrays[k], own);
+    }
     if (shared) {
-        vyre_build_store(g->b, array, lid, vyre_build_load(g->b, arrays[0], own));
+        uint32_t start = for_all ? value : before[0];
+        vyre_build_store(g->b, array, lid, start);
         vyre_build_barrier(g->b, VYRE_OP_BARRIER);
     }
     bool guarded = generate_one_in(g, 2);
@@ -483,15 +495,17 @@ static void make_atomic(generator *g, uint32_t turn) {
             uint32_t fixed = number(g, generate_below(g, 6));
             index = generate_one_in(g, 2) ? fixed : op2(g, VYRE_OP_REM, some, number(g, 6));
         }
-        make_one_atomic(g, nth_atomic(turn / 2 * AT_ONCE + k, for_all), is_shared ? array : arrays[k],
-                        index, value, for_all ? VYRE_NONE : olds[k]);
+        make_one_atomic(g, nth_atomic(turn / 2 * AT_ONCE + turn / 6 + k, for_all),
+                        is_shared ? array : arrays[k], index, value, for_all ? value : before[k],
+                        for_all ? VYRE_NONE : olds[k]);
     }
     if (guarded) {
         vyre_build_if_end(g->b, 0, NULL);
     }
     if (shared) {
         vyre_build_barrier(g->b, VYRE_OP_BARRIER);
-        vyre_build_store(g->b, for_all ? olds[0] : arrays[0], own, vyre_build_load(g->b, array, lid));
+        vyre_build_store(g->b, for_all ? olds[0] : arrays[0], own,
+                         vyre_build_load(g->b, array, lid));
     }
     vyre_build_phase_end(g->b);
 }
@@ -511,7 +525,8 @@ static void make_phases(generator *g, uint32_t turn) {
     uint32_t turns = 1 + generate_below(g, 3), repeat = VYRE_NONE;
     vyre_phase_desc desc = {.dimensions = reads ? 1 : 1 + turn % 3};
     static const uint32_t shapes[][3] = {{32, 1, 1}, {8, 4, 1}, {4, 2, 4}};
-    uint32_t sides[3] = {5 + generate_below(g, 60), 1 + generate_below(g, 5), 1 + generate_below(g, 4)};
+    uint32_t sides[3] = {5 + generate_below(g, 60), 1 + generate_below(g, 5),
+                         1 + generate_below(g, 4)};
     if (repeats) {
         repeat = vyre_build_repeat(g->b, NULL, vyre_build_size_const(g->b, turns));
     }
@@ -558,7 +573,7 @@ static void make_phases(generator *g, uint32_t turn) {
 }
 
 vyre_status generate_small(uint64_t seed, vyre_trial *out_trial) {
-    static void (*const kinds[])(generator *g, uint32_t turn) = {
+    static void (*const kinds[])(generator * g, uint32_t turn) = {
         make_values, make_memory, make_loop,   make_values, make_subgroup, make_private,
         make_values, make_atomic, make_shared, make_values, make_branches, make_phases,
     };

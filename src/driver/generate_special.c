@@ -1,5 +1,5 @@
-/* Numbers at which rules differ: bounds, powers of two, zeros, subnormals, infinities, NaNs, numbers
- * halfway between two of a narrower type, and a little beside. */
+/* Numbers at which rules differ: bounds, powers of two, zeros, subnormals, infinities, NaNs,
+ * numbers halfway between two of a narrower type, and a little beside. */
 #include <string.h>
 
 #include "driver/generate_small.h"
@@ -35,18 +35,19 @@ static uint64_t special_float(generator *g, vyre_type type) {
     uint64_t largest = (((uint64_t)1 << form.exponent) - 1) * one, bias = (largest / one) / 2;
     static const uint32_t narrower[] = {7, 10, 23};
     switch (generate_below(g, 12)) {
-    case 0: return sign;                                        /* zero */
+    case 0: return sign;                                            /* zero */
     case 1: return sign | (bits & 1 ? 1 + fraction % 9 : fraction); /* subnormal */
-    case 2: return sign | largest | (bits & 1 ? fraction : 0);    /* infinity, NaN */
-    case 3: return sign | (largest - 1 - fraction % 2);           /* the largest */
-    case 4: {                                                   /* halfway for a narrower type */
+    case 2: return sign | largest | (bits & 1 ? fraction : 0);      /* infinity, NaN */
+    case 3: return sign | (largest - 1 - fraction % 2);             /* the largest */
+    case 4: { /* halfway for a narrower type */
         uint32_t kept = narrower[generate_below(g, 3)];
         uint64_t tied = near_tie(g, fraction, kept < form.mantissa ? form.mantissa - kept : 1);
         return sign | (bias - 3 + bits % 7) * one | (tied & (one - 1));
     }
-    case 5: return sign | (bias + generate_below(g, 12)) * one |
-                   (fraction & ~((one >> 4) - 1)); /* few bits: halves */
-    case 6: { /* at the bounds of integers */
+    case 5:
+        return sign | (bias + generate_below(g, 12)) * one |
+               (fraction & ~((one >> 4) - 1)); /* few bits: halves */
+    case 6: {                                  /* at the bounds of integers */
         static const uint32_t bounds[] = {7, 8, 15, 16, 31, 32, 63, 64};
         uint64_t power = (bias + bounds[generate_below(g, 8)]) * one;
         uint64_t near = power - 1 + generate_below(g, 3);

@@ -3,8 +3,8 @@
  *     plant FOLDER LIST...
  *
  * A list is a TOML file of mutants, each with its name, the file, a text that stands there exactly
- * once and what replaces it; where the text stands there more often, `at` is a longer one around it.
- * FOLDER gets a copy of each file with all of its mistakes side by side, and mutants.c, which
+ * once and what replaces it; where the text stands there more often, `at` is a longer one around
+ * it. FOLDER gets a copy of each file with all of its mistakes side by side, and mutants.c, which
  * chooses one of them by the name in the environment variable MUTANT, or none. A text that ends
  * like a statement is replaced as one, any other as an expression. */
 #include <stdio.h>
@@ -105,8 +105,9 @@ static void put_choice(vyre_text *to, size_t number, const mutant *m) {
     size_t size = strlen(m->before);
     char last = size ? m->before[size - 1] : 0;
     bool is_statement = last == ';' || last == '}';
-    vyre_text_printf(to, is_statement ? "if (mutant == %zu) {%s} else {%s}" : "(mutant == %zu ? (%s) : (%s))",
-                     number, m->after, m->before);
+    vyre_text_printf(
+        to, is_statement ? "if (mutant == %zu) {%s} else {%s}" : "(mutant == %zu ? (%s) : (%s))",
+        number, m->after, m->before);
 }
 
 static void write_file(const char *folder, const char *file, const vyre_text *text) {
@@ -161,15 +162,16 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < mutants.count; i++) {
         vyre_text_printf(&choice, "    \"%s\",\n", mutants.items[i].name);
     }
-    vyre_text_puts(&choice,
-                   "};\n\n__attribute__((constructor)) static void choose(void) {\n"
-                   "    const char *name = getenv(\"MUTANT\");\n"
-                   "    for (size_t i = 0; name && *name && i < sizeof names / sizeof *names; i++) {\n"
-                   "        mutant = !strcmp(names[i], name) ? (int)i + 1 : mutant;\n"
-                   "    }\n"
-                   "    if (name && *name && !mutant) {\n"
-                   "        fprintf(stderr, \"no mutant is called `%s`\\n\", name);\n"
-                   "        exit(2);\n    }\n}\n");
+    vyre_text_puts(
+        &choice,
+        "};\n\n__attribute__((constructor)) static void choose(void) {\n"
+        "    const char *name = getenv(\"MUTANT\");\n"
+        "    for (size_t i = 0; name && *name && i < sizeof names / sizeof *names; i++) {\n"
+        "        mutant = !strcmp(names[i], name) ? (int)i + 1 : mutant;\n"
+        "    }\n"
+        "    if (name && *name && !mutant) {\n"
+        "        fprintf(stderr, \"no mutant is called `%s`\\n\", name);\n"
+        "        exit(2);\n    }\n}\n");
     write_file(argv[1], "mutants.c", &choice);
     vyre_text_free(&choice);
     vyre_vec_free(&mutants);
