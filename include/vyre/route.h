@@ -148,8 +148,8 @@ typedef struct vyre_route_candidate {
 /* Zero means the default, for every field. */
 typedef struct vyre_certify_options {
     const vyre_dispatch_config *config; /* of each run; may be NULL */
-    /* How long a candidate may take in all: compiling, warming up and the three runs. Passed down
-     * as a timeout, and looked at between runs. 0: any time. */
+    /* How long a candidate may take in all: compiling, warming up and the three runs. The timeout
+     * of the first run, and looked at between the others, which nothing slows down. 0: any time. */
     uint64_t budget_ns;
     /* Who is right where candidates give different bytes: runs once, only then, within the same
      * budget. NULL, or where it runs out of time: then none of the candidates may win. It may be

@@ -17,10 +17,10 @@ typedef struct cli_contest {
     cli_sizes sizes;
     cli_places places;
     uint64_t budget_ns;
-    vyre_route_candidate *left; /* who takes part in the next measurement */
-    vyre_route_candidate *able; /* who did the largest size that anybody did, which is this: */
+    vyre_route_candidate *left[2]; /* by place of data: who takes part in the next measurement */
+    vyre_route_candidate *able;    /* who did the largest size that anybody did, which is this: */
     cli_binding largest;
-    size_t left_count, able_count;
+    size_t left_count[2], able_count;
     size_t done;                                            /* sizes, of all subjects */
     void (*step)(void *user, size_t done, const char *key); /* called before each size */
     void *user;

@@ -10,16 +10,19 @@
 
 vyre_status cli_contest_open(cli_contest *contest) {
     size_t count = contest->devices.list.count;
-    contest->left = vyre_alloc_array(count, sizeof *contest->left);
+    for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT; data++) {
+        contest->left[data] = vyre_alloc_array(count, sizeof *contest->left[data]);
+    }
     contest->able = vyre_alloc_array(count, sizeof *contest->able);
-    return contest->left && contest->able
+    return contest->left[VYRE_DATA_HOST] && contest->left[VYRE_DATA_RESIDENT] && contest->able
                ? vyre_reference_open_oracle(&contest->oracle)
                : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                                   "no memory for %zu devices", count);
 }
 
 void cli_contest_deinit(cli_contest *contest) {
-    vyre_free(contest->left);
+    vyre_free(contest->left[VYRE_DATA_HOST]);
+    vyre_free(contest->left[VYRE_DATA_RESIDENT]);
     vyre_free(contest->able);
     vyre_routes_free(contest->table);
     vyre_device_release(contest->oracle);
@@ -51,35 +54,42 @@ static const vyre_exclusion *find_excluded(const cli_contest *contest, const cha
     return excluded;
 }
 
-/* Whoever is wrong, or slow, takes no part in larger sizes. Who refuses one may take another. */
-static void drop_excluded(cli_contest *contest, const char *key, vyre_data data,
+/* Whoever is wrong takes no part in larger sizes, nor who is slow with data in this place. Who
+ * refuses a size may take another. */
+static void drop_excluded(cli_contest *contest, const char *key, vyre_data found,
                           uint32_t size_class) {
-    size_t kept = 0;
-    for (size_t i = 0; i < contest->left_count; i++) {
-        const vyre_exclusion *excluded =
-            find_excluded(contest, key, contest->left[i].device, data, size_class);
-        if (!excluded || excluded->cause == VYRE_EXCLUDED_REFUSED) {
-            contest->left[kept++] = contest->left[i];
+    for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT; data++) {
+        vyre_route_candidate *left = contest->left[data];
+        size_t kept = 0;
+        for (size_t i = 0; i < contest->left_count[data]; i++) {
+            const vyre_exclusion *excluded =
+                find_excluded(contest, key, left[i].device, found, size_class);
+            bool is_out = excluded && (excluded->cause == VYRE_EXCLUDED_BYTES ||
+                                       (excluded->cause == VYRE_EXCLUDED_TIME && data == found));
+            if (!is_out) {
+                left[kept++] = left[i];
+            }
         }
+        contest->left_count[data] = kept;
     }
-    contest->left_count = kept;
 }
 
 /* Those who did it whole are candidates for the plain route. */
 static void keep_able(cli_contest *contest, const char *key, cli_binding *binding,
                       uint32_t size_class) {
-    size_t able = 0;
-    for (size_t i = 0; i < contest->left_count; i++) {
-        able += !find_excluded(contest, key, contest->left[i].device, VYRE_DATA_HOST, size_class);
+    const vyre_route_candidate *left = contest->left[VYRE_DATA_HOST];
+    size_t able = 0, count = contest->left_count[VYRE_DATA_HOST];
+    for (size_t i = 0; i < count; i++) {
+        able += !find_excluded(contest, key, left[i].device, VYRE_DATA_HOST, size_class);
     }
     if (!able) {
         cli_binding_deinit(binding);
         return;
     }
     contest->able_count = 0;
-    for (size_t i = 0; i < contest->left_count; i++) {
-        if (!find_excluded(contest, key, contest->left[i].device, VYRE_DATA_HOST, size_class)) {
-            contest->able[contest->able_count++] = contest->left[i];
+    for (size_t i = 0; i < count; i++) {
+        if (!find_excluded(contest, key, left[i].device, VYRE_DATA_HOST, size_class)) {
+            contest->able[contest->able_count++] = left[i];
         }
     }
     cli_binding_deinit(&contest->largest);
@@ -94,10 +104,10 @@ static vyre_status measure(cli_contest *contest, const cli_subject *subject,
         .budget_ns = contest->budget_ns, .oracle = &oracle, .always_asks = is_smallest};
     vyre_status status = VYRE_OK;
     for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT && !status; data++) {
-        if (contest->places.wanted[data] && contest->left_count && !contest->is_interrupted()) {
-            status = vyre_routes_measure(contest->table, subject->key, data, contest->left,
-                                         contest->left_count, binding->inputs, binding->input_count,
-                                         &options, out_class);
+        if (contest->left_count[data] && !contest->is_interrupted()) {
+            status = vyre_routes_measure(contest->table, subject->key, data, contest->left[data],
+                                         contest->left_count[data], binding->inputs,
+                                         binding->input_count, &options, out_class);
             if (!status) {
                 drop_excluded(contest, subject->key, data, *out_class);
             }
@@ -117,13 +127,20 @@ static vyre_status make_plain_route(cli_contest *contest, const cli_subject *sub
 
 static void enter_all(cli_contest *contest, const cli_subject *subject) {
     contest->able_count = 0;
-    contest->left_count = contest->devices.list.count;
-    for (size_t i = 0; i < contest->left_count; i++) {
+    for (size_t i = 0; i < contest->devices.list.count; i++) {
         vyre_device *device = contest->devices.list.items[i];
-        contest->left[i] = (vyre_route_candidate){
-            device, subject->operation ? vyre_operation_program(subject->operation, device)
-                                       : subject->program};
+        contest->left[VYRE_DATA_HOST][i] = contest->left[VYRE_DATA_RESIDENT][i] =
+            (vyre_route_candidate){device, subject->operation
+                                               ? vyre_operation_program(subject->operation, device)
+                                               : subject->program};
     }
+    for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT; data++) {
+        contest->left_count[data] = contest->places.wanted[data] ? contest->devices.list.count : 0;
+    }
+}
+
+static bool anyone_left(const cli_contest *contest) {
+    return contest->left_count[VYRE_DATA_HOST] || contest->left_count[VYRE_DATA_RESIDENT];
 }
 
 vyre_status cli_contest_hold(cli_contest *contest, const cli_subject *subject) {
@@ -131,7 +148,7 @@ vyre_status cli_contest_hold(cli_contest *contest, const cli_subject *subject) {
     size_t end = contest->done + sizes;
     vyre_status status = VYRE_OK;
     enter_all(contest, subject);
-    for (size_t i = 0; i < sizes && !status && contest->left_count && !contest->is_interrupted();
+    for (size_t i = 0; i < sizes && !status && anyone_left(contest) && !contest->is_interrupted();
          i++) {
         cli_binding binding = {0};
         uint32_t size_class = 0;
