@@ -155,8 +155,8 @@ typedef struct vyre_certify_options {
      * budget. NULL, or where it runs out of time: then none of the candidates may win. It may be
      * one of the candidates. */
     const vyre_route_candidate *oracle;
-    /* Asks it also where all agree, or there is one candidate alone: they may all be wrong. Where it
-     * runs out of time then, they may win. */
+    /* Asks it also where all agree, or there is one candidate alone: they may all be wrong. Where
+     * it runs out of time then, they may win. */
     bool always_asks;
 } vyre_certify_options;
 
