@@ -220,8 +220,10 @@ fake_result fake_device_run(const fake_launch *launch) {
         return FAKE_FAULT;
     }
     if (!strcmp(name, "endless")) {
-        const atomic_uint *stop = (const atomic_uint *)(uintptr_t)word(&f, f.layout.stop);
-        return atomic_load(stop) ? FAKE_DONE : FAKE_STILL_RUNNING;
+        const uint8_t *stop = (const uint8_t *)(uintptr_t)word(&f, f.layout.stop);
+        const atomic_uint *host;
+        memcpy(&host, stop + CUDA_STOP_HOST_AT, sizeof host);
+        return atomic_load(host) ? FAKE_DONE : FAKE_STILL_RUNNING;
     }
     read_domain(&f, ir, phase);
     return f.domain[0] && f.domain[1] && f.domain[2] ? run_phase(&f, program, phase) : FAKE_DONE;

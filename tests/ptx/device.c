@@ -27,7 +27,8 @@ typedef struct run {
     uint64_t (*counters)[CUDA_COUNTER_BYTES / 8]; /* by phase */
     ptx_range *ranges;
     uint64_t launches;
-    uint32_t stop, turn;
+    uint32_t turn, told; /* told: the host's word */
+    uint64_t stop[2];    /* the device's word, and where the host's is */
     uint64_t from;
 } run;
 
@@ -105,7 +106,7 @@ static vyre_status run_phase(run *r, uint32_t index) {
         .threads = info->threads,
         .dynamic_bytes = info->dynamic_bytes,
         .ranges = r->ranges,
-        .range_count = r->layout.array_count + 4,
+        .range_count = r->layout.array_count + 5,
         .seed = ++r->launches,
         .max_steps = 1000000000,
     };
@@ -182,11 +183,13 @@ static bool place_arrays(run *r) {
         }
     }
     uint32_t count = r->layout.array_count;
-    r->ranges[count] = (ptx_range){&r->stop, sizeof r->stop};
+    r->ranges[count] = (ptx_range){r->stop, sizeof r->stop};
     r->ranges[count + 1] = (ptx_range){r->counters, r->ir->phase_count * sizeof *r->counters};
     r->ranges[count + 2] = (ptx_range){&r->from, sizeof r->from};
     r->ranges[count + 3] = (ptx_range){r->frame, r->layout.bytes};
-    put_u64(r, r->layout.stop, r->turn % 2 ? address(&r->stop) : 0);
+    r->ranges[count + 4] = (ptx_range){&r->told, sizeof r->told};
+    r->stop[CUDA_STOP_HOST_AT / 8] = address(&r->told);
+    put_u64(r, r->layout.stop, r->turn % 2 ? address(r->stop) : 0);
     return true;
 }
 
@@ -218,7 +221,7 @@ static vyre_status run_program(run *r, vyre_output *outputs) {
     r->lengths = vyre_alloc_zeroed(count + 1, sizeof *r->lengths);
     r->frame = vyre_alloc_zeroed(r->layout.bytes, 1);
     r->counters = vyre_alloc_zeroed(r->ir->phase_count + 1, sizeof *r->counters);
-    r->ranges = vyre_alloc_zeroed(count + 4, sizeof *r->ranges);
+    r->ranges = vyre_alloc_zeroed(count + 5, sizeof *r->ranges);
     bool made = r->infos && r->arrays && r->lengths && r->frame && r->counters && r->ranges;
     vyre_status status = made && place_arrays(r) ? compile(r) : wrong(r, "no memory");
     status = status ? status : run_steps(r, 0, r->ir->step_count);

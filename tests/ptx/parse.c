@@ -137,9 +137,9 @@ static bool take_special(parser *p, ptx_operand *out) {
     static const struct {
         const char *name;
         uint32_t number;
-    } rows[] = {{"tid.x", PTX_TID_X},      {"ctaid.x", PTX_CTAID_X},   {"ctaid.y", PTX_CTAID_Y},
-                {"ctaid.z", PTX_CTAID_Z},  {"nctaid.x", PTX_NCTAID_X}, {"nctaid.y", PTX_NCTAID_Y},
-                {"nctaid.z", PTX_NCTAID_Z}};
+    } rows[] = {{"tid.x", PTX_TID_X},       {"ctaid.x", PTX_CTAID_X},   {"ctaid.y", PTX_CTAID_Y},
+                {"ctaid.z", PTX_CTAID_Z},   {"nctaid.x", PTX_NCTAID_X}, {"nctaid.y", PTX_NCTAID_Y},
+                {"nctaid.z", PTX_NCTAID_Z}, {"clock", PTX_CLOCK}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (take(p, rows[i].name)) {
             *out = (ptx_operand){PTX_SPECIAL, rows[i].number, 0};

@@ -162,7 +162,16 @@ typedef enum ptx_operand_kind {
 
 #define PTX_NOTHING UINT32_MAX
 
-enum { PTX_TID_X, PTX_CTAID_X, PTX_CTAID_Y, PTX_CTAID_Z, PTX_NCTAID_X, PTX_NCTAID_Y, PTX_NCTAID_Z };
+enum {
+    PTX_TID_X,
+    PTX_CTAID_X,
+    PTX_CTAID_Y,
+    PTX_CTAID_Z,
+    PTX_NCTAID_X,
+    PTX_NCTAID_Y,
+    PTX_NCTAID_Z,
+    PTX_CLOCK
+};
 
 typedef struct ptx_operand {
     uint8_t kind;
@@ -225,6 +234,7 @@ typedef struct ptx_run {
     const ptx_launch *launch;
     ptx_error *error; /* empty while nothing is wrong */
     bool failed;
+    uint32_t clock; /* how often it was looked at */
 } ptx_run;
 
 void ptx_fail(ptx_run *run, const ptx_instruction *at, const char *format, ...)

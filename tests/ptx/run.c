@@ -22,7 +22,7 @@ void ptx_fail(ptx_run *run, const ptx_instruction *at, const char *format, ...) 
              at ? at->line : 0, text);
 }
 
-static uint64_t special(const ptx_run *run, const ptx_block *block, const ptx_thread *thread,
+static uint64_t special(ptx_run *run, const ptx_block *block, const ptx_thread *thread,
                         uint32_t which) {
     switch (which) {
     case PTX_TID_X: return thread->number;
@@ -31,6 +31,7 @@ static uint64_t special(const ptx_run *run, const ptx_block *block, const ptx_th
     case PTX_CTAID_Z: return block->number[2];
     case PTX_NCTAID_X: return run->launch->grid[0];
     case PTX_NCTAID_Y: return run->launch->grid[1];
+    case PTX_CLOCK: return run->clock++;
     default: return run->launch->grid[2];
     }
 }

@@ -54,7 +54,7 @@ static vyre_status finish(cuda_run *run, vyre_status status) {
     if (status && !atomic_load(&run->device->is_lost)) {
         status = first_of(status, cuda_run_wait(run));
         if (run->stop) {
-            cuda_lane_renew(lane);
+            status = first_of(status, cuda_lane_renew(lane));
         }
     }
     cuda_run_deinit(run, false);

@@ -18,6 +18,12 @@ enum {
     CUDA_FEW_THREADS = 131072, /* do not fill a device, so none has several invocations */
 };
 
+/* A look at the host's word goes over the bus, a microsecond each however many look. So few do,
+ * drawn by the clock, and tell all others through a word on the device. */
+enum { CUDA_STOP_HOST_AT = 8 };
+#define CUDA_STOP_FACTOR 2654435761u        /* spreads the clock over all numbers */
+#define CUDA_STOP_SHARE (UINT32_C(1) << 25) /* one look of 128 */
+
 /* Where things stand in a frame, in bytes. Arrays are the buffers and scratch arrays, which are the
  * first resources. Everything is aligned to its size. */
 typedef struct cuda_layout {
@@ -34,8 +40,9 @@ typedef struct cuda_layout {
     uint32_t from;       /* u64: pointer to the element that a domain from memory is read from, or
                           * to a copy of it made before the launch where the phase writes the
                           * array; 0 where it is out of bounds */
-    uint32_t stop;       /* u64: pointer to a u32 that the device sees; not 0 means to end soon;
-                          * 0 where nobody will ask for that */
+    uint32_t stop;       /* u64: pointer to a u32 on the device; not 0 means to end soon. Behind
+                          * it, at CUDA_STOP_HOST_AT, stands where the host says so. 0 where nobody
+                          * will ask for that */
     uint32_t counters;   /* u64: pointer to CUDA_COUNTER_BYTES of this phase's own, aligned to 8:
                           * zero before the first launch, left as the next one needs them, unless
                           * it was stopped: then zero again */

@@ -141,10 +141,24 @@ void cuda_emit_stop_check(emit *e) {
         e->may_stop = cuda_two(&e->w, "setp.ne.u64", CUDA_PRED, at, cuda_u64(0));
         cuda_emit_end_head(e);
     }
-    cuda_reg word = cuda_emit_zero(e, CUDA_B32);
-    cuda_emit_if(e, e->may_stop, "ld.relaxed.sys.global.u32 %s, [%s]", cuda_reg_name(word).text,
-                 cuda_reg_name(at).text);
-    cuda_reg stopped = cuda_two(&e->w, "setp.ne.u32", CUDA_PRED, word, cuda_u32(0));
+    cuda_writer *w = &e->w;
+    cuda_reg word = cuda_emit_zero(e, CUDA_B32), told = cuda_emit_zero(e, CUDA_B32);
+    cuda_reg host = cuda_new(w, CUDA_B64), clock = cuda_new(w, CUDA_B32);
+    cuda_name at_name = cuda_reg_name(at), told_name = cuda_reg_name(told);
+    cuda_name host_name = cuda_reg_name(host), clock_name = cuda_reg_name(clock);
+    cuda_emit_if(e, e->may_stop, "ld.relaxed.gpu.global.u32 %s, [%s]", cuda_reg_name(word).text,
+                 at_name.text);
+    cuda_line(w, "mov.u32 %s, 0xffffffff", clock_name.text);
+    cuda_emit_if(e, e->may_stop, "mov.u32 %s, %%clock", clock_name.text);
+    cuda_reg draw = cuda_two(w, "mul.lo.u32", CUDA_B32, clock, cuda_u32(CUDA_STOP_FACTOR));
+    cuda_reg asks = cuda_two(w, "setp.lt.u32", CUDA_PRED, draw, cuda_u32(CUDA_STOP_SHARE));
+    cuda_emit_if(e, asks, "ld.global.u64 %s, [%s+%d]", host_name.text, at_name.text,
+                 CUDA_STOP_HOST_AT);
+    cuda_emit_if(e, asks, "ld.relaxed.sys.global.u32 %s, [%s]", told_name.text, host_name.text);
+    word = cuda_two(w, "or.b32", CUDA_B32, word, told);
+    cuda_reg stopped = cuda_two(w, "setp.ne.u32", CUDA_PRED, word, cuda_u32(0));
+    cuda_emit_if(e, stopped, "st.relaxed.gpu.global.u32 [%s], %s", at_name.text,
+                 cuda_reg_name(word).text);
     cuda_emit_if(e, stopped, "exit");
 }
 

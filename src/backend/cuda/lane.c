@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "backend/cuda/device.h"
+#include "backend/cuda/emit.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 
-enum { HOST_BYTES = 128, WORD_AT = 64 };
+enum { WORD_AT = 64, WORDS_AT = 128, HOST_BYTES = WORDS_AT + CUDA_WORDS_BYTES };
 
 void cuda_lanes_init(cuda_lanes *lanes) {
     memset(lanes, 0, sizeof *lanes);
@@ -103,10 +104,12 @@ static vyre_status open_lane(cuda_device *device, cuda_lane *lane) {
     }
     status = status ? status : cuda_memory_take(device, CUDA_WORDS_BYTES, &lane->words);
     if (!status) {
+        uint8_t *words = (uint8_t *)pages + WORDS_AT;
+        memcpy(words + CUDA_STOP_AT + CUDA_STOP_HOST_AT, &lane->stop_at, sizeof lane->stop_at);
         CUresult result =
-            cuda->cuMemsetD8Async(lane->words->address, 0, CUDA_WORDS_BYTES, lane->stream);
+            cuda->cuMemcpyHtoDAsync(lane->words->address, words, CUDA_WORDS_BYTES, lane->stream);
         result = result ? result : cuda->cuStreamSynchronize(lane->stream);
-        status = cuda_check(device, result, "clearing the words of a lane");
+        status = cuda_check(device, result, "writing the words of a lane");
     }
     if (status) {
         close_lane(lane);
@@ -114,8 +117,12 @@ static vyre_status open_lane(cuda_device *device, cuda_lane *lane) {
     return status;
 }
 
-void cuda_lane_renew(cuda_lane *lane) {
+vyre_status cuda_lane_renew(cuda_lane *lane) {
     atomic_store(lane->stop, 0);
+    return cuda_check(lane->device,
+                      lane->device->cuda->cuMemsetD8Async(lane->words->address + CUDA_STOP_AT, 0,
+                                                          sizeof *lane->stop, lane->stream),
+                      "clearing a word of a lane");
 }
 
 static vyre_status make_event(cuda_device *device, CUevent *out_event) {

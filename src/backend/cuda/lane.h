@@ -21,7 +21,7 @@
  * of the queue that needs a host. */
 enum { CUDA_SHARED_LANES = 4, CUDA_BY_HOST = CUDA_SHARED_LANES, CUDA_LANE_SLOTS = 8 };
 enum { CUDA_OWN_LANES = 16, CUDA_STAGES = 2 };
-enum { CUDA_WORDS_BYTES = 128, CUDA_ELEMENT_AT = 64 }; /* of `words` */
+enum { CUDA_WORDS_BYTES = 128, CUDA_STOP_AT = 16, CUDA_ELEMENT_AT = 64 }; /* of `words` */
 
 static inline uint32_t cuda_ticket_lane(uint64_t ticket) {
     return (uint32_t)(ticket % CUDA_LANE_SLOTS);
@@ -32,8 +32,8 @@ typedef struct cuda_lane {
     CUstream stream;
     atomic_uint *stop;   /* on the host, seen by the device */
     uint8_t *word;       /* the same: where an element of an array is copied to */
-    CUdeviceptr stop_at; /* where kernels see `stop` */
-    cuda_block *words;   /* on the device: a word that stays 0, then a place for an element */
+    CUdeviceptr stop_at; /* where the device sees `stop` */
+    cuda_block *words;   /* on the device: what layouts call `stop`, and a place for an element */
     cuda_block *frame;   /* for what does not fit into parameters; NULL so far */
     cuda_block *scratch; /* given back while the lane may still use them: for later runs on it */
 
@@ -91,8 +91,8 @@ VYRE_MUST_USE vyre_status cuda_lane_wait(cuda_lane *lane, uint64_t deadline_ns,
                                          const atomic_uint *cancel, unsigned *out_stop);
 /* Waits for what is under way, unless the device is lost; `status`, or what went wrong there. */
 VYRE_MUST_USE vyre_status cuda_lane_finish(cuda_lane *lane, vyre_status status);
-/* After a stop: the lane is as it was. */
-void cuda_lane_renew(cuda_lane *lane);
+/* After a stop, when nothing runs on it: the lane is as it was. */
+VYRE_MUST_USE vyre_status cuda_lane_renew(cuda_lane *lane);
 
 /* Shared lanes. The next ticket, of work that is put there in the lane's lock. */
 uint64_t cuda_lane_next_ticket(struct cuda_device *device, uint32_t lane);

@@ -81,7 +81,8 @@ vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, cuda_code *code, const
         put_u64(run, row == VYRE_NONE ? layout->arguments + arg * 8 : layout->lengths + row * 8,
                 call->arguments[arg]);
     }
-    put_u64(run, layout->stop, run->deadline_ns || cancel ? lane->stop_at : 0);
+    put_u64(run, layout->stop,
+            run->deadline_ns || cancel ? lane->words->address + CUDA_STOP_AT : 0);
     return VYRE_OK;
 }
 
