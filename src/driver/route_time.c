@@ -77,9 +77,13 @@ static void exclude(stopwatch *watch, vyre_exclusion_cause cause) {
     watch->trial->cause = cause;
 }
 
+/* Who gave wrong bytes before stays excluded for them: that is the graver cause. */
 static void print_budget(stopwatch *watch, const char *when) {
-    exclude(watch, VYRE_EXCLUDED_TIME);
     watch->trial->latency_ns = elapsed(watch);
+    if (watch->trial->is_excluded) {
+        return;
+    }
+    exclude(watch, VYRE_EXCLUDED_TIME);
     vyre_text_printf(&watch->trial->reason, "it took longer than its budget of %llu ns: %llu ns %s",
                      (unsigned long long)watch->work->budget_ns,
                      (unsigned long long)watch->trial->latency_ns, when);
@@ -109,8 +113,10 @@ static vyre_status judge_failure(stopwatch *watch, vyre_status status) {
         print_budget(watch, "when a run was called off");
     } else if (watch->work->excludes_refusals &&
                (code == VYRE_STATUS_UNSUPPORTED || code == VYRE_STATUS_LIMIT)) {
-        exclude(watch, VYRE_EXCLUDED_REFUSED);
-        vyre_text_puts(&watch->trial->reason, vyre_status_message(status));
+        if (!watch->trial->is_excluded) {
+            exclude(watch, VYRE_EXCLUDED_REFUSED);
+            vyre_text_puts(&watch->trial->reason, vyre_status_message(status));
+        }
     } else {
         return status;
     }
@@ -256,6 +262,7 @@ vyre_status vyre_route_time(const vyre_route_work *work, const vyre_route_candid
     *out_trial = (vyre_route_trial){0};
     stopwatch watch = {.work = work, .trial = out_trial, .begin_ns = vyre_route_now(&work->clock)};
     uint64_t times[RUNS] = {0};
+    bool is_late = false;
     vyre_status status =
         vyre_device_compile(candidate->device, candidate->program, &work->config, &watch.pipeline);
     if (status) {
@@ -264,18 +271,18 @@ vyre_status vyre_route_time(const vyre_route_work *work, const vyre_route_candid
     for (int i = 0; i < RUNS && !status; i++) {
         if (!limit(&watch, i > 0)) {
             print_budget(&watch, "before its last run");
+            is_late = true;
             break;
         }
         status = work->data == VYRE_DATA_HOST ? run_host(&watch, i, &times[i])
                                               : run_resident(&watch, i, &times[i]);
         if (status) {
             status = judge_failure(&watch, status);
+            is_late = true;
             break;
         }
     }
-    bool is_late = out_trial->is_excluded && out_trial->cause != VYRE_EXCLUDED_BYTES;
     if (!status && !is_late && work->budget_ns && elapsed(&watch) > work->budget_ns) {
-        vyre_text_cut(&out_trial->reason, 0);
         print_budget(&watch, "in all");
         is_late = true;
     }

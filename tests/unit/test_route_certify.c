@@ -365,6 +365,17 @@ static void bytes_R13_a_backend_that_differs_from_itself_may_not_win(void **stat
     assert_int_equal(mock_count(a->m, MOCK_dispatch_borrowed), 4);
     assert_non_null(
         strstr(excluded(route, "a")->reason, "other bytes each time it runs: in run 2"));
+    /* Who is late besides is still excluded for its bytes, which count everywhere. */
+    static const int late[][4] = {{97, 1, 1, 2}, {60, 45, 1, 1}};
+    for (size_t i = 0; i < 2; i++) {
+        runner_times(a, 4, late[i][0], late[i][1], late[i][2], late[i][3]);
+        expect_ok(
+            CERTIFY(table, "some.op", &(vyre_certify_options){.budget_ns = 100}, &route, a, b));
+        assert_string_equal(route->backend, "b");
+        assert_int_equal(excluded(route, "a")->cause, VYRE_EXCLUDED_BYTES);
+        assert_null(strstr(excluded(route, "a")->reason, "budget"));
+        assert_true(route->observations[1].latency_ns > 100);
+    }
     vyre_routes_free(table);
 }
 
