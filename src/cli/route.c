@@ -190,7 +190,8 @@ static void put_measurements(vyre_text *text, const job *j) {
             vyre_text_printf(text, "%s %s ", i ? "," : "", route->observations[i].backend);
             cli_describe_time(text, route->observations[i].latency_ns);
         }
-        vyre_text_printf(text, "; %s%s\n", route->backend ? route->backend : "nobody",
+        vyre_text_printf(text, "%s %s%s\n", route->observation_count ? ";" : "",
+                         route->backend ? route->backend : "nobody",
                          route->backend ? " wins" : " may win");
     }
 }

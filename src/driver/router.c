@@ -193,6 +193,12 @@ void vyre_routing_release(const vyre_routing *routing) {
     }
 }
 
+void vyre_routing_log(const vyre_routing *routing) {
+    if (*routing->note && !atomic_exchange(&decision_of(routing)->is_told, true)) {
+        vyre_log(VYRE_LOG_WARNING, "routing: %s", routing->note);
+    }
+}
+
 void vyre_router_forget(vyre_router *router) {
     for (size_t i = 0; i < router->decisions.count; i++) {
         vyre_routing_release(&router->decisions.items[i]->routing);
@@ -242,7 +248,6 @@ static vyre_status read_table(vyre_router *router) {
     vyre_status status = vyre_routes_load(router->path, &table);
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
         problem = copy_text(vyre_status_text(status));
-        vyre_log(VYRE_LOG_WARNING, "routing: %s", vyre_status_text(status));
         vyre_status_free(status);
         status = problem ? vyre_routes_create(&table) : no_memory();
     }

@@ -21,12 +21,18 @@ static vyre_status no_memory(void) {
                             "no memory to route a run");
 }
 
+/* What was said before, as of a device that several rows and the route name, is not said again. */
 static void VYRE_PRINTF(2, 3) add_note(choice *c, const char *format, ...) {
+    vyre_text more = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_puts(&c->note, c->note.size ? "; " : "");
-    vyre_text_vprintf(&c->note, format, arguments);
+    vyre_text_vprintf(&more, format, arguments);
     va_end(arguments);
+    if (!strstr(vyre_text_string(&c->note), vyre_text_string(&more))) {
+        vyre_text_printf(&c->note, "%s%s", c->note.size ? "; " : "", vyre_text_string(&more));
+    }
+    c->note.failed |= more.failed;
+    vyre_text_free(&more);
 }
 
 const vyre_exclusion *vyre_router_banned(const vyre_router *router, const char *op, vyre_data data,

@@ -183,7 +183,8 @@ static vyre_status run(job *j, const vyre_routing **out_routing) {
     vyre_device_release(j->acquired);
     if (out_routing) {
         *out_routing = j->routing;
-    } else {
+    } else if (j->routing) {
+        vyre_routing_log(j->routing);
         vyre_routing_release(j->routing);
     }
     return status;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "driver/router.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/route_check.h"
@@ -119,6 +120,34 @@ static void the_nearest_class_decides(void **state) {
     resident.data = VYRE_DATA_RESIDENT;
     expect_routed(resident, "cpu", VYRE_ROUTE_BY_ROUTE, "");
     expect_routed((vyre_route_request){.op = "unknown"}, "cpu", VYRE_ROUTE_BY_PREFERRED, "");
+}
+
+static void keep_log(void *user, vyre_log_level level, const char *message) {
+    assert_int_equal(level, VYRE_LOG_WARNING);
+    vyre_text_printf(user, "%s\n", message);
+}
+
+static void a_note_says_each_thing_once_and_is_logged_once(void **state) {
+    (void)state;
+    write_table(ROW(6, "tpu", "T", "1", 5) ROW(6, "tpu", "T", "2", 6) PLAIN("tpu"));
+    start();
+    const vyre_routing *routing = ask_for(of_class(6));
+    const char *first = strstr(routing->note, "names `tpu`");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "names `tpu`"));
+    vyre_text logged = {0};
+    vyre_log_set(keep_log, &logged, VYRE_LOG_INFO);
+    vyre_routing_log(routing);
+    vyre_routing_log(routing);
+    const vyre_routing *quiet = ask_for((vyre_route_request){.op = "unknown"});
+    vyre_routing_log(quiet);
+    vyre_log_set(NULL, NULL, VYRE_LOG_ERROR);
+    char expected[1024];
+    snprintf(expected, sizeof expected, "routing: %s\n", routing->note);
+    assert_string_equal(vyre_text_string(&logged), expected);
+    vyre_text_free(&logged);
+    vyre_routing_release(quiet);
+    vyre_routing_release(routing);
 }
 
 static void the_plain_route_comes_before_preference(void **state) {
@@ -413,6 +442,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(the_nearest_class_decides),
+        TEST(a_note_says_each_thing_once_and_is_logged_once),
         TEST(the_plain_route_comes_before_preference),
         TEST(what_cannot_be_followed_is_told),
         TEST(where_all_are_wrong_nobody_runs),
