@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/environment.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -276,8 +277,9 @@ static vyre_status read_table(vyre_router *router) {
 }
 
 static bool must_look(const vyre_router *router, uint64_t now) {
-    return router->path &&
-           (router->checked_ns == UINT64_MAX || now - router->checked_ns >= LOOK_EVERY_NS);
+    uint64_t since = router->checked_ns;
+    /* Somebody who came later may have looked before. */
+    return router->path && (since == UINT64_MAX || (now > since && now - since >= LOOK_EVERY_NS));
 }
 
 static vyre_status look(vyre_router *router, uint64_t now) {
@@ -451,7 +453,9 @@ vyre_status vyre_router_acquire(vyre_router *router, const vyre_route_request *r
     if (status) {
         return status;
     }
-    uint64_t now = vyre_route_now(&router->clock), hash = hash_key(&key);
+    /* Whether to look at the file is no question of nanoseconds. */
+    uint64_t now = router->clock.now ? vyre_route_now(&router->clock) : vyre_now_about_ns();
+    uint64_t hash = hash_key(&key);
     pthread_rwlock_rdlock(&router->lock);
     if (!must_look(router, now)) {
         *out_routing = take(find_decision(router, &key, hash));
