@@ -112,6 +112,19 @@ static void exploring_takes_a_sixteenth_of_the_time_and_three_runs(void **state)
     assert_int_equal(mock_count(other->m, MOCK_create), 2); /* for preferred selection, and once */
 }
 
+static void oracles_are_not_tried(void **state) {
+    (void)state;
+    runner *oracle = runner_make(&(mock_spec){.id = "reference", .rank = 1}, 1);
+    expect_ok(vyre_registry_add(registry, mock_bundle(oracle->m)));
+    other->usual_ns = 1500;
+    vyre_device *device; /* kept, since somebody named it */
+    expect_ok(vyre_router_name(router, "reference", &device));
+    vyre_device_release(device);
+    run_times(400);
+    assert_int_equal(other->runs, 3);
+    assert_int_equal(oracle->runs, 0);
+}
+
 static void the_faster_one_that_was_found_takes_over(void **state) {
     (void)state;
     other->usual_ns = 300;
@@ -383,6 +396,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(three_runs_make_a_row_and_the_last_five_its_median),
         TEST(exploring_takes_a_sixteenth_of_the_time_and_three_runs),
+        TEST(oracles_are_not_tried),
         TEST(the_faster_one_that_was_found_takes_over),
         TEST(wrong_bytes_are_found_and_never_seen),
         TEST(a_device_that_takes_too_long_is_called_off),
