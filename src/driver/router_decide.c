@@ -270,8 +270,7 @@ static vyre_status choose_preferred(choice *c) {
         const vyre_identity who = vyre_device_identity(device);
         const vyre_exclusion *ban = find_ban(c, &who);
         if (ban) {
-            add_note(c, "preferred selection takes `%s`, which is excluded: %s", who.backend,
-                     ban->reason);
+            add_note(c, "`%s` is excluded: %s", who.backend, ban->reason);
         }
         /* One that is slow is better than none. */
         if (ban && ban->cause != VYRE_EXCLUDED_TIME) {
