@@ -1,9 +1,11 @@
 /* vyre bench: times operations of the library on devices. */
 #include "cli/bench.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -235,12 +237,40 @@ static const cli_value *value_of(const job *j, uint32_t option) {
     return &j->arguments->values[option];
 }
 
+/* A page that cannot be written is told before anything is measured. */
+static vyre_status check_page(const char *path) {
+    struct stat about;
+    bool exists = stat(path, &about) == 0;
+    if (exists && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+        return VYRE_OK;
+    }
+    const char *slash = strrchr(path, '/');
+    vyre_text folder = {0};
+    vyre_text_add(&folder, path, slash ? (size_t)(slash - path) : 0);
+    vyre_text_puts(&folder, slash ? "/" : ".");
+    int error = folder.failed                          ? ENOMEM
+                : !*path                               ? ENOENT
+                : exists && S_ISDIR(about.st_mode)     ? EISDIR
+                : access(folder.data, W_OK | X_OK) < 0 ? errno
+                                                       : 0;
+    vyre_text_free(&folder);
+    return error ? vyre_status_make(VYRE_STATUS_IO, "name a file in a folder that can be written",
+                                    "cannot write a page to `%s`: %s", path, strerror(error))
+                 : VYRE_OK;
+}
+
 static vyre_status check_usage(const job *j) {
     static const uint32_t others[] = {BACKEND, SIZES, DATA, RUNS, SECONDS, TABLE};
     const char *html = value_of(j, HTML)->text;
     if (html && !strcmp(html, "-")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name a file",
                                 "stdout has the report already, and would get a page, too");
+    }
+    if (html) {
+        vyre_status status = check_page(html);
+        if (status) {
+            return status;
+        }
     }
     if (!value_of(j, READ)->given) {
         return VYRE_OK;
