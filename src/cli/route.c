@@ -72,6 +72,9 @@ static vyre_status ask(job *j, vyre_data data, uint64_t bytes) {
     answer next = {.data = data, .bytes = bytes};
     const vyre_route_request request = {.op = j->op, .bytes = bytes, .data = data};
     next.failure = vyre_route_acquire(&request, &next.routing);
+    if (vyre_status_code_of(next.failure) == VYRE_STATUS_INVALID_ARGUMENT) {
+        return next.failure; /* a variable of the environment is wrong */
+    }
     if (vyre_vec_push(&j->answers, next)) {
         return VYRE_OK;
     }
