@@ -124,7 +124,7 @@ VYRE_MUST_USE vyre_status vyre_route_count_bytes(const vyre_program *program,
 
 /* Whether a program's bytes are the same everywhere. */
 bool vyre_route_is_comparable(const vyre_program *program);
-/* Whether outputs are the same; else says where they differ. `out_where` may be NULL. */
+/* Whether outputs are the same; else says where they differ. */
 bool vyre_route_same_outputs(const vyre_outputs *found, const vyre_outputs *expected,
                              vyre_text *out_where);
 
