@@ -51,7 +51,7 @@ static char *copy_text(const char *words) {
     return text.data;
 }
 
-static vyre_status no_memory(void) {
+vyre_status cli_bench_no_memory(void) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                             "no memory to measure");
 }
@@ -90,7 +90,7 @@ static vyre_status describe_machine(cli_bench *bench) {
     bench->machine = machine.failed ? NULL : machine.data;
     bench->date = copy_text(date);
     bench->version = copy_text(vyre_version());
-    return bench->machine && bench->date && bench->version ? VYRE_OK : no_memory();
+    return bench->machine && bench->date && bench->version ? VYRE_OK : cli_bench_no_memory();
 }
 
 /* Devices. */
@@ -125,8 +125,9 @@ static vyre_status add_device(cli_bench *bench, const char *name, vyre_device *d
                          vyre_device_version(device));
         out->hardware = text.failed ? NULL : text.data;
     }
-    return out->name && (out->hardware || !device) && (out->reason || !reason) ? VYRE_OK
-                                                                               : no_memory();
+    return out->name && (out->hardware || !device) && (out->reason || !reason)
+               ? VYRE_OK
+               : cli_bench_no_memory();
 }
 
 /* All that there are and that dispatch; oracles only if they are wanted. */
@@ -211,14 +212,14 @@ static vyre_status set_table(cli_bench *bench, const char *path) {
         return VYRE_OK;
     }
     if (path && setenv("VYRE_ROUTES", path, 1) != 0) {
-        return no_memory();
+        return cli_bench_no_memory();
     }
     vyre_option_info option = vyre_option_describe(VYRE_OPTION_ROUTES);
     char *otherwise = NULL;
     vyre_status status = *option.text ? VYRE_OK : vyre_routes_default_path(&otherwise);
     bench->table = status ? NULL : copy_text(otherwise ? otherwise : option.text);
     vyre_routes_path_free(otherwise);
-    return status || bench->table ? status : no_memory();
+    return status || bench->table ? status : cli_bench_no_memory();
 }
 
 /* The command. */

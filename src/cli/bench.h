@@ -124,6 +124,8 @@ cli_bench_times cli_bench_times_of(double *times, uint32_t count);
 
 /* The device's own time where it tells one. */
 const cli_bench_times *cli_bench_rate_times(const cli_bench_cell *cell);
+VYRE_MUST_USE vyre_status cli_bench_no_memory(void);
+
 /* What a share of the copy's rate means, for people. */
 extern const char cli_bench_copy_words[];
 

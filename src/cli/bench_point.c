@@ -53,11 +53,6 @@ typedef struct point {
     player players[CLI_BENCH_DEVICES];
 } point;
 
-static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to measure");
-}
-
 /* A note is for people: one that is lost for want of memory costs nothing else. */
 static void note(cli_bench_cell *cell, cli_bench_state state, const char *format, ...)
     VYRE_PRINTF(3, 4);
@@ -345,7 +340,7 @@ static void join(point *at, size_t column, cli_bench_row *row) {
     }
     p->host = vyre_alloc_array(at->bench->runs, sizeof *p->host);
     p->on_device = vyre_alloc_array(at->bench->runs, sizeof *p->on_device);
-    vyre_status status = p->host && p->on_device ? VYRE_OK : no_memory();
+    vyre_status status = p->host && p->on_device ? VYRE_OK : cli_bench_no_memory();
     if (!status && device->is_auto) {
         status = choose_route(at, p);
     } else if (!status) {
@@ -431,7 +426,7 @@ static vyre_status add_row(point *at, vyre_data data, cli_bench_row **out_row) {
     }
     if (id.failed || !vyre_vec_push(&at->bench->rows, row)) {
         vyre_text_free(&id);
-        return no_memory();
+        return cli_bench_no_memory();
     }
     *out_row = &at->bench->rows.items[at->bench->rows.count - 1];
     return VYRE_OK;
@@ -451,7 +446,7 @@ vyre_status cli_bench_point(cli_bench *bench, const cli_bench_plan *plan,
                             const vyre_operation *operation, uint64_t size) {
     point *at = vyre_alloc_zeroed(1, sizeof *at);
     if (!at) {
-        return no_memory();
+        return cli_bench_no_memory();
     }
     *at = (point){.bench = bench, .plan = plan, .operation = operation, .size = size};
     vyre_status status = VYRE_OK;

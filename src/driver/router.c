@@ -16,7 +16,7 @@ enum {
     MOST_DECISIONS = 4096      /* texts that are made up as they run are not kept for ever */
 };
 
-static vyre_status no_memory(void) {
+vyre_status vyre_router_no_memory(void) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                             "no memory to route a run");
 }
@@ -40,11 +40,11 @@ const char *vyre_route_source_name(vyre_route_source source) {
 vyre_status vyre_router_create(vyre_registry *registry, const char *path, vyre_route_clock clock,
                                vyre_router **out_router) {
     vyre_router *router = vyre_alloc_zeroed(1, sizeof *router);
-    vyre_status status = router ? vyre_routes_create(&router->table) : no_memory();
+    vyre_status status = router ? vyre_routes_create(&router->table) : vyre_router_no_memory();
     *out_router = NULL;
     if (!status && path) {
         router->path = copy_text(path);
-        status = router->path ? VYRE_OK : no_memory();
+        status = router->path ? VYRE_OK : vyre_router_no_memory();
     }
     if (status) {
         if (router) {
@@ -96,7 +96,7 @@ static vyre_status find_path(char **out_path) {
         return vyre_routes_default_path(out_path);
     }
     *out_path = copy_text(said.text);
-    return *out_path ? VYRE_OK : no_memory();
+    return *out_path ? VYRE_OK : vyre_router_no_memory();
 }
 
 vyre_status vyre_router_default(vyre_router **out_router) {
@@ -166,7 +166,7 @@ vyre_status vyre_router_make_decision(const vyre_routing *facts, const vyre_rout
         vyre_alloc_zeroed(1, sizeof *decision + op_size + why_size + note_size);
     *out_decision = decision;
     if (!decision) {
-        return no_memory();
+        return vyre_router_no_memory();
     }
     char *texts = decision->texts;
     decision->routing = *facts;
@@ -250,7 +250,7 @@ static vyre_status read_table(vyre_router *router) {
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
         problem = copy_text(vyre_status_text(status));
         vyre_status_free(status);
-        status = problem ? vyre_routes_create(&table) : no_memory();
+        status = problem ? vyre_routes_create(&table) : vyre_router_no_memory();
     }
     status = status ? status : vyre_routes_overlay(table, router->table);
     if (status) {
@@ -330,7 +330,7 @@ vyre_status vyre_router_keep(vyre_router *router, const char *name,
         vyre_router_device made = {.name = copy_text(name)};
         if (!made.name || !vyre_vec_push(&router->devices, made)) {
             vyre_free(made.name);
-            return no_memory();
+            return vyre_router_no_memory();
         }
         row = &router->devices.items[router->devices.count - 1];
     }
@@ -344,7 +344,7 @@ vyre_status vyre_router_keep(vyre_router *router, const char *name,
             vyre_free(row->name);
             vyre_free(row->failure);
             *row = router->devices.items[--router->devices.count];
-            return no_memory();
+            return vyre_router_no_memory();
         }
     }
     *out_device = row;

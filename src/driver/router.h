@@ -102,6 +102,8 @@ VYRE_MUST_USE vyre_status vyre_router_name(vyre_router *router, const char *name
 VYRE_MUST_USE vyre_status vyre_router_say_named(vyre_device *device,
                                                 const vyre_routing **out_routing);
 
+VYRE_MUST_USE vyre_status vyre_router_no_memory(void);
+
 /* Logs the note of a decision that nobody asked to see, the first time. */
 void vyre_routing_log(const vyre_routing *routing);
 

@@ -16,11 +16,6 @@ typedef struct choice {
     vyre_text why, note;
 } choice;
 
-static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to route a run");
-}
-
 /* What was said before, as of a device that several rows and the route name, is not said again. */
 static void VYRE_PRINTF(2, 3) add_note(choice *c, const char *format, ...) {
     vyre_text more = {0};
@@ -135,7 +130,7 @@ static void explain_class(choice *c, const vyre_class_row *row) {
 static vyre_status choose_by_class(choice *c) {
     size_t count = c->entry ? c->entry->rows.count : 0;
     bool *rejected = vyre_alloc_zeroed(count, sizeof *rejected);
-    vyre_status status = rejected ? VYRE_OK : no_memory();
+    vyre_status status = rejected ? VYRE_OK : vyre_router_no_memory();
     while (!status && count && !c->facts.device) {
         const vyre_route_measured *found = next_row(c, rejected);
         if (!found) {
@@ -208,7 +203,7 @@ static vyre_status adopt(vyre_router *router, vyre_device *made, vyre_device **o
     vyre_router_device row = {.name = vyre_alloc(size), .device = made};
     if (!row.name || !vyre_vec_push(&router->devices, row)) {
         vyre_free(row.name);
-        return no_memory();
+        return vyre_router_no_memory();
     }
     memcpy(row.name, name, size);
     *out_kept = vyre_device_retain(made); /* for the list */
@@ -275,7 +270,7 @@ static vyre_status choose_preferred(choice *c) {
         /* One that is slow is better than none. */
         if (ban && ban->cause != VYRE_EXCLUDED_TIME) {
             vyre_text_printf(&denied, "%s%s", denied.size ? "," : "", vyre_device_id(device));
-            status = denied.failed ? no_memory() : VYRE_OK;
+            status = denied.failed ? vyre_router_no_memory() : VYRE_OK;
         } else {
             c->facts.device = device;
         }
@@ -313,7 +308,7 @@ vyre_status vyre_router_decide(vyre_router *router, const vyre_router_key *key, 
         status = choose_preferred(&c);
     }
     if (!status && (c.why.failed || c.note.failed)) {
-        status = no_memory();
+        status = vyre_router_no_memory();
     }
     if (!status) {
         c.facts.why = vyre_text_string(&c.why);

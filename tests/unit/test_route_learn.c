@@ -39,6 +39,16 @@ static int tear_down(void **state) {
 
 static const vyre_route_request request = {.op = "op", .bytes = TWICE_BYTES};
 
+static void observe(const vyre_routing *routing, const vyre_outputs *outputs, uint64_t ns) {
+    vyre_router_observe(router, &(vyre_router_run){.request = &request,
+                                                   .routing = routing,
+                                                   .program = program,
+                                                   .inputs = &route_input,
+                                                   .input_count = 1,
+                                                   .outputs = outputs,
+                                                   .ns = ns});
+}
+
 /* A run as vyre_run does it; which device ran. */
 static const char *run_once(void) {
     const vyre_routing *routing;
@@ -46,13 +56,7 @@ static const char *run_once(void) {
     expect_ok(vyre_router_acquire(router, &request, &routing));
     uint64_t begin = clock_ns;
     expect_ok(vyre_device_dispatch(routing->device, program, &route_input, 1, NULL, &outputs));
-    vyre_router_observe(router, &(vyre_router_run){.request = &request,
-                                                   .routing = routing,
-                                                   .program = program,
-                                                   .inputs = &route_input,
-                                                   .input_count = 1,
-                                                   .outputs = &outputs,
-                                                   .ns = clock_ns - begin});
+    observe(routing, &outputs, clock_ns - begin);
     expect_twice(&outputs); /* whatever else ran */
     const char *name = vyre_device_id(routing->device);
     vyre_routing_release(routing);
@@ -289,13 +293,7 @@ static void without_memory_learning_misses_something_and_runs_go_on(void **state
         expect_ok(vyre_device_dispatch(routing->device, program, &route_input, 1, NULL, &outputs));
         failing_allocator_start(n);
         for (int i = 0; i < 12; i++) {
-            vyre_router_observe(router, &(vyre_router_run){.request = &request,
-                                                           .routing = routing,
-                                                           .program = program,
-                                                           .inputs = &route_input,
-                                                           .input_count = 1,
-                                                           .outputs = &outputs,
-                                                           .ns = 1000});
+            observe(routing, &outputs, 1000);
         }
         failing_allocator_end(); /* what was learned is kept */
         failed = failing_allocator_failed();
