@@ -14,10 +14,17 @@ typedef struct choice {
     const vyre_route_entry *entry; /* what the table knows of it; or NULL */
     vyre_routing facts;            /* with a device once there is one */
     vyre_text why, note;
+    size_t note_count;
 } choice;
 
-/* What was said before, as of a device that several rows and the route name, is not said again. */
+/* What was said before, as of a device that several rows and the route name, is not said again; nor
+ * does a table of many machines make a book of it. */
 static void VYRE_PRINTF(2, 3) add_note(choice *c, const char *format, ...) {
+    enum { MOST_NOTES = 8 };
+    if (c->note_count >= MOST_NOTES) {
+        vyre_text_puts(&c->note, c->note_count++ == MOST_NOTES ? "; and more like it" : "");
+        return;
+    }
     vyre_text more = {0};
     va_list arguments;
     va_start(arguments, format);
@@ -25,6 +32,7 @@ static void VYRE_PRINTF(2, 3) add_note(choice *c, const char *format, ...) {
     va_end(arguments);
     if (!strstr(vyre_text_string(&c->note), vyre_text_string(&more))) {
         vyre_text_printf(&c->note, "%s%s", c->note.size ? "; " : "", vyre_text_string(&more));
+        c->note_count++;
     }
     c->note.failed |= more.failed;
     vyre_text_free(&more);

@@ -135,6 +135,20 @@ static void a_note_says_each_thing_once_and_is_logged_once(void **state) {
     const char *first = strstr(routing->note, "names `tpu`");
     assert_non_null(first);
     assert_null(strstr(first + 1, "names `tpu`"));
+    vyre_routing_release(routing);
+    /* A table of many machines: enough of it, and then no more. */
+    vyre_text many = {0};
+    for (int i = 0; i < 30; i++) {
+        vyre_text_printf(&many, ROW(6, "gpu", "other %d", "1", 5), i);
+    }
+    write_table(vyre_text_string(&many));
+    vyre_text_free(&many);
+    routing = ask_for(of_class(6));
+    assert_non_null(strstr(routing->note, "on \"other 10\""));
+    assert_null(strstr(routing->note, "; and more like it; "));
+    assert_true(strlen(routing->note) < 600);
+    const char *end = routing->note + strlen(routing->note) - strlen("; and more like it");
+    assert_string_equal(end, "; and more like it");
     vyre_text logged = {0};
     vyre_log_set(keep_log, &logged, VYRE_LOG_INFO);
     vyre_routing_log(routing);
@@ -142,7 +156,7 @@ static void a_note_says_each_thing_once_and_is_logged_once(void **state) {
     const vyre_routing *quiet = ask_for((vyre_route_request){.op = "unknown"});
     vyre_routing_log(quiet);
     vyre_log_set(NULL, NULL, VYRE_LOG_ERROR);
-    char expected[1024];
+    char expected[1200];
     snprintf(expected, sizeof expected, "routing: %s\n", routing->note);
     assert_string_equal(vyre_text_string(&logged), expected);
     vyre_text_free(&logged);
