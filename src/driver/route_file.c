@@ -116,7 +116,7 @@ vyre_status vyre_routes_load(const char *path, vyre_routes **out_table) {
     return status;
 }
 
-static vyre_status lock_file(const char *path, int *out_lock) {
+static vyre_status lock_file(const char *path, int tries, int *out_lock) {
     vyre_text name = {0};
     vyre_text_printf(&name, "%s.lock", path);
     if (name.failed) {
@@ -126,7 +126,7 @@ static vyre_status lock_file(const char *path, int *out_lock) {
     int lock = open(name.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     int error = lock < 0 ? errno : 0;
     for (int i = 0; !error && flock(lock, LOCK_EX | LOCK_NB) != 0; i++) {
-        if (errno == EWOULDBLOCK && i < LOCK_TRIES) {
+        if (errno == EWOULDBLOCK && i < tries) {
             nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
         } else if (errno != EINTR) {
             error = errno;
@@ -240,7 +240,7 @@ static vyre_status merge_and_write(vyre_routes *table, const char *path) {
     return status;
 }
 
-vyre_status vyre_routes_save(vyre_routes *table, const char *path) {
+static vyre_status save(vyre_routes *table, const char *path, int tries) {
     /* One file has one lock, whatever links lead to it. */
     char target[PATH_MAX];
     if (realpath(path, target)) {
@@ -248,11 +248,19 @@ vyre_status vyre_routes_save(vyre_routes *table, const char *path) {
     }
     int lock = -1;
     vyre_status status = make_parent(path);
-    status = status ? status : lock_file(path, &lock);
+    status = status ? status : lock_file(path, tries, &lock);
     if (status) {
         return status;
     }
     status = merge_and_write(table, path);
     unlock_file(lock);
     return status;
+}
+
+vyre_status vyre_routes_save(vyre_routes *table, const char *path) {
+    return save(table, path, LOCK_TRIES);
+}
+
+vyre_status vyre_routes_try_save(vyre_routes *table, const char *path) {
+    return save(table, path, 0);
 }

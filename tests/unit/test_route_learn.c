@@ -1,5 +1,9 @@
 /* Learning from running times, and runs on auto from end to end. */
-#define _DEFAULT_SOURCE /* mkdtemp */
+#define _DEFAULT_SOURCE /* mkdtemp, flock */
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <time.h>
 
 #include <vyre/run.h>
 
@@ -114,6 +118,27 @@ static void exploring_takes_a_sixteenth_of_the_time_and_three_runs(void **state)
     assert_int_equal(router->exploring_ns, 4500);
     assert_int_equal(find_row(router->table, "other")->latency_ns, 1500);
     assert_int_equal(mock_count(other->m, MOCK_create), 2); /* for preferred selection, and once */
+}
+
+static void nobody_waits_for_who_holds_the_lock(void **state) {
+    (void)state;
+    char name[256];
+    snprintf(name, sizeof name, "%s.lock", path);
+    int lock = open(name, O_RDWR | O_CREAT, 0600);
+    assert_true(lock >= 0 && flock(lock, LOCK_EX) == 0);
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    run_times(10);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    assert_true(end.tv_sec - begin.tv_sec < 5); /* saving waits for ten */
+    assert_int_not_equal(access(path, F_OK), 0);
+    close(lock);
+    clock_ns += UINT64_C(6000000000);
+    run_times(1); /* tries again, though it learned nothing */
+    vyre_routes *saved;
+    expect_ok(vyre_routes_load(path, &saved));
+    assert_non_null(find_row(saved, "usual"));
+    vyre_routes_free(saved);
 }
 
 static void oracles_are_not_tried(void **state) {
@@ -394,6 +419,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(three_runs_make_a_row_and_the_last_five_its_median),
         TEST(exploring_takes_a_sixteenth_of_the_time_and_three_runs),
+        TEST(nobody_waits_for_who_holds_the_lock),
         TEST(oracles_are_not_tried),
         TEST(the_faster_one_that_was_found_takes_over),
         TEST(wrong_bytes_are_found_and_never_seen),
