@@ -12,4 +12,16 @@ static inline uint64_t vyre_now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* The same to some milliseconds, for a few nanoseconds, also where reading the clock of the
+ * hardware takes a call of the system. */
+static inline uint64_t vyre_now_about_ns(void) {
+#ifdef CLOCK_MONOTONIC_COARSE
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+#else
+    return vyre_now_ns();
+#endif
+}
+
 #endif

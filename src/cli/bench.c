@@ -1,9 +1,11 @@
 /* vyre bench: times operations of the library on devices. */
 #include "cli/bench.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,7 +51,7 @@ static char *copy_text(const char *words) {
     return text.data;
 }
 
-static vyre_status no_memory(void) {
+vyre_status cli_bench_no_memory(void) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                             "no memory to measure");
 }
@@ -88,7 +90,7 @@ static vyre_status describe_machine(cli_bench *bench) {
     bench->machine = machine.failed ? NULL : machine.data;
     bench->date = copy_text(date);
     bench->version = copy_text(vyre_version());
-    return bench->machine && bench->date && bench->version ? VYRE_OK : no_memory();
+    return bench->machine && bench->date && bench->version ? VYRE_OK : cli_bench_no_memory();
 }
 
 /* Devices. */
@@ -123,8 +125,9 @@ static vyre_status add_device(cli_bench *bench, const char *name, vyre_device *d
                          vyre_device_version(device));
         out->hardware = text.failed ? NULL : text.data;
     }
-    return out->name && (out->hardware || !device) && (out->reason || !reason) ? VYRE_OK
-                                                                               : no_memory();
+    return out->name && (out->hardware || !device) && (out->reason || !reason)
+               ? VYRE_OK
+               : cli_bench_no_memory();
 }
 
 /* All that there are and that dispatch; oracles only if they are wanted. */
@@ -209,14 +212,14 @@ static vyre_status set_table(cli_bench *bench, const char *path) {
         return VYRE_OK;
     }
     if (path && setenv("VYRE_ROUTES", path, 1) != 0) {
-        return no_memory();
+        return cli_bench_no_memory();
     }
     vyre_option_info option = vyre_option_describe(VYRE_OPTION_ROUTES);
     char *otherwise = NULL;
     vyre_status status = *option.text ? VYRE_OK : vyre_routes_default_path(&otherwise);
     bench->table = status ? NULL : copy_text(otherwise ? otherwise : option.text);
     vyre_routes_path_free(otherwise);
-    return status || bench->table ? status : no_memory();
+    return status || bench->table ? status : cli_bench_no_memory();
 }
 
 /* The command. */
@@ -235,12 +238,40 @@ static const cli_value *value_of(const job *j, uint32_t option) {
     return &j->arguments->values[option];
 }
 
+/* A page that cannot be written is told before anything is measured. */
+static vyre_status check_page(const char *path) {
+    struct stat about;
+    bool exists = stat(path, &about) == 0;
+    if (exists && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+        return VYRE_OK;
+    }
+    const char *slash = strrchr(path, '/');
+    vyre_text folder = {0};
+    vyre_text_add(&folder, path, slash ? (size_t)(slash - path) : 0);
+    vyre_text_puts(&folder, slash ? "/" : ".");
+    int error = folder.failed                          ? ENOMEM
+                : !*path                               ? ENOENT
+                : exists && S_ISDIR(about.st_mode)     ? EISDIR
+                : access(folder.data, W_OK | X_OK) < 0 ? errno
+                                                       : 0;
+    vyre_text_free(&folder);
+    return error ? vyre_status_make(VYRE_STATUS_IO, "name a file in a folder that can be written",
+                                    "cannot write a page to `%s`: %s", path, strerror(error))
+                 : VYRE_OK;
+}
+
 static vyre_status check_usage(const job *j) {
     static const uint32_t others[] = {BACKEND, SIZES, DATA, RUNS, SECONDS, TABLE};
     const char *html = value_of(j, HTML)->text;
     if (html && !strcmp(html, "-")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name a file",
                                 "stdout has the report already, and would get a page, too");
+    }
+    if (html) {
+        vyre_status status = check_page(html);
+        if (status) {
+            return status;
+        }
     }
     if (!value_of(j, READ)->given) {
         return VYRE_OK;

@@ -124,6 +124,11 @@ cli_bench_times cli_bench_times_of(double *times, uint32_t count);
 
 /* The device's own time where it tells one. */
 const cli_bench_times *cli_bench_rate_times(const cli_bench_cell *cell);
+VYRE_MUST_USE vyre_status cli_bench_no_memory(void);
+
+/* What a share of the copy's rate means, for people. */
+extern const char cli_bench_copy_words[];
+
 /* A second, by the median; 0 where not known. `copy` is the share of the copy's rate. */
 typedef struct cli_bench_rates {
     double bytes, operations, copy;

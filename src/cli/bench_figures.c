@@ -5,6 +5,11 @@
 
 #include "cli/bench.h"
 
+const char cli_bench_copy_words[] =
+    "Shares are of the rate that a large copy reaches on the same device with the same kind of "
+    "data. Data that fits into a cache may be moved faster than that, and so may data that is read "
+    "alone, since writing costs memory more.";
+
 const char *cli_bench_state_name(cli_bench_state state) {
     static const char *const names[] = {
 #define NAME(name, text) text,

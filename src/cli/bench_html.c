@@ -537,8 +537,9 @@ static void put_shares(const cli_bench_report *report, vyre_text *html) {
     const cli_bench *bench = report->bench;
     vyre_text_puts(html, "<section id=\"shares\"><h2>Share of copy bandwidth</h2>\n<p "
                          "class=\"soft\">Bytes read and written a second, at the largest size "
-                         "measured, relative to a copy on the same device with the same kind of "
-                         "data.</p>\n");
+                         "measured. ");
+    vyre_text_puts(html, cli_bench_copy_words);
+    vyre_text_puts(html, "</p>\n");
     put_legend(bench, false, html);
     vyre_text_puts(html, "<div class=\"plots cards\">");
     for (vyre_data data = 0; data < CLI_BENCH_PLACES; data++) {

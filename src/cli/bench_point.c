@@ -12,7 +12,9 @@
 #include "cli/bind.h"
 #include "cli/result.h"
 #include "cli/sample.h"
-#include "driver/plan.h"
+#include "driver/device.h"
+#include "driver/route.h"
+#include "driver/stay.h"
 #include "ir/program.h"
 
 enum {
@@ -29,9 +31,7 @@ typedef struct player {
     vyre_pipeline *pipeline;
     const vyre_routing *routing; /* of auto: who was chosen */
     vyre_outputs outputs;
-    vyre_resident buffers[VYRE_LIMIT_ARGUMENTS];
-    bool is_allocated[VYRE_LIMIT_ARGUMENTS];
-    vyre_binding bindings[VYRE_LIMIT_ARGUMENTS];
+    vyre_stay stay;                /* resident data */
     double *host, *on_device;      /* times */
     uint32_t runs, told;           /* told: those of which the device said how long it took */
     uint64_t spent_ns, elapsed_ns; /* in runs; with all that lies between them */
@@ -52,11 +52,6 @@ typedef struct point {
     vyre_data data;
     player players[CLI_BENCH_DEVICES];
 } point;
-
-static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to measure");
-}
 
 /* A note is for people: one that is lost for want of memory costs nothing else. */
 static void note(cli_bench_cell *cell, cli_bench_state state, const char *format, ...)
@@ -119,12 +114,9 @@ static vyre_status measure_bytes(point *at) {
 /* Bytes. */
 
 static bool same(const vyre_outputs *a, const vyre_outputs *b) {
-    bool is_same = a->count == b->count;
-    for (size_t i = 0; i < a->count && is_same; i++) {
-        is_same =
-            a->items[i].size == b->items[i].size &&
-            (!a->items[i].size || !memcmp(a->items[i].data, b->items[i].data, a->items[i].size));
-    }
+    vyre_text where = {0};
+    bool is_same = vyre_route_same_outputs(a, b, &where);
+    vyre_text_free(&where);
     return is_same;
 }
 
@@ -158,7 +150,7 @@ static void compare(point *at) {
             first = first ? first : p;
         }
     }
-    if (!first) {
+    if (!first || !vyre_route_is_comparable(at->operation->composition)) {
         return;
     }
     if (!agree || at->size <= ORACLE_SIZE || at->size == cli_sizes_at(&at->plan->sizes, 0)) {
@@ -175,68 +167,6 @@ static void compare(point *at) {
             p->is_playing = false;
         }
     }
-}
-
-/* Resident data. */
-
-static void free_buffers(point *at, player *p) {
-    for (uint32_t i = 0; i < ir_of(at)->arg_count; i++) {
-        if (p->is_allocated[i]) {
-            vyre_status_free(vyre_resident_free(p->device, p->buffers[i]));
-            p->is_allocated[i] = false;
-        }
-    }
-}
-
-/* Data of the buffers that a run changes, or of all that are read. */
-static vyre_status upload(point *at, player *p, bool is_first) {
-    const vyre_ir *ir = ir_of(at);
-    vyre_status status = VYRE_OK;
-    for (uint32_t i = 0, input = 0; i < ir->arg_count && !status; i++) {
-        uint32_t resource = ir->args[i].resource;
-        if (vyre_ir_is_out(ir, i)) {
-            continue;
-        }
-        const vyre_input *given = &at->binding.inputs[input++];
-        if (resource != VYRE_NONE && given->size &&
-            (is_first || ir->resources[resource].access == VYRE_ACCESS_INOUT)) {
-            status = vyre_resident_upload(p->device, p->buffers[i], given->data, given->size);
-        }
-    }
-    return status;
-}
-
-static vyre_status make_resident(point *at, player *p) {
-    const vyre_ir *ir = ir_of(at);
-    vyre_status status = VYRE_OK;
-    for (uint32_t i = 0, input = 0; i < ir->arg_count && !status; i++) {
-        vyre_type type = (vyre_type)ir->args[i].type;
-        bool is_read = !vyre_ir_is_out(ir, i);
-        const vyre_input *given = is_read ? &at->binding.inputs[input++] : NULL;
-        if (ir->args[i].resource == VYRE_NONE) {
-            uint64_t bits = 0;
-            memcpy(&bits, given->data, given->size);
-            p->bindings[i] = vyre_bind_bits(bits);
-            continue;
-        }
-        status = vyre_resident_allocate(
-            p->device, (size_t)(at->shape.arguments[i] * vyre_type_bytes(type)), &p->buffers[i]);
-        p->is_allocated[i] = !status;
-        p->bindings[i] = vyre_bind(p->buffers[i]);
-    }
-    return status ? status : upload(at, p, true);
-}
-
-/* What resident buffers hold, as outputs. */
-static vyre_status read_back(point *at, player *p) {
-    vyre_status status = VYRE_OK;
-    for (uint32_t i = 0; i < at->shape.output_count && !status; i++) {
-        if (p->outputs.items[i].size) {
-            status = vyre_resident_read(p->device, p->buffers[at->shape.outputs[i]], 0,
-                                        p->outputs.items[i].data, p->outputs.items[i].size);
-        }
-    }
-    return status;
 }
 
 /* Runs. */
@@ -265,11 +195,11 @@ static vyre_status run_once(point *at, player *p, bool counts) {
     vyre_status status = VYRE_OK;
     uint64_t before = vyre_now_ns();
     if (at->data == VYRE_DATA_RESIDENT) {
-        status = upload(at, p, false);
+        status = vyre_stay_renew(&p->stay, at->binding.inputs);
     }
     uint64_t start = vyre_now_ns();
     if (!status && at->data == VYRE_DATA_RESIDENT) {
-        status = vyre_pipeline_dispatch_resident(p->pipeline, p->bindings, ir_of(at)->arg_count,
+        status = vyre_pipeline_dispatch_resident(p->pipeline, p->stay.bindings, p->stay.count,
                                                  &config, &timing);
     } else if (!status) {
         status = run_host(at, p, &config);
@@ -353,23 +283,6 @@ static vyre_status choose_route(point *at, player *p) {
     return status;
 }
 
-/* Memory for what comes out, which every later run writes again. */
-static vyre_status make_outputs(const point *at, player *p) {
-    uint32_t count = at->shape.output_count;
-    p->outputs.items = vyre_alloc_zeroed(count, sizeof *p->outputs.items);
-    p->outputs.count = p->outputs.items ? count : 0;
-    for (uint32_t i = 0; i < p->outputs.count; i++) {
-        vyre_output *output = &p->outputs.items[i];
-        size_t size = (size_t)vyre_plan_output_bytes(&at->shape, i);
-        output->data = size ? vyre_alloc(size) : NULL;
-        if (size && !output->data) {
-            return no_memory();
-        }
-        output->size = size;
-    }
-    return p->outputs.items || !count ? VYRE_OK : no_memory();
-}
-
 /* As anybody runs it who leaves the choice to vyre. */
 static vyre_status run_auto(point *at, player *p) {
     const vyre_ir *ir = ir_of(at);
@@ -395,7 +308,8 @@ static vyre_status run_auto(point *at, player *p) {
 /* Runs once, for the bytes. */
 static vyre_status warm_up(point *at, player *p) {
     const vyre_dispatch_config config = config_of(at);
-    vyre_status status = make_outputs(at, p);
+    /* Every later run writes them again. */
+    vyre_status status = vyre_outputs_make(&at->shape, &p->outputs);
     status = status
                  ? status
                  : vyre_device_compile(p->device, vyre_operation_program(at->operation, p->device),
@@ -406,9 +320,9 @@ static vyre_status warm_up(point *at, player *p) {
     if (at->data == VYRE_DATA_HOST) {
         return p->routing ? run_auto(at, p) : run_host(at, p, &config);
     }
-    status = make_resident(at, p);
+    status = vyre_stay_init(&p->stay, p->device, &at->shape, at->binding.inputs);
     status = status ? status : run_once(at, p, false);
-    return status ? status : read_back(at, p);
+    return status ? status : vyre_stay_read(&p->stay, &p->outputs);
 }
 
 static void join(point *at, size_t column, cli_bench_row *row) {
@@ -426,7 +340,7 @@ static void join(point *at, size_t column, cli_bench_row *row) {
     }
     p->host = vyre_alloc_array(at->bench->runs, sizeof *p->host);
     p->on_device = vyre_alloc_array(at->bench->runs, sizeof *p->on_device);
-    vyre_status status = p->host && p->on_device ? VYRE_OK : no_memory();
+    vyre_status status = p->host && p->on_device ? VYRE_OK : cli_bench_no_memory();
     if (!status && device->is_auto) {
         status = choose_route(at, p);
     } else if (!status) {
@@ -448,8 +362,9 @@ static void join(point *at, size_t column, cli_bench_row *row) {
 
 /* What the runs came to. The bytes of the last one are compared as well. */
 static void score(point *at, player *p) {
-    vyre_status status =
-        p->is_playing && at->data == VYRE_DATA_RESIDENT ? read_back(at, p) : VYRE_OK;
+    vyre_status status = p->is_playing && at->data == VYRE_DATA_RESIDENT
+                             ? vyre_stay_read(&p->stay, &p->outputs)
+                             : VYRE_OK;
     if (status) {
         leave_with(p, status);
     }
@@ -473,8 +388,8 @@ static void score(point *at, player *p) {
     }
 }
 
-static void depart(point *at, player *p) {
-    free_buffers(at, p);
+static void depart(player *p) {
+    vyre_status_free(vyre_stay_deinit(&p->stay));
     vyre_outputs_free(&p->outputs);
     vyre_pipeline_release(p->pipeline);
     vyre_routing_release(p->routing);
@@ -498,7 +413,7 @@ static void measure_row(point *at, cli_bench_row *row) {
     }
     compare(at);
     for (size_t i = 0; i < count; i++) {
-        depart(at, &at->players[i]);
+        depart(&at->players[i]);
     }
 }
 
@@ -511,7 +426,7 @@ static vyre_status add_row(point *at, vyre_data data, cli_bench_row **out_row) {
     }
     if (id.failed || !vyre_vec_push(&at->bench->rows, row)) {
         vyre_text_free(&id);
-        return no_memory();
+        return cli_bench_no_memory();
     }
     *out_row = &at->bench->rows.items[at->bench->rows.count - 1];
     return VYRE_OK;
@@ -531,7 +446,7 @@ vyre_status cli_bench_point(cli_bench *bench, const cli_bench_plan *plan,
                             const vyre_operation *operation, uint64_t size) {
     point *at = vyre_alloc_zeroed(1, sizeof *at);
     if (!at) {
-        return no_memory();
+        return cli_bench_no_memory();
     }
     *at = (point){.bench = bench, .plan = plan, .operation = operation, .size = size};
     vyre_status status = VYRE_OK;

@@ -15,11 +15,6 @@ static const char *const suite[] = {
     "match.dfa_words",     "graph.bfs",           "model.nbody_step",
 };
 
-static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to list operations");
-}
-
 static vyre_status choose_matching(cli_bench_plan *plan, const vyre_dialects *snapshot,
                                    const char *glob) {
     const vyre_operation *without = NULL;
@@ -31,7 +26,7 @@ static vyre_status choose_matching(cli_bench_plan *plan, const vyre_dialects *sn
         if (!operation->composition || !cli_sample_exists(operation)) {
             without = operation;
         } else if (!vyre_vec_push(&plan->operations, operation)) {
-            return no_memory();
+            return cli_bench_no_memory();
         }
     }
     if (plan->operations.count) {
@@ -53,7 +48,7 @@ vyre_status cli_bench_choose(cli_bench_plan *plan, const vyre_dialects *snapshot
     for (size_t i = 0; i < sizeof suite / sizeof *suite; i++) {
         const vyre_operation *operation = vyre_dialects_find(snapshot, suite[i]);
         if (operation && !vyre_vec_push(&plan->operations, operation)) {
-            return no_memory();
+            return cli_bench_no_memory();
         }
     }
     return plan->operations.count

@@ -177,6 +177,7 @@ static void write_times(cli_page *page, const cli_bench *bench) {
     }
     vyre_text_free(&text);
     cli_page_table(page, &table);
+    cli_page_paragraph(page, cli_bench_copy_words);
 }
 
 static void write_crossovers(cli_page *page, const cli_bench_report *report) {

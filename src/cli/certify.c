@@ -235,6 +235,12 @@ static cli_exit certify_given(job *j) {
         name = *values++;
         count--;
     }
+    if (count && arguments->values[SIZES].given) {
+        return cli_message_status(
+            command,
+            vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave out the one or the other",
+                             "the arguments say how large they are, and so does --sizes"));
+    }
     vyre_status status = cli_input_open(&input, arguments->operands[0], NULL);
     if (status) {
         result = cli_input_report(&input, command, status);

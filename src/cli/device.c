@@ -39,7 +39,7 @@ static vyre_status acquire_preferred(vyre_device **out_device, vyre_text *out_wh
 static cli_exit tell_failure(const cli_command *command, vyre_status status, bool is_auto) {
     vyre_status_code code = vyre_status_code_of(status);
     (void)cli_message_status(command, status);
-    if (is_auto) {
+    if (is_auto && code != VYRE_STATUS_INVALID_ARGUMENT) {
         cli_message_print("vyre %s: the reference backend, made to be right and not to be fast, "
                           "runs when it is named: -b reference\n",
                           command->name);

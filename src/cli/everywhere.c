@@ -1,6 +1,5 @@
 #include "cli/everywhere.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <vyre/pipeline.h>
@@ -14,14 +13,10 @@
 #include "cli/result.h"
 #include "cli/survey.h"
 #include "driver/registry.h"
+#include "driver/route.h"
 
 enum { RUNS = 5 };
 #define LONG_ENOUGH_NS UINT64_C(500000000)
-
-static int compare_times(const void *left, const void *right) {
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
 
 /* Runs it as often as it makes sense. */
 static vyre_status measure(const cli_everywhere *all, vyre_pipeline *pipeline, cli_place *place,
@@ -41,8 +36,7 @@ static vyre_status measure(const cli_everywhere *all, vyre_pipeline *pipeline, c
         times[count++] = vyre_now_ns() - before;
     }
     if (!status && count) {
-        qsort(times, count, sizeof *times, compare_times);
-        place->time_ns = times[count / 2];
+        place->time_ns = vyre_route_median(times, count);
     }
     return status;
 }

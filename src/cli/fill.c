@@ -40,28 +40,6 @@ static void store(char *to, const uint64_t *bits, size_t count, uint32_t width) 
     }
 }
 
-/* A double in the format of another type, rounded to nearest. */
-static uint64_t from_double(vyre_type type, double number) {
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    return type == VYRE_TYPE_F64 ? bits
-                                 : vyre_float_convert(VYRE_FLOAT_F64, cli_float_format(type), bits);
-}
-
-static double to_double(vyre_type type, uint64_t bits) {
-    double number;
-    float narrow;
-    if (type == VYRE_TYPE_F32) {
-        uint32_t low = (uint32_t)bits;
-        memcpy(&narrow, &low, sizeof narrow);
-        return (double)narrow;
-    }
-    bits = type == VYRE_TYPE_F64 ? bits
-                                 : vyre_float_convert(cli_float_format(type), VYRE_FLOAT_F64, bits);
-    memcpy(&number, &bits, sizeof number);
-    return number;
-}
-
 /* What `%` gives: the product with the reciprocal is at most a little too small. */
 static void reduce(uint64_t *draws, size_t count, uint64_t bound) {
     if (!(bound & (bound - 1))) {
@@ -109,7 +87,7 @@ void cli_fill_random(vyre_text *out, vyre_type type, uint64_t count, uint64_t se
     if (is_float && width == 2) {
         uint32_t digits = cli_float_format(type).mantissa_bits + 1u;
         for (uint32_t i = 0; i < 1u << digits; i++) {
-            small[i] = from_double(type, (double)i / (double)(1u << digits));
+            small[i] = cli_float_from(type, (double)i / (double)(1u << digits));
         }
     }
     for (uint64_t done = 0; to && done < count; done += BLOCK) {
@@ -143,7 +121,7 @@ static uint64_t step_float(vyre_type type, double first, double step, uint64_t t
     float rounded = (float)number;
     uint32_t bits;
     if (type != VYRE_TYPE_F32) {
-        return from_double(type, number);
+        return cli_float_from(type, number);
     }
     memcpy(&bits, &rounded, sizeof bits);
     return bits;
@@ -168,8 +146,8 @@ void cli_fill_cycle(vyre_text *out, vyre_type type, uint64_t count, const vyre_t
     for (uint64_t done = 0; first && done < count; done += BLOCK) {
         size_t here = count - done < BLOCK ? (size_t)(count - done) : BLOCK;
         for (size_t i = 0; i < here; i++) {
-            values[i] = is_float ? step_float(type, to_double(type, first[at]),
-                                              to_double(VYRE_TYPE_F64, step), turn)
+            values[i] = is_float ? step_float(type, cli_float_to(type, first[at]),
+                                              cli_float_to(VYRE_TYPE_F64, step), turn)
                                  : first[at] + turn * step;
             at = at + 1 < length ? at + 1 : 0;
             turn += !at;

@@ -11,23 +11,6 @@ bool cli_law_is_small(vyre_type type) {
     return vyre_type_bytes(type) == 1;
 }
 
-/* A number of the type's format. */
-static uint64_t from_double(vyre_type type, double number) {
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    return type == VYRE_TYPE_F64 ? bits
-                                 : vyre_float_convert(VYRE_FLOAT_F64, cli_float_format(type), bits);
-}
-
-static double to_double(vyre_type type, uint64_t bits) {
-    double number;
-    if (type != VYRE_TYPE_F64) {
-        bits = vyre_float_convert(cli_float_format(type), VYRE_FLOAT_F64, bits);
-    }
-    memcpy(&number, &bits, sizeof number);
-    return number;
-}
-
 /* Zero, one, the neighbours of infinity, of the smallest normal number, and what is none. Every
  * NaN of the language is one. */
 static void add_floats(vyre_text *bytes, vyre_type type) {
@@ -38,8 +21,8 @@ static void add_floats(vyre_text *bytes, vyre_type type) {
     uint64_t smallest = (uint64_t)1 << mantissa;
     const uint64_t special[] = {infinity, infinity - 1, smallest, smallest - 1, 1};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-        cli_value_store(bytes, type, from_double(type, plain[i]));
-        cli_value_store(bytes, type, from_double(type, plain[i]) | sign);
+        cli_value_store(bytes, type, cli_float_from(type, plain[i]));
+        cli_value_store(bytes, type, cli_float_from(type, plain[i]) | sign);
     }
     for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
         cli_value_store(bytes, type, special[i]);
@@ -81,7 +64,7 @@ void cli_law_random(vyre_text *bytes, vyre_type type, size_t count, uint64_t *se
         } else if (is_float) {
             double number = (double)(int64_t)(draw >> 40) / (is_small ? 1048576.0 : 256.0);
             cli_value_store(bytes, type,
-                            from_double(type, is_small ? (double)small : number - 32768.0));
+                            cli_float_from(type, is_small ? (double)small : number - 32768.0));
         } else {
             cli_value_store(bytes, type, is_small ? small : draw >> 1);
         }
@@ -108,7 +91,7 @@ void cli_law_values(vyre_text *bytes, vyre_type type) {
 int cli_law_order(vyre_type type, const uint8_t *left, const uint8_t *right) {
     uint64_t a = cli_value_load(type, left), b = cli_value_load(type, right);
     if (vyre_type_class_of(type) == VYRE_CLASS_FLOAT) {
-        double x = to_double(type, a), y = to_double(type, b);
+        double x = cli_float_to(type, a), y = cli_float_to(type, b);
         return x != x || y != y ? 2 : (x > y) - (x < y);
     }
     if (vyre_type_class_of(type) == VYRE_CLASS_SIGNED) {

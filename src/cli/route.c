@@ -72,6 +72,9 @@ static vyre_status ask(job *j, vyre_data data, uint64_t bytes) {
     answer next = {.data = data, .bytes = bytes};
     const vyre_route_request request = {.op = j->op, .bytes = bytes, .data = data};
     next.failure = vyre_route_acquire(&request, &next.routing);
+    if (vyre_status_code_of(next.failure) == VYRE_STATUS_INVALID_ARGUMENT) {
+        return next.failure; /* a variable of the environment is wrong */
+    }
     if (vyre_vec_push(&j->answers, next)) {
         return VYRE_OK;
     }
@@ -190,7 +193,8 @@ static void put_measurements(vyre_text *text, const job *j) {
             vyre_text_printf(text, "%s %s ", i ? "," : "", route->observations[i].backend);
             cli_describe_time(text, route->observations[i].latency_ns);
         }
-        vyre_text_printf(text, "; %s%s\n", route->backend ? route->backend : "nobody",
+        vyre_text_printf(text, "%s %s%s\n", route->observation_count ? ";" : "",
+                         route->backend ? route->backend : "nobody",
                          route->backend ? " wins" : " may win");
     }
 }

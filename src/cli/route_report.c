@@ -170,12 +170,14 @@ static const vyre_exclusion *excluded_at(const vyre_routes *table, const char *o
                          : vyre_routes_class_excluded_at(table, op, index - count);
 }
 
-/* A device that is excluded for one cause is mostly so for all sizes: that is told once. */
+/* A device that is excluded for one cause is mostly so for all sizes: that is told once, and of
+ * wrong bytes, which count everywhere, once for all places of data. */
 static bool is_told(const vyre_routes *table, const char *op, size_t index) {
     const vyre_exclusion *this = excluded_at(table, op, index);
     for (size_t i = 0; i < index; i++) {
         const vyre_exclusion *other = excluded_at(table, op, i);
-        if (other->cause == this->cause && vyre_identity_same(&other->who, &this->who)) {
+        if (other->cause == this->cause && vyre_identity_same(&other->who, &this->who) &&
+            (other->data == this->data || this->cause == VYRE_EXCLUDED_BYTES)) {
             return true;
         }
     }

@@ -11,6 +11,27 @@ vyre_float_format cli_float_format(vyre_type type) {
     }
 }
 
+uint64_t cli_float_from(vyre_type type, double number) {
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return type == VYRE_TYPE_F64 ? bits
+                                 : vyre_float_convert(VYRE_FLOAT_F64, cli_float_format(type), bits);
+}
+
+double cli_float_to(vyre_type type, uint64_t bits) {
+    double number;
+    float narrow;
+    if (type == VYRE_TYPE_F32) { /* by far the most common, and fast that way */
+        uint32_t low = (uint32_t)bits;
+        memcpy(&narrow, &low, sizeof narrow);
+        return (double)narrow;
+    }
+    bits = type == VYRE_TYPE_F64 ? bits
+                                 : vyre_float_convert(cli_float_format(type), VYRE_FLOAT_F64, bits);
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
 uint64_t cli_value_load(vyre_type type, const uint8_t *element) {
     uint64_t bits = 0;
     for (uint32_t i = vyre_type_bytes(type); i-- > 0;) {

@@ -35,6 +35,9 @@ void cli_value_json(vyre_json *json, vyre_type type, const uint8_t *element);
 
 /* The format of a float type. */
 vyre_float_format cli_float_format(vyre_type type);
+/* A double in the format of a float type, rounded to nearest; and back. */
+uint64_t cli_float_from(vyre_type type, double number);
+double cli_float_to(vyre_type type, uint64_t bits);
 
 /* The bits of an element: little-endian bytes as a number, and back. */
 uint64_t cli_value_load(vyre_type type, const uint8_t *element);

@@ -84,6 +84,9 @@ bool vyre_identity_same(const vyre_identity *left, const vyre_identity *right);
 VYRE_MUST_USE vyre_status vyre_routes_overlay(vyre_routes *into, const vyre_routes *table);
 bool vyre_routes_has_new(const vyre_routes *table);
 
+/* As vyre_routes_save, but waits for nobody: VYRE_STATUS_TIMEOUT while another process saves. */
+VYRE_MUST_USE vyre_status vyre_routes_try_save(vyre_routes *table, const char *path);
+
 /* The table as text and back. `path` is for errors. A text that is no table is MALFORMED. */
 VYRE_MUST_USE vyre_status vyre_routes_decode(const char *path, const char *data, size_t size,
                                              vyre_routes *table);
@@ -124,7 +127,7 @@ VYRE_MUST_USE vyre_status vyre_route_count_bytes(const vyre_program *program,
 
 /* Whether a program's bytes are the same everywhere. */
 bool vyre_route_is_comparable(const vyre_program *program);
-/* Whether outputs are the same; else says where they differ. `out_where` may be NULL. */
+/* Whether outputs are the same; else says where they differ. */
 bool vyre_route_same_outputs(const vyre_outputs *found, const vyre_outputs *expected,
                              vyre_text *out_where);
 

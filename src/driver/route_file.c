@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,9 +61,30 @@ static vyre_status explain(vyre_status status, vyre_status_code code, const char
     return told;
 }
 
+/* Whoever reads a pipe may wait for ever, and whoever saves replaces what lies there. */
+static vyre_status check_kind(const char *path) {
+    struct stat about;
+    if (stat(path, &about) != 0 || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) {
+        return VYRE_OK; /* reading says what is wrong, if anything is */
+    }
+    return vyre_status_make(VYRE_STATUS_IO,
+                            "make ~/.config/vyre readable: name a file, or set VYRE_ROUTES=off",
+                            "the table of routes %s is a pipe or a device, not a file", path);
+}
+
+static vyre_status too_large(const char *path) {
+    return vyre_status_make(VYRE_STATUS_IO,
+                            "make ~/.config/vyre readable: remove the table, or what nobody needs "
+                            "any more from it",
+                            "the table of routes %s takes more than the %d bytes that are read",
+                            path, VYRE_TOML_MAX_BYTES);
+}
+
 vyre_status vyre_routes_load(const char *path, vyre_routes **out_table) {
     vyre_text data = {0};
-    vyre_status status = vyre_routes_create(out_table);
+    *out_table = NULL;
+    vyre_status status = check_kind(path);
+    status = status ? status : vyre_routes_create(out_table);
     if (status) {
         return status;
     }
@@ -71,7 +93,10 @@ vyre_status vyre_routes_load(const char *path, vyre_routes **out_table) {
         vyre_status_free(status);
         return VYRE_OK;
     }
-    if (status) {
+    if (vyre_status_code_of(status) == VYRE_STATUS_LIMIT) {
+        vyre_status_free(status);
+        status = too_large(path);
+    } else if (status) {
         status =
             explain(status, VYRE_STATUS_IO,
                     "make ~/.config/vyre readable, or the folder that it lies in", "read", path);
@@ -91,7 +116,7 @@ vyre_status vyre_routes_load(const char *path, vyre_routes **out_table) {
     return status;
 }
 
-static vyre_status lock_file(const char *path, int *out_lock) {
+static vyre_status lock_file(const char *path, int tries, int *out_lock) {
     vyre_text name = {0};
     vyre_text_printf(&name, "%s.lock", path);
     if (name.failed) {
@@ -101,7 +126,7 @@ static vyre_status lock_file(const char *path, int *out_lock) {
     int lock = open(name.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     int error = lock < 0 ? errno : 0;
     for (int i = 0; !error && flock(lock, LOCK_EX | LOCK_NB) != 0; i++) {
-        if (errno == EWOULDBLOCK && i < LOCK_TRIES) {
+        if (errno == EWOULDBLOCK && i < tries) {
             nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
         } else if (errno != EINTR) {
             error = errno;
@@ -191,6 +216,9 @@ static vyre_status merge_and_write(vyre_routes *table, const char *path) {
     vyre_status status = vyre_routes_load(path, &merged);
     status = status ? status : vyre_routes_overlay(merged, table);
     status = status ? status : vyre_routes_encode(merged, &text);
+    if (!status && text.size > VYRE_TOML_MAX_BYTES) {
+        status = too_large(path); /* nobody could read it again */
+    }
     if (!status) {
         sweep(path);
         status = vyre_file_replace(path, vyre_text_string(&text), text.size);
@@ -212,7 +240,7 @@ static vyre_status merge_and_write(vyre_routes *table, const char *path) {
     return status;
 }
 
-vyre_status vyre_routes_save(vyre_routes *table, const char *path) {
+static vyre_status save(vyre_routes *table, const char *path, int tries) {
     /* One file has one lock, whatever links lead to it. */
     char target[PATH_MAX];
     if (realpath(path, target)) {
@@ -220,11 +248,19 @@ vyre_status vyre_routes_save(vyre_routes *table, const char *path) {
     }
     int lock = -1;
     vyre_status status = make_parent(path);
-    status = status ? status : lock_file(path, &lock);
+    status = status ? status : lock_file(path, tries, &lock);
     if (status) {
         return status;
     }
     status = merge_and_write(table, path);
     unlock_file(lock);
     return status;
+}
+
+vyre_status vyre_routes_save(vyre_routes *table, const char *path) {
+    return save(table, path, LOCK_TRIES);
+}
+
+vyre_status vyre_routes_try_save(vyre_routes *table, const char *path) {
+    return save(table, path, 0);
 }

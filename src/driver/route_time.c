@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "driver/device.h"
 #include "driver/route.h"
-#include "ir/program.h"
+#include "driver/stay.h"
 
 enum { TIMED_RUNS = 3, RUNS = TIMED_RUNS + 1 };
 
@@ -63,9 +63,9 @@ typedef struct stopwatch {
     vyre_dispatch_config config; /* of the next run */
     bool is_limited;             /* its timeout is what is left of the budget */
     /* Data that stays on the device. */
-    vyre_binding *bindings;
-    vyre_resident *buffers; /* by argument */
-    uint32_t buffer_count;
+    vyre_plan plan;
+    bool is_planned;
+    vyre_stay stay;
 } stopwatch;
 
 static uint64_t elapsed(const stopwatch *watch) {
@@ -77,9 +77,13 @@ static void exclude(stopwatch *watch, vyre_exclusion_cause cause) {
     watch->trial->cause = cause;
 }
 
+/* Who gave wrong bytes before stays excluded for them: that is the graver cause. */
 static void print_budget(stopwatch *watch, const char *when) {
-    exclude(watch, VYRE_EXCLUDED_TIME);
     watch->trial->latency_ns = elapsed(watch);
+    if (watch->trial->is_excluded) {
+        return;
+    }
+    exclude(watch, VYRE_EXCLUDED_TIME);
     vyre_text_printf(&watch->trial->reason, "it took longer than its budget of %llu ns: %llu ns %s",
                      (unsigned long long)watch->work->budget_ns,
                      (unsigned long long)watch->trial->latency_ns, when);
@@ -109,8 +113,10 @@ static vyre_status judge_failure(stopwatch *watch, vyre_status status) {
         print_budget(watch, "when a run was called off");
     } else if (watch->work->excludes_refusals &&
                (code == VYRE_STATUS_UNSUPPORTED || code == VYRE_STATUS_LIMIT)) {
-        exclude(watch, VYRE_EXCLUDED_REFUSED);
-        vyre_text_puts(&watch->trial->reason, vyre_status_message(status));
+        if (!watch->trial->is_excluded) {
+            exclude(watch, VYRE_EXCLUDED_REFUSED);
+            vyre_text_puts(&watch->trial->reason, vyre_status_message(status));
+        }
     } else {
         return status;
     }
@@ -146,109 +152,43 @@ static vyre_status run_host(stopwatch *watch, int number, uint64_t *out_ns) {
     return VYRE_OK;
 }
 
-/* Uploads what is read: all of it, or what the program overwrites. */
-static vyre_status upload(stopwatch *watch, bool all) {
+static vyre_status place_data(stopwatch *watch) {
     const vyre_route_work *work = watch->work;
-    const vyre_ir *ir = vyre_program_ir(watch->pipeline->program);
-    vyre_device *device = watch->pipeline->device;
-    vyre_status status = VYRE_OK;
-    size_t input = 0;
-    for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
-        uint32_t resource = ir->args[i].resource;
-        if (vyre_ir_is_out(ir, i)) {
-            continue;
-        }
-        const vyre_input *from = &work->inputs[input++];
-        if (resource == VYRE_NONE) {
-            memcpy(&watch->bindings[i].bits, from->data, from->size);
-        } else if (from->size && (all || ir->resources[resource].access != VYRE_ACCESS_IN)) {
-            status = vyre_resident_upload(device, watch->buffers[i], from->data, from->size);
-        }
-    }
-    return status;
+    vyre_status status = vyre_plan_init(&watch->plan, watch->pipeline->program, work->inputs,
+                                        work->input_count, &work->config);
+    watch->is_planned = !status;
+    return status
+               ? status
+               : vyre_stay_init(&watch->stay, watch->pipeline->device, &watch->plan, work->inputs);
 }
 
-static vyre_status make_buffers(stopwatch *watch) {
-    const vyre_route_work *work = watch->work;
-    const vyre_program *program = watch->pipeline->program;
-    const vyre_ir *ir = vyre_program_ir(program);
-    vyre_plan plan;
-    vyre_status status =
-        vyre_plan_init(&plan, program, work->inputs, work->input_count, &work->config);
-    if (status) {
+static vyre_status remove_data(stopwatch *watch, vyre_status status) {
+    if (!watch->is_planned) {
         return status;
     }
-    watch->bindings = vyre_alloc_zeroed(ir->arg_count, sizeof *watch->bindings);
-    watch->buffers = vyre_alloc_zeroed(ir->arg_count, sizeof *watch->buffers);
-    if (!watch->bindings || !watch->buffers) {
-        status = vyre_routes_no_memory();
-    }
-    for (; watch->buffer_count < ir->arg_count && !status; watch->buffer_count++) {
-        uint32_t i = watch->buffer_count;
-        if (ir->args[i].resource != VYRE_NONE) {
-            uint64_t bytes = plan.arguments[i] * vyre_type_bytes((vyre_type)ir->args[i].type);
-            status =
-                vyre_resident_allocate(watch->pipeline->device, (size_t)bytes, &watch->buffers[i]);
-            if (status) {
-                break;
-            }
-            watch->bindings[i] = vyre_bind(watch->buffers[i]);
-        }
-    }
-    vyre_plan_deinit(&plan);
-    return status ? status : upload(watch, true);
-}
-
-static vyre_status free_buffers(stopwatch *watch, vyre_status status) {
-    const vyre_ir *ir = vyre_program_ir(watch->pipeline->program);
-    for (uint32_t i = 0; i < watch->buffer_count; i++) {
-        if (ir->args[i].resource != VYRE_NONE) {
-            vyre_status freed = vyre_resident_free(watch->pipeline->device, watch->buffers[i]);
-            if (status) {
-                vyre_status_free(freed);
-            } else {
-                status = freed;
-            }
-        }
-    }
-    vyre_free(watch->bindings);
-    vyre_free(watch->buffers);
-    return status;
-}
-
-static vyre_status read_outputs(stopwatch *watch) {
-    const vyre_route_work *work = watch->work;
-    const vyre_program *program = watch->pipeline->program;
-    vyre_plan plan;
-    vyre_outputs *outputs = &watch->trial->outputs;
-    vyre_status status =
-        vyre_plan_init(&plan, program, work->inputs, work->input_count, &work->config);
+    vyre_status removed = vyre_stay_deinit(&watch->stay);
+    vyre_plan_deinit(&watch->plan);
     if (status) {
-        return status;
+        vyre_status_free(removed);
     }
-    status = vyre_outputs_make(&plan, outputs);
-    for (uint32_t i = 0; i < plan.output_count && !status; i++) {
-        if (outputs->items[i].size) {
-            status = vyre_resident_read(watch->pipeline->device, watch->buffers[plan.outputs[i]], 0,
-                                        outputs->items[i].data, outputs->items[i].size);
-        }
-    }
-    vyre_plan_deinit(&plan);
-    return status;
+    return status ? status : removed;
 }
 
 static vyre_status run_resident(stopwatch *watch, int number, uint64_t *out_ns) {
     const vyre_route_work *work = watch->work;
-    vyre_status status = number ? upload(watch, false) : make_buffers(watch);
+    vyre_status status = number ? vyre_stay_renew(&watch->stay, work->inputs) : place_data(watch);
     if (status) {
         return status;
     }
-    const vyre_ir *ir = vyre_program_ir(watch->pipeline->program);
     uint64_t begin = vyre_route_now(&work->clock);
-    status = vyre_pipeline_dispatch_resident(watch->pipeline, watch->bindings, ir->arg_count,
-                                             &watch->config, NULL);
+    status = vyre_pipeline_dispatch_resident(watch->pipeline, watch->stay.bindings,
+                                             watch->stay.count, &watch->config, NULL);
     *out_ns = vyre_route_now(&work->clock) - begin;
-    return status || number < RUNS - 1 ? status : read_outputs(watch);
+    if (status || number < RUNS - 1) {
+        return status;
+    }
+    status = vyre_outputs_make(&watch->plan, &watch->trial->outputs);
+    return status ? status : vyre_stay_read(&watch->stay, &watch->trial->outputs);
 }
 
 vyre_status vyre_route_time(const vyre_route_work *work, const vyre_route_candidate *candidate,
@@ -256,6 +196,7 @@ vyre_status vyre_route_time(const vyre_route_work *work, const vyre_route_candid
     *out_trial = (vyre_route_trial){0};
     stopwatch watch = {.work = work, .trial = out_trial, .begin_ns = vyre_route_now(&work->clock)};
     uint64_t times[RUNS] = {0};
+    bool is_late = false;
     vyre_status status =
         vyre_device_compile(candidate->device, candidate->program, &work->config, &watch.pipeline);
     if (status) {
@@ -264,27 +205,25 @@ vyre_status vyre_route_time(const vyre_route_work *work, const vyre_route_candid
     for (int i = 0; i < RUNS && !status; i++) {
         if (!limit(&watch, i > 0)) {
             print_budget(&watch, "before its last run");
+            is_late = true;
             break;
         }
         status = work->data == VYRE_DATA_HOST ? run_host(&watch, i, &times[i])
                                               : run_resident(&watch, i, &times[i]);
         if (status) {
             status = judge_failure(&watch, status);
+            is_late = true;
             break;
         }
     }
-    bool is_late = out_trial->is_excluded && out_trial->cause != VYRE_EXCLUDED_BYTES;
     if (!status && !is_late && work->budget_ns && elapsed(&watch) > work->budget_ns) {
-        vyre_text_cut(&out_trial->reason, 0);
         print_budget(&watch, "in all");
         is_late = true;
     }
     if (!is_late) {
         out_trial->latency_ns = vyre_route_median(times + 1, TIMED_RUNS);
     }
-    if (work->data == VYRE_DATA_RESIDENT) {
-        status = free_buffers(&watch, status);
-    }
+    status = remove_data(&watch, status);
     vyre_pipeline_release(watch.pipeline);
     if (!status && out_trial->reason.failed) {
         status = vyre_routes_no_memory();

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/environment.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -15,7 +16,7 @@ enum {
     MOST_DECISIONS = 4096      /* texts that are made up as they run are not kept for ever */
 };
 
-static vyre_status no_memory(void) {
+vyre_status vyre_router_no_memory(void) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                             "no memory to route a run");
 }
@@ -39,11 +40,11 @@ const char *vyre_route_source_name(vyre_route_source source) {
 vyre_status vyre_router_create(vyre_registry *registry, const char *path, vyre_route_clock clock,
                                vyre_router **out_router) {
     vyre_router *router = vyre_alloc_zeroed(1, sizeof *router);
-    vyre_status status = router ? vyre_routes_create(&router->table) : no_memory();
+    vyre_status status = router ? vyre_routes_create(&router->table) : vyre_router_no_memory();
     *out_router = NULL;
     if (!status && path) {
         router->path = copy_text(path);
-        status = router->path ? VYRE_OK : no_memory();
+        status = router->path ? VYRE_OK : vyre_router_no_memory();
     }
     if (status) {
         if (router) {
@@ -95,7 +96,7 @@ static vyre_status find_path(char **out_path) {
         return vyre_routes_default_path(out_path);
     }
     *out_path = copy_text(said.text);
-    return *out_path ? VYRE_OK : no_memory();
+    return *out_path ? VYRE_OK : vyre_router_no_memory();
 }
 
 vyre_status vyre_router_default(vyre_router **out_router) {
@@ -165,7 +166,7 @@ vyre_status vyre_router_make_decision(const vyre_routing *facts, const vyre_rout
         vyre_alloc_zeroed(1, sizeof *decision + op_size + why_size + note_size);
     *out_decision = decision;
     if (!decision) {
-        return no_memory();
+        return vyre_router_no_memory();
     }
     char *texts = decision->texts;
     decision->routing = *facts;
@@ -190,6 +191,12 @@ void vyre_routing_release(const vyre_routing *routing) {
     if (routing && atomic_fetch_sub(&decision_of(routing)->references, 1) == 1) {
         vyre_device_release(routing->device);
         vyre_free(decision_of(routing));
+    }
+}
+
+void vyre_routing_log(const vyre_routing *routing) {
+    if (*routing->note && !atomic_exchange(&decision_of(routing)->is_told, true)) {
+        vyre_log(VYRE_LOG_WARNING, "routing: %s", routing->note);
     }
 }
 
@@ -242,9 +249,8 @@ static vyre_status read_table(vyre_router *router) {
     vyre_status status = vyre_routes_load(router->path, &table);
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
         problem = copy_text(vyre_status_text(status));
-        vyre_log(VYRE_LOG_WARNING, "routing: %s", vyre_status_text(status));
         vyre_status_free(status);
-        status = problem ? vyre_routes_create(&table) : no_memory();
+        status = problem ? vyre_routes_create(&table) : vyre_router_no_memory();
     }
     status = status ? status : vyre_routes_overlay(table, router->table);
     if (status) {
@@ -271,8 +277,9 @@ static vyre_status read_table(vyre_router *router) {
 }
 
 static bool must_look(const vyre_router *router, uint64_t now) {
-    return router->path &&
-           (router->checked_ns == UINT64_MAX || now - router->checked_ns >= LOOK_EVERY_NS);
+    uint64_t since = router->checked_ns;
+    /* Somebody who came later may have looked before. */
+    return router->path && (since == UINT64_MAX || (now > since && now - since >= LOOK_EVERY_NS));
 }
 
 static vyre_status look(vyre_router *router, uint64_t now) {
@@ -323,7 +330,7 @@ vyre_status vyre_router_keep(vyre_router *router, const char *name,
         vyre_router_device made = {.name = copy_text(name)};
         if (!made.name || !vyre_vec_push(&router->devices, made)) {
             vyre_free(made.name);
-            return no_memory();
+            return vyre_router_no_memory();
         }
         row = &router->devices.items[router->devices.count - 1];
     }
@@ -337,7 +344,7 @@ vyre_status vyre_router_keep(vyre_router *router, const char *name,
             vyre_free(row->name);
             vyre_free(row->failure);
             *row = router->devices.items[--router->devices.count];
-            return no_memory();
+            return vyre_router_no_memory();
         }
     }
     *out_device = row;
@@ -446,7 +453,9 @@ vyre_status vyre_router_acquire(vyre_router *router, const vyre_route_request *r
     if (status) {
         return status;
     }
-    uint64_t now = vyre_route_now(&router->clock), hash = hash_key(&key);
+    /* Whether to look at the file is no question of nanoseconds. */
+    uint64_t now = router->clock.now ? vyre_route_now(&router->clock) : vyre_now_about_ns();
+    uint64_t hash = hash_key(&key);
     pthread_rwlock_rdlock(&router->lock);
     if (!must_look(router, now)) {
         *out_routing = take(find_decision(router, &key, hash));

@@ -27,6 +27,7 @@ typedef struct vyre_router_key {
 typedef struct vyre_router_decision {
     vyre_routing routing; /* first: what callers have */
     atomic_uint references;
+    atomic_bool is_told; /* its note */
     vyre_router_key key;
     uint64_t hash;
     char texts[]; /* op, why, note */
@@ -100,6 +101,11 @@ VYRE_MUST_USE vyre_status vyre_router_name(vyre_router *router, const char *name
 /* A decision that is none: the caller named the device. */
 VYRE_MUST_USE vyre_status vyre_router_say_named(vyre_device *device,
                                                 const vyre_routing **out_routing);
+
+VYRE_MUST_USE vyre_status vyre_router_no_memory(void);
+
+/* Logs the note of a decision that nobody asked to see, the first time. */
+void vyre_routing_log(const vyre_routing *routing);
 
 /* With the lock held for writing. */
 

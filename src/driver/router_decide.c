@@ -14,19 +14,28 @@ typedef struct choice {
     const vyre_route_entry *entry; /* what the table knows of it; or NULL */
     vyre_routing facts;            /* with a device once there is one */
     vyre_text why, note;
+    size_t note_count;
 } choice;
 
-static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to route a run");
-}
-
+/* What was said before, as of a device that several rows and the route name, is not said again; nor
+ * does a table of many machines make a book of it. */
 static void VYRE_PRINTF(2, 3) add_note(choice *c, const char *format, ...) {
+    enum { MOST_NOTES = 8 };
+    if (c->note_count >= MOST_NOTES) {
+        vyre_text_puts(&c->note, c->note_count++ == MOST_NOTES ? "; and more like it" : "");
+        return;
+    }
+    vyre_text more = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_puts(&c->note, c->note.size ? "; " : "");
-    vyre_text_vprintf(&c->note, format, arguments);
+    vyre_text_vprintf(&more, format, arguments);
     va_end(arguments);
+    if (!strstr(vyre_text_string(&c->note), vyre_text_string(&more))) {
+        vyre_text_printf(&c->note, "%s%s", c->note.size ? "; " : "", vyre_text_string(&more));
+        c->note_count++;
+    }
+    c->note.failed |= more.failed;
+    vyre_text_free(&more);
 }
 
 const vyre_exclusion *vyre_router_banned(const vyre_router *router, const char *op, vyre_data data,
@@ -129,7 +138,7 @@ static void explain_class(choice *c, const vyre_class_row *row) {
 static vyre_status choose_by_class(choice *c) {
     size_t count = c->entry ? c->entry->rows.count : 0;
     bool *rejected = vyre_alloc_zeroed(count, sizeof *rejected);
-    vyre_status status = rejected ? VYRE_OK : no_memory();
+    vyre_status status = rejected ? VYRE_OK : vyre_router_no_memory();
     while (!status && count && !c->facts.device) {
         const vyre_route_measured *found = next_row(c, rejected);
         if (!found) {
@@ -202,7 +211,7 @@ static vyre_status adopt(vyre_router *router, vyre_device *made, vyre_device **o
     vyre_router_device row = {.name = vyre_alloc(size), .device = made};
     if (!row.name || !vyre_vec_push(&router->devices, row)) {
         vyre_free(row.name);
-        return no_memory();
+        return vyre_router_no_memory();
     }
     memcpy(row.name, name, size);
     *out_kept = vyre_device_retain(made); /* for the list */
@@ -264,13 +273,12 @@ static vyre_status choose_preferred(choice *c) {
         const vyre_identity who = vyre_device_identity(device);
         const vyre_exclusion *ban = find_ban(c, &who);
         if (ban) {
-            add_note(c, "preferred selection takes `%s`, which is excluded: %s", who.backend,
-                     ban->reason);
+            add_note(c, "`%s` is excluded: %s", who.backend, ban->reason);
         }
         /* One that is slow is better than none. */
         if (ban && ban->cause != VYRE_EXCLUDED_TIME) {
             vyre_text_printf(&denied, "%s%s", denied.size ? "," : "", vyre_device_id(device));
-            status = denied.failed ? no_memory() : VYRE_OK;
+            status = denied.failed ? vyre_router_no_memory() : VYRE_OK;
         } else {
             c->facts.device = device;
         }
@@ -308,7 +316,7 @@ vyre_status vyre_router_decide(vyre_router *router, const vyre_router_key *key, 
         status = choose_preferred(&c);
     }
     if (!status && (c.why.failed || c.note.failed)) {
-        status = no_memory();
+        status = vyre_router_no_memory();
     }
     if (!status) {
         c.facts.why = vyre_text_string(&c.why);

@@ -298,11 +298,12 @@ static void explore(vyre_router *router, const subject *s, const vyre_router_run
     vyre_device_release(device);
 }
 
-static vyre_status save(vyre_router *router) {
+static vyre_status save(vyre_router *router, bool waits) {
     if (!router->path || !vyre_routes_has_new(router->table)) {
         return VYRE_OK;
     }
-    vyre_status status = vyre_routes_save(router->table, router->path);
+    vyre_status status = waits ? vyre_routes_save(router->table, router->path)
+                               : vyre_routes_try_save(router->table, router->path);
     if (!status) {
         router->stamp = vyre_router_look(router->path);
         vyre_router_forget(router); /* others may have saved something */
@@ -325,7 +326,14 @@ void vyre_router_observe(vyre_router *router, const vyre_router_run *run) {
     if (router->saved_ns == UINT64_MAX || now - router->saved_ns >= SAVE_EVERY_NS) {
         if (vyre_routes_has_new(router->table)) {
             router->saved_ns = now;
-            complain(save(router));
+            /* All runs on auto wait meanwhile. What another process keeps from being saved now is
+             * saved the next time. */
+            vyre_status status = save(router, false);
+            if (vyre_status_code_of(status) == VYRE_STATUS_TIMEOUT) {
+                vyre_status_free(status);
+            } else {
+                complain(status);
+            }
         }
     }
     pthread_rwlock_unlock(&router->lock);
@@ -333,7 +341,7 @@ void vyre_router_observe(vyre_router *router, const vyre_router_run *run) {
 
 vyre_status vyre_router_flush(vyre_router *router) {
     pthread_rwlock_wrlock(&router->lock);
-    vyre_status status = save(router);
+    vyre_status status = save(router, true);
     pthread_rwlock_unlock(&router->lock);
     return status;
 }

@@ -183,7 +183,8 @@ static vyre_status run(job *j, const vyre_routing **out_routing) {
     vyre_device_release(j->acquired);
     if (out_routing) {
         *out_routing = j->routing;
-    } else {
+    } else if (j->routing) {
+        vyre_routing_log(j->routing);
         vyre_routing_release(j->routing);
     }
     return status;
@@ -223,9 +224,7 @@ vyre_status vyre_run_routed(const char *device, const char *text, const vyre_arg
 const vyre_program *vyre_operation_program(const vyre_operation *operation,
                                            const vyre_device *device) {
     const vyre_program *best = operation->composition;
-    vyre_profile profile;
-    vyre_device_profile(device, &profile);
-    const char *kind = profile.flags & VYRE_PROFILE_IS_GPU ? "gpu" : "cpu";
+    const char *kind = device->profile.flags & VYRE_PROFILE_IS_GPU ? "gpu" : "cpu";
     bool by_kind = false;
     for (size_t i = 0; i < operation->variant_count; i++) {
         const vyre_variant *here = &operation->variants[i];

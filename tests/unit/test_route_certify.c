@@ -352,6 +352,33 @@ static void bytes_R13_without_an_oracle_nobody_wins_where_some_differ(void **sta
     vyre_routes_free(table);
 }
 
+static void bytes_R13_all_may_be_wrong_in_the_same_way(void **state) {
+    (void)state;
+    vyre_routes *table = route_table();
+    runner *a = runner_open(&(mock_spec){.id = "a"}, 1);
+    runner *b = runner_open(&(mock_spec){.id = "b"}, 2);
+    runner *oracle = runner_open(&(mock_spec){.id = "oracle"}, 1);
+    a->wrong_byte = b->wrong_byte = 3;
+    const vyre_route_candidate of_oracle = candidate(oracle);
+    vyre_certify_options options = {.oracle = &of_oracle, .budget_ns = 1000};
+    const vyre_route *route;
+    expect_ok(CERTIFY(table, "some.op", &options, &route, a, b));
+    assert_string_equal(route->backend, "a"); /* they agree, and nobody asks */
+    assert_int_equal(mock_count(oracle->m, MOCK_dispatch_borrowed), 0);
+    options.always_asks = true;
+    expect_ok(CERTIFY(table, "some.op", &options, &route, a, b));
+    assert_null(route->backend);
+    assert_int_equal(route->excluded_count, 2);
+    assert_non_null(strstr(excluded(route, "b")->reason, "not those of `oracle`"));
+    /* One alone is asked about, too; an oracle without time excludes nobody who agrees. */
+    expect_ok(CERTIFY(table, "some.op", &options, &route, a));
+    assert_null(route->backend);
+    mock_fail(oracle->m, MOCK_dispatch_borrowed, 1, VYRE_FAIL_TIMEOUT, "too long");
+    expect_ok(CERTIFY(table, "some.op", &options, &route, a, b));
+    assert_string_equal(route->backend, "a");
+    vyre_routes_free(table);
+}
+
 static void bytes_R13_a_backend_that_differs_from_itself_may_not_win(void **state) {
     (void)state;
     vyre_routes *table = route_table();
@@ -365,6 +392,17 @@ static void bytes_R13_a_backend_that_differs_from_itself_may_not_win(void **stat
     assert_int_equal(mock_count(a->m, MOCK_dispatch_borrowed), 4);
     assert_non_null(
         strstr(excluded(route, "a")->reason, "other bytes each time it runs: in run 2"));
+    /* Who is late besides is still excluded for its bytes, which count everywhere. */
+    static const int late[][4] = {{97, 1, 1, 2}, {60, 45, 1, 1}};
+    for (size_t i = 0; i < 2; i++) {
+        runner_times(a, 4, late[i][0], late[i][1], late[i][2], late[i][3]);
+        expect_ok(
+            CERTIFY(table, "some.op", &(vyre_certify_options){.budget_ns = 100}, &route, a, b));
+        assert_string_equal(route->backend, "b");
+        assert_int_equal(excluded(route, "a")->cause, VYRE_EXCLUDED_BYTES);
+        assert_null(strstr(excluded(route, "a")->reason, "budget"));
+        assert_true(route->observations[1].latency_ns > 100);
+    }
     vyre_routes_free(table);
 }
 
@@ -598,6 +636,7 @@ int main(void) {
         TEST(latency_R7_beyond_i64_is_refused_with_a_fix),
         TEST(bytes_R13_a_fast_wrong_backend_never_wins),
         TEST(bytes_R13_without_an_oracle_nobody_wins_where_some_differ),
+        TEST(bytes_R13_all_may_be_wrong_in_the_same_way),
         TEST(bytes_R13_a_backend_that_differs_from_itself_may_not_win),
         TEST(bytes_R13_of_programs_that_may_differ_are_not_compared),
         TEST(budget_R13_who_exceeds_it_is_excluded_with_a_reason),

@@ -134,7 +134,19 @@ static void load_S116_damage_and_trouble_name_the_path_and_a_fix(void **state) {
     }
     expect_refused(route_folder, VYRE_STATUS_IO, "make ~/.config/vyre readable");
     assert_int_equal(truncate(path, VYRE_TOML_MAX_BYTES + 1), 0);
-    expect_refused(path, VYRE_STATUS_IO, "make ~/.config/vyre readable");
+    expect_refused(path, VYRE_STATUS_IO, "remove the table, or what nobody needs");
+    unlink(path);
+    /* Nobody waits for a pipe, and nobody replaces one. */
+    assert_int_equal(mkfifo(path, 0600), 0);
+    expect_refused(path, VYRE_STATUS_IO, "make ~/.config/vyre readable: name a file");
+    vyre_routes *table = route_table();
+    vyre_status status = vyre_routes_save(table, path);
+    assert_non_null(strstr(vyre_status_text(status), "is a pipe or a device, not a file. Fix: "));
+    vyre_status_free(status);
+    vyre_routes_free(table);
+    struct stat about;
+    assert_int_equal(stat(path, &about), 0);
+    assert_true(S_ISFIFO(about.st_mode));
     unlink(path);
 }
 
@@ -277,6 +289,22 @@ static void expect_same_routes(const vyre_routes *left, const vyre_routes *right
                         a->size_class == b->size_class && a->latency_ns == b->latency_ns);
         }
     }
+}
+
+static void save_refuses_what_nobody_could_read_again(void **state) {
+    (void)state;
+    const char *path = route_path("large.toml");
+    char *reason = calloc(VYRE_TOML_MAX_BYTES + 1, 1);
+    assert_non_null(reason);
+    memset(reason, 'x', VYRE_TOML_MAX_BYTES);
+    vyre_routes *table = route_table();
+    const vyre_route_banned ban = {
+        .exclusion = {.who = {"a", "", ""}, .reason = reason, .size_class = 3}, .is_new = true};
+    expect_ok(vyre_routes_put_classes(table, "some.op", NULL, 0, &ban, 1));
+    expect_unsaved(table, path, "takes more than the 16777216 bytes", "remove the table");
+    assert_int_not_equal(access(path, F_OK), 0);
+    vyre_routes_free(table);
+    free(reason);
 }
 
 static void save_S118_then_load_gives_an_equal_table(void **state) {
@@ -606,6 +634,7 @@ int main(void) {
         TEST(load_S115_a_missing_file_is_an_empty_table),
         TEST(load_S116_damage_and_trouble_name_the_path_and_a_fix),
         TEST(save_S117_makes_folders_and_says_what_it_cannot_do),
+        TEST(save_refuses_what_nobody_could_read_again),
         TEST(save_S118_then_load_gives_an_equal_table),
         TEST(path_S119_by_default),
         TEST(file_S120_has_routes_with_backend_and_observations),

@@ -1,5 +1,9 @@
 /* Learning from running times, and runs on auto from end to end. */
-#define _DEFAULT_SOURCE /* mkdtemp */
+#define _DEFAULT_SOURCE /* mkdtemp, flock */
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <time.h>
 
 #include <vyre/run.h>
 
@@ -39,6 +43,16 @@ static int tear_down(void **state) {
 
 static const vyre_route_request request = {.op = "op", .bytes = TWICE_BYTES};
 
+static void observe(const vyre_routing *routing, const vyre_outputs *outputs, uint64_t ns) {
+    vyre_router_observe(router, &(vyre_router_run){.request = &request,
+                                                   .routing = routing,
+                                                   .program = program,
+                                                   .inputs = &route_input,
+                                                   .input_count = 1,
+                                                   .outputs = outputs,
+                                                   .ns = ns});
+}
+
 /* A run as vyre_run does it; which device ran. */
 static const char *run_once(void) {
     const vyre_routing *routing;
@@ -46,13 +60,7 @@ static const char *run_once(void) {
     expect_ok(vyre_router_acquire(router, &request, &routing));
     uint64_t begin = clock_ns;
     expect_ok(vyre_device_dispatch(routing->device, program, &route_input, 1, NULL, &outputs));
-    vyre_router_observe(router, &(vyre_router_run){.request = &request,
-                                                   .routing = routing,
-                                                   .program = program,
-                                                   .inputs = &route_input,
-                                                   .input_count = 1,
-                                                   .outputs = &outputs,
-                                                   .ns = clock_ns - begin});
+    observe(routing, &outputs, clock_ns - begin);
     expect_twice(&outputs); /* whatever else ran */
     const char *name = vyre_device_id(routing->device);
     vyre_routing_release(routing);
@@ -110,6 +118,40 @@ static void exploring_takes_a_sixteenth_of_the_time_and_three_runs(void **state)
     assert_int_equal(router->exploring_ns, 4500);
     assert_int_equal(find_row(router->table, "other")->latency_ns, 1500);
     assert_int_equal(mock_count(other->m, MOCK_create), 2); /* for preferred selection, and once */
+}
+
+static void nobody_waits_for_who_holds_the_lock(void **state) {
+    (void)state;
+    char name[256];
+    snprintf(name, sizeof name, "%s.lock", path);
+    int lock = open(name, O_RDWR | O_CREAT, 0600);
+    assert_true(lock >= 0 && flock(lock, LOCK_EX) == 0);
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    run_times(10);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    assert_true(end.tv_sec - begin.tv_sec < 5); /* saving waits for ten */
+    assert_int_not_equal(access(path, F_OK), 0);
+    close(lock);
+    clock_ns += UINT64_C(6000000000);
+    run_times(1); /* tries again, though it learned nothing */
+    vyre_routes *saved;
+    expect_ok(vyre_routes_load(path, &saved));
+    assert_non_null(find_row(saved, "usual"));
+    vyre_routes_free(saved);
+}
+
+static void oracles_are_not_tried(void **state) {
+    (void)state;
+    runner *oracle = runner_make(&(mock_spec){.id = "reference", .rank = 1}, 1);
+    expect_ok(vyre_registry_add(registry, mock_bundle(oracle->m)));
+    other->usual_ns = 1500;
+    vyre_device *device; /* kept, since somebody named it */
+    expect_ok(vyre_router_name(router, "reference", &device));
+    vyre_device_release(device);
+    run_times(400);
+    assert_int_equal(other->runs, 3);
+    assert_int_equal(oracle->runs, 0);
 }
 
 static void the_faster_one_that_was_found_takes_over(void **state) {
@@ -276,13 +318,7 @@ static void without_memory_learning_misses_something_and_runs_go_on(void **state
         expect_ok(vyre_device_dispatch(routing->device, program, &route_input, 1, NULL, &outputs));
         failing_allocator_start(n);
         for (int i = 0; i < 12; i++) {
-            vyre_router_observe(router, &(vyre_router_run){.request = &request,
-                                                           .routing = routing,
-                                                           .program = program,
-                                                           .inputs = &route_input,
-                                                           .input_count = 1,
-                                                           .outputs = &outputs,
-                                                           .ns = 1000});
+            observe(routing, &outputs, 1000);
         }
         failing_allocator_end(); /* what was learned is kept */
         failed = failing_allocator_failed();
@@ -383,6 +419,8 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(three_runs_make_a_row_and_the_last_five_its_median),
         TEST(exploring_takes_a_sixteenth_of_the_time_and_three_runs),
+        TEST(nobody_waits_for_who_holds_the_lock),
+        TEST(oracles_are_not_tried),
         TEST(the_faster_one_that_was_found_takes_over),
         TEST(wrong_bytes_are_found_and_never_seen),
         TEST(a_device_that_takes_too_long_is_called_off),

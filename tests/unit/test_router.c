@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "driver/router.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/route_check.h"
@@ -121,6 +122,48 @@ static void the_nearest_class_decides(void **state) {
     expect_routed((vyre_route_request){.op = "unknown"}, "cpu", VYRE_ROUTE_BY_PREFERRED, "");
 }
 
+static void keep_log(void *user, vyre_log_level level, const char *message) {
+    assert_int_equal(level, VYRE_LOG_WARNING);
+    vyre_text_printf(user, "%s\n", message);
+}
+
+static void a_note_says_each_thing_once_and_is_logged_once(void **state) {
+    (void)state;
+    write_table(ROW(6, "tpu", "T", "1", 5) ROW(6, "tpu", "T", "2", 6) PLAIN("tpu"));
+    start();
+    const vyre_routing *routing = ask_for(of_class(6));
+    const char *first = strstr(routing->note, "names `tpu`");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "names `tpu`"));
+    vyre_routing_release(routing);
+    /* A table of many machines: enough of it, and then no more. */
+    vyre_text many = {0};
+    for (int i = 0; i < 30; i++) {
+        vyre_text_printf(&many, ROW(6, "gpu", "other %d", "1", 5), i);
+    }
+    write_table(vyre_text_string(&many));
+    vyre_text_free(&many);
+    routing = ask_for(of_class(6));
+    assert_non_null(strstr(routing->note, "on \"other 10\""));
+    assert_null(strstr(routing->note, "; and more like it; "));
+    assert_true(strlen(routing->note) < 600);
+    const char *end = routing->note + strlen(routing->note) - strlen("; and more like it");
+    assert_string_equal(end, "; and more like it");
+    vyre_text logged = {0};
+    vyre_log_set(keep_log, &logged, VYRE_LOG_INFO);
+    vyre_routing_log(routing);
+    vyre_routing_log(routing);
+    const vyre_routing *quiet = ask_for((vyre_route_request){.op = "unknown"});
+    vyre_routing_log(quiet);
+    vyre_log_set(NULL, NULL, VYRE_LOG_ERROR);
+    char expected[1200];
+    snprintf(expected, sizeof expected, "routing: %s\n", routing->note);
+    assert_string_equal(vyre_text_string(&logged), expected);
+    vyre_text_free(&logged);
+    vyre_routing_release(quiet);
+    vyre_routing_release(routing);
+}
+
 static void the_plain_route_comes_before_preference(void **state) {
     (void)state;
     write_table(PLAIN("gpu"));
@@ -168,7 +211,7 @@ static void what_cannot_be_followed_is_told(void **state) {
         {PLAIN("gpu") EXCLUDED("gpu", "G1", "535", "bytes", ""), "cpu", VYRE_ROUTE_BY_PREFERRED,
          "`gpu` is excluded"},
         {EXCLUDED("cpu", "", "16", "bytes", ""), "gpu", VYRE_ROUTE_BY_PREFERRED,
-         "preferred selection takes `cpu`, which is excluded: bytes it was"},
+         "`cpu` is excluded: bytes it was"},
         /* Too slow, or unable, for this class alone. */
         {GPU_ROW(7, 5) CPU_ROW(7, 50)
              EXCLUDED("gpu", "G1", "535", "time", "data = \"host\"\nclass = 6\n"),
@@ -180,7 +223,7 @@ static void what_cannot_be_followed_is_told(void **state) {
              EXCLUDED("gpu", "G1", "535", "time", "data = \"host\"\nclass = 8\n"),
          "gpu", VYRE_ROUTE_BY_CLASS, ""},
         {EXCLUDED("cpu", "", "16", "time", "data = \"host\"\nclass = 6\n"), "cpu",
-         VYRE_ROUTE_BY_PREFERRED, "takes `cpu`, which is excluded: time it was"},
+         VYRE_ROUTE_BY_PREFERRED, "`cpu` is excluded: time it was"},
         /* Nobody could be certified. */
         {"[routes.op]\nbackend = \"\"\nobservations = []\n" EXCLUDED("gpu", "G1", "535", "time",
                                                                      ""),
@@ -201,9 +244,9 @@ static void where_all_are_wrong_nobody_runs(void **state) {
     start();
     const vyre_routing *routing;
     const vyre_route_request request = of_class(6);
-    expect_fail(vyre_router_acquire(router, &request, &routing), VYRE_STATUS_UNAVAILABLE,
-                "no device may run `op` on auto (preferred selection takes `cpu`, which is "
-                "excluded: bytes it was; preferred selection takes `gpu`");
+    expect_fail(
+        vyre_router_acquire(router, &request, &routing), VYRE_STATUS_UNAVAILABLE,
+        "no device may run `op` on auto (`cpu` is excluded: bytes it was; `gpu` is excluded");
     assert_null(routing);
     expect_routed((vyre_route_request){.op = "other"}, "cpu", VYRE_ROUTE_BY_PREFERRED, "");
 }
@@ -413,6 +456,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(the_nearest_class_decides),
+        TEST(a_note_says_each_thing_once_and_is_logged_once),
         TEST(the_plain_route_comes_before_preference),
         TEST(what_cannot_be_followed_is_told),
         TEST(where_all_are_wrong_nobody_runs),
