@@ -14,7 +14,7 @@
     X(SUITE, 0, "--suite", "NAME,...", NULL,                                                       \
       "operations, special, sizes, laws, library, small, random; all if not given")                \
     X(AGAINST, 0, "--against", "DEVICE", NULL,                                                     \
-      "what it is held against; reference if not given, for which cpu is independent")             \
+      "a device in the oracle's place, such as cpu for reference itself")                          \
     X(TAG, 0, "--tag", "TAG,...", NULL, "only cases with one of these tags, as --list shows them") \
     X(PROGRAMS, 0, "--programs", "N", NULL,                                                        \
       "how many random programs, small ones and large ones each; 1000 by default")                 \
@@ -452,6 +452,7 @@ static const cli_example examples[] = {
     {"vyre conform -b cpu --suite random --programs 10000 --seed 1000000", "random programs alone"},
     {"vyre conform -b cpu --cert cpu.toml", "and write a certificate"},
     {"vyre conform --check cpu.toml", "is everything still as it says?"},
+    {"vyre conform -b reference --against cpu --suite small", "the oracle, judged by another"},
     {NULL, NULL},
 };
 
@@ -468,7 +469,7 @@ const cli_command cli_command_conform = {
         "that "
         "may depend on the schedule are compared by the property that their case declares.\n\n"
         "The reference backend itself is held against digests on record, and runs in random "
-        "schedules.\n\n"
+        "schedules. With --against another device says what is expected.\n\n"
         "The first case that fails is cut down to the smallest program that still does, and "
         "printed "
         "with its arguments. What a backend refuses is counted as unsupported, and what is not run "

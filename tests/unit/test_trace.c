@@ -55,7 +55,8 @@ static void run_host(vyre_device *device, const vyre_program *program) {
     const vyre_dispatch_config config = {.label = "a \"label\"\n\xff of a run"};
     vyre_outputs outputs;
     vyre_pending *pending;
-    expect_ok(vyre_device_dispatch(device, program, &input, 1, &config, &outputs));
+    vyre_timing timing; /* runs that are timed are shown in parts */
+    expect_ok(vyre_device_dispatch_timed(device, program, &input, 1, &config, &outputs, &timing));
     expect_twice(&outputs);
     expect_ok(vyre_device_dispatch_async(device, program, &input, 1, NULL, &pending));
     expect_ok(vyre_pending_await(pending, &outputs));
@@ -402,7 +403,7 @@ static void a_killed_process_leaves_a_whole_file(void **state) {
         assert_int_equal(kill(child, SIGCONT), 0);
         usleep(5000);
         stop(child);
-        check(file, "dispatch@reference");
+        check(file, "--killed dispatch@reference");
     }
 }
 
