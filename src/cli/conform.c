@@ -32,6 +32,8 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
+enum { MOST_PROGRAMS = 100000000 }; /* each has a digest in memory */
+
 typedef struct job {
     const cli_arguments *arguments;
     cli_conform conform;
@@ -98,6 +100,12 @@ static vyre_status check_numbers(const cli_conform *c) {
     if (!c->runs || (!c->programs && only_seeds)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for at least one",
                                 "no program would run");
+    }
+    if (c->programs > MOST_PROGRAMS) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "ask for fewer, and for the rest from a later --seed",
+                                "%llu programs are more than the %d that run at a time",
+                                (unsigned long long)c->programs, MOST_PROGRAMS);
     }
     if (c->programs && c->programs - 1 > UINT64_MAX - c->seed) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,

@@ -127,6 +127,9 @@ VYRE_MUST_USE vyre_status cli_conform_run(cli_conform *c, vyre_device *device);
 uint64_t cli_conform_total(const cli_conform *c, cli_fate fate);
 /* The answer: whether something passed, and nothing failed. */
 cli_exit cli_conform_verdict(const cli_conform *c);
+const char *cli_conform_verdict_name(const cli_conform *c);
+/* Whether there was any of a suite. */
+bool cli_conform_has_cases(const cli_conform *c, vyre_suite_kind kind);
 
 /* Listing and running cases of the library. */
 VYRE_MUST_USE vyre_status cli_conform_library_list(cli_conform *c);

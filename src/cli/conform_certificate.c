@@ -162,7 +162,6 @@ void cli_certificate_write(const cli_conform *c, vyre_text *text) {
     vyre_profile profile;
     char digest[40];
     size_t start = text->size;
-    cli_exit verdict = cli_conform_verdict(c);
     vyre_device_profile(c->device, &profile);
     put_number(&w, "format", CLI_CERTIFICATE_FORMAT);
     put_string(&w, "vyre", VYRE_VERSION_STRING);
@@ -176,21 +175,14 @@ void cli_certificate_write(const cli_conform *c, vyre_text *text) {
     if (c->against) {
         put_string(&w, "against", vyre_device_name(c->against));
     }
-    put_string(&w, "verdict",
-               verdict == CLI_EXIT_NO     ? "failed"
-               : verdict == CLI_EXIT_DONE ? "passed"
-                                          : "nothing compared");
+    put_string(&w, "verdict", cli_conform_verdict_name(c));
     put_string(&w, "started", c->started);
     vyre_toml_write_key(&w, str("seconds"));
     vyre_toml_write_float(&w, c->seconds);
     put_asked_for(c, &w);
     put_profile(c, &w);
     for (vyre_suite_kind kind = 0; kind < VYRE_SUITE_COUNT; kind++) {
-        uint64_t count = 0;
-        for (cli_fate fate = 0; fate < CLI_FATE_COUNT; fate++) {
-            count += c->tallies[kind].counts[fate];
-        }
-        if (count) {
+        if (cli_conform_has_cases(c, kind)) {
             put_suite(c, kind, &w);
         }
     }

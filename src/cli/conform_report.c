@@ -160,19 +160,11 @@ static void put_reasons(const cli_conform *c, cli_fate fate, vyre_text *text) {
     }
 }
 
-static bool has_cases(const cli_conform *c, vyre_suite_kind kind) {
-    uint64_t count = 0;
-    for (cli_fate fate = 0; fate < CLI_FATE_COUNT; fate++) {
-        count += c->tallies[kind].counts[fate];
-    }
-    return count;
-}
-
 static void put_suites(const cli_conform *c, vyre_text *text) {
     vyre_text_puts(text, "  suite       passed  failed  unsupported  skipped\n");
     for (vyre_suite_kind kind = 0; kind < VYRE_SUITE_COUNT; kind++) {
         const uint64_t *counts = c->tallies[kind].counts;
-        if (has_cases(c, kind)) {
+        if (cli_conform_has_cases(c, kind)) {
             vyre_text_printf(text, "  %-10s %7llu %7llu %12llu %8llu\n", vyre_suite_name(kind),
                              (unsigned long long)counts[CLI_FATE_PASSED],
                              (unsigned long long)counts[CLI_FATE_FAILED],
@@ -209,7 +201,7 @@ static void put_head(const cli_conform *c, vyre_text *text) {
 void cli_conform_print(const cli_conform *c, vyre_text *text) {
     put_head(c, text);
     put_suites(c, text);
-    if (has_cases(c, VYRE_SUITE_SMALL) || has_cases(c, VYRE_SUITE_RANDOM)) {
+    if (cli_conform_has_cases(c, VYRE_SUITE_SMALL) || cli_conform_has_cases(c, VYRE_SUITE_RANDOM)) {
         bool by_schedule = cli_device_is_reference(c->device);
         vyre_text_printf(text, "programs: seeds from %llu on, %llu %s%s each, %llu instructions\n",
                          (unsigned long long)c->seed, (unsigned long long)c->runs,
@@ -245,7 +237,7 @@ static void json_suites(const cli_conform *c, vyre_json *json) {
     vyre_json_array(json);
     for (vyre_suite_kind kind = 0; kind < VYRE_SUITE_COUNT; kind++) {
         const cli_conform_tally *tally = &c->tallies[kind];
-        if (!has_cases(c, kind)) {
+        if (!cli_conform_has_cases(c, kind)) {
             continue;
         }
         char digest[24];
@@ -339,7 +331,6 @@ static void json_failure(const cli_conform *c, vyre_json *json) {
 
 void cli_conform_json(const cli_conform *c, vyre_json *json) {
     vyre_profile profile;
-    cli_exit verdict = cli_conform_verdict(c);
     vyre_device_profile(c->device, &profile);
     vyre_json_object(json);
     put_string(json, "backend", vyre_device_name(c->device));
@@ -348,10 +339,7 @@ void cli_conform_json(const cli_conform *c, vyre_json *json) {
     put_string(json, "driver", profile.driver);
     put_string(json, "grade", vyre_grade_name(profile.grade));
     put_string(json, "against", c->against ? vyre_device_name(c->against) : NULL);
-    put_string(json, "verdict",
-               verdict == CLI_EXIT_NO     ? "failed"
-               : verdict == CLI_EXIT_DONE ? "passed"
-                                          : "nothing compared");
+    put_string(json, "verdict", cli_conform_verdict_name(c));
     put_string(json, "started", c->started);
     vyre_json_key(json, "seconds");
     vyre_json_f64(json, c->seconds);

@@ -379,6 +379,21 @@ cli_exit cli_conform_verdict(const cli_conform *c) {
                                                    : CLI_EXIT_BACKEND;
 }
 
+const char *cli_conform_verdict_name(const cli_conform *c) {
+    cli_exit verdict = cli_conform_verdict(c);
+    return verdict == CLI_EXIT_NO     ? "failed"
+           : verdict == CLI_EXIT_DONE ? "passed"
+                                      : "nothing compared";
+}
+
+bool cli_conform_has_cases(const cli_conform *c, vyre_suite_kind kind) {
+    uint64_t count = 0;
+    for (cli_fate fate = 0; fate < CLI_FATE_COUNT; fate++) {
+        count += c->tallies[kind].counts[fate];
+    }
+    return count;
+}
+
 /* The whole */
 
 static void write_started(char out[32]) {
