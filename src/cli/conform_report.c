@@ -176,12 +176,12 @@ static void put_suites(const cli_conform *c, vyre_text *text) {
 
 static void put_head(const cli_conform *c, vyre_text *text) {
     uint64_t passed = cli_conform_total(c, CLI_FATE_PASSED);
-    uint64_t failed = cli_conform_total(c, CLI_FATE_FAILED);
+    uint64_t failed = cli_conform_total(c, CLI_FATE_FAILED), ran = passed + failed;
     const char *name = vyre_device_name(c->device);
     if (failed) {
         vyre_text_printf(text, "%s: %llu of %llu case%s that ran fail%s", name,
-                         (unsigned long long)failed, (unsigned long long)(passed + failed),
-                         cli_plural(passed + failed), failed == 1 ? "s" : "");
+                         (unsigned long long)failed, (unsigned long long)ran, cli_plural(ran),
+                         failed == 1 ? "s" : "");
     } else if (!passed) {
         vyre_text_printf(text, "%s: nothing was compared", name);
     } else {

@@ -214,8 +214,9 @@ static void put_names(const campaign *k, vyre_text *text) {
         const task *t = &k->suspects[i];
         vyre_text_puts(text, i ? ", " : "");
         if (t->seeds) {
+            uint64_t seed = k->c->seed + t->number;
             vyre_text_printf(text, "%s.%llu", vyre_suite_name(t->seeds->suite),
-                             (unsigned long long)(k->c->seed + t->number));
+                             (unsigned long long)seed);
             continue;
         }
         vyre_text_puts(text, k->c->cases.items[t->first].id);

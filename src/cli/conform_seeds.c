@@ -145,12 +145,12 @@ void cli_conform_tally_add(cli_conform_tally *tally, const char *id, cli_fate fa
 
 void cli_conform_seeds_count(cli_conform *c, const cli_conform_seeds *seeds) {
     for (uint64_t i = 0; i < seeds->count && i <= seeds->failed_at; i++) {
-        if (!cli_conform_has_seed(c, seeds->suite, c->seed + i)) {
+        uint64_t seed = c->seed + i;
+        if (!cli_conform_has_seed(c, seeds->suite, seed)) {
             continue;
         }
         char id[40];
-        snprintf(id, sizeof id, "%s.%llu", vyre_suite_name(seeds->suite),
-                 (unsigned long long)(c->seed + i));
+        snprintf(id, sizeof id, "%s.%llu", vyre_suite_name(seeds->suite), (unsigned long long)seed);
         cli_fate fate = i == seeds->failed_at             ? CLI_FATE_FAILED
                         : seeds->digests[i] == UINT64_MAX ? CLI_FATE_UNSUPPORTED
                                                           : CLI_FATE_PASSED;

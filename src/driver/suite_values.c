@@ -164,7 +164,8 @@ uint64_t vyre_random_value(vyre_type type, uint64_t *random) {
     }
     if (!is_float(type)) {
         /* Of any length, of either sign. */
-        uint64_t small = (any & mask_of(type)) >> (any >> 32) % (vyre_type_bytes(type) * 8);
+        uint64_t small =
+            (any & mask_of(type)) >> (any >> 32) % ((uint64_t)vyre_type_bytes(type) * 8);
         return (any >> 60 & 1 ? 0 - small : small) & mask_of(type);
     }
     /* Around one; whole numbers and halves. */

@@ -1,5 +1,6 @@
 /* A program that costs the device takes others along that run beside it: who is guilty is found
- * nevertheless, and nobody else is blamed. */
+ * nevertheless, and nobody else is blamed. cli_conform_run starts the threads, by pthread_create.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
