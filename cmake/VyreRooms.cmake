@@ -1,6 +1,6 @@
 # Finds the sources room by room, in the order of src/ROOMS:
-#   VYRE_LIBRARY_SOURCES   every room but cli
-#   VYRE_COMMAND_SOURCES   cli without its main.c
+#   VYRE_LIBRARY_SOURCES   every room but cli, without the conformance engine
+#   VYRE_COMMAND_SOURCES   cli without its main.c, and that engine, which no one else calls
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/ROOMS)
 file(STRINGS src/ROOMS rooms REGEX "^[a-z]")
 set(VYRE_LIBRARY_SOURCES "")
@@ -34,7 +34,11 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/suite_text.c CONTENT
 const char vyre_suite_programs_text[] = @suite_programs@;
 const char vyre_suite_records_text[] = @suite_records@;
 " @ONLY)
-list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/suite_text.c)
+set(engine ${VYRE_LIBRARY_SOURCES})
+set(engine_files "/src/driver/(conform|generate|property|shrink|suite|trial)[a-z_]*\\.c$")
+list(FILTER engine INCLUDE REGEX "${engine_files}")
+list(FILTER VYRE_LIBRARY_SOURCES EXCLUDE REGEX "${engine_files}")
+list(APPEND VYRE_COMMAND_SOURCES ${engine} ${PROJECT_BINARY_DIR}/generated/suite_text.c)
 
 # The standard library of operations, by name of file.
 file(GLOB operations CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*.toml ${PROJECT_SOURCE_DIR}/ops/*.vyre)

@@ -12,11 +12,12 @@
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
       "what to test: auto, ids of backends, id:n for device n, or all; auto if not given")         \
     X(SUITE, 0, "--suite", "NAME,...", NULL,                                                       \
-      "operations, special, sizes, laws, library, random; all if not given")                       \
+      "operations, special, sizes, laws, library, small, random; all if not given")                \
     X(AGAINST, 0, "--against", "DEVICE", NULL,                                                     \
-      "what it is held against; reference if not given, for which cpu is independent")             \
+      "a device in the oracle's place, such as cpu for reference itself")                          \
     X(TAG, 0, "--tag", "TAG,...", NULL, "only cases with one of these tags, as --list shows them") \
-    X(PROGRAMS, 0, "--programs", "N", NULL, "how many random programs; 1000 by default")           \
+    X(PROGRAMS, 0, "--programs", "N", NULL,                                                        \
+      "how many random programs, small ones and large ones each; 1000 by default")                 \
     X(SEED, 0, "--seed", "N", NULL, "the first of them; 1 by default, the others follow")          \
     X(RUNS, 0, "--runs", "N", NULL,                                                                \
       "how often a program runs that may show a schedule, reference in another one each time; 10 " \
@@ -30,6 +31,8 @@
     X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
 
 CLI_OPTION_TABLE(OPTIONS);
+
+enum { MOST_PROGRAMS = 100000000 }; /* each has a digest in memory */
 
 typedef struct job {
     const cli_arguments *arguments;
@@ -93,10 +96,16 @@ static vyre_status read_words(const char *text, const char *what, const char *(*
 }
 
 static vyre_status check_numbers(const cli_conform *c) {
-    bool only_random = c->suites == 1u << VYRE_SUITE_RANDOM;
-    if (!c->runs || (!c->programs && only_random)) {
+    bool only_seeds = c->suites >> VYRE_SUITE_SEEDED << VYRE_SUITE_SEEDED == c->suites;
+    if (!c->runs || (!c->programs && only_seeds)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for at least one",
                                 "no program would run");
+    }
+    if (c->programs > MOST_PROGRAMS) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "ask for fewer, and for the rest from a later --seed",
+                                "%llu programs are more than the %d that run at a time",
+                                (unsigned long long)c->programs, MOST_PROGRAMS);
     }
     if (c->programs && c->programs - 1 > UINT64_MAX - c->seed) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
@@ -172,7 +181,22 @@ static vyre_status save_files(job *j) {
     return status;
 }
 
+/* Whether a device would be held against itself, and always be right. */
+static bool is_itself(const job *j, const vyre_device *device) {
+    return j->conform.against &&
+           !strcmp(vyre_device_name(device), vyre_device_name(j->conform.against));
+}
+
+static vyre_status refuse_itself(const vyre_device *device) {
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name another one with --against",
+                            "device %s would be held against itself", vyre_device_name(device));
+}
+
 static void test_device(job *j, vyre_device *device) {
+    if (is_itself(j, device)) {
+        add_exit(j, cli_message_status(j->arguments->command, refuse_itself(device)));
+        return;
+    }
     vyre_status status = cli_conform_run(&j->conform, device);
     if (!status) {
         if (j->is_json) {
@@ -198,7 +222,9 @@ static void test_all(job *j) {
     vyre_status status = cli_survey_take_all(&survey);
     for (size_t i = 0; i < survey.rows.count && !status; i++) {
         const cli_survey_row *row = &survey.rows.items[i];
-        if (row->device) {
+        const char *reason =
+            row->device ? "it is what the others are held against" : vyre_status_text(row->failure);
+        if (row->device && !is_itself(j, row->device)) {
             test_device(j, row->device);
         } else if (j->is_json) {
             vyre_json_object(&j->json);
@@ -207,11 +233,10 @@ static void test_all(job *j) {
             vyre_json_key(&j->json, "verdict");
             vyre_json_string(&j->json, "skipped");
             vyre_json_key(&j->json, "reason");
-            vyre_json_string(&j->json, vyre_status_text(row->failure));
+            vyre_json_string(&j->json, reason);
             vyre_json_object_end(&j->json);
         } else {
-            vyre_text_printf(&j->text, "%s: skipped: %s\n", row->name,
-                             vyre_status_text(row->failure));
+            vyre_text_printf(&j->text, "%s: skipped: %s\n", row->name, reason);
             cli_output_write(&j->text);
         }
     }
@@ -237,17 +262,20 @@ static void test_named(job *j, const char *name) {
     }
 }
 
+static cli_exit acquire_against(job *j, const char *name) {
+    vyre_text why = {0};
+    cli_exit result =
+        name ? cli_device_acquire(j->arguments->command, name, &j->conform.against, &why)
+             : CLI_EXIT_DONE;
+    vyre_text_free(&why);
+    return result;
+}
+
 static void test_devices(job *j) {
-    const char *against = j->arguments->values[AGAINST].text;
-    if (against && !j->conform.against) {
-        vyre_text why = {0};
-        cli_exit result =
-            cli_device_acquire(j->arguments->command, against, &j->conform.against, &why);
-        vyre_text_free(&why);
-        if (result != CLI_EXIT_DONE) {
-            add_exit(j, result);
-            return;
-        }
+    cli_exit against = acquire_against(j, j->arguments->values[AGAINST].text);
+    if (against != CLI_EXIT_DONE) {
+        add_exit(j, against);
+        return;
     }
     const char *names = j->arguments->values[BACKEND].text;
     if (!names || !strchr(names, ',')) {
@@ -279,8 +307,8 @@ static cli_exit list(job *j) {
         cli_conform_print_list(&j->conform, &j->text);
     }
     cli_output_write(&j->text);
-    size_t count = j->conform.cases.count;
-    cli_message_print("%zu case%s\n", count, cli_plural(count));
+    uint64_t count = cli_conform_count(&j->conform);
+    cli_message_print("%llu case%s\n", (unsigned long long)count, cli_plural(count));
     return CLI_EXIT_DONE;
 }
 
@@ -332,6 +360,12 @@ static cli_exit check(job *j) {
     }
     cli_exit result = cli_device_acquire(command, certificate.device, &device, &lines);
     vyre_text_cut(&lines, 0);
+    if (result == CLI_EXIT_DONE) {
+        result = acquire_against(j, certificate.against);
+        if (result != CLI_EXIT_DONE) {
+            vyre_device_release(device);
+        }
+    }
     if (result != CLI_EXIT_DONE) {
         cli_certificate_free(&certificate);
         vyre_text_free(&lines);
@@ -344,7 +378,7 @@ static cli_exit check(job *j) {
     c->seed = certificate.seed;
     c->programs = certificate.programs;
     c->runs = certificate.runs;
-    status = check_numbers(c);
+    status = is_itself(j, device) ? refuse_itself(device) : check_numbers(c);
     status = status ? status : cli_conform_list(c);
     status = status ? status : cli_conform_run(c, device);
     status = status ? status : cli_certificate_compare(&certificate, c, &lines, &differences);
@@ -426,6 +460,7 @@ static const cli_example examples[] = {
     {"vyre conform -b cpu --suite random --programs 10000 --seed 1000000", "random programs alone"},
     {"vyre conform -b cpu --cert cpu.toml", "and write a certificate"},
     {"vyre conform --check cpu.toml", "is everything still as it says?"},
+    {"vyre conform -b reference --against cpu --suite small", "the oracle, judged by another"},
     {NULL, NULL},
 };
 
@@ -442,7 +477,7 @@ const cli_command cli_command_conform = {
         "that "
         "may depend on the schedule are compared by the property that their case declares.\n\n"
         "The reference backend itself is held against digests on record, and runs in random "
-        "schedules.\n\n"
+        "schedules. With --against another device says what is expected.\n\n"
         "The first case that fails is cut down to the smallest program that still does, and "
         "printed "
         "with its arguments. What a backend refuses is counted as unsupported, and what is not run "

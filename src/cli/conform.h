@@ -7,9 +7,9 @@
  *     cli_conform_deinit(&c);
  *
  * conform_list.c         which cases there are      conform_run.c     all of them on a device
- * conform_library.c      those of the library       conform_report.c  for people and for programs
- * conform_shrink.c       what failed, cut down      conform_certificate.c  a file to be checked
- * again
+ * conform_library.c      those of the library       conform_seeds.c   programs drawn from seeds
+ * conform_shrink.c       what failed, cut down      conform_report.c  for people and for programs
+ * conform_certificate.c  a file to be checked again
  */
 #ifndef VYRE_CLI_CONFORM_H
 #define VYRE_CLI_CONFORM_H
@@ -61,8 +61,9 @@ typedef struct cli_conform_case {
 typedef struct cli_conform_failure {
     bool is_known;
     char *id;
-    uint64_t seed, run; /* of a random program: which, and in which run from 1 on */
-    bool is_random;
+    uint64_t seed, run; /* of one drawn from a seed: which, and in which run from 1 on */
+    bool is_seeded;
+    vyre_suite_kind suite;
     vyre_comparison original, comparison; /* as it was, as it is cut down */
     vyre_trial trial;                     /* cut down */
     char *text;                           /* of its program; NULL if it could not be cut down */
@@ -74,6 +75,15 @@ typedef struct cli_conform_tally {
     uint64_t digest; /* over ids, fates and the digests of those that passed */
     double seconds;  /* all threads together */
 } cli_conform_tally;
+
+/* Of a suite that is drawn from seeds: the first program that is unsupported, and the first that
+ * fails, behind which none counts. */
+typedef struct cli_conform_seeded {
+    uint64_t refused_seed, failed_seed, failed_run;
+    char *refusal, *failure; /* why; NULL if there is none */
+} cli_conform_seeded;
+
+enum { CLI_SEEDED = VYRE_SUITE_COUNT - VYRE_SUITE_SEEDED };
 
 typedef struct cli_conform {
     /* What is asked for. */
@@ -92,10 +102,8 @@ typedef struct cli_conform {
     /* What came out on the device of the last run. */
     vyre_device *device; /* borrowed */
     cli_conform_tally tallies[VYRE_SUITE_COUNT];
-    uint64_t *digests; /* of random programs; 0 where none was made */
-    uint64_t random_done, random_unsupported, instructions;
-    uint64_t refused_seed;
-    char *refusal; /* of the first random program that is unsupported */
+    cli_conform_seeded seeded[CLI_SEEDED];
+    uint64_t instructions; /* of programs drawn from seeds */
     cli_conform_failure failure;
     double seconds;
     char started[32]; /* as TOML has it */
@@ -105,12 +113,13 @@ bool cli_conform_has_suite(const cli_conform *c, vyre_suite_kind kind);
 void cli_conform_deinit(cli_conform *c);
 /* What came out of a run. */
 void cli_conform_forget(cli_conform *c);
-/* Whether the random program of that seed is chosen. */
-bool cli_conform_has_seed(const cli_conform *c, uint64_t seed);
+/* Whether the program of that seed is chosen. */
+bool cli_conform_has_seed(const cli_conform *c, vyre_suite_kind suite, uint64_t seed);
 
 /* Fills in the cases that are chosen; an error, with near ids, if the glob matches none. */
 VYRE_MUST_USE vyre_status cli_conform_list(cli_conform *c);
-/* How many cases are chosen, random programs included. */
+/* How many programs of seeds are chosen in a suite, and how many cases with them. */
+uint64_t cli_conform_count_seeds(const cli_conform *c, vyre_suite_kind suite);
 uint64_t cli_conform_count(const cli_conform *c);
 
 /* Runs them all on a device. Results are in the cases and tallies. */
@@ -118,6 +127,9 @@ VYRE_MUST_USE vyre_status cli_conform_run(cli_conform *c, vyre_device *device);
 uint64_t cli_conform_total(const cli_conform *c, cli_fate fate);
 /* The answer: whether something passed, and nothing failed. */
 cli_exit cli_conform_verdict(const cli_conform *c);
+const char *cli_conform_verdict_name(const cli_conform *c);
+/* Whether there was any of a suite. */
+bool cli_conform_has_cases(const cli_conform *c, vyre_suite_kind kind);
 
 /* Listing and running cases of the library. */
 VYRE_MUST_USE vyre_status cli_conform_library_list(cli_conform *c);
@@ -135,6 +147,49 @@ VYRE_MUST_USE vyre_status cli_conform_library_trial(const cli_conform *c,
 VYRE_MUST_USE vyre_status cli_conform_add(cli_conform *c, cli_conform_case one, const char *format,
                                           ...) VYRE_PRINTF(3, 4);
 VYRE_MUST_USE vyre_status cli_conform_no_memory(void);
+/* NULL without memory. */
+char *cli_conform_copy(const char *text);
+
+/* A program drawn from a seed, and what became of it. */
+typedef struct cli_conform_attempt {
+    vyre_trial trial;
+    vyre_comparison comparison;
+    uint64_t run; /* how often it ran */
+    uint64_t digest;
+    uint32_t instructions;
+} cli_conform_attempt;
+
+/* All that is known of the programs of one suite while it runs. */
+typedef struct cli_conform_seeds {
+    vyre_suite_kind suite;
+    uint64_t count, next;      /* numbers from 0 on; 0 of them if the suite is not asked for */
+    uint64_t failed_at;        /* the first that fails; UINT64_MAX */
+    cli_conform_attempt first; /* what became of that one */
+    uint64_t *digests;         /* by number; 0: none, UINT64_MAX: unsupported */
+} cli_conform_seeds;
+
+VYRE_MUST_USE vyre_status cli_conform_seeds_begin(const cli_conform *c, vyre_suite_kind suite,
+                                                  cli_conform_seeds *out);
+void cli_conform_seeds_end(cli_conform_seeds *seeds);
+/* The next number to run; false if there is none left: none behind one that failed. */
+bool cli_conform_seeds_take(const cli_conform *c, cli_conform_seeds *seeds, uint64_t *out_number);
+/* Generates and runs it, against `oracle`. */
+VYRE_MUST_USE vyre_status cli_conform_seeds_run(const cli_conform *c, vyre_device *oracle,
+                                                vyre_suite_kind suite, uint64_t seed,
+                                                cli_conform_attempt *out);
+/* Takes down what became of it; what it keeps of the attempt is gone from there. */
+VYRE_MUST_USE vyre_status cli_conform_seeds_note(cli_conform *c, cli_conform_seeds *seeds,
+                                                 uint64_t number, cli_conform_attempt *attempt);
+/* Adds them all to the tally of their suite. */
+void cli_conform_seeds_count(cli_conform *c, const cli_conform_seeds *seeds);
+void cli_conform_tally_add(cli_conform_tally *tally, const char *id, cli_fate fate,
+                           uint64_t digest);
+cli_fate cli_fate_of(vyre_verdict verdict);
+
+/* The device for run `run` of the program of a seed, where the device under test has schedules to
+ * choose from; else NULL. */
+VYRE_MUST_USE vyre_status cli_conform_seeds_reopen(const cli_conform *c, uint64_t seed,
+                                                   uint64_t run, vyre_device **out_device);
 
 /* Cutting down. */
 typedef struct cli_conform_shrinking {
@@ -165,7 +220,8 @@ enum { CLI_CERTIFICATE_FORMAT = 1 };
 typedef struct cli_certificate {
     char *text; /* all of it */
     size_t size;
-    char *device; /* as -b names it */
+    char *device;  /* as -b names it */
+    char *against; /* as --against does; NULL: the oracle */
     uint64_t seed, programs, runs;
     char *glob;
     uint32_t suites;

@@ -137,17 +137,14 @@ static void put_suite(const cli_conform *c, vyre_suite_kind kind, vyre_toml_writ
                 vyre_text_free(&line);
             }
         }
-        if (kind == VYRE_SUITE_RANDOM) {
-            const cli_conform_failure *failure = &c->failure;
-            bool is_told = fate == CLI_FATE_FAILED ? failure->is_random : c->refusal != NULL;
+        if (kind >= VYRE_SUITE_SEEDED) {
+            const cli_conform_seeded *seeded = &c->seeded[kind - VYRE_SUITE_SEEDED];
+            bool failed = fate == CLI_FATE_FAILED;
             char line[640];
-            snprintf(
-                line, sizeof line, "random.%llu: %s",
-                (unsigned long long)(fate == CLI_FATE_FAILED ? failure->seed : c->refused_seed),
-                fate == CLI_FATE_FAILED ? failure->original.text : c->refusal);
-            if (is_told) {
-                vyre_toml_write_string(w, str(line));
-            }
+            snprintf(line, sizeof line, "%s.%llu: %s", vyre_suite_name(kind),
+                     (unsigned long long)(failed ? seeded->failed_seed : seeded->refused_seed),
+                     failed ? seeded->failure : seeded->refusal);
+            vyre_toml_write_string(w, str(line));
         }
         vyre_toml_write_array_end(w);
     }
@@ -165,7 +162,6 @@ void cli_certificate_write(const cli_conform *c, vyre_text *text) {
     vyre_profile profile;
     char digest[40];
     size_t start = text->size;
-    cli_exit verdict = cli_conform_verdict(c);
     vyre_device_profile(c->device, &profile);
     put_number(&w, "format", CLI_CERTIFICATE_FORMAT);
     put_string(&w, "vyre", VYRE_VERSION_STRING);
@@ -176,21 +172,17 @@ void cli_certificate_write(const cli_conform *c, vyre_text *text) {
     put_string(&w, "device", profile.device);
     put_string(&w, "driver", profile.driver);
     put_string(&w, "grade", vyre_grade_name(profile.grade));
-    put_string(&w, "verdict",
-               verdict == CLI_EXIT_NO     ? "failed"
-               : verdict == CLI_EXIT_DONE ? "passed"
-                                          : "nothing compared");
+    if (c->against) {
+        put_string(&w, "against", vyre_device_name(c->against));
+    }
+    put_string(&w, "verdict", cli_conform_verdict_name(c));
     put_string(&w, "started", c->started);
     vyre_toml_write_key(&w, str("seconds"));
     vyre_toml_write_float(&w, c->seconds);
     put_asked_for(c, &w);
     put_profile(c, &w);
     for (vyre_suite_kind kind = 0; kind < VYRE_SUITE_COUNT; kind++) {
-        uint64_t count = 0;
-        for (cli_fate fate = 0; fate < CLI_FATE_COUNT; fate++) {
-            count += c->tallies[kind].counts[fate];
-        }
-        if (count) {
+        if (cli_conform_has_cases(c, kind)) {
             put_suite(c, kind, &w);
         }
     }
@@ -223,15 +215,23 @@ static vyre_status check_digest(const char *path, const vyre_text *text) {
                : damaged(path, "the certificate was changed: its digest is not that of its text");
 }
 
+static vyre_status is_no(const char *key, const char *what) {
+    return vyre_status_make(VYRE_STATUS_MALFORMED, "make another with `vyre conform --cert`",
+                            "`%s` of the certificate is no %s", key, what);
+}
+
+/* A number, or one beyond what TOML has, as a string. */
 static vyre_status read_number(const vyre_toml_value *root, const char *key, uint64_t *out) {
     const vyre_toml_value *value = vyre_toml_find(root, key);
     if (value && value->type == VYRE_TOML_STRING) {
+        char again[24];
         *out = strtoull(value->string.data, NULL, 10);
-        return VYRE_OK;
+        snprintf(again, sizeof again, "%llu", (unsigned long long)*out);
+        return strcmp(again, value->string.data) ? is_no(key, "number that fits") : VYRE_OK;
     }
     vyre_status status = vyre_toml_get(root, key, VYRE_TOML_INTEGER, &value);
     *out = status ? 0 : (uint64_t)value->integer;
-    return status;
+    return status || value->integer >= 0 ? status : is_no(key, "number that fits");
 }
 
 static vyre_status read_words(const vyre_toml_value *root, const char *key, uint32_t count,
@@ -241,9 +241,13 @@ static vyre_status read_words(const vyre_toml_value *root, const char *key, uint
     *out = 0;
     for (size_t i = 0; !status && i < value->array.count; i++) {
         const vyre_toml_value *item = &value->array.items[i];
-        for (uint32_t k = 0; k < count && item->type == VYRE_TOML_STRING; k++) {
-            *out |= strcmp(item->string.data, name(k)) ? 0 : (uint64_t)1 << k;
+        uint32_t k = 0;
+        while (k < count &&
+               (item->type != VYRE_TOML_STRING || strcmp(item->string.data, name(k)) != 0)) {
+            k++;
         }
+        *out |= k < count ? (uint64_t)1 << k : 0;
+        status = k < count ? VYRE_OK : is_no(key, "list of what there is here");
     }
     return status;
 }
@@ -272,6 +276,9 @@ static vyre_status read_string(const vyre_toml_value *root, const char *key, cha
 static vyre_status read_fields(const vyre_toml_value *root, cli_certificate *out) {
     uint64_t suites = 0;
     vyre_status status = read_string(root, "backend", &out->device);
+    if (!status && vyre_toml_find(root, "against")) {
+        status = read_string(root, "against", &out->against);
+    }
     status = status ? status : read_string(root, "ids_asked_for", &out->glob);
     status = status ? status : read_number(root, "seed", &out->seed);
     status = status ? status : read_number(root, "programs", &out->programs);
@@ -328,6 +335,7 @@ vyre_status cli_certificate_read(const char *path, cli_certificate *out) {
 void cli_certificate_free(cli_certificate *certificate) {
     vyre_free(certificate->text);
     vyre_free(certificate->device);
+    vyre_free(certificate->against);
     vyre_free(certificate->glob);
     *certificate = (cli_certificate){0};
 }

@@ -97,11 +97,9 @@ vyre_status cli_conform_library_list(cli_conform *c) {
 /* Running */
 
 static bool set_text(cli_conform_case *one, const char *text) {
-    vyre_text copy = {0};
-    vyre_text_puts(&copy, text);
     vyre_free(one->text);
-    one->text = copy.data;
-    return !copy.failed;
+    one->text = cli_conform_copy(text);
+    return one->text;
 }
 
 static vyre_status run_claims(const cli_conform *c, cli_conform_case *one) {

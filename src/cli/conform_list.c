@@ -29,11 +29,19 @@ static bool is_chosen(const cli_conform *c, const char *id, uint64_t tags) {
     return (!c->glob || vyre_id_matches(c->glob, id)) && (!c->tags || c->tags & tags);
 }
 
-bool cli_conform_has_seed(const cli_conform *c, uint64_t seed) {
+bool cli_conform_has_seed(const cli_conform *c, vyre_suite_kind suite, uint64_t seed) {
     char id[40];
-    snprintf(id, sizeof id, "random.%llu", (unsigned long long)seed);
-    uint64_t small = vyre_generate_is_small(seed) ? VYRE_TAG_BIT(VYRE_TAG_SMALL) : 0;
-    return is_chosen(c, id, VYRE_TAG_BIT(VYRE_TAG_RANDOM) | small);
+    snprintf(id, sizeof id, "%s.%llu", vyre_suite_name(suite), (unsigned long long)seed);
+    return is_chosen(c, id, VYRE_TAG_BIT(VYRE_TAG_RANDOM));
+}
+
+char *cli_conform_copy(const char *text) {
+    vyre_text copy = {0};
+    vyre_text_puts(&copy, text);
+    if (copy.failed) {
+        vyre_text_free(&copy);
+    }
+    return copy.data;
 }
 
 vyre_status cli_conform_add(cli_conform *c, cli_conform_case one, const char *format, ...) {
@@ -63,19 +71,27 @@ static vyre_status list_fixed(cli_conform *c, vyre_suite_kind kind) {
     return status;
 }
 
-static uint64_t count_seeds(const cli_conform *c) {
+uint64_t cli_conform_count_seeds(const cli_conform *c, vyre_suite_kind suite) {
     uint64_t count = 0;
-    if (!c->glob && !c->tags) {
+    if (!cli_conform_has_suite(c, suite) ||
+        (c->tags && !(c->tags & VYRE_TAG_BIT(VYRE_TAG_RANDOM)))) {
+        return 0;
+    }
+    if (!c->glob) {
         return c->programs;
     }
     for (uint64_t i = 0; i < c->programs; i++) {
-        count += cli_conform_has_seed(c, c->seed + i);
+        count += cli_conform_has_seed(c, suite, c->seed + i);
     }
     return count;
 }
 
 uint64_t cli_conform_count(const cli_conform *c) {
-    return c->cases.count + (cli_conform_has_suite(c, VYRE_SUITE_RANDOM) ? count_seeds(c) : 0);
+    uint64_t count = c->cases.count;
+    for (vyre_suite_kind suite = VYRE_SUITE_SEEDED; suite < VYRE_SUITE_COUNT; suite++) {
+        count += cli_conform_count_seeds(c, suite);
+    }
+    return count;
 }
 
 /* Nothing is chosen: which ids are near. */
@@ -131,11 +147,12 @@ void cli_conform_forget(cli_conform *c) {
         one->fate = CLI_FATE_PASSED;
     }
     memset(c->tallies, 0, sizeof c->tallies);
-    vyre_free(c->digests);
-    vyre_free(c->refusal);
-    c->digests = NULL;
-    c->refusal = NULL;
-    c->random_done = c->random_unsupported = c->instructions = 0;
+    for (size_t i = 0; i < CLI_SEEDED; i++) {
+        vyre_free(c->seeded[i].refusal);
+        vyre_free(c->seeded[i].failure);
+        c->seeded[i] = (cli_conform_seeded){0};
+    }
+    c->instructions = 0;
     free_failure(&c->failure);
 }
 

@@ -41,9 +41,13 @@ void cli_conform_smallest(const cli_conform_failure *failure, vyre_text *text) {
 static void put_repeat(const cli_conform *c, vyre_text *text) {
     const cli_conform_failure *failure = &c->failure;
     vyre_text_printf(text, "vyre conform -b %s ", vyre_device_name(c->device));
-    if (failure->is_random) {
-        vyre_text_printf(text, "--suite random --seed %llu --programs 1 --runs %llu",
-                         (unsigned long long)failure->seed, (unsigned long long)failure->run);
+    if (c->against) {
+        vyre_text_printf(text, "--against %s ", vyre_device_name(c->against));
+    }
+    if (failure->is_seeded) {
+        vyre_text_printf(text, "--suite %s --seed %llu --programs 1 --runs %llu",
+                         vyre_suite_name(failure->suite), (unsigned long long)failure->seed,
+                         (unsigned long long)failure->run);
     } else {
         vyre_text_printf(text, "'%s' --runs %llu", failure->id, (unsigned long long)c->runs);
     }
@@ -68,11 +72,14 @@ static void put_failures(const cli_conform *c, vyre_text *text) {
         }
     }
     const cli_conform_failure *failure = &c->failure;
-    if (failure->is_random) {
-        vyre_text_printf(text, "failed: random.%llu: in run %llu: %s\n",
-                         (unsigned long long)failure->seed, (unsigned long long)failure->run,
-                         failure->original.text);
-        shown++;
+    for (vyre_suite_kind suite = VYRE_SUITE_SEEDED; suite < VYRE_SUITE_COUNT; suite++) {
+        const cli_conform_seeded *seeded = &c->seeded[suite - VYRE_SUITE_SEEDED];
+        if (seeded->failure) {
+            vyre_text_printf(text, "failed: %s.%llu: in run %llu: %s\n", vyre_suite_name(suite),
+                             (unsigned long long)seeded->failed_seed,
+                             (unsigned long long)seeded->failed_run, seeded->failure);
+            shown++;
+        }
     }
     if (failed > shown) {
         vyre_text_printf(text, "failed: %llu more\n", (unsigned long long)(failed - shown));
@@ -133,34 +140,31 @@ static void put_reasons(const cli_conform *c, cli_fate fate, vyre_text *text) {
         told += count;
         shown++;
     }
-    uint64_t random = fate == CLI_FATE_UNSUPPORTED
-                          ? c->tallies[VYRE_SUITE_RANDOM].counts[CLI_FATE_UNSUPPORTED]
-                          : 0;
-    uint64_t all = cli_conform_total(c, fate) - random;
+    uint64_t all = 0;
+    for (vyre_suite_kind suite = 0; suite < VYRE_SUITE_SEEDED; suite++) {
+        all += c->tallies[suite].counts[fate];
+    }
     if (all > told) {
         vyre_text_printf(text, "%s: %llu more, for other reasons\n", cli_fate_name(fate),
                          (unsigned long long)(all - told));
     }
-    if (random) {
-        vyre_text_printf(text, "%s: %llu random program%s, as the one of seed %llu: %s\n",
-                         cli_fate_name(fate), (unsigned long long)random, cli_plural(random),
-                         (unsigned long long)c->refused_seed, c->refusal);
+    for (vyre_suite_kind suite = VYRE_SUITE_SEEDED; suite < VYRE_SUITE_COUNT; suite++) {
+        const cli_conform_seeded *seeded = &c->seeded[suite - VYRE_SUITE_SEEDED];
+        uint64_t count = c->tallies[suite].counts[fate];
+        if (count) {
+            vyre_text_printf(text, "%s: %llu %s program%s, as the one of seed %llu: %s\n",
+                             cli_fate_name(fate), (unsigned long long)count, vyre_suite_name(suite),
+                             cli_plural(count), (unsigned long long)seeded->refused_seed,
+                             seeded->refusal);
+        }
     }
-}
-
-static bool has_cases(const cli_conform *c, vyre_suite_kind kind) {
-    uint64_t count = 0;
-    for (cli_fate fate = 0; fate < CLI_FATE_COUNT; fate++) {
-        count += c->tallies[kind].counts[fate];
-    }
-    return count;
 }
 
 static void put_suites(const cli_conform *c, vyre_text *text) {
     vyre_text_puts(text, "  suite       passed  failed  unsupported  skipped\n");
     for (vyre_suite_kind kind = 0; kind < VYRE_SUITE_COUNT; kind++) {
         const uint64_t *counts = c->tallies[kind].counts;
-        if (has_cases(c, kind)) {
+        if (cli_conform_has_cases(c, kind)) {
             vyre_text_printf(text, "  %-10s %7llu %7llu %12llu %8llu\n", vyre_suite_name(kind),
                              (unsigned long long)counts[CLI_FATE_PASSED],
                              (unsigned long long)counts[CLI_FATE_FAILED],
@@ -172,17 +176,18 @@ static void put_suites(const cli_conform *c, vyre_text *text) {
 
 static void put_head(const cli_conform *c, vyre_text *text) {
     uint64_t passed = cli_conform_total(c, CLI_FATE_PASSED);
-    uint64_t failed = cli_conform_total(c, CLI_FATE_FAILED);
+    uint64_t failed = cli_conform_total(c, CLI_FATE_FAILED), ran = passed + failed;
     const char *name = vyre_device_name(c->device);
     if (failed) {
         vyre_text_printf(text, "%s: %llu of %llu case%s that ran fail%s", name,
-                         (unsigned long long)failed, (unsigned long long)(passed + failed),
-                         cli_plural(passed + failed), failed == 1 ? "s" : "");
+                         (unsigned long long)failed, (unsigned long long)ran, cli_plural(ran),
+                         failed == 1 ? "s" : "");
     } else if (!passed) {
         vyre_text_printf(text, "%s: nothing was compared", name);
     } else {
-        vyre_text_printf(text, "%s: %llu case%s, the same bytes as the oracle", name,
-                         (unsigned long long)passed, cli_plural(passed));
+        vyre_text_printf(text, "%s: %llu case%s, the same bytes as %s", name,
+                         (unsigned long long)passed, cli_plural(passed),
+                         c->against ? vyre_device_name(c->against) : "the oracle");
     }
     for (cli_fate fate = CLI_FATE_UNSUPPORTED; fate < CLI_FATE_COUNT; fate++) {
         uint64_t count = cli_conform_total(c, fate);
@@ -196,9 +201,9 @@ static void put_head(const cli_conform *c, vyre_text *text) {
 void cli_conform_print(const cli_conform *c, vyre_text *text) {
     put_head(c, text);
     put_suites(c, text);
-    if (has_cases(c, VYRE_SUITE_RANDOM)) {
+    if (cli_conform_has_cases(c, VYRE_SUITE_SMALL) || cli_conform_has_cases(c, VYRE_SUITE_RANDOM)) {
         bool by_schedule = cli_device_is_reference(c->device);
-        vyre_text_printf(text, "random: seeds from %llu on, %llu %s%s each, %llu instructions\n",
+        vyre_text_printf(text, "programs: seeds from %llu on, %llu %s%s each, %llu instructions\n",
                          (unsigned long long)c->seed, (unsigned long long)c->runs,
                          by_schedule ? "random schedule" : "run", cli_plural(c->runs),
                          (unsigned long long)c->instructions);
@@ -232,7 +237,7 @@ static void json_suites(const cli_conform *c, vyre_json *json) {
     vyre_json_array(json);
     for (vyre_suite_kind kind = 0; kind < VYRE_SUITE_COUNT; kind++) {
         const cli_conform_tally *tally = &c->tallies[kind];
-        if (!has_cases(c, kind)) {
+        if (!cli_conform_has_cases(c, kind)) {
             continue;
         }
         char digest[24];
@@ -270,6 +275,33 @@ static void json_cases(const cli_conform *c, vyre_json *json) {
     vyre_json_array_end(json);
 }
 
+/* Of suites that are drawn from seeds: the first program that failed, and the first unsupported. */
+static void json_seeded(const cli_conform *c, vyre_json *json) {
+    vyre_json_key(json, "seeds");
+    vyre_json_array(json);
+    for (vyre_suite_kind suite = VYRE_SUITE_SEEDED; suite < VYRE_SUITE_COUNT; suite++) {
+        const cli_conform_seeded *seeded = &c->seeded[suite - VYRE_SUITE_SEEDED];
+        const struct {
+            const char *text;
+            uint64_t seed;
+            cli_fate fate;
+        } both[] = {{seeded->failure, seeded->failed_seed, CLI_FATE_FAILED},
+                    {seeded->refusal, seeded->refused_seed, CLI_FATE_UNSUPPORTED}};
+        for (size_t i = 0; i < 2; i++) {
+            if (!both[i].text) {
+                continue;
+            }
+            vyre_json_object(json);
+            put_string(json, "suite", vyre_suite_name(suite));
+            put_number(json, "seed", both[i].seed);
+            put_string(json, "fate", cli_fate_name(both[i].fate));
+            put_string(json, "reason", both[i].text);
+            vyre_json_object_end(json);
+        }
+    }
+    vyre_json_array_end(json);
+}
+
 static void json_failure(const cli_conform *c, vyre_json *json) {
     const cli_conform_failure *failure = &c->failure;
     vyre_json_key(json, "failure");
@@ -281,7 +313,8 @@ static void json_failure(const cli_conform *c, vyre_json *json) {
     cli_conform_smallest(failure, &smallest);
     put_repeat(c, &repeat);
     vyre_json_object(json);
-    if (failure->is_random) {
+    if (failure->is_seeded) {
+        put_string(json, "suite", vyre_suite_name(failure->suite));
         put_number(json, "seed", failure->seed);
         put_number(json, "run", failure->run);
     } else {
@@ -298,7 +331,6 @@ static void json_failure(const cli_conform *c, vyre_json *json) {
 
 void cli_conform_json(const cli_conform *c, vyre_json *json) {
     vyre_profile profile;
-    cli_exit verdict = cli_conform_verdict(c);
     vyre_device_profile(c->device, &profile);
     vyre_json_object(json);
     put_string(json, "backend", vyre_device_name(c->device));
@@ -306,17 +338,15 @@ void cli_conform_json(const cli_conform *c, vyre_json *json) {
     put_string(json, "device", profile.device);
     put_string(json, "driver", profile.driver);
     put_string(json, "grade", vyre_grade_name(profile.grade));
-    put_string(json, "verdict",
-               verdict == CLI_EXIT_NO     ? "failed"
-               : verdict == CLI_EXIT_DONE ? "passed"
-                                          : "nothing compared");
+    put_string(json, "against", c->against ? vyre_device_name(c->against) : NULL);
+    put_string(json, "verdict", cli_conform_verdict_name(c));
     put_string(json, "started", c->started);
     vyre_json_key(json, "seconds");
     vyre_json_f64(json, c->seconds);
     put_number(json, "instructions", c->instructions);
     json_suites(c, json);
     json_cases(c, json);
-    put_string(json, "refusal", c->refusal);
+    json_seeded(c, json);
     json_failure(c, json);
     vyre_json_object_end(json);
 }
@@ -334,11 +364,13 @@ void cli_conform_print_list(const cli_conform *c, vyre_text *text) {
         }
         vyre_text_putc(text, '\n');
     }
-    uint64_t random = cli_conform_count(c) - c->cases.count;
-    if (random) {
-        vyre_text_printf(text, "random.%llu and so on: %llu program%s\n",
-                         (unsigned long long)c->seed, (unsigned long long)random,
-                         cli_plural(random));
+    for (vyre_suite_kind suite = VYRE_SUITE_SEEDED; suite < VYRE_SUITE_COUNT; suite++) {
+        uint64_t count = cli_conform_count_seeds(c, suite);
+        if (count) {
+            vyre_text_printf(text, "%s.%llu and so on: %llu program%s\n", vyre_suite_name(suite),
+                             (unsigned long long)c->seed, (unsigned long long)count,
+                             cli_plural(count));
+        }
     }
 }
 

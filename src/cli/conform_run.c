@@ -1,5 +1,8 @@
 /* All cases on a device, by several threads: each takes the next group, operation or seed. What
- * comes out does not depend on who takes what. */
+ * comes out does not depend on who takes what.
+ *
+ * A program that costs the device takes others along that run beside it. Then all stop, the device
+ * is recovered, and those whose runs failed run again, one by one: who loses it alone is guilty. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -7,28 +10,36 @@
 
 #include "backend/reference/backend.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "cli/conform.h"
 #include "cli/device.h"
 
-enum { MOST_THREADS = 16, MOST_GROUP = 64 };
+enum { MOST_THREADS = 16, MOST_GROUP = 64, MOST_NAMES = 16 };
+
+/* What a thread takes at a time: some cases, or the program of one seed. */
+typedef struct task {
+    cli_conform_seeds *seeds; /* NULL: cases */
+    uint64_t number;          /* of the seed */
+    size_t first, end;        /* of the cases */
+    cli_conform_attempt attempt;
+} task;
 
 typedef struct campaign {
     cli_conform *c;
     vyre_device *oracle;      /* of fixed cases, which end */
     vyre_device *small_steps; /* of programs that may not */
-    uint64_t random_count;    /* seeds to go through */
 
     pthread_mutex_t lock; /* of all below, and of the results of cases */
+    pthread_cond_t idle;  /* nobody runs anything, or the device is there again */
     size_t next_case;
-    uint64_t next_seed, done;
+    cli_conform_seeds seeds[CLI_SEEDED];
+    uint64_t done;
     vyre_status status; /* what ends it all */
     cli_progress progress;
 
-    uint64_t failed_at; /* the first seed, from 0 on, that fails; UINT64_MAX */
-    uint64_t failed_run;
-    vyre_trial failed_trial;
-    vyre_comparison failed;
+    size_t running; /* tasks */
+    bool is_lost;
+    task suspects[MOST_THREADS]; /* what failed when the device was lost */
+    size_t suspect_count;
 } campaign;
 
 /* Schedules */
@@ -36,10 +47,6 @@ typedef struct campaign {
 static vyre_status open_schedule(uint64_t run, vyre_device **out_device) {
     const vyre_reference_options schedule = {.seed = run + 1};
     return vyre_reference_open(&schedule, out_device);
-}
-
-static uint64_t random_schedule(uint64_t seed, uint64_t run) {
-    return seed * 1000003 + run;
 }
 
 /* Only the oracle's own backend has schedules to choose from; it is held against its plain one. */
@@ -62,15 +69,6 @@ static const char *skip_reason(const cli_conform *c, const cli_conform_case *one
                : NULL;
 }
 
-static char *copy_text(const char *text) {
-    vyre_text copy = {0};
-    vyre_text_puts(&copy, text);
-    if (copy.failed) {
-        vyre_text_free(&copy);
-    }
-    return copy.data;
-}
-
 /* Behind the cases that are run together with the one at `first`: by one program, or the same ones,
  * which are compiled once that way. */
 static size_t group_end(const cli_conform *c, size_t first) {
@@ -87,19 +85,15 @@ static size_t group_end(const cli_conform *c, size_t first) {
     return end;
 }
 
-static cli_fate fate_of(vyre_verdict verdict) {
-    return verdict == VYRE_VERDICT_SAME          ? CLI_FATE_PASSED
-           : verdict == VYRE_VERDICT_UNSUPPORTED ? CLI_FATE_UNSUPPORTED
-                                                 : CLI_FATE_FAILED;
-}
-
-static vyre_status run_group(const campaign *k, size_t first, size_t end) {
+static vyre_status run_group(const campaign *k, size_t first, size_t end, bool alone) {
     cli_conform *c = k->c;
     const vyre_suite_runner runner = {
         .oracle = k->oracle,
         .device = c->device,
         .runs = c->runs,
         .reopen = has_schedules(c) ? open_schedule : NULL,
+        .ignores_records = c->against,
+        .is_alone = alone,
     };
     const vyre_case *cases[MOST_GROUP];
     vyre_case_result results[MOST_GROUP];
@@ -110,26 +104,31 @@ static vyre_status run_group(const campaign *k, size_t first, size_t end) {
                                         end - first, results);
     for (size_t i = first; i < end && !status; i++) {
         cli_conform_case *one = &c->cases.items[i];
-        one->fate = fate_of(results[i - first].verdict);
+        one->fate = cli_fate_of(results[i - first].verdict);
         one->digest = results[i - first].digest;
         one->text = results[i - first].text;
     }
     return status;
 }
 
-static vyre_status run_cases(const campaign *k, size_t first, size_t end) {
+static vyre_status recover(const cli_conform *c) {
+    return vyre_device_lost(c->device) ? vyre_device_recover(c->device) : VYRE_OK;
+}
+
+static vyre_status run_cases(const campaign *k, size_t first, size_t end, bool alone) {
     cli_conform_case *one = &k->c->cases.items[first];
     const char *reason = skip_reason(k->c, one);
     if (!reason) {
-        vyre_status status = one->fixed ? run_group(k, first, end) : VYRE_OK;
+        vyre_status status = one->fixed ? run_group(k, first, end, alone) : VYRE_OK;
         for (; !one->fixed && one < &k->c->cases.items[end] && !status; one++) {
-            status = cli_conform_library_run(k->c, k->oracle, one);
+            status = alone ? recover(k->c) : VYRE_OK;
+            status = status ? status : cli_conform_library_run(k->c, k->oracle, one);
         }
         return status;
     }
     for (size_t i = first; i < end; i++) {
         k->c->cases.items[i].fate = CLI_FATE_SKIPPED;
-        k->c->cases.items[i].text = copy_text(reason);
+        k->c->cases.items[i].text = cli_conform_copy(reason);
         if (!k->c->cases.items[i].text) {
             return cli_conform_no_memory();
         }
@@ -137,90 +136,55 @@ static vyre_status run_cases(const campaign *k, size_t first, size_t end) {
     return VYRE_OK;
 }
 
-/* Random programs */
+/* Tasks */
 
-/* What became of one. */
-typedef struct attempt {
-    vyre_trial trial;
-    vyre_comparison comparison;
-    uint64_t run;
-    uint64_t digest;
-    uint32_t instructions;
-} attempt;
-
-static vyre_status run_random(const campaign *k, uint64_t seed, attempt *a) {
+static bool take_task(campaign *k, task *out) {
     const cli_conform *c = k->c;
-    vyre_conform conform = {.oracle = k->small_steps, .subject = c->device};
-    vyre_outputs expected = {0};
-    *a = (attempt){0};
-    vyre_status status = vyre_generate(seed, &a->trial);
-    if (!status) {
-        a->instructions = vyre_program_ir(a->trial.program)->inst_count;
-        status = vyre_conform_expect(&conform, &a->trial, a->trial.program, &expected);
+    *out = (task){.first = k->next_case};
+    if (out->first < c->cases.count) {
+        out->end = k->next_case = group_end(c, out->first);
+        return true;
     }
-    if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
-        a->comparison.verdict = VYRE_VERDICT_FAILED;
-        snprintf(a->comparison.text, sizeof a->comparison.text, "the oracle: %s",
-                 vyre_status_text(status));
-        vyre_status_free(status);
-        status = VYRE_OK;
-        a->run = 1;
-    }
-    for (; a->run < c->runs && !status && !a->comparison.verdict; a->run++) {
-        const vyre_reference_options schedule = {.seed = random_schedule(seed, a->run)};
-        if (has_schedules(c)) {
-            status = vyre_reference_open(&schedule, &conform.subject);
-        }
-        if (!status) {
-            status = vyre_conform_compare(&conform, &a->trial, a->trial.program, &expected,
-                                          &a->comparison);
-        }
-        if (conform.subject != c->device) {
-            vyre_device_release(conform.subject);
-            conform.subject = c->device;
+    for (size_t i = 0; i < CLI_SEEDED; i++) {
+        if (cli_conform_seeds_take(c, &k->seeds[i], &out->number)) {
+            out->seeds = &k->seeds[i];
+            return true;
         }
     }
-    for (size_t i = 0; i < expected.count; i++) {
-        a->digest = vyre_hash_next(a->digest, expected.items[i].data, expected.items[i].size);
-    }
-    a->digest += !a->digest; /* 0 is none */
-    vyre_outputs_free(&expected);
-    return status ? vyre_status_annotate(status, "with the program of seed %llu",
-                                         (unsigned long long)seed)
-                  : VYRE_OK;
+    return false;
 }
 
-/* Takes down what became of one, under the lock. */
-static vyre_status note_random(campaign *k, uint64_t number, attempt *a) {
-    cli_conform *c = k->c;
-    switch (fate_of(a->comparison.verdict)) {
-    case CLI_FATE_PASSED: c->digests[number] = a->digest; break;
-    case CLI_FATE_FAILED:
-        if (number < k->failed_at) {
-            vyre_trial_free(&k->failed_trial);
-            k->failed_at = number;
-            k->failed_run = a->run;
-            k->failed_trial = a->trial;
-            k->failed = a->comparison;
-            a->trial = (vyre_trial){0};
-        }
-        break;
-    default:
-        if (!c->refusal || c->seed + number < c->refused_seed) {
-            vyre_free(c->refusal);
-            c->refused_seed = c->seed + number;
-            c->refusal = copy_text(a->comparison.text);
-            if (!c->refusal) {
-                return cli_conform_no_memory();
-            }
-        }
-        break;
-    }
-    c->instructions += a->instructions;
-    return VYRE_OK;
+static vyre_suite_kind suite_of(const campaign *k, const task *t) {
+    return t->seeds ? t->seeds->suite : k->c->cases.items[t->first].suite;
 }
 
-/* Threads */
+static vyre_status run_task(const campaign *k, task *t, bool alone) {
+    const cli_conform *c = k->c;
+    return t->seeds ? cli_conform_seeds_run(c, k->small_steps, t->seeds->suite, c->seed + t->number,
+                                            &t->attempt)
+                    : run_cases(k, t->first, t->end, alone);
+}
+
+static bool has_failed(const campaign *k, const task *t) {
+    bool failed = t->seeds && cli_fate_of(t->attempt.comparison.verdict) == CLI_FATE_FAILED;
+    for (size_t i = t->first; i < t->end; i++) {
+        failed |= k->c->cases.items[i].fate == CLI_FATE_FAILED;
+    }
+    return failed;
+}
+
+/* Forgets what came of it, so that it can run again. */
+static void forget(campaign *k, task *t) {
+    vyre_trial_free(&t->attempt.trial);
+    t->attempt = (cli_conform_attempt){0};
+    for (size_t i = t->first; i < t->end; i++) {
+        cli_conform_case *one = &k->c->cases.items[i];
+        vyre_free(one->text);
+        one->text = NULL;
+        one->digest = 0;
+        one->fate = CLI_FATE_PASSED;
+    }
+}
 
 /* The first trouble is told. */
 static void keep_status(campaign *k, vyre_status status) {
@@ -231,63 +195,144 @@ static void keep_status(campaign *k, vyre_status status) {
     }
 }
 
-static void step(campaign *k, uint64_t count, const char *now) {
-    k->done += count;
-    cli_progress_step(&k->progress, k->done, now);
+/* It is over. The lock is held. */
+static void note_task(campaign *k, task *t, vyre_status status) {
+    if (t->seeds && !status) {
+        status = cli_conform_seeds_note(k->c, t->seeds, t->number, &t->attempt);
+    }
+    vyre_trial_free(&t->attempt.trial);
+    keep_status(k, status);
+    k->done += t->seeds ? 1 : t->end - t->first;
+    cli_progress_step(&k->progress, k->done,
+                      t->seeds ? "random programs" : k->c->cases.items[t->first].id);
 }
 
-/* Runs the next group; false if there is none left. The lock is held. */
-static bool take_cases(campaign *k) {
-    cli_conform *c = k->c;
-    size_t first = k->next_case;
-    if (first >= c->cases.count || k->status) {
-        return false;
+/* A lost device */
+
+static void put_names(const campaign *k, vyre_text *text) {
+    for (size_t i = 0; i < k->suspect_count && i < MOST_NAMES; i++) {
+        const task *t = &k->suspects[i];
+        vyre_text_puts(text, i ? ", " : "");
+        if (t->seeds) {
+            uint64_t seed = k->c->seed + t->number;
+            vyre_text_printf(text, "%s.%llu", vyre_suite_name(t->seeds->suite),
+                             (unsigned long long)seed);
+            continue;
+        }
+        vyre_text_puts(text, k->c->cases.items[t->first].id);
+        if (t->end - t->first > 1) {
+            vyre_text_printf(text, " to %s", k->c->cases.items[t->end - 1].id);
+        }
     }
-    size_t end = k->next_case = group_end(c, first);
-    vyre_suite_kind suite = c->cases.items[first].suite;
-    pthread_mutex_unlock(&k->lock);
-    uint64_t start = vyre_now_ns();
-    vyre_status status = run_cases(k, first, end);
-    double seconds = (double)(vyre_now_ns() - start) * 1e-9;
-    pthread_mutex_lock(&k->lock);
-    c->tallies[suite].seconds += seconds;
-    keep_status(k, status);
-    step(k, end - first, c->cases.items[first].id);
-    return true;
 }
 
-/* The same for the next seed: none behind one that failed. */
-static bool take_random(campaign *k) {
+/* It cannot be had again: nobody can be asked any more. */
+static vyre_status give_up(const campaign *k, vyre_status why) {
+    vyre_text names = {0};
+    put_names(k, &names);
+    vyre_status status = vyre_status_make(
+        VYRE_STATUS_DEVICE_LOST, "run each of them by itself, `vyre conform -b DEVICE ID`",
+        "device %s was lost while %s ran, and cannot be recovered: %s",
+        vyre_device_name(k->c->device), vyre_text_string(&names), vyre_status_text(why));
+    vyre_text_free(&names);
+    vyre_status_free(why);
+    return status;
+}
+
+/* No one of them loses the device alone: it is a fault nevertheless, told of the first. */
+static vyre_status blame_company(campaign *k) {
+    task *t = &k->suspects[0];
+    vyre_text names = {0}, text = {0};
+    put_names(k, &names);
+    vyre_text_printf(&text,
+                     "the device was lost while these ran at once, and no one of them does that "
+                     "alone: %s",
+                     vyre_text_string(&names));
+    bool stored = !text.failed && !names.failed;
+    if (t->seeds) {
+        t->attempt.comparison.verdict = VYRE_VERDICT_FAILED;
+        snprintf(t->attempt.comparison.text, sizeof t->attempt.comparison.text, "%s",
+                 vyre_text_string(&text));
+    } else {
+        cli_conform_case *one = &k->c->cases.items[t->first];
+        vyre_free(one->text);
+        one->fate = CLI_FATE_FAILED;
+        one->text = cli_conform_copy(vyre_text_string(&text));
+        stored &= one->text != NULL;
+    }
+    vyre_text_free(&names);
+    vyre_text_free(&text);
+    return stored ? VYRE_OK : cli_conform_no_memory();
+}
+
+/* Nobody runs anything: runs the suspects one by one. The lock is held. */
+static void find_guilty(campaign *k) {
+    const cli_conform *c = k->c;
+    vyre_status statuses[MOST_THREADS] = {NULL};
+    bool is_found = false;
+    vyre_status trouble = VYRE_OK;
+    for (size_t i = 0; i < k->suspect_count && !trouble; i++) {
+        task *t = &k->suspects[i];
+        trouble = recover(c);
+        if (trouble) {
+            break;
+        }
+        forget(k, t);
+        statuses[i] = run_task(k, t, true);
+        is_found |= vyre_device_lost(c->device) || has_failed(k, t);
+    }
+    trouble = trouble ? trouble : recover(c);
+    if (trouble) {
+        keep_status(k, give_up(k, trouble));
+    } else if (!is_found && k->suspect_count && !statuses[0]) {
+        statuses[0] = blame_company(k);
+    }
+    for (size_t i = 0; i < k->suspect_count; i++) {
+        note_task(k, &k->suspects[i], statuses[i]);
+    }
+    k->suspect_count = 0;
+    k->is_lost = false;
+}
+
+/* Threads */
+
+static void run_next(campaign *k, task *t) {
     cli_conform *c = k->c;
-    while (k->next_seed < k->random_count && !cli_conform_has_seed(c, c->seed + k->next_seed)) {
-        k->next_seed++;
-    }
-    uint64_t number = k->next_seed;
-    if (number >= k->random_count || number >= k->failed_at || k->status) {
-        return false;
-    }
-    k->next_seed++;
+    k->running++;
     pthread_mutex_unlock(&k->lock);
-    attempt a;
     uint64_t start = vyre_now_ns();
-    vyre_status status = run_random(k, c->seed + number, &a);
+    vyre_status status = run_task(k, t, false);
     double seconds = (double)(vyre_now_ns() - start) * 1e-9;
+    bool is_lost = vyre_device_lost(c->device);
     pthread_mutex_lock(&k->lock);
-    c->tallies[VYRE_SUITE_RANDOM].seconds += seconds;
-    status = status ? status : note_random(k, number, &a);
-    keep_status(k, status);
-    if (a.comparison.verdict == VYRE_VERDICT_UNSUPPORTED) {
-        c->digests[number] = UINT64_MAX; /* counted below, if it counts */
+    k->running--;
+    c->tallies[suite_of(k, t)].seconds += seconds;
+    k->is_lost |= is_lost;
+    if (is_lost && !status && has_failed(k, t)) {
+        k->suspects[k->suspect_count++] = *t;
+    } else {
+        note_task(k, t, status);
     }
-    vyre_trial_free(&a.trial);
-    step(k, 1, "random programs");
-    return true;
+    if (!k->running) {
+        pthread_cond_broadcast(&k->idle);
+    }
 }
 
 static void *work(void *user) {
     campaign *k = user;
+    task t;
     pthread_mutex_lock(&k->lock);
-    while (take_cases(k) || take_random(k)) {
+    while (true) {
+        if (k->is_lost && k->running) {
+            pthread_cond_wait(&k->idle, &k->lock);
+        } else if (k->is_lost) {
+            find_guilty(k);
+            pthread_cond_broadcast(&k->idle);
+        } else if (!k->status && take_task(k, &t)) {
+            run_next(k, &t);
+        } else {
+            break;
+        }
     }
     pthread_mutex_unlock(&k->lock);
     return NULL;
@@ -310,32 +355,14 @@ static void run_threads(campaign *k) {
 
 /* Counting */
 
-static void count_case(cli_conform_tally *tally, const char *id, cli_fate fate, uint64_t digest) {
-    tally->counts[fate]++;
-    tally->digest = vyre_hash_next(tally->digest, id, strlen(id));
-    uint8_t bytes[9] = {(uint8_t)fate};
-    for (size_t i = 0; i < 8 && fate == CLI_FATE_PASSED; i++) {
-        bytes[i + 1] = (uint8_t)(digest >> i * 8);
-    }
-    tally->digest = vyre_hash_next(tally->digest, bytes, sizeof bytes);
-}
-
 static void count_all(campaign *k) {
     cli_conform *c = k->c;
     for (size_t i = 0; i < c->cases.count; i++) {
         const cli_conform_case *one = &c->cases.items[i];
-        count_case(&c->tallies[one->suite], one->id, one->fate, one->digest);
+        cli_conform_tally_add(&c->tallies[one->suite], one->id, one->fate, one->digest);
     }
-    for (uint64_t i = 0; i < k->random_count && i <= k->failed_at; i++) {
-        char id[40];
-        if (!cli_conform_has_seed(c, c->seed + i)) {
-            continue;
-        }
-        snprintf(id, sizeof id, "random.%llu", (unsigned long long)(c->seed + i));
-        cli_fate fate = i == k->failed_at             ? CLI_FATE_FAILED
-                        : c->digests[i] == UINT64_MAX ? CLI_FATE_UNSUPPORTED
-                                                      : CLI_FATE_PASSED;
-        count_case(&c->tallies[VYRE_SUITE_RANDOM], id, fate, c->digests[i]);
+    for (size_t i = 0; i < CLI_SEEDED; i++) {
+        cli_conform_seeds_count(c, &k->seeds[i]);
     }
 }
 
@@ -353,6 +380,21 @@ cli_exit cli_conform_verdict(const cli_conform *c) {
                                                    : CLI_EXIT_BACKEND;
 }
 
+const char *cli_conform_verdict_name(const cli_conform *c) {
+    cli_exit verdict = cli_conform_verdict(c);
+    return verdict == CLI_EXIT_NO     ? "failed"
+           : verdict == CLI_EXIT_DONE ? "passed"
+                                      : "nothing compared";
+}
+
+bool cli_conform_has_cases(const cli_conform *c, vyre_suite_kind kind) {
+    uint64_t count = 0;
+    for (cli_fate fate = 0; fate < CLI_FATE_COUNT; fate++) {
+        count += c->tallies[kind].counts[fate];
+    }
+    return count;
+}
+
 /* The whole */
 
 static void write_started(char out[32]) {
@@ -361,6 +403,26 @@ static void write_started(char out[32]) {
     if (!gmtime_r(&now, &parts) || !strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &parts)) {
         snprintf(out, 32, "1970-01-01T00:00:00Z");
     }
+}
+
+static vyre_status explain_seed(campaign *k, cli_conform_seeds *seeds) {
+    cli_conform *c = k->c;
+    const cli_conform_shrinking how = {c, k->small_steps, open_schedule};
+    uint64_t seed = c->seed + seeds->failed_at;
+    vyre_device *subject;
+    vyre_status status = cli_conform_seeds_reopen(c, seed, seeds->first.run - 1, &subject);
+    if (!status) {
+        c->failure = (cli_conform_failure){.seed = seed,
+                                           .run = seeds->first.run,
+                                           .is_seeded = true,
+                                           .suite = seeds->suite,
+                                           .original = seeds->first.comparison,
+                                           .trial = seeds->first.trial};
+        seeds->first.trial = (vyre_trial){0};
+        status = cli_conform_cut_down(&how, subject ? subject : c->device);
+    }
+    vyre_device_release(subject);
+    return status;
 }
 
 static vyre_status explain_first(campaign *k) {
@@ -372,52 +434,43 @@ static vyre_status explain_first(campaign *k) {
             status = cli_conform_explain(&how, &c->cases.items[i]);
         }
     }
-    if (status || c->failure.is_known || k->failed_at == UINT64_MAX) {
-        return status;
+    for (size_t i = 0; i < CLI_SEEDED && !c->failure.is_known && !status; i++) {
+        if (k->seeds[i].failed_at != UINT64_MAX) {
+            status = explain_seed(k, &k->seeds[i]);
+        }
     }
-    uint64_t seed = c->seed + k->failed_at;
-    vyre_device *subject = NULL;
-    if (has_schedules(c)) {
-        const vyre_reference_options schedule = {.seed = random_schedule(seed, k->failed_run - 1)};
-        status = vyre_reference_open(&schedule, &subject);
-    }
-    if (!status) {
-        c->failure = (cli_conform_failure){.seed = seed,
-                                           .run = k->failed_run,
-                                           .is_random = true,
-                                           .original = k->failed,
-                                           .trial = k->failed_trial};
-        k->failed_trial = (vyre_trial){0};
-        status = cli_conform_cut_down(&how, subject ? subject : c->device);
-    }
-    vyre_device_release(subject);
     return status;
 }
 
+static vyre_status begin(campaign *k) {
+    cli_conform *c = k->c;
+    const vyre_reference_options plain = {0};
+    vyre_status status = VYRE_OK;
+    for (size_t i = 0; i < CLI_SEEDED && !status; i++) {
+        status = cli_conform_seeds_begin(c, (vyre_suite_kind)(VYRE_SUITE_SEEDED + i), &k->seeds[i]);
+    }
+    if (c->against) {
+        k->oracle = k->small_steps = c->against;
+        return status;
+    }
+    status = status ? status : vyre_reference_open(&plain, &k->oracle);
+    return status ? status : vyre_reference_open_oracle(&k->small_steps);
+}
+
 vyre_status cli_conform_run(cli_conform *c, vyre_device *device) {
-    bool has_random = cli_conform_has_suite(c, VYRE_SUITE_RANDOM);
-    campaign k = {.c = c,
-                  .random_count = has_random ? c->programs : 0,
-                  .failed_at = UINT64_MAX,
-                  .progress = {.is_off = c->no_progress}};
+    campaign k = {.c = c, .progress = {.is_off = c->no_progress}};
     cli_conform_forget(c);
     c->device = device;
     write_started(c->started);
     uint64_t start = vyre_now_ns();
-    c->digests = vyre_alloc_zeroed((size_t)k.random_count + 1, sizeof *c->digests);
-    vyre_status status = c->digests ? VYRE_OK : cli_conform_no_memory();
-    const vyre_reference_options plain = {0};
-    if (c->against) {
-        k.oracle = k.small_steps = c->against;
-    } else {
-        status = status ? status : vyre_reference_open(&plain, &k.oracle);
-        status = status ? status : vyre_reference_open_oracle(&k.small_steps);
-    }
+    vyre_status status = begin(&k);
     if (!status) {
         pthread_mutex_init(&k.lock, NULL);
+        pthread_cond_init(&k.idle, NULL);
         cli_progress_begin(&k.progress, vyre_device_name(device), cli_conform_count(c));
         run_threads(&k);
         cli_progress_end(&k.progress);
+        pthread_cond_destroy(&k.idle);
         pthread_mutex_destroy(&k.lock);
         status = k.status;
     }
@@ -426,7 +479,9 @@ vyre_status cli_conform_run(cli_conform *c, vyre_device *device) {
         count_all(&k);
         status = explain_first(&k);
     }
-    vyre_trial_free(&k.failed_trial);
+    for (size_t i = 0; i < CLI_SEEDED; i++) {
+        cli_conform_seeds_end(&k.seeds[i]);
+    }
     if (!c->against) {
         vyre_device_release(k.oracle);
         vyre_device_release(k.small_steps);

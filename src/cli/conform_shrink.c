@@ -32,6 +32,10 @@ static vyre_status fails(const cli_conform_shrinking *how, vyre_device *subject,
         vyre_status_free(status); /* it is the oracle that fails: there is nothing to cut down by */
         return VYRE_OK;
     }
+    /* Before this a fault may have cost the device. */
+    if (!status && vyre_device_lost(subject)) {
+        status = vyre_device_recover(subject);
+    }
     status = status ? status : vyre_conform_compare(&both, trial, trial->program, &expected, out);
     vyre_outputs_free(&expected);
     return status;

@@ -161,8 +161,9 @@ static vyre_status run_once(job *j) {
     vyre_status status = vyre_device_compile(j->device, j->program, &j->config, &pipeline);
     if (!status) {
         uint64_t start = vyre_now_ns();
-        status = vyre_pipeline_dispatch(pipeline, j->binding.inputs, j->binding.input_count,
-                                        &j->config, &j->outputs);
+        vyre_timing timing; /* for a trace, which tells more of runs that are timed */
+        status = vyre_pipeline_dispatch_timed(pipeline, j->binding.inputs, j->binding.input_count,
+                                              &j->config, &j->outputs, &timing);
         j->time_ns = vyre_now_ns() - start;
         vyre_pipeline_release(pipeline);
     }

@@ -37,7 +37,7 @@ typedef struct vyre_package_row {
     vyre_package_place entry; /* of the name of the entry, or of the id where it is not given */
     vyre_package_place *variants, *witnesses;
     vyre_package_place sample; /* where there is one */
-    size_t source; /* among the sources */
+    size_t source;             /* among the sources */
 } vyre_package_row;
 
 typedef struct vyre_package {

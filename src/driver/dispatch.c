@@ -79,12 +79,11 @@ static vyre_trace_facts facts_of(const vyre_call *call, const vyre_output *outpu
     return facts;
 }
 
-/* A trace wants to know the times as well, where asking changes nothing else. */
+/* A trace changes nothing: no slot is called that would not be without. */
 static vyre_status run_traced(vyre_pipeline *pipeline, vyre_run_form form, const vyre_call *call,
                               vyre_output *outputs, vyre_timing *out_timing) {
     vyre_timing timing = vyre_no_times;
     vyre_trace_span span = vyre_trace_begin(pipeline->device->track);
-    form = form == VYRE_RUN_BORROWED ? VYRE_RUN_TIMED : form;
     vyre_status status = run_call(pipeline, form, call, outputs, out_timing ? out_timing : &timing);
     if (span.start_ns) {
         vyre_trace_facts facts = facts_of(call, outputs);

@@ -1,4 +1,4 @@
-#include "driver/generate_small.h"
+#include "driver/generate.h"
 
 #include <string.h>
 
@@ -302,7 +302,7 @@ vyre_status generate_end(generator *g) {
     return status;
 }
 
-vyre_status vyre_generate_large(uint64_t seed, vyre_trial *out_trial) {
+vyre_status vyre_generate(uint64_t seed, vyre_trial *out_trial) {
     generator g;
     vyre_status status = generate_begin(&g, seed, out_trial);
     if (!status) {
@@ -312,13 +312,4 @@ vyre_status vyre_generate_large(uint64_t seed, vyre_trial *out_trial) {
         status = generate_end(&g);
     }
     return status;
-}
-
-bool vyre_generate_is_small(uint64_t seed) {
-    return seed % 2 == 0;
-}
-
-vyre_status vyre_generate(uint64_t seed, vyre_trial *out_trial) {
-    return vyre_generate_is_small(seed) ? generate_small(seed / 2, out_trial)
-                                        : vyre_generate_large(seed, out_trial);
 }

@@ -4,9 +4,6 @@
 
 #include "driver/generate.h"
 
-/* Neighbouring seeds are about different rules. */
-VYRE_MUST_USE vyre_status generate_small(uint64_t seed, vyre_trial *out_trial);
-
 /* A number of a type at which rules may differ; `before` is one that it may have to do with, or
  * NULL. */
 void generate_special(generator *g, vyre_type type, const uint8_t *before, uint8_t *out);

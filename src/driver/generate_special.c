@@ -58,6 +58,14 @@ static uint64_t special_float(generator *g, vyre_type type) {
     }
 }
 
+/* A little more than halfway between two floats of 8 or 24 bits, the lower one of them even: who
+ * rounds to a wider float first is exactly halfway, and goes down. */
+static uint64_t twice_rounded(uint32_t width, uint64_t bits) {
+    uint32_t kept = bits & 1 ? 8 : 24, size = width - 1 - (uint32_t)(bits >> 1 & 3);
+    uint64_t top = (uint64_t)1 << (kept - 1), even = top | (bits >> 3 & (top - 2));
+    return even << (size - kept) | (uint64_t)1 << (size - kept - 1) | 1;
+}
+
 static uint64_t special_integer(generator *g, vyre_type type) {
     uint32_t width = vyre_type_bytes(type) * 8;
     uint64_t bits = vyre_random(&g->random), top = (uint64_t)1 << (width - 1);
@@ -73,7 +81,7 @@ static uint64_t special_integer(generator *g, vyre_type type) {
         uint64_t cut = bits >> (64 - size) | (uint64_t)1 << (size - 1);
         return near_tie(g, cut, size > left ? size - left : 1);
     }
-    case 6: return 0 - (bits & 127);
+    case 6: return width < 32 || bits >> 7 & 1 ? 0 - (bits & 127) : twice_rounded(width, bits >> 8);
     default: return bits;
     }
 }

@@ -32,14 +32,16 @@
     X(LAWS, "laws", "what the library's manifests claim of its operations")                        \
     X(LIBRARY, "library",                                                                          \
       "the library's operations: their witnesses, and samples of several sizes")                   \
-    X(RANDOM, "random", "programs drawn from seeds")
+    X(SMALL, "small", "programs of a few lines about one rule each, drawn from seeds")             \
+    X(RANDOM, "random", "large programs drawn from seeds, all there is mixed")
 
 typedef enum vyre_suite_kind {
 #define VYRE_SUITE_ENUM(name, text, documentation) VYRE_SUITE_##name,
     VYRE_SUITES(VYRE_SUITE_ENUM)
 #undef VYRE_SUITE_ENUM
         VYRE_SUITE_COUNT,
-    VYRE_SUITE_FIXED = VYRE_SUITE_LAWS /* how many are made here */
+    VYRE_SUITE_FIXED = VYRE_SUITE_LAWS,  /* how many are made here */
+    VYRE_SUITE_SEEDED = VYRE_SUITE_SMALL /* from here on programs are drawn from seeds */
 } vyre_suite_kind;
 
 const char *vyre_suite_name(vyre_suite_kind kind);
@@ -76,7 +78,6 @@ const char *vyre_suite_name(vyre_suite_kind kind);
     X(WITNESS, "witness", "an example in a manifest")                                              \
     X(SAMPLE, "sample", "an operation of the library on data of some size")                        \
     X(RANDOM, "random", "a program drawn from a seed")                                             \
-    X(SMALL, "small", "such a program of few lines, about one rule")                               \
     X(SLOW, "slow", "more than a tenth of a second on a processor")
 
 typedef enum vyre_tag {
@@ -135,7 +136,8 @@ typedef struct vyre_suite_runner {
     uint64_t runs; /* of what a schedule may show in; others run once */
     /* A device for one more run, which is released behind it: another schedule. May be NULL. */
     vyre_status (*reopen)(uint64_t run, vyre_device **out_device);
-    bool ignores_records; /* for who makes them */
+    bool ignores_records; /* for who makes them, or has no oracle */
+    bool is_alone;        /* nobody else uses the device: it may be recovered where it was lost */
 } vyre_suite_runner;
 
 typedef struct vyre_case_result {

@@ -101,6 +101,9 @@ static vyre_status compare(running *r, bool *out_split) {
             status = r->runner->reopen(run, &opened);
         }
         conform.subject = opened ? opened : r->runner->device;
+        if (!status && r->runner->is_alone && vyre_device_lost(conform.subject)) {
+            status = vyre_device_recover(conform.subject);
+        }
         if (!status) {
             status = vyre_conform_compare(&conform, &r->trial.trial, r->trial.trial.program,
                                           &r->expected, &comparison);

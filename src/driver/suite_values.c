@@ -119,19 +119,23 @@ static size_t special_integers(vyre_type type, uint64_t *out) {
         out[count++] = ((uint64_t)1 << bit) - 1;
         out[count++] = 0 - ((uint64_t)1 << bit);
     }
-    static const uint64_t others[] = {3,
-                                      5,
-                                      7,
-                                      10,
-                                      100,
-                                      0x1000001, /* halfway between two f32, then to be rounded */
-                                      0x1000003,
-                                      0x20000000000001,
-                                      0x20000000000003,
-                                      0x5555555555555555,
-                                      0xaaaaaaaaaaaaaaaa,
-                                      0x0123456789abcdef,
-                                      0xfedcba9876543210};
+    static const uint64_t others[] = {
+        3,
+        5,
+        7,
+        10,
+        100,
+        0x1000001, /* halfway between two f32, then to be rounded */
+        0x1000003,
+        0x40400001, /* nearly halfway between two bf16, by way of f32 exactly */
+        0x20000000000001,
+        0x20000000000003,
+        0x4000004000000001, /* the same between two f32, by way of f64 */
+        0x4040000000000001, /* and between two bf16 */
+        0x5555555555555555,
+        0xaaaaaaaaaaaaaaaa,
+        0x0123456789abcdef,
+        0xfedcba9876543210};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         out[count++] = others[i];
     }
@@ -160,7 +164,8 @@ uint64_t vyre_random_value(vyre_type type, uint64_t *random) {
     }
     if (!is_float(type)) {
         /* Of any length, of either sign. */
-        uint64_t small = (any & mask_of(type)) >> (any >> 32) % (vyre_type_bytes(type) * 8);
+        uint64_t small =
+            (any & mask_of(type)) >> (any >> 32) % ((uint64_t)vyre_type_bytes(type) * 8);
         return (any >> 60 & 1 ? 0 - small : small) & mask_of(type);
     }
     /* Around one; whole numbers and halves. */

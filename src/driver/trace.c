@@ -32,7 +32,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     const char *name; /* of the file, with %p */
     char name_text[4096];
-    vyre_trace_file file;
     bool must_open; /* in a process that was forked */
     vyre_trace_line line;
     char tracks[TRACKS][NAME_MAX_BYTES]; /* from 1 on; the last one is of all that are too many */
@@ -40,7 +39,9 @@ static struct {
     uint64_t busy[TRACKS], named[TRACKS], device_named[TRACKS]; /* lanes, by bit */
     enqueued tickets[TICKETS];
     uint64_t next_id;
-} trace = {.file = {.file = -1}};
+} trace;
+/* Beside it, so that all of that is zeros, which take no room in the library. */
+static vyre_trace_file trace_file = {.file = -1};
 
 static _Thread_local struct {
     vyre_trace_place place; /* of what it is doing; track 0: of nothing */
@@ -57,7 +58,7 @@ static void after_fork_parent(void) {
 
 /* The file is the parent's. A child has one of its own, or none. */
 static void after_fork_child(void) {
-    vyre_trace_file_close(&trace.file);
+    vyre_trace_file_close(&trace_file);
     trace.must_open = trace.name && vyre_trace_file_is_own(trace.name);
     if (!trace.must_open) {
         atomic_store(&vyre_trace_active, false);
@@ -98,7 +99,7 @@ static vyre_status open_file(void) {
     vyre_trace_put_string(line, *name ? name : "vyre");
     vyre_trace_put(line, "}}");
     trace.must_open = false;
-    return vyre_trace_file_open(&trace.file, trace.name, line);
+    return vyre_trace_file_open(&trace_file, trace.name, line);
 }
 
 static vyre_status add_line(void) {
@@ -111,14 +112,14 @@ static vyre_status add_line(void) {
         }
         trace.line = kept;
     }
-    if (trace.file.file < 0) {
+    if (trace_file.file < 0) {
         return VYRE_OK;
     }
-    int error = vyre_trace_file_add(&trace.file, &trace.line);
+    int error = vyre_trace_file_add(&trace_file, &trace.line);
     if (!error) {
         return VYRE_OK;
     }
-    vyre_trace_file_close(&trace.file);
+    vyre_trace_file_close(&trace_file);
     atomic_store(&vyre_trace_active, false);
     return vyre_status_make(VYRE_STATUS_IO,
                             error == EBADF ? "leave descriptors open that others opened"

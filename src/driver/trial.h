@@ -31,9 +31,8 @@ vyre_input *vyre_trial_inputs(const vyre_trial *trial, const vyre_program *progr
  * answer, and arguments for it. The same seed gives the same trial on every machine. */
 VYRE_MUST_USE vyre_status vyre_generate(uint64_t seed, vyre_trial *out_trial);
 
-/* Every other one is small: a few lines about one rule, with arguments at which rules differ. */
-bool vyre_generate_is_small(uint64_t seed);
-/* The other kind, for any seed: all there is, mixed at random. */
-VYRE_MUST_USE vyre_status vyre_generate_large(uint64_t seed, vyre_trial *out_trial);
+/* The same with a small program: a few lines about one rule, and arguments at which rules differ.
+ * Neighbouring seeds are about different rules. */
+VYRE_MUST_USE vyre_status vyre_generate_small(uint64_t seed, vyre_trial *out_trial);
 
 #endif

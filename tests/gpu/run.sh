@@ -34,14 +34,14 @@ part() {
 conform() {
     local each=$(((programs + processes - 1) / processes)) i status=0 jobs=()
     for ((i = 0; i < processes; i++)); do
-        "$carry/vyre" conform -b "$device" --suite random --programs "$each" --seed $((1 + i * each)) --runs 1 \
+        "$carry/vyre" conform -b "$device" --suite small,random --programs "$each" --seed $((1 + i * each)) --runs 1 \
             >"$logs/conform.$i" 2>&1 &
         jobs+=($!)
     done
     for i in "${!jobs[@]}"; do
         wait "${jobs[i]}" || { status=1 && echo "seeds from $((1 + i * each)) on:" && tail -n 12 "$logs/conform.$i"; }
     done
-    echo "$((each * processes)) programs in $processes processes, status $status"
+    echo "$((each * processes)) small and as many large programs in $processes processes, status $status"
     return $status
 }
 
@@ -60,7 +60,7 @@ operations() {
 }
 
 sanitized() {
-    compute-sanitizer --tool memcheck --error-exitcode 9 "$carry/vyre" conform -b "$device" --suite random --programs 40 --seed 1 --runs 1
+    compute-sanitizer --tool memcheck --error-exitcode 9 "$carry/vyre" conform -b "$device" --suite small,random --programs 40 --seed 1 --runs 1
 }
 
 auto() {

@@ -53,7 +53,7 @@ static vyre_text make(void) {
 }
 
 /* Reads it with `from` replaced, and with the digest of what is there then. */
-static void read_forged(const char *from, const char *to, cli_certificate *out) {
+static vyre_status read_forged(const char *from, const char *to, cli_certificate *out) {
     vyre_text text = make(), forged = {0};
     char *end_of_text = strstr(text.data, "\n[certificate]\n"), *at = strstr(text.data, from);
     assert_true(end_of_text && at && at < end_of_text);
@@ -63,16 +63,17 @@ static void read_forged(const char *from, const char *to, cli_certificate *out) 
     vyre_hash128 digest = vyre_hash_128(forged.data, forged.size);
     vyre_text_printf(&forged, "\n[certificate]\ndigest = \"%016llx%016llx\"\n",
                      (unsigned long long)digest.high, (unsigned long long)digest.low);
-    expect_ok(cli_certificate_parse("forged", (vyre_str){forged.data, forged.size}, out));
+    vyre_status status = cli_certificate_parse("forged", (vyre_str){forged.data, forged.size}, out);
     vyre_text_free(&text);
     vyre_text_free(&forged);
+    return status;
 }
 
 static void expect_differences(const char *from, const char *to, const char *expected) {
     cli_certificate certificate;
     vyre_text lines = {0};
     size_t count = 0;
-    read_forged(from, to, &certificate);
+    expect_ok(read_forged(from, to, &certificate));
     expect_ok(cli_certificate_compare(&certificate, &conform, &lines, &count));
     assert_string_equal(vyre_text_string(&lines), expected);
     assert_int_equal(count, *expected ? 1 : 0);
@@ -108,6 +109,39 @@ static void what_differs_is_named(void **state) {
                        "profile.is_gpu_too: on the certificate 1, now nothing\n");
     expect_differences("is_gpu = false\n", "",
                        "profile.is_gpu: on the certificate nothing, now false\n");
+}
+
+/* A right digest does not make sense of what it is over. */
+static void wrong_types_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *to, *what;
+    } rows[] = {
+        {"seed = 3", "seed = -3", "seed"},
+        {"seed = 3", "seed = \"three\"", "seed"},
+        {"seed = 3", "seed = \"18446744073709551616\"", "seed"},
+        {"seed = 3", "seed = 3.5", "seed"},
+        {"seed = 3", "", "seed"},
+        {"programs = 2", "programs = [2]", "programs"},
+        {"runs = 1", "runs = true", "runs"},
+        {"[\"sizes\", \"random\"]", "[\"sizes\", \"ranom\"]", "suites_asked_for"},
+        {"[\"sizes\", \"random\"]", "[1]", "suites_asked_for"},
+        {"[\"sizes\", \"random\"]", "\"sizes\"", "suites_asked_for"},
+        {"tags_asked_for = []", "tags_asked_for = [\"none\", \"f31\"]", "tags_asked_for"},
+        {"backend = \"reference\"", "backend = 7", "backend"},
+        {"backend = \"reference\"", "backend = \"reference\"\nagainst = 7", "against"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cli_certificate certificate;
+        vyre_status status = read_forged(rows[i].from, rows[i].to, &certificate);
+        if (!status || !strstr(vyre_status_text(status), rows[i].what) ||
+            !strstr(vyre_status_text(status), "Fix: ")) {
+            fail_msg("%s: %s", rows[i].to, vyre_status_text(status));
+        }
+        vyre_status_free(status);
+        assert_null(certificate.text);
+        assert_null(certificate.device);
+    }
 }
 
 static void what_was_asked_for_comes_back(void **state) {
@@ -168,6 +202,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_asked_for_comes_back),
         cmocka_unit_test(what_differs_is_named),
+        cmocka_unit_test(wrong_types_are_refused),
         cmocka_unit_test(every_changed_byte_and_every_cut_is_refused),
         cmocka_unit_test(the_same_run_gives_the_same_certificate),
     };

@@ -64,7 +64,7 @@ static void conform_from(const char *lanes, uint64_t first, uint64_t programs) {
         vyre_trial trial;
         vyre_outputs expected;
         vyre_comparison comparison;
-        expect_ok(vyre_generate_large(seed, &trial));
+        expect_ok(vyre_generate(seed, &trial));
         expect_ok(vyre_conform_expect(&both, &trial, trial.program, &expected));
         expect_ok(vyre_conform_compare(&both, &trial, trial.program, &expected, &comparison));
         if (comparison.verdict != VYRE_VERDICT_SAME) {
@@ -132,7 +132,7 @@ static void stay_inside(const char *lanes) {
     uint64_t programs = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
     for (uint64_t seed = first; seed < first + programs; seed++) {
         vyre_trial trial;
-        expect_ok(vyre_generate_large(seed, &trial));
+        expect_ok(vyre_generate(seed, &trial));
         size_t count;
         vyre_input *inputs = vyre_trial_inputs(&trial, trial.program, &count);
         assert_non_null(inputs);

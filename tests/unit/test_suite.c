@@ -367,8 +367,7 @@ static void suites_use_everything(void **state) {
     }
     for (vyre_tag tag = 1; tag < VYRE_TAG_COUNT; tag++) {
         bool is_elsewhere = tag == VYRE_TAG_LAW || tag == VYRE_TAG_WITNESS ||
-                            tag == VYRE_TAG_SAMPLE || tag == VYRE_TAG_RANDOM ||
-                            tag == VYRE_TAG_SMALL;
+                            tag == VYRE_TAG_SAMPLE || tag == VYRE_TAG_RANDOM;
         if (!is_elsewhere && !(tags & VYRE_TAG_BIT(tag))) {
             fail_msg("no case has the tag %s", vyre_tag_name(tag));
         }

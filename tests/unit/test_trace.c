@@ -15,10 +15,12 @@
 
 #include <vyre/log.h>
 
+#include "backend/reference/backend.h"
 #include "base/file.h"
 #include "driver/trace.h"
 #include "tests/fake_cuda/device.h"
 #include "tests/unit/cpu_check.h"
+#include "tests/unit/failing_allocator.h"
 
 #define ROW                                                                                        \
     "program row(x: buffer<u32>, y: inout buffer<u32>) { scratch s: u32[len(x)]; "                 \
@@ -55,7 +57,8 @@ static void run_host(vyre_device *device, const vyre_program *program) {
     const vyre_dispatch_config config = {.label = "a \"label\"\n\xff of a run"};
     vyre_outputs outputs;
     vyre_pending *pending;
-    expect_ok(vyre_device_dispatch(device, program, &input, 1, &config, &outputs));
+    vyre_timing timing; /* runs that are timed are shown in parts */
+    expect_ok(vyre_device_dispatch_timed(device, program, &input, 1, &config, &outputs, &timing));
     expect_twice(&outputs);
     expect_ok(vyre_device_dispatch_async(device, program, &input, 1, NULL, &pending));
     expect_ok(vyre_pending_await(pending, &outputs));
@@ -249,14 +252,49 @@ static void do_closed(void) {
     assert_int_equal(atomic_load(&warnings), 1);
 }
 
+/* Each allocation fails in a process of its own, in which the trace is begun: what the caller asks
+ * for works or is refused, and a trace that is lost is told. */
+static void do_starved(void) {
+    vyre_program *program = contract_program(TWICE);
+    const vyre_reference_options plain = {0};
+    bool failed = true;
+    for (size_t n = 1; failed; n++) {
+        pid_t child = fork();
+        if (!child) {
+            vyre_device *device = NULL;
+            vyre_outputs outputs = {0};
+            uint32_t x[CONTRACT_LENGTH];
+            contract_numbers(x, CONTRACT_LENGTH);
+            const vyre_input input = {x, sizeof x};
+            vyre_log_set(remember, NULL, VYRE_LOG_WARNING);
+            failing_allocator_start(n);
+            vyre_status status = vyre_reference_open(&plain, &device);
+            status =
+                status ? status : vyre_device_dispatch(device, program, &input, 1, NULL, &outputs);
+            bool is_told = status || atomic_load(&warnings) == 1;
+            bool is_right = failing_allocator_failed() ? is_told : !status && vyre_trace_is_on();
+            vyre_status_free(status);
+            vyre_outputs_free(&outputs);
+            vyre_device_release(device);
+            failing_allocator_stop();
+            _exit(!is_right ? 2 : failing_allocator_failed() ? 1 : 0);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+        failed = WEXITSTATUS(status);
+    }
+    vyre_program_release(program);
+}
+
 static const struct {
     const char *name;
     void (*work)(void);
 } works[] = {
-    {"backends", do_backends}, {"walk", do_walk}, {"threads", do_threads},
-    {"tickets", do_tickets},   {"once", do_once}, {"fork", do_fork},
-    {"forever", do_forever},   {"full", do_full}, {"unwritable", do_unwritable},
-    {"closed", do_closed},
+    {"backends", do_backends}, {"walk", do_walk},       {"threads", do_threads},
+    {"tickets", do_tickets},   {"once", do_once},       {"fork", do_fork},
+    {"forever", do_forever},   {"full", do_full},       {"unwritable", do_unwritable},
+    {"closed", do_closed},     {"starved", do_starved},
 };
 
 /* The tests, which start them. */
@@ -402,7 +440,7 @@ static void a_killed_process_leaves_a_whole_file(void **state) {
         assert_int_equal(kill(child, SIGCONT), 0);
         usleep(5000);
         stop(child);
-        check(file, "dispatch@reference");
+        check(file, "--killed dispatch@reference");
     }
 }
 
@@ -436,6 +474,12 @@ static void a_full_disk_leaves_a_whole_file(void **state) {
     struct stat about;
     assert_int_equal(stat(below("t.json"), &about), 0);
     assert_true(about.st_size <= LIMIT);
+}
+
+static void without_memory_work_goes_on(void **state) {
+    (void)state;
+    work("starved", below("t.json"));
+    check(below("t.json"), "dispatch@reference=1");
 }
 
 static void another_file_is_not_written(void **state) {
@@ -476,6 +520,7 @@ int main(int count, char **words) {
         TEST(what_cannot_be_written_is_told_once),
         TEST(a_full_disk_leaves_a_whole_file),
         TEST(another_file_is_not_written),
+        TEST(without_memory_work_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
