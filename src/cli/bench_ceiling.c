@@ -109,7 +109,7 @@ static double measure(vyre_device *device, const char *text, vyre_data data, uin
     double rate = 0;
     for (uint32_t bits = FIRST_BITS; bits <= last_bits; bits += 2) {
         trial t;
-        double ns;
+        double ns = 0;
         vyre_status status = trial_open(&t, device, text, (size_t)1 << bits);
         status = status ? status : time_best(&t, data, budget_ns / 4, &ns);
         bool is_good = !status && ns > 0;

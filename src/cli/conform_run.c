@@ -118,11 +118,15 @@ static vyre_status recover(const cli_conform *c) {
 static vyre_status run_cases(const campaign *k, size_t first, size_t end, bool alone) {
     cli_conform_case *one = &k->c->cases.items[first];
     const char *reason = skip_reason(k->c, one);
+    if (!reason && one->fixed) {
+        return run_group(k, first, end, alone);
+    }
     if (!reason) {
-        vyre_status status = one->fixed ? run_group(k, first, end, alone) : VYRE_OK;
-        for (; !one->fixed && one < &k->c->cases.items[end] && !status; one++) {
+        vyre_status status = VYRE_OK;
+        for (size_t i = first; i < end && !status; i++) {
             status = alone ? recover(k->c) : VYRE_OK;
-            status = status ? status : cli_conform_library_run(k->c, k->oracle, one);
+            status =
+                status ? status : cli_conform_library_run(k->c, k->oracle, &k->c->cases.items[i]);
         }
         return status;
     }

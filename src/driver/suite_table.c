@@ -356,7 +356,7 @@ static uint64_t element(const building *s, const values *specials, slot from, si
 static bool fill(building *s, uint32_t used) {
     values specials;
     size_t n = count_elements(s, &specials);
-    uint64_t random = (uint64_t)s->type * 1000 + s->batch * 10 + s->suite->kind;
+    uint64_t random = (uint64_t)s->type * 1000 + (uint64_t)s->batch * 10 + s->suite->kind;
     for (slot from = 0; from < SLOTS; from++) {
         vyre_type type = slot_type(from, s->type);
         uint64_t state = random + (uint64_t)from * 0x100000;
