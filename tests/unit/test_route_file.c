@@ -339,8 +339,8 @@ static void path_S119_by_default(void **state) {
     (void)state;
     expect_default("/config", "/home", "/config/vyre/pgo.toml");
     expect_default("/config", NULL, "/config/vyre/pgo.toml");
-    expect_default(NULL, "/home", "/home/.config/vyre/pgo.toml");
-    expect_default("", "/home", "/home/.config/vyre/pgo.toml"); /* empty counts as not set */
+    expect_default(NULL, "/house", "/house/.config/vyre/pgo.toml");
+    expect_default("", "/house", "/house/.config/vyre/pgo.toml"); /* empty counts as not set */
     expect_default(NULL, NULL, "./.config/vyre/pgo.toml");
     expect_default("", "", "./.config/vyre/pgo.toml");
 }
