@@ -335,7 +335,7 @@ static cli_exit run(const cli_arguments *arguments) {
 }
 
 static const cli_example examples[] = {
-    {"vyre certify", "measure all devices on all operations: a minute or two"},
+    {"vyre certify", "measure all devices on all operations: about half a minute for a CPU"},
     {"vyre certify 'reduce.*,scan.*' -b cpu,cuda --sizes 6..26",
      "some of them, from 64 elements to 67 million"},
     {"vyre certify kernel.vyre x=rand:1000000", "a program of your own"},
