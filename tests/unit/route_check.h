@@ -123,6 +123,22 @@ static inline void runners_close(void) {
     }
 }
 
+static vyre_program *program; /* that runners are given */
+
+static inline int route_set_up(void **state) {
+    (void)state;
+    program = contract_program(TWICE);
+    clock_ns = 1000;
+    return 0;
+}
+
+static inline int route_tear_down(void **state) {
+    (void)state;
+    vyre_program_release(program);
+    runners_close();
+    return 0;
+}
+
 static inline vyre_routes *route_table(void) {
     vyre_routes *table;
     expect_ok(vyre_routes_create(&table));

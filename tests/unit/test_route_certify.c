@@ -3,8 +3,6 @@
 
 #include "tests/unit/route_check.h"
 
-static vyre_program *program;
-
 static vyre_route_candidate candidate(runner *r) {
     return (vyre_route_candidate){r->device, program};
 }
@@ -22,20 +20,6 @@ static vyre_status certify(vyre_routes *table, const char *op, runner *const *li
 #define CERTIFY(table, op, options, out, ...)                                                      \
     certify(table, op, (runner *const[]){__VA_ARGS__},                                             \
             sizeof((runner *const[]){__VA_ARGS__}) / sizeof(runner *), options, out)
-
-static int set_up(void **state) {
-    (void)state;
-    program = contract_program(TWICE);
-    clock_ns = 1000;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    vyre_program_release(program);
-    runners_close();
-    return 0;
-}
 
 static void table_S105_is_ordered_by_op_id_in_byte_order(void **state) {
     (void)state;
@@ -622,7 +606,7 @@ static void a_program_without_id_has_a_key(void **state) {
 int main(void) {
     contract_without_cache();
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, route_set_up, route_tear_down)
         TEST(table_S105_is_ordered_by_op_id_in_byte_order),
         TEST(certify_S106_no_backends_names_the_op_and_says_to_pass_every_one),
         TEST(certify_S107_warms_up_once_and_takes_the_median_of_three),

@@ -12,22 +12,6 @@
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/route_check.h"
 
-static vyre_program *program;
-
-static int set_up(void **state) {
-    (void)state;
-    program = contract_program(TWICE);
-    clock_ns = 1000;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    vyre_program_release(program);
-    runners_close();
-    return 0;
-}
-
 static vyre_status certify(vyre_routes *table, const char *op, runner *a, runner *b) {
     const vyre_route_candidate candidates[] = {{a->device, program},
                                                {b ? b->device : NULL, program}};
@@ -630,7 +614,7 @@ static void without_memory_nothing_changes(void **state) {
 int main(void) {
     contract_without_cache();
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, route_set_up, route_tear_down)
         TEST(load_S115_a_missing_file_is_an_empty_table),
         TEST(load_S116_damage_and_trouble_name_the_path_and_a_fix),
         TEST(save_S117_makes_folders_and_says_what_it_cannot_do),

@@ -15,14 +15,11 @@ static vyre_registry *registry;
 static vyre_router *router;
 static const char *path;
 static runner *usual, *other;
-static vyre_program *program;
 
 static int set_up(void **state) {
-    (void)state;
-    clock_ns = 1000;
+    (void)route_set_up(state);
     path = route_path("pgo.toml");
     unlink(path);
-    program = contract_program(TWICE);
     expect_ok(vyre_registry_create(&registry));
     usual = runner_make(&(mock_spec){.id = "usual", .rank = 10}, 1000);
     other = runner_make(&(mock_spec){.id = "other", .rank = 20}, 1000);
@@ -33,12 +30,9 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     vyre_router_free(router);
     vyre_registry_free(registry);
-    runners_close();
-    vyre_program_release(program);
-    return 0;
+    return route_tear_down(state);
 }
 
 static const vyre_route_request request = {.op = "op", .bytes = TWICE_BYTES};

@@ -14,8 +14,6 @@
 
 enum { ROUNDS = 100, KILLS = 200, FILLERS = 200 };
 
-static vyre_program *program;
-
 static void die(vyre_status status) {
     if (status) {
         fprintf(stderr, "%s\n", vyre_status_text(status));
@@ -208,23 +206,11 @@ static void a_kill_during_a_save_leaves_a_valid_table(void **state) {
     munmap(shared, sizeof *shared);
 }
 
-static int set_up(void **state) {
-    (void)state;
-    program = contract_program(TWICE);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    vyre_program_release(program);
-    return 0;
-}
-
 int main(void) {
     contract_without_cache();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(two_processes_that_certify_at_once_lose_nothing, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(two_processes_that_certify_at_once_lose_nothing,
+                                        route_set_up, route_tear_down),
         cmocka_unit_test(a_kill_during_a_save_leaves_a_valid_table),
     };
     return cmocka_run_group_tests(tests, NULL, route_remove_folder);
