@@ -9,8 +9,8 @@
 
 #include <vyre/text.h>
 
-#include "backend/cpu/llvm.h"
-#include "backend/cpu/native.h"
+#include "backend/cpu/codegen/llvm.h"
+#include "backend/cpu/runtime/executable.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "bench/measure.h"

@@ -1,14 +1,15 @@
 # Finds the sources room by room, in the order of src/ROOMS:
-#   VYRE_LIBRARY_SOURCES   every room but cli, without the conformance engine
-#   VYRE_COMMAND_SOURCES   cli without its main.c, and that engine, which no one else calls
+#   VYRE_LIBRARY_SOURCES   the rooms of libvyre
+#   VYRE_COMMAND_SOURCES   the rooms of the command alone, without its main.c
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/ROOMS)
 file(STRINGS src/ROOMS rooms REGEX "^[a-z]")
 set(VYRE_LIBRARY_SOURCES "")
+set(VYRE_COMMAND_SOURCES "")
 foreach(line IN LISTS rooms)
   string(REGEX REPLACE ":.*" "" room "${line}")
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.c)
-  if(room STREQUAL "cli")
-    set(VYRE_COMMAND_SOURCES ${sources})
+  if(room MATCHES "^(values|conform|bench|cli)$")
+    list(APPEND VYRE_COMMAND_SOURCES ${sources})
   else()
     list(APPEND VYRE_LIBRARY_SOURCES ${sources})
   endif()
@@ -27,18 +28,14 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/math_text.c
 list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/math_text.c)
 
 # Conformance: programs that are text, and the digests of what all cases give.
-vyre_embed(suite_programs ${PROJECT_SOURCE_DIR}/src/driver/suite_programs.txt)
-vyre_embed(suite_records ${PROJECT_SOURCE_DIR}/src/driver/suite_records.txt)
+vyre_embed(suite_programs ${PROJECT_SOURCE_DIR}/src/conform/suite_programs.txt)
+vyre_embed(suite_records ${PROJECT_SOURCE_DIR}/src/conform/suite_records.txt)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/suite_text.c CONTENT
 "extern const char vyre_suite_programs_text[], vyre_suite_records_text[];
 const char vyre_suite_programs_text[] = @suite_programs@;
 const char vyre_suite_records_text[] = @suite_records@;
 " @ONLY)
-set(engine ${VYRE_LIBRARY_SOURCES})
-set(engine_files "/src/driver/(conform|generate|property|shrink|suite|trial)[a-z_]*\\.c$")
-list(FILTER engine INCLUDE REGEX "${engine_files}")
-list(FILTER VYRE_LIBRARY_SOURCES EXCLUDE REGEX "${engine_files}")
-list(APPEND VYRE_COMMAND_SOURCES ${engine} ${PROJECT_BINARY_DIR}/generated/suite_text.c)
+list(APPEND VYRE_COMMAND_SOURCES ${PROJECT_BINARY_DIR}/generated/suite_text.c)
 
 # The standard library of operations, by name of file.
 file(GLOB operations CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*.toml ${PROJECT_SOURCE_DIR}/ops/*.vyre)

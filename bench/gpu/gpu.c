@@ -15,12 +15,12 @@
 
 #include <vyre/vyre.h>
 
-#include "backend/cuda/native.h"
-#include "backend/cuda/run.h"
+#include "backend/cuda/runtime/executable.h"
+#include "backend/cuda/runtime/run.h"
 #include "base/clock.h"
 #include "bench/kernels.h"
-#include "driver/device.h"
 #include "pass/pass.h"
+#include "runtime/device.h"
 
 static vyre_device *acquire(void) {
     vyre_device *device;

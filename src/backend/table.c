@@ -1,10 +1,10 @@
 /* The backends that are part of the library, and the emitters of theirs. A new one is one line
  * here. */
-#include "backend/cpu/backend.h"
-#include "backend/cuda/backend.h"
+#include "backend/cpu/runtime/backend.h"
+#include "backend/cuda/runtime/backend.h"
 #include "backend/reference/backend.h"
 #include "dialect/emit.h"
-#include "driver/registry.h"
+#include "registry/registry.h"
 
 const vyre_bundle *const vyre_builtin_bundles[] = {
     &cuda_bundle,

@@ -1,5 +1,5 @@
 /* vyre bench: times operations of the library on devices. */
-#include "cli/bench.h"
+#include "bench/bench.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "cli/device.h"
 #include "cli/output.h"
 #include "cli/survey.h"
-#include "cli/value.h"
-#include "driver/registry.h"
+#include "registry/registry.h"
+#include "values/value.h"
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \

@@ -9,10 +9,10 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/sample.h"
-#include "cli/value.h"
 #include "dialect/snapshot.h"
-#include "driver/select.h"
+#include "registry/select.h"
+#include "values/sample.h"
+#include "values/value.h"
 
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICES_OPTION(X)                                                                          \

@@ -4,10 +4,10 @@
 
 #include <vyre/dialect.h>
 
-#include "cli/bind.h"
 #include "cli/device.h"
 #include "cli/route_report.h"
 #include "cli/sizes.h"
+#include "values/bind.h"
 
 /* What devices compete in, and where that is written down. */
 typedef struct cli_contest {

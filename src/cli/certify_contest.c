@@ -5,8 +5,8 @@
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "cli/certify.h"
-#include "cli/sample.h"
-#include "driver/route.h"
+#include "route/route.h"
+#include "values/sample.h"
 
 vyre_status cli_contest_open(cli_contest *contest) {
     size_t count = contest->devices.list.count;

@@ -7,7 +7,7 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/races.h"
-#include "cli/value.h"
+#include "values/value.h"
 
 #define OPTIONS(X)                                                                                 \
     X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")   \

@@ -1,12 +1,12 @@
 /* vyre conform: backends held against the oracle. */
-#include "cli/conform.h"
+#include "conform/conform.h"
 
 #include <string.h>
 
 #include "cli/device.h"
 #include "cli/output.h"
 #include "cli/survey.h"
-#include "cli/value.h"
+#include "values/value.h"
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \

@@ -4,8 +4,8 @@
 
 #include "cli/output.h"
 #include "cli/route_report.h"
-#include "driver/registry.h"
-#include "driver/select.h"
+#include "registry/registry.h"
+#include "registry/select.h"
 
 bool cli_device_is_reference(const vyre_device *device) {
     return !strcmp(vyre_device_id(device), "reference");

@@ -16,8 +16,8 @@
 #include "cli/survey.h"
 #include "dialect/folder.h"
 #include "dialect/registry.h"
-#include "driver/registry.h"
-#include "driver/route.h"
+#include "registry/registry.h"
+#include "route/route.h"
 
 #define OPTIONS(X)                                                                                 \
     X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")

@@ -10,10 +10,10 @@
 #include "cli/describe.h"
 #include "cli/operation.h"
 #include "cli/page.h"
-#include "cli/result.h"
 #include "cli/survey.h"
-#include "driver/registry.h"
-#include "driver/route.h"
+#include "registry/registry.h"
+#include "route/route.h"
+#include "values/result.h"
 
 enum { RUNS = 5 };
 #define LONG_ENOUGH_NS UINT64_C(500000000)

@@ -4,8 +4,8 @@
 
 #include <vyre/dialect.h>
 
-#include "cli/bind.h"
 #include "cli/command.h"
+#include "values/bind.h"
 
 /* A program that does nothing, with the operation's arguments: what binds and prints values knows
  * programs alone. */

@@ -8,9 +8,9 @@
 #include "cli/operation.h"
 #include "cli/output.h"
 #include "cli/page.h"
-#include "cli/value.h"
 #include "dialect/snapshot.h"
-#include "driver/select.h"
+#include "registry/select.h"
+#include "values/value.h"
 
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICE_OPTION(X)                                                                           \

@@ -5,7 +5,7 @@
 #include "cli/operation.h"
 #include "cli/ops.h"
 #include "cli/page.h"
-#include "cli/sample.h"
+#include "values/sample.h"
 
 static const char *role_name(vyre_role role) {
     static const char *const names[] = {[VYRE_ROLE_INPUT] = "input",

@@ -4,10 +4,10 @@
 
 #include <vyre/sanitize.h>
 
-#include "cli/bind.h"
 #include "cli/describe.h"
 #include "cli/output.h"
 #include "text/render.h"
+#include "values/bind.h"
 
 static void render_place(vyre_text *text, const cli_input *input, const vyre_finding *finding,
                          const vyre_access_place *place, const char *label, const char *message,

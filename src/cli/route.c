@@ -2,15 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/bind.h"
 #include "cli/describe.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/route_report.h"
-#include "cli/sample.h"
 #include "cli/sizes.h"
-#include "cli/value.h"
-#include "driver/route.h"
+#include "route/route.h"
+#include "values/bind.h"
+#include "values/sample.h"
+#include "values/value.h"
 
 #define OPTIONS(X)                                                                                 \
     X(SIZE, 0, "--size", "N", NULL,                                                                \

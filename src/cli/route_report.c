@@ -5,7 +5,7 @@
 #include "base/option.h"
 #include "cli/describe.h"
 #include "cli/output.h"
-#include "driver/route.h"
+#include "route/route.h"
 
 void cli_describe_class(vyre_text *text, uint32_t size_class) {
     static const char *const units[] = {"byte", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

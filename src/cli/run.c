@@ -6,7 +6,6 @@
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "cli/bind.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/device.h"
@@ -15,10 +14,11 @@
 #include "cli/input.h"
 #include "cli/operation.h"
 #include "cli/output.h"
-#include "cli/result.h"
-#include "cli/sample.h"
-#include "cli/value.h"
-#include "driver/route.h"
+#include "route/route.h"
+#include "values/bind.h"
+#include "values/result.h"
+#include "values/sample.h"
+#include "values/value.h"
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \

@@ -3,8 +3,8 @@
 
 #include <vyre/wire.h>
 
-#include "backend/cpu/native.h"
-#include "backend/cuda/ahead.h"
+#include "backend/cpu/runtime/executable.h"
+#include "backend/cuda/codegen/ahead.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/describe.h"

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu/backend.h"
-#include "backend/cpu/bandwidth.h"
-#include "driver/registry.h"
-#include "driver/select.h"
+#include "backend/cpu/runtime/backend.h"
+#include "backend/cpu/runtime/bandwidth.h"
+#include "registry/registry.h"
+#include "registry/select.h"
 
 static void deinit_row(cli_survey_row *row) {
     vyre_device_release(row->device);

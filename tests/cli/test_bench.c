@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/bench.h"
+#include "bench/bench.h"
 #include "tests/unit/failing_allocator.h"
 
 static const char made[] = "tests/cli/bench_made.json";

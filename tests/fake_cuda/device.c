@@ -6,12 +6,12 @@
 
 #include <vyre/reference.h>
 
-#include "backend/cuda/backend.h"
-#include "backend/cuda/emit.h"
-#include "driver/device.h"
-#include "driver/plan.h"
+#include "backend/cuda/codegen/emit.h"
+#include "backend/cuda/runtime/backend.h"
 #include "pass/phase.h"
 #include "pass/split.h"
+#include "runtime/device.h"
+#include "runtime/plan.h"
 
 enum { MOST_PROGRAMS = 4096 };
 

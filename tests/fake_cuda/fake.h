@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backend/cuda/table.h"
+#include "backend/cuda/runtime/table.h"
 
 typedef enum fake_entry {
 #define FAKE_ENUM(name, entry, parameters) FAKE_##name,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/route.h"
+#include "route/route.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "driver/store_entry.h"
+#include "store/entry.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -23,7 +23,7 @@
 
 #include <vyre/vyre.h>
 
-#include "backend/cuda/emit.h"
+#include "backend/cuda/codegen/emit.h"
 
 static const char mark[] = "//:";
 static bool update;

@@ -21,10 +21,10 @@
 
 #include <vyre/vyre.h>
 
-#include "backend/cuda/native.h"
+#include "backend/cuda/runtime/executable.h"
 #include "base/clock.h"
-#include "driver/device.h"
 #include "loops.h"
+#include "runtime/device.h"
 
 #define TWICE                                                                                      \
     "program twice(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { y[gid] = x[gid] * 2; }"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "driver/device.h"
+#include "runtime/device.h"
 #include "tests/mock/state.h"
 
 void *mock_alloc(size_t size) {

@@ -16,7 +16,7 @@
 
 #include <vyre/device.h>
 
-#include "driver/slots.h"
+#include "runtime/slots.h"
 
 /* Everything that is counted and can fail: the factory, the slots, and the execution of work that
  * was enqueued or started. */

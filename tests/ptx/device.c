@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cuda/emit.h"
+#include "backend/cuda/codegen/emit.h"
 #include "base/alloc.h"
-#include "driver/device.h"
-#include "driver/plan.h"
 #include "ir/program.h"
 #include "pass/math.h"
 #include "pass/pass.h"
+#include "runtime/device.h"
+#include "runtime/plan.h"
 #include "tests/ptx/machine.h"
 
 /* A run. Arrays are buffers and scratch arrays, which are the first resources. */

@@ -16,12 +16,9 @@ while IFS=: read -r room rest; do
     allowed[$room]=" $room $rest "
 done < <(grep -E '^[a-z]' src/ROOMS)
 
-for folder in src/*/ src/backend/*/; do
+# A room is a folder with sources.
+for folder in $(find src -name '*.[ch]' -printf '%h\n' | sort -u); do
     room=${folder#src/}
-    room=${room%/}
-    if [ "$room" = backend ]; then
-        continue # each folder in it is a room
-    fi
     if [ -z "${allowed[$room]:-}" ]; then
         fail "src/$room is not a room" "name it in src/ROOMS with the rooms it may include"
         continue
@@ -30,17 +27,14 @@ for folder in src/*/ src/backend/*/; do
         fail "src/$room has no README.md" "say in ten lines what the room owns"
     fi
     while IFS=: read -r file line included; do
-        above=${included%%/*}
-        if [ "$above" = backend ]; then
-            above=${included%/*}
-        fi
+        above=${included%/*}
         if [ "$above" = "$included" ] || [ "$above" = ".." ]; then
             fail "$file:$line includes \"$included\"" 'write it from src/ on: "room/header.h"'
         elif [[ "${allowed[$room]}" != *" $above "* ]]; then
             fail "$file:$line includes \"$included\", and $room may not include $above" \
                 "move what is needed down, or ask for it through an argument"
         fi
-    done < <(grep -rnE --include='*.[ch]' '^ *# *include "' "src/$room" |
+    done < <(grep -nHE '^ *# *include "' "src/$room"/*.[ch] |
         sed -E 's/^([^:]*:[0-9]+:) *# *include "([^"]*)".*/\1\2/')
 done
 

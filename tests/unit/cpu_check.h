@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "backend/cpu/llvm.h"
+#include "backend/cpu/codegen/llvm.h"
 #include "tests/unit/contract_check.h"
 
 /* For ctest: skipped. */

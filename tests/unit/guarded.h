@@ -15,7 +15,7 @@
 
 #include <vyre/pipeline.h>
 
-#include "driver/device.h"
+#include "runtime/device.h"
 
 /* Memory that ends, or begins, where a page that nobody may touch does. */
 typedef struct guarded {

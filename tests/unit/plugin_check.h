@@ -20,8 +20,8 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "driver/plugin.h"
-#include "driver/registry.h"
+#include "registry/plugin.h"
+#include "registry/registry.h"
 
 enum { PLUGIN_PATH = 4096, MAX_LIBRARY = 256 << 20 };
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "driver/route.h"
+#include "route/route.h"
 #include "tests/unit/contract_check.h"
 
 enum { RUNNERS = 8, SCRIPTED = 16 };

@@ -21,7 +21,7 @@
 
 #include <vyre/log.h>
 
-#include "driver/store_entry.h"
+#include "store/entry.h"
 
 /* The file of an entry of store_put_text, with a program of one byte and a payload of four. */
 enum { STORE_ENTRY_BYTES = 132 };

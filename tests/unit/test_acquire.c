@@ -5,7 +5,7 @@
 
 #include <vyre/op.h>
 
-#include "driver/device.h"
+#include "runtime/device.h"
 #include "tests/unit/failing_allocator.h"
 
 static void acquire_S12_unknown_id(void **state) {

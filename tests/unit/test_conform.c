@@ -13,9 +13,9 @@
 
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
-#include "driver/conform.h"
-#include "driver/device.h"
+#include "conform/compare.h"
 #include "pass/rebuild.h"
+#include "runtime/device.h"
 #include "tests/unit/failing_allocator.h"
 
 enum { NONE_AT_ALL = 0, SHORT = 16 };

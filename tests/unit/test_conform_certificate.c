@@ -12,7 +12,7 @@
 
 #include "backend/reference/backend.h"
 #include "base/hash.h"
-#include "cli/conform.h"
+#include "conform/conform.h"
 
 static vyre_device *device;
 static cli_conform conform;

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "backend/reference/backend.h"
-#include "cli/conform.h"
-#include "driver/device.h"
+#include "conform/conform.h"
+#include "runtime/device.h"
 
 /* A device that runs programs as the reference backend does, until it is lost. */
 typedef struct fragile {

@@ -5,7 +5,7 @@
 #include <vyre/allocator.h>
 #include <vyre/reference.h>
 
-#include "driver/device.h"
+#include "runtime/device.h"
 #include "tests/unit/contract_check.h"
 
 /* Programs that between them have scalars, all kinds of access, several outputs, and none. */

@@ -2,8 +2,8 @@
  * each backend that is built in is put to the test, without the wrapper that would help it. */
 #include <vyre/reference.h>
 
-#include "driver/plan.h"
-#include "driver/registry.h"
+#include "registry/registry.h"
+#include "runtime/plan.h"
 #include "tests/unit/contract_check.h"
 
 /* Programs that need a feature, and inputs of eight numbers where they take any. */

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "driver/device.h"
+#include "runtime/device.h"
 #include "tests/unit/contract_check.h"
 
 static const uint64_t all_runs = MOCK_RESIDENT | MOCK_QUEUE | MOCK_COMPILE | MOCK_ASYNC;

@@ -3,7 +3,7 @@
 
 #include <vyre/reference.h>
 
-#include "driver/device.h"
+#include "runtime/device.h"
 #include "tests/unit/contract_check.h"
 
 typedef struct twice_run {

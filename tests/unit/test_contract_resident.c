@@ -1,5 +1,5 @@
 /* Resident buffers: handles, sizes, who may share them, and the order of work on them. */
-#include "driver/device.h"
+#include "runtime/device.h"
 #include "tests/unit/contract_check.h"
 #include "tests/unit/failing_allocator.h"
 

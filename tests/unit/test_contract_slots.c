@@ -4,7 +4,7 @@
 
 #include <vyre/reference.h>
 
-#include "driver/device.h"
+#include "runtime/device.h"
 #include "tests/unit/contract_check.h"
 
 static const uint32_t all_features = 0

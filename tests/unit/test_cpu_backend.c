@@ -8,12 +8,12 @@
 
 #include <vyre/reference.h>
 
-#include "backend/cpu/backend.h"
-#include "backend/cpu/memory.h"
-#include "backend/cpu/native.h"
+#include "backend/cpu/runtime/backend.h"
+#include "backend/cpu/runtime/executable.h"
+#include "backend/cpu/runtime/memory.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "driver/device.h"
+#include "runtime/device.h"
 #include "tests/unit/failing_allocator.h"
 
 /* Several phases: a repeat with its counter, a scratch array, a domain from memory, a repeat that

@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backend/cpu/backend.h"
-#include "backend/cpu/bandwidth.h"
-#include "driver/device.h"
+#include "backend/cpu/runtime/backend.h"
+#include "backend/cpu/runtime/bandwidth.h"
+#include "runtime/device.h"
 
 static char folder[] = P_tmpdir "/vyre-bandwidth-XXXXXX";
 

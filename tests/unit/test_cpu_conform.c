@@ -14,8 +14,8 @@
 
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
-#include "driver/conform.h"
-#include "driver/device.h"
+#include "conform/compare.h"
+#include "runtime/device.h"
 #include "tests/unit/guarded.h"
 #include "tests/unit/settings.h"
 

@@ -6,8 +6,8 @@
 
 #include <vyre/text.h>
 
-#include "backend/cpu/backend.h"
-#include "driver/device.h"
+#include "backend/cpu/runtime/backend.h"
+#include "runtime/device.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { CYCLES = 40 };

@@ -4,11 +4,11 @@
 
 #include <vyre/reference.h>
 
-#include "backend/cpu/backend.h"
-#include "backend/cpu/memory.h"
+#include "backend/cpu/runtime/backend.h"
+#include "backend/cpu/runtime/memory.h"
 #include "base/alloc.h"
-#include "driver/device.h"
-#include "driver/trial.h"
+#include "conform/trial.h"
+#include "runtime/device.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { PROGRAMS = 8 };

@@ -6,12 +6,12 @@
 
 #include <vyre/reference.h>
 
-#include "backend/cpu/backend.h"
+#include "backend/cpu/runtime/backend.h"
 #include "base/alloc.h"
-#include "driver/device.h"
-#include "driver/trial.h"
-#include "driver/wrap.h"
+#include "conform/trial.h"
 #include "ir/program.h"
+#include "runtime/device.h"
+#include "runtime/wrap.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { PROGRAMS = 10 };

@@ -2,10 +2,10 @@
 
 #include <elf.h>
 
-#include "backend/cpu/artifact.h"
-#include "backend/cpu/code.h"
-#include "backend/cpu/llvm_parts.h"
-#include "backend/cpu/relocate.h"
+#include "backend/cpu/codegen/llvm_parts.h"
+#include "backend/cpu/runtime/artifact.h"
+#include "backend/cpu/runtime/code.h"
+#include "backend/cpu/runtime/relocate.h"
 #include "tests/unit/failing_allocator.h"
 
 /* Adds 3 to the words of array 0 from `first` on, by a helper that must be inlined, with a table,

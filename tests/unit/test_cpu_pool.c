@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backend/cpu/fill.h"
-#include "backend/cpu/memory.h"
-#include "backend/cpu/pool.h"
-#include "backend/cpu/watch.h"
+#include "backend/cpu/runtime/fill.h"
+#include "backend/cpu/runtime/memory.h"
+#include "backend/cpu/runtime/pool.h"
+#include "backend/cpu/runtime/watch.h"
 #include "base/clock.h"
 
 enum { THREADS = 4, UNITS = 20000 };

@@ -4,9 +4,9 @@
  * operands. */
 #include "tests/unit/eval_number.h"
 
-#include "backend/cpu/code.h"
-#include "backend/cpu/llvm.h"
-#include "backend/cpu/write.h"
+#include "backend/cpu/codegen/llvm.h"
+#include "backend/cpu/codegen/write.h"
+#include "backend/cpu/runtime/code.h"
 #include "pass/walk.h"
 
 /* A multiple of all lane counts. */

@@ -7,12 +7,12 @@
 
 #include <vyre/reference.h>
 
-#include "backend/cuda/backend.h"
-#include "backend/cuda/native.h"
+#include "backend/cuda/runtime/backend.h"
+#include "backend/cuda/runtime/executable.h"
 #include "backend/reference/backend.h"
 #include "base/clock.h"
-#include "driver/conform.h"
-#include "driver/device.h"
+#include "conform/compare.h"
+#include "runtime/device.h"
 #include "tests/fake_cuda/device.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

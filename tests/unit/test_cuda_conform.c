@@ -1,8 +1,8 @@
 /* The whole cuda backend held against the oracle: its runtime on the driver for tests, whose
  * kernels are run by the machine of tests/ptx. */
 #include "backend/reference/backend.h"
-#include "driver/conform.h"
-#include "driver/device.h"
+#include "conform/compare.h"
+#include "runtime/device.h"
 #include "tests/fake_cuda/device.h"
 #include "tests/gpu/loops.h"
 #include "tests/ptx/launch.h"

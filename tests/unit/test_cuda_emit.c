@@ -10,11 +10,11 @@
 
 #include <vyre/vyre.h>
 
-#include "backend/cuda/emit.h"
-#include "backend/cuda/turns.h"
+#include "backend/cuda/codegen/emit.h"
+#include "backend/cuda/runtime/iterations.h"
 #include "base/alloc.h"
 #include "base/file.h"
-#include "driver/trial.h"
+#include "conform/trial.h"
 #include "pass/math.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/sample_programs.h"

@@ -5,11 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backend/cuda/backend.h"
-#include "backend/cuda/driver.h"
-#include "backend/cuda/emit.h"
+#include "backend/cuda/codegen/emit.h"
+#include "backend/cuda/runtime/backend.h"
+#include "backend/cuda/runtime/driver.h"
 #include "base/clock.h"
-#include "driver/device.h"
+#include "runtime/device.h"
 #include "tests/fake_cuda/device.h"
 #include "tests/unit/failing_allocator.h"
 

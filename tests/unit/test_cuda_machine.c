@@ -12,12 +12,12 @@
 
 #include <vyre/vyre.h>
 
-#include "backend/cuda/emit.h"
+#include "backend/cuda/codegen/emit.h"
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "base/file.h"
-#include "driver/conform.h"
-#include "driver/device.h"
+#include "conform/compare.h"
+#include "runtime/device.h"
 #include "tests/ptx/device.h"
 #include "tests/unit/index_programs.h"
 #include "tests/unit/settings.h"

@@ -3,7 +3,7 @@
 #include "tests/fake_cuda/device.h"
 #include "tests/unit/matrix_check.h"
 
-#include "backend/cuda/emit.h"
+#include "backend/cuda/codegen/emit.h"
 #include "pass/pass.h"
 #include "tests/ptx/device.h"
 

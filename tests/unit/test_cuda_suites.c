@@ -8,7 +8,7 @@
 
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
-#include "driver/suite.h"
+#include "conform/suite.h"
 #include "tests/ptx/device.h"
 
 enum { MOST_GROUP = 64 };

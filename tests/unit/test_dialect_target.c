@@ -6,7 +6,7 @@
 #include <vyre/emit.h>
 #include <vyre/wire.h>
 
-#include "backend/cpu/llvm.h"
+#include "backend/cpu/codegen/llvm.h"
 
 static const char twice_text[] =
     "program twice(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { y[gid] = x[gid] * 2; }";

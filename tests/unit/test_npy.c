@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cli/npy.h"
+#include "values/npy.h"
 
 #define F4 "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
 

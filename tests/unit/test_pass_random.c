@@ -4,7 +4,7 @@
  * generator of conformance, which has everything, and from one in which things come again. */
 #include "base/alloc.h"
 #include "base/random.h"
-#include "driver/trial.h"
+#include "conform/trial.h"
 #include "pass/dce.h"
 #include "pass/pass.h"
 #include "tests/unit/dense_programs.h"

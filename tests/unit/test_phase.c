@@ -4,11 +4,11 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
-#include "driver/plan.h"
-#include "driver/trial.h"
+#include "conform/trial.h"
 #include "ir/program.h"
 #include "pass/phase.h"
 #include "pass/split.h"
+#include "runtime/plan.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
 

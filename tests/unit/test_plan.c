@@ -13,7 +13,7 @@
 #include <vyre/text.h>
 
 #include "base/text.h"
-#include "driver/plan.h"
+#include "runtime/plan.h"
 #include "tests/unit/failing_allocator.h"
 
 static vyre_program *parse(const char *text) {

@@ -5,7 +5,7 @@
 
 #include <vyre/device.h>
 
-#include "driver/slots.h"
+#include "runtime/slots.h"
 #include "tests/unit/plugin_check.h"
 
 /* Every broken plugin in one folder with two that are well: the first in its order and the last. */

@@ -1,7 +1,7 @@
 /* Ranges hold: random programs are given code that looks at every value and every index, and the
  * reference runs them. Where a range or a proof is wrong, a fault is noted. */
 #include "base/alloc.h"
-#include "driver/trial.h"
+#include "conform/trial.h"
 #include "pass/range.h"
 #include "pass/rebuild.h"
 #include "tests/unit/index_programs.h"

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "driver/registry.h"
+#include "registry/registry.h"
 #include "tests/unit/failing_allocator.h"
 
 static void dispatches_S1_S43_as_capability_entries_say(void **state) {

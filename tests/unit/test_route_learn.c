@@ -7,7 +7,7 @@
 
 #include <vyre/run.h>
 
-#include "driver/router.h"
+#include "route/router.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/route_check.h"
 

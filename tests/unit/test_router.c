@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "driver/router.h"
+#include "route/router.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/route_check.h"
 

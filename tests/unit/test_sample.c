@@ -9,12 +9,12 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "cli/sample.h"
-#include "cli/value.h"
 #include "dialect/library.h"
 #include "dialect/package.h"
 #include "dialect/sample.h"
 #include "tests/unit/failing_allocator.h"
+#include "values/sample.h"
+#include "values/value.h"
 
 static void expect_ok(vyre_status status) {
     if (status) {

@@ -12,10 +12,10 @@
 
 #include <vyre/vyre.h>
 
-#include "cli/sample.h"
-#include "cli/value.h"
 #include "ir/program.h"
 #include "tests/unit/cpu_check.h"
+#include "values/sample.h"
+#include "values/value.h"
 
 static const uint64_t sizes[] = {1, 7, 64, 4096};
 enum { SIZES = sizeof sizes / sizeof *sizes };

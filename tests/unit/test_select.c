@@ -5,8 +5,8 @@
 
 #include <vyre/log.h>
 
-#include "driver/registry.h"
-#include "driver/select.h"
+#include "registry/registry.h"
+#include "registry/select.h"
 #include "tests/unit/failing_allocator.h"
 
 /* The first `count` with profiles of their own, all of them empty. */

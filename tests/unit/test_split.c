@@ -3,7 +3,7 @@
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
 
-#include "driver/trial.h"
+#include "conform/trial.h"
 
 static vyre_program *split(const vyre_program *program) {
     vyre_program *result;

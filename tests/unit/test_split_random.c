@@ -1,7 +1,7 @@
 /* Random programs with grid barriers give the same bytes when they are split at them. */
 #include "base/alloc.h"
 #include "base/random.h"
-#include "driver/trial.h"
+#include "conform/trial.h"
 #include "pass/split.h"
 #include "tests/unit/reference_check.h"
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "driver/store_ledger.h"
+#include "store/ledger.h"
 #include "tests/unit/contract_check.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/store_check.h"

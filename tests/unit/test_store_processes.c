@@ -9,7 +9,7 @@
 #include <vyre/cache.h>
 
 #include "base/random.h"
-#include "driver/store_place.h"
+#include "store/place.h"
 #include "tests/unit/store_check.h"
 
 enum { WORKERS = 8, KILLS = 100, KEYS = 24, BUDGET = 96 << 10, LARGEST = 20000 };

@@ -10,12 +10,12 @@
 
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
-#include "driver/suite.h"
+#include "conform/suite.h"
 #include "tests/unit/failing_allocator.h"
 
 enum { MOST_GROUP = 64 };
 
-static const char records_path[] = "src/driver/suite_records.txt";
+static const char records_path[] = "src/conform/suite_records.txt";
 static vyre_device *oracle;
 
 static void expect_ok(vyre_status status) {

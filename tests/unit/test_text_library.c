@@ -12,8 +12,8 @@
 
 #include <vyre/vyre.h>
 
-#include "backend/cpu/llvm.h"
-#include "backend/cuda/emit.h"
+#include "backend/cpu/codegen/llvm.h"
+#include "backend/cuda/codegen/emit.h"
 #include "ir/builder.h"
 #include "pass/rebuild.h"
 #include "tests/unit/failing_allocator.h"

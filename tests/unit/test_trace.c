@@ -17,10 +17,10 @@
 
 #include "backend/reference/backend.h"
 #include "base/file.h"
-#include "driver/trace.h"
 #include "tests/fake_cuda/device.h"
 #include "tests/unit/cpu_check.h"
 #include "tests/unit/failing_allocator.h"
+#include "trace/trace.h"
 
 #define ROW                                                                                        \
     "program row(x: buffer<u32>, y: inout buffer<u32>) { scratch s: u32[len(x)]; "                 \

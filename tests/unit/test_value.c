@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "cli/value.h"
+#include "values/value.h"
 
 static vyre_str str(const char *string) {
     return (vyre_str){string, strlen(string)};

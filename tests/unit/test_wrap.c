@@ -13,9 +13,9 @@
 #include <vyre/text.h>
 
 #include "backend/reference/backend.h"
-#include "driver/conform.h"
-#include "driver/device.h"
-#include "driver/wrap.h"
+#include "conform/compare.h"
+#include "runtime/device.h"
+#include "runtime/wrap.h"
 #include "tests/mock/mock.h"
 #include "tests/unit/failing_allocator.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "driver/device.h"
 #include "ir/program.h"
+#include "runtime/device.h"
 
 static const char id_text[] = "reference";
 

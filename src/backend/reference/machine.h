@@ -15,8 +15,8 @@
 #include <vyre/reference.h>
 
 #include "backend/reference/sanitizer.h"
-#include "driver/plan.h"
 #include "ir/eval.h"
+#include "runtime/plan.h"
 
 enum { REGISTER_BYTES = 8 }; /* a lane */
 

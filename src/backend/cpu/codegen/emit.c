@@ -1,0 +1,566 @@
+#include "backend/cpu/codegen/emit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cpu/codegen/emit_state.h"
+#include "base/alloc.h"
+#include "pass/walk.h"
+
+enum {
+    BLOCK = 2048,          /* the most invocations of a block, where there are no workgroups */
+    MOST_ON_STACK = 65536, /* bytes of private arrays; nobody knows how large the caller's is */
+};
+
+/* Arithmetic */
+
+/* Where lanes lie at constant distances, lane 0 is kept as a scalar, too. */
+static void keep_base(emit *e, uint32_t inst, const uint32_t *values, uint32_t count) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t ids[3] = {0};
+    emit_value_of(e, inst)->base = 0;
+    if (e->lanes == 1 || emit_stride_of(e, inst).kind != VYRE_STRIDE_AFFINE) {
+        return;
+    }
+    for (uint32_t k = 0; k < count && k < 3; k++) {
+        ids[k] = emit_first(e, values[k]);
+    }
+    vyre_type type = vyre_operand_type(e->ir, values[0]);
+    emit_value_of(e, inst)->base =
+        cpu_write_op(&e->w, (vyre_op)i->op, type, (vyre_type)i->type, 1, ids[0], ids[1], ids[2]);
+}
+
+static void emit_pure(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    const uint32_t *values;
+    uint32_t count = vyre_inst_values(e->ir, i, &values), ids[3] = {0};
+    const cpu_fact *fact = cpu_fact_of(&e->facts, inst);
+    uint32_t lanes = emit_lanes_of(e, fact->varying);
+    for (uint32_t k = 0; k < count && k < 3; k++) {
+        ids[k] = fact->varying ? emit_vector(e, values[k]) : emit_scalar(e, values[k]);
+    }
+    vyre_type type = vyre_operand_type(e->ir, values[i->op == VYRE_OP_SELECT ? 1 : 0]);
+    vyre_type result = (vyre_type)i->type;
+    uint32_t id = cpu_write_op(&e->w, (vyre_op)i->op, type, result, lanes, ids[0], ids[1], ids[2]);
+    if (fact->observed && vyre_walk_gives_any_nan(i->op, result)) {
+        id = cpu_write_canonical(&e->w, result, lanes, id);
+    }
+    emit_define(e, inst, id);
+    if (fact->varying) {
+        keep_base(e, inst, values, count);
+    }
+}
+
+void emit_instruction(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t effects = vyre_op_info_of(i->op)->effects;
+    if (effects & VYRE_EFFECT_BLOCK) {
+        emit_control(e, inst);
+    } else if (effects & VYRE_EFFECT_END) {
+        emit_jump_out(e, inst);
+    } else if (effects & VYRE_EFFECT_SUBGROUP) {
+        emit_subgroup(e, inst);
+    } else if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) {
+        emit_memory(e, inst);
+    } else if (i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT && !emit_surroundings(e, inst)) {
+        emit_pure(e, inst);
+    }
+}
+
+/* Functions */
+
+void emit_stop_check(emit *e, uint32_t away) {
+    uint32_t at = emit_frame_field(e, "ptr", offsetof(cpu_frame, stop)), flag = emit_new(e);
+    uint32_t go_on = emit_label(e), id = emit_new(e);
+    emit_line(e, "%%t%u = load volatile i32, ptr %%t%u", flag, at);
+    emit_line(e, "%%t%u = icmp eq i32 %%t%u, 0", id, flag);
+    emit_branch(e, id, go_on, away);
+    emit_start(e, go_on);
+}
+
+uint64_t emit_reserve(emit *e, uint64_t bytes) {
+    uint64_t at = e->storage_bytes;
+    e->storage_bytes = (at + bytes + 63) / 64 * 64;
+    return at;
+}
+
+/* Of the private arrays of a chunk's lanes. */
+static uint64_t private_bytes(const emit *e, uint32_t resource) {
+    const vyre_resource *row = &e->ir->resources[resource];
+    return (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type) * e->facts.lanes;
+}
+
+/* Places in the storage: shared arrays, private ones where there are regions or that are large,
+ * values that cross. */
+static void lay_out(emit *e) {
+    const vyre_phase *phase = e->phase;
+    uint64_t on_stack = 0;
+    for (uint32_t r = phase->first_resource; r < phase->end_resource; r++) {
+        bool is_private = e->ir->resources[r].kind == VYRE_RESOURCE_PRIVATE;
+        on_stack += is_private ? private_bytes(e, r) : 0;
+    }
+    e->uses_stack = !e->facts.has_groups && on_stack <= MOST_ON_STACK;
+    for (uint32_t r = phase->first_resource; r < phase->end_resource; r++) {
+        const vyre_resource *row = &e->ir->resources[r];
+        uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
+        bool is_private = row->kind == VYRE_RESOURCE_PRIVATE;
+        if (!is_private || !e->uses_stack) {
+            e->array_offsets[r] = emit_reserve(
+                e,
+                is_private ? private_bytes(e, r) * (e->facts.has_groups ? e->chunks : 1) : bytes);
+        }
+    }
+    for (uint32_t inst = phase->first; inst < phase->end; inst++) {
+        if (cpu_fact_of(&e->facts, inst)->crosses) {
+            emit_value_of(e, inst)->offset =
+                emit_reserve(e, emit_crossing_bytes(e, inst) * e->chunks);
+        }
+    }
+}
+
+/* What a program says of an array's length as a number has been held against it. */
+static bool has_known_length(const vyre_ir *ir, const vyre_resource *row) {
+    return row->size != VYRE_NONE && ir->sizes[row->size].op == VYRE_SIZE_CONST;
+}
+
+static uint64_t known_length(const vyre_ir *ir, const vyre_resource *row) {
+    if (!has_known_length(ir, row)) {
+        return row->length;
+    }
+    const vyre_size_node *size = &ir->sizes[row->size];
+    return (uint64_t)size->b << 32 | size->a;
+}
+
+/* Pointers and lengths of all arrays that the phase touches. */
+static void find_arrays(emit *e) {
+    uint32_t arrays = emit_frame_field(e, "ptr", offsetof(cpu_frame, arrays));
+    uint32_t lengths = emit_frame_field(e, "ptr", offsetof(cpu_frame, lengths));
+    for (uint32_t r = 0; r < e->ir->resource_count; r++) {
+        e->arrays[r] = e->lengths[r] = 0;
+    }
+    for (uint32_t inst = e->phase->first; inst < e->phase->end; inst++) {
+        const vyre_inst *i = &e->ir->insts[inst];
+        uint32_t effects = vyre_op_info_of(i->op)->effects;
+        bool touches = effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) || i->op == VYRE_OP_LEN;
+        if (!touches || e->lengths[i->a]) {
+            continue;
+        }
+        const vyre_resource *row = &e->ir->resources[i->a];
+        bool is_far = row->kind == VYRE_RESOURCE_BUFFER || row->kind == VYRE_RESOURCE_SCRATCH;
+        if (is_far) {
+            e->arrays[i->a] = emit_table_entry(e, "ptr", arrays, 8ull * i->a);
+        }
+        e->lengths[i->a] = is_far && !has_known_length(e->ir, row)
+                               ? emit_table_entry(e, "i64", lengths, 8ull * i->a)
+                               : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
+        if (row->kind == VYRE_RESOURCE_PRIVATE && e->uses_stack) {
+            unsigned long long bytes = private_bytes(e, i->a);
+            e->arrays[i->a] = emit_new(e);
+            vyre_text_printf(&e->allocas, "  %%t%u = alloca [%llu x i8], align 64\n",
+                             e->arrays[i->a], bytes + 1);
+        }
+    }
+}
+
+static uint32_t storage_place(emit *e, uint64_t offset) {
+    uint32_t at = emit_new(e);
+    emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, e->storage,
+              (unsigned long long)offset);
+    return at;
+}
+
+void emit_zeros(emit *e, uint32_t at, uint64_t bytes) {
+    cpu_write_declare(&e->w, "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)");
+    emit_line(e, "call void @llvm.memset.p0.i64(ptr %%t%u, i8 0, i64 %llu, i1 false)", at,
+              (unsigned long long)bytes);
+}
+
+/* Shared arrays when a workgroup starts; private ones, of which each lane has its own, when the
+ * chunk does, or with the workgroup where there are regions. */
+static void clear_arrays(emit *e, vyre_resource_kind kind) {
+    for (uint32_t r = e->phase->first_resource; r < e->phase->end_resource; r++) {
+        const vyre_resource *row = &e->ir->resources[r];
+        uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
+        if (!bytes || !e->lengths[r] || row->kind != kind) {
+            continue;
+        }
+        bool is_private = kind == VYRE_RESOURCE_PRIVATE;
+        if (is_private && !e->facts.has_groups) {
+            emit_zeros(e, e->uses_stack ? e->arrays[r] : storage_place(e, e->array_offsets[r]),
+                       private_bytes(e, r));
+        } else {
+            emit_zeros(e, storage_place(e, e->array_offsets[r]),
+                       is_private ? private_bytes(e, r) * e->chunks : bytes);
+        }
+    }
+}
+
+/* Position of a unit in the grid, x fastest. */
+static void find_group(emit *e, uint32_t unit) {
+    uint32_t left = unit;
+    for (uint32_t d = 0; d < 3; d++) {
+        uint32_t groups = emit_frame_field(e, "i64", offsetof(cpu_frame, groups) + 8ull * d);
+        uint32_t at = emit_new(e), next = emit_new(e);
+        emit_line(e, "%%t%u = urem i64 %%t%u, %%t%u", at, left, groups);
+        emit_line(e, "%%t%u = udiv i64 %%t%u, %%t%u", next, left, groups);
+        e->wid[d] = emit_new(e);
+        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", e->wid[d], at);
+        left = next;
+    }
+}
+
+static void open_phase(emit *e, uint32_t rest) {
+    e->depth = 0;
+    e->stack[e->depth++] =
+        (emit_open){.owner = VYRE_NONE, .exit = rest, .latch = rest, .rest = rest};
+    if (e->group ? e->group->partial : e->facts.partial && !e->scalar) {
+        e->stack[0].live = emit_mask_variable(e);
+        emit_assign(e, VYRE_TYPE_BOOL, e->lanes, e->stack[0].live, e->mask);
+    }
+}
+
+/* Lanes of a workgroup's chunk that exist, and have not ended in an earlier region. */
+static uint32_t chunk_mask(emit *e) {
+    const uint32_t *size = e->phase->workgroup;
+    uint32_t lanes = size[0] * size[1] * size[2];
+    uint32_t mask = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
+    if (lanes % e->facts.lanes) { /* with scalars it never is */
+        uint32_t first = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, emit_first_lane(e));
+        uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes), sum = emit_new(e);
+        uint32_t most = cpu_write_const(&e->w, VYRE_TYPE_U32, e->lanes, lanes);
+        mask = emit_new(e);
+        emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", sum, e->lanes, first, numbers);
+        emit_line(e, "%%t%u = icmp ult <%u x i32> %%t%u, %%t%u", mask, e->lanes, sum, most);
+    }
+    return e->group ? emit_and(e, mask, emit_alive(e, e->group)) : mask;
+}
+
+/* Whether lanes may have left a group block around. */
+static bool has_left(const emit_group *group) {
+    while (group && !group->partial) {
+        group = group->outer;
+    }
+    return group;
+}
+
+void emit_for_chunks(emit *e, emit_body body, const void *user) {
+    uint32_t head = emit_label(e), inside = emit_label(e), behind = emit_label(e);
+    uint32_t more = emit_new(e), at = emit_new(e), next = emit_new(e), now = emit_new(e);
+    emit_line(e, "store i64 0, ptr %%t%u", e->chunk);
+    emit_start(e, head);
+    emit_line(e, "%%t%u = load i64, ptr %%t%u", at, e->chunk);
+    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %u", more, at, e->chunks);
+    emit_branch(e, more, inside, behind);
+    emit_start(e, inside);
+    e->in_group = false;
+    e->mask = chunk_mask(e);
+    e->whole = has_left(e->group) ? 0 : e->mask;
+    uint32_t rest = emit_label(e);
+    open_phase(e, rest);
+    if (e->stack[0].live) { /* nobody may be left */
+        uint32_t some = emit_label(e);
+        emit_branch(e, emit_any(e, e->mask), some, rest);
+        emit_start(e, some);
+    }
+    body(e, user);
+    emit_start(e, rest);
+    if (e->group && e->group->partial) {
+        emit_set_alive(e, e->group, emit_read(e, VYRE_TYPE_BOOL, e->lanes, e->stack[0].live));
+    }
+    emit_line(e, "%%t%u = load i64, ptr %%t%u", now, e->chunk);
+    emit_line(e, "%%t%u = add i64 %%t%u, 1", next, now);
+    emit_line(e, "store i64 %%t%u, ptr %%t%u", next, e->chunk);
+    emit_jump(e, head);
+    emit_start(e, behind);
+    e->in_group = true;
+    e->depth = 0;
+}
+
+static void whole_phase(emit *e, const void *user) {
+    (void)user;
+    clear_arrays(e, VYRE_RESOURCE_PRIVATE);
+    emit_region_block(e, e->phase->first, e->phase->end);
+}
+
+/* A workgroup: all its chunks, region by region where it waits. */
+static void emit_workgroup(emit *e) {
+    e->group_end = emit_label(e);
+    clear_arrays(e, VYRE_RESOURCE_SHARED);
+    if (!e->facts.has_groups) {
+        e->region = 0;
+        emit_for_chunks(e, whole_phase, NULL);
+    } else {
+        clear_arrays(e, VYRE_RESOURCE_PRIVATE);
+        e->in_group = true;
+        emit_group_code(e, e->phase->first, e->phase->end);
+    }
+    emit_start(e, e->group_end);
+}
+
+/* A call of the chunk's code for the lanes of a mask, or of the code for `count` scalars. */
+static void call_chunk(emit *e, uint32_t count, uint32_t mask, uint32_t x) {
+    uint32_t narrow = emit_new(e);
+    emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow, x);
+    emit_line(e,
+              "call void @phase_%u_chunk_%u(ptr %%frame, ptr %%t%u, %s %%t%u, i32 %%t%u, i32 "
+              "%%t%u, i32 %%t%u)",
+              e->phase_index, count, e->storage, cpu_type(VYRE_TYPE_BOOL, e->lanes).text, mask,
+              narrow, e->wid[1], e->wid[2]);
+}
+
+/* What is left of a row, in one masked vector or scalar by scalar. */
+static void emit_row_end(emit *e, uint32_t at, uint32_t end) {
+    uint32_t tail = emit_label(e), part = emit_label(e), behind = emit_label(e);
+    uint32_t x = emit_new(e), some = emit_new(e), mask = emit_new(e);
+    emit_start(e, tail);
+    emit_line(e, "%%t%u = load i64, ptr %%t%u", x, at);
+    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", some, x, end);
+    emit_branch(e, some, part, behind);
+    emit_start(e, part);
+    if (e->scalar) {
+        uint32_t next = emit_new(e);
+        emit_line(e, "%%t%u = bitcast i1 true to i1", mask);
+        call_chunk(e, 1, mask, x);
+        emit_line(e, "%%t%u = add i64 %%t%u, 1", next, x);
+        emit_line(e, "store i64 %%t%u, ptr %%t%u", next, at);
+        emit_jump(e, tail);
+    } else {
+        uint32_t left = emit_new(e), narrow = emit_new(e);
+        emit_line(e, "%%t%u = sub i64 %%t%u, %%t%u", left, end, x);
+        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow, left);
+        uint32_t most = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, narrow);
+        uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes);
+        emit_line(e, "%%t%u = icmp ult <%u x i32> %%t%u, %%t%u", mask, e->lanes, numbers, most);
+        call_chunk(e, e->facts.lanes, mask, x);
+    }
+    emit_start(e, behind);
+}
+
+/* A block of a row: full chunks first, then the lanes that are left. The code is written once, as
+ * a function that is always inlined: with a mask that is known to be full it loses its masks. */
+static void emit_row(emit *e) {
+    uint32_t step = e->facts.lanes, at = emit_variable(e, VYRE_TYPE_U64, 1);
+    uint32_t begin = emit_new(e), wide = emit_new(e), limit = emit_new(e), less = emit_new(e);
+    uint32_t end = emit_new(e);
+    uint32_t domain = emit_frame_field(e, "i64", offsetof(cpu_frame, domain));
+    emit_line(e, "%%t%u = zext i32 %%t%u to i64", wide, e->wid[0]);
+    uint32_t block = emit_frame_field(e, "i64", offsetof(cpu_frame, block));
+    emit_line(e, "%%t%u = mul i64 %%t%u, %%t%u", begin, wide, block);
+    emit_line(e, "%%t%u = add i64 %%t%u, %%t%u", limit, begin, block);
+    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", less, limit, domain);
+    emit_line(e, "%%t%u = select i1 %%t%u, i64 %%t%u, i64 %%t%u", end, less, limit, domain);
+    emit_line(e, "store i64 %%t%u, ptr %%t%u", begin, at);
+    uint32_t head = emit_label(e), full = emit_label(e), tail = emit_label(e);
+    uint32_t x = emit_new(e), next = emit_new(e), fits = emit_new(e);
+    emit_start(e, head);
+    emit_line(e, "%%t%u = load i64, ptr %%t%u", x, at);
+    emit_line(e, "%%t%u = add i64 %%t%u, %u", next, x, step);
+    emit_line(e, "%%t%u = icmp ule i64 %%t%u, %%t%u", fits, next, end);
+    emit_branch(e, fits, full, tail);
+    emit_start(e, full);
+    call_chunk(e, step, cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1), x);
+    emit_line(e, "store i64 %%t%u, ptr %%t%u", next, at);
+    emit_jump(e, head);
+    emit_start(e, tail);
+    if (step > 1) {
+        emit_row_end(e, at, end);
+    }
+}
+
+static void begin_function(emit *e) {
+    vyre_text_cut(&e->w.code, 0);
+    vyre_text_cut(&e->allocas, 0);
+    e->terminated = false;
+    e->depth = 0;
+}
+
+static void end_function(emit *e, vyre_text *out, const char *head) {
+    vyre_text_printf(out, "%s {\nentry:\n%s  br label %%start\nstart:\n%s  ret void\n}\n\n", head,
+                     vyre_text_string(&e->allocas), vyre_text_string(&e->w.code));
+    out->failed |= e->allocas.failed | e->w.code.failed;
+}
+
+/* The code of a chunk of a row, or of its first `count` scalars. */
+static void emit_chunk_function(emit *e, uint32_t count, vyre_text *out) {
+    begin_function(e);
+    e->lane_count = e->scalar ? count : 1;
+    e->storage = emit_new(e);
+    e->mask = e->whole = emit_new(e);
+    e->row = emit_new(e);
+    e->wid[1] = emit_new(e);
+    e->wid[2] = emit_new(e);
+    e->in_group = false;
+    e->region = 0;
+    vyre_text head = {0};
+    vyre_text_printf(&head,
+                     "define internal void @phase_%u_chunk_%u(ptr %%frame, ptr %%t%u, %s %%t%u, "
+                     "i32 %%t%u, i32 %%t%u, i32 %%t%u) alwaysinline nounwind",
+                     e->phase_index, count, e->storage, cpu_type(VYRE_TYPE_BOOL, e->lanes).text,
+                     e->mask, e->row, e->wid[1], e->wid[2]);
+    find_arrays(e);
+    clear_arrays(e, VYRE_RESOURCE_PRIVATE);
+    uint32_t rest = emit_label(e);
+    open_phase(e, rest);
+    emit_region_block(e, e->phase->first, e->phase->end);
+    emit_start(e, rest);
+    end_function(e, out, vyre_text_string(&head));
+    out->failed |= head.failed;
+    vyre_text_free(&head);
+}
+
+static void emit_multiply_function(emit *e, vyre_text *out) {
+    char head[96];
+    snprintf(head, sizeof head,
+             "define internal void @phase_%u_multiply(ptr %%list) noinline nounwind",
+             e->phase_index);
+    begin_function(e);
+    emit_multiply_body(e);
+    end_function(e, out, head);
+}
+
+static void emit_kernel(emit *e, vyre_text *out) {
+    begin_function(e);
+    uint32_t first = emit_new(e), end = emit_new(e);
+    e->storage = emit_new(e);
+    vyre_text head = {0};
+    vyre_text_printf(&head,
+                     "define void @phase_%u(ptr %%frame, i64 %%t%u, i64 %%t%u, ptr %%t%u) nounwind "
+                     "\"probe-stack\"=\"inline-asm\"",
+                     e->phase_index, first, end, e->storage);
+    e->chunk = emit_variable(e, VYRE_TYPE_U64, 1);
+    uint32_t unit = emit_variable(e, VYRE_TYPE_U64, 1), at = emit_new(e), more = emit_new(e);
+    uint32_t head_label = emit_label(e), inside = emit_label(e), behind = emit_label(e);
+    uint32_t now = emit_new(e), next = emit_new(e);
+    find_arrays(e);
+    emit_line(e, "store i64 %%t%u, ptr %%t%u", first, unit);
+    emit_start(e, head_label);
+    emit_line(e, "%%t%u = load i64, ptr %%t%u", at, unit);
+    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", more, at, end);
+    emit_branch(e, more, inside, behind);
+    emit_start(e, inside);
+    emit_stop_check(e, behind);
+    find_group(e, at);
+    if (e->phase->workgroup[0]) {
+        emit_workgroup(e);
+    } else {
+        emit_row(e);
+    }
+    emit_line(e, "%%t%u = load i64, ptr %%t%u", now, unit);
+    emit_line(e, "%%t%u = add i64 %%t%u, 1", next, now);
+    emit_line(e, "store i64 %%t%u, ptr %%t%u", next, unit);
+    emit_jump(e, head_label);
+    emit_start(e, behind);
+    end_function(e, out, vyre_text_string(&head));
+    out->failed |= head.failed;
+    vyre_text_free(&head);
+}
+
+static bool find_facts(emit *e, uint32_t index, bool own_domain) {
+    uint32_t count = e->phase->end - e->phase->first;
+    uint8_t *varies = vyre_alloc_array(count, 1);
+    e->loaded = vyre_alloc_zeroed(count, 1);
+    e->tested = vyre_alloc_zeroed(count, 1);
+    for (uint32_t k = 0; varies && k < count; k++) {
+        varies[k] = e->facts.facts[k].varying;
+    }
+    bool made = varies && e->loaded && e->tested &&
+                vyre_ranges_init(&e->ranges, e->ir, index, own_domain) &&
+                vyre_strides_init(&e->strides, e->ir, index, &e->ranges, varies) &&
+                vyre_accesses_init(&e->accesses, e->ir, index, &e->ranges);
+    vyre_free(varies);
+    return made;
+}
+
+/* Arrays do not overlap: each is a scope of its own, and accesses say which ones they stay out of.
+ * Node 1 is the domain, then come the scopes, the lists of one, and the lists of all others. */
+static void write_scopes(vyre_text *out, uint32_t count) {
+    vyre_text_puts(out, "!1 = distinct !{!1}\n");
+    for (uint32_t r = 0; r < count; r++) {
+        uint32_t own = 2 + r;
+        vyre_text_printf(out, "!%u = distinct !{!%u, !1}\n!%u = !{!%u}\n!%u = !{", own, own,
+                         own + count, own, own + 2 * count);
+        for (uint32_t other = 0, some = 0; other < count; other++) {
+            if (other != r) {
+                vyre_text_printf(out, "%s!%u", some++ ? ", " : "", 2 + other);
+            }
+        }
+        vyre_text_puts(out, "}\n");
+    }
+}
+
+static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_text *out,
+                       cpu_phase_info *info) {
+    e->phase_index = index;
+    e->phase = &e->ir->phases[index];
+    cpu_choice choice;
+    if (!cpu_choose(target, e->ir, index, &e->facts, &choice)) {
+        return false;
+    }
+    const uint32_t *size = e->phase->workgroup;
+    uint32_t count = e->phase->end - e->phase->first, chunk = e->facts.lanes;
+    e->scalar = choice.scalar;
+    e->lanes = e->scalar ? 1 : chunk;
+    e->first_lane = 0;
+    e->lane_count = e->scalar ? chunk : 1;
+    e->chunks = size[0] ? (size[0] * size[1] * size[2] + chunk - 1) / chunk : 1;
+    e->storage_bytes = 0;
+    e->group = NULL;
+    e->values = vyre_alloc_zeroed((size_t)count * e->lane_count, sizeof *e->values);
+    e->slots = vyre_alloc_zeroed((size_t)count * e->lane_count, sizeof *e->slots);
+    bool made = e->values && e->slots && find_facts(e, index, !target->any_domain);
+    if (made) {
+        lay_out(e);
+        if (emit_multiplies_apart(e)) {
+            emit_multiply_function(e, out);
+        }
+        if (!size[0]) {
+            emit_chunk_function(e, chunk, out);
+        }
+        if (!size[0] && e->scalar && chunk > 1) {
+            emit_chunk_function(e, 1, out);
+        }
+        emit_kernel(e, out);
+        *info = (cpu_phase_info){e->storage_bytes, size[0] ? 0 : BLOCK, choice};
+    }
+    vyre_free(e->values);
+    vyre_free(e->slots);
+    vyre_free(e->loaded);
+    vyre_free(e->tested);
+    e->loaded = e->tested = NULL;
+    vyre_ranges_deinit(&e->ranges);
+    vyre_strides_deinit(&e->strides);
+    vyre_accesses_deinit(&e->accesses);
+    cpu_facts_free(&e->facts);
+    return made;
+}
+
+vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre_text *out_ir,
+                     cpu_phase_info *out_infos) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    emit e = {.ir = ir, .w = {.next = 1}, .touched = VYRE_NONE};
+    e.w.has_half = target->has_half;
+    e.w.has_long = target->has_long;
+    e.arrays = vyre_alloc_zeroed(ir->resource_count, sizeof *e.arrays);
+    e.lengths = vyre_alloc_zeroed(ir->resource_count, sizeof *e.lengths);
+    e.array_offsets = vyre_alloc_zeroed(ir->resource_count, sizeof *e.array_offsets);
+    bool made = e.arrays && e.lengths && e.array_offsets;
+    vyre_text_puts(out_ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n\n");
+    for (uint32_t i = 0; i < ir->phase_count && made; i++) {
+        made = emit_phase(&e, i, target, out_ir, &out_infos[i]);
+    }
+    vyre_text_puts(out_ir, vyre_text_string(&e.w.declarations));
+    vyre_text_puts(out_ir, "!0 = !{}\n");
+    if (ir->resource_count <= EMIT_MOST_SCOPES) {
+        write_scopes(out_ir, ir->resource_count);
+    }
+    made = made && !out_ir->failed && !e.w.code.failed && !e.w.declarations.failed;
+    vyre_text_free(&e.w.code);
+    vyre_text_free(&e.w.declarations);
+    vyre_text_free(&e.allocas);
+    vyre_free(e.arrays);
+    vyre_free(e.lengths);
+    vyre_free(e.array_offsets);
+    return made ? VYRE_OK
+                : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                   "no memory to compile `%s`", vyre_program_name(program));
+}

@@ -1,0 +1,274 @@
+/* Atomics: one update for all lanes where one will do, else lane by lane. */
+#include <stdio.h>
+
+#include "backend/cpu/codegen/emit_state.h"
+
+enum { UNROLLED_LANES = 32 };
+
+static const char *ordering_name(uint32_t ordering) {
+    static const char *const names[] = {"monotonic", "acquire", "release", "acq_rel", "seq_cst"};
+    return names[ordering];
+}
+
+static const char *failure_ordering(uint32_t ordering) {
+    static const char *const names[] = {"monotonic", "acquire", "monotonic", "acquire", "seq_cst"};
+    return names[ordering];
+}
+
+static const char *update_name(uint32_t op, vyre_type type) {
+    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    switch (op) {
+    case VYRE_OP_ATOMIC_ADD: return "add";
+    case VYRE_OP_ATOMIC_SUB: return "sub";
+    case VYRE_OP_ATOMIC_AND: return "and";
+    case VYRE_OP_ATOMIC_OR: return "or";
+    case VYRE_OP_ATOMIC_XOR: return "xor";
+    case VYRE_OP_ATOMIC_MIN: return is_signed ? "min" : "umin";
+    case VYRE_OP_ATOMIC_MAX: return is_signed ? "max" : "umax";
+    default: return "xchg";
+    }
+}
+
+/* The same in a shared array: a workgroup is one thread, so nobody comes in between. */
+static uint32_t update_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t pointer,
+                          uint32_t value, uint32_t other) {
+    static const struct {
+        uint32_t atomic;
+        vyre_op plain;
+    } rows[] = {
+        {VYRE_OP_ATOMIC_ADD, VYRE_OP_ADD}, {VYRE_OP_ATOMIC_SUB, VYRE_OP_SUB},
+        {VYRE_OP_ATOMIC_AND, VYRE_OP_AND}, {VYRE_OP_ATOMIC_OR, VYRE_OP_OR},
+        {VYRE_OP_ATOMIC_XOR, VYRE_OP_XOR}, {VYRE_OP_ATOMIC_MIN, VYRE_OP_MIN},
+        {VYRE_OP_ATOMIC_MAX, VYRE_OP_MAX},
+    };
+    uint32_t old = 0, next = value;
+    if (i->op != VYRE_OP_ATOMIC_STORE) {
+        old = emit_load_at(e, type, 1, pointer);
+    }
+    if (i->op == VYRE_OP_ATOMIC_LOAD) {
+        return old;
+    }
+    if (i->op == VYRE_OP_ATOMIC_CAS) {
+        uint32_t same = cpu_write_op(&e->w, VYRE_OP_EQ, type, VYRE_TYPE_BOOL, 1, old, value, 0);
+        next = cpu_write_op(&e->w, VYRE_OP_SELECT, type, type, 1, same, other, old);
+    }
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        if (rows[k].atomic == i->op) {
+            next = cpu_write_op(&e->w, rows[k].plain, type, type, 1, old, value, 0);
+        }
+    }
+    emit_store_at(e, type, 1, pointer, next);
+    return old;
+}
+
+/* One atomic access; gives the value before. */
+uint32_t emit_atomic_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t pointer,
+                        uint32_t value, uint32_t other) {
+    cpu_type_text text = cpu_type(type, 1);
+    uint32_t ordering = i->aux & 7, bytes = vyre_type_bytes(type), id = emit_new(e);
+    if (e->ir->resources[i->a].kind == VYRE_RESOURCE_SHARED) {
+        return update_at(e, i, type, pointer, value, other);
+    }
+    switch (i->op) {
+    case VYRE_OP_ATOMIC_LOAD:
+        emit_line(e, "%%t%u = load atomic %s, ptr %%t%u %s, align %u", id, text.text, pointer,
+                  ordering_name(ordering), bytes);
+        return id;
+    case VYRE_OP_ATOMIC_STORE:
+        emit_line(e, "store atomic %s %%t%u, ptr %%t%u %s, align %u", text.text, value, pointer,
+                  ordering_name(ordering), bytes);
+        return 0;
+    case VYRE_OP_ATOMIC_CAS: {
+        uint32_t pair = emit_new(e);
+        emit_line(e, "%%t%u = cmpxchg ptr %%t%u, %s %%t%u, %s %%t%u %s %s, align %u", pair, pointer,
+                  text.text, value, text.text, other, ordering_name(ordering),
+                  failure_ordering(ordering), bytes);
+        emit_line(e, "%%t%u = extractvalue { %s, i1 } %%t%u, 0", id, text.text, pair);
+        return id;
+    }
+    default:
+        emit_line(e, "%%t%u = atomicrmw %s ptr %%t%u, %s %%t%u %s, align %u", id,
+                  update_name(i->op, type), pointer, text.text, value, ordering_name(ordering),
+                  bytes);
+        return id;
+    }
+}
+
+static uint32_t lane_of(emit *e, vyre_type type, uint32_t vector, uint32_t lane) {
+    uint32_t id = emit_new(e);
+    emit_line(e, "%%t%u = extractelement %s %%t%u, i64 %%t%u", id, cpu_type(type, e->lanes).text,
+              vector, lane);
+    return id;
+}
+
+/* A few lanes one after the other, each behind a test of its own. */
+static void atomic_unrolled(emit *e, uint32_t inst, uint32_t wide, uint32_t mask, uint32_t values,
+                            uint32_t others) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = emit_element_type(e, i->a);
+    bool gives = i->op != VYRE_OP_ATOMIC_STORE && cpu_fact_of(&e->facts, inst)->uses;
+    uint32_t result = gives ? emit_variable(e, type, e->lanes) : 0;
+    uint32_t start = emit_array_start(e, i->a);
+    if (gives) {
+        emit_assign(e, type, e->lanes, result, cpu_write_const(&e->w, type, e->lanes, 0));
+    }
+    for (uint32_t k = 0; k < e->lanes; k++) {
+        uint32_t lane = cpu_write_const(&e->w, VYRE_TYPE_U64, 1, k), body = emit_label(e);
+        uint32_t behind = emit_label(e);
+        emit_branch(e, lane_of(e, VYRE_TYPE_BOOL, mask, lane), body, behind);
+        emit_start(e, body);
+        uint32_t pointer =
+            emit_pointer_to(e, start, lane_of(e, VYRE_TYPE_U64, wide, lane), vyre_type_bytes(type));
+        uint32_t old =
+            emit_atomic_at(e, i, type, pointer, values ? lane_of(e, type, values, lane) : 0,
+                           others ? lane_of(e, type, others, lane) : 0);
+        if (gives) {
+            uint32_t before = emit_read(e, type, e->lanes, result), after = emit_new(e);
+            emit_line(e, "%%t%u = insertelement %s %%t%u, %s %%t%u, i64 %u", after,
+                      cpu_type(type, e->lanes).text, before, cpu_type(type, 1).text, old, k);
+            emit_assign(e, type, e->lanes, result, after);
+        }
+        emit_start(e, behind);
+    }
+    if (gives) {
+        emit_define(e, inst, emit_read(e, type, e->lanes, result));
+    }
+}
+
+/* Lane by lane, those of the mask. */
+static void atomic_lanes(emit *e, uint32_t inst, uint32_t index, uint32_t value, uint32_t other) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = emit_element_type(e, i->a);
+    bool gives = i->op != VYRE_OP_ATOMIC_STORE, is_cas = i->op == VYRE_OP_ATOMIC_CAS;
+    bool takes = i->op != VYRE_OP_ATOMIC_LOAD;
+    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, index), e->lanes, emit_vector(e, index));
+    uint32_t mask = emit_inside_mask(e, inst, wide), result = emit_variable(e, type, e->lanes);
+    uint32_t values = takes ? emit_vector(e, value) : 0,
+             others = is_cas ? emit_vector(e, other) : 0;
+    if (e->ir->resources[i->a].kind == VYRE_RESOURCE_SHARED && e->lanes <= UNROLLED_LANES) {
+        atomic_unrolled(e, inst, wide, mask, values, others);
+        return;
+    }
+    uint32_t start = emit_array_start(e, i->a), width = e->lanes;
+    uint32_t bits = emit_new(e), rest = emit_new(e), now = emit_new(e), more = emit_new(e);
+    vyre_text_printf(&e->allocas, "  %%t%u = alloca i%u\n", rest, width);
+    uint32_t zeros = cpu_write_const(&e->w, type, e->lanes, 0);
+    emit_assign(e, type, e->lanes, result, zeros);
+    emit_line(e, "%%t%u = bitcast <%u x i1> %%t%u to i%u", bits, width, mask, width);
+    emit_line(e, "store i%u %%t%u, ptr %%t%u", width, bits, rest);
+    uint32_t head = emit_label(e), body = emit_label(e), behind = emit_label(e);
+    emit_start(e, head);
+    emit_line(e, "%%t%u = load i%u, ptr %%t%u", now, width, rest);
+    emit_line(e, "%%t%u = icmp ne i%u %%t%u, 0", more, width, now);
+    emit_branch(e, more, body, behind);
+    emit_start(e, body);
+    char declaration[64];
+    snprintf(declaration, sizeof declaration, "declare i%u @llvm.cttz.i%u(i%u, i1)", width, width,
+             width);
+    cpu_write_declare(&e->w, declaration);
+    uint32_t number = emit_new(e), lane = number, less = emit_new(e), left = emit_new(e);
+    emit_line(e, "%%t%u = call i%u @llvm.cttz.i%u(i%u %%t%u, i1 true)", number, width, width, width,
+              now);
+    if (width < 64) {
+        lane = emit_new(e);
+        emit_line(e, "%%t%u = zext i%u %%t%u to i64", lane, width, number);
+    }
+    uint32_t pointer =
+        emit_pointer_to(e, start, lane_of(e, VYRE_TYPE_U64, wide, lane), vyre_type_bytes(type));
+    uint32_t old = emit_atomic_at(e, i, type, pointer, takes ? lane_of(e, type, values, lane) : 0,
+                                  is_cas ? lane_of(e, type, others, lane) : 0);
+    if (gives) {
+        uint32_t before = emit_read(e, type, e->lanes, result), after = emit_new(e);
+        emit_line(e, "%%t%u = insertelement %s %%t%u, %s %%t%u, i64 %%t%u", after,
+                  cpu_type(type, e->lanes).text, before, cpu_type(type, 1).text, old, lane);
+        emit_assign(e, type, e->lanes, result, after);
+    }
+    emit_line(e, "%%t%u = sub i%u %%t%u, 1", less, width, now);
+    emit_line(e, "%%t%u = and i%u %%t%u, %%t%u", left, width, now, less);
+    emit_line(e, "store i%u %%t%u, ptr %%t%u", width, left, rest);
+    emit_jump(e, head);
+    emit_start(e, behind);
+    if (gives) {
+        emit_define(e, inst, emit_read(e, type, e->lanes, result));
+    }
+}
+
+/* What changes nothing, and how lanes are put together. */
+static const char *reduction_of(uint32_t op, vyre_type type, uint64_t *out_neutral) {
+    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    uint32_t width = vyre_type_bytes(type) * 8;
+    uint64_t all = width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX;
+    uint64_t sign = (uint64_t)1 << (width - 1);
+    *out_neutral = 0;
+    switch (op) {
+    case VYRE_OP_ATOMIC_ADD:
+    case VYRE_OP_ATOMIC_SUB: return "add";
+    case VYRE_OP_ATOMIC_OR: return "or";
+    case VYRE_OP_ATOMIC_XOR: return "xor";
+    case VYRE_OP_ATOMIC_AND: *out_neutral = all; return "and";
+    case VYRE_OP_ATOMIC_MIN:
+        *out_neutral = is_signed ? sign - 1 : all;
+        return is_signed ? "smin" : "umin";
+    case VYRE_OP_ATOMIC_MAX:
+        *out_neutral = is_signed ? sign : 0;
+        return is_signed ? "smax" : "umax";
+    default: return NULL;
+    }
+}
+
+/* One update for all lanes, where they go to one element and nobody looks at the old value. */
+static bool atomic_together(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = emit_element_type(e, i->a);
+    uint64_t neutral;
+    const char *name = reduction_of(i->op, type, &neutral);
+    if (!name || cpu_fact_of(&e->facts, inst)->uses || cpu_varies(&e->facts, i->b)) {
+        return false;
+    }
+    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), 1, emit_scalar(e, i->b));
+    uint32_t both = emit_any(e, e->mask);
+    if (!emit_is_inside(e, inst)) {
+        uint32_t inside = emit_inside(e, wide, e->lengths[i->a], 1), any = both;
+        both = emit_new(e);
+        emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", both, inside, any);
+    }
+    uint32_t update = emit_label(e), behind = emit_label(e), sum = emit_new(e);
+    emit_branch(e, both, update, behind);
+    emit_start(e, update);
+    cpu_type_text text = cpu_type(type, e->lanes), suffix = emit_suffix(type, e->lanes);
+    uint32_t others = cpu_write_const(&e->w, type, e->lanes, neutral);
+    uint32_t values = emit_pick(e, type, e->mask, emit_vector(e, i->c), others);
+    char declaration[160];
+    snprintf(declaration, sizeof declaration, "declare %s @llvm.vector.reduce.%s.%s(%s)",
+             cpu_type(type, 1).text, name, suffix.text, text.text);
+    cpu_write_declare(&e->w, declaration);
+    emit_line(e, "%%t%u = call %s @llvm.vector.reduce.%s.%s(%s %%t%u)", sum, cpu_type(type, 1).text,
+              name, suffix.text, text.text, values);
+    uint32_t pointer = emit_pointer_to(e, emit_array_start(e, i->a), wide, vyre_type_bytes(type));
+    emit_atomic_at(e, i, type, pointer, sum, 0);
+    emit_start(e, behind);
+    return true;
+}
+
+void emit_atomic(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    if (i->op == VYRE_OP_ATOMIC_CAS) {
+        const uint32_t *values = e->ir->operands + i->b;
+        atomic_lanes(e, inst, values[0], values[1], values[2]);
+    } else if (i->op == VYRE_OP_ATOMIC_LOAD && !cpu_varies(&e->facts, i->b)) {
+        vyre_type type = emit_element_type(e, i->a);
+        uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), 1, emit_scalar(e, i->b));
+        uint32_t at = emit_pointer_to(e, emit_array_start(e, i->a), wide, vyre_type_bytes(type));
+        if (!emit_is_inside(e, inst)) {
+            at = emit_safe_pointer(e, emit_inside(e, wide, e->lengths[i->a], 1), at);
+        }
+        emit_define(e, inst, emit_atomic_at(e, i, type, at, 0, 0));
+    } else if (i->op == VYRE_OP_ATOMIC_LOAD && !(i->aux & 7)) {
+        /* Elements are aligned, so each of them is loaded as a whole; relaxed asks for no more, but
+         * that it be loaded each time. */
+        emit_line(e, "fence syncscope(\"singlethread\") seq_cst");
+        emit_define(e, inst, emit_load_lanes(e, inst));
+    } else if (!atomic_together(e, inst)) {
+        atomic_lanes(e, inst, i->b, i->op == VYRE_OP_ATOMIC_LOAD ? VYRE_NONE : i->c, VYRE_NONE);
+    }
+}

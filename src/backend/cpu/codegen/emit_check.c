@@ -1,0 +1,205 @@
+/* Bounds: which accesses need no look, and tests in front of loops. */
+#include "backend/cpu/codegen/emit_state.h"
+
+bool emit_is_inside(const emit *e, uint32_t inst) {
+    return vyre_range_of(&e->ranges, inst)->in_bounds || e->tested[inst - e->phase->first];
+}
+
+uint32_t emit_inside(emit *e, uint32_t index, uint32_t length, uint32_t lanes) {
+    uint32_t most = lanes > 1 ? cpu_write_splat(&e->w, VYRE_TYPE_U64, lanes, length) : length;
+    uint32_t id = emit_new(e);
+    emit_line(e, "%%t%u = icmp ult %s %%t%u, %%t%u", id, cpu_type(VYRE_TYPE_U64, lanes).text, index,
+              most);
+    return id;
+}
+
+uint32_t emit_inside_mask(emit *e, uint32_t inst, uint32_t wide) {
+    uint32_t resource = e->ir->insts[inst].a;
+    return emit_is_inside(e, inst)
+               ? e->mask
+               : emit_and(e, e->mask, emit_inside(e, wide, e->lengths[resource], e->lanes));
+}
+
+/* Indices that grow by the same number with every turn of a loop, in the arithmetic of their type.
+ * Then the first and the last one tell of all. */
+
+enum { MOST_TESTS = 24, MOST_CODE = 600, MOST_DEPTH = 12, MOST_STRIDE = 64 };
+
+static bool is_in_loop(const emit *e, uint32_t loop, uint32_t operand) {
+    return !(operand & VYRE_CONSTANT) && operand > loop && operand < e->ir->insts[loop].c;
+}
+
+static bool is_32_bits(const emit *e, uint32_t operand) {
+    vyre_type type = vyre_operand_type(e->ir, operand);
+    return type == VYRE_TYPE_U32 || type == VYRE_TYPE_I32;
+}
+
+static bool is_steady(const emit *e, uint32_t loop, uint32_t operand, uint32_t depth);
+
+/* Whether an operand grows steadily, or not at all. */
+static bool grows(const emit *e, uint32_t loop, uint32_t operand, uint32_t depth) {
+    if (!is_32_bits(e, operand) || !depth) {
+        return false;
+    }
+    if (operand == loop + 1 || is_steady(e, loop, operand, depth)) {
+        return true;
+    }
+    const vyre_inst *i = &e->ir->insts[operand];
+    switch (i->op) {
+    case VYRE_OP_ADD:
+    case VYRE_OP_SUB: return grows(e, loop, i->a, depth - 1) && grows(e, loop, i->b, depth - 1);
+    case VYRE_OP_MUL:
+        return (grows(e, loop, i->a, depth - 1) && is_steady(e, loop, i->b, depth - 1)) ||
+               (is_steady(e, loop, i->a, depth - 1) && grows(e, loop, i->b, depth - 1));
+    case VYRE_OP_SHL: return grows(e, loop, i->a, depth - 1) && i->b & VYRE_CONSTANT;
+    case VYRE_OP_CONVERT:
+    case VYRE_OP_BITCAST: return grows(e, loop, i->a, depth - 1);
+    default: return false;
+    }
+}
+
+/* Whether an operand is the same in all turns, and can be computed before them. */
+static bool is_steady(const emit *e, uint32_t loop, uint32_t operand, uint32_t depth) {
+    if (!is_in_loop(e, loop, operand)) {
+        return true;
+    }
+    const vyre_inst *i = &e->ir->insts[operand];
+    const vyre_op_info *info = vyre_op_info_of(i->op);
+    if (!depth || info->effects || !is_32_bits(e, operand)) {
+        return false;
+    }
+    switch (i->op) {
+    case VYRE_OP_PARAM:
+    case VYRE_OP_LEN:
+    case VYRE_OP_GID:
+    case VYRE_OP_LID:
+    case VYRE_OP_WID:
+    case VYRE_OP_LANE: return true;
+    case VYRE_OP_ADD:
+    case VYRE_OP_SUB:
+    case VYRE_OP_MUL:
+        return is_steady(e, loop, i->a, depth - 1) && is_steady(e, loop, i->b, depth - 1);
+    default: return false;
+    }
+}
+
+/* Lane 0 of an operand in the turn where the counter is `counter`. */
+static uint32_t in_turn(emit *e, uint32_t loop, uint32_t operand, uint32_t counter) {
+    if (operand == loop + 1) {
+        return counter;
+    }
+    if (!is_in_loop(e, loop, operand)) {
+        return emit_first(e, operand);
+    }
+    const vyre_inst *i = &e->ir->insts[operand];
+    if (vyre_op_info_of(i->op)->shape != VYRE_SHAPE_V1 &&
+        vyre_op_info_of(i->op)->shape != VYRE_SHAPE_V2) {
+        emit_surroundings(e, operand);
+        return emit_first(e, operand);
+    }
+    bool is_binary = vyre_op_info_of(i->op)->shape == VYRE_SHAPE_V2;
+    uint32_t a = in_turn(e, loop, i->a, counter);
+    uint32_t b = is_binary ? in_turn(e, loop, i->b, counter) : 0;
+    return cpu_write_op(&e->w, (vyre_op)i->op, vyre_operand_type(e->ir, i->a), (vyre_type)i->type,
+                        1, a, b, 0);
+}
+
+static uint32_t index_of(const emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    bool is_list = vyre_op_info_of(i->op)->shape == VYRE_SHAPE_R_LIST;
+    return is_list ? e->ir->operands[i->b] : i->b;
+}
+
+/* Whether an access of the loop is to be tested. */
+static bool is_testable(const emit *e, uint32_t loop, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    if ((i->op != VYRE_OP_LOAD && i->op != VYRE_OP_STORE) || emit_is_inside(e, inst)) {
+        return false;
+    }
+    uint32_t index = index_of(e, inst);
+    vyre_stride form = emit_stride_of(e, index);
+    bool has_form =
+        !cpu_varies(&e->facts, index) ||
+        (form.kind == VYRE_STRIDE_AFFINE && form.stride > 0 && form.stride <= MOST_STRIDE);
+    return has_form && grows(e, loop, index, MOST_DEPTH);
+}
+
+/* Of a small loop without others inside, the accesses to be tested. */
+static uint32_t find_tests(const emit *e, uint32_t loop, uint32_t *tests) {
+    uint32_t count = 0, end = e->ir->insts[loop].c;
+    if (e->scalar || end - loop > MOST_CODE || !is_32_bits(e, loop + 1) ||
+        cpu_varies(&e->facts, loop + 1)) {
+        return 0;
+    }
+    for (uint32_t inst = loop + 1; inst < end; inst++) {
+        uint32_t op = e->ir->insts[inst].op;
+        if (op == VYRE_OP_FOR || op == VYRE_OP_LOOP) {
+            return 0;
+        }
+        if (count < MOST_TESTS && is_testable(e, loop, inst)) {
+            tests[count++] = inst;
+        }
+    }
+    return count;
+}
+
+/* The largest index of all turns and lanes, in 64 bits, below the length: no sum on the way there
+ * was too large for the type, so none wrapped around. */
+static uint32_t test_access(emit *e, uint32_t loop, uint32_t inst, uint32_t first, uint32_t next,
+                            uint32_t turns) {
+    uint32_t index = index_of(e, inst), length = e->lengths[e->ir->insts[inst].a];
+    uint32_t from = in_turn(e, loop, index, first), to = in_turn(e, loop, index, next);
+    uint32_t step = emit_new(e), base = emit_new(e), wide = emit_new(e), last = emit_new(e);
+    uint32_t way = emit_new(e), sum = emit_new(e), most = emit_new(e), id = emit_new(e);
+    uint64_t lanes = cpu_varies(&e->facts, index)
+                         ? (uint64_t)emit_stride_of(e, index).stride * (e->lanes - 1)
+                         : 0;
+    emit_line(e, "%%t%u = sub i32 %%t%u, %%t%u", step, to, from);
+    emit_line(e, "%%t%u = zext i32 %%t%u to i64", base, from);
+    emit_line(e, "%%t%u = zext i32 %%t%u to i64", wide, step);
+    emit_line(e, "%%t%u = sub i64 %%t%u, 1", last, turns);
+    emit_line(e, "%%t%u = mul i64 %%t%u, %%t%u", way, wide, last);
+    emit_line(e, "%%t%u = add i64 %%t%u, %%t%u", sum, base, way);
+    emit_line(e, "%%t%u = add i64 %%t%u, %llu", most, sum, (unsigned long long)lanes);
+    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", id, most, length);
+    if (vyre_operand_type(e->ir, index) == VYRE_TYPE_I32) {
+        uint32_t positive = emit_new(e), both = emit_new(e);
+        emit_line(e, "%%t%u = icmp ult i64 %%t%u, 2147483648", positive, most);
+        emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", both, id, positive);
+        return both;
+    }
+    return id;
+}
+
+uint32_t emit_loop_test(emit *e, uint32_t inst, uint32_t turns) {
+    const uint32_t *values = e->ir->operands + e->ir->insts[inst].a;
+    uint32_t tests[MOST_TESTS], count = find_tests(e, inst, tests), all = 0;
+    if (!count) {
+        return 0;
+    }
+    uint32_t first = emit_scalar(e, values[0]), next = emit_new(e);
+    emit_line(e, "%%t%u = add i32 %%t%u, %%t%u", next, first, emit_scalar(e, values[2]));
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t one = test_access(e, inst, tests[k], first, next, turns), both = one;
+        if (all) {
+            both = emit_new(e);
+            emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", both, all, one);
+        }
+        all = both;
+    }
+    return all;
+}
+
+void emit_loop_tested(emit *e, uint32_t inst, bool tested) {
+    uint32_t tests[MOST_TESTS];
+    if (!tested) {
+        for (uint32_t k = inst; k < e->ir->insts[inst].c; k++) {
+            e->tested[k - e->phase->first] = false;
+        }
+        return;
+    }
+    uint32_t count = find_tests(e, inst, tests);
+    for (uint32_t k = 0; k < count; k++) {
+        e->tested[tests[k] - e->phase->first] = true;
+    }
+}

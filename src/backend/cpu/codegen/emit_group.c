@@ -1,0 +1,287 @@
+/* The workgroup's own control flow, between regions: it branches as one, and what chunks carry on
+ * lies in the storage. */
+#include "backend/cpu/codegen/emit_state.h"
+#include "ir/lookup.h"
+
+static const cpu_fact *fact_of(const emit *e, uint32_t inst) {
+    return cpu_fact_of(&e->facts, inst);
+}
+
+static vyre_type type_of(const emit *e, uint32_t inst) {
+    return (vyre_type)e->ir->insts[inst].type;
+}
+
+static void put_crossing(emit *e, uint32_t inst, uint32_t value, bool blend) {
+    if (blend && !e->scalar && fact_of(e, inst)->varying) {
+        value = emit_pick(e, type_of(e, inst), e->mask, value, emit_load_crossing(e, inst));
+    }
+    emit_store_crossing(e, inst, value);
+}
+
+static const emit_group *group_target(const emit *e, const emit_group *open, uint32_t op) {
+    while (open->outer && !vyre_lookup_ends(op, e->ir->insts[open->owner].op)) {
+        open = open->outer;
+    }
+    return open;
+}
+
+void emit_leave_groups(emit *e, const vyre_inst *i) {
+    const emit_group *target = group_target(e, e->group, i->op);
+    if (target->outer) {
+        uint32_t owner = target->owner, kind = e->ir->insts[owner].op;
+        bool back = i->op == VYRE_OP_CONTINUE;
+        uint32_t first = back ? owner + (kind == VYRE_OP_FOR ? 2 : 1) : e->ir->insts[owner].c;
+        for (uint32_t k = 0; k < i->b; k++) {
+            put_crossing(e, first + k, emit_value_for(e, first + k, e->ir->operands[i->a + k]),
+                         true);
+        }
+    }
+    for (const emit_group *group = e->group; group != target;) {
+        group = group->outer;
+        if (group->partial) {
+            emit_set_alive(e, group, emit_and_not(e, emit_alive(e, group), e->mask));
+        }
+    }
+}
+
+typedef struct piece {
+    uint32_t first, end;
+} piece;
+
+static void emit_piece(emit *e, const void *user) {
+    const piece *p = user;
+    emit_region_block(e, p->first, p->end);
+}
+
+/* Values into args or results of a group block, for every chunk. */
+typedef struct transfer {
+    uint32_t to;
+    const uint32_t *operands;
+    uint32_t count;
+    bool blend; /* for the lanes that run alone */
+} transfer;
+
+/* All are read before the first is written: an arg may be what another one becomes. */
+static void transfer_lane(emit *e, const transfer *t) {
+    uint32_t ids[VYRE_LIMIT_CARRIED];
+    for (uint32_t k = 0; k < t->count; k++) {
+        ids[k] = emit_value_for(e, t->to + k, t->operands[k]);
+    }
+    for (uint32_t k = 0; k < t->count; k++) {
+        put_crossing(e, t->to + k, ids[k], t->blend);
+    }
+}
+
+static void emit_transfer(emit *e, const void *user) {
+    for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
+        transfer_lane(e, user);
+    }
+}
+
+static void transfer_all(emit *e, uint32_t to, const uint32_t *operands, uint32_t count,
+                         bool blend) {
+    if (count) {
+        const transfer t = {to, operands, count, blend};
+        e->region = CPU_NO_REGION - 1; /* nothing is at hand: all comes from the storage */
+        emit_for_chunks(e, emit_transfer, &t);
+    }
+}
+
+/* All lanes that are in what is around are in a group block when it starts. */
+static void start_alive(emit *e, const void *user) {
+    const emit_group *group = user;
+    emit_set_alive(e, group, e->mask);
+}
+
+static void open_group(emit *e, const emit_group *group) {
+    if (group->partial) {
+        e->group = group->outer;
+        emit_for_chunks(e, start_alive, group);
+    }
+    e->group = group;
+}
+
+static emit_group make_group(emit *e, uint32_t owner, const emit_group *outer) {
+    emit_group group = {owner, emit_label(e), emit_label(e), false, 0, outer};
+    group.partial = owner == VYRE_NONE ? e->facts.partial : fact_of(e, owner)->partial;
+    group.alive = group.partial ? emit_reserve(e, (uint64_t)e->facts.lanes * e->chunks) : 0;
+    return group;
+}
+
+static void group_code(emit *e, uint32_t first, uint32_t end, const emit_group *open);
+
+static void group_jump(emit *e, uint32_t inst, const emit_group *open) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    const emit_group *target = group_target(e, open, i->op);
+    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
+    if (i->op == VYRE_OP_UNREACHABLE) {
+        emit_jump(e, e->group_end);
+        return;
+    }
+    bool back = false;
+    if (target->outer) {
+        uint32_t owner = target->owner, kind = e->ir->insts[owner].op;
+        back = vyre_lookup_is_loop(kind) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
+        transfer_all(e, back ? owner + (kind == VYRE_OP_FOR ? 2 : 1) : e->ir->insts[owner].c,
+                     values, i->b, target->partial);
+    }
+    emit_jump(e, back ? target->latch : target->exit);
+}
+
+static void group_if(emit *e, uint32_t inst, const emit_group *outer) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t yes = emit_label(e), no = emit_label(e);
+    const emit_group open = make_group(e, inst, outer);
+    uint32_t condition = emit_scalar(e, i->a);
+    open_group(e, &open);
+    emit_branch(e, condition, yes, no);
+    emit_start(e, yes);
+    group_code(e, inst + 1, i->b, &open);
+    emit_jump(e, open.exit);
+    emit_start(e, no);
+    group_code(e, i->b, i->c, &open);
+    emit_start(e, open.exit);
+    e->group = outer;
+}
+
+static void store_counter(emit *e, const void *user) {
+    const uint32_t *pair = user; /* the arg, and the scalar */
+    uint32_t value = pair[1];
+    if (fact_of(e, pair[0])->varying) {
+        value = cpu_write_splat(&e->w, type_of(e, pair[0]), e->lanes, value);
+    }
+    for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
+        emit_store_crossing(e, pair[0], value);
+    }
+}
+
+static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
+    bool is_for = i->op == VYRE_OP_FOR;
+    uint32_t carried = is_for ? i->b - 3 : i->b, first = is_for ? inst + 2 : inst + 1;
+    uint32_t head = emit_label(e), inside = emit_label(e), used_up = emit_label(e);
+    const emit_group open = make_group(e, inst, outer);
+    emit_range r = {0};
+    uint32_t counter = 0, step = 0;
+    vyre_type type = is_for ? type_of(e, inst + 1) : VYRE_TYPE_U32;
+    if (is_for) {
+        r = emit_make_range(e, inst, true);
+        counter = emit_variable(e, type, 1);
+        emit_assign(e, type, 1, counter, emit_scalar(e, values[0]));
+        step = emit_scalar(e, values[2]);
+    }
+    transfer_all(e, first, is_for ? values + 3 : values, carried, false);
+    emit_start(e, head);
+    if (is_for) {
+        uint32_t turn = emit_read(e, VYRE_TYPE_U64, 1, r.turn), more = emit_new(e);
+        emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", more, turn, r.turns);
+        emit_branch(e, more, inside, used_up);
+    } else {
+        emit_jump(e, inside);
+    }
+    emit_start(e, inside);
+    open_group(e, &open);
+    if (is_for) {
+        const uint32_t pair[2] = {inst + 1, emit_read(e, type, 1, counter)};
+        emit_for_chunks(e, store_counter, pair);
+    }
+    group_code(e, first + carried, i->c, &open);
+    emit_start(e, open.latch);
+    if (is_for) {
+        uint32_t now = emit_read(e, type, 1, counter), next = emit_new(e);
+        emit_line(e, "%%t%u = add %s %%t%u, %%t%u", next, cpu_type(type, 1).text, now, step);
+        emit_assign(e, type, 1, counter, next);
+        uint32_t turn = emit_read(e, VYRE_TYPE_U64, 1, r.turn), later = emit_new(e);
+        emit_line(e, "%%t%u = add i64 %%t%u, 1", later, turn);
+        emit_line(e, "store i64 %%t%u, ptr %%t%u", later, r.turn);
+    }
+    emit_stop_check(e, e->group_end);
+    emit_jump(e, head);
+    emit_start(e, used_up);
+    if (is_for) {
+        uint32_t operands[VYRE_LIMIT_CARRIED];
+        for (uint32_t k = 0; k < carried; k++) {
+            operands[k] = first + k;
+        }
+        e->group = outer;
+        transfer_all(e, i->c, operands, carried, false);
+    }
+    emit_start(e, open.exit);
+    e->group = outer;
+}
+
+static void group_inline(emit *e, uint32_t inst, const emit_group *outer) {
+    const emit_group open = make_group(e, inst, outer);
+    open_group(e, &open);
+    group_code(e, inst + 1, e->ir->insts[inst].c, &open);
+    emit_start(e, open.exit);
+    e->group = outer;
+}
+
+/* An element that all get alike, with all that was written before. */
+static void store_loaded(emit *e, const void *user) {
+    const uint32_t *pair = user;
+    emit_store_crossing(e, pair[0], pair[1]);
+}
+
+static void group_load(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t index = emit_scalar(e, i->b);
+    const uint32_t pair[2] = {inst, emit_load_uniform(e, inst, index)};
+    emit_for_chunks(e, store_loaded, pair);
+}
+
+static bool is_group_code(const emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t effects = vyre_op_info_of(i->op)->effects;
+    return i->op == VYRE_OP_BARRIER || i->op == VYRE_OP_UNIFORM_LOAD ||
+           (effects & VYRE_EFFECT_BLOCK && fact_of(e, inst)->group) ||
+           (effects & VYRE_EFFECT_END && fact_of(e, inst)->group);
+}
+
+static uint32_t behind_of(const emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    return vyre_op_info_of(i->op)->effects & VYRE_EFFECT_BLOCK ? i->c : inst + 1;
+}
+
+static void group_code(emit *e, uint32_t first, uint32_t end, const emit_group *open) {
+    for (uint32_t inst = first; inst < end;) {
+        const vyre_inst *i = &e->ir->insts[inst];
+        if (!is_group_code(e, inst)) {
+            piece p = {inst, inst};
+            bool any = false;
+            while (p.end < end && !is_group_code(e, p.end)) {
+                uint32_t op = e->ir->insts[p.end].op;
+                any = any || (op != VYRE_OP_ARG && op != VYRE_OP_RESULT);
+                if (op != VYRE_OP_ARG && op != VYRE_OP_RESULT) {
+                    e->region = fact_of(e, p.end)->region;
+                }
+                p.end = behind_of(e, p.end);
+            }
+            if (any) {
+                emit_for_chunks(e, emit_piece, &p);
+            }
+            inst = p.end;
+            continue;
+        }
+        switch (i->op) {
+        case VYRE_OP_BARRIER: break; /* all chunks of the region are through */
+        case VYRE_OP_UNIFORM_LOAD: group_load(e, inst); break;
+        case VYRE_OP_IF: group_if(e, inst, open); break;
+        case VYRE_OP_FOR:
+        case VYRE_OP_LOOP: group_loop(e, inst, open); break;
+        case VYRE_OP_INLINE: group_inline(e, inst, open); break;
+        default: group_jump(e, inst, open); break;
+        }
+        inst = behind_of(e, inst);
+    }
+}
+
+void emit_group_code(emit *e, uint32_t first, uint32_t end) {
+    emit_group open = make_group(e, VYRE_NONE, NULL);
+    open.exit = open.latch = e->group_end;
+    open_group(e, &open);
+    group_code(e, first, end, &open);
+    e->group = NULL;
+}

@@ -1,0 +1,318 @@
+/* Lanes whose elements lie at a constant distance from one another. Where neighbouring elements are
+ * asked for, too, whole words are loaded lane by lane and transposed. */
+#include "backend/cpu/codegen/emit_state.h"
+
+enum { MOST_STRIDE = 64, MOST_WORDS = 16 };
+
+uint32_t emit_all(emit *e, uint32_t mask) {
+    uint32_t bits = emit_new(e), id = emit_new(e);
+    emit_line(e, "%%t%u = bitcast <%u x i1> %%t%u to i%u", bits, e->lanes, mask, e->lanes);
+    emit_line(e, "%%t%u = icmp eq i%u %%t%u, -1", id, e->lanes, bits);
+    return id;
+}
+
+static bool is_wide_enough(vyre_type type) {
+    return type == VYRE_TYPE_U32 || type == VYRE_TYPE_I32 || type == VYRE_TYPE_U64 ||
+           type == VYRE_TYPE_I64;
+}
+
+/* Whether the first element, in 64 bits, and those of all lanes behind it are inside. */
+static uint32_t has_room(emit *e, uint32_t resource, vyre_type type, uint32_t first,
+                         uint64_t elements) {
+    uint32_t length = e->lengths[resource];
+    if (type == VYRE_TYPE_I32) { /* beyond, an index would turn negative */
+        uint32_t less = emit_new(e), cut = emit_new(e);
+        emit_line(e, "%%t%u = icmp ult i64 %%t%u, 2147483648", less, length);
+        emit_line(e, "%%t%u = select i1 %%t%u, i64 %%t%u, i64 2147483648", cut, less, length);
+        length = cut;
+    }
+    uint32_t room = emit_new(e), last = emit_new(e), before = emit_new(e), id = emit_new(e);
+    emit_line(e, "%%t%u = icmp uge i64 %%t%u, %llu", room, length, (unsigned long long)elements);
+    emit_line(e, "%%t%u = sub i64 %%t%u, %llu", last, length, (unsigned long long)elements);
+    emit_line(e, "%%t%u = icmp ule i64 %%t%u, %%t%u", before, first, last);
+    emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", id, room, before);
+    return id;
+}
+
+/* Whether all of an access's neighbours are known to be inside, as it is. */
+static bool all_inside(const emit *e, uint32_t inst, uint32_t count, bool *out_tested) {
+    const vyre_access_group *group = count > 1 ? vyre_access_group_of(&e->accesses, inst) : NULL;
+    uint32_t members = group ? group->count : 1;
+    bool inside = true;
+    *out_tested = true;
+    for (uint32_t k = 0; k < members; k++) {
+        uint32_t member = group ? group->members[k] : inst;
+        inside = inside && emit_is_inside(e, member);
+        *out_tested = *out_tested && e->tested[member - e->phase->first];
+    }
+    return inside;
+}
+
+bool emit_find_span(emit *e, uint32_t inst, int64_t below, uint32_t count, emit_span *out) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = vyre_operand_type(e->ir, i->b);
+    vyre_stride form = emit_stride_of(e, i->b);
+    if (form.kind != VYRE_STRIDE_AFFINE || !is_wide_enough(type) || form.stride < 1 ||
+        form.stride > MOST_STRIDE) {
+        return false;
+    }
+    uint32_t first = emit_widen(e, type, 1, emit_first(e, i->b));
+    if (below) {
+        uint32_t lowest = emit_new(e);
+        emit_line(e, "%%t%u = sub i64 %%t%u, %lld", lowest, first, (long long)below);
+        first = lowest;
+    }
+    bool tested, inside = all_inside(e, inst, count, &tested);
+    *out = (emit_span){.stride = form.stride};
+    out->pointer = emit_pointer_to(e, emit_array_start(e, i->a), first,
+                                   vyre_type_bytes(emit_element_type(e, i->a)));
+    /* Lane 0 must run for its index to be one of the array. */
+    out->masked = !tested && inside && form.exact && e->mask == e->whole;
+    if (!tested && !out->masked) {
+        out->inside =
+            has_room(e, i->a, type, first, (uint64_t)form.stride * (e->lanes - 1) + count);
+    }
+    return true;
+}
+
+/* Vectors of n-bit integers */
+
+static uint32_t shuffle(emit *e, uint32_t bits, uint32_t lanes, uint32_t a, uint32_t b,
+                        const uint32_t *from, uint32_t count) {
+    uint32_t id = emit_new(e);
+    vyre_text_printf(&e->w.code,
+                     "  %%t%u = shufflevector <%u x i%u> %%t%u, <%u x i%u> %%t%u, <%u x i32> <", id,
+                     lanes, bits, a, lanes, bits, b, count);
+    for (uint32_t k = 0; k < count; k++) {
+        vyre_text_printf(&e->w.code, "%si32 %u", k ? ", " : "", from[k]);
+    }
+    vyre_text_puts(&e->w.code, ">\n");
+    return id;
+}
+
+/* Two vectors as one of twice the lanes. */
+static uint32_t join(emit *e, uint32_t bits, uint32_t lanes, uint32_t a, uint32_t b) {
+    uint32_t from[64];
+    for (uint32_t k = 0; k < 2 * lanes; k++) {
+        from[k] = k;
+    }
+    return shuffle(e, bits, lanes, a, b, from, 2 * lanes);
+}
+
+/* The two vectors that hold, in each block of `block` lanes, lanes of a and b by these patterns: p
+ * is lane p of a, block + p is lane p of b. */
+static void mix(emit *e, uint32_t bits, uint32_t block, uint32_t *a, uint32_t *b,
+                const uint32_t *low, const uint32_t *high) {
+    uint32_t from[2][64];
+    for (uint32_t k = 0; k < e->lanes; k++) {
+        uint32_t start = k / block * block, at = k % block;
+        const uint32_t *patterns[2] = {low, high};
+        for (int half = 0; half < 2; half++) {
+            uint32_t pick = patterns[half][at];
+            from[half][k] = pick < block ? start + pick : e->lanes + start + pick - block;
+        }
+    }
+    uint32_t first = shuffle(e, bits, e->lanes, *a, *b, from[0], e->lanes);
+    *b = shuffle(e, bits, e->lanes, *a, *b, from[1], e->lanes);
+    *a = first;
+}
+
+/* Transposes blocks of `words` by `words` in as many vectors: halves change places, then halves of
+ * those, down to blocks of 4, which interleaving does in one step each. */
+static void transpose(emit *e, uint32_t bits, uint32_t words, uint32_t *vectors) {
+    for (uint32_t d = words / 2; d >= 1; d /= 2) {
+        if (d == 2) {
+            static const uint32_t low[] = {0, 4, 1, 5}, high[] = {2, 6, 3, 7};
+            static const uint32_t left[] = {0, 1, 4, 5}, right[] = {2, 3, 6, 7};
+            for (uint32_t k = 0; k < words; k += 4) {
+                uint32_t *v = vectors + k, middle;
+                mix(e, bits, 4, &v[0], &v[1], low, high);
+                mix(e, bits, 4, &v[2], &v[3], low, high);
+                mix(e, bits, 4, &v[0], &v[2], left, right);
+                mix(e, bits, 4, &v[1], &v[3], left, right);
+                middle = v[1];
+                v[1] = v[2];
+                v[2] = middle;
+            }
+            return;
+        }
+        uint32_t low[MOST_WORDS], high[MOST_WORDS];
+        for (uint32_t p = 0; p < 2 * d; p++) {
+            low[p] = p < d ? p : d + p;
+            high[p] = p < d ? p + d : 2 * d + p;
+        }
+        for (uint32_t k = 0; k < words; k++) {
+            if (!(k & d)) {
+                mix(e, bits, 2 * d, &vectors[k], &vectors[k + d], low, high);
+            }
+        }
+    }
+}
+
+/* The words of each lane, one after the other. */
+static void load_rows(emit *e, const emit_span *span, uint32_t element, uint32_t bits,
+                      uint32_t words, uint32_t *rows) {
+    uint64_t distance = (uint64_t)span->stride * element;
+    for (uint32_t lane = 0; lane < e->lanes; lane++) {
+        uint32_t at = emit_new(e);
+        rows[lane] = emit_new(e);
+        emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, span->pointer,
+                  (unsigned long long)distance * lane);
+        vyre_text_printf(&e->w.code, words > 1 ? "  %%t%u = load <%u x i%u>" : "  %%t%u = load i%u",
+                         rows[lane], words > 1 ? words : bits, bits);
+        vyre_text_printf(&e->w.code, ", ptr %%t%u, align %u%s\n", at, element, emit_alias(e).text);
+    }
+}
+
+/* `words` words of each lane, as that many vectors. */
+static void load_words(emit *e, const emit_span *span, uint32_t element, uint32_t bits,
+                       uint32_t words, uint32_t *vectors) {
+    uint32_t rows[64], lanes = e->lanes;
+    if (words == 1 && (uint64_t)span->stride * element * 8 == bits) { /* side by side */
+        vectors[0] = emit_new(e);
+        emit_line(e, "%%t%u = load <%u x i%u>, ptr %%t%u, align %u%s", vectors[0], lanes, bits,
+                  span->pointer, element, emit_alias(e).text);
+        return;
+    }
+    load_rows(e, span, element, bits, words, rows);
+    if (words == 1) {
+        for (uint32_t lane = 0; lane < lanes; lane++) {
+            uint32_t id = emit_new(e);
+            vyre_text_printf(&e->w.code, "  %%t%u = insertelement <%u x i%u> ", id, lanes, bits);
+            vyre_text_printf(&e->w.code, lane ? "%%t%u" : "poison", vectors[0]);
+            vyre_text_printf(&e->w.code, ", i%u %%t%u, i64 %u\n", bits, rows[lane], lane);
+            vectors[0] = id;
+        }
+        return;
+    }
+    /* Vector k holds rows k, k + words, k + 2 words and so on. */
+    for (uint32_t k = 0; k < words; k++) {
+        uint32_t parts[64], count = lanes / words;
+        for (uint32_t m = 0; m < count; m++) {
+            parts[m] = rows[k + m * words];
+        }
+        for (uint32_t size = words; size < lanes; size *= 2) {
+            count /= 2;
+            for (uint32_t m = 0; m < count; m++) {
+                parts[m] = join(e, bits, size, parts[(size_t)2 * m], parts[(size_t)2 * m + 1]);
+            }
+        }
+        vectors[k] = parts[0];
+    }
+    transpose(e, bits, words, vectors);
+}
+
+/* Element `number` of the words, as a value of the type. */
+static uint32_t element_of(emit *e, vyre_type type, const uint32_t *vectors, uint32_t bits,
+                           uint32_t number) {
+    vyre_type stored = emit_stored_type(type);
+    uint32_t own = vyre_type_bytes(stored) * 8, at = number * own;
+    uint32_t id = vectors[at / bits], shift = at % bits;
+    if (shift) {
+        uint32_t moved = emit_new(e);
+        uint32_t by = cpu_write_const(&e->w,
+                                      bits == 64   ? VYRE_TYPE_U64
+                                      : bits == 32 ? VYRE_TYPE_U32
+                                                   : VYRE_TYPE_U16,
+                                      e->lanes, shift);
+        emit_line(e, "%%t%u = lshr <%u x i%u> %%t%u, %%t%u", moved, e->lanes, bits, id, by);
+        id = moved;
+    }
+    if (own < bits) {
+        uint32_t cut = emit_new(e);
+        emit_line(e, "%%t%u = trunc <%u x i%u> %%t%u to <%u x i%u>", cut, e->lanes, bits, id,
+                  e->lanes, own);
+        id = cut;
+    }
+    if (stored == VYRE_TYPE_F32 || stored == VYRE_TYPE_F64) {
+        uint32_t cast = emit_new(e);
+        emit_line(e, "%%t%u = bitcast <%u x i%u> %%t%u to %s", cast, e->lanes, own, id,
+                  cpu_type(stored, e->lanes).text);
+        id = cast;
+    }
+    return emit_from_memory(e, type, e->lanes, id);
+}
+
+/* The members of a group that are loaded with one of them: a power of 2, no more than fit. */
+typedef struct run {
+    uint32_t first, count; /* in the group */
+    uint32_t own;          /* which of them the access at hand is */
+} run;
+
+static run find_run(const emit *e, const vyre_access_group *group, uint32_t inst, uint32_t bytes) {
+    uint32_t most = MOST_WORDS < e->lanes ? MOST_WORDS : e->lanes;
+    run r = {0, 1, 0};
+    most *= bytes < 4 ? 4 / bytes : 1;
+    for (uint32_t left = group->count; left;) {
+        r.count = 1;
+        while (r.count * 2 <= left && r.count * 2 <= most) {
+            r.count *= 2;
+        }
+        for (r.own = 0; r.own < r.count; r.own++) {
+            if (group->members[r.first + r.own] == inst) {
+                return r;
+            }
+        }
+        r.first += r.count;
+        left -= r.count;
+    }
+    return (run){0, 1, 0};
+}
+
+/* Lane by lane, where not all is inside: an element beside the access's own. */
+static uint32_t load_beside(emit *e, uint32_t inst, uint32_t member, int64_t distance) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), e->lanes, emit_vector(e, i->b));
+    if (distance) {
+        uint32_t by = cpu_write_const(&e->w, VYRE_TYPE_U64, e->lanes, (uint64_t)distance);
+        uint32_t sum = emit_new(e);
+        emit_line(e, "%%t%u = add <%u x i64> %%t%u, %%t%u", sum, e->lanes, wide, by);
+        wide = sum;
+    }
+    return emit_gather(e, emit_element_type(e, i->a), emit_lane_pointers(e, i->a, wide),
+                       emit_inside_mask(e, member, wide));
+}
+
+bool emit_load_span(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = emit_element_type(e, i->a);
+    uint32_t bytes = vyre_type_bytes(type);
+    emit_span span;
+    const vyre_access_group *group = vyre_access_group_of(&e->accesses, inst);
+    run r = group ? find_run(e, group, inst, bytes) : (run){0, 1, 0};
+    if (i->op != VYRE_OP_LOAD || e->ir->resources[i->a].kind == VYRE_RESOURCE_PRIVATE ||
+        !emit_find_span(e, inst, r.own, r.count, &span)) {
+        return false;
+    }
+    uint32_t bits = r.count * bytes <= 8 ? r.count * bytes * 8 : bytes == 8 ? 64 : 32;
+    uint32_t words = r.count * bytes * 8 / bits, vectors[MOST_WORDS] = {0}, slots[MOST_WORDS * 4];
+    uint32_t inside = span.masked ? emit_all(e, e->mask) : span.inside;
+    uint32_t fast = emit_label(e), slow = emit_label(e), behind = emit_label(e);
+    for (uint32_t k = 0; k < r.count; k++) {
+        slots[k] = emit_variable(e, type, e->lanes);
+    }
+    if (inside) {
+        emit_branch(e, inside, fast, slow);
+        emit_start(e, fast);
+    }
+    load_words(e, &span, bytes, bits, words, vectors);
+    for (uint32_t k = 0; k < r.count; k++) {
+        emit_assign(e, type, e->lanes, slots[k], element_of(e, type, vectors, bits, k));
+    }
+    if (inside) {
+        emit_jump(e, behind);
+        emit_start(e, slow);
+        for (uint32_t k = 0; k < r.count; k++) {
+            uint32_t member = group ? group->members[r.first + k] : inst;
+            emit_assign(e, type, e->lanes, slots[k],
+                        load_beside(e, inst, member, (int64_t)k - (int64_t)r.own));
+        }
+        emit_start(e, behind);
+    }
+    for (uint32_t k = 0; k < r.count; k++) {
+        uint32_t member = group ? group->members[r.first + k] : inst;
+        emit_define(e, member, emit_read(e, type, e->lanes, slots[k]));
+        e->loaded[member - e->phase->first] = member != inst;
+    }
+    return true;
+}

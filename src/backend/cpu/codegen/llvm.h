@@ -1,0 +1,38 @@
+/* libLLVM, opened at run time: LLVM IR as text becomes an object file, assembly or better IR.
+ *
+ * The newest of versions 16 to 19 that is installed is opened once a process, at the first call,
+ * and never closed. Everything here may be called by several threads at once. */
+#ifndef VYRE_CPU_CODEGEN_LLVM_H
+#define VYRE_CPU_CODEGEN_LLVM_H
+
+#include <vyre/status.h>
+
+#include "base/text.h"
+
+/* What is known once it is open; valid as long as the process. */
+typedef struct cpu_llvm_info {
+    const char *version;  /* "LLVM 19.1.7" */
+    const char *triple;   /* "x86_64-pc-linux-gnu" */
+    const char *cpu;      /* "znver3" */
+    const char *features; /* "+avx2,-avx512f,..." */
+} cpu_llvm_info;
+
+/* UNAVAILABLE where there is no libLLVM that can be used; the same answer every time. */
+VYRE_MUST_USE vyre_status cpu_llvm_open(cpu_llvm_info *out_info);
+
+/* Whether the CPU has a feature, by LLVM's name for it: "avx2". */
+bool cpu_llvm_has_feature(const cpu_llvm_info *info, const char *name);
+
+typedef enum cpu_llvm_form {
+    CPU_LLVM_OBJECT,   /* relocatable ELF files for code.h */
+    CPU_LLVM_MODULE,   /* one that has all phases, for other linkers */
+    CPU_LLVM_ASSEMBLY, /* text, for people */
+    CPU_LLVM_IR        /* text, after optimisation, for people */
+} cpu_llvm_form;
+
+/* Optimises and translates for the CPU at hand, without fast math or contraction. `out` must be
+ * empty, and stays so on an error. What LLVM objects to is a BACKEND status with its words. Phases
+ * are translated on all threads of the pool: objects then stand one behind the other. */
+VYRE_MUST_USE vyre_status cpu_llvm_compile(const vyre_text *ir, cpu_llvm_form form, vyre_text *out);
+
+#endif

@@ -1,0 +1,272 @@
+#include <fenv.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cpu/codegen/llvm_parts.h"
+#include "backend/cpu/codegen/llvm_table.h"
+#include "backend/cpu/runtime/pool.h"
+#include "base/alloc.h"
+
+/* The emitter writes vectors, so nothing has to find them: this takes half the time of LLVM's own
+ * second level, and kernels run as fast. `combine` is instcombine, which from version 18 on ends
+ * the process if one round does not do, unless it is told not to. */
+#define PASSES(combine)                                                                            \
+    "always-inline,function(sroa,early-cse<memssa>," combine ",simplifycfg,"                       \
+    "loop-mssa(loop-rotate,licm),gvn," combine ",simplifycfg,adce)"
+static const char passes[] = PASSES("instcombine<no-verify-fixpoint>");
+static const char old_passes[] = PASSES("instcombine");
+
+/* A translation under way. What LLVM has to say goes to `objection`, the first error alone. */
+typedef struct translation {
+    const llvm_table *llvm;
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMTargetMachineRef machine;
+    LLVMMemoryBufferRef code; /* what came out, unless it is IR */
+    char objection[1024];
+} translation;
+
+static void object(translation *t, const char *message) {
+    if (!t->objection[0]) {
+        snprintf(t->objection, sizeof t->objection, "%s", message && *message ? message : "?");
+    }
+}
+
+/* Takes over a message of LLVM's. */
+static void object_and_dispose(translation *t, char *message) {
+    object(t, message);
+    t->llvm->LLVMDisposeMessage(message);
+}
+
+static void hear_diagnostic(LLVMDiagnosticInfoRef info, void *argument) {
+    translation *t = argument;
+    if (t->llvm->LLVMGetDiagInfoSeverity(info) == LLVM_SEVERITY_ERROR) {
+        object_and_dispose(t, t->llvm->LLVMGetDiagInfoDescription(info));
+    }
+}
+
+static bool parse(translation *t, const vyre_text *ir) {
+    const llvm_table *llvm = t->llvm;
+    char *message = NULL;
+    LLVMMemoryBufferRef source =
+        llvm->LLVMCreateMemoryBufferWithMemoryRange(vyre_text_string(ir), ir->size, "program", 1);
+    if (llvm->LLVMParseIRInContext(t->context, source, &t->module, &message)) {
+        t->module = NULL;
+        object_and_dispose(t, message);
+        return false;
+    }
+    return true;
+}
+
+static bool aim(translation *t) {
+    const llvm_table *llvm = t->llvm;
+    const cpu_llvm_info *info = &llvm->info;
+    t->machine = llvm->LLVMCreateTargetMachine(llvm->target, info->triple, info->cpu,
+                                               info->features, LLVM_CODE_DEFAULT,
+                                               LLVM_RELOCATION_PIC, LLVM_CODE_MODEL_SMALL);
+    if (!t->machine) {
+        object(t, "no target machine");
+        return false;
+    }
+    LLVMTargetDataRef layout = llvm->LLVMCreateTargetDataLayout(t->machine);
+    llvm->LLVMSetTarget(t->module, info->triple);
+    llvm->LLVMSetModuleDataLayout(t->module, layout);
+    llvm->LLVMDisposeTargetData(layout);
+    return true;
+}
+
+/* Code that is not valid makes later parts of LLVM end the process, so it is looked at first. */
+static bool verify(translation *t) {
+    char *message = NULL;
+    bool valid = !t->llvm->LLVMVerifyModule(t->module, LLVM_RETURN_STATUS, &message);
+    if (!valid) {
+        object(t, message);
+    }
+    t->llvm->LLVMDisposeMessage(message);
+    return valid;
+}
+
+static bool optimise(translation *t) {
+    const llvm_table *llvm = t->llvm;
+    LLVMPassBuilderOptionsRef options = llvm->LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error =
+        llvm->LLVMRunPasses(t->module, llvm->major < 18 ? old_passes : passes, t->machine, options);
+    llvm->LLVMDisposePassBuilderOptions(options);
+    if (error) {
+        char *message = llvm->LLVMGetErrorMessage(error);
+        object(t, message);
+        llvm->LLVMDisposeErrorMessage(message);
+    }
+    return !error;
+}
+
+static bool write_ir(translation *t, vyre_text *out) {
+    char *text = t->llvm->LLVMPrintModuleToString(t->module);
+    vyre_text_puts(out, text);
+    t->llvm->LLVMDisposeMessage(text);
+    return true;
+}
+
+static bool write_code(translation *t, int file) {
+    char *message = NULL;
+    if (t->llvm->LLVMTargetMachineEmitToMemoryBuffer(t->machine, t->module, file, &message,
+                                                     &t->code)) {
+        t->code = NULL;
+        object_and_dispose(t, message);
+        return false;
+    }
+    return true;
+}
+
+static bool write_form(translation *t, cpu_llvm_form form, vyre_text *out) {
+    switch (form) {
+    case CPU_LLVM_IR: return write_ir(t, out);
+    case CPU_LLVM_ASSEMBLY: return write_code(t, LLVM_ASSEMBLY_FILE);
+    case CPU_LLVM_OBJECT:
+    case CPU_LLVM_MODULE: return write_code(t, LLVM_OBJECT_FILE);
+    }
+    return false;
+}
+
+/* Some versions of LLVM end the process on code they have no instructions for. Then the way back is
+ * a jump out of it, which leaves behind what it holds: a program that cannot run here, not a
+ * process that ends. */
+static _Thread_local struct {
+    jmp_buf back;
+    bool is_set;
+    char reason[1024];
+} escape;
+
+void cpu_llvm_give_up(const char *reason) {
+    if (escape.is_set) {
+        snprintf(escape.reason, sizeof escape.reason, "%s", reason ? reason : "?");
+        longjmp(escape.back, 1);
+    }
+}
+
+static vyre_status no_memory(void) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                            "no memory for the code of a program");
+}
+
+/* IR goes to `out`, anything else to `out_code`, which is LLVM's. */
+static vyre_status translate(const llvm_table *llvm, const vyre_text *ir, cpu_llvm_form form,
+                             vyre_text *out, LLVMMemoryBufferRef *out_code) {
+    translation t = {.llvm = llvm};
+    vyre_status status = VYRE_OK;
+    t.context = llvm->LLVMContextCreate();
+    llvm->LLVMContextSetDiagnosticHandler(t.context, hear_diagnostic, &t);
+    bool made = parse(&t, ir) && aim(&t) && verify(&t) && optimise(&t) &&
+                write_form(&t, form, out) && !t.objection[0];
+    if (!made) {
+        status = vyre_status_make(
+            VYRE_STATUS_BACKEND, "use another backend, and report the program with this text",
+            "%s refuses what was made of the program: %s", llvm->info.version, t.objection);
+    }
+    if (status && t.code) {
+        llvm->LLVMDisposeMemoryBuffer(t.code);
+        t.code = NULL;
+    }
+    *out_code = t.code;
+    if (t.machine) {
+        llvm->LLVMDisposeTargetMachine(t.machine);
+    }
+    if (t.module) {
+        llvm->LLVMDisposeModule(t.module);
+    }
+    llvm->LLVMContextDispose(t.context);
+    return status;
+}
+
+static vyre_status translate_or_escape(const llvm_table *llvm, const vyre_text *ir,
+                                       cpu_llvm_form form, vyre_text *out,
+                                       LLVMMemoryBufferRef *out_code) {
+    *out_code = NULL;
+    if (setjmp(escape.back)) {
+        escape.is_set = false;
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another backend, or a newer libLLVM",
+                                "LLVM gives up on the program: %.200s", escape.reason);
+    }
+    escape.is_set = true;
+    vyre_status status = translate(llvm, ir, form, out, out_code);
+    escape.is_set = false;
+    return status;
+}
+
+/* A module as a whole, or parts of it that the threads of the pool share. */
+typedef struct work {
+    const llvm_table *llvm;
+    cpu_llvm_form form;
+    const vyre_text *ir;
+    vyre_text *out;
+    uint32_t count;
+    vyre_text parts[CPU_MOST_PARTS];
+    LLVMMemoryBufferRef codes[CPU_MOST_PARTS];
+    vyre_status statuses[CPU_MOST_PARTS];
+} work;
+
+/* LLVM folds some functions of constants in the arithmetic that the thread has set. */
+static void translate_some(const cpu_frame *frame, uint64_t first, uint64_t end, void *storage) {
+    (void)storage;
+    work *w = (work *)(void *)frame->arrays[0];
+    fenv_t callers;
+    bool is_set = !fegetenv(&callers) && !fesetenv(FE_DFL_ENV);
+    for (uint64_t i = first; i < end; i++) {
+        w->statuses[i] = translate_or_escape(w->llvm, w->count > 1 ? &w->parts[i] : w->ir, w->form,
+                                             w->out, &w->codes[i]);
+    }
+    if (is_set) {
+        fesetenv(&callers);
+    }
+}
+
+/* What came out, one behind the other. */
+static vyre_status collect(work *w, vyre_status status) {
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (status) {
+            vyre_status_free(w->statuses[i]);
+        } else {
+            status = w->statuses[i];
+        }
+        if (w->codes[i] && !status) {
+            vyre_text_add(w->out, w->llvm->LLVMGetBufferStart(w->codes[i]),
+                          w->llvm->LLVMGetBufferSize(w->codes[i]));
+        }
+        if (w->codes[i]) {
+            w->llvm->LLVMDisposeMemoryBuffer(w->codes[i]);
+        }
+        vyre_text_free(&w->parts[i]);
+    }
+    status = !status && w->out->failed ? no_memory() : status;
+    if (status) {
+        vyre_text_free(w->out);
+    }
+    return status;
+}
+
+vyre_status cpu_llvm_compile(const vyre_text *ir, cpu_llvm_form form, vyre_text *out) {
+    const llvm_table *llvm;
+    uint32_t threads = 1;
+    vyre_status status = cpu_llvm_functions(&llvm);
+    status = status ? status : cpu_pool_size(&threads);
+    if (status) {
+        return status;
+    }
+    work *w = vyre_alloc_zeroed(1, sizeof *w);
+    if (!w) {
+        return no_memory();
+    }
+    *w = (work){.llvm = llvm, .form = form, .ir = ir, .out = out};
+    w->count = form == CPU_LLVM_OBJECT ? cpu_llvm_cut(ir, threads, w->parts) : 1;
+    if (w->count) {
+        uint8_t *const arrays[] = {(uint8_t *)w};
+        const cpu_frame frame = {.arrays = arrays};
+        status = cpu_pool_run(&(cpu_work){translate_some, &frame, w->count, 1, 0});
+    } else {
+        status = no_memory();
+    }
+    status = collect(w, status);
+    vyre_free(w);
+    return status;
+}

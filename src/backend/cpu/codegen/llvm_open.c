@@ -1,0 +1,147 @@
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cpu/codegen/llvm_table.h"
+#include "base/option.h"
+
+/* Newest first; Debian's name and that of others. */
+static const char *const candidates[] = {
+    "libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so", "libLLVM.so.18.1", "libLLVM-18.so.1",
+    "libLLVM-18.so",   "libLLVM-17.so.1", "libLLVM-17.so", "libLLVM-16.so.1", "libLLVM-16.so",
+};
+enum { OLDEST = 16, NEWEST = 19 };
+
+static const char fix_text[] = "install libLLVM 16 to 19, on Debian the package libllvm19";
+
+/* Written once, by whoever comes first, then read alone. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static llvm_table table;
+static bool is_open;
+static char why_not[256];
+static char version_text[48];
+
+/* Finds every function; the name of one that is missing, or NULL. */
+static const char *resolve(void *library) {
+#define LLVM_RESOLVE(result, name, parameters)                                                     \
+    *(void **)(void *)&table.name = dlsym(library, #name);                                         \
+    if (!table.name) {                                                                             \
+        return #name;                                                                              \
+    }
+    LLVM_FUNCTIONS(LLVM_RESOLVE)
+#undef LLVM_RESOLVE
+    return NULL;
+}
+
+#ifdef LLVM_ARCHITECTURE
+#define JOIN_TEXT(architecture, what) "LLVMInitialize" #architecture what
+#define JOIN(architecture, what) JOIN_TEXT(architecture, what)
+
+/* Makes the target of this machine known to LLVM. */
+static const char *initialise_target(void *library) {
+    static const char *const names[] = {
+        JOIN(LLVM_ARCHITECTURE, "TargetInfo"),
+        JOIN(LLVM_ARCHITECTURE, "Target"),
+        JOIN(LLVM_ARCHITECTURE, "TargetMC"),
+        JOIN(LLVM_ARCHITECTURE, "AsmPrinter"),
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void (*initialise)(void);
+        *(void **)(void *)&initialise = dlsym(library, names[i]);
+        if (!initialise) {
+            return names[i];
+        }
+        initialise();
+    }
+    return NULL;
+}
+#else
+#define LLVM_TUNING ""
+static const char *initialise_target(void *library) {
+    (void)library;
+    return "the code generator of this architecture";
+}
+#endif
+
+/* What LLVM says of the machine. The strings are LLVM's, and stay. */
+static const char *describe(void) {
+    static char features[8192];
+    unsigned major = 0, minor = 0, patch = 0;
+    table.LLVMGetVersion(&major, &minor, &patch);
+    table.LLVMInstallFatalErrorHandler(cpu_llvm_give_up);
+    if (major < OLDEST || major > NEWEST) {
+        return "a version that is known";
+    }
+    table.major = major;
+    snprintf(version_text, sizeof version_text, "LLVM %u.%u.%u", major, minor, patch);
+    const char *triple = table.LLVMGetDefaultTargetTriple();
+    const char *cpu = table.LLVMGetHostCPUName();
+    char *found = table.LLVMGetHostCPUFeatures();
+    int length = found ? snprintf(features, sizeof features, "%s" LLVM_TUNING, found) : -1;
+    table.LLVMDisposeMessage(found);
+    char *message = NULL;
+    if (!triple || !cpu || length < 0 || (size_t)length >= sizeof features ||
+        table.LLVMGetTargetFromTriple(triple, &table.target, &message)) {
+        table.LLVMDisposeMessage(message);
+        return "a target for this machine";
+    }
+    table.info = (cpu_llvm_info){version_text, triple, cpu, features};
+    return NULL;
+}
+
+/* False if there is no such library; else it is open, or `why_not` says what it lacks. */
+static bool open_library(const char *name) {
+    void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    if (!library) {
+        return false;
+    }
+    const char *missing = resolve(library);
+    missing = missing ? missing : initialise_target(library);
+    missing = missing ? missing : describe();
+    if (missing) {
+        snprintf(why_not, sizeof why_not, "%s was found, but has not %s", name, missing);
+    }
+    is_open = !missing;
+    return true;
+}
+
+static void open_once(void) {
+    vyre_option_info chosen = vyre_option_describe(VYRE_OPTION_LLVM);
+    if (chosen.from_environment) {
+        if (!open_library(chosen.text)) {
+            snprintf(why_not, sizeof why_not, "`%s`, which VYRE_LLVM names, cannot be opened",
+                     chosen.text);
+        }
+        return;
+    }
+    snprintf(why_not, sizeof why_not, "no libLLVM was found");
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates && !is_open; i++) {
+        open_library(candidates[i]);
+    }
+}
+
+vyre_status cpu_llvm_functions(const llvm_table **out_table) {
+    *out_table = &table;
+    pthread_once(&once, open_once);
+    return is_open ? VYRE_OK
+                   : vyre_status_make(VYRE_STATUS_UNAVAILABLE, fix_text,
+                                      "backend `cpu` translates with LLVM, and %s", why_not);
+}
+
+vyre_status cpu_llvm_open(cpu_llvm_info *out_info) {
+    const llvm_table *llvm;
+    vyre_status status = cpu_llvm_functions(&llvm);
+    *out_info = llvm->info;
+    return status;
+}
+
+bool cpu_llvm_has_feature(const cpu_llvm_info *info, const char *name) {
+    size_t size = strlen(name);
+    for (const char *at = info->features; (at = strchr(at, '+')) != NULL; at++) {
+        if (!strncmp(at + 1, name, size) && (at[1 + size] == ',' || !at[1 + size])) {
+            return true;
+        }
+    }
+    return false;
+}

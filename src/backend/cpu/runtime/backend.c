@@ -1,0 +1,346 @@
+#include "backend/cpu/runtime/backend.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cpu/codegen/llvm.h"
+#include "backend/cpu/runtime/bandwidth.h"
+#include "backend/cpu/runtime/fill.h"
+#include "backend/cpu/runtime/memory.h"
+#include "backend/cpu/runtime/pool.h"
+#include "backend/cpu/runtime/profile.h"
+#include "backend/cpu/runtime/queue.h"
+#include "backend/cpu/runtime/run.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "runtime/slots.h"
+
+static const char id_text[] = "cpu";
+
+/* What a device knows of itself. */
+typedef struct device {
+    cpu_llvm_info llvm;
+    uint32_t lanes, threads;
+    char version[96];
+    char name[CPU_NAME_BYTES];
+} device;
+
+static atomic_uint device_count;
+
+static const device *device_of(const vyre_backend *backend) {
+    return backend->state;
+}
+
+static const char *id(const vyre_backend *backend) {
+    (void)backend;
+    return id_text;
+}
+
+static const char *version(const vyre_backend *backend) {
+    return device_of(backend)->version;
+}
+
+/* The compiled program of a call; where the host has none, one for this call. Released with
+ * cpu_native_release. */
+static vyre_status native_of(const vyre_call *call, cpu_native **out_native) {
+    if (call->native) {
+        *out_native = cpu_native_retain(call->native->state);
+        return VYRE_OK;
+    }
+    vyre_text artifact = {0};
+    vyre_status status = cpu_native_make(call->program, NULL, 0, &artifact, out_native);
+    vyre_text_free(&artifact);
+    return status;
+}
+
+static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
+                            vyre_output *outputs) {
+    (void)backend;
+    cpu_native *native;
+    vyre_status status = native_of(call, &native);
+    if (!status) {
+        atomic_uint stop = 0;
+        status = cpu_run_host(native, call, outputs, &stop);
+        cpu_native_release(native);
+    }
+    return status;
+}
+
+static vyre_status start(const vyre_call *call, vyre_output *outputs, bool is_borrowed,
+                         vyre_pending_run *out_run) {
+    cpu_native *native;
+    vyre_status status = native_of(call, &native);
+    if (!status) {
+        status = cpu_queue_start(native, call, outputs, is_borrowed, out_run);
+        cpu_native_release(native);
+    }
+    return status;
+}
+
+static vyre_status dispatch_async(const vyre_backend *backend, const vyre_call *call,
+                                  vyre_output *outputs, vyre_pending_run *out_run) {
+    (void)backend;
+    return start(call, outputs, false, out_run);
+}
+
+static vyre_status dispatch_borrowed_async(const vyre_backend *backend, const vyre_call *call,
+                                           vyre_output *outputs, vyre_pending_run *out_run) {
+    (void)backend;
+    return start(call, outputs, true, out_run);
+}
+
+/* Resident buffers are memory of the host; the number is the address of this. */
+typedef struct resident {
+    uint8_t *data;
+    atomic_ullong ticket; /* of the last run that was enqueued on it */
+} resident;
+
+static resident *resident_of(uint64_t buffer) {
+    return (resident *)(uintptr_t)buffer;
+}
+
+static vyre_status resident_allocate(const vyre_backend *backend, size_t size,
+                                     uint64_t *out_buffer) {
+    (void)backend;
+    resident *made = vyre_alloc(sizeof *made);
+    uint8_t *data = made ? cpu_memory_take(size) : NULL;
+    *out_buffer = 0;
+    if (!data) {
+        vyre_free(made);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory or ask for less",
+                                "no memory for a resident buffer of %zu bytes", size);
+    }
+    cpu_fill_zero(data, size);
+    made->data = data;
+    atomic_init(&made->ticket, 0);
+    *out_buffer = (uintptr_t)made;
+    return VYRE_OK;
+}
+
+static vyre_status resident_upload(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                   const void *data, size_t size) {
+    (void)backend;
+    cpu_queue_settle(atomic_load(&resident_of(buffer)->ticket));
+    cpu_copy(resident_of(buffer)->data + offset, data, size);
+    return VYRE_OK;
+}
+
+static vyre_status resident_read(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                 void *data, size_t size) {
+    (void)backend;
+    cpu_queue_settle(atomic_load(&resident_of(buffer)->ticket));
+    cpu_copy(data, resident_of(buffer)->data + offset, size);
+    return VYRE_OK;
+}
+
+static vyre_status resident_free(const vyre_backend *backend, uint64_t buffer) {
+    (void)backend;
+    cpu_memory_give(resident_of(buffer)->data);
+    vyre_free(resident_of(buffer));
+    return VYRE_OK;
+}
+
+/* The memory of each argument. */
+static void find_memory(const vyre_call *call, const uint64_t *buffers, uint8_t **out_memory) {
+    for (size_t i = 0; i < call->argument_count; i++) {
+        out_memory[i] = buffers[i] ? resident_of(buffers[i])->data : NULL;
+    }
+}
+
+static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vyre_call *call,
+                                           const uint64_t *buffers, vyre_timing *out_timing) {
+    (void)backend;
+    uint64_t begin = vyre_now_ns();
+    uint8_t *memory[VYRE_LIMIT_ARGUMENTS];
+    cpu_native *native;
+    vyre_status status = native_of(call, &native);
+    if (!status) {
+        find_memory(call, buffers, memory);
+        status = cpu_queue_run(native, call, memory);
+        cpu_native_release(native);
+    }
+    *out_timing = vyre_wall_time(begin);
+    return status;
+}
+
+static bool ticket_done(const vyre_backend *backend, uint64_t ticket) {
+    (void)backend;
+    return cpu_queue_is_done(ticket);
+}
+
+static vyre_status ticket_wait(const vyre_backend *backend, uint64_t ticket) {
+    (void)backend;
+    return cpu_queue_wait(ticket);
+}
+
+/* Pipelines */
+
+static vyre_status pipeline_dispatch(const vyre_native *native, const vyre_call *call,
+                                     vyre_output *outputs) {
+    atomic_uint stop = 0;
+    return cpu_run_host(native->state, call, outputs, &stop);
+}
+
+static vyre_status pipeline_enqueue(const vyre_native *native, const vyre_call *call,
+                                    const uint64_t *buffers, uint64_t *out_ticket) {
+    uint8_t *memory[VYRE_LIMIT_ARGUMENTS];
+    find_memory(call, buffers, memory);
+    vyre_status status = cpu_queue_enqueue(native->state, call, memory, out_ticket);
+    for (size_t i = 0; i < call->argument_count && !status; i++) {
+        if (buffers[i]) {
+            atomic_store(&resident_of(buffers[i])->ticket, *out_ticket);
+        }
+    }
+    return status;
+}
+
+static uint64_t pipeline_size_bytes(const vyre_native *native) {
+    const cpu_native *own = native->state;
+    return sizeof *own + own->phase_count * sizeof *own->phases + own->code.size;
+}
+
+static void pipeline_destroy(const vyre_native *native) {
+    cpu_native_release(native->state);
+}
+
+static const vyre_pipeline_slots pipeline_slots = {
+    VYRE_PIPELINE_HEAD,
+    .dispatch = pipeline_dispatch,
+    .dispatch_borrowed = pipeline_dispatch,
+    .dispatch_borrowed_into = pipeline_dispatch,
+    .enqueue = pipeline_enqueue,
+    .size_bytes = pipeline_size_bytes,
+    .destroy = pipeline_destroy,
+};
+
+static vyre_status compile(const vyre_backend *backend, const vyre_compile *compile,
+                           vyre_native *out_native) {
+    (void)backend;
+    vyre_text artifact = {0};
+    cpu_native *native;
+    vyre_status status = cpu_native_make(compile->program, compile->artifact,
+                                         compile->artifact_size, &artifact, &native);
+    if (!status) {
+        out_native->slots = &pipeline_slots;
+        out_native->state = native;
+        out_native->artifact = (uint8_t *)artifact.data; /* from the allocator of the host */
+        out_native->artifact_size = artifact.size;
+    }
+    return status;
+}
+
+/* Capabilities. Subgroups and halves are vectors of other things, so neither is claimed. A program
+ * with grid barriers is one job here, whose phases all threads go through together. */
+
+static uint32_t features(const vyre_backend *backend) {
+    (void)backend;
+    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC;
+}
+
+static uint32_t subgroup_size(const vyre_backend *backend) {
+    return device_of(backend)->lanes;
+}
+
+static uint64_t max_storage_buffer_bytes(const vyre_backend *backend) {
+    (void)backend;
+    return PTRDIFF_MAX; /* the host's memory, and files that are mapped into it */
+}
+
+static void device_profile(const vyre_backend *backend, vyre_profile *out_profile) {
+    const device *self = device_of(backend);
+    out_profile->device = self->name;
+    out_profile->driver = self->llvm.version;
+    out_profile->flags = VYRE_PROFILE_HAS_SHARED_MEMORY;
+    out_profile->max_native_int_width = 64;
+    out_profile->max_shared_memory_bytes = VYRE_LIMIT_SHARED_BYTES;
+    out_profile->compute_units = self->threads;
+    out_profile->l1_cache_bytes = cpu_l1_bytes();
+    out_profile->l2_cache_bytes = cpu_l2_bytes();
+    out_profile->memory_bandwidth_gbps = cpu_bandwidth_known();
+    out_profile->ideal_vector_pack_bits = (uint64_t)self->lanes * 32;
+    out_profile->timing_quality = VYRE_TIMING_HOST_ONLY;
+    out_profile->grade = VYRE_GRADE_EXACT;
+}
+
+static vyre_status flush(const vyre_backend *backend) {
+    (void)backend;
+    cpu_queue_flush();
+    return VYRE_OK;
+}
+
+static void destroy(const vyre_backend *backend) {
+    vyre_free(backend->state);
+    if (atomic_fetch_sub(&device_count, 1) == 1) {
+        cpu_queue_forget();
+        cpu_memory_trim();
+    }
+}
+
+static const vyre_backend_slots slots = {
+    VYRE_BACKEND_HEAD,
+    .id = id,
+    .dispatch = dispatch,
+    .version = version,
+    .dispatch_borrowed = dispatch,
+    .dispatch_borrowed_into = dispatch,
+    .dispatch_async = dispatch_async,
+    .dispatch_borrowed_async = dispatch_borrowed_async,
+    .resident_allocate = resident_allocate,
+    .resident_upload = resident_upload,
+    .resident_read = resident_read,
+    .resident_free = resident_free,
+    .resident_dispatch_timed = resident_dispatch_timed,
+    .ticket_done = ticket_done,
+    .ticket_wait = ticket_wait,
+    .compile_native = compile,
+    .compile_native_shared = compile,
+    .features = features,
+    .max_workgroup_size = vyre_any_workgroup_size,
+    .max_workgroups_per_dimension = vyre_any_workgroup_count,
+    .max_invocations_per_workgroup = vyre_any_invocations,
+    .subgroup_size = subgroup_size,
+    .max_storage_buffer_bytes = max_storage_buffer_bytes,
+    .device_profile = device_profile,
+    .flush = flush,
+    .shutdown = flush,
+    .destroy = destroy,
+};
+
+static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *out_backend) {
+    (void)host;
+    if (index) {
+        return vyre_status_make(VYRE_STATUS_NOT_FOUND, "name it without a number",
+                                "backend `cpu` has one device, there is no number %u", index);
+    }
+    device made = {0};
+    vyre_status status = cpu_llvm_open(&made.llvm);
+    status = status ? status : cpu_native_lanes(&made.lanes);
+    status = status ? status : cpu_pool_size(&made.threads);
+    if (status) {
+        return status;
+    }
+    device *self = vyre_alloc(sizeof *self);
+    if (!self) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for the device of backend `cpu`");
+    }
+    snprintf(made.version, sizeof made.version, "%s, %s", VYRE_VERSION_STRING, made.llvm.version);
+    cpu_brand(made.name);
+    if (!made.name[0]) {
+        snprintf(made.name, sizeof made.name, "%s", made.llvm.cpu);
+    }
+    *self = made;
+    atomic_fetch_add(&device_count, 1);
+    out_backend->slots = &slots;
+    out_backend->state = self;
+    return VYRE_OK;
+}
+
+static const vyre_registration registration = {.id = id_text, .create = create};
+static const vyre_precedence precedence = {id_text, 100};
+static const vyre_capability capability = {id_text, true};
+
+const vyre_bundle cpu_bundle = {
+    VYRE_BUNDLE_HEAD, &registration, 1, &precedence, 1, &capability, 1,
+};

@@ -1,0 +1,163 @@
+#include "backend/cpu/runtime/bandwidth.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "backend/cpu/runtime/memory.h"
+#include "backend/cpu/runtime/pool.h"
+#include "backend/cpu/runtime/profile.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/number.h"
+#include "base/option.h"
+#include "store/place.h"
+
+/* More than caches keep, in pieces that a thread reads at a time; again and again for a while,
+ * since others on the machine disturb, and the best round tells. */
+enum {
+    PIECES = 128,
+    PIECE_BYTES = 1 << 19,
+    LEAST_ROUNDS = 3,
+    MOST_ROUNDS = 16,
+    ENOUGH_NS = 30000000,
+    FILE_LIMIT = 256
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* whoever measures */
+static atomic_ullong known;
+
+/* What the number depends on, as the file tells it. */
+static void describe(vyre_text *out) {
+    char name[CPU_NAME_BYTES];
+    uint32_t threads = 0;
+    cpu_brand(name);
+    vyre_status_free(cpu_pool_size(&threads));
+    vyre_text_printf(out, "%s, %u threads, GB/s: ", name, threads);
+}
+
+static bool is_kept(void) {
+    uint64_t limit = 0;
+    vyre_status status = vyre_option_size(VYRE_OPTION_CACHE_LIMIT, &limit);
+    vyre_status_free(status);
+    return !status && limit;
+}
+
+static void file_name(const vyre_text *key, vyre_text *out) {
+    vyre_text_printf(out, "memory-%016llx",
+                     (unsigned long long)vyre_hash(vyre_text_string(key), key->size));
+}
+
+/* What an earlier process has left; anything else in the file is as good as none. */
+static void read_file(void) {
+    vyre_store_place place = {.folder = -1};
+    vyre_text key = {0}, name = {0}, found = {0};
+    describe(&key);
+    file_name(&key, &name);
+    vyre_status status = is_kept() ? vyre_store_open(&place, false) : VYRE_OK;
+    if (!status && place.folder >= 0 && !key.failed && !name.failed) {
+        status = vyre_store_read(&place, vyre_text_string(&name), FILE_LIMIT, &found);
+    }
+    uint64_t number;
+    bool too_large = false;
+    if (!status && found.size > key.size && found.data[found.size - 1] == '\n' &&
+        !memcmp(found.data, key.data, key.size) &&
+        vyre_u64_parse(found.data + key.size, found.size - key.size - 1, 10, &number, &too_large) &&
+        !too_large) {
+        atomic_store(&known, number);
+    }
+    vyre_status_free(status);
+    vyre_store_close(&place);
+    vyre_text_free(&key);
+    vyre_text_free(&name);
+    vyre_text_free(&found);
+}
+
+static void write_file(uint64_t number) {
+    vyre_store_place place = {.folder = -1};
+    vyre_text text = {0}, path = {0};
+    vyre_status status = is_kept() ? vyre_store_open(&place, true) : VYRE_OK;
+    if (!status && place.folder >= 0) {
+        describe(&text);
+        vyre_text_printf(&path, "%s/", vyre_text_string(&place.path));
+        file_name(&text, &path);
+        vyre_text_u64(&text, number);
+        vyre_text_puts(&text, "\n");
+        if (!text.failed && !path.failed) {
+            status = vyre_file_replace(vyre_text_string(&path), text.data, text.size);
+        }
+    }
+    vyre_status_free(status);
+    vyre_store_close(&place);
+    vyre_text_free(&text);
+    vyre_text_free(&path);
+}
+
+uint64_t cpu_bandwidth_known(void) {
+    pthread_once(&once, read_file);
+    return atomic_load(&known);
+}
+
+static void fill_pieces(const cpu_frame *frame, uint64_t first, uint64_t end, void *storage) {
+    (void)storage;
+    memset(frame->arrays[0] + first * PIECE_BYTES, 1, (end - first) * PIECE_BYTES);
+}
+
+static void read_pieces(const cpu_frame *frame, uint64_t first, uint64_t end, void *storage) {
+    (void)storage;
+    for (uint64_t piece = first; piece < end; piece++) {
+        const uint64_t *words =
+            (const uint64_t *)(const void *)(frame->arrays[0] + piece * PIECE_BYTES);
+        uint64_t sum = 0;
+        for (size_t i = 0; i < PIECE_BYTES / sizeof *words; i++) {
+            sum += words[i];
+        }
+        ((uint64_t *)(void *)frame->arrays[1])[piece] = sum;
+    }
+}
+
+/* Nanoseconds until all threads are through; 0 without memory. */
+static uint64_t run(cpu_kernel kernel, uint8_t *const *arrays) {
+    const cpu_frame frame = {.arrays = arrays};
+    const cpu_work work = {.kernel = kernel, .frame = &frame, .units = PIECES, .grain = 1};
+    uint64_t start = vyre_now_ns();
+    vyre_status status = cpu_pool_run(&work);
+    uint64_t time = vyre_now_ns() - start;
+    vyre_status_free(status);
+    return status ? 0 : time;
+}
+
+static uint64_t measure(void) {
+    uint64_t sums[PIECES], best = UINT64_MAX;
+    uint8_t *const arrays[] = {cpu_memory_take((size_t)PIECES * PIECE_BYTES), (uint8_t *)sums};
+    bool done = arrays[0] && run(fill_pieces, arrays);
+    uint64_t spent = 0;
+    for (int round = 0;
+         done && (round < LEAST_ROUNDS || (round < MOST_ROUNDS && spent < ENOUGH_NS)); round++) {
+        uint64_t time = run(read_pieces, arrays);
+        best = time < best ? time : best;
+        spent += time;
+        done = time;
+    }
+    cpu_memory_give(arrays[0]);
+    cpu_memory_trim();
+    uint64_t number = done ? ((uint64_t)PIECES * PIECE_BYTES + best / 2) / best : 0;
+    return done && !number ? 1 : number; /* bytes a nanosecond are GB/s */
+}
+
+void cpu_bandwidth_learn(void) {
+    if (cpu_bandwidth_known()) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&known)) {
+        uint64_t number = measure();
+        atomic_store(&known, number);
+        if (number) {
+            write_file(number);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}

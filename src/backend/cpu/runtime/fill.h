@@ -1,0 +1,10 @@
+/* Large fills and copies, by all threads. */
+#ifndef VYRE_CPU_RUNTIME_FILL_H
+#define VYRE_CPU_RUNTIME_FILL_H
+
+#include <vyre/base.h>
+
+void cpu_fill_zero(uint8_t *to, uint64_t size);
+void cpu_copy(uint8_t *to, const void *from, uint64_t size);
+
+#endif

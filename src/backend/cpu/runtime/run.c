@@ -1,0 +1,383 @@
+#include "backend/cpu/runtime/run.h"
+
+#include <fenv.h>
+
+#include "backend/cpu/runtime/fill.h"
+#include "backend/cpu/runtime/memory.h"
+#include "backend/cpu/runtime/pool.h"
+#include "backend/cpu/runtime/watch.h"
+#include "base/clock.h"
+#include "ir/program.h"
+#include "runtime/plan.h"
+
+/* A run. Everything by resource covers buffers and scratch arrays, which come first. */
+typedef struct run {
+    const cpu_native *native;
+    const vyre_call *call;
+    vyre_plan plan; /* of a program that was split, like `own` */
+    vyre_call own;
+    const vyre_ir *ir;
+    uint32_t array_count;
+    uint8_t **arrays;
+    uint64_t *lengths;
+    uint32_t *iterations; /* by step */
+    cpu_frame frame;
+    atomic_uint *stop;
+    cpu_deadline deadline;
+    uint8_t *block; /* where the lists are, if `room` is too small */
+    uint64_t room[96];
+} run;
+
+static vyre_status no_memory(const run *r) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                            "no memory to run `%s`", vyre_program_name(r->native->program));
+}
+
+static vyre_status check_stop(const run *r) {
+    unsigned reason = atomic_load_explicit(r->stop, memory_order_relaxed);
+    if (!reason) {
+        return VYRE_OK;
+    }
+    const char *name = vyre_program_name(r->native->program);
+    return reason == CPU_STOP_TIMEOUT
+               ? vyre_status_make(VYRE_STATUS_TIMEOUT, "raise the timeout, or give it less to do",
+                                  "`%s` took longer than its timeout", name)
+               : vyre_status_make(VYRE_STATUS_BACKEND, "run it again, and wait for it",
+                                  "`%s` was ended before it was done", name);
+}
+
+/* The number that a domain or a repeat goes by; 0 past the end. */
+static int64_t read_element(const run *r, uint32_t resource, uint64_t index) {
+    vyre_type type = (vyre_type)r->ir->resources[resource].type;
+    return index < r->lengths[resource]
+               ? vyre_plan_element(type, r->arrays[resource] + index * vyre_type_bytes(type))
+               : 0;
+}
+
+/* Blocks small enough that each thread gets several, where there are not enough rows for that, and
+ * more of those that take long, so that nobody waits long for the last one. */
+static uint64_t block_of(const cpu_phase *phase, const vyre_grid *grid, uint32_t threads) {
+    enum { SHARES = 8, MOST_SHARES = 32, LEAST = 64, LEAST_HEAVY = 32, HEAVY_CYCLES = 8192 };
+    uint64_t block = phase->info.block, most = (uint64_t)threads * MOST_SHARES;
+    uint64_t rows = grid->domain[1] > most ? most : grid->domain[1] * grid->domain[2];
+    while (block > LEAST_HEAVY) {
+        uint64_t units = (grid->domain[0] + block - 1) / block * rows;
+        bool are_few = block > LEAST && units < (uint64_t)threads * SHARES;
+        bool are_heavy = phase->weight / phase->info.block * block >= HEAVY_CYCLES;
+        if (!are_few && !(are_heavy && units < most)) {
+            break;
+        }
+        block /= 2;
+    }
+    return block;
+}
+
+/* Sets domain and groups of the frame; returns the number of units. Products that 64 bits do not
+ * hold end at a number that is out of reach. */
+static uint64_t enter_phase(run *r, const cpu_phase *compiled, uint32_t index, uint32_t threads) {
+    const vyre_phase *phase = &r->ir->phases[index];
+    const vyre_grid *grid = &r->call->grids[index];
+    const uint64_t most = UINT64_MAX / 4;
+    uint64_t units = 1;
+    r->frame.block = block_of(compiled, grid, threads);
+    for (int i = 0; i < 3; i++) {
+        uint64_t size = grid->domain[i];
+        if (i == 0 && phase->from_resource != VYRE_NONE) {
+            int64_t count =
+                read_element(r, phase->from_resource, r->call->sizes[phase->from_index]);
+            count = count < 0 ? 0 : count;
+            size = (uint64_t)count < size ? (uint64_t)count : size;
+        }
+        uint64_t group = phase->workgroup[0] ? phase->workgroup[i] : i ? 1 : r->frame.block;
+        r->frame.domain[i] = size;
+        r->frame.groups[i] = (size + group - 1) / group;
+        units = r->frame.groups[i] && units > most / r->frame.groups[i]
+                    ? most
+                    : units * r->frame.groups[i];
+    }
+    return units;
+}
+
+/* Units that a thread takes at a time: enough to be worth it, few enough that all threads end
+ * together. */
+static uint64_t grain_of(const run *r, const cpu_phase *phase, uint64_t units, uint32_t threads) {
+    enum { LEAST_CYCLES = 8192, SHARES = 32 };
+    if (phase->may_wait) {
+        return 1;
+    }
+    uint64_t weight =
+        phase->info.block ? phase->weight * r->frame.block / phase->info.block + 1 : phase->weight;
+    uint64_t least = phase->has_loops ? 1 : LEAST_CYCLES / weight + 1;
+    uint64_t share = units / threads / SHARES;
+    return share > least ? share : least;
+}
+
+/* Whether the config has a domain that is larger than the one the code was written for. */
+static bool is_larger(const run *r, uint32_t index) {
+    const vyre_phase *phase = &r->ir->phases[index];
+    for (uint32_t i = 0; i < phase->dimensions; i++) {
+        if (r->call->grids[index].domain[i] > r->call->sizes[phase->domain[i]]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static vyre_status run_phase(run *r, uint32_t index) {
+    const cpu_native *native = r->native;
+    uint32_t threads;
+    vyre_status status = check_stop(r);
+    status = status ? status : cpu_pool_size(&threads);
+    if (!status && is_larger(r, index)) {
+        status = cpu_native_wider(r->native, &native);
+    }
+    if (status) {
+        return status;
+    }
+    const cpu_phase *phase = &native->phases[index];
+    uint64_t units = enter_phase(r, phase, index, threads);
+    if (!units) {
+        return VYRE_OK;
+    }
+    const cpu_work work = {
+        .kernel = phase->kernel,
+        .frame = &r->frame,
+        .units = units,
+        .grain = grain_of(r, phase, units, threads),
+        .storage_bytes = phase->info.storage_bytes,
+    };
+    status = cpu_pool_run(&work);
+    return status ? status : check_stop(r);
+}
+
+static vyre_status run_steps(run *r, uint32_t first, uint32_t end);
+
+static vyre_status run_repeat(run *r, uint32_t index) {
+    const vyre_step *step = &r->ir->steps[index];
+    uint64_t size = r->call->sizes[step->size];
+    vyre_status status = check_stop(r);
+    for (uint64_t turn = 0; !status; turn++) {
+        bool more = step->kind == VYRE_STEP_REPEAT_COUNT
+                        ? turn < size
+                        : read_element(r, step->resource, size) != 0;
+        if (!more) {
+            break;
+        }
+        r->iterations[index] = (uint32_t)turn;
+        status = run_steps(r, index + 1, step->end);
+        status = status ? status : check_stop(r);
+    }
+    return status;
+}
+
+static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
+    vyre_status status = VYRE_OK;
+    for (uint32_t i = first; i < end && !status; i = r->ir->steps[i].end) {
+        status = r->ir->steps[i].kind == VYRE_STEP_PHASE ? run_phase(r, r->ir->steps[i].size)
+                                                         : run_repeat(r, i);
+    }
+    return status;
+}
+
+static uint64_t array_bytes(const run *r, uint32_t resource) {
+    return r->lengths[resource] * vyre_type_bytes((vyre_type)r->ir->resources[resource].type);
+}
+
+/* Fills an array with the zeros that it starts as, unless the program overwrites them all unseen.
+ * That is known for its own domains alone. */
+static void fill(const run *r, uint32_t resource, uint8_t *memory) {
+    if (r->native->overwritten[resource] == VYRE_NONE || r->call->config->grid[0]) {
+        cpu_fill_zero(memory, array_bytes(r, resource));
+    }
+}
+
+static vyre_status start(run *r, const cpu_native *native, const vyre_call *call,
+                         atomic_uint *stop) {
+    const vyre_ir *ir = vyre_program_ir(native->program);
+    uint32_t count = 0;
+    while (count < ir->resource_count && ir->resources[count].kind <= VYRE_RESOURCE_SCRATCH) {
+        count++;
+    }
+    r->native = native;
+    r->ir = ir;
+    r->array_count = count;
+    r->stop = stop;
+    r->block = NULL;
+    r->plan.block = NULL;
+    if (native->was_split) {
+        vyre_status status = vyre_plan_init_again(&r->plan, native->program, true, call);
+        if (status) {
+            return status;
+        }
+        r->own = vyre_plan_call(&r->plan, call->inputs);
+        call = &r->own;
+    }
+    r->call = call;
+    uint64_t *lists = r->room;
+    size_t words = (size_t)count * 2 + (ir->step_count + 1) / 2;
+    if (words > sizeof r->room / sizeof *r->room) {
+        r->block = cpu_memory_take(words * sizeof *lists);
+        lists = (uint64_t *)(void *)r->block;
+        if (!lists) {
+            return no_memory(r);
+        }
+    }
+    r->arrays = (uint8_t **)(void *)lists;
+    r->lengths = lists + count;
+    r->iterations = (uint32_t *)(void *)(lists + (size_t)count * 2);
+    for (uint32_t i = 0; i < count; i++) {
+        r->arrays[i] = NULL;
+        r->lengths[i] =
+            ir->resources[i].kind == VYRE_RESOURCE_SCRATCH ? call->sizes[ir->resources[i].size] : 0;
+    }
+    for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
+        if (ir->args[arg].resource != VYRE_NONE) {
+            r->lengths[ir->args[arg].resource] = call->arguments[arg];
+        }
+    }
+    for (uint32_t i = 0; i < ir->step_count; i++) {
+        r->iterations[i] = 0;
+    }
+    r->frame = (cpu_frame){
+        .arrays = (uint8_t *const *)r->arrays,
+        .lengths = r->lengths,
+        .arguments = call->arguments,
+        .iterations = r->iterations,
+        .stop = (const uint32_t *)(const void *)stop,
+    };
+    return call->config->timeout_ns
+               ? cpu_watch_add(&r->deadline, vyre_now_ns() + call->config->timeout_ns, stop)
+               : VYRE_OK;
+}
+
+/* Gives back what start and place_scratch took. */
+static void finish(run *r, bool started) {
+    if (started && r->call->config->timeout_ns) {
+        cpu_watch_remove(&r->deadline);
+    }
+    for (uint32_t i = 0; i < r->array_count; i++) {
+        if (started && r->ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
+            cpu_memory_give(r->arrays[i]);
+        }
+    }
+    cpu_memory_give(r->block);
+    vyre_plan_deinit(&r->plan);
+}
+
+static vyre_status place_scratch(run *r) {
+    for (uint32_t i = 0; i < r->array_count; i++) {
+        if (r->ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
+            uint64_t bytes = array_bytes(r, i);
+            r->arrays[i] = bytes <= SIZE_MAX ? cpu_memory_take((size_t)bytes) : NULL;
+            if (!r->arrays[i]) {
+                return no_memory(r);
+            }
+            fill(r, i, r->arrays[i]);
+        }
+    }
+    return VYRE_OK;
+}
+
+/* Runs the steps with the arithmetic that programs need, whatever the calling thread has set. */
+static vyre_status run_all(run *r) {
+    vyre_status status = place_scratch(r);
+    fenv_t callers;
+    if (!status && (fegetenv(&callers) || fesetenv(FE_DFL_ENV))) {
+        status = vyre_status_make(VYRE_STATUS_UNSUPPORTED, "run it in another thread",
+                                  "the floating-point environment of the thread cannot be set");
+    }
+    if (!status) {
+        status = run_steps(r, 0, r->ir->step_count);
+        fesetenv(&callers);
+    }
+    return status;
+}
+
+static bool is_aligned(const void *data, vyre_type type) {
+    return (uintptr_t)data % vyre_type_bytes(type) == 0;
+}
+
+/* Puts the buffers of a run in place. What is not aligned to its elements works in memory of its
+ * own, `aside` by argument. */
+static vyre_status place_on_host(run *r, vyre_output *outputs, uint8_t **aside) {
+    uint32_t input = 0, output = 0;
+    for (uint32_t arg = 0; arg < r->ir->arg_count; arg++) {
+        uint32_t row = r->ir->args[arg].resource;
+        const void *from = vyre_ir_is_out(r->ir, arg) ? NULL : r->call->inputs[input++].data;
+        if (row == VYRE_NONE) {
+            continue;
+        }
+        bool is_input = r->ir->resources[row].access == VYRE_ACCESS_IN;
+        uint8_t *place = is_input ? (uint8_t *)(uintptr_t)from : outputs[output++].data;
+        uint64_t bytes = array_bytes(r, row);
+        bool moves = !is_aligned(place, (vyre_type)r->ir->args[arg].type);
+        if (moves) {
+            place = aside[arg] = cpu_memory_take((size_t)bytes);
+            if (!place) {
+                return no_memory(r);
+            }
+        }
+        r->arrays[row] = place;
+        if (!is_input && !from) {
+            fill(r, row, place);
+        } else if (!is_input || moves) {
+            cpu_copy(place, from, bytes);
+        }
+    }
+    return VYRE_OK;
+}
+
+/* Copies outputs that worked elsewhere into the caller's memory, if all went well. */
+static void take_from_aside(run *r, vyre_output *outputs, uint8_t *const *aside) {
+    uint32_t output = 0;
+    for (uint32_t arg = 0; arg < r->ir->arg_count; arg++) {
+        uint32_t row = r->ir->args[arg].resource;
+        if (row != VYRE_NONE && r->ir->resources[row].access != VYRE_ACCESS_IN) {
+            if (aside[arg]) {
+                cpu_copy(outputs[output].data, aside[arg], outputs[output].size);
+            }
+            output++;
+        }
+    }
+}
+
+vyre_status cpu_run_host(const cpu_native *native, const vyre_call *call, vyre_output *outputs,
+                         atomic_uint *stop) {
+    run r;
+    uint8_t *aside[VYRE_LIMIT_ARGUMENTS];
+    uint32_t arg_count = vyre_program_ir(native->program)->arg_count;
+    for (uint32_t i = 0; i < arg_count; i++) {
+        aside[i] = NULL;
+    }
+    vyre_status status = start(&r, native, call, stop);
+    bool started = !status;
+    status = status ? status : place_on_host(&r, outputs, aside);
+    status = status ? status : run_all(&r);
+    if (!status) {
+        take_from_aside(&r, outputs, aside);
+    }
+    for (uint32_t i = 0; i < arg_count; i++) {
+        cpu_memory_give(aside[i]);
+    }
+    finish(&r, started);
+    return status;
+}
+
+vyre_status cpu_run_resident(const cpu_native *native, const vyre_call *call,
+                             uint8_t *const *memory, atomic_uint *stop) {
+    run r;
+    vyre_status status = start(&r, native, call, stop);
+    bool started = !status;
+    for (uint32_t arg = 0; arg < r.ir->arg_count && !status; arg++) {
+        uint32_t row = r.ir->args[arg].resource;
+        if (row != VYRE_NONE) {
+            r.arrays[row] = memory[arg];
+            if (vyre_ir_is_out(r.ir, arg)) {
+                fill(&r, row, memory[arg]);
+            }
+        }
+    }
+    status = status ? status : run_all(&r);
+    finish(&r, started);
+    return status;
+}

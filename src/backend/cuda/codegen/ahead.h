@@ -1,0 +1,13 @@
+/* PTX ahead of time: without a device. */
+#ifndef VYRE_CUDA_CODEGEN_AHEAD_H
+#define VYRE_CUDA_CODEGEN_AHEAD_H
+
+#include <vyre/emit.h>
+
+#include "base/text.h"
+
+/* For a device by name, "sm_90", or for all that the backend runs on where it is NULL. */
+VYRE_MUST_USE vyre_status cuda_ahead(const vyre_program *program, const char *device,
+                                     vyre_text *out_ptx);
+
+#endif

@@ -1,0 +1,659 @@
+/* Loops: small ones of known length are written out, others several turns at a time, so that their
+ * loads are under way together. Every loop that may run for long can be stopped. */
+#include "backend/cuda/codegen/emit_state.h"
+#include "ir/lookup.h"
+
+enum {
+    POLL_TURNS = 1024,     /* between two looks at whether to stop */
+    POLL_SELDOM = 8,       /* times as many where loads for later turns are under way */
+    WHOLE_LIMIT = 512,     /* instructions that a loop written out may become, */
+    STRAIGHT_LIMIT = 1024, /* and one that only computes */
+    REPEATED_LIMIT = 24,   /* of a body that is written several times a turn */
+    REPEATED = 4,          /* at least that often, */
+    REPEATED_LOADS = 16,   /* and at most, if there is something to wait for */
+    REPEATED_SIZE = 128,   /* as long as it is no larger */
+    REPEATED_LOADING = 48, /* of a body that has to wait for memory */
+    INVARIANT_DEPTH = 6,   /* operations in one another that are done before a loop */
+};
+
+/* Out of the way, where it is due, and on at a label: ends the thread if somebody asked for that.
+ */
+static void poll(emit *e, cuda_reg due, uint32_t on, cuda_reg countdown) {
+    uint32_t away = cuda_emit_label(e);
+    cuda_emit_branch(e, due, true, away, false);
+    cuda_emit_begin_cold(e);
+    cuda_emit_place(e, away);
+    if (countdown.kind) {
+        cuda_move(&e->w, countdown, cuda_u32(POLL_TURNS));
+    }
+    cuda_emit_stop_check(e);
+    cuda_emit_jump(e, on);
+    cuda_emit_end_cold(e);
+}
+
+void cuda_emit_loop(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t head = cuda_emit_label(e), latch = cuda_emit_label(e), behind = cuda_emit_label(e);
+    cuda_reg countdown = cuda_new(&e->w, CUDA_B32);
+    cuda_emit_slots(e, inst + 1, i->b);
+    cuda_emit_slots(e, i->c, cuda_emit_result_count(e, inst));
+    cuda_emit_assign(e, inst + 1, vyre_lookup_list(e->ir, i->a), i->b);
+    cuda_move(&e->w, countdown, cuda_u32(POLL_TURNS));
+    cuda_emit_place(e, head);
+    cuda_emit_open(e, inst, behind, latch);
+    cuda_emit_block(e, inst + 1 + i->b, i->c);
+    e->depth--;
+    cuda_emit_place(e, latch);
+    cuda_line(&e->w, "sub.u32 %s, %s, 1", cuda_reg_name(countdown).text,
+              cuda_reg_name(countdown).text);
+    poll(e, cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, countdown, cuda_u32(0)), head, countdown);
+    cuda_line(&e->w, "bra L%u", head);
+    cuda_emit_place(e, behind);
+    cuda_emit_settle(e, inst);
+}
+
+/* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. Those
+ * of a loop that may run for long are done in rows, between which somebody may stop it. */
+typedef struct range {
+    uint32_t inst, args; /* args: of the block, the counter included */
+    vyre_type type;      /* of the counter */
+    cuda_class kind;     /* of the turns */
+    cuda_reg counter, step, left;
+    uint32_t latch, behind;
+} range;
+
+/* Turns of a range that is not constant: 0 if it is empty or the step is not positive. */
+static cuda_reg count_turns(emit *e, const range *r, cuda_reg first, cuda_reg end, cuda_reg step) {
+    cuda_writer *w = &e->w;
+    bool wide = r->kind == CUDA_B64, is_signed = cuda_is_signed(r->type);
+    cuda_reg zero = cuda_number(r->kind, 0), one = cuda_number(r->kind, 1);
+    const char *less = wide ? (is_signed ? "setp.lt.s64" : "setp.lt.u64")
+                            : (is_signed ? "setp.lt.s32" : "setp.lt.u32");
+    cuda_reg some = cuda_two(w, less, CUDA_PRED, first, end);
+    cuda_reg count = cuda_two(w, wide ? "sub.u64" : "sub.u32", r->kind, end, first);
+    if (!step.immediate || step.bits != 1) {
+        cuda_reg positive = cuda_two(w, less, CUDA_PRED, zero, step);
+        some = cuda_two(w, "and.pred", CUDA_PRED, some, positive);
+        cuda_reg by = step.immediate && step.bits ? step : cuda_choose(w, positive, step, one);
+        count = cuda_two(w, wide ? "sub.u64" : "sub.u32", r->kind, count, one);
+        count = cuda_integer_op(w, VYRE_OP_DIV, wide ? VYRE_TYPE_U64 : VYRE_TYPE_U32, count, by);
+        count = cuda_two(w, wide ? "add.u64" : "add.u32", r->kind, count, one);
+    }
+    return cuda_choose(w, some, count, zero);
+}
+
+/* Whether a turn has one way to the next one, at its end. */
+static bool has_one_way(const emit *e, const range *r) {
+    uint32_t end = e->ir->insts[r->inst].c, loop_end = 0;
+    bool found = true;
+    for (uint32_t inst = r->inst + 1; inst + 1 < end && found; inst++) {
+        const vyre_inst *i = &e->ir->insts[inst];
+        loop_end = vyre_lookup_is_loop(i->op) && i->c > loop_end ? i->c : loop_end;
+        found = i->op != VYRE_OP_CONTINUE || inst < loop_end;
+    }
+    uint32_t last = e->ir->insts[end - 1].op;
+    return found && (last == VYRE_OP_CONTINUE || last == VYRE_OP_YIELD);
+}
+
+/* The body, from the args as they are to what they become: the same registers, or, where `binds`,
+ * those of the values. */
+static void write_turn(emit *e, const range *r, bool binds) {
+    uint32_t latch = cuda_emit_label(e);
+    cuda_emit_open(e, r->inst, r->behind, latch);
+    e->stack[e->depth - 1].binds = binds;
+    cuda_emit_block(e, r->inst + 1 + r->args, e->ir->insts[r->inst].c);
+    e->depth--;
+    if (!binds) {
+        cuda_emit_place(e, latch);
+    }
+}
+
+/* The counter of the next turn, from that of this one. */
+static void step_on(emit *e, const range *r, cuda_reg to, cuda_reg from) {
+    cuda_line(&e->w, "add.%s %s, %s, %s", cuda_width(r->type) == 64 ? "u64" : "u32",
+              cuda_reg_name(to).text, cuda_reg_name(from).text, cuda_reg_name(r->step).text);
+}
+
+static void count_down(emit *e, const range *r, uint32_t turns_done) {
+    cuda_name left = cuda_reg_name(r->left);
+    cuda_line(&e->w, "sub.%s %s, %s, %u", r->kind == CUDA_B64 ? "u64" : "u32", left.text, left.text,
+              turns_done);
+}
+
+/* How many instructions a loop written out may become: many of one that reads and computes alone,
+ * since its addresses become numbers then. */
+static uint64_t whole_limit(const emit *e, uint32_t inst) {
+    for (uint32_t at = inst + 1; at < e->ir->insts[inst].c; at++) {
+        uint32_t effects = vyre_lookup_op(e->ir->insts[at].op)->effects;
+        if (effects & ~(uint32_t)(VYRE_EFFECT_READ | VYRE_EFFECT_END)) {
+            return WHOLE_LIMIT;
+        }
+    }
+    return STRAIGHT_LIMIT;
+}
+
+/* Instructions in the code of a block, with those of loops that are written out as often as they
+ * will be. */
+static uint64_t weight_of(const emit *e, uint32_t first, uint32_t end) {
+    uint64_t weight = 0;
+    for (uint32_t inst = first; inst < end;) {
+        const vyre_inst *i = &e->ir->insts[inst];
+        uint32_t turns = cuda_constant_turns(e->ir, inst);
+        if (turns) {
+            uint64_t inner = weight_of(e, inst + 1, i->c) * turns;
+            weight += inner <= whole_limit(e, inst) ? inner : inner / turns;
+            inst = i->c;
+        } else {
+            bool is_code = !(vyre_lookup_op(i->op)->effects & VYRE_EFFECT_END) &&
+                           i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT;
+            weight += is_code;
+            inst++;
+        }
+    }
+    return weight;
+}
+
+/* How often the body of a loop is written in a turn: loads of several turns are under way at once
+ * then. Loops inside must be such that are written out. */
+static uint32_t how_often(const emit *e, uint32_t first, uint32_t end) {
+    bool loads = false;
+    for (uint32_t inst = first; inst < end; inst++) {
+        const vyre_inst *i = &e->ir->insts[inst];
+        uint32_t effects = vyre_lookup_op(i->op)->effects, turns = cuda_constant_turns(e->ir, inst);
+        bool whole = turns && weight_of(e, inst + 1, i->c) * turns <= REPEATED_SIZE;
+        if ((effects & VYRE_EFFECT_BLOCK && !whole) || effects & VYRE_EFFECT_SYNC) {
+            return 1;
+        }
+        loads = loads ||
+                (i->op == VYRE_OP_LOAD && e->ir->resources[i->a].kind <= VYRE_RESOURCE_SCRATCH);
+    }
+    uint64_t size = weight_of(e, first, end) * (e->end_part - e->first_part);
+    uint32_t often = REPEATED;
+    if (size > (loads ? REPEATED_LOADING : REPEATED_LIMIT)) {
+        return 1;
+    }
+    while (loads && often < REPEATED_LOADS && (uint64_t)2 * often * size <= REPEATED_SIZE) {
+        often *= 2;
+    }
+    return often;
+}
+
+/* Whether a value can be computed from those before instruction `first`: the loop's own for what
+ * does not change, the one behind the counter for what follows from the counter alone. */
+static bool follows(const emit *e, uint32_t first, uint32_t operand, uint32_t depth) {
+    if (operand & VYRE_CONSTANT || operand < first) {
+        return true;
+    }
+    const vyre_inst *i = &e->ir->insts[operand];
+    if (vyre_lookup_op(i->op)->effects || i->op == VYRE_OP_ARG || i->op == VYRE_OP_RESULT ||
+        !depth) {
+        return false;
+    }
+    const uint32_t *values;
+    uint32_t count = vyre_lookup_values(e->ir, i, &values);
+    bool all = true;
+    for (uint32_t k = 0; k < count && all; k++) {
+        all = follows(e, first, values[k], depth - 1);
+    }
+    return all;
+}
+
+/* Computes such a value here. */
+static void write_following(emit *e, uint32_t first, uint32_t operand) {
+    if (operand & VYRE_CONSTANT || operand < first) {
+        return;
+    }
+    const uint32_t *values;
+    uint32_t count = vyre_lookup_values(e->ir, &e->ir->insts[operand], &values);
+    for (uint32_t k = 0; k < count; k++) {
+        write_following(e, first, values[k]);
+    }
+    cuda_emit_instruction(e, operand);
+}
+
+/* The value that is added to the counter to give the index of a load, VYRE_NONE if there is none;
+ * false if it is something else, or changes from turn to turn. */
+static bool base_of(const emit *e, const range *r, uint32_t index, uint32_t *out_base) {
+    uint32_t counter = r->inst + 1;
+    *out_base = VYRE_NONE;
+    if (index == counter) {
+        return true;
+    }
+    if (index & VYRE_CONSTANT || e->ir->insts[index].op != VYRE_OP_ADD || index < r->inst) {
+        return false;
+    }
+    const vyre_inst *sum = &e->ir->insts[index];
+    *out_base = sum->a == counter ? sum->b : sum->a;
+    return (sum->a == counter || sum->b == counter) &&
+           follows(e, r->inst, *out_base, INVARIANT_DEPTH);
+}
+
+/* By how much an index of 32 bits grows with the counter, modulo 2^32; false if that changes. */
+static bool growth_of(const emit *e, const range *r, uint32_t operand, uint32_t depth,
+                      uint32_t *out) {
+    vyre_type type = vyre_operand_type(e->ir, operand);
+    uint32_t left, right;
+    *out = operand == r->inst + 1;
+    if ((type != VYRE_TYPE_U32 && type != VYRE_TYPE_I32) || !depth) {
+        return false;
+    }
+    if (operand & VYRE_CONSTANT || operand <= r->inst + 1) {
+        return true;
+    }
+    const vyre_inst *i = &e->ir->insts[operand];
+    bool by_constant = i->b & VYRE_CONSTANT && (i->op == VYRE_OP_MUL || i->op == VYRE_OP_SHL);
+    uint32_t number = by_constant ? (uint32_t)e->ir->consts[i->b & ~VYRE_CONSTANT].bits : 0;
+    switch (i->op) {
+    case VYRE_OP_ADD:
+    case VYRE_OP_SUB:
+        if (!growth_of(e, r, i->a, depth - 1, &left) || !growth_of(e, r, i->b, depth - 1, &right)) {
+            return false;
+        }
+        *out = i->op == VYRE_OP_ADD ? left + right : left - right;
+        return true;
+    case VYRE_OP_MUL:
+    case VYRE_OP_SHL:
+        if (!by_constant || !growth_of(e, r, i->a, depth - 1, &left)) {
+            return false;
+        }
+        *out = i->op == VYRE_OP_MUL ? left * number : left << (number & 31);
+        return true;
+    case VYRE_OP_CONVERT:
+    case VYRE_OP_BITCAST: return growth_of(e, r, i->a, depth - 1, out);
+    default: return false;
+    }
+}
+
+/* Elements from turn to turn; 0 if they are not always as many, or far apart. */
+static uint32_t stride_of(const emit *e, const range *r, uint32_t index) {
+    enum { FAR = 1 << 20 };
+    uint32_t step = e->ir->operands[e->ir->insts[r->inst].a + 2], growth;
+    if (cuda_width(r->type) != 32 || !(step & VYRE_CONSTANT) ||
+        !growth_of(e, r, index, INVARIANT_DEPTH, &growth)) {
+        return 0;
+    }
+    uint64_t stride = (uint64_t)growth * e->ir->consts[step & ~VYRE_CONSTANT].bits;
+    return stride <= FAR ? (uint32_t)stride : 0;
+}
+
+static bool steps_by_one(const emit *e, const range *r) {
+    uint32_t step = e->ir->operands[e->ir->insts[r->inst].a + 2];
+    return cuda_width(r->type) == 32 && step & VYRE_CONSTANT &&
+           e->ir->consts[step & ~VYRE_CONSTANT].bits == 1;
+}
+
+/* Whether each turn comes to its end, and is followed by another one while there are. */
+static bool all_turns_run(const emit *e, const range *r) {
+    uint32_t end = e->ir->insts[r->inst].c;
+    for (uint32_t inst = r->inst + 1; inst < end; inst++) {
+        uint32_t op = e->ir->insts[inst].op;
+        if (op == VYRE_OP_BREAK || op == VYRE_OP_RETURN || op == VYRE_OP_UNREACHABLE ||
+            (op == VYRE_OP_CONTINUE && inst != end - 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether lanes exchange values in the body, so that all of them must be in the same copy of it. */
+static bool exchanges(const emit *e, const range *r) {
+    bool found = false;
+    for (uint32_t inst = r->inst + 1; inst < e->ir->insts[r->inst].c && !found; inst++) {
+        found = vyre_lookup_op(e->ir->insts[inst].op)->effects & VYRE_EFFECT_SUBGROUP;
+    }
+    return found;
+}
+
+/* Finds the loads that can be done for several turns at once; of any kind, or those alone of which
+ * four turns are one access. */
+static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
+    const vyre_inst *loop = &e->ir->insts[r->inst];
+    out->count = 0;
+    out->all_run = all_turns_run(e, r);
+    bool stays = any && exchanges(e, r); /* nobody may escape */
+    for (uint32_t inst = r->inst + 1 + r->args; inst < loop->c && out->count < EMIT_MOST_AHEAD;) {
+        const vyre_inst *i = &e->ir->insts[inst];
+        const vyre_resource *row = &e->ir->resources[i->a];
+        uint32_t base = VYRE_NONE, number = out->count;
+        if (i->op == VYRE_OP_LOAD && row->kind <= VYRE_RESOURCE_SCRATCH &&
+            !e->facts.written[i->a] && row->type != VYRE_TYPE_BOOL &&
+            !vyre_access_group_of(&e->facts.accesses, inst) &&
+            (e->end_part - e->first_part == 1 || !emit_fact(e, inst)->varying)) {
+            out->rows[number] = vyre_type_bytes((vyre_type)row->type) <= 4 && steps_by_one(e, r) &&
+                                base_of(e, r, i->b, &base);
+            out->insts[number] = inst;
+            out->bases[number] = base;
+            out->strides[number] = stride_of(e, r, i->b);
+            if (stays && !(out->all_run && cuda_is_inside(&e->facts, inst))) {
+                out->rows[number] = false; /* with a look at each */
+                out->strides[number] = 0;
+            }
+            out->count += out->rows[number] ||
+                          (any && out->all_run && follows(e, r->inst + 2, i->b, INVARIANT_DEPTH));
+        }
+        inst = vyre_lookup_op(i->op)->effects & VYRE_EFFECT_BLOCK ? i->c : inst + 1;
+    }
+}
+
+/* The loads of some turns from a counter on, for places from `turn` on. */
+static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn, uint32_t turns,
+                      uint32_t escape) {
+    emit_row rows[EMIT_MOST_ROWS];
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < e->ahead.count; k++) {
+        if (!e->ahead.rows[k]) {
+            continue;
+        }
+        const vyre_inst *i = &e->ir->insts[e->ahead.insts[k]];
+        cuda_reg first = counter;
+        if (e->ahead.bases[k] != VYRE_NONE) {
+            write_following(e, r->inst, e->ahead.bases[k]);
+            cuda_reg base = cuda_emit_operand(e, e->ahead.bases[k], e->first_part);
+            first = cuda_two(&e->w, "add.u32", CUDA_B32, base, counter);
+        }
+        rows[count++] = (emit_row){.resource = i->a,
+                                   .count = turns,
+                                   .index_type = r->type,
+                                   .first = cuda_in_register(&e->w, first),
+                                   .is_inside = e->ahead.all_run &&
+                                                cuda_is_inside(&e->facts, e->ahead.insts[k]),
+                                   .out_values = &e->ahead.values[k][turn]};
+    }
+    if (count) {
+        cuda_emit_rows(e, rows, count, escape);
+    }
+}
+
+static cuda_reg counter_at(emit *e, const range *r, cuda_reg first, uint32_t turn) {
+    bool wide = cuda_width(r->type) == 64;
+    cuda_class kind = wide ? CUDA_B64 : CUDA_B32;
+    cuda_reg by = r->step.immediate ? cuda_number(kind, wide ? r->step.bits * turn
+                                                             : (uint32_t)(r->step.bits * turn))
+                                    : cuda_two(&e->w, wide ? "mul.lo.u64" : "mul.lo.u32", kind,
+                                               r->step, cuda_number(kind, turn));
+    return turn ? cuda_two(&e->w, wide ? "add.u64" : "add.u32", kind, first, by) : first;
+}
+
+static cuda_reg and_also(emit *e, cuda_reg left, cuda_reg right) {
+    return left.kind ? cuda_two(&e->w, "and.pred", CUDA_PRED, left, right) : right;
+}
+
+/* Whether the elements of all turns are inside, the first being there at `index`. */
+static cuda_reg all_inside(emit *e, uint32_t inst, cuda_reg index, uint32_t distance) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_type type = vyre_operand_type(e->ir, i->b);
+    cuda_reg last = cuda_two(&e->w, "add.u32", CUDA_B32, index, cuda_u32(distance));
+    cuda_reg inside = cuda_emit_inside(e, i->a, type, last);
+    return and_also(e, inside, cuda_two(&e->w, "setp.ge.u32", CUDA_PRED, last, index));
+}
+
+/* The loads of so many turns that have a stride, from the counter as it is on: without a look at
+ * each, since one at the first and the last of each array tells whether all are inside; else it
+ * goes on at `escape`. */
+static void load_strided(emit *e, const range *r, uint32_t turns, uint32_t escape) {
+    cuda_reg fits = cuda_none();
+    emit_where wheres[EMIT_MOST_AHEAD];
+    for (uint32_t k = 0; k < e->ahead.count; k++) {
+        uint32_t inst = e->ahead.insts[k];
+        const vyre_inst *i = &e->ir->insts[inst];
+        if (!e->ahead.strides[k] || e->ahead.rows[k]) {
+            continue;
+        }
+        write_following(e, r->inst + 2, i->b);
+        cuda_reg index = cuda_in_register(&e->w, cuda_emit_operand(e, i->b, e->first_part));
+        if (!cuda_is_inside(&e->facts, inst)) {
+            fits = and_also(e, fits, all_inside(e, inst, index, e->ahead.strides[k] * (turns - 1)));
+        }
+        wheres[k] = cuda_emit_where(e, i->a, vyre_operand_type(e->ir, i->b), index);
+    }
+    if (fits.kind) {
+        cuda_emit_branch(e, fits, false, escape, false);
+    }
+    for (uint32_t turn = 0; turn < turns; turn++) {
+        for (uint32_t k = 0; k < e->ahead.count; k++) {
+            uint32_t resource = e->ir->insts[e->ahead.insts[k]].a;
+            vyre_type type = (vyre_type)e->ir->resources[resource].type;
+            if (!e->ahead.strides[k] || e->ahead.rows[k]) {
+                continue;
+            }
+            int64_t more = (int64_t)turn * e->ahead.strides[k] * vyre_type_bytes(type);
+            cuda_reg value = cuda_new(&e->w, cuda_emit_memory_class(type));
+            cuda_line(&e->w, "%s.%s %s, %s", cuda_emit_load_name(e, resource),
+                      cuda_emit_memory_type(type), cuda_reg_name(value).text,
+                      cuda_emit_place_of(e, resource, wheres[k], more).text);
+            e->ahead.values[k][turn] = value;
+        }
+    }
+}
+
+/* All loads of `turns` turns from turn `from` on; the counter stands at turn 0. Where those at
+ * regular distances are not all inside it goes on at `escape`. */
+static void load_turns(emit *e, const range *r, uint32_t part, uint32_t from, uint32_t turns,
+                       uint32_t escape) {
+    cuda_reg *counter = emit_slot(e, r->inst + 1, part), kept = *counter;
+    uint32_t count = e->ahead.count;
+    if (!count) {
+        return;
+    }
+    *counter = counter_at(e, r, kept, from);
+    load_strided(e, r, turns, escape);
+    for (uint32_t turn = 0; turn < turns; turn++) {
+        *counter = counter_at(e, r, kept, from + turn);
+        if (turn % EMIT_AHEAD == 0) {
+            load_rows(e, r, *counter, turn, EMIT_AHEAD, escape);
+        }
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t inst = e->ahead.insts[k];
+            if (!e->ahead.rows[k] && !e->ahead.strides[k]) {
+                e->ahead.count = 0;
+                write_following(e, r->inst + 2, e->ir->insts[inst].b);
+                cuda_emit_load(e, inst);
+                e->ahead.values[k][turn] = *emit_slot(e, inst, emit_first(e, inst));
+                e->ahead.count = count;
+            }
+        }
+    }
+    *counter = kept;
+}
+
+/* Whether loads ahead may turn out not to be all inside. */
+static bool may_escape(const emit *e) {
+    bool may = false;
+    for (uint32_t k = 0; k < e->ahead.count; k++) {
+        bool is_inside = cuda_is_inside(&e->facts, e->ahead.insts[k]);
+        may = may || (e->ahead.rows[k]      ? !is_inside || !e->ahead.all_run
+                      : e->ahead.strides[k] ? !is_inside
+                                            : false);
+    }
+    return may;
+}
+
+/* All turns one behind the other, the counter being a number. */
+static void write_whole(emit *e, const range *r, uint32_t turns, uint32_t part) {
+    const uint32_t *values = vyre_lookup_list(e->ir, e->ir->insts[r->inst].a);
+    uint64_t first = e->ir->consts[values[0] & ~VYRE_CONSTANT].bits;
+    uint64_t step = e->ir->consts[values[2] & ~VYRE_CONSTANT].bits;
+    uint32_t width = cuda_width(r->type);
+    uint64_t mask = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+    emit_ahead outer = e->ahead;
+    bool binds = has_one_way(e, r);
+    find_ahead(e, r, false, &e->ahead);
+    /* A few of one row are loaded at once. */
+    bool is_one = e->ahead.count == 1 && e->ahead.all_run && turns <= EMIT_MOST_TURNS &&
+                  turns % EMIT_AHEAD == 0;
+    uint32_t row = is_one ? turns : EMIT_AHEAD;
+    for (uint32_t turn = 0; turn < turns; turn++) {
+        cuda_reg counter = cuda_constant(&e->w, r->type, (first + turn * step) & mask);
+        *emit_slot(e, r->inst + 1, part) = counter;
+        e->ahead.turn = turn % row;
+        if (!e->ahead.turn && turns - turn >= row) {
+            load_rows(e, r, counter, 0, row, 0);
+        } else if (!e->ahead.turn) {
+            e->ahead.count = 0;
+        }
+        write_turn(e, r, binds);
+    }
+    e->ahead = outer;
+}
+
+/* `often` turns at a time, as long as so many are left and their loads are inside; else it goes on
+ * at `single`. Where few threads have to keep the memory busy, the loads of the next ones are under
+ * way while these are computed. */
+static void write_several(emit *e, const range *r, uint32_t often, uint32_t part, uint32_t single,
+                          bool uniform) {
+    uint32_t several = cuda_emit_label(e), behind = cuda_emit_label(e);
+    const char *fewer = r->kind == CUDA_B64 ? "setp.lt.u64" : "setp.lt.u32";
+    emit_ahead now;
+    bool overlaps = e->facts.few_threads && e->ahead.count && e->ahead.all_run;
+    if (overlaps) {
+        load_turns(e, r, part, 0, often, single);
+    }
+    cuda_emit_place(e, several);
+    cuda_reg last = cuda_none();
+    if (overlaps) {
+        uint32_t apart = cuda_emit_label(e), outside = cuda_emit_label(e);
+        now = e->ahead;
+        last =
+            cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, (uint64_t)2 * often));
+        cuda_emit_branch(e, last, true, apart, uniform);
+        load_turns(e, r, part, often, often, outside);
+        if (may_escape(e)) {
+            cuda_emit_jump(e, apart);
+            cuda_emit_place(e, outside);
+            cuda_line(&e->w, "setp.eq.u32 %s, 0, 0", cuda_reg_name(last).text);
+        }
+        cuda_emit_place(e, apart);
+        emit_ahead next = e->ahead;
+        e->ahead = now;
+        now = next;
+    } else {
+        load_turns(e, r, part, 0, often, single);
+    }
+    bool binds = has_one_way(e, r);
+    cuda_reg *kept = binds ? cuda_emit_keep_slots(e, r->inst + 2, r->args - 1) : NULL;
+    cuda_reg *counter = emit_slot(e, r->inst + 1, part);
+    for (uint32_t k = 0; k < often; k++) {
+        e->ahead.turn = k;
+        write_turn(e, r, binds);
+        if (k + 1 < often) {
+            /* What is bound may be the counter of an earlier turn, so that each has its own. */
+            cuda_reg next = binds ? cuda_new(&e->w, cuda_class_of(r->type)) : r->counter;
+            step_on(e, r, next, *counter);
+            *counter = next;
+        }
+    }
+    if (binds) {
+        cuda_emit_restore_slots(e, r->inst + 2, r->args - 1, kept);
+    }
+    step_on(e, r, r->counter, *counter);
+    *counter = r->counter;
+    count_down(e, r, often);
+    if (overlaps) {
+        cuda_emit_branch(e, last, true, behind, uniform);
+        for (uint32_t k = 0; k < e->ahead.count; k++) {
+            for (uint32_t turn = 0; turn < often; turn++) {
+                cuda_move(&e->w, e->ahead.values[k][turn], now.values[k][turn]);
+            }
+        }
+        cuda_line(&e->w, "bra%s L%u", uniform ? ".uni" : "", several);
+    } else {
+        last = cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, often));
+        cuda_emit_branch(e, last, false, several, uniform);
+    }
+    cuda_emit_place(e, behind);
+}
+
+/* As many turns as are left, several at a time where that pays. */
+static void write_row(emit *e, range *r, uint32_t often, uint32_t part, bool uniform) {
+    bool wide = r->kind == CUDA_B64;
+    const char *fewer = wide ? "setp.lt.u64" : "setp.lt.u32";
+    const char *none = wide ? "setp.eq.u64" : "setp.eq.u32";
+    uint32_t single = cuda_emit_label(e), done = cuda_emit_label(e);
+    cuda_reg zero = cuda_number(r->kind, 0);
+    if (often > 1) {
+        find_ahead(e, r, true, &e->ahead);
+        uniform = uniform && !may_escape(e); /* each thread by itself */
+        cuda_emit_branch(e, cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, often)),
+                         true, single, uniform);
+        write_several(e, r, often, part, single, uniform);
+        cuda_emit_branch(e, cuda_two(&e->w, none, CUDA_PRED, r->left, zero), true, done, uniform);
+    }
+    e->ahead.count = 0;
+    cuda_emit_place(e, single);
+    write_turn(e, r, false);
+    step_on(e, r, r->counter, r->counter);
+    count_down(e, r, 1);
+    cuda_emit_branch(e, cuda_two(&e->w, none, CUDA_PRED, r->left, zero), false, single, uniform);
+    cuda_emit_place(e, done);
+}
+
+static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
+    const vyre_inst *i = &e->ir->insts[r->inst];
+    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
+    bool uniform = cuda_emit_together(e, r->inst) && cuda_emit_together(e, i->c - 1);
+    for (uint32_t k = 0; k < 3; k++) {
+        uniform = uniform && cuda_is_uniform(&e->facts, values[k]);
+    }
+    bool wide = r->kind == CUDA_B64;
+    uint32_t done = cuda_emit_label(e), next = cuda_emit_label(e);
+    uint32_t often = how_often(e, r->inst + 1 + r->args, i->c);
+    emit_ahead outer = e->ahead;
+    e->ahead.count = 0;
+    cuda_reg first = cuda_emit_operand(e, values[0], part),
+             end = cuda_emit_operand(e, values[1], part);
+    r->step = cuda_emit_operand(e, values[2], part);
+    cuda_reg all = cuda_new(&e->w, r->kind);
+    cuda_move(&e->w, all,
+              turns ? cuda_number(r->kind, turns) : count_turns(e, r, first, end, r->step));
+    r->counter = *emit_slot(e, r->inst + 1, part) = cuda_new(&e->w, cuda_class_of(r->type));
+    cuda_move(&e->w, r->counter, first);
+    cuda_reg zero = cuda_number(r->kind, 0);
+    if (!turns) {
+        cuda_emit_branch(
+            e, cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, all, zero), true,
+            done, uniform);
+    }
+    if (cuda_ends_soon(e->ir, r->inst)) {
+        r->left = all;
+        write_row(e, r, often, part, uniform);
+    } else {
+        uint64_t most = (uint64_t)POLL_TURNS * (e->facts.few_threads ? POLL_SELDOM : 1);
+        cuda_emit_place(e, next);
+        cuda_reg row =
+            cuda_two(&e->w, wide ? "min.u64" : "min.u32", r->kind, all, cuda_number(r->kind, most));
+        cuda_line(&e->w, "sub.%s %s, %s, %s", wide ? "u64" : "u32", cuda_reg_name(all).text,
+                  cuda_reg_name(all).text, cuda_reg_name(row).text);
+        r->left = wide ? cuda_one(&e->w, "cvt.u32.u64", CUDA_B32, row) : row;
+        r->kind = CUDA_B32;
+        write_row(e, r, often, part, uniform);
+        poll(e, cuda_two(&e->w, wide ? "setp.ne.u64" : "setp.ne.u32", CUDA_PRED, all, zero), next,
+             cuda_none());
+    }
+    e->ahead = outer;
+    cuda_emit_place(e, done);
+}
+
+void cuda_emit_for(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
+    uint32_t carried = i->b - 3, turns = cuda_constant_turns(e->ir, inst);
+    range r = {.inst = inst, .args = carried + 1, .type = vyre_operand_type(e->ir, values[0])};
+    r.kind = cuda_width(r.type) == 64 ? CUDA_B64 : CUDA_B32;
+    r.behind = cuda_emit_label(e);
+    uint32_t part = emit_fact(e, inst + 1)->varying ? e->first_part : 0;
+    cuda_emit_slots(e, inst + 2, carried);
+    cuda_emit_slots(e, i->c, cuda_emit_result_count(e, inst));
+    cuda_emit_assign(e, inst + 2, values + 3, carried);
+    uint64_t weight = weight_of(e, inst + 1 + r.args, i->c);
+    if (turns && weight * turns <= whole_limit(e, inst)) {
+        write_whole(e, &r, turns, part);
+    } else {
+        write_turns(e, &r, turns, part);
+    }
+    for (uint32_t k = 0; k < carried; k++) { /* used up: with what it carries */
+        uint32_t arg = inst + 2 + k;
+        cuda_emit_assign(e, i->c + k, &arg, 1);
+    }
+    cuda_emit_place(e, r.behind);
+    cuda_emit_settle(e, inst);
+}

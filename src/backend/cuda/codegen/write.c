@@ -1,0 +1,188 @@
+#include "backend/cuda/codegen/write.h"
+
+#include <stdio.h>
+
+static const char *const letters[] = {
+#define LETTERS(name, text, type) text,
+    CUDA_CLASSES(LETTERS)
+#undef LETTERS
+};
+
+static const char *const types[] = {
+#define TYPE(name, text, type) type,
+    CUDA_CLASSES(TYPE)
+#undef TYPE
+};
+
+const char *cuda_class_type(cuda_class kind) {
+    return types[kind];
+}
+
+cuda_class cuda_class_of(vyre_type type) {
+    switch (type) {
+    case VYRE_TYPE_BOOL: return CUDA_PRED;
+    case VYRE_TYPE_I64:
+    case VYRE_TYPE_U64: return CUDA_B64;
+    case VYRE_TYPE_F32: return CUDA_F32;
+    case VYRE_TYPE_F64: return CUDA_F64;
+    default: return CUDA_B32;
+    }
+}
+
+bool cuda_is_signed(vyre_type type) {
+    return vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+}
+
+uint32_t cuda_width(vyre_type type) {
+    return vyre_type_bytes(type) * 8;
+}
+
+cuda_name cuda_reg_name(cuda_reg reg) {
+    cuda_name name;
+    unsigned long long bits = reg.bits;
+    if (!reg.immediate) {
+        snprintf(name.text, sizeof name.text, "%%%s%llu", letters[reg.kind], bits);
+    } else if (reg.kind == CUDA_F32) {
+        snprintf(name.text, sizeof name.text, "0f%08llX", bits & 0xffffffff);
+    } else if (reg.kind == CUDA_F64) {
+        snprintf(name.text, sizeof name.text, "0d%016llX", bits);
+    } else if (reg.kind == CUDA_PRED || bits < 65536) {
+        snprintf(name.text, sizeof name.text, "%llu", bits);
+    } else {
+        snprintf(name.text, sizeof name.text, "0x%llx", bits);
+    }
+    return name;
+}
+
+cuda_reg cuda_new(cuda_writer *w, cuda_class kind) {
+    return (cuda_reg){(uint8_t)kind, false, ++w->next[kind]};
+}
+
+void cuda_line(cuda_writer *w, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_text_putc(&w->code, '\t');
+    vyre_text_vprintf(&w->code, format, arguments);
+    vyre_text_puts(&w->code, ";\n");
+    va_end(arguments);
+}
+
+void cuda_put(cuda_writer *w, const char *op, const cuda_reg *operands, uint32_t count) {
+    vyre_text_putc(&w->code, '\t');
+    vyre_text_puts(&w->code, op);
+    for (uint32_t i = 0; i < count; i++) {
+        vyre_text_puts(&w->code, i ? ", " : " ");
+        vyre_text_puts(&w->code, cuda_reg_name(operands[i]).text);
+    }
+    vyre_text_puts(&w->code, ";\n");
+}
+
+cuda_reg cuda_one(cuda_writer *w, const char *op, cuda_class to, cuda_reg a) {
+    cuda_reg list[] = {cuda_new(w, to), a};
+    cuda_put(w, op, list, 2);
+    return list[0];
+}
+
+cuda_reg cuda_two(cuda_writer *w, const char *op, cuda_class to, cuda_reg a, cuda_reg b) {
+    cuda_reg list[] = {cuda_new(w, to), a, b};
+    cuda_put(w, op, list, 3);
+    return list[0];
+}
+
+cuda_reg cuda_three(cuda_writer *w, const char *op, cuda_class to, cuda_reg a, cuda_reg b,
+                    cuda_reg c) {
+    cuda_reg list[] = {cuda_new(w, to), a, b, c};
+    cuda_put(w, op, list, 4);
+    return list[0];
+}
+
+void cuda_move(cuda_writer *w, cuda_reg to, cuda_reg from) {
+    cuda_line(w, "mov.%s %s, %s", types[to.kind], cuda_reg_name(to).text, cuda_reg_name(from).text);
+}
+
+cuda_reg cuda_in_register(cuda_writer *w, cuda_reg a) {
+    if (!a.immediate) {
+        return a;
+    }
+    cuda_reg reg = cuda_new(w, (cuda_class)a.kind);
+    cuda_move(w, reg, a);
+    return reg;
+}
+
+cuda_reg cuda_choose(cuda_writer *w, cuda_reg predicate, cuda_reg yes, cuda_reg no) {
+    if (yes.kind == CUDA_PRED) {
+        cuda_reg first = cuda_two(w, "and.pred", CUDA_PRED, predicate, yes);
+        cuda_reg second =
+            cuda_two(w, "and.pred", CUDA_PRED, cuda_one(w, "not.pred", CUDA_PRED, predicate), no);
+        return cuda_two(w, "or.pred", CUDA_PRED, first, second);
+    }
+    char op[16];
+    snprintf(op, sizeof op, "selp.%s", types[yes.kind]);
+    return cuda_three(w, op, (cuda_class)yes.kind, yes, no, predicate);
+}
+
+/* A sign that reaches the upper bits, for those types that keep it there. */
+static uint64_t extended(vyre_type type, uint64_t bits) {
+    uint32_t width = cuda_width(type);
+    if (!cuda_is_signed(type) || width >= 32 || !(bits >> (width - 1) & 1)) {
+        return bits;
+    }
+    return (bits | ~(uint64_t)0 << width) & 0xffffffff;
+}
+
+cuda_reg cuda_constant(cuda_writer *w, vyre_type type, uint64_t bits) {
+    cuda_reg number = cuda_number(cuda_class_of(type), extended(type, bits));
+    return type == VYRE_TYPE_BOOL ? cuda_in_register(w, number) : number;
+}
+
+cuda_reg cuda_to_bits(cuda_writer *w, cuda_reg a) {
+    if (a.kind != CUDA_F32 && a.kind != CUDA_F64) {
+        return a;
+    }
+    cuda_class to = a.kind == CUDA_F32 ? CUDA_B32 : CUDA_B64;
+    return a.immediate ? cuda_number(to, a.bits)
+                       : cuda_one(w, to == CUDA_B32 ? "mov.b32" : "mov.b64", to, a);
+}
+
+cuda_reg cuda_from_bits(cuda_writer *w, vyre_type type, cuda_reg a) {
+    cuda_class to = cuda_class_of(type);
+    if (to != CUDA_F32 && to != CUDA_F64) {
+        return a;
+    }
+    return a.immediate ? cuda_number(to, a.bits)
+                       : cuda_one(w, to == CUDA_F32 ? "mov.b32" : "mov.b64", to, a);
+}
+
+cuda_reg cuda_narrow(cuda_writer *w, vyre_type type, cuda_reg a) {
+    switch (type) {
+    case VYRE_TYPE_I8: return cuda_one(w, "cvt.s32.s8", CUDA_B32, cuda_in_register(w, a));
+    case VYRE_TYPE_I16: return cuda_one(w, "cvt.s32.s16", CUDA_B32, cuda_in_register(w, a));
+    case VYRE_TYPE_U8: return cuda_two(w, "and.b32", CUDA_B32, a, cuda_u32(0xff));
+    case VYRE_TYPE_U16:
+    case VYRE_TYPE_F16:
+    case VYRE_TYPE_BF16: return cuda_two(w, "and.b32", CUDA_B32, a, cuda_u32(0xffff));
+    default: return a;
+    }
+}
+
+cuda_reg cuda_write_canonical(cuda_writer *w, vyre_type type, cuda_reg a) {
+    bool wide = type == VYRE_TYPE_F64;
+    cuda_reg nan = wide ? cuda_number(CUDA_F64, UINT64_C(0x7ff8000000000000))
+                        : cuda_number(CUDA_F32, 0x7fc00000);
+    cuda_reg is_nan = cuda_two(w, wide ? "setp.nan.f64" : "setp.nan.f32", CUDA_PRED, a, a);
+    return cuda_choose(w, is_nan, nan, a);
+}
+
+cuda_reg cuda_write_op(cuda_writer *w, vyre_op op, vyre_type type, vyre_type result, bool bits_seen,
+                       cuda_reg a, cuda_reg b, cuda_reg c) {
+    switch (op) {
+    case VYRE_OP_SELECT: return cuda_choose(w, a, b, c);
+    case VYRE_OP_CONVERT: return cuda_convert(w, type, result, a);
+    case VYRE_OP_BITCAST:
+        return cuda_from_bits(w, result, cuda_narrow(w, result, cuda_to_bits(w, a)));
+    default: break;
+    }
+    return vyre_type_class_of(type) == VYRE_CLASS_FLOAT
+               ? cuda_float_op(w, op, type, bits_seen, a, b, c)
+               : cuda_integer_op(w, op, type, a, b);
+}

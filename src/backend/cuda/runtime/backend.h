@@ -1,0 +1,11 @@
+/* The cuda backend as the driver sees it. */
+#ifndef VYRE_CUDA_RUNTIME_BACKEND_H
+#define VYRE_CUDA_RUNTIME_BACKEND_H
+
+#include <vyre/backend.h>
+#include <vyre/emit.h>
+
+extern const vyre_bundle cuda_bundle;
+extern const vyre_emitter cuda_emitter;
+
+#endif

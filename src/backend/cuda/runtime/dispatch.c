@@ -1,0 +1,302 @@
+#include "backend/cuda/runtime/dispatch.h"
+
+#include <string.h>
+
+#include "backend/cuda/runtime/run.h"
+#include "backend/cuda/runtime/transfer.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "ir/program.h"
+#include "runtime/slots.h"
+
+static vyre_status make_timers(cuda_lane *lane) {
+    cuda_device *device = lane->device;
+    CUresult result = lane->begin ? CUDA_SUCCESS : device->cuda->cuEventCreate(&lane->begin, 0);
+    if (!result && !lane->end) {
+        result = device->cuda->cuEventCreate(&lane->end, 0);
+    }
+    return cuda_check(device, result, "making an event");
+}
+
+static vyre_status stamp(cuda_lane *lane, CUevent event) {
+    return cuda_check(lane->device, lane->device->cuda->cuEventRecord(event, lane->stream),
+                      "taking the time");
+}
+
+/* Puts the steps on the lane, between two stamps if the time is wanted. */
+static vyre_status put(cuda_run *run, bool is_timed) {
+    cuda_lane *lane = run->lane;
+    vyre_status status = is_timed ? make_timers(lane) : VYRE_OK;
+    status = status || !is_timed ? status : stamp(lane, lane->begin);
+    status = status ? status : cuda_run_put(run);
+    return status || !is_timed ? status : stamp(lane, lane->end);
+}
+
+static vyre_status read_time(cuda_lane *lane, uint64_t *out_ns) {
+    float ms = 0;
+    vyre_status status = cuda_check(
+        lane->device, lane->device->cuda->cuEventElapsedTime(&ms, lane->begin, lane->end),
+        "reading the time");
+    *out_ns = status ? VYRE_NO_TIME : (uint64_t)((double)ms * 1e6);
+    return status;
+}
+
+static vyre_status first_of(vyre_status first, vyre_status second) {
+    if (first) {
+        vyre_status_free(second);
+    }
+    return first ? first : second;
+}
+
+/* Ends a run on a lane of its own, however it went: nothing is under way afterwards. */
+static vyre_status finish(cuda_run *run, vyre_status status) {
+    cuda_lane *lane = run->lane;
+    if (status && !atomic_load(&run->device->is_lost)) {
+        status = first_of(status, cuda_run_wait(run));
+        if (run->stop) {
+            status = first_of(status, cuda_lane_renew(lane));
+        }
+    }
+    cuda_run_deinit(run, false);
+    return status;
+}
+
+static vyre_status upload_inputs(cuda_run *run) {
+    const vyre_ir *ir = run->code->ir;
+    uint32_t input = 0;
+    vyre_status status = VYRE_OK;
+    for (uint32_t arg = 0; arg < ir->arg_count && !status; arg++) {
+        uint32_t row = ir->args[arg].resource;
+        const vyre_input *from = vyre_ir_is_out(ir, arg) ? NULL : &run->call->inputs[input++];
+        if (row == VYRE_NONE) {
+            continue;
+        }
+        status = cuda_run_place(run, row);
+        if (!status && from) {
+            status = cuda_upload(run->lane, run->blocks[row]->address, from->data, from->size);
+        }
+    }
+    return status;
+}
+
+static vyre_status download_outputs(cuda_run *run, vyre_output *outputs) {
+    const vyre_ir *ir = run->code->ir;
+    uint32_t output = 0;
+    vyre_status status = VYRE_OK;
+    for (uint32_t arg = 0; arg < ir->arg_count && !status; arg++) {
+        uint32_t row = ir->args[arg].resource;
+        if (row != VYRE_NONE && ir->resources[row].access != VYRE_ACCESS_IN) {
+            const vyre_output *to = &outputs[output++];
+            status = cuda_download(run->lane, to->data, run->blocks[row]->address, to->size);
+        }
+    }
+    return status;
+}
+
+/* A run on a lane of its own; `outputs` NULL: on `buffers`. */
+static vyre_status run_on(cuda_native *native, cuda_lane *lane, const vyre_call *call,
+                          vyre_output *outputs, const CUdeviceptr *buffers,
+                          const atomic_uint *cancel, vyre_timing *timing) {
+    vyre_plan plan;
+    vyre_call own;
+    cuda_run run;
+    cuda_code *code;
+    const vyre_call *chosen;
+    vyre_status status = cuda_run_choose(native, call, &plan, &own, &code, &chosen);
+    if (status) {
+        return status;
+    }
+    status = cuda_run_init(&run, lane, code, chosen, cancel);
+    if (!status) {
+        uint64_t start = vyre_now_ns();
+        if (buffers) {
+            for (uint32_t i = 0; i < code->ir->arg_count; i++) {
+                if (code->ir->args[i].resource != VYRE_NONE) {
+                    cuda_run_set_array(&run, code->ir->args[i].resource,
+                                       buffers[code->ir->args[i].resource]);
+                }
+            }
+        } else {
+            status = upload_inputs(&run);
+        }
+        status = status ? status : put(&run, timing);
+        uint64_t enqueued = vyre_now_ns();
+        if (!status && (timing || buffers || run.deadline_ns || cancel)) {
+            status = cuda_run_wait(&run);
+        }
+        if (timing) {
+            timing->enqueue_ns = enqueued - start;
+            timing->wait_ns = vyre_now_ns() - enqueued;
+            status = status ? status : read_time(lane, &timing->device_ns);
+        }
+        if (!status && !buffers) {
+            status = download_outputs(&run, outputs);
+            status = status ? status : cuda_run_wait(&run);
+        }
+        status = finish(&run, status);
+    }
+    if (chosen != call) {
+        vyre_plan_deinit(&plan);
+    }
+    return status;
+}
+
+static vyre_status run_alone(cuda_native *native, const vyre_call *call, vyre_output *outputs,
+                             const CUdeviceptr *buffers, const atomic_uint *cancel,
+                             vyre_timing *out_timing) {
+    cuda_device *device = native->device;
+    uint64_t start = vyre_now_ns();
+    cuda_lane *lane = NULL;
+    CUcontext before;
+    if (out_timing) {
+        *out_timing = vyre_no_times;
+    }
+    vyre_status status = cuda_check_lost(device);
+    status = status ? status : cuda_device_enter(device, &before);
+    if (status) {
+        return status;
+    }
+    status = cuda_lane_take(device, &lane);
+    if (!status) {
+        status = run_on(native, lane, call, outputs, buffers, cancel, out_timing);
+        cuda_lane_give(lane);
+    }
+    cuda_device_leave(device, before);
+    if (out_timing) {
+        out_timing->wall_ns = vyre_now_ns() - start;
+    }
+    return status;
+}
+
+vyre_status cuda_dispatch(cuda_native *native, const vyre_call *call, vyre_output *outputs,
+                          const atomic_uint *cancel, vyre_timing *out_timing) {
+    return run_alone(native, call, outputs, NULL, cancel, out_timing);
+}
+
+vyre_status cuda_dispatch_on(cuda_native *native, const vyre_call *call, const CUdeviceptr *buffers,
+                             vyre_timing *out_timing) {
+    return run_alone(native, call, NULL, buffers, NULL, out_timing);
+}
+
+static size_t padded(size_t bytes) {
+    return (bytes + 15) / 16 * 16;
+}
+
+static const void *copy_list(uint8_t **room, const void *list, size_t bytes) {
+    void *to = *room;
+    if (bytes) {
+        memcpy(to, list, bytes);
+    }
+    *room += padded(bytes);
+    return to;
+}
+
+void *cuda_call_copy(const vyre_call *call, size_t before, vyre_call **out_call) {
+    size_t arguments = call->argument_count * sizeof *call->arguments;
+    size_t sizes = call->size_count * sizeof *call->sizes;
+    size_t grids = call->grid_count * sizeof *call->grids;
+    size_t inputs = call->inputs ? call->input_count * sizeof *call->inputs : 0;
+    uint8_t *block =
+        vyre_alloc(padded(before) + padded(sizeof *call) + padded(sizeof *call->config) +
+                   padded(arguments) + padded(sizes) + padded(grids) + padded(inputs));
+    if (!block) {
+        return NULL;
+    }
+    uint8_t *room = block + padded(before);
+    vyre_dispatch_config config = *call->config;
+    config.label = NULL;
+    vyre_call *copy = (vyre_call *)(void *)room;
+    room += padded(sizeof *copy);
+    *copy = *call;
+    copy->config = copy_list(&room, &config, sizeof config);
+    copy->arguments = copy_list(&room, call->arguments, arguments);
+    copy->sizes = copy_list(&room, call->sizes, sizes);
+    copy->grids = copy_list(&room, call->grids, grids);
+    copy->inputs = copy_list(&room, call->inputs, inputs);
+    *out_call = copy;
+    return block;
+}
+
+/* A run that goes on by itself. */
+typedef struct pending_job {
+    cuda_job job;
+    cuda_native *native;
+    vyre_call *call;
+    vyre_output *outputs;
+    uint8_t *bytes; /* of borrowed inputs; or NULL */
+} pending_job;
+
+static vyre_status pending_run(cuda_job *job) {
+    pending_job *own = (pending_job *)(void *)job;
+    return cuda_dispatch(own->native, own->call, own->outputs, &job->cancel, NULL);
+}
+
+static void pending_job_free(cuda_job *job) {
+    pending_job *own = (pending_job *)(void *)job;
+    cuda_native_release(own->native);
+    vyre_status_free(job->status);
+    vyre_free(own->bytes);
+    vyre_free(own);
+}
+
+static cuda_queue *queue_of(void *state) {
+    return &((pending_job *)state)->native->device->pending;
+}
+
+static bool pending_is_ready(void *state) {
+    return cuda_queue_is_ready(queue_of(state), state);
+}
+
+static vyre_status pending_wait(void *state) {
+    return cuda_queue_wait(queue_of(state), state);
+}
+
+static void pending_free(void *state) {
+    cuda_device *device = ((pending_job *)state)->native->device;
+    cuda_queue_end(&device->pending, state);
+    cuda_natives_free_left(device);
+}
+
+static bool copy_inputs(pending_job *job) {
+    vyre_input *inputs = (vyre_input *)(uintptr_t)job->call->inputs; /* our own list */
+    size_t bytes = 0;
+    for (size_t i = 0; i < job->call->input_count; i++) {
+        bytes += padded(inputs[i].size);
+    }
+    uint8_t *next = job->bytes = vyre_alloc(bytes);
+    for (size_t i = 0; i < job->call->input_count && next; i++) {
+        size_t size = inputs[i].size;
+        inputs[i].data = copy_list(&next, inputs[i].data, size);
+    }
+    return job->bytes;
+}
+
+static const vyre_run_slots pending_slots = {
+    VYRE_RUN_HEAD,
+    .is_ready = pending_is_ready,
+    .wait = pending_wait,
+    .free = pending_free,
+};
+
+vyre_status cuda_dispatch_start(cuda_native *native, const vyre_call *call, vyre_output *outputs,
+                                bool is_borrowed, vyre_pending_run *out_run) {
+    vyre_call *copy;
+    pending_job *job = cuda_call_copy(call, sizeof *job, &copy);
+    if (job) {
+        *job = (pending_job){.job = {.run = pending_run, .free = pending_job_free},
+                             .native = cuda_native_retain(native),
+                             .call = copy,
+                             .outputs = outputs};
+    }
+    if (!job || (is_borrowed && !copy_inputs(job))) {
+        if (job) {
+            pending_job_free(&job->job);
+        }
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory to start a run of `%s`",
+                                vyre_program_name(native->codes[0].program));
+    }
+    *out_run = (vyre_pending_run){&pending_slots, job};
+    cuda_queue_start(&native->device->pending, &job->job);
+    return VYRE_OK;
+}

@@ -1,0 +1,421 @@
+/* Certificates: what a run of `vyre conform` found, as a file that can be checked again.
+ *
+ * TOML. The last table holds a digest of everything in front of it, so that a byte that was changed
+ * shows; it is no signature, and keeps nobody from writing another certificate. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/toml.h"
+#include "cli/output.h"
+#include "cli/survey.h"
+#include "conform/conform.h"
+#include "registry/select.h"
+#include "wire/layout.h"
+
+static const char last_table[] = "\n[certificate]\n";
+
+static vyre_str str(const char *text) {
+    return (vyre_str){text, strlen(text)};
+}
+
+/* Writing */
+
+static void put_string(vyre_toml_writer *w, const char *key, const char *value) {
+    vyre_toml_write_key(w, str(key));
+    vyre_toml_write_string(w, str(value));
+}
+
+static void put_number(vyre_toml_writer *w, const char *key, uint64_t number) {
+    vyre_toml_write_key(w, str(key));
+    if (number <= INT64_MAX) {
+        vyre_toml_write_integer(w, (int64_t)number);
+        return;
+    }
+    char digits[24];
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+    vyre_toml_write_string(w, str(digits));
+}
+
+static void put_version(vyre_toml_writer *w, const char *key, unsigned major, unsigned minor) {
+    char text[32];
+    snprintf(text, sizeof text, "%u.%u", major, minor);
+    put_string(w, key, text);
+}
+
+static void put_digest(vyre_toml_writer *w, const char *key, uint64_t digest) {
+    char text[24];
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)digest);
+    put_string(w, key, text);
+}
+
+static void put_asked_for(const cli_conform *c, vyre_toml_writer *w) {
+    put_number(w, "seed", c->seed);
+    put_number(w, "programs", c->programs);
+    put_number(w, "runs", c->runs);
+    vyre_toml_write_key(w, str("suites_asked_for"));
+    vyre_toml_write_array(w);
+    for (vyre_suite_kind kind = 0; kind < VYRE_SUITE_COUNT; kind++) {
+        if (cli_conform_has_suite(c, kind)) {
+            vyre_toml_write_string(w, str(vyre_suite_name(kind)));
+        }
+    }
+    vyre_toml_write_array_end(w);
+    vyre_toml_write_key(w, str("tags_asked_for"));
+    vyre_toml_write_array(w);
+    for (vyre_tag tag = 1; tag < VYRE_TAG_COUNT; tag++) {
+        if (c->tags & VYRE_TAG_BIT(tag)) {
+            vyre_toml_write_string(w, str(vyre_tag_name(tag)));
+        }
+    }
+    vyre_toml_write_array_end(w);
+    put_string(w, "ids_asked_for", c->glob ? c->glob : "*");
+}
+
+static void put_fact(void *user, const cli_fact *fact) {
+    vyre_toml_writer *w = user;
+    static const char *const elsewhere[] = {"device", "driver", "grade"};
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++) {
+        if (!strcmp(fact->name, elsewhere[i])) {
+            return;
+        }
+    }
+    /* What is measured anew each time says nothing about who was tested. */
+    bool is_measured = !strcmp(fact->name, "memory_bandwidth_gbps");
+    if (fact->scope != CLI_FACT_PROFILE || fact->kind == CLI_FACT_MISSING || is_measured) {
+        return;
+    }
+    vyre_text value = {0};
+    vyre_toml_write_key(w, str(fact->name));
+    if (fact->kind == CLI_FACT_FLAG) {
+        vyre_toml_write_bool(w, fact->number);
+    } else if (fact->kind == CLI_FACT_NUMBER && fact->number <= INT64_MAX) {
+        vyre_toml_write_integer(w, (int64_t)fact->number);
+    } else {
+        cli_fact_print(fact, &value);
+        vyre_toml_write_string(w, str(vyre_text_string(&value)));
+    }
+    w->text->failed |= value.failed;
+    vyre_text_free(&value);
+}
+
+static void put_profile(const cli_conform *c, vyre_toml_writer *w) {
+    char none[1] = "";
+    cli_survey_row row = {.name = none, .device = c->device};
+    vyre_status status = vyre_registry_find(NULL, vyre_device_id(c->device), &row.registration);
+    vyre_toml_write_header(w, (vyre_str[]){str("profile")}, 1);
+    if (!status && row.registration) {
+        cli_survey_facts(&row, put_fact, w);
+    }
+    vyre_status_free(status);
+}
+
+static void put_suite(const cli_conform *c, vyre_suite_kind kind, vyre_toml_writer *w) {
+    const cli_conform_tally *tally = &c->tallies[kind];
+    vyre_toml_write_header(w, (vyre_str[]){str("suites"), str(vyre_suite_name(kind))}, 2);
+    for (cli_fate fate = 0; fate < CLI_FATE_COUNT; fate++) {
+        put_number(w, cli_fate_name(fate), tally->counts[fate]);
+    }
+    put_digest(w, "digest", tally->digest);
+    for (cli_fate fate = CLI_FATE_FAILED; fate < CLI_FATE_COUNT; fate++) {
+        if (!tally->counts[fate]) {
+            continue;
+        }
+        char key[40];
+        snprintf(key, sizeof key, "%s_cases", cli_fate_name(fate));
+        vyre_toml_write_key(w, str(key));
+        vyre_toml_write_array(w);
+        for (size_t i = 0; i < c->cases.count; i++) {
+            const cli_conform_case *one = &c->cases.items[i];
+            if (one->suite == kind && one->fate == fate) {
+                vyre_text line = {0};
+                vyre_text_printf(&line, "%s: %s", one->id, one->text);
+                vyre_toml_write_string(w, str(vyre_text_string(&line)));
+                w->text->failed |= line.failed;
+                vyre_text_free(&line);
+            }
+        }
+        if (kind >= VYRE_SUITE_SEEDED) {
+            const cli_conform_seeded *seeded = &c->seeded[kind - VYRE_SUITE_SEEDED];
+            bool failed = fate == CLI_FATE_FAILED;
+            char line[640];
+            snprintf(line, sizeof line, "%s.%llu: %s", vyre_suite_name(kind),
+                     (unsigned long long)(failed ? seeded->failed_seed : seeded->refused_seed),
+                     failed ? seeded->failure : seeded->refusal);
+            vyre_toml_write_string(w, str(line));
+        }
+        vyre_toml_write_array_end(w);
+    }
+}
+
+/* Of everything in front of the last table. */
+static void print_digest(const char *data, size_t size, char out[40]) {
+    vyre_hash128 digest = vyre_hash_128(data, size);
+    snprintf(out, 40, "%016llx%016llx", (unsigned long long)digest.high,
+             (unsigned long long)digest.low);
+}
+
+void cli_certificate_write(const cli_conform *c, vyre_text *text) {
+    vyre_toml_writer w = {.text = text};
+    vyre_profile profile;
+    char digest[40];
+    size_t start = text->size;
+    vyre_device_profile(c->device, &profile);
+    put_number(&w, "format", CLI_CERTIFICATE_FORMAT);
+    put_string(&w, "vyre", VYRE_VERSION_STRING);
+    put_version(&w, "wire", WIRE_MAJOR, WIRE_MINOR);
+    put_version(&w, "abi", VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
+    put_string(&w, "backend", vyre_device_name(c->device));
+    put_string(&w, "backend_version", vyre_device_version(c->device));
+    put_string(&w, "device", profile.device);
+    put_string(&w, "driver", profile.driver);
+    put_string(&w, "grade", vyre_grade_name(profile.grade));
+    if (c->against) {
+        put_string(&w, "against", vyre_device_name(c->against));
+    }
+    put_string(&w, "verdict", cli_conform_verdict_name(c));
+    put_string(&w, "started", c->started);
+    vyre_toml_write_key(&w, str("seconds"));
+    vyre_toml_write_float(&w, c->seconds);
+    put_asked_for(c, &w);
+    put_profile(c, &w);
+    for (vyre_suite_kind kind = 0; kind < VYRE_SUITE_COUNT; kind++) {
+        if (cli_conform_has_cases(c, kind)) {
+            put_suite(c, kind, &w);
+        }
+    }
+    print_digest(text->data + start, text->failed ? 0 : text->size - start, digest);
+    vyre_text_puts(text, last_table);
+    vyre_text_printf(text, "digest = \"%s\"\n", digest);
+}
+
+/* Reading */
+
+static vyre_status damaged(const char *path, const char *what) {
+    return vyre_status_make(VYRE_STATUS_MALFORMED,
+                            "get the file anew, or make another with `vyre conform --cert`",
+                            "%s: %s", path, what);
+}
+
+static vyre_status check_digest(const char *path, const vyre_text *text) {
+    const char *at = NULL;
+    for (const char *next = vyre_text_string(text); (next = strstr(next, last_table)); next++) {
+        at = next;
+    }
+    if (!at) {
+        return damaged(path, "the certificate has no digest at its end: it is cut off, or none");
+    }
+    char digest[40], line[64];
+    print_digest(text->data, (size_t)(at - text->data), digest);
+    snprintf(line, sizeof line, "digest = \"%s\"\n", digest);
+    return strcmp(at + sizeof last_table - 1, line) == 0
+               ? VYRE_OK
+               : damaged(path, "the certificate was changed: its digest is not that of its text");
+}
+
+static vyre_status is_no(const char *key, const char *what) {
+    return vyre_status_make(VYRE_STATUS_MALFORMED, "make another with `vyre conform --cert`",
+                            "`%s` of the certificate is no %s", key, what);
+}
+
+/* A number, or one beyond what TOML has, as a string. */
+static vyre_status read_number(const vyre_toml_value *root, const char *key, uint64_t *out) {
+    const vyre_toml_value *value = vyre_toml_find(root, key);
+    if (value && value->type == VYRE_TOML_STRING) {
+        char again[24];
+        *out = strtoull(value->string.data, NULL, 10);
+        snprintf(again, sizeof again, "%llu", (unsigned long long)*out);
+        return strcmp(again, value->string.data) ? is_no(key, "number that fits") : VYRE_OK;
+    }
+    vyre_status status = vyre_toml_get(root, key, VYRE_TOML_INTEGER, &value);
+    *out = status ? 0 : (uint64_t)value->integer;
+    return status || value->integer >= 0 ? status : is_no(key, "number that fits");
+}
+
+static vyre_status read_words(const vyre_toml_value *root, const char *key, uint32_t count,
+                              const char *(*name)(uint32_t), uint64_t *out) {
+    const vyre_toml_value *value;
+    vyre_status status = vyre_toml_get(root, key, VYRE_TOML_ARRAY, &value);
+    *out = 0;
+    for (size_t i = 0; !status && i < value->array.count; i++) {
+        const vyre_toml_value *item = &value->array.items[i];
+        uint32_t k = 0;
+        while (k < count &&
+               (item->type != VYRE_TOML_STRING || strcmp(item->string.data, name(k)) != 0)) {
+            k++;
+        }
+        *out |= k < count ? (uint64_t)1 << k : 0;
+        status = k < count ? VYRE_OK : is_no(key, "list of what there is here");
+    }
+    return status;
+}
+
+static const char *suite_name(uint32_t number) {
+    return vyre_suite_name((vyre_suite_kind)number);
+}
+
+static const char *tag_name(uint32_t number) {
+    return vyre_tag_name((vyre_tag)number);
+}
+
+static vyre_status read_string(const vyre_toml_value *root, const char *key, char **out) {
+    const vyre_toml_value *value;
+    vyre_status status = vyre_toml_get(root, key, VYRE_TOML_STRING, &value);
+    if (!status) {
+        vyre_text copy = {0};
+        vyre_text_add(&copy, value->string.data, value->string.size);
+        vyre_text_putc(&copy, '\0');
+        *out = copy.data;
+        status = copy.failed ? cli_conform_no_memory() : VYRE_OK;
+    }
+    return status;
+}
+
+static vyre_status read_fields(const vyre_toml_value *root, cli_certificate *out) {
+    uint64_t suites = 0;
+    vyre_status status = read_string(root, "backend", &out->device);
+    if (!status && vyre_toml_find(root, "against")) {
+        status = read_string(root, "against", &out->against);
+    }
+    status = status ? status : read_string(root, "ids_asked_for", &out->glob);
+    status = status ? status : read_number(root, "seed", &out->seed);
+    status = status ? status : read_number(root, "programs", &out->programs);
+    status = status ? status : read_number(root, "runs", &out->runs);
+    status = status ? status
+                    : read_words(root, "suites_asked_for", VYRE_SUITE_COUNT, suite_name, &suites);
+    status =
+        status ? status : read_words(root, "tags_asked_for", VYRE_TAG_COUNT, tag_name, &out->tags);
+    out->suites = (uint32_t)suites;
+    return status;
+}
+
+vyre_status cli_certificate_parse(const char *name, vyre_str text, cli_certificate *out) {
+    vyre_toml *document = NULL;
+    vyre_text copy = {0};
+    uint64_t format = 0;
+    *out = (cli_certificate){0};
+    vyre_text_add(&copy, text.data, text.size);
+    /* The format first: another one may have another digest. */
+    vyre_status status = copy.failed ? cli_conform_no_memory()
+                                     : vyre_toml_read(name, text.data, text.size, &document);
+    if (!status && !vyre_toml_find(vyre_toml_root(document), "format")) {
+        status = damaged(name, "this is no certificate");
+    }
+    status = status ? status : read_number(vyre_toml_root(document), "format", &format);
+    if (!status && format != CLI_CERTIFICATE_FORMAT) {
+        status = vyre_status_make(VYRE_STATUS_MALFORMED,
+                                  "check it with the vyre that made it, or with a newer one",
+                                  "%s: the certificate has the format %llu, and this vyre reads %d",
+                                  name, (unsigned long long)format, CLI_CERTIFICATE_FORMAT);
+    }
+    status = status ? status : check_digest(name, &copy);
+    status = status ? status : read_fields(vyre_toml_root(document), out);
+    vyre_toml_free(document);
+    out->text = copy.data;
+    out->size = copy.size;
+    if (status) {
+        cli_certificate_free(out);
+    }
+    return status;
+}
+
+vyre_status cli_certificate_read(const char *path, cli_certificate *out) {
+    vyre_text text = {0};
+    *out = (cli_certificate){0};
+    vyre_status status = vyre_file_read(path, VYRE_TOML_MAX_BYTES, &text);
+    if (!status) {
+        status = cli_certificate_parse(path, (vyre_str){vyre_text_string(&text), text.size}, out);
+    }
+    vyre_text_free(&text);
+    return status;
+}
+
+void cli_certificate_free(cli_certificate *certificate) {
+    vyre_free(certificate->text);
+    vyre_free(certificate->device);
+    vyre_free(certificate->against);
+    vyre_free(certificate->glob);
+    *certificate = (cli_certificate){0};
+}
+
+/* Comparing: every key of either, but for when it was made. */
+
+typedef struct difference {
+    vyre_text *text;
+    size_t count;
+} difference;
+
+static void put_value(vyre_text *text, const vyre_toml_value *value) {
+    vyre_toml_writer w = {.text = text};
+    if (value) {
+        w.after_key = true;
+        vyre_toml_write_value(&w, value);
+        while (text->size && text->data[text->size - 1] == '\n') {
+            vyre_text_cut(text, text->size - 1);
+        }
+    } else {
+        vyre_text_puts(text, "nothing");
+    }
+}
+
+static bool is_passing(const char *key) {
+    return !strcmp(key, "started") || !strcmp(key, "seconds") || !strcmp(key, "certificate");
+}
+
+static void compare_tables(difference *d, const char *path, const vyre_toml_value *left,
+                           const vyre_toml_value *right) {
+    for (int side = 0; side < 2; side++) {
+        const vyre_toml_table *table = side ? right->table : left->table;
+        for (const vyre_toml_entry *e = table->first; e; e = e->next) {
+            const vyre_toml_value *other = vyre_toml_find(side ? left : right, e->key.data);
+            if ((side && other) || is_passing(e->key.data)) {
+                continue; /* seen from the other side */
+            }
+            vyre_text name = {0}, was = {0}, is = {0};
+            vyre_text_printf(&name, "%s%s%s", path, *path ? "." : "", e->key.data);
+            const vyre_toml_value *first = side ? other : &e->value;
+            const vyre_toml_value *second = side ? &e->value : other;
+            if (first && second && first->type == VYRE_TOML_TABLE &&
+                second->type == VYRE_TOML_TABLE) {
+                compare_tables(d, vyre_text_string(&name), first, second);
+            } else {
+                bool is_table = e->value.type == VYRE_TOML_TABLE;
+                put_value(&was, is_table ? NULL : first);
+                put_value(&is, is_table ? NULL : second);
+                if (is_table || strcmp(vyre_text_string(&was), vyre_text_string(&is)) != 0) {
+                    d->count++;
+                    vyre_text_printf(d->text, "%s: on the certificate %s, now %s\n",
+                                     vyre_text_string(&name),
+                                     is_table && first ? "a table" : vyre_text_string(&was),
+                                     is_table && second ? "a table" : vyre_text_string(&is));
+                }
+            }
+            d->text->failed |= name.failed || was.failed || is.failed;
+            vyre_text_free(&name);
+            vyre_text_free(&was);
+            vyre_text_free(&is);
+        }
+    }
+}
+
+vyre_status cli_certificate_compare(const cli_certificate *certificate, const cli_conform *c,
+                                    vyre_text *text, size_t *out_count) {
+    vyre_text now = {0};
+    vyre_toml *old = NULL, *new = NULL;
+    difference d = {text, 0};
+    cli_certificate_write(c, &now);
+    vyre_status status =
+        now.failed ? cli_conform_no_memory()
+                   : vyre_toml_read("certificate", certificate->text, certificate->size, &old);
+    status = status ? status : vyre_toml_read("certificate", now.data, now.size, &new);
+    if (!status) {
+        compare_tables(&d, "", vyre_toml_root(old), vyre_toml_root(new));
+    }
+    *out_count = d.count;
+    vyre_toml_free(old);
+    vyre_toml_free(new);
+    vyre_text_free(&now);
+    return status;
+}

@@ -1,0 +1,315 @@
+#include "conform/generate.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* Arguments */
+
+static uint8_t *random_bytes(generator *g, vyre_type type, size_t count) {
+    uint32_t bytes = vyre_type_bytes(type);
+    uint8_t *data = vyre_alloc_zeroed(count * bytes + 1, 1);
+    for (size_t i = 0; data && i < count; i++) {
+        uint64_t bits = vyre_random(&g->random);
+        if (type == VYRE_TYPE_BOOL) {
+            bits &= 1;
+        } else if (bits >> 62 == 0) {
+            bits &= 0xff; /* small numbers meet more often */
+        }
+        for (uint32_t k = 0; k < bytes; k++) {
+            data[i * bytes + k] = (uint8_t)(bits >> 8 * k);
+        }
+    }
+    return data;
+}
+
+uint8_t *generate_argument(generator *g, const char *name, vyre_type type, size_t count) {
+    vyre_trial *trial = g->trial;
+    vyre_trial_value *grown =
+        vyre_resize(trial->values, trial->value_count + 1, sizeof *trial->values);
+    if (!grown) {
+        g->failed = true;
+        return NULL;
+    }
+    trial->values = grown;
+    vyre_trial_value *value = &grown[trial->value_count++];
+    size_t length = strlen(name) + 1;
+    *value = (vyre_trial_value){vyre_alloc(length), NULL, count * vyre_type_bytes(type)};
+    value->data = random_bytes(g, type, count);
+    if (value->name) {
+        memcpy(value->name, name, length);
+    }
+    g->failed |= !value->name || !value->data;
+    return value->data;
+}
+
+static void add_array(generator *g, uint32_t resource, vyre_type type, array_kind kind) {
+    g->arrays[g->array_count++] =
+        (generated_array){.resource = resource, .type = type, .kind = kind, .stride = 1};
+}
+
+/* A size of up to a few hundred, from what is declared so far. */
+static uint32_t random_size(generator *g, uint32_t buffer) {
+    uint32_t constant = vyre_build_size_const(g->b, 1 + generate_below(g, 300));
+    if (buffer == VYRE_NONE || generate_one_in(g, 3)) {
+        return constant;
+    }
+    static const vyre_size_op operations[] = {VYRE_SIZE_ADD, VYRE_SIZE_MAX, VYRE_SIZE_MIN};
+    uint32_t length = vyre_build_size_len(g->b, buffer);
+    return vyre_build_size_op(g->b, operations[generate_below(g, 3)], length, constant);
+}
+
+static void declare_interface(generator *g) {
+    static const char *const scalar_names[] = {"p", "q", "r", "s"};
+    static const char *const input_names[] = {"a", "b", "c"};
+    static const char *const output_names[] = {"x", "y", "z"};
+    g->scalar_count = generate_below(g, 4);
+    for (uint32_t i = 0; i < g->scalar_count; i++) {
+        g->scalar_types[i] = generate_one_in(g, 2) ? VYRE_TYPE_U32 : generate_type(g);
+        g->scalars[i] = vyre_build_scalar(g->b, scalar_names[i], g->scalar_types[i]);
+        generate_argument(g, scalar_names[i], g->scalar_types[i], 1);
+    }
+    uint32_t inputs = generate_below(g, 4), first = VYRE_NONE;
+    for (uint32_t i = 0; i < inputs; i++) {
+        vyre_type type = generate_array_type(g);
+        uint32_t buffer = vyre_build_buffer(g->b, input_names[i], VYRE_ACCESS_IN, type, VYRE_NONE);
+        first = first == VYRE_NONE ? buffer : first;
+        add_array(g, buffer, type, ARRAY_INPUT);
+        generate_argument(g, input_names[i], type,
+                          generate_one_in(g, 8) ? 0 : generate_below(g, 300));
+    }
+    uint32_t outputs = 1 + generate_below(g, 3);
+    for (uint32_t i = 0; i < outputs; i++) {
+        vyre_type type = generate_array_type(g);
+        bool both = generate_one_in(g, 3);
+        uint32_t buffer =
+            vyre_build_buffer(g->b, output_names[i], both ? VYRE_ACCESS_INOUT : VYRE_ACCESS_OUT,
+                              type, both ? VYRE_NONE : random_size(g, first));
+        add_array(g, buffer, type, ARRAY_GLOBAL);
+        if (both) {
+            generate_argument(g, output_names[i], type, 1 + generate_below(g, 300));
+        }
+    }
+    uint32_t scratch = generate_below(g, 3);
+    for (uint32_t i = 0; i < scratch; i++) {
+        vyre_type type = generate_array_type(g);
+        uint32_t array = vyre_build_scratch(g->b, NULL, type, random_size(g, first));
+        add_array(g, array, type, ARRAY_GLOBAL);
+    }
+    g->global_count = g->array_count;
+}
+
+/* Phases */
+
+static uint32_t position(generator *g, vyre_op op, uint32_t dimension) {
+    uint32_t value = vyre_build_position(g->b, op, dimension);
+    generate_remember(g, value,
+                      op == VYRE_OP_WID              ? LEVEL_WORKGROUP
+                      : op == VYRE_OP_NUM_WORKGROUPS ? LEVEL_GRID
+                                                     : LEVEL_LANE);
+    return value;
+}
+
+static uint32_t times_plus(generator *g, uint32_t a, uint32_t b, uint32_t c) {
+    uint32_t product = vyre_build_op(g->b, VYRE_OP_MUL, a, b, VYRE_NONE);
+    return vyre_build_op(g->b, VYRE_OP_ADD, product, c, VYRE_NONE);
+}
+
+/* A number that no other invocation has, in the grid and in its workgroup. */
+static void number_invocations(generator *g, uint32_t dimensions, const uint32_t *domain,
+                               const uint32_t *workgroup) {
+    vyre_op op = g->has_workgroup ? VYRE_OP_WID : VYRE_OP_GID;
+    uint32_t number = position(g, op, dimensions - 1);
+    for (uint32_t i = dimensions - 1; i-- > 0;) {
+        uint32_t side = g->has_workgroup ? position(g, VYRE_OP_NUM_WORKGROUPS, i)
+                                         : vyre_build_u32(g->b, domain[i]);
+        uint32_t along = position(g, op, i);
+        number = times_plus(g, number, side, along);
+    }
+    g->own = number;
+    if (g->has_workgroup) {
+        uint32_t inside = position(g, VYRE_OP_LID, dimensions - 1);
+        for (uint32_t i = dimensions - 1; i-- > 0;) {
+            uint32_t along = position(g, VYRE_OP_LID, i);
+            inside = times_plus(g, inside, vyre_build_u32(g->b, workgroup[i]), along);
+        }
+        g->own_in_workgroup = inside;
+        g->own = times_plus(g, number, vyre_build_u32(g->b, g->workgroup_lanes), inside);
+        generate_remember(g, vyre_build_position(g->b, VYRE_OP_IN_DOMAIN, 0), LEVEL_LANE);
+        generate_remember(g, vyre_build_position(g->b, VYRE_OP_LANE, 0), LEVEL_LANE);
+        generate_remember(g, vyre_build_position(g->b, VYRE_OP_SUBGROUP_ID, 0), LEVEL_SUBGROUP);
+    }
+    generate_remember(g, g->own, LEVEL_LANE);
+}
+
+static void draw_shape(generator *g, vyre_phase_desc *desc, uint32_t *domain) {
+    static const uint32_t sizes[] = {8, 16, 32, 64};
+    desc->dimensions = generate_one_in(g, 3) ? 2 + generate_below(g, 2) : 1;
+    uint32_t most = MOST_LANES;
+    for (uint32_t i = 0; i < desc->dimensions; i++) {
+        uint32_t side = i + 1 < desc->dimensions ? 24 : most;
+        domain[i] = generate_one_in(g, 12) ? generate_below(g, 2)
+                                           : 1 + generate_below(g, side < most ? side : most);
+        most = most / (domain[i] ? domain[i] : 1);
+        most = most ? most : 1;
+    }
+    g->has_workgroup = !generate_one_in(g, 3);
+    g->has_grid_barriers = generate_one_in(g, g->has_workgroup ? 3 : 6);
+    if (g->has_workgroup) {
+        desc->subgroup = sizes[generate_below(g, 4)];
+        uint32_t lanes = desc->subgroup * (1 + generate_below(g, 3)), rest = lanes;
+        for (uint32_t i = 0; i < desc->dimensions; i++) {
+            uint32_t side = i + 1 == desc->dimensions ? rest
+                            : rest % 4                ? 1
+                                                      : 1u << generate_below(g, 3);
+            desc->workgroup[i] = side;
+            rest /= side;
+        }
+        g->workgroup_lanes = lanes;
+        g->subgroup = desc->subgroup;
+        /* Workgroups that hardly lie in the domain would add up. */
+        for (uint32_t i = 0; i < desc->dimensions && desc->dimensions > 1; i++) {
+            uint32_t most_side = 4 * desc->workgroup[i];
+            domain[i] = domain[i] < most_side ? domain[i] : most_side;
+        }
+    }
+    for (uint32_t i = 0; i < desc->dimensions; i++) {
+        desc->domain[i] = vyre_build_size_const(g->b, domain[i]);
+    }
+    /* A domain from memory: any integer array will do. */
+    for (uint32_t i = 0; i < g->global_count && desc->dimensions == 1; i++) {
+        vyre_type_class class = vyre_type_class_of(g->arrays[i].type);
+        if ((class == VYRE_CLASS_SIGNED || class == VYRE_CLASS_UNSIGNED) &&
+            generate_one_in(g, 12)) {
+            desc->from_memory = true;
+            desc->from_resource = g->arrays[i].resource;
+            desc->from_index = vyre_build_size_const(g->b, generate_below(g, 4));
+            break;
+        }
+    }
+}
+
+static void declare_local_arrays(generator *g) {
+    uint32_t shared = g->has_workgroup ? generate_below(g, 3) : 0;
+    uint32_t private = generate_below(g, 2);
+    for (uint32_t i = 0; i < shared; i++) {
+        vyre_type type = generate_one_in(g, 4) ? generate_type(g) : generate_array_type(g);
+        add_array(
+            g, vyre_build_shared(g->b, NULL, type, 1 + generate_below(g, 2 * g->workgroup_lanes)),
+            type, ARRAY_SHARED);
+    }
+    for (uint32_t i = 0; i < private; i++) {
+        vyre_type type = generate_type(g);
+        add_array(g, vyre_build_private(g->b, NULL, type, 1 + generate_below(g, 8)), type,
+                  ARRAY_PRIVATE);
+        g->arrays[g->array_count - 1].by_numbers = generate_one_in(g, 2);
+    }
+}
+
+static void make_phase(generator *g) {
+    vyre_phase_desc desc = {0};
+    uint32_t domain[3] = {1, 1, 1};
+    draw_shape(g, &desc, domain);
+    vyre_build_phase(g->b, &desc);
+    g->value_count = g->variable_count = g->depth = 0;
+    g->in_divergent_loop = g->in_call = g->in_grid_loop = g->in_grid_call = false;
+    g->turns = 1;
+    g->budget = 12 + generate_below(g, 36);
+    declare_local_arrays(g);
+    generate_meet(g, true);
+    number_invocations(g, desc.dimensions, domain, desc.workgroup);
+    for (uint32_t i = 0; i < g->scalar_count; i++) {
+        generate_remember(g, vyre_build_param(g->b, g->scalars[i]), LEVEL_GRID);
+    }
+    for (uint32_t i = 0; i < g->repeat_count; i++) {
+        generate_remember(g, vyre_build_iteration(g->b, g->repeats[i]), LEVEL_GRID);
+    }
+    while (g->budget && vyre_build_reachable(g->b)) {
+        generate_block(g, g->has_workgroup || g->has_grid_barriers ? LEVEL_GRID : LEVEL_LANE);
+    }
+    if (g->has_grid_barriers && generate_one_in(g, 3) && vyre_build_reachable(g->b)) {
+        level left = generate_parting(g);
+        generate_block(g, left);
+    }
+    /* What was computed should be seen. */
+    for (uint32_t i = 0; i < g->global_count; i++) {
+        generated_array *array = &g->arrays[i];
+        if (array->kind == ARRAY_GLOBAL && array->use == USAGE_OWN) {
+            uint32_t index = generate_own_index(g, array);
+            vyre_build_store(g->b, array->resource, index, generate_digest(g, array->type));
+        }
+    }
+    vyre_build_phase_end(g->b);
+    g->array_count = g->global_count;
+}
+
+/* Phases that repeat as often as an element says, which one of them counts down. */
+static void make_countdown(generator *g) {
+    uint32_t flag = vyre_build_scratch(g->b, "left", VYRE_TYPE_U32, vyre_build_size_const(g->b, 1));
+    vyre_phase_desc one = {.domain = {vyre_build_size_const(g->b, 1)}};
+    uint32_t zero = vyre_build_u32(g->b, 0);
+    vyre_build_phase(g->b, &one);
+    vyre_build_store(g->b, flag, zero, vyre_build_u32(g->b, generate_below(g, 4)));
+    vyre_build_phase_end(g->b);
+    g->repeats[g->repeat_count++] =
+        vyre_build_repeat_while(g->b, NULL, flag, vyre_build_size_const(g->b, 0));
+    one.domain[0] = vyre_build_size_const(g->b, 1);
+    vyre_build_phase(g->b, &one);
+    zero = vyre_build_u32(g->b, 0);
+    uint32_t left = vyre_build_load(g->b, flag, zero);
+    vyre_build_store(g->b, flag, zero,
+                     vyre_build_op(g->b, VYRE_OP_SUB, left, vyre_build_u32(g->b, 1), VYRE_NONE));
+    vyre_build_phase_end(g->b);
+    make_phase(g);
+    vyre_build_repeat_end(g->b);
+    g->repeat_count--;
+}
+
+static void make_steps(generator *g) {
+    uint32_t count = 1 + generate_below(g, 3);
+    for (uint32_t i = 0; i < count; i++) {
+        if (generate_one_in(g, 6)) {
+            g->repeats[g->repeat_count++] =
+                vyre_build_repeat(g->b, NULL, vyre_build_size_const(g->b, generate_below(g, 4)));
+            make_phase(g);
+            vyre_build_repeat_end(g->b);
+            g->repeat_count--;
+        } else if (generate_one_in(g, 8)) {
+            make_countdown(g);
+        } else {
+            make_phase(g);
+        }
+    }
+}
+
+vyre_status generate_begin(generator *g, uint64_t seed, vyre_trial *out_trial) {
+    *out_trial = (vyre_trial){0};
+    *g = (generator){.random = seed, .trial = out_trial};
+    vyre_random(&g->random);
+    return vyre_builder_create("random", &g->b);
+}
+
+vyre_status generate_end(generator *g) {
+    vyre_status status = vyre_builder_finish(g->b, NULL, &g->trial->program);
+    vyre_builder_free(g->b);
+    if (!status && g->failed) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory for the arguments of a random program");
+    }
+    if (status) {
+        vyre_trial_free(g->trial);
+    }
+    return status;
+}
+
+vyre_status vyre_generate(uint64_t seed, vyre_trial *out_trial) {
+    generator g;
+    vyre_status status = generate_begin(&g, seed, out_trial);
+    if (!status) {
+        vyre_build_deterministic(g.b);
+        declare_interface(&g);
+        make_steps(&g);
+        status = generate_end(&g);
+    }
+    return status;
+}

@@ -1,0 +1,30 @@
+/* Properties: how an output of a program is compared, where its bytes may depend on the schedule.
+ *
+ * Whatever a property lets vary is taken out of the bytes: sorted, added up. What remains must be
+ * the same, and is what digests are made of. */
+#ifndef VYRE_CONFORM_PROPERTY_H
+#define VYRE_CONFORM_PROPERTY_H
+
+#include <vyre/types.h>
+
+/* X(name, text, meaning) */
+#define VYRE_PROPERTIES(X)                                                                         \
+    X(SAME, "same", "the same bytes")                                                              \
+    X(PERMUTATION, "permutation", "the same elements, in any order")                               \
+    X(TOTAL, "total", "elements whose sum is the same")
+
+typedef enum vyre_property {
+#define VYRE_PROPERTY_ENUM(name, text, meaning) VYRE_PROPERTY_##name,
+    VYRE_PROPERTIES(VYRE_PROPERTY_ENUM)
+#undef VYRE_PROPERTY_ENUM
+        VYRE_PROPERTY_COUNT
+} vyre_property;
+
+const char *vyre_property_name(vyre_property property);
+const char *vyre_property_meaning(vyre_property property);
+
+/* Brings the elements of an output into the one form that all outputs with that property have. A
+ * total stands in the first element, and the others are 0. */
+void vyre_property_settle(vyre_property property, vyre_type type, uint8_t *data, size_t size);
+
+#endif

@@ -1,0 +1,494 @@
+/* All cases on a device, by several threads: each takes the next group, operation or seed. What
+ * comes out does not depend on who takes what.
+ *
+ * A program that costs the device takes others along that run beside it. Then all stop, the device
+ * is recovered, and those whose runs failed run again, one by one: who loses it alone is guilty. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/reference/backend.h"
+#include "base/clock.h"
+#include "cli/device.h"
+#include "conform/conform.h"
+
+enum { MOST_THREADS = 16, MOST_GROUP = 64, MOST_NAMES = 16 };
+
+/* What a thread takes at a time: some cases, or the program of one seed. */
+typedef struct task {
+    cli_conform_seeds *seeds; /* NULL: cases */
+    uint64_t number;          /* of the seed */
+    size_t first, end;        /* of the cases */
+    cli_conform_attempt attempt;
+} task;
+
+typedef struct campaign {
+    cli_conform *c;
+    vyre_device *oracle;      /* of fixed cases, which end */
+    vyre_device *small_steps; /* of programs that may not */
+
+    pthread_mutex_t lock; /* of all below, and of the results of cases */
+    pthread_cond_t idle;  /* nobody runs anything, or the device is there again */
+    size_t next_case;
+    cli_conform_seeds seeds[CLI_SEEDED];
+    uint64_t done;
+    vyre_status status; /* what ends it all */
+    cli_progress progress;
+
+    size_t running; /* tasks */
+    bool is_lost;
+    task suspects[MOST_THREADS]; /* what failed when the device was lost */
+    size_t suspect_count;
+} campaign;
+
+/* Schedules */
+
+static vyre_status open_schedule(uint64_t run, vyre_device **out_device) {
+    const vyre_reference_options schedule = {.seed = run + 1};
+    return vyre_reference_open(&schedule, out_device);
+}
+
+/* Only the oracle's own backend has schedules to choose from; it is held against its plain one. */
+static bool has_schedules(const cli_conform *c) {
+    return cli_device_is_reference(c->device);
+}
+
+/* Fixed cases and the library's */
+
+static bool is_normal_range(const vyre_device *device) {
+    vyre_profile profile;
+    vyre_device_profile(device, &profile);
+    return profile.grade != VYRE_GRADE_EXACT;
+}
+
+/* Why a case is not run on this device; NULL: it is. */
+static const char *skip_reason(const cli_conform *c, const cli_conform_case *one) {
+    return one->tags & VYRE_TAG_BIT(VYRE_TAG_FLOAT) && is_normal_range(c->device)
+               ? "its numbers may be subnormal, and the device's grade is normal-range"
+               : NULL;
+}
+
+/* Behind the cases that are run together with the one at `first`: by one program, or the same ones,
+ * which are compiled once that way. */
+static size_t group_end(const cli_conform *c, size_t first) {
+    const cli_conform_case *one = &c->cases.items[first], *next;
+    size_t end = first + 1;
+    for (; end < c->cases.count && end - first < MOST_GROUP; end++) {
+        next = &c->cases.items[end];
+        bool is_same = one->fixed ? next->fixed && next->fixed->group == one->fixed->group
+                                  : next->operation == one->operation;
+        if (next->suite != one->suite || !is_same) {
+            break;
+        }
+    }
+    return end;
+}
+
+static vyre_status run_group(const campaign *k, size_t first, size_t end, bool alone) {
+    cli_conform *c = k->c;
+    const vyre_suite_runner runner = {
+        .oracle = k->oracle,
+        .device = c->device,
+        .runs = c->runs,
+        .reopen = has_schedules(c) ? open_schedule : NULL,
+        .ignores_records = c->against,
+        .is_alone = alone,
+    };
+    const vyre_case *cases[MOST_GROUP];
+    vyre_case_result results[MOST_GROUP];
+    for (size_t i = first; i < end; i++) {
+        cases[i - first] = c->cases.items[i].fixed;
+    }
+    vyre_status status = vyre_suite_run(&runner, &c->fixed[c->cases.items[first].suite], cases,
+                                        end - first, results);
+    for (size_t i = first; i < end && !status; i++) {
+        cli_conform_case *one = &c->cases.items[i];
+        one->fate = cli_fate_of(results[i - first].verdict);
+        one->digest = results[i - first].digest;
+        one->text = results[i - first].text;
+    }
+    return status;
+}
+
+static vyre_status recover(const cli_conform *c) {
+    return vyre_device_lost(c->device) ? vyre_device_recover(c->device) : VYRE_OK;
+}
+
+static vyre_status run_cases(const campaign *k, size_t first, size_t end, bool alone) {
+    cli_conform_case *one = &k->c->cases.items[first];
+    const char *reason = skip_reason(k->c, one);
+    if (!reason && one->fixed) {
+        return run_group(k, first, end, alone);
+    }
+    if (!reason) {
+        vyre_status status = VYRE_OK;
+        for (size_t i = first; i < end && !status; i++) {
+            status = alone ? recover(k->c) : VYRE_OK;
+            status =
+                status ? status : cli_conform_library_run(k->c, k->oracle, &k->c->cases.items[i]);
+        }
+        return status;
+    }
+    for (size_t i = first; i < end; i++) {
+        k->c->cases.items[i].fate = CLI_FATE_SKIPPED;
+        k->c->cases.items[i].text = cli_conform_copy(reason);
+        if (!k->c->cases.items[i].text) {
+            return cli_conform_no_memory();
+        }
+    }
+    return VYRE_OK;
+}
+
+/* Tasks */
+
+static bool take_task(campaign *k, task *out) {
+    const cli_conform *c = k->c;
+    *out = (task){.first = k->next_case};
+    if (out->first < c->cases.count) {
+        out->end = k->next_case = group_end(c, out->first);
+        return true;
+    }
+    for (size_t i = 0; i < CLI_SEEDED; i++) {
+        if (cli_conform_seeds_take(c, &k->seeds[i], &out->number)) {
+            out->seeds = &k->seeds[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static vyre_suite_kind suite_of(const campaign *k, const task *t) {
+    return t->seeds ? t->seeds->suite : k->c->cases.items[t->first].suite;
+}
+
+static vyre_status run_task(const campaign *k, task *t, bool alone) {
+    const cli_conform *c = k->c;
+    return t->seeds ? cli_conform_seeds_run(c, k->small_steps, t->seeds->suite, c->seed + t->number,
+                                            &t->attempt)
+                    : run_cases(k, t->first, t->end, alone);
+}
+
+static bool has_failed(const campaign *k, const task *t) {
+    bool failed = t->seeds && cli_fate_of(t->attempt.comparison.verdict) == CLI_FATE_FAILED;
+    for (size_t i = t->first; i < t->end; i++) {
+        failed |= k->c->cases.items[i].fate == CLI_FATE_FAILED;
+    }
+    return failed;
+}
+
+/* Forgets what came of it, so that it can run again. */
+static void forget(campaign *k, task *t) {
+    vyre_trial_free(&t->attempt.trial);
+    t->attempt = (cli_conform_attempt){0};
+    for (size_t i = t->first; i < t->end; i++) {
+        cli_conform_case *one = &k->c->cases.items[i];
+        vyre_free(one->text);
+        one->text = NULL;
+        one->digest = 0;
+        one->fate = CLI_FATE_PASSED;
+    }
+}
+
+/* The first trouble is told. */
+static void keep_status(campaign *k, vyre_status status) {
+    if (k->status) {
+        vyre_status_free(status);
+    } else {
+        k->status = status;
+    }
+}
+
+/* It is over. The lock is held. */
+static void note_task(campaign *k, task *t, vyre_status status) {
+    if (t->seeds && !status) {
+        status = cli_conform_seeds_note(k->c, t->seeds, t->number, &t->attempt);
+    }
+    vyre_trial_free(&t->attempt.trial);
+    keep_status(k, status);
+    k->done += t->seeds ? 1 : t->end - t->first;
+    cli_progress_step(&k->progress, k->done,
+                      t->seeds ? "random programs" : k->c->cases.items[t->first].id);
+}
+
+/* A lost device */
+
+static void put_names(const campaign *k, vyre_text *text) {
+    for (size_t i = 0; i < k->suspect_count && i < MOST_NAMES; i++) {
+        const task *t = &k->suspects[i];
+        vyre_text_puts(text, i ? ", " : "");
+        if (t->seeds) {
+            uint64_t seed = k->c->seed + t->number;
+            vyre_text_printf(text, "%s.%llu", vyre_suite_name(t->seeds->suite),
+                             (unsigned long long)seed);
+            continue;
+        }
+        vyre_text_puts(text, k->c->cases.items[t->first].id);
+        if (t->end - t->first > 1) {
+            vyre_text_printf(text, " to %s", k->c->cases.items[t->end - 1].id);
+        }
+    }
+}
+
+/* It cannot be had again: nobody can be asked any more. */
+static vyre_status give_up(const campaign *k, vyre_status why) {
+    vyre_text names = {0};
+    put_names(k, &names);
+    vyre_status status = vyre_status_make(
+        VYRE_STATUS_DEVICE_LOST, "run each of them by itself, `vyre conform -b DEVICE ID`",
+        "device %s was lost while %s ran, and cannot be recovered: %s",
+        vyre_device_name(k->c->device), vyre_text_string(&names), vyre_status_text(why));
+    vyre_text_free(&names);
+    vyre_status_free(why);
+    return status;
+}
+
+/* No one of them loses the device alone: it is a fault nevertheless, told of the first. */
+static vyre_status blame_company(campaign *k) {
+    task *t = &k->suspects[0];
+    vyre_text names = {0}, text = {0};
+    put_names(k, &names);
+    vyre_text_printf(&text,
+                     "the device was lost while these ran at once, and no one of them does that "
+                     "alone: %s",
+                     vyre_text_string(&names));
+    bool stored = !text.failed && !names.failed;
+    if (t->seeds) {
+        t->attempt.comparison.verdict = VYRE_VERDICT_FAILED;
+        snprintf(t->attempt.comparison.text, sizeof t->attempt.comparison.text, "%s",
+                 vyre_text_string(&text));
+    } else {
+        cli_conform_case *one = &k->c->cases.items[t->first];
+        vyre_free(one->text);
+        one->fate = CLI_FATE_FAILED;
+        one->text = cli_conform_copy(vyre_text_string(&text));
+        stored &= one->text != NULL;
+    }
+    vyre_text_free(&names);
+    vyre_text_free(&text);
+    return stored ? VYRE_OK : cli_conform_no_memory();
+}
+
+/* Nobody runs anything: runs the suspects one by one. The lock is held. */
+static void find_guilty(campaign *k) {
+    const cli_conform *c = k->c;
+    vyre_status statuses[MOST_THREADS] = {NULL};
+    bool is_found = false;
+    vyre_status trouble = VYRE_OK;
+    for (size_t i = 0; i < k->suspect_count && !trouble; i++) {
+        task *t = &k->suspects[i];
+        trouble = recover(c);
+        if (trouble) {
+            break;
+        }
+        forget(k, t);
+        statuses[i] = run_task(k, t, true);
+        is_found |= vyre_device_lost(c->device) || has_failed(k, t);
+    }
+    trouble = trouble ? trouble : recover(c);
+    if (trouble) {
+        keep_status(k, give_up(k, trouble));
+    } else if (!is_found && k->suspect_count && !statuses[0]) {
+        statuses[0] = blame_company(k);
+    }
+    for (size_t i = 0; i < k->suspect_count; i++) {
+        note_task(k, &k->suspects[i], statuses[i]);
+    }
+    k->suspect_count = 0;
+    k->is_lost = false;
+}
+
+/* Threads */
+
+static void run_next(campaign *k, task *t) {
+    cli_conform *c = k->c;
+    k->running++;
+    pthread_mutex_unlock(&k->lock);
+    uint64_t start = vyre_now_ns();
+    vyre_status status = run_task(k, t, false);
+    double seconds = (double)(vyre_now_ns() - start) * 1e-9;
+    bool is_lost = vyre_device_lost(c->device);
+    pthread_mutex_lock(&k->lock);
+    k->running--;
+    c->tallies[suite_of(k, t)].seconds += seconds;
+    k->is_lost |= is_lost;
+    if (is_lost && !status && has_failed(k, t)) {
+        k->suspects[k->suspect_count++] = *t;
+    } else {
+        note_task(k, t, status);
+    }
+    if (!k->running) {
+        pthread_cond_broadcast(&k->idle);
+    }
+}
+
+static void *work(void *user) {
+    campaign *k = user;
+    task t;
+    pthread_mutex_lock(&k->lock);
+    while (true) {
+        if (k->is_lost && k->running) {
+            pthread_cond_wait(&k->idle, &k->lock);
+        } else if (k->is_lost) {
+            find_guilty(k);
+            pthread_cond_broadcast(&k->idle);
+        } else if (!k->status && take_task(k, &t)) {
+            run_next(k, &t);
+        } else {
+            break;
+        }
+    }
+    pthread_mutex_unlock(&k->lock);
+    return NULL;
+}
+
+static void run_threads(campaign *k) {
+    pthread_t threads[MOST_THREADS];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t wanted = cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (size_t)cores;
+    size_t started = 0;
+    /* Who cannot have another thread does with those there are; this one works, too. */
+    while (started + 1 < wanted && !pthread_create(&threads[started], NULL, work, k)) {
+        started++;
+    }
+    (void)work(k);
+    for (size_t i = 0; i < started; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+/* Counting */
+
+static void count_all(campaign *k) {
+    cli_conform *c = k->c;
+    for (size_t i = 0; i < c->cases.count; i++) {
+        const cli_conform_case *one = &c->cases.items[i];
+        cli_conform_tally_add(&c->tallies[one->suite], one->id, one->fate, one->digest);
+    }
+    for (size_t i = 0; i < CLI_SEEDED; i++) {
+        cli_conform_seeds_count(c, &k->seeds[i]);
+    }
+}
+
+uint64_t cli_conform_total(const cli_conform *c, cli_fate fate) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < VYRE_SUITE_COUNT; i++) {
+        total += c->tallies[i].counts[fate];
+    }
+    return total;
+}
+
+cli_exit cli_conform_verdict(const cli_conform *c) {
+    return cli_conform_total(c, CLI_FATE_FAILED)   ? CLI_EXIT_NO
+           : cli_conform_total(c, CLI_FATE_PASSED) ? CLI_EXIT_DONE
+                                                   : CLI_EXIT_BACKEND;
+}
+
+const char *cli_conform_verdict_name(const cli_conform *c) {
+    cli_exit verdict = cli_conform_verdict(c);
+    return verdict == CLI_EXIT_NO     ? "failed"
+           : verdict == CLI_EXIT_DONE ? "passed"
+                                      : "nothing compared";
+}
+
+bool cli_conform_has_cases(const cli_conform *c, vyre_suite_kind kind) {
+    uint64_t count = 0;
+    for (cli_fate fate = 0; fate < CLI_FATE_COUNT; fate++) {
+        count += c->tallies[kind].counts[fate];
+    }
+    return count;
+}
+
+/* The whole */
+
+static void write_started(char out[32]) {
+    time_t now = time(NULL);
+    struct tm parts;
+    if (!gmtime_r(&now, &parts) || !strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &parts)) {
+        snprintf(out, 32, "1970-01-01T00:00:00Z");
+    }
+}
+
+static vyre_status explain_seed(campaign *k, cli_conform_seeds *seeds) {
+    cli_conform *c = k->c;
+    const cli_conform_shrinking how = {c, k->small_steps, open_schedule};
+    uint64_t seed = c->seed + seeds->failed_at;
+    vyre_device *subject;
+    vyre_status status = cli_conform_seeds_reopen(c, seed, seeds->first.run - 1, &subject);
+    if (!status) {
+        c->failure = (cli_conform_failure){.seed = seed,
+                                           .run = seeds->first.run,
+                                           .is_seeded = true,
+                                           .suite = seeds->suite,
+                                           .original = seeds->first.comparison,
+                                           .trial = seeds->first.trial};
+        seeds->first.trial = (vyre_trial){0};
+        status = cli_conform_cut_down(&how, subject ? subject : c->device);
+    }
+    vyre_device_release(subject);
+    return status;
+}
+
+static vyre_status explain_first(campaign *k) {
+    cli_conform *c = k->c;
+    const cli_conform_shrinking how = {c, k->small_steps, open_schedule};
+    vyre_status status = VYRE_OK;
+    for (size_t i = 0; i < c->cases.count && !c->failure.is_known && !status; i++) {
+        if (c->cases.items[i].fate == CLI_FATE_FAILED) {
+            status = cli_conform_explain(&how, &c->cases.items[i]);
+        }
+    }
+    for (size_t i = 0; i < CLI_SEEDED && !c->failure.is_known && !status; i++) {
+        if (k->seeds[i].failed_at != UINT64_MAX) {
+            status = explain_seed(k, &k->seeds[i]);
+        }
+    }
+    return status;
+}
+
+static vyre_status begin(campaign *k) {
+    cli_conform *c = k->c;
+    const vyre_reference_options plain = {0};
+    vyre_status status = VYRE_OK;
+    for (size_t i = 0; i < CLI_SEEDED && !status; i++) {
+        status = cli_conform_seeds_begin(c, (vyre_suite_kind)(VYRE_SUITE_SEEDED + i), &k->seeds[i]);
+    }
+    if (c->against) {
+        k->oracle = k->small_steps = c->against;
+        return status;
+    }
+    status = status ? status : vyre_reference_open(&plain, &k->oracle);
+    return status ? status : vyre_reference_open_oracle(&k->small_steps);
+}
+
+vyre_status cli_conform_run(cli_conform *c, vyre_device *device) {
+    campaign k = {.c = c, .progress = {.is_off = c->no_progress}};
+    cli_conform_forget(c);
+    c->device = device;
+    write_started(c->started);
+    uint64_t start = vyre_now_ns();
+    vyre_status status = begin(&k);
+    if (!status) {
+        pthread_mutex_init(&k.lock, NULL);
+        pthread_cond_init(&k.idle, NULL);
+        cli_progress_begin(&k.progress, vyre_device_name(device), cli_conform_count(c));
+        run_threads(&k);
+        cli_progress_end(&k.progress);
+        pthread_cond_destroy(&k.idle);
+        pthread_mutex_destroy(&k.lock);
+        status = k.status;
+    }
+    c->seconds = (double)(vyre_now_ns() - start) * 1e-9;
+    if (!status) {
+        count_all(&k);
+        status = explain_first(&k);
+    }
+    for (size_t i = 0; i < CLI_SEEDED; i++) {
+        cli_conform_seeds_end(&k.seeds[i]);
+    }
+    if (!c->against) {
+        vyre_device_release(k.oracle);
+        vyre_device_release(k.small_steps);
+    }
+    return status;
+}

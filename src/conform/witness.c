@@ -1,0 +1,193 @@
+/* Witnesses and samples: examples of a manifest, run and, as far as is known, compared. */
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "cli/operation.h"
+#include "cli/ops.h"
+#include "conform/witness.h"
+#include "values/bind.h"
+#include "values/sample.h"
+#include "values/value.h"
+
+static vyre_status no_memory(const vyre_operation *operation) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                            "no memory for the witnesses of `%s`", operation->id);
+}
+
+vyre_status cli_witness_bind(const vyre_operation *operation, const char *arguments,
+                             cli_binding *out_binding) {
+    VYRE_VEC(const char *) words = {0};
+    vyre_text copy = {0};
+    vyre_text_puts(&copy, arguments);
+    bool stored = !copy.failed;
+    for (char *at = copy.data; stored && at && *at;) {
+        size_t size = strcspn(at, "\n");
+        bool more = at[size] != '\0';
+        at[size] = '\0';
+        stored = vyre_vec_push(&words, at);
+        at += size + more;
+    }
+    *out_binding = (cli_binding){0};
+    vyre_status status = stored ? cli_bind(out_binding, operation->composition, words.items,
+                                           words.count, true, CLI_MISSING_REFUSED)
+                                : no_memory(operation);
+    vyre_vec_free(&words);
+    vyre_text_free(&copy);
+    return vyre_status_annotate(status, "in a witness of `%s`", operation->id);
+}
+
+/* The output of that name; VYRE_NONE if there is none, as the manifest was checked. */
+static uint32_t find_output(const vyre_ir *ir, vyre_str name, vyre_type *out_type) {
+    uint32_t output = 0;
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        uint32_t resource = ir->args[i].resource;
+        if (resource == VYRE_NONE || ir->resources[resource].access == VYRE_ACCESS_IN) {
+            continue;
+        }
+        const char *here = ir->strings + ir->args[i].name;
+        if (strlen(here) == name.size && !memcmp(here, name.data, name.size)) {
+            *out_type = (vyre_type)ir->args[i].type;
+            return output;
+        }
+        output++;
+    }
+    return VYRE_NONE;
+}
+
+static void describe(vyre_text *text, vyre_type type, const uint8_t *data, size_t size) {
+    const size_t most = 8;
+    size_t width = vyre_type_bytes(type), count = size / width;
+    for (size_t i = 0; i < count && i < most; i++) {
+        vyre_text_puts(text, i ? "," : "");
+        cli_value_print(text, type, data + i * width);
+    }
+    if (count > most) {
+        vyre_text_printf(text, ",... (%zu)", count);
+    }
+    vyre_text_puts(text, count ? "" : "nothing");
+}
+
+/* One word of what is expected. */
+static vyre_status compare(const vyre_operation *operation, const vyre_program *program,
+                           const vyre_outputs *outputs, vyre_str word, cli_ops_tally *tally,
+                           vyre_text *failures) {
+    vyre_type type = VYRE_TYPE_VOID;
+    vyre_str name = {word.data, strcspn(word.data, "=")};
+    uint32_t output = find_output(vyre_program_ir(program), name, &type);
+    vyre_text value = {0}, label = {0}, bytes = {0};
+    size_t offset = 0;
+    bool stdin_used = true;
+    vyre_text_add(&label, name.data, name.size);
+    vyre_text_add(&value, name.data + name.size + 1, word.size - name.size - 1);
+    cli_buffer_source source = {vyre_text_string(&label), type, 0, &stdin_used};
+    vyre_status status = cli_buffer_parse(&source, vyre_text_string(&value), &bytes, &offset);
+    if (!status && output < outputs->count) {
+        const vyre_output *found = &outputs->items[output];
+        if (found->size != bytes.size - offset ||
+            (found->size && memcmp(found->data, bytes.data + offset, found->size) != 0)) {
+            tally->failures++;
+            vyre_text_printf(failures, "%s: `%s` gives %s=", operation->id,
+                             vyre_program_name(program), vyre_text_string(&label));
+            describe(failures, type, found->data, found->size);
+            vyre_text_puts(failures, ", and the witness expects ");
+            describe(failures, type, (const uint8_t *)bytes.data + offset, bytes.size - offset);
+            vyre_text_puts(failures, "\n");
+        }
+    }
+    vyre_text_free(&value);
+    vyre_text_free(&label);
+    vyre_text_free(&bytes);
+    return vyre_status_annotate(status, "in a witness of `%s`", operation->id);
+}
+
+void cli_ops_tally_outputs(cli_ops_tally *tally, const vyre_outputs *outputs) {
+    for (size_t i = 0; i < outputs->count; i++) {
+        tally->digest =
+            vyre_hash_next(tally->digest, outputs->items[i].data, outputs->items[i].size);
+    }
+}
+
+static vyre_status check_program(vyre_device *device, const vyre_operation *operation,
+                                 const vyre_program *program, const vyre_witness *witness,
+                                 const cli_binding *binding, cli_ops_tally *tally,
+                                 vyre_text *failures) {
+    vyre_outputs outputs = {0};
+    vyre_status status = vyre_device_dispatch(device, program, binding->inputs,
+                                              binding->input_count, NULL, &outputs);
+    if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
+        tally->failures++;
+        tally->unsupported += vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
+        vyre_text_printf(failures, "%s: `%s` cannot run its witness: %s\n", operation->id,
+                         vyre_program_name(program), vyre_status_text(status));
+        vyre_status_free(status);
+        return VYRE_OK;
+    }
+    cli_ops_tally_outputs(tally, &outputs);
+    for (const char *at = witness->expected; !status && *at;) {
+        size_t size = strcspn(at, "\n");
+        status = compare(operation, program, &outputs, (vyre_str){at, size}, tally, failures);
+        at += size + (at[size] == '\n');
+    }
+    vyre_outputs_free(&outputs);
+    return status;
+}
+
+vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *operation,
+                                cli_ops_tally *tally, vyre_text *failures) {
+    vyre_status status = VYRE_OK;
+    for (size_t i = 0; i < operation->witness_count && !status; i++) {
+        const vyre_witness *witness = &operation->witnesses[i];
+        cli_binding binding;
+        tally->witnesses++;
+        status = cli_witness_bind(operation, witness->arguments, &binding);
+        if (!status) {
+            status = check_program(device, operation, operation->composition, witness, &binding,
+                                   tally, failures);
+        }
+        for (size_t k = 0; k < operation->variant_count && !status; k++) {
+            if (tally->suiting && !cli_variant_suits(&operation->variants[k], device)) {
+                continue;
+            }
+            status = check_program(device, operation, operation->variants[k].program, witness,
+                                   &binding, tally, failures);
+        }
+        cli_binding_deinit(&binding);
+        if (status && vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT) {
+            tally->failures++;
+            vyre_text_printf(failures, "%s: %s\n", operation->id, vyre_status_text(status));
+            vyre_status_free(status);
+            status = VYRE_OK;
+        }
+    }
+    return status;
+}
+
+vyre_status cli_samples_check(vyre_device *device, const vyre_operation *operation,
+                              cli_ops_tally *tally, vyre_text *failures) {
+    static const uint64_t sizes[] = {1, 100};
+    vyre_status status = VYRE_OK;
+    if (!operation->sample) {
+        return VYRE_OK; /* the usual one is made after the program */
+    }
+    tally->samples++;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
+        cli_binding binding;
+        vyre_outputs outputs = {0};
+        status = cli_sample_bind(&binding, operation, operation->composition, sizes[i]);
+        if (!status) {
+            status = vyre_device_dispatch(device, operation->composition, binding.inputs,
+                                          binding.input_count, NULL, &outputs);
+        }
+        vyre_outputs_free(&outputs);
+        cli_binding_deinit(&binding);
+    }
+    if (!status || vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
+        return status;
+    }
+    tally->failures++;
+    vyre_text_printf(failures, "%s: cannot run its sample: %s\n", operation->id,
+                     vyre_status_text(status));
+    vyre_status_free(status);
+    return VYRE_OK;
+}

@@ -1,0 +1,117 @@
+#include <string.h>
+
+#include "base/near.h"
+#include "registry/registry.h"
+#include "runtime/device.h"
+
+/* What a registration says of the operations without creating the backend must be what it has. */
+static vyre_status check_promise(const vyre_registration *registration, const vyre_device *device) {
+    const vyre_backend *backend = device->inner;
+    const vyre_op_set *promised =
+        registration->supported_ops ? registration->supported_ops() : NULL;
+    return !promised || !memcmp(promised, backend->slots->supported_ops(backend), sizeof *promised)
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_BACKEND,
+                                  "let `supported_ops` of its table give the same set",
+                                  "backend `%s` has other operations than its registration says",
+                                  registration->id);
+}
+
+vyre_status vyre_registration_acquire(const vyre_registration *registration, uint32_t device,
+                                      vyre_device **out_device) {
+    *out_device = NULL;
+    if (!registration) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "pass a registration that vyre_registry_find has found",
+                                "there is no registration to acquire");
+    }
+    vyre_backend made = {.host = vyre_host_services()};
+    vyre_status status = registration->create(made.host, device, &made);
+    status = status ? status : vyre_device_open(&made, registration->id, device, out_device);
+    status = status ? status : check_promise(registration, *out_device);
+    if (status) {
+        vyre_device_release(*out_device);
+        *out_device = NULL;
+    }
+    return status;
+}
+
+uint32_t vyre_registration_device_count(const vyre_registration *registration) {
+    return registration->device_count ? registration->device_count(vyre_host_services()) : 1;
+}
+
+/* Splits `id` or `id:n`; false if it is neither. */
+static bool parse_name(const char *name, vyre_text *id, uint32_t *device) {
+    const char *colon = strchr(name, ':');
+    vyre_text_add(id, name, colon ? (size_t)(colon - name) : strlen(name));
+    uint64_t number = 0;
+    for (const char *c = colon ? colon + 1 : ""; *c; c++) {
+        if (*c < '0' || *c > '9') {
+            return false;
+        }
+        number = number * 10 + (uint64_t)(*c - '0');
+        if (number > UINT32_MAX) {
+            return false;
+        }
+    }
+    *device = (uint32_t)number;
+    return *name && colon != name && (!colon || colon[1]);
+}
+
+static vyre_status unknown(vyre_registry *registry, const char *id) {
+    size_t count;
+    const vyre_registration *const *list = vyre_registry_by_rank(registry, &count);
+    vyre_near near;
+    vyre_near_init(&near, (vyre_str){id, strlen(id)});
+    vyre_text fix = {0}, meant = {0};
+    vyre_text_puts(&fix, "link the driver that registers it or choose a registered id");
+    for (size_t i = 0; i < count; i++) {
+        vyre_near_add(&near, (vyre_str){list[i]->id, strlen(list[i]->id)});
+        if (!i || strcmp(list[i]->id, list[i - 1]->id) != 0) {
+            vyre_text_printf(&fix, "%s%s", i ? ", " : ": ", list[i]->id);
+        }
+    }
+    vyre_near_print(&near, &meant, "; did you mean ");
+    vyre_text_puts(&meant, near.count ? "?" : "");
+    vyre_status status = vyre_status_make(VYRE_STATUS_NOT_FOUND, vyre_text_string(&fix),
+                                          "backend `%s` is not linked into this binary%s", id,
+                                          vyre_text_string(&meant));
+    vyre_text_free(&fix);
+    vyre_text_free(&meant);
+    return status;
+}
+
+vyre_status vyre_registry_acquire(vyre_registry *registry, const char *name,
+                                  vyre_device **out_device) {
+    *out_device = NULL;
+    vyre_text id = {0};
+    uint32_t device = 0;
+    vyre_status status = VYRE_OK;
+    const vyre_registration *found = NULL;
+    if (!name || !parse_name(name, &id, &device)) {
+        status = vyre_status_make(
+            VYRE_STATUS_INVALID_ARGUMENT,
+            "write the id of a backend, or an id and the number of a device, as in cuda:1",
+            "`%s` does not name a device", name ? name : "");
+        goto done;
+    }
+    if (id.failed) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory to look for `%s`", name);
+        goto done;
+    }
+    status = vyre_registry_find(registry, vyre_text_string(&id), &found);
+    if (!status) {
+        status = found ? vyre_registration_acquire(found, device, out_device)
+                       : unknown(registry, vyre_text_string(&id));
+    }
+done:
+    vyre_text_free(&id);
+    return status;
+}
+
+vyre_status vyre_acquire(const char *name, vyre_device **out_device) {
+    return !name || !strcmp(name, "auto")
+               ? vyre_registry_acquire_preferred(NULL, NULL, NULL, out_device)
+               : vyre_registry_acquire(NULL, name, out_device);
+}

@@ -1,0 +1,135 @@
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "registry/plugin_parts.h"
+#include "runtime/slots.h"
+
+typedef ElfW(Ehdr) elf_header;
+typedef ElfW(Phdr) elf_segment;
+
+static vyre_status damaged(const char *library) {
+    return vyre_status_make(VYRE_STATUS_MALFORMED, "build or install it again",
+                            "%s is cut off or damaged", library);
+}
+
+static bool read_at(int file, uint64_t offset, void *to, size_t size) {
+    return pread(file, to, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* The dynamic linker maps what the header says; a page beyond the end of the file would end the
+ * process when it is touched. */
+static vyre_status check_segments(const char *library, int file, const elf_header *header) {
+    struct stat about;
+    if (fstat(file, &about) != 0 || header->e_phentsize != sizeof(elf_segment)) {
+        return damaged(library);
+    }
+    uint64_t size = (uint64_t)about.st_size;
+    for (uint64_t i = 0; i < header->e_phnum; i++) {
+        elf_segment segment;
+        uint64_t offset = i * sizeof segment;
+        if (header->e_phoff > size || offset > size - header->e_phoff ||
+            !read_at(file, header->e_phoff + offset, &segment, sizeof segment)) {
+            return damaged(library);
+        }
+        if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset) {
+            return damaged(library);
+        }
+    }
+    return VYRE_OK;
+}
+
+/* Says in plain words what the dynamic linker would say in others, or not survive. */
+static vyre_status check_elf(const vyre_plugin_self *self, const char *library, int file) {
+    elf_header header;
+    if (!read_at(file, 0, header.e_ident, EI_NIDENT) ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+        return vyre_status_make(VYRE_STATUS_MALFORMED,
+                                "name a shared library in the manifest; it ends in .so",
+                                "%s is not an ELF file", library);
+    }
+    const elf_header *own = self->header;
+    if (own && header.e_ident[EI_CLASS] != own->e_ident[EI_CLASS]) {
+        return vyre_status_make(VYRE_STATUS_UNAVAILABLE, "build it for the same word size as vyre",
+                                "%s is a %s-bit library, and this process is not", library,
+                                header.e_ident[EI_CLASS] == ELFCLASS32 ? "32" : "64");
+    }
+    if (!read_at(file, 0, &header, sizeof header)) {
+        return damaged(library);
+    }
+    if (own &&
+        (header.e_ident[EI_DATA] != own->e_ident[EI_DATA] || header.e_machine != own->e_machine)) {
+        return vyre_status_make(VYRE_STATUS_UNAVAILABLE, "build it on, or for, this machine",
+                                "%s is made for another architecture: ELF machine %u, this is %u",
+                                library, (unsigned)header.e_machine, (unsigned)own->e_machine);
+    }
+    return check_segments(library, file, &header);
+}
+
+static vyre_status check_abi(const char *library, const vyre_bundle *bundle) {
+    static const char fix[] = "build it against the headers of this version of vyre";
+    static const char upgrade[] = "upgrade vyre, or build it against the headers of this version";
+    if (!bundle) {
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, upgrade,
+                                "%s has nothing for ABI %u.%u: it asks for a newer one, or for one "
+                                "that is no longer",
+                                library, VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
+    }
+    uint32_t major = bundle->abi >> 16, minor = bundle->abi & 0xffff;
+    if (major != VYRE_ABI_MAJOR) {
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, fix,
+                                "%s has ABI %u.%u, whose major number is not that of %u.%u",
+                                library, major, minor, VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
+    }
+    if (!vyre_abi_suits(bundle->abi, VYRE_ABI)) {
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, upgrade,
+                                "%s needs ABI %u.%u, and this version of vyre has %u.%u", library,
+                                major, minor, VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
+    }
+    if (!VYRE_HAS(bundle, capability_count)) {
+        return vyre_status_make(
+            VYRE_STATUS_MALFORMED, "start the bundle with VYRE_BUNDLE_HEAD, then build it again",
+            "the bundle of %s has %u bytes, and one of ABI %u.%u has %zu", library,
+            bundle->struct_size, VYRE_ABI_MAJOR, VYRE_ABI_MINOR, sizeof *bundle);
+    }
+    return VYRE_OK;
+}
+
+vyre_status vyre_plugin_open(const vyre_plugin_self *self, const char *library,
+                             const vyre_bundle **out_bundle) {
+    char real[PATH_MAX];
+    int file;
+    *out_bundle = NULL;
+    vyre_status status = vyre_plugin_open_file(self, library, real, &file);
+    if (status) {
+        return status;
+    }
+    status = check_elf(self, library, file);
+    close(file);
+    if (status) {
+        return status;
+    }
+    void *opened = dlopen(real, RTLD_NOW | RTLD_LOCAL);
+    if (!opened) {
+        const char *reason = dlerror();
+        return vyre_status_make(
+            VYRE_STATUS_UNAVAILABLE,
+            "name a shared library; see with ldd what it lacks, and install that",
+            "%s cannot be loaded: %s", library, reason ? reason : "without a reason");
+    }
+    void *symbol = dlsym(opened, VYRE_BACKEND_QUERY);
+    vyre_backend_query_function query;
+    _Static_assert(sizeof query == sizeof symbol, "as POSIX says");
+    memcpy(&query, &symbol, sizeof query);
+    if (!query) {
+        return vyre_status_make(
+            VYRE_STATUS_NOT_FOUND,
+            "define that function with C linkage and default visibility, see vyre/backend.h",
+            "%s has no symbol %s", library, VYRE_BACKEND_QUERY);
+    }
+    const vyre_bundle *bundle = query(VYRE_ABI);
+    status = check_abi(library, bundle);
+    *out_bundle = status ? NULL : bundle;
+    return status;
+}

@@ -1,0 +1,525 @@
+#include "registry/registry.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+/* What is made of the bundles, each at most once. X(name, text, builder). */
+#define TABLES(X)                                                                                  \
+    X(LIST, "registration list", build_list)                                                       \
+    X(CAPABILITY, "dispatch capability table", build_capability)                                   \
+    X(PRECEDENCE, "precedence table", build_precedence)                                            \
+    X(SORTED, "sorted-by-precedence table", build_sorted)                                          \
+    X(BY_ID, "by-id table", build_by_id)
+
+typedef enum table_kind {
+#define TABLE_ENUM(name, text, builder) TABLE_##name,
+    TABLES(TABLE_ENUM)
+#undef TABLE_ENUM
+        TABLE_COUNT
+} table_kind;
+
+static const char *const table_names[TABLE_COUNT] = {
+#define TABLE_NAME(name, text, builder) text,
+    TABLES(TABLE_NAME)
+#undef TABLE_NAME
+};
+
+enum { UNBUILT, READY, FAILED };
+
+typedef struct named_number {
+    const char *id;
+    size_t size;
+    uint32_t number;
+} named_number;
+
+/* A table is written by the thread that builds it, and by nobody once its state is set. */
+typedef struct registry_table {
+    _Atomic int state;
+    vyre_status failure;                          /* why it could not be built */
+    vyre_map map;                                 /* by id: the place in `numbers` */
+    VYRE_VEC(named_number) numbers;               /* of the capability, precedence, by-id tables */
+    VYRE_VEC(const vyre_registration *) backends; /* of the list and the sorted table */
+} registry_table;
+
+typedef struct admission {
+    const vyre_bundle *bundle;
+    char *path; /* of a plugin; NULL: the program's */
+} admission;
+
+struct vyre_registry {
+    const vyre_bundle *const *built_in; /* ends with NULL */
+    vyre_plugin_loader load_plugins;    /* NULL: there are none */
+
+    pthread_mutex_t adding; /* guards what follows until it is closed */
+    bool closed;
+    VYRE_VEC(admission) admitted;
+
+    pthread_mutex_t building; /* held by whoever closes it or builds a table */
+    vyre_plugin_list plugins;
+    vyre_status plugins_status;
+    registry_table tables[TABLE_COUNT];
+};
+
+static vyre_registry process = {
+    .built_in = vyre_builtin_bundles,
+    .load_plugins = vyre_plugins_load,
+    .adding = PTHREAD_MUTEX_INITIALIZER,
+    .building = PTHREAD_MUTEX_INITIALIZER,
+};
+
+/* The registry whose plugins this thread is loading: code of a plugin that asks it must not wait
+ * for itself. */
+static _Thread_local const vyre_registry *loading;
+
+vyre_registry *vyre_registry_default(void) {
+    return &process;
+}
+
+static vyre_registry *or_default(vyre_registry *registry) {
+    return registry ? registry : &process;
+}
+
+vyre_status vyre_registry_make(const vyre_bundle *const *built_in, vyre_plugin_loader load_plugins,
+                               vyre_registry **out_registry) {
+    *out_registry = NULL;
+    vyre_registry *registry = vyre_alloc_zeroed(1, sizeof *registry);
+    if (!registry) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for a registry");
+    }
+    registry->built_in = built_in;
+    registry->load_plugins = load_plugins;
+    pthread_mutex_init(&registry->adding, NULL);
+    pthread_mutex_init(&registry->building, NULL);
+    vyre_plugin_list_init(&registry->plugins);
+    *out_registry = registry;
+    return VYRE_OK;
+}
+
+vyre_status vyre_registry_create(vyre_registry **out_registry) {
+    static const vyre_bundle *const nothing[] = {NULL};
+    return vyre_registry_make(nothing, NULL, out_registry);
+}
+
+void vyre_registry_free(vyre_registry *registry) {
+    if (!registry || registry == &process) {
+        return;
+    }
+    for (size_t i = 0; i < TABLE_COUNT; i++) {
+        registry_table *table = &registry->tables[i];
+        vyre_status_free(table->failure);
+        vyre_map_free(&table->map);
+        vyre_vec_free(&table->numbers);
+        vyre_vec_free(&table->backends);
+    }
+    for (size_t i = 0; i < registry->admitted.count; i++) {
+        vyre_free(registry->admitted.items[i].path);
+    }
+    vyre_vec_free(&registry->admitted);
+    vyre_plugin_list_deinit(&registry->plugins);
+    vyre_status_free(registry->plugins_status);
+    pthread_mutex_destroy(&registry->adding);
+    pthread_mutex_destroy(&registry->building);
+    vyre_free(registry);
+}
+
+vyre_status vyre_registry_admit(vyre_registry *registry, const vyre_bundle *bundle,
+                                const char *origin) {
+    vyre_status status = vyre_registry_check(bundle);
+    if (status) {
+        return status;
+    }
+    char *path = NULL;
+    if (origin) {
+        size_t size = strlen(origin) + 1;
+        path = vyre_alloc(size);
+        if (path) {
+            memcpy(path, origin, size);
+        }
+    }
+    if ((origin && !path) || !vyre_vec_push(&registry->admitted, (admission){bundle, path})) {
+        vyre_free(path);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory to add a bundle to the registry");
+    }
+    return VYRE_OK;
+}
+
+vyre_status vyre_registry_add(vyre_registry *registry, const vyre_bundle *bundle) {
+    registry = or_default(registry);
+    pthread_mutex_lock(&registry->adding);
+    vyre_status status =
+        registry->closed
+            ? vyre_status_make(
+                  VYRE_STATUS_INVALID_ARGUMENT,
+                  "add it before the first query or acquisition, or to a registry of its own",
+                  "the registry is frozen: it was asked before this bundle was added")
+            : vyre_registry_admit(registry, bundle, NULL);
+    pthread_mutex_unlock(&registry->adding);
+    return status;
+}
+
+static const vyre_bundle *bundle_at(const vyre_registry *registry, size_t index,
+                                    const char **out_origin) {
+    for (size_t i = 0; registry->built_in[i]; i++, index--) {
+        if (!index) {
+            *out_origin = "built in";
+            return registry->built_in[i];
+        }
+    }
+    if (index >= registry->admitted.count) {
+        return NULL;
+    }
+    const admission *found = &registry->admitted.items[index];
+    *out_origin = found->path ? found->path : "program";
+    return found->bundle;
+}
+
+const char *vyre_registry_origin(const vyre_registry *registry, const char *id) {
+    const char *origin = NULL;
+    const vyre_bundle *bundle;
+    for (size_t at = 0; (bundle = bundle_at(registry, at, &origin)) != NULL; at++) {
+        for (size_t i = 0; i < bundle->registration_count; i++) {
+            if (!strcmp(vyre_bundle_registration(bundle, i)->id, id)) {
+                return origin;
+            }
+        }
+    }
+    return NULL;
+}
+
+vyre_plugin_list *vyre_registry_plugin_list(vyre_registry *registry) {
+    return &or_default(registry)->plugins;
+}
+
+typedef struct wanted_id {
+    const registry_table *table;
+    const char *id;
+    size_t size;
+} wanted_id;
+
+static bool same_id(const void *context, uint32_t value) {
+    const wanted_id *wanted = context;
+    const named_number *number = &wanted->table->numbers.items[value];
+    return number->size == wanted->size && !memcmp(number->id, wanted->id, wanted->size);
+}
+
+static named_number *number_of(const registry_table *table, const char *id) {
+    wanted_id wanted = {table, id, strlen(id)};
+    const uint32_t *at =
+        vyre_map_find(&table->map, vyre_hash_key(id, wanted.size), same_id, &wanted);
+    return at ? &table->numbers.items[*at] : NULL;
+}
+
+static vyre_status no_room(const char *what) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
+                            "link fewer backends, or give the process more memory",
+                            "no memory for one more %s", what);
+}
+
+static bool put(registry_table *table, const char *id, uint32_t number) {
+    size_t size = strlen(id);
+    return table->numbers.count < UINT32_MAX &&
+           vyre_map_add(&table->map, vyre_hash_key(id, size), (uint32_t)table->numbers.count) &&
+           vyre_vec_push(&table->numbers, (named_number){id, size, number});
+}
+
+/* Of several entries the last one counts. */
+static bool put_last(registry_table *table, const char *id, uint32_t number) {
+    named_number *found = number_of(table, id);
+    if (found) {
+        found->number = number;
+        return true;
+    }
+    return put(table, id, number);
+}
+
+static vyre_status build_list(vyre_registry *registry) {
+    registry_table *list = &registry->tables[TABLE_LIST];
+    const char *origin;
+    const vyre_bundle *bundle;
+    size_t count = 0;
+    for (size_t at = 0; (bundle = bundle_at(registry, at, &origin)) != NULL; at++) {
+        count += bundle->registration_count;
+    }
+    /* If there is no room for all at once there may be for one after the other. */
+    (void)vyre_vec_reserve(&list->backends, count);
+    for (size_t at = 0; (bundle = bundle_at(registry, at, &origin)) != NULL; at++) {
+        for (size_t i = 0; i < bundle->registration_count; i++) {
+            if (!vyre_vec_push(&list->backends, vyre_bundle_registration(bundle, i))) {
+                return no_room("registration");
+            }
+        }
+    }
+    return VYRE_OK;
+}
+
+static vyre_status build_capability(vyre_registry *registry) {
+    const char *origin;
+    const vyre_bundle *bundle;
+    for (size_t at = 0; (bundle = bundle_at(registry, at, &origin)) != NULL; at++) {
+        for (size_t i = 0; i < bundle->capability_count; i++) {
+            const vyre_capability *entry = vyre_bundle_capability(bundle, i);
+            if (!put_last(&registry->tables[TABLE_CAPABILITY], entry->id, entry->dispatches)) {
+                return no_room("capability entry");
+            }
+        }
+    }
+    return VYRE_OK;
+}
+
+static vyre_status build_precedence(vyre_registry *registry) {
+    const char *origin;
+    const vyre_bundle *bundle;
+    for (size_t at = 0; (bundle = bundle_at(registry, at, &origin)) != NULL; at++) {
+        for (size_t i = 0; i < bundle->precedence_count; i++) {
+            const vyre_precedence *entry = vyre_bundle_precedence(bundle, i);
+            if (!put_last(&registry->tables[TABLE_PRECEDENCE], entry->id, entry->rank)) {
+                return no_room("precedence entry");
+            }
+        }
+    }
+    return VYRE_OK;
+}
+
+static vyre_status unavailable(const vyre_registry *registry, table_kind kind) {
+    vyre_status cause = registry->tables[kind].failure;
+    return vyre_status_make(vyre_status_code_of(cause),
+                            "reduce the linked backend inventory, increase available memory, or "
+                            "split registry initialization",
+                            "backend registry %s is unavailable: %s initialization failed: %s",
+                            table_names[kind], table_names[kind], vyre_status_text(cause));
+}
+
+static int build(vyre_registry *registry, table_kind kind);
+
+typedef struct ranked {
+    uint32_t rank;
+    uint32_t place; /* in the list: what decides between two of the same id */
+    const vyre_registration *registration;
+} ranked;
+
+static int compare_ranked(const void *left_item, const void *right_item) {
+    const ranked *left = left_item, *right = right_item;
+    if (left->rank != right->rank) {
+        return left->rank < right->rank ? -1 : 1;
+    }
+    int order = strcmp(left->registration->id, right->registration->id);
+    return order ? order : left->place < right->place ? -1 : 1;
+}
+
+static vyre_status build_sorted(vyre_registry *registry) {
+    if (build(registry, TABLE_LIST) != READY) {
+        return unavailable(registry, TABLE_LIST);
+    }
+    if (build(registry, TABLE_PRECEDENCE) != READY) {
+        return unavailable(registry, TABLE_PRECEDENCE);
+    }
+    const registry_table *list = &registry->tables[TABLE_LIST];
+    registry_table *sorted = &registry->tables[TABLE_SORTED];
+    size_t count = list->backends.count;
+    ranked *keys = vyre_alloc_array(count, sizeof *keys);
+    if (!keys || !vyre_vec_reserve(&sorted->backends, count)) {
+        vyre_free(keys);
+        return no_room("sorted registration");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const vyre_registration *registration = list->backends.items[i];
+        const named_number *rank = number_of(&registry->tables[TABLE_PRECEDENCE], registration->id);
+        keys[i] = (ranked){rank ? rank->number : VYRE_NO_RANK, (uint32_t)i, registration};
+    }
+    qsort(keys, count, sizeof *keys, compare_ranked);
+    for (size_t i = 0; i < count; i++) {
+        sorted->backends.items[sorted->backends.count++] = keys[i].registration;
+    }
+    vyre_free(keys);
+    return VYRE_OK;
+}
+
+/* Of several registrations the first one counts. */
+static vyre_status build_by_id(vyre_registry *registry) {
+    if (build(registry, TABLE_LIST) != READY) {
+        return unavailable(registry, TABLE_LIST);
+    }
+    const registry_table *list = &registry->tables[TABLE_LIST];
+    registry_table *by_id = &registry->tables[TABLE_BY_ID];
+    for (size_t i = 0; i < list->backends.count; i++) {
+        const char *id = list->backends.items[i]->id;
+        if (!number_of(by_id, id) && !put(by_id, id, (uint32_t)i)) {
+            return no_room("id");
+        }
+    }
+    return VYRE_OK;
+}
+
+/* With `building` held. */
+static void freeze(vyre_registry *registry) {
+    pthread_mutex_lock(&registry->adding);
+    bool first = !registry->closed;
+    registry->closed = true;
+    pthread_mutex_unlock(&registry->adding);
+    if (first && registry->load_plugins) {
+        const vyre_registry *outer = loading; /* a plugin may ask another registry */
+        loading = registry;
+        registry->plugins_status = registry->load_plugins(registry);
+        loading = outer;
+    }
+    if (first && registry->plugins_status) {
+        vyre_log(VYRE_LOG_WARNING, "plugins could not be loaded: %s",
+                 vyre_status_text(registry->plugins_status));
+    }
+}
+
+/* With `building` held. */
+static int build(vyre_registry *registry, table_kind kind) {
+    static vyre_status (*const builders[TABLE_COUNT])(vyre_registry *) = {
+#define TABLE_BUILDER(name, text, builder) builder,
+        TABLES(TABLE_BUILDER)
+#undef TABLE_BUILDER
+    };
+    registry_table *table = &registry->tables[kind];
+    int state = atomic_load_explicit(&table->state, memory_order_relaxed);
+    if (state == UNBUILT) {
+        freeze(registry);
+        table->failure = builders[kind](registry);
+        state = table->failure ? FAILED : READY;
+        atomic_store_explicit(&table->state, state, memory_order_release);
+    }
+    return state;
+}
+
+/* Whether a table is there, built if need be; false to who asks while loading plugins. */
+static bool is_ready(vyre_registry *registry, table_kind kind) {
+    int state = atomic_load_explicit(&registry->tables[kind].state, memory_order_acquire);
+    if (state == UNBUILT && loading != registry) {
+        pthread_mutex_lock(&registry->building);
+        state = build(registry, kind);
+        pthread_mutex_unlock(&registry->building);
+    }
+    return state == READY;
+}
+
+/* Why it is not. */
+static vyre_status not_ready(const vyre_registry *registry, table_kind kind) {
+    if (loading == registry) {
+        return vyre_status_make(VYRE_STATUS_UNAVAILABLE,
+                                "ask later than in the constructor or the query of a plugin",
+                                "the registry was asked while it loads plugins");
+    }
+    return unavailable(registry, kind);
+}
+
+const vyre_registration *const *vyre_registry_backends(vyre_registry *registry, size_t *out_count) {
+    registry = or_default(registry);
+    bool ready = is_ready(registry, TABLE_LIST);
+    *out_count = ready ? registry->tables[TABLE_LIST].backends.count : 0;
+    return ready ? registry->tables[TABLE_LIST].backends.items : NULL;
+}
+
+vyre_status vyre_registry_sorted(vyre_registry *registry, const vyre_registration *const **out_list,
+                                 size_t *out_count) {
+    *out_list = NULL;
+    *out_count = 0;
+    registry = or_default(registry);
+    if (!is_ready(registry, TABLE_SORTED)) {
+        return not_ready(registry, TABLE_SORTED);
+    }
+    *out_list = registry->tables[TABLE_SORTED].backends.items;
+    *out_count = registry->tables[TABLE_SORTED].backends.count;
+    return VYRE_OK;
+}
+
+const vyre_registration *const *vyre_registry_by_rank(vyre_registry *registry, size_t *out_count) {
+    registry = or_default(registry);
+    bool ready = is_ready(registry, TABLE_SORTED);
+    *out_count = ready ? registry->tables[TABLE_SORTED].backends.count : 0;
+    return ready ? registry->tables[TABLE_SORTED].backends.items : NULL;
+}
+
+vyre_status vyre_registry_by_rank_copy(vyre_registry *registry, const vyre_registration ***out_list,
+                                       size_t *out_count) {
+    *out_list = NULL;
+    *out_count = 0;
+    size_t count;
+    const vyre_registration *const *list = vyre_registry_by_rank(registry, &count);
+    if (!count) {
+        return VYRE_OK;
+    }
+    const vyre_registration **copy = vyre_alloc_array(count, sizeof *copy);
+    if (!copy) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
+                                "free memory, or read the list of vyre_registry_by_rank",
+                                "no memory to copy a list of %zu registrations", count);
+    }
+    memcpy(copy, list, count * sizeof *copy);
+    *out_list = copy;
+    *out_count = count;
+    return VYRE_OK;
+}
+
+void vyre_registry_list_free(const vyre_registration **list) {
+    vyre_free(list);
+}
+
+vyre_status vyre_registry_find(vyre_registry *registry, const char *id,
+                               const vyre_registration **out_registration) {
+    *out_registration = NULL;
+    registry = or_default(registry);
+    if (!is_ready(registry, TABLE_BY_ID)) {
+        return not_ready(registry, TABLE_BY_ID);
+    }
+    const named_number *found = id ? number_of(&registry->tables[TABLE_BY_ID], id) : NULL;
+    if (found) {
+        *out_registration = registry->tables[TABLE_LIST].backends.items[found->number];
+    }
+    return VYRE_OK;
+}
+
+vyre_status vyre_registry_capable(vyre_registry *registry, const char *id, bool *out_dispatches) {
+    registry = or_default(registry);
+    *out_dispatches = vyre_registry_dispatches(registry, id);
+    return is_ready(registry, TABLE_CAPABILITY) ? VYRE_OK : not_ready(registry, TABLE_CAPABILITY);
+}
+
+bool vyre_registry_dispatches(vyre_registry *registry, const char *id) {
+    registry = or_default(registry);
+    if (!id || !is_ready(registry, TABLE_CAPABILITY)) {
+        return false;
+    }
+    const named_number *found = number_of(&registry->tables[TABLE_CAPABILITY], id);
+    return found && found->number;
+}
+
+uint32_t vyre_registry_rank(vyre_registry *registry, const char *id) {
+    registry = or_default(registry);
+    if (!id || !is_ready(registry, TABLE_PRECEDENCE)) {
+        return VYRE_NO_RANK;
+    }
+    const named_number *found = number_of(&registry->tables[TABLE_PRECEDENCE], id);
+    return found ? found->number : VYRE_NO_RANK;
+}
+
+/* Asks the cheapest question, for who wants to see the bundles. */
+static bool is_frozen(vyre_registry *registry) {
+    (void)is_ready(registry, TABLE_LIST);
+    return loading != registry;
+}
+
+const vyre_bundle *vyre_registry_bundle(vyre_registry *registry, size_t index,
+                                        const char **out_origin) {
+    registry = or_default(registry);
+    *out_origin = "";
+    return is_frozen(registry) ? bundle_at(registry, index, out_origin) : NULL;
+}
+
+vyre_status vyre_registry_plugins_status(vyre_registry *registry) {
+    registry = or_default(registry);
+    return is_frozen(registry) ? registry->plugins_status : VYRE_OK;
+}

@@ -1,0 +1,266 @@
+/* Tables of routes on disk: reading, merging with what others saved, and saving such that nobody
+ * ever finds half a table. */
+#define _DEFAULT_SOURCE /* flock, realpath */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/environment.h"
+#include "base/file.h"
+#include "base/toml.h"
+#include "route/route.h"
+
+/* About ten seconds: each of those that came before syncs two files. */
+enum { LOCK_TRIES = 10000, LOCK_PAUSE_NS = 1000000 };
+
+vyre_status vyre_routes_default_path(char **out_path) {
+    const char *config = vyre_environment_get("XDG_CONFIG_HOME");
+    const char *home = vyre_environment_get("HOME");
+    vyre_text path = {0};
+    *out_path = NULL;
+    if (config && *config) {
+        vyre_text_printf(&path, "%s/vyre/pgo.toml", config);
+    } else {
+        vyre_text_printf(&path, "%s/.config/vyre/pgo.toml", home && *home ? home : ".");
+    }
+    if (path.failed) {
+        vyre_text_free(&path);
+        return vyre_routes_no_memory();
+    }
+    *out_path = path.data;
+    return VYRE_OK;
+}
+
+void vyre_routes_path_free(char *path) {
+    vyre_free(path);
+}
+
+/* The same failure with what it means here; memory that ran out stays what it is. */
+static vyre_status explain(vyre_status status, vyre_status_code code, const char *fix,
+                           const char *doing, const char *path) {
+    if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
+        return vyre_status_annotate(status, "trying to %s the table of routes %s", doing, path);
+    }
+    const char *file = NULL;
+    uint32_t line = 0, column = 0;
+    bool has_place = vyre_status_place(status, &file, &line, &column);
+    vyre_status told = vyre_status_make(code, fix, "cannot %s the table of routes %s: %s", doing,
+                                        path, vyre_status_message(status));
+    if (has_place) {
+        told = vyre_status_at(told, path, line, column);
+    }
+    vyre_status_free(status);
+    return told;
+}
+
+/* Whoever reads a pipe may wait for ever, and whoever saves replaces what lies there. */
+static vyre_status check_kind(const char *path) {
+    struct stat about;
+    if (stat(path, &about) != 0 || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) {
+        return VYRE_OK; /* reading says what is wrong, if anything is */
+    }
+    return vyre_status_make(VYRE_STATUS_IO,
+                            "make ~/.config/vyre readable: name a file, or set VYRE_ROUTES=off",
+                            "the table of routes %s is a pipe or a device, not a file", path);
+}
+
+static vyre_status too_large(const char *path) {
+    return vyre_status_make(VYRE_STATUS_IO,
+                            "make ~/.config/vyre readable: remove the table, or what nobody needs "
+                            "any more from it",
+                            "the table of routes %s takes more than the %d bytes that are read",
+                            path, VYRE_TOML_MAX_BYTES);
+}
+
+vyre_status vyre_routes_load(const char *path, vyre_routes **out_table) {
+    vyre_text data = {0};
+    *out_table = NULL;
+    vyre_status status = check_kind(path);
+    status = status ? status : vyre_routes_create(out_table);
+    if (status) {
+        return status;
+    }
+    status = vyre_file_read(path, VYRE_TOML_MAX_BYTES, &data);
+    if (vyre_status_code_of(status) == VYRE_STATUS_NOT_FOUND) {
+        vyre_status_free(status);
+        return VYRE_OK;
+    }
+    if (vyre_status_code_of(status) == VYRE_STATUS_LIMIT) {
+        vyre_status_free(status);
+        status = too_large(path);
+    } else if (status) {
+        status =
+            explain(status, VYRE_STATUS_IO,
+                    "make ~/.config/vyre readable, or the folder that it lies in", "read", path);
+    } else {
+        status = vyre_routes_decode(path, vyre_text_string(&data), data.size, *out_table);
+        if (status) {
+            status = explain(status, VYRE_STATUS_MALFORMED,
+                             "regenerate it with the cert gate: remove it, then run `vyre certify`",
+                             "parse", path);
+        }
+    }
+    vyre_text_free(&data);
+    if (status) {
+        vyre_routes_free(*out_table);
+        *out_table = NULL;
+    }
+    return status;
+}
+
+static vyre_status lock_file(const char *path, int tries, int *out_lock) {
+    vyre_text name = {0};
+    vyre_text_printf(&name, "%s.lock", path);
+    if (name.failed) {
+        vyre_text_free(&name);
+        return vyre_routes_no_memory();
+    }
+    int lock = open(name.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int error = lock < 0 ? errno : 0;
+    for (int i = 0; !error && flock(lock, LOCK_EX | LOCK_NB) != 0; i++) {
+        if (errno == EWOULDBLOCK && i < tries) {
+            nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+        } else if (errno != EINTR) {
+            error = errno;
+        }
+    }
+    vyre_status status = VYRE_OK;
+    if (error == EWOULDBLOCK) {
+        status =
+            vyre_status_make(VYRE_STATUS_TIMEOUT, "see which process has it open, then try again",
+                             "another process holds the file lock %s", name.data);
+    } else if (error) {
+        status = vyre_status_make(VYRE_STATUS_IO,
+                                  "make ~/.config/vyre writable, or the folder that it lies in",
+                                  "cannot write the table of routes %s: cannot lock %s: %s", path,
+                                  name.data, strerror(error));
+    }
+    if (error && lock >= 0) {
+        close(lock);
+    }
+    vyre_text_free(&name);
+    *out_lock = lock;
+    return status;
+}
+
+static void unlock_file(int lock) {
+    /* Closing is not enough where a process that was forked meanwhile has the descriptor, too. */
+    flock(lock, LOCK_UN);
+    close(lock);
+}
+
+/* Only who holds the lock writes files beside the table: those that are there were left behind by
+ * processes that were killed. */
+static void sweep(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t size = strlen(name);
+    vyre_text folder = {0};
+    vyre_text_add(&folder, path, (size_t)(name - path));
+    vyre_text_puts(&folder, slash ? "" : ".");
+    DIR *opened = folder.failed ? NULL : opendir(folder.data);
+    for (struct dirent *item; opened && (item = readdir(opened));) {
+        size_t length = strlen(item->d_name);
+        if (length > size + 5 && !memcmp(item->d_name, name, size) && item->d_name[size] == '.' &&
+            !strcmp(item->d_name + length - 4, ".new")) {
+            (void)unlinkat(dirfd(opened), item->d_name, 0);
+        }
+    }
+    if (opened) {
+        closedir(opened);
+    }
+    vyre_text_free(&folder);
+}
+
+static vyre_status make_parent(const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash || slash == path) {
+        return VYRE_OK;
+    }
+    vyre_text folder = {0};
+    vyre_text_add(&folder, path, (size_t)(slash - path));
+    vyre_status status = folder.failed ? vyre_routes_no_memory() : vyre_folder_make(folder.data);
+    if (status) {
+        status = explain(status, VYRE_STATUS_IO,
+                         "make ~/.config/vyre writable, or the folder that it is to lie in",
+                         "make the folder for", path);
+    }
+    vyre_text_free(&folder);
+    return status;
+}
+
+static void mark_saved(vyre_routes *table) {
+    for (size_t i = 0; i < table->entries.count; i++) {
+        vyre_route_entry *entry = table->entries.items[i];
+        entry->is_new = false;
+        for (size_t k = 0; k < entry->rows.count; k++) {
+            entry->rows.items[k].is_new = false;
+        }
+        for (size_t k = 0; k < entry->bans.count; k++) {
+            entry->bans.items[k].is_new = false;
+        }
+    }
+}
+
+/* With the lock held. */
+static vyre_status merge_and_write(vyre_routes *table, const char *path) {
+    vyre_routes *merged = NULL;
+    vyre_text text = {0};
+    vyre_status status = vyre_routes_load(path, &merged);
+    status = status ? status : vyre_routes_overlay(merged, table);
+    status = status ? status : vyre_routes_encode(merged, &text);
+    if (!status && text.size > VYRE_TOML_MAX_BYTES) {
+        status = too_large(path); /* nobody could read it again */
+    }
+    if (!status) {
+        sweep(path);
+        status = vyre_file_replace(path, vyre_text_string(&text), text.size);
+        if (status) {
+            status = explain(status, VYRE_STATUS_IO,
+                             "make ~/.config/vyre writable, or the folder that it lies in", "write",
+                             path);
+        }
+    }
+    if (!status) {
+        mark_saved(merged);
+        vyre_routes old = *table;
+        merged->clock = table->clock;
+        *table = *merged;
+        *merged = old;
+    }
+    vyre_text_free(&text);
+    vyre_routes_free(merged);
+    return status;
+}
+
+static vyre_status save(vyre_routes *table, const char *path, int tries) {
+    /* One file has one lock, whatever links lead to it. */
+    char target[PATH_MAX];
+    if (realpath(path, target)) {
+        path = target;
+    }
+    int lock = -1;
+    vyre_status status = make_parent(path);
+    status = status ? status : lock_file(path, tries, &lock);
+    if (status) {
+        return status;
+    }
+    status = merge_and_write(table, path);
+    unlock_file(lock);
+    return status;
+}
+
+vyre_status vyre_routes_save(vyre_routes *table, const char *path) {
+    return save(table, path, LOCK_TRIES);
+}
+
+vyre_status vyre_routes_try_save(vyre_routes *table, const char *path) {
+    return save(table, path, 0);
+}

@@ -1,0 +1,495 @@
+/* Who asks the router, what it keeps, and when it reads the table again. */
+#include "route/router.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/option.h"
+
+enum {
+    LOOK_EVERY_NS = 500000000, /* at the file */
+    MOST_DECISIONS = 4096      /* texts that are made up as they run are not kept for ever */
+};
+
+vyre_status vyre_router_no_memory(void) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                            "no memory to route a run");
+}
+
+static char *copy_text(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = vyre_alloc(size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+const char *vyre_route_source_name(vyre_route_source source) {
+    switch (source) {
+#define NAME(name, text)                                                                           \
+    case VYRE_ROUTE_BY_##name: return text;
+        VYRE_ROUTE_SOURCES(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
+vyre_status vyre_router_create(vyre_registry *registry, const char *path, vyre_route_clock clock,
+                               vyre_router **out_router) {
+    vyre_router *router = vyre_alloc_zeroed(1, sizeof *router);
+    vyre_status status = router ? vyre_routes_create(&router->table) : vyre_router_no_memory();
+    *out_router = NULL;
+    if (!status && path) {
+        router->path = copy_text(path);
+        status = router->path ? VYRE_OK : vyre_router_no_memory();
+    }
+    if (status) {
+        if (router) {
+            vyre_routes_free(router->table);
+        }
+        vyre_free(router);
+        return status;
+    }
+    router->registry = registry;
+    router->clock = clock;
+    router->table->clock = clock;
+    router->checked_ns = UINT64_MAX; /* never */
+    router->saved_ns = UINT64_MAX;
+    pthread_rwlock_init(&router->lock, NULL);
+    *out_router = router;
+    return VYRE_OK;
+}
+
+void vyre_router_free(vyre_router *router) {
+    if (!router) {
+        return;
+    }
+    vyre_router_forget(router);
+    vyre_vec_free(&router->decisions);
+    vyre_router_times_free(router);
+    for (size_t i = 0; i < router->devices.count; i++) {
+        vyre_device_release(router->devices.items[i].device);
+        vyre_free(router->devices.items[i].name);
+        vyre_free(router->devices.items[i].failure);
+    }
+    vyre_vec_free(&router->devices);
+    vyre_routes_free(router->table);
+    vyre_free(router->preferred_why);
+    vyre_free(router->problem);
+    vyre_free(router->path);
+    pthread_rwlock_destroy(&router->lock);
+    vyre_free(router);
+}
+
+/* Where the table of the process lies; NULL for none. A process whose environment is a stranger's
+ * has none. */
+static vyre_status find_path(char **out_path) {
+    vyre_option_info said = vyre_option_describe(VYRE_OPTION_ROUTES);
+    *out_path = NULL;
+    if (vyre_environment_is_foreign() || !strcmp(said.text, "off")) {
+        return VYRE_OK;
+    }
+    if (!*said.text) {
+        return vyre_routes_default_path(out_path);
+    }
+    *out_path = copy_text(said.text);
+    return *out_path ? VYRE_OK : vyre_router_no_memory();
+}
+
+vyre_status vyre_router_default(vyre_router **out_router) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static _Atomic(vyre_router *) made;
+    *out_router = atomic_load_explicit(&made, memory_order_acquire);
+    if (*out_router) {
+        return VYRE_OK;
+    }
+    vyre_status status = VYRE_OK;
+    char *path = NULL;
+    uint32_t learn = 0;
+    pthread_mutex_lock(&lock);
+    *out_router = atomic_load(&made);
+    if (!*out_router) {
+        status = vyre_option_number(VYRE_OPTION_LEARN, &learn);
+        status = status ? status : find_path(&path);
+        status =
+            status ? status : vyre_router_create(NULL, path, (vyre_route_clock){0}, out_router);
+        if (!status) {
+            atomic_store(&(*out_router)->learns, learn);
+            atomic_store_explicit(&made, *out_router, memory_order_release);
+        }
+        vyre_routes_path_free(path);
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* Decisions that are kept. */
+
+static uint64_t hash_key(const vyre_router_key *key) {
+    uint64_t hash = key->op.size ? vyre_hash_key(key->op.data, key->op.size)
+                                 : vyre_hash_key(&key->digest, sizeof key->digest);
+    uint64_t rest = (uint64_t)key->size_class << 8 | (uint64_t)key->data << 4 | key->grade;
+    return hash ^ (rest + 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+typedef struct wanted_decision {
+    const vyre_router *router;
+    const vyre_router_key *key;
+    uint64_t hash;
+} wanted_decision;
+
+static bool same_decision(const void *context, uint32_t value) {
+    const wanted_decision *wanted = context;
+    const vyre_router_decision *kept = wanted->router->decisions.items[value];
+    const vyre_router_key *a = &kept->key, *b = wanted->key;
+    return kept->hash == wanted->hash && a->size_class == b->size_class && a->data == b->data &&
+           a->grade == b->grade && a->op.size == b->op.size &&
+           (a->op.size ? !memcmp(a->op.data, b->op.data, a->op.size)
+                       : a->digest.low == b->digest.low && a->digest.high == b->digest.high);
+}
+
+static vyre_router_decision *find_decision(const vyre_router *router, const vyre_router_key *key,
+                                           uint64_t hash) {
+    const wanted_decision wanted = {router, key, hash};
+    const uint32_t *found = vyre_map_find(&router->index, hash, same_decision, &wanted);
+    return found ? router->decisions.items[*found] : NULL;
+}
+
+vyre_status vyre_router_make_decision(const vyre_routing *facts, const vyre_router_key *key,
+                                      vyre_router_decision **out_decision) {
+    size_t op_size = key->op.size + 1, why_size = strlen(facts->why) + 1,
+           note_size = strlen(facts->note) + 1;
+    vyre_router_decision *decision =
+        vyre_alloc_zeroed(1, sizeof *decision + op_size + why_size + note_size);
+    *out_decision = decision;
+    if (!decision) {
+        return vyre_router_no_memory();
+    }
+    char *texts = decision->texts;
+    decision->routing = *facts;
+    decision->routing.why = memcpy(texts + op_size, facts->why, why_size);
+    decision->routing.note = memcpy(texts + op_size + why_size, facts->note, note_size);
+    decision->key = *key;
+    if (key->op.size) {
+        memcpy(texts, key->op.data, key->op.size);
+    }
+    decision->key.op.data = texts;
+    decision->hash = hash_key(key);
+    atomic_init(&decision->references, 1);
+    vyre_device_retain(facts->device);
+    return VYRE_OK;
+}
+
+static vyre_router_decision *decision_of(const vyre_routing *routing) {
+    return (vyre_router_decision *)(uintptr_t)routing;
+}
+
+void vyre_routing_release(const vyre_routing *routing) {
+    if (routing && atomic_fetch_sub(&decision_of(routing)->references, 1) == 1) {
+        vyre_device_release(routing->device);
+        vyre_free(decision_of(routing));
+    }
+}
+
+void vyre_routing_log(const vyre_routing *routing) {
+    if (*routing->note && !atomic_exchange(&decision_of(routing)->is_told, true)) {
+        vyre_log(VYRE_LOG_WARNING, "routing: %s", routing->note);
+    }
+}
+
+void vyre_router_forget(vyre_router *router) {
+    for (size_t i = 0; i < router->decisions.count; i++) {
+        vyre_routing_release(&router->decisions.items[i]->routing);
+    }
+    router->decisions.count = 0;
+    vyre_map_free(&router->index);
+}
+
+/* Keeping it is a kindness: without memory it is decided again. */
+static void keep_decision(vyre_router *router, vyre_router_decision *decision) {
+    if (router->decisions.count >= MOST_DECISIONS) {
+        vyre_router_forget(router);
+    }
+    if (vyre_vec_reserve(&router->decisions, 1) &&
+        vyre_map_add(&router->index, decision->hash, (uint32_t)router->decisions.count)) {
+        router->decisions.items[router->decisions.count++] = decision;
+        atomic_fetch_add(&decision->references, 1);
+    }
+}
+
+/* The file. */
+
+vyre_router_stamp vyre_router_look(const char *path) {
+    struct stat about;
+    vyre_router_stamp stamp;
+    memset(&stamp, 0, sizeof stamp);
+    if (path && stat(path, &about) == 0) {
+        stamp.device = about.st_dev;
+        stamp.inode = about.st_ino;
+        stamp.size = about.st_size;
+        stamp.modified = about.st_mtim;
+    }
+    return stamp;
+}
+
+static bool same_stamp(const vyre_router_stamp *left, const vyre_router_stamp *right) {
+    return left->device == right->device && left->inode == right->inode &&
+           left->size == right->size && left->modified.tv_sec == right->modified.tv_sec &&
+           left->modified.tv_nsec == right->modified.tv_nsec;
+}
+
+/* Reads the table again; what was learned and not saved yet stays. A table that cannot be read is
+ * as if empty, and every decision says so. */
+static vyre_status read_table(vyre_router *router) {
+    vyre_routes *table = NULL;
+    char *problem = NULL;
+    vyre_status status = vyre_routes_load(router->path, &table);
+    if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
+        problem = copy_text(vyre_status_text(status));
+        vyre_status_free(status);
+        status = problem ? vyre_routes_create(&table) : vyre_router_no_memory();
+    }
+    status = status ? status : vyre_routes_overlay(table, router->table);
+    if (status) {
+        vyre_free(problem);
+        vyre_routes_free(table);
+        return status;
+    }
+    table->clock = router->clock;
+    vyre_routes_free(router->table);
+    vyre_free(router->problem);
+    router->table = table;
+    router->problem = problem;
+    vyre_router_forget(router);
+    for (size_t i = 0; i < router->devices.count; i++) { /* those that failed may try again */
+        vyre_router_device *row = &router->devices.items[i];
+        if (!row->device) {
+            vyre_free(row->name);
+            vyre_free(row->failure);
+            *row = router->devices.items[--router->devices.count];
+            i--;
+        }
+    }
+    return VYRE_OK;
+}
+
+static bool must_look(const vyre_router *router, uint64_t now) {
+    uint64_t since = router->checked_ns;
+    /* Somebody who came later may have looked before. */
+    return router->path && (since == UINT64_MAX || (now > since && now - since >= LOOK_EVERY_NS));
+}
+
+static vyre_status look(vyre_router *router, uint64_t now) {
+    vyre_router_stamp stamp = vyre_router_look(router->path);
+    bool is_first = router->checked_ns == UINT64_MAX;
+    vyre_status status = VYRE_OK;
+    if (is_first || !same_stamp(&stamp, &router->stamp)) {
+        status = read_table(router);
+    }
+    if (!status) {
+        router->stamp = stamp;
+        router->checked_ns = now;
+    }
+    return status;
+}
+
+/* Devices. */
+
+void vyre_router_drop(vyre_router *router, vyre_router_device *row) {
+    if (router->preferred == row->device) {
+        router->preferred = NULL;
+    }
+    for (size_t i = 0; i < router->times.count; i++) {
+        if (router->times.items[i].device == row->device) {
+            router->times.items[i].count = 0;
+            router->times.items[i].device = NULL;
+        }
+    }
+    vyre_router_forget(router);
+    vyre_device_release(row->device);
+    row->device = NULL;
+}
+
+vyre_status vyre_router_keep(vyre_router *router, const char *name,
+                             vyre_router_device **out_device) {
+    vyre_router_device *row = NULL;
+    *out_device = NULL;
+    for (size_t i = 0; i < router->devices.count && !row; i++) {
+        row = strcmp(router->devices.items[i].name, name) ? NULL : &router->devices.items[i];
+    }
+    if (row && row->device && vyre_device_lost(row->device)) {
+        vyre_router_drop(router, row);
+    } else if (row) {
+        *out_device = row;
+        return VYRE_OK;
+    }
+    if (!row) {
+        vyre_router_device made = {.name = copy_text(name)};
+        if (!made.name || !vyre_vec_push(&router->devices, made)) {
+            vyre_free(made.name);
+            return vyre_router_no_memory();
+        }
+        row = &router->devices.items[router->devices.count - 1];
+    }
+    vyre_status status = vyre_registry_acquire(router->registry, name, &row->device);
+    if (status) {
+        vyre_free(row->failure);
+        row->failure = copy_text(vyre_status_text(status));
+        bool is_lack = vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY || !row->failure;
+        vyre_status_free(status);
+        if (is_lack) { /* is no property of the device */
+            vyre_free(row->name);
+            vyre_free(row->failure);
+            *row = router->devices.items[--router->devices.count];
+            return vyre_router_no_memory();
+        }
+    }
+    *out_device = row;
+    return VYRE_OK;
+}
+
+vyre_status vyre_router_name(vyre_router *router, const char *name, vyre_device **out_device) {
+    vyre_router_device *row;
+    *out_device = NULL;
+    pthread_rwlock_rdlock(&router->lock);
+    for (size_t i = 0; i < router->devices.count && !*out_device; i++) {
+        row = &router->devices.items[i];
+        if (row->device && !strcmp(row->name, name) && !vyre_device_lost(row->device)) {
+            *out_device = vyre_device_retain(row->device);
+        }
+    }
+    pthread_rwlock_unlock(&router->lock);
+    if (*out_device) {
+        return VYRE_OK;
+    }
+    pthread_rwlock_wrlock(&router->lock);
+    vyre_status status = vyre_router_keep(router, name, &row);
+    if (!status && row->device) {
+        *out_device = vyre_device_retain(row->device);
+    }
+    pthread_rwlock_unlock(&router->lock);
+    /* Who names a device wants to know why not, as it is now. */
+    return status || *out_device ? status
+                                 : vyre_registry_acquire(router->registry, name, out_device);
+}
+
+vyre_status vyre_router_say_named(vyre_device *device, const vyre_routing **out_routing) {
+    const vyre_router_key key = {0};
+    const vyre_routing facts = {.device = device,
+                                .source = VYRE_ROUTE_BY_NAMED,
+                                .measured_class = VYRE_NO_CLASS,
+                                .latency_ns = VYRE_NO_TIME,
+                                .why = "named by the caller",
+                                .note = ""};
+    vyre_router_decision *decision;
+    vyre_status status = vyre_router_make_decision(&facts, &key, &decision);
+    *out_routing = status ? NULL : &decision->routing;
+    return status;
+}
+
+/* Asking. */
+
+static vyre_status make_key(const vyre_route_request *request, vyre_router_key *out_key) {
+    *out_key = (vyre_router_key){.size_class = vyre_route_class(request->bytes),
+                                 .grade = request->grade,
+                                 .data = request->data};
+    if (request->op && *request->op) {
+        out_key->op = (vyre_str){request->op, strlen(request->op)};
+    } else if (request->program) {
+        out_key->digest = vyre_program_digest(request->program);
+    } else {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "name an operation, or give a program",
+                                "a request to route a run names nothing to run");
+    }
+    return VYRE_OK;
+}
+
+static const vyre_routing *take(vyre_router_decision *decision) {
+    if (!decision || vyre_device_lost(decision->routing.device)) {
+        return NULL;
+    }
+    atomic_fetch_add_explicit(&decision->references, 1, memory_order_relaxed);
+    return &decision->routing;
+}
+
+static vyre_status decide(vyre_router *router, const vyre_route_request *request,
+                          const vyre_router_key *key, uint64_t now,
+                          const vyre_routing **out_routing) {
+    vyre_status status = must_look(router, now) ? look(router, now) : VYRE_OK;
+    if (status) {
+        return status;
+    }
+    vyre_router_decision *decision = find_decision(router, key, hash_key(key));
+    *out_routing = take(decision);
+    if (*out_routing) { /* somebody else was here before, or the file is as it was */
+        return VYRE_OK;
+    }
+    if (decision) { /* its device is lost */
+        vyre_router_forget(router);
+    }
+    char of_program[VYRE_ROUTE_KEY_BYTES];
+    const char *op = request->op;
+    if (!key->op.size) {
+        vyre_route_key(request->program, of_program);
+        op = of_program;
+    }
+    status = vyre_router_decide(router, key, op, &decision);
+    if (!status) {
+        keep_decision(router, decision);
+        *out_routing = &decision->routing;
+    }
+    return status;
+}
+
+vyre_status vyre_router_acquire(vyre_router *router, const vyre_route_request *request,
+                                const vyre_routing **out_routing) {
+    vyre_router_key key;
+    *out_routing = NULL;
+    vyre_status status = make_key(request, &key);
+    if (status) {
+        return status;
+    }
+    /* Whether to look at the file is no question of nanoseconds. */
+    uint64_t now = router->clock.now ? vyre_route_now(&router->clock) : vyre_now_about_ns();
+    uint64_t hash = hash_key(&key);
+    pthread_rwlock_rdlock(&router->lock);
+    if (!must_look(router, now)) {
+        *out_routing = take(find_decision(router, &key, hash));
+    }
+    pthread_rwlock_unlock(&router->lock);
+    if (*out_routing) {
+        return VYRE_OK;
+    }
+    pthread_rwlock_wrlock(&router->lock);
+    status = decide(router, request, &key, now, out_routing);
+    pthread_rwlock_unlock(&router->lock);
+    return status;
+}
+
+vyre_status vyre_route_acquire(const vyre_route_request *request,
+                               const vyre_routing **out_routing) {
+    vyre_router *router;
+    *out_routing = NULL;
+    vyre_status status = vyre_router_default(&router);
+    return status ? status : vyre_router_acquire(router, request, out_routing);
+}
+
+void vyre_route_learn(bool on) {
+    vyre_router *router;
+    vyre_status status = vyre_router_default(&router);
+    if (status) {
+        vyre_status_free(status); /* the next run says it */
+    } else {
+        atomic_store(&router->learns, on);
+    }
+}
+
+vyre_status vyre_route_flush(void) {
+    vyre_router *router;
+    vyre_status status = vyre_router_default(&router);
+    return status ? status : vyre_router_flush(router);
+}

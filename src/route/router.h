@@ -1,0 +1,146 @@
+/* The router: a table of routes, the devices that are here, and the decisions made of both.
+ *
+ *   router.c         who is asked, what is kept, and when the table is read again
+ *   router_decide.c  the decision itself
+ *   router_learn.c   what running times teach
+ */
+#ifndef VYRE_ROUTE_ROUTER_H
+#define VYRE_ROUTE_ROUTER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include <vyre/dialect.h>
+
+#include "route/route.h"
+
+/* A decision that is kept. What it answers is found by these: */
+typedef struct vyre_router_key {
+    vyre_str op;        /* empty: a program */
+    vyre_digest digest; /* of the program */
+    uint32_t size_class, grade;
+    vyre_data data;
+} vyre_router_key;
+
+typedef struct vyre_router_decision {
+    vyre_routing routing; /* first: what callers have */
+    atomic_uint references;
+    atomic_bool is_told; /* its note */
+    vyre_router_key key;
+    uint64_t hash;
+    char texts[]; /* op, why, note */
+} vyre_router_decision;
+
+/* A device by its name, as it was found when it was first asked for. */
+typedef struct vyre_router_device {
+    char *name;
+    vyre_device *device; /* NULL: it is not here */
+    char *failure;       /* why */
+} vyre_router_device;
+
+/* The last few times of a device, for one operation, data and class. */
+enum { VYRE_LEARN_WINDOW = 5, VYRE_LEARN_ENOUGH = 3 };
+typedef struct vyre_router_times {
+    char *op;
+    vyre_data data;
+    uint32_t size_class;
+    const vyre_device *device; /* one that is kept */
+    uint64_t times[VYRE_LEARN_WINDOW];
+    uint32_t count; /* of all so far */
+} vyre_router_times;
+
+/* What tells whether a file changed. */
+typedef struct vyre_router_stamp {
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    struct timespec modified;
+} vyre_router_stamp;
+
+typedef struct vyre_router {
+    vyre_registry *registry;
+    char *path; /* NULL: no table */
+    vyre_route_clock clock;
+    atomic_bool learns;
+
+    pthread_rwlock_t lock; /* all below; written by whoever changes any of it */
+    vyre_routes *table;
+    vyre_router_stamp stamp;
+    uint64_t checked_ns; /* when the file was last looked at */
+    char *problem;       /* why the table cannot be read; NULL if it can */
+    VYRE_VEC(vyre_router_decision *) decisions;
+    vyre_map index; /* of them */
+    VYRE_VEC(vyre_router_device) devices;
+    vyre_device *preferred; /* one of those that are kept, by plain preferred selection */
+    char *preferred_why;
+
+    VYRE_VEC(vyre_router_times) times;
+    uint64_t running_ns, exploring_ns;
+    uint64_t saved_ns;
+    bool is_exploring; /* somebody does, without the lock */
+    bool has_surveyed; /* all devices were asked for */
+} vyre_router;
+
+/* `registry` NULL is the default one, `path` NULL is no table. Nothing is read before the first
+ * question. */
+VYRE_MUST_USE vyre_status vyre_router_create(vyre_registry *registry, const char *path,
+                                             vyre_route_clock clock, vyre_router **out_router);
+void vyre_router_free(vyre_router *router); /* NULL is allowed */
+
+/* That of the process, as its environment says. */
+VYRE_MUST_USE vyre_status vyre_router_default(vyre_router **out_router);
+
+VYRE_MUST_USE vyre_status vyre_router_acquire(vyre_router *router,
+                                              const vyre_route_request *request,
+                                              const vyre_routing **out_routing);
+/* A device by its name, which is kept: a reference of the caller's own. */
+VYRE_MUST_USE vyre_status vyre_router_name(vyre_router *router, const char *name,
+                                           vyre_device **out_device);
+/* A decision that is none: the caller named the device. */
+VYRE_MUST_USE vyre_status vyre_router_say_named(vyre_device *device,
+                                                const vyre_routing **out_routing);
+
+VYRE_MUST_USE vyre_status vyre_router_no_memory(void);
+
+/* Logs the note of a decision that nobody asked to see, the first time. */
+void vyre_routing_log(const vyre_routing *routing);
+
+/* With the lock held for writing. */
+
+/* Why a device should not run an operation on data of that class; NULL if it may. Wrong bytes count
+ * whatever the class. */
+const vyre_exclusion *vyre_router_banned(const vyre_router *router, const char *op, vyre_data data,
+                                         uint32_t size_class, const vyre_identity *who);
+VYRE_MUST_USE vyre_status vyre_router_keep(vyre_router *router, const char *name,
+                                           vyre_router_device **out_device);
+/* A device that is lost, with all that goes by it. */
+void vyre_router_drop(vyre_router *router, vyre_router_device *row);
+VYRE_MUST_USE vyre_status vyre_router_decide(vyre_router *router, const vyre_router_key *key,
+                                             const char *op, vyre_router_decision **out_decision);
+VYRE_MUST_USE vyre_status vyre_router_make_decision(const vyre_routing *facts,
+                                                    const vyre_router_key *key,
+                                                    vyre_router_decision **out_decision);
+void vyre_router_forget(vyre_router *router); /* all decisions */
+vyre_router_stamp vyre_router_look(const char *path);
+
+/* A run on a device that the router chose, and what came out. */
+typedef struct vyre_router_run {
+    const vyre_route_request *request;
+    const vyre_routing *routing;
+    const vyre_operation *operation; /* NULL: `program` runs everywhere */
+    const vyre_program *program;
+    const vyre_input *inputs;
+    size_t input_count;
+    const vyre_dispatch_config *config; /* may be NULL */
+    const vyre_outputs *outputs;
+    uint64_t ns;
+} vyre_router_run;
+
+/* Learns from a run, explores and saves as the time allows. Trouble is logged. */
+void vyre_router_observe(vyre_router *router, const vyre_router_run *run);
+VYRE_MUST_USE vyre_status vyre_router_flush(vyre_router *router);
+void vyre_router_times_free(vyre_router *router);
+
+#endif

@@ -1,0 +1,285 @@
+/* A text with arguments in one call. */
+#include <vyre/run.h>
+
+#include <string.h>
+
+#include <vyre/pipeline.h>
+#include <vyre/text.h>
+
+#include "base/alloc.h"
+#include "dialect/snapshot.h"
+#include "ir/program.h"
+#include "route/router.h"
+#include "runtime/device.h"
+
+typedef struct binding {
+    const vyre_program *program;
+    const vyre_argument *arguments;
+    size_t count;
+    vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
+    size_t input_count;
+    const vyre_argument *outputs[VYRE_LIMIT_ARGUMENTS];
+    size_t output_count;
+} binding;
+
+static vyre_status refuse(const binding *b, const char *name, const char *fix, const char *what) {
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix, "program `%s`, argument `%s`: %s",
+                            vyre_program_name(b->program), name, what);
+}
+
+static const vyre_argument *find_argument(const binding *b, const char *name) {
+    for (size_t i = 0; i < b->count; i++) {
+        if (b->arguments[i].name && !strcmp(b->arguments[i].name, name)) {
+            return &b->arguments[i];
+        }
+    }
+    return NULL;
+}
+
+static vyre_status check_names(const binding *b) {
+    const vyre_ir *ir = vyre_program_ir(b->program);
+    for (size_t i = 0; i < b->count; i++) {
+        const char *name = b->arguments[i].name ? b->arguments[i].name : "";
+        bool known = false;
+        for (uint32_t arg = 0; arg < ir->arg_count && !known; arg++) {
+            known = !strcmp(ir->strings + ir->args[arg].name, name);
+        }
+        if (!known) {
+            return refuse(b, name, "name an argument of the program", "there is no such argument");
+        }
+        if (find_argument(b, name) != &b->arguments[i]) {
+            return refuse(b, name, "give it once", "it is given twice");
+        }
+    }
+    return VYRE_OK;
+}
+
+static vyre_status bind(binding *b) {
+    const vyre_ir *ir = vyre_program_ir(b->program);
+    vyre_status status = check_names(b);
+    for (uint32_t arg = 0; arg < ir->arg_count && !status; arg++) {
+        const char *name = ir->strings + ir->args[arg].name;
+        const vyre_argument *given = find_argument(b, name);
+        uint32_t resource = ir->args[arg].resource;
+        bool is_read = !vyre_ir_is_out(ir, arg);
+        bool is_written = resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN;
+        if (!given) {
+            status = refuse(b, name, "give every argument of the program", "it is missing");
+        } else if (is_read && !given->in && given->size) {
+            status = refuse(b, name, "set `in`", "it is read, and has no `in`");
+        } else if (!is_read && given->in) {
+            status = refuse(b, name, "set `out` alone", "it is an `out` buffer, and has an `in`");
+        } else if (is_written && !given->out && given->size) {
+            status = refuse(b, name, "set `out`", "it is written, and has no `out`");
+        } else if (!is_written && given->out) {
+            status = refuse(b, name, "leave `out` NULL", "it is read alone, and has an `out`");
+        }
+        if (!status && is_read) {
+            b->inputs[b->input_count++] = (vyre_input){given->in, given->size};
+        }
+        if (!status && is_written) {
+            b->outputs[b->output_count++] = given;
+        }
+    }
+    return status;
+}
+
+static vyre_status take_outputs(const binding *b, const vyre_outputs *outputs) {
+    for (size_t i = 0; i < b->output_count; i++) {
+        if (b->outputs[i]->size != outputs->items[i].size) {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                    "give memory of the size that the program declares",
+                                    "program `%s`, argument `%s`: it has %zu bytes, %zu were given",
+                                    vyre_program_name(b->program), b->outputs[i]->name,
+                                    outputs->items[i].size, b->outputs[i]->size);
+        }
+    }
+    for (size_t i = 0; i < b->output_count; i++) {
+        if (b->outputs[i]->size) {
+            memcpy(b->outputs[i]->out, outputs->items[i].data, b->outputs[i]->size);
+        }
+    }
+    return VYRE_OK;
+}
+
+/* What is run where. */
+typedef struct job {
+    vyre_router *router;
+    const char *device;              /* a name, "auto" or NULL */
+    const vyre_operation *operation; /* NULL: the binding's program */
+    vyre_route_request request;
+    const vyre_dispatch_config *config;
+    binding b;
+    vyre_device *acquired;
+    const vyre_routing *routing; /* NULL for a device that was named, unless somebody asks */
+} job;
+
+static bool is_auto(const char *device) {
+    return !device || !strcmp(device, "auto");
+}
+
+static vyre_status acquire(job *j, bool is_asked) {
+    vyre_status status = vyre_router_default(&j->router);
+    if (status) {
+        return status;
+    }
+    if (is_auto(j->device)) {
+        for (size_t i = 0; i < j->b.count; i++) {
+            j->request.bytes += j->b.arguments[i].size;
+        }
+        j->request.grade = vyre_config_or_default(j->config)->grade;
+        status = vyre_router_acquire(j->router, &j->request, &j->routing);
+        j->acquired = status ? NULL : vyre_device_retain(j->routing->device);
+        return status;
+    }
+    status = vyre_router_name(j->router, j->device, &j->acquired);
+    return status || !is_asked ? status : vyre_router_say_named(j->acquired, &j->routing);
+}
+
+/* Compiling is not part of what a run takes: it is done once. */
+static vyre_status dispatch_and_learn(job *j, vyre_outputs *outputs) {
+    const binding *b = &j->b;
+    vyre_pipeline *pipeline;
+    vyre_status status = vyre_device_compile(j->acquired, b->program, j->config, &pipeline);
+    if (status) {
+        return status;
+    }
+    uint64_t begin = vyre_route_now(&j->router->clock);
+    status = vyre_pipeline_dispatch(pipeline, b->inputs, b->input_count, j->config, outputs);
+    uint64_t end = vyre_route_now(&j->router->clock);
+    if (!status) {
+        vyre_router_observe(j->router, &(vyre_router_run){.request = &j->request,
+                                                          .routing = j->routing,
+                                                          .operation = j->operation,
+                                                          .program = b->program,
+                                                          .inputs = b->inputs,
+                                                          .input_count = b->input_count,
+                                                          .config = j->config,
+                                                          .outputs = outputs,
+                                                          .ns = end - begin});
+    }
+    vyre_pipeline_release(pipeline);
+    return status;
+}
+
+/* Runs a program, and writes what comes out where the arguments say. */
+static vyre_status run(job *j, const vyre_routing **out_routing) {
+    binding *b = &j->b;
+    vyre_outputs outputs = {0};
+    vyre_status status = acquire(j, out_routing);
+    if (!status && j->operation) {
+        b->program = vyre_operation_program(j->operation, j->acquired);
+    }
+    status = status ? status : bind(b);
+    if (!status) {
+        bool learns =
+            is_auto(j->device) && atomic_load_explicit(&j->router->learns, memory_order_relaxed);
+        status = learns ? dispatch_and_learn(j, &outputs)
+                        : vyre_device_dispatch(j->acquired, b->program, b->inputs, b->input_count,
+                                               j->config, &outputs);
+    }
+    status = status ? status : take_outputs(b, &outputs);
+    vyre_outputs_free(&outputs);
+    vyre_device_release(j->acquired);
+    if (out_routing) {
+        *out_routing = j->routing;
+    } else if (j->routing) {
+        vyre_routing_log(j->routing);
+        vyre_routing_release(j->routing);
+    }
+    return status;
+}
+
+static vyre_status run_text(const char *device, const char *text, const vyre_argument *arguments,
+                            size_t count, const vyre_dispatch_config *config,
+                            const vyre_routing **out_routing) {
+    vyre_module *module = NULL;
+    job j = {.device = device, .config = config, .b = {.arguments = arguments, .count = count}};
+    vyre_status status = vyre_module_parse(NULL, text, strlen(text), NULL, &module);
+    if (!status && vyre_module_count(module) != 1) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                  "give a text with one program, or use vyre_module_parse",
+                                  "the text has %zu programs", vyre_module_count(module));
+    }
+    if (!status) {
+        j.b.program = j.request.program = vyre_module_program(module, 0);
+        status = run(&j, out_routing);
+    }
+    vyre_module_free(module);
+    return status;
+}
+
+vyre_status vyre_run(const char *device, const char *text, const vyre_argument *arguments,
+                     size_t count, const vyre_dispatch_config *config) {
+    return run_text(device, text, arguments, count, config, NULL);
+}
+
+vyre_status vyre_run_routed(const char *device, const char *text, const vyre_argument *arguments,
+                            size_t count, const vyre_dispatch_config *config,
+                            const vyre_routing **out_routing) {
+    *out_routing = NULL;
+    return run_text(device, text, arguments, count, config, out_routing);
+}
+
+const vyre_program *vyre_operation_program(const vyre_operation *operation,
+                                           const vyre_device *device) {
+    const vyre_program *best = operation->composition;
+    const char *kind = device->profile.flags & VYRE_PROFILE_IS_GPU ? "gpu" : "cpu";
+    bool by_kind = false;
+    for (size_t i = 0; i < operation->variant_count; i++) {
+        const vyre_variant *here = &operation->variants[i];
+        if (!strcmp(here->suits, vyre_device_id(device))) {
+            return here->program;
+        }
+        if (!by_kind && !strcmp(here->suits, kind)) {
+            by_kind = true;
+            best = here->program;
+        }
+    }
+    return best;
+}
+
+/* There is none of that id, or none that has a program. */
+static vyre_status refuse_operation(const vyre_dialects *now, const vyre_operation *found,
+                                    const char *id) {
+    if (found) {
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                "run it through what registers it, as vyre/io.h for those of the "
+                                "host, or choose one that has a program",
+                                "the operation `%s` has no program", id);
+    }
+    return vyre_dialects_unknown(now, "operation", id);
+}
+
+static vyre_status run_id(const char *device, const char *id, const vyre_argument *arguments,
+                          size_t count, const vyre_dispatch_config *config,
+                          const vyre_routing **out_routing) {
+    vyre_dialects_guard guard;
+    const vyre_dialects *now;
+    job j = {.device = device,
+             .request.op = id,
+             .config = config,
+             .b = {.arguments = arguments, .count = count}};
+    vyre_status status = vyre_dialects_try_enter(&guard, &now);
+    if (status) {
+        return status;
+    }
+    j.operation = vyre_dialects_find(now, id);
+    status = j.operation && j.operation->composition ? run(&j, out_routing)
+                                                     : refuse_operation(now, j.operation, id);
+    vyre_dialects_leave(&guard);
+    return status;
+}
+
+vyre_status vyre_run_operation(const char *device, const char *id, const vyre_argument *arguments,
+                               size_t count, const vyre_dispatch_config *config) {
+    return run_id(device, id, arguments, count, config, NULL);
+}
+
+vyre_status vyre_run_operation_routed(const char *device, const char *id,
+                                      const vyre_argument *arguments, size_t count,
+                                      const vyre_dispatch_config *config,
+                                      const vyre_routing **out_routing) {
+    *out_routing = NULL;
+    return run_id(device, id, arguments, count, config, out_routing);
+}

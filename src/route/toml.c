@@ -1,0 +1,374 @@
+/* The table of routes as text.
+ *
+ *     [routes."reduce.sum_u32"]
+ *     backend = "cuda"
+ *
+ *     [[routes."reduce.sum_u32".observations]]
+ *     backend = "cuda"
+ *     latency_ns = 41210
+ *
+ * and beside it rows of `excluded` and `classes`. Keys that are not known here are kept where they
+ * are: a newer version of vyre may share the file. */
+#include <string.h>
+
+#include "base/toml.h"
+#include "base/utf8.h"
+#include "route/route.h"
+
+/* Reading. */
+
+static vyre_status refuse(const vyre_toml *document, const vyre_toml_value *value,
+                          const char *what) {
+    return vyre_toml_at(
+        vyre_status_make(VYRE_STATUS_MALFORMED, "regenerate it with the cert gate", "%s", what),
+        document, value);
+}
+
+/* A string that is there; some are needed as C strings. */
+static vyre_status get_string(const vyre_toml_value *table, const char *key, const char **out) {
+    const vyre_toml_value *value;
+    vyre_status status = vyre_toml_get(table, key, VYRE_TOML_STRING, &value);
+    if (!status && strlen(value->string.data) != value->string.size) {
+        status = refuse(table->table->document, value, "a string with a NUL in it");
+    }
+    *out = status ? NULL : value->string.data;
+    return status;
+}
+
+static vyre_status get_number(const vyre_toml_value *table, const char *key, int64_t most,
+                              uint64_t *out) {
+    const vyre_toml_value *value;
+    vyre_status status = vyre_toml_get(table, key, VYRE_TOML_INTEGER, &value);
+    if (!status && (value->integer < 0 || value->integer > most)) {
+        status = refuse(table->table->document, value, "a number that cannot be");
+    }
+    *out = status ? 0 : (uint64_t)value->integer;
+    return status;
+}
+
+static vyre_status get_identity(const vyre_toml_value *table, vyre_identity *out) {
+    vyre_status status = get_string(table, "backend", &out->backend);
+    status = status ? status : get_string(table, "device", &out->device);
+    return status ? status : get_string(table, "driver", &out->driver);
+}
+
+static vyre_status get_data(const vyre_toml_value *table, vyre_data *out) {
+    const char *text;
+    vyre_status status = get_string(table, "data", &text);
+    if (status) {
+        return status;
+    }
+#define MATCH(name, word)                                                                          \
+    if (!strcmp(text, word)) {                                                                     \
+        *out = VYRE_DATA_##name;                                                                   \
+        return VYRE_OK;                                                                            \
+    }
+    VYRE_DATA_PLACES(MATCH)
+#undef MATCH
+    return refuse(table->table->document, vyre_toml_find(table, "data"),
+                  "`data` is neither host nor resident");
+}
+
+static vyre_status get_class(const vyre_toml_value *table, uint32_t *out) {
+    uint64_t number;
+    vyre_status status = get_number(table, "class", 63, &number);
+    *out = (uint32_t)number;
+    return status;
+}
+
+static vyre_status get_cause(const vyre_toml_value *table, vyre_exclusion_cause *out) {
+    const char *text;
+    vyre_status status = get_string(table, "cause", &text);
+    if (status) {
+        return status;
+    }
+#define MATCH(name, word)                                                                          \
+    if (!strcmp(text, word)) {                                                                     \
+        *out = VYRE_EXCLUDED_##name;                                                               \
+        return VYRE_OK;                                                                            \
+    }
+    VYRE_EXCLUSIONS(MATCH)
+#undef MATCH
+    return refuse(table->table->document, vyre_toml_find(table, "cause"),
+                  "`cause` is no cause that is known");
+}
+
+/* All keys but those, as lines. */
+static vyre_status get_extra(vyre_routes *table, const vyre_toml_value *from,
+                             const char *const *known, size_t count, const char **out) {
+    vyre_text text = {0};
+    vyre_toml_writer writer = {.text = &text};
+    for (const vyre_toml_entry *entry = from->table->first; entry; entry = entry->next) {
+        bool is_known = false;
+        for (size_t i = 0; i < count && !is_known; i++) {
+            is_known = entry->key.size == strlen(known[i]) &&
+                       !memcmp(entry->key.data, known[i], entry->key.size);
+        }
+        if (!is_known) {
+            vyre_toml_write_key(&writer, entry->key);
+            vyre_toml_write_value(&writer, &entry->value);
+        }
+    }
+    *out = text.failed ? NULL : vyre_routes_string(table, vyre_text_string(&text));
+    vyre_text_free(&text);
+    return *out ? VYRE_OK : vyre_routes_no_memory();
+}
+
+#define GET_EXTRA(table, from, out, ...)                                                           \
+    get_extra((table), (from), (const char *const[]){__VA_ARGS__},                                 \
+              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), (out))
+
+static vyre_status read_observations(vyre_routes *table, const vyre_toml_value *list,
+                                     vyre_latency *rows, const char **extras) {
+    vyre_status status = VYRE_OK;
+    for (size_t i = 0; i < list->array.count && !status; i++) {
+        const vyre_toml_value *item = &list->array.items[i];
+        status = get_string(item, "backend", &rows[i].backend);
+        status = status ? status : get_number(item, "latency_ns", INT64_MAX, &rows[i].latency_ns);
+        status = status ? status : GET_EXTRA(table, item, &extras[i], "backend", "latency_ns");
+    }
+    return status;
+}
+
+static vyre_status expect_tables(const vyre_toml *document, const vyre_toml_value *list) {
+    vyre_status status = vyre_toml_expect(document, list, VYRE_TOML_ARRAY);
+    for (size_t i = 0; !status && i < list->array.count; i++) {
+        status = vyre_toml_expect(document, &list->array.items[i], VYRE_TOML_TABLE);
+    }
+    return status;
+}
+
+static vyre_status read_route(vyre_routes *table, const char *op, const vyre_toml_value *from) {
+    const vyre_toml *document = from->table->document;
+    const vyre_toml_value *list;
+    const char *backend, *extra = NULL;
+    vyre_status status = get_string(from, "backend", &backend);
+    status = status ? status : vyre_toml_get(from, "observations", VYRE_TOML_ARRAY, &list);
+    status = status ? status : expect_tables(document, list);
+    status = status ? status : GET_EXTRA(table, from, &extra, "backend", "observations");
+    if (status) {
+        return status;
+    }
+    vyre_latency *rows = vyre_alloc_array(list->array.count, sizeof *rows);
+    const char **extras = vyre_alloc_zeroed(list->array.count, sizeof *extras);
+    status =
+        rows && extras ? read_observations(table, list, rows, extras) : vyre_routes_no_memory();
+    if (!status) {
+        const vyre_route route = {.op = op,
+                                  .backend = *backend ? backend : NULL,
+                                  .observations = rows,
+                                  .observation_count = list->array.count};
+        status = vyre_routes_put_route(table, &route, extra, extras, false);
+    }
+    vyre_free(rows);
+    vyre_free(extras);
+    return status;
+}
+
+static vyre_status read_rows(vyre_routes *table, const char *op, const vyre_toml_value *list) {
+    vyre_route_measured row = {0};
+    vyre_status status = VYRE_OK;
+    for (size_t i = 0; i < list->array.count && !status; i++) {
+        const vyre_toml_value *item = &list->array.items[i];
+        status = get_identity(item, &row.row.who);
+        status = status ? status : get_data(item, &row.row.data);
+        status = status ? status : get_class(item, &row.row.size_class);
+        status = status ? status : get_number(item, "latency_ns", INT64_MAX, &row.row.latency_ns);
+        status = status ? status
+                        : GET_EXTRA(table, item, &row.extra, "backend", "device", "driver", "data",
+                                    "class", "latency_ns");
+        status = status ? status : vyre_routes_put_classes(table, op, &row, 1, NULL, 0);
+    }
+    return status;
+}
+
+/* Those with a class go to the measurements, those without to the route. */
+static vyre_status read_excluded(vyre_routes *table, const char *op, const vyre_toml_value *list) {
+    vyre_exclusion *plain = vyre_alloc_array(list->array.count, sizeof *plain);
+    const char **extras = vyre_alloc_zeroed(list->array.count, sizeof *extras);
+    size_t count = 0;
+    vyre_status status = plain && extras ? VYRE_OK : vyre_routes_no_memory();
+    for (size_t i = 0; i < list->array.count && !status; i++) {
+        const vyre_toml_value *item = &list->array.items[i];
+        vyre_route_banned ban = {.exclusion = {.size_class = VYRE_NO_CLASS}};
+        vyre_exclusion *exclusion = &ban.exclusion;
+        bool by_class = vyre_toml_find(item, "class") || vyre_toml_find(item, "data");
+        status = get_identity(item, &exclusion->who);
+        status = status ? status : get_cause(item, &exclusion->cause);
+        status = status ? status : get_string(item, "reason", &exclusion->reason);
+        if (by_class) {
+            status = status ? status : get_data(item, &exclusion->data);
+            status = status ? status : get_class(item, &exclusion->size_class);
+        }
+        status = status ? status
+                        : GET_EXTRA(table, item, &ban.extra, "backend", "device", "driver", "cause",
+                                    "reason", "data", "class");
+        if (!status && by_class) {
+            status = vyre_routes_put_classes(table, op, NULL, 0, &ban, 1);
+        } else if (!status) {
+            plain[count] = *exclusion;
+            extras[count++] = ban.extra;
+        }
+    }
+    status = status || !count ? status : vyre_routes_put_excluded(table, op, plain, count, extras);
+    vyre_free(plain);
+    vyre_free(extras);
+    return status;
+}
+
+typedef vyre_status (*read_op)(vyre_routes *table, const char *op, const vyre_toml_value *from);
+
+/* A table by operation; it may be missing. */
+static vyre_status read_each(vyre_routes *table, const vyre_toml *document, const char *key,
+                             bool of_rows, read_op read) {
+    const vyre_toml_value *all;
+    vyre_status status =
+        vyre_toml_get_optional(vyre_toml_root(document), key, VYRE_TOML_TABLE, &all);
+    if (status || !all) {
+        return status;
+    }
+    for (const vyre_toml_entry *entry = all->table->first; entry && !status; entry = entry->next) {
+        if (!entry->key.size || strlen(entry->key.data) != entry->key.size) {
+            status = refuse(document, &entry->value, "no id of an operation");
+        }
+        status = status    ? status
+                 : of_rows ? expect_tables(document, &entry->value)
+                           : vyre_toml_expect(document, &entry->value, VYRE_TOML_TABLE);
+        status = status ? status : read(table, entry->key.data, &entry->value);
+    }
+    return status;
+}
+
+vyre_status vyre_routes_decode(const char *path, const char *data, size_t size,
+                               vyre_routes *table) {
+    vyre_toml *document;
+    vyre_status status = vyre_toml_read(path, data, size, &document);
+    if (status) {
+        return status;
+    }
+    status = read_each(table, document, "routes", false, read_route);
+    status = status ? status : read_each(table, document, "excluded", true, read_excluded);
+    status = status ? status : read_each(table, document, "classes", true, read_rows);
+    status = status ? status
+                    : GET_EXTRA(table, vyre_toml_root(document), &table->extra, "routes",
+                                "excluded", "classes");
+    vyre_toml_free(document);
+    return status;
+}
+
+/* Writing. */
+
+static vyre_str str(const char *text) {
+    return (vyre_str){text, strlen(text)};
+}
+
+typedef struct writing {
+    vyre_toml_writer writer;
+    const char *not_utf8; /* a string that cannot be written */
+} writing;
+
+static vyre_str check(writing *w, const char *text) {
+    vyre_str string = str(text);
+    if (vyre_utf8_check(string.data, string.size) != string.size) {
+        w->not_utf8 = text;
+    }
+    return string;
+}
+
+static void write_text(writing *w, const char *key, const char *text) {
+    vyre_toml_write_key(&w->writer, str(key));
+    vyre_toml_write_string(&w->writer, check(w, text));
+}
+
+static void write_number(writing *w, const char *key, uint64_t number) {
+    vyre_toml_write_key(&w->writer, str(key));
+    vyre_toml_write_integer(&w->writer, (int64_t)number);
+}
+
+static void write_extra(writing *w, const char *extra) {
+    vyre_text_puts(w->writer.text, extra);
+}
+
+static void write_identity(writing *w, const vyre_identity *who) {
+    write_text(w, "backend", who->backend);
+    write_text(w, "device", who->device);
+    write_text(w, "driver", who->driver);
+}
+
+static void write_route(writing *w, const vyre_route_entry *entry) {
+    const vyre_route *route = &entry->route;
+    const vyre_str path[] = {str("routes"), check(w, route->op), str("observations")};
+    vyre_toml_write_header(&w->writer, path, 2);
+    write_text(w, "backend", route->backend ? route->backend : "");
+    if (!route->observation_count) {
+        vyre_toml_write_key(&w->writer, path[2]);
+        vyre_toml_write_array(&w->writer);
+        vyre_toml_write_array_end(&w->writer);
+    }
+    write_extra(w, entry->extra);
+    for (size_t i = 0; i < route->observation_count; i++) {
+        vyre_toml_write_item_header(&w->writer, path, 3);
+        write_text(w, "backend", route->observations[i].backend);
+        write_number(w, "latency_ns", route->observations[i].latency_ns);
+        write_extra(w, entry->observation_extras[i]);
+    }
+}
+
+static void write_exclusion(writing *w, const char *op, const vyre_exclusion *exclusion,
+                            const char *extra) {
+    const vyre_str path[] = {str("excluded"), check(w, op)};
+    vyre_toml_write_item_header(&w->writer, path, 2);
+    write_identity(w, &exclusion->who);
+    write_text(w, "cause", vyre_exclusion_cause_name(exclusion->cause));
+    write_text(w, "reason", exclusion->reason);
+    if (exclusion->size_class != VYRE_NO_CLASS) {
+        write_text(w, "data", vyre_data_name(exclusion->data));
+        write_number(w, "class", exclusion->size_class);
+    }
+    write_extra(w, extra);
+}
+
+static void write_excluded(writing *w, const vyre_route_entry *entry) {
+    for (size_t i = 0; i < entry->route.excluded_count; i++) {
+        write_exclusion(w, entry->route.op, &entry->route.excluded[i], entry->excluded_extras[i]);
+    }
+    for (size_t i = 0; i < entry->bans.count; i++) {
+        write_exclusion(w, entry->route.op, &entry->bans.items[i].exclusion,
+                        entry->bans.items[i].extra);
+    }
+}
+
+static void write_rows(writing *w, const vyre_route_entry *entry) {
+    const vyre_str path[] = {str("classes"), check(w, entry->route.op)};
+    for (size_t i = 0; i < entry->rows.count; i++) {
+        const vyre_class_row *row = &entry->rows.items[i].row;
+        vyre_toml_write_item_header(&w->writer, path, 2);
+        write_text(w, "data", vyre_data_name(row->data));
+        write_number(w, "class", row->size_class);
+        write_identity(w, &row->who);
+        write_number(w, "latency_ns", row->latency_ns);
+        write_extra(w, entry->rows.items[i].extra);
+    }
+}
+
+vyre_status vyre_routes_encode(const vyre_routes *table, vyre_text *out) {
+    writing w = {.writer = {.text = out}};
+    write_extra(&w, table->extra);
+    for (size_t i = 0; i < table->entries.count; i++) {
+        if (table->entries.items[i]->has_route) {
+            write_route(&w, table->entries.items[i]);
+        }
+    }
+    for (size_t i = 0; i < table->entries.count; i++) {
+        write_excluded(&w, table->entries.items[i]);
+    }
+    for (size_t i = 0; i < table->entries.count; i++) {
+        write_rows(&w, table->entries.items[i]);
+    }
+    if (w.not_utf8) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "let the ids of operations and the names of devices be UTF-8",
+                                "cannot encode the table of routes: a text is not UTF-8");
+    }
+    return out->failed ? vyre_status_annotate(vyre_routes_no_memory(), "encoding it") : VYRE_OK;
+}

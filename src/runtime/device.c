@@ -1,0 +1,402 @@
+#include "runtime/device.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "registry/select.h"
+#include "runtime/wrap.h"
+#include "store/store.h"
+#include "trace/trace.h"
+
+static char *make_name(const char *id, uint32_t index) {
+    vyre_text name = {0};
+    vyre_text_puts(&name, id);
+    if (index) {
+        vyre_text_printf(&name, ":%u", index);
+    }
+    if (name.failed) {
+        vyre_text_free(&name);
+    }
+    return name.data;
+}
+
+/* Who recovers a device comes before calls that start later, or it might never come. */
+static void init_calls(pthread_rwlock_t *lock) {
+    pthread_rwlockattr_t kind;
+    pthread_rwlockattr_init(&kind);
+    pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(lock, &kind);
+    pthread_rwlockattr_destroy(&kind);
+}
+
+vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t index,
+                             vyre_device **out_device) {
+    static atomic_ullong next_owner = 1;
+    *out_device = NULL;
+    vyre_backend *inner, *backend;
+    vyre_status status = vyre_backend_adopt(made, id, &inner);
+    status = status ? status : vyre_wrap_phases(inner, &backend);
+    if (status) {
+        return status;
+    }
+    vyre_device *device = vyre_alloc_zeroed(1, sizeof *device);
+    char *name = make_name(id, index);
+    if (!device || !name) {
+        vyre_free(device);
+        vyre_free(name);
+        vyre_backend_drop(backend);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for a device of backend `%s`", id);
+    }
+    atomic_init(&device->references, 1);
+    device->backend = backend;
+    device->inner = inner;
+    device->name = name;
+    device->track = vyre_trace_track(inner, name);
+    device->owner = atomic_fetch_add(&next_owner, 1);
+    device->free_row = VYRE_NONE;
+    device->cache_limit = VYRE_PIPELINE_CACHE_BYTES;
+    init_calls(&device->calls);
+    pthread_mutex_init(&device->lifecycle, NULL);
+    pthread_mutex_init(&device->residents, NULL);
+    pthread_cond_init(&device->given_back, NULL);
+    pthread_mutex_init(&device->pipelines, NULL);
+    backend->slots->device_profile(backend, &device->profile);
+    *out_device = device;
+    return VYRE_OK;
+}
+
+vyre_device *vyre_device_retain(vyre_device *device) {
+    atomic_fetch_add(&device->references, 1);
+    return device;
+}
+
+/* What goes wrong at the very end has nobody left to hear of it but the log. */
+static void log_status(const vyre_device *device, vyre_status status) {
+    if (status) {
+        vyre_log(VYRE_LOG_WARNING, "closing device %s: %s", device->name, vyre_status_text(status));
+        vyre_status_free(status);
+    }
+}
+
+/* Waits for all work. */
+static vyre_status flush(vyre_device *device) {
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status = device->backend->slots->flush(device->backend);
+    if (span.start_ns) {
+        vyre_trace_end(&span, &(vyre_trace_facts){.kind = "flush", .failed = status});
+        vyre_trace_look(device->track, device->backend);
+    }
+    return status;
+}
+
+void vyre_device_release(vyre_device *device) {
+    if (!device || atomic_fetch_sub(&device->references, 1) != 1) {
+        return;
+    }
+    const vyre_backend_slots *slots = device->backend->slots;
+    bool shut_down = atomic_load(&device->shut_down);
+    if (!shut_down) {
+        log_status(device, flush(device));
+    }
+    vyre_pipelines_forget(device);
+    vyre_residents_forget(device, !shut_down);
+    if (!shut_down) {
+        log_status(device, slots->shutdown(device->backend));
+    }
+    if (vyre_trace_is_on()) {
+        vyre_trace_forget(device->backend);
+    }
+    vyre_backend_drop(device->backend);
+    vyre_store_flush_counts();
+    pthread_rwlock_destroy(&device->calls);
+    pthread_mutex_destroy(&device->lifecycle);
+    pthread_mutex_destroy(&device->residents);
+    pthread_cond_destroy(&device->given_back);
+    pthread_mutex_destroy(&device->pipelines);
+    vyre_free(device->rows);
+    vyre_free(device->name);
+    vyre_free(device);
+}
+
+const char *vyre_device_id(const vyre_device *device) {
+    return device->profile.backend;
+}
+
+const char *vyre_device_name(const vyre_device *device) {
+    return device->name;
+}
+
+const char *vyre_device_version(const vyre_device *device) {
+    return device->backend->slots->version(device->backend);
+}
+
+const vyre_op_set *vyre_device_supported_ops(const vyre_device *device) {
+    return device->backend->slots->supported_ops(device->backend);
+}
+
+uint32_t vyre_device_features(const vyre_device *device) {
+    return device->backend->slots->features(device->backend);
+}
+
+void vyre_device_max_workgroup_size(const vyre_device *device, uint32_t out_size[3]) {
+    memcpy(out_size, device->profile.max_workgroup_size, sizeof device->profile.max_workgroup_size);
+}
+
+void vyre_device_max_workgroups_per_dimension(const vyre_device *device, uint32_t out_count[3]) {
+    memcpy(out_count, device->profile.max_workgroups_per_dimension,
+           sizeof device->profile.max_workgroups_per_dimension);
+}
+
+uint32_t vyre_device_max_invocations_per_workgroup(const vyre_device *device) {
+    return (uint32_t)device->profile.max_invocations_per_workgroup;
+}
+
+uint32_t vyre_device_subgroup_size(const vyre_device *device) {
+    return (uint32_t)device->profile.subgroup_size;
+}
+
+uint64_t vyre_device_max_storage_buffer_bytes(const vyre_device *device) {
+    return device->profile.max_storage_buffer_bytes;
+}
+
+void vyre_device_profile(const vyre_device *device, vyre_profile *out_profile) {
+    *out_profile = device->profile;
+}
+
+static vyre_status refuse_shut_down(const vyre_device *device) {
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "acquire it again",
+                            "device %s was shut down", device->name);
+}
+
+vyre_status vyre_device_begin(vyre_device *device) {
+    pthread_rwlock_rdlock(&device->calls);
+    vyre_status status = VYRE_OK;
+    if (atomic_load_explicit(&device->shut_down, memory_order_acquire)) {
+        status = refuse_shut_down(device);
+    } else if (!atomic_load_explicit(&device->prepared, memory_order_acquire)) {
+        status = vyre_device_prepare(device);
+    }
+    if (status) {
+        pthread_rwlock_unlock(&device->calls);
+    }
+    return status;
+}
+
+void vyre_device_end(vyre_device *device) {
+    pthread_rwlock_unlock(&device->calls);
+}
+
+vyre_status vyre_device_prepare(vyre_device *device) {
+    pthread_mutex_lock(&device->lifecycle);
+    vyre_status status = VYRE_OK;
+    if (atomic_load(&device->shut_down)) {
+        status = refuse_shut_down(device);
+    } else if (!atomic_load(&device->prepared)) {
+        vyre_trace_span span = vyre_trace_begin(device->track);
+        status = device->backend->slots->prepare(device->backend);
+        if (span.start_ns) {
+            vyre_trace_end(&span, &(vyre_trace_facts){.kind = "prepare", .failed = status});
+        }
+        atomic_store(&device->prepared, !status);
+    }
+    pthread_mutex_unlock(&device->lifecycle);
+    return status;
+}
+
+vyre_status vyre_device_flush(vyre_device *device) {
+    pthread_rwlock_rdlock(&device->calls);
+    vyre_status status = atomic_load(&device->shut_down) ? refuse_shut_down(device) : flush(device);
+    pthread_rwlock_unlock(&device->calls);
+    return status;
+}
+
+vyre_status vyre_device_shutdown(vyre_device *device) {
+    pthread_rwlock_wrlock(&device->calls);
+    pthread_mutex_lock(&device->lifecycle);
+    vyre_status status = VYRE_OK;
+    if (!atomic_load(&device->shut_down)) {
+        status = flush(device);
+        vyre_pipelines_forget(device);
+        vyre_residents_forget(device, true);
+        atomic_store(&device->shut_down, true);
+        vyre_status ended = device->backend->slots->shutdown(device->backend);
+        if (status) {
+            vyre_status_free(ended);
+        } else {
+            status = ended;
+        }
+    }
+    pthread_mutex_unlock(&device->lifecycle);
+    pthread_rwlock_unlock(&device->calls);
+    return status;
+}
+
+/* A backend that was shut down is not asked anything any more. */
+bool vyre_device_lost(vyre_device *device) {
+    return !atomic_load(&device->shut_down) && device->backend->slots->device_lost(device->backend);
+}
+
+vyre_status vyre_device_recover(vyre_device *device) {
+    pthread_rwlock_wrlock(&device->calls);
+    pthread_mutex_lock(&device->lifecycle);
+    vyre_status status = atomic_load(&device->shut_down)
+                             ? refuse_shut_down(device)
+                             : device->backend->slots->try_recover(device->backend);
+    if (!status) {
+        atomic_fetch_add(&device->epoch, 1);
+        atomic_store(&device->prepared, false);
+        vyre_pipelines_forget(device);
+        vyre_residents_forget(device, false);
+    }
+    pthread_mutex_unlock(&device->lifecycle);
+    pthread_rwlock_unlock(&device->calls);
+    return status;
+}
+
+bool vyre_device_is_done(vyre_device *device, vyre_ticket ticket) {
+    pthread_rwlock_rdlock(&device->calls);
+    bool done = !ticket || atomic_load(&device->shut_down) ||
+                device->backend->slots->ticket_done(device->backend, ticket);
+    if (vyre_trace_is_on() && !atomic_load(&device->shut_down)) {
+        vyre_trace_look(device->track, device->backend);
+    }
+    pthread_rwlock_unlock(&device->calls);
+    return done;
+}
+
+vyre_status vyre_device_wait_for(vyre_device *device, uint64_t ticket) {
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status = device->backend->slots->ticket_wait(device->backend, ticket);
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "wait", .ticket = ticket, .failed = status});
+        vyre_trace_look(device->track, device->backend);
+    }
+    return status;
+}
+
+vyre_status vyre_device_wait(vyre_device *device, vyre_ticket ticket) {
+    pthread_rwlock_rdlock(&device->calls);
+    vyre_status status =
+        ticket && !atomic_load(&device->shut_down) ? vyre_device_wait_for(device, ticket) : VYRE_OK;
+    pthread_rwlock_unlock(&device->calls);
+    return status;
+}
+
+vyre_status vyre_device_explain(vyre_device *device, const vyre_program *program,
+                                const vyre_dispatch_config *config, vyre_status status) {
+    if (!status) {
+        return VYRE_OK;
+    }
+    if (vyre_device_lost(device)) {
+        status = vyre_status_annotate(status, "the device is lost until vyre_device_recover");
+    }
+    return config->label
+               ? vyre_status_annotate(status, "running `%s` for \"%s\" on %s",
+                                      vyre_program_name(program), config->label, device->name)
+               : vyre_status_annotate(status, "running `%s` on %s", vyre_program_name(program),
+                                      device->name);
+}
+
+static vyre_status check_workgroup(const vyre_device *device, const vyre_program *program,
+                                   const uint32_t size[3]) {
+    const vyre_profile *profile = &device->profile;
+    const uint32_t *most = profile->max_workgroup_size;
+    uint64_t invocations = 1;
+    bool fits = true;
+    for (int i = 0; i < 3; i++) {
+        invocations *= size[i] ? size[i] : 1;
+        fits = fits && size[i] <= most[i];
+    }
+    fits = fits && invocations <= profile->max_invocations_per_workgroup;
+    return fits ? VYRE_OK
+                : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                   "ask for a smaller workgroup, or use another device",
+                                   "program `%s` would run in workgroups of %u x %u x %u, device "
+                                   "%s takes at most %u x %u x %u and %llu invocations",
+                                   vyre_program_name(program), size[0], size[1] ? size[1] : 1,
+                                   size[2] ? size[2] : 1, device->name, most[0], most[1], most[2],
+                                   (unsigned long long)profile->max_invocations_per_workgroup);
+}
+
+static vyre_status refuse_bytes(const vyre_device *device, const vyre_plan *plan, const char *what,
+                                uint64_t bytes) {
+    return vyre_status_make(VYRE_STATUS_LIMIT, "pass less at a time, or use another device",
+                            "program `%s`: %s has %llu bytes, device %s takes at most %llu in one "
+                            "array",
+                            vyre_program_name(plan->program), what, (unsigned long long)bytes,
+                            device->name,
+                            (unsigned long long)device->profile.max_storage_buffer_bytes);
+}
+
+static vyre_status check_bytes(const vyre_device *device, const vyre_plan *plan) {
+    const vyre_ir *ir = plan->ir;
+    uint64_t most = device->profile.max_storage_buffer_bytes;
+    vyre_status status = VYRE_OK;
+    for (uint32_t i = 0; most && i < ir->arg_count && !status; i++) {
+        uint64_t bytes = plan->arguments[i] * vyre_type_bytes((vyre_type)ir->args[i].type);
+        if (ir->args[i].resource != VYRE_NONE && bytes > most) {
+            status = refuse_bytes(device, plan, ir->strings + ir->args[i].name, bytes);
+        }
+    }
+    for (uint32_t i = 0; most && i < ir->resource_count && !status; i++) {
+        const vyre_resource *row = &ir->resources[i];
+        if (row->kind == VYRE_RESOURCE_SCRATCH) {
+            uint64_t size = vyre_type_bytes((vyre_type)row->type), length = plan->sizes[row->size];
+            if (length > most / size) {
+                status = refuse_bytes(device, plan, "a scratch array",
+                                      length > UINT64_MAX / size ? UINT64_MAX : length * size);
+            }
+        }
+    }
+    return status;
+}
+
+static vyre_status check_groups(const vyre_device *device, const vyre_plan *plan) {
+    const uint32_t *most = device->profile.max_workgroups_per_dimension;
+    for (uint32_t i = 0; i < plan->ir->phase_count; i++) {
+        const uint64_t *groups = plan->grids[i].groups;
+        bool fits = groups[0] <= most[0] && groups[1] <= most[1] && groups[2] <= most[2];
+        if (!fits && plan->ir->phases[i].from_resource == VYRE_NONE) {
+            return vyre_status_make(
+                VYRE_STATUS_LIMIT, "use larger workgroups, a smaller domain, or another device",
+                "program `%s`: a phase runs in %llu x %llu x %llu workgroups, device %s takes at "
+                "most %u x %u x %u",
+                vyre_program_name(plan->program), (unsigned long long)groups[0],
+                (unsigned long long)groups[1], (unsigned long long)groups[2], device->name, most[0],
+                most[1], most[2]);
+        }
+    }
+    return VYRE_OK;
+}
+
+vyre_status vyre_device_check_plan(const vyre_device *device, const vyre_plan *plan) {
+    vyre_status status = check_groups(device, plan);
+    return status ? status : check_bytes(device, plan);
+}
+
+vyre_status vyre_device_check_grade(const vyre_device *device, const vyre_dispatch_config *config) {
+    return device->profile.grade <= config->grade
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                  "accept that grade in the config, or use another device",
+                                  "device %s is of the grade %s, the run asks for %s", device->name,
+                                  vyre_grade_name(device->profile.grade),
+                                  vyre_grade_name(config->grade));
+}
+
+vyre_status vyre_device_admit(const vyre_device *device, const vyre_program *program,
+                              const vyre_dispatch_config *config) {
+    vyre_status status = vyre_device_check_grade(device, config);
+    status = status ? status : vyre_backend_check_ops(device->backend, program);
+    const vyre_ir *ir = vyre_program_ir(program);
+    for (uint32_t i = 0; i < ir->phase_count && !status; i++) {
+        if (ir->phases[i].workgroup[0]) {
+            status = check_workgroup(device, program, ir->phases[i].workgroup);
+        }
+    }
+    return status;
+}

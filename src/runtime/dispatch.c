@@ -1,0 +1,512 @@
+/* Runs with data of the host. The walk of one: compile, through the device's memory of pipelines;
+ * plan, which checks every argument; make room for outputs; call the backend. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "runtime/device.h"
+#include "trace/trace.h"
+
+void vyre_outputs_free(vyre_outputs *outputs) {
+    for (size_t i = 0; i < outputs->count; i++) {
+        vyre_free(outputs->items[i].data);
+    }
+    vyre_free(outputs->items);
+    *outputs = (vyre_outputs){0};
+}
+
+const vyre_dispatch_config *vyre_config_or_default(const vyre_dispatch_config *config) {
+    static const vyre_dispatch_config defaults;
+    return config ? config : &defaults;
+}
+
+vyre_status vyre_outputs_make(const vyre_plan *plan, vyre_outputs *out_outputs) {
+    *out_outputs = (vyre_outputs){0};
+    vyre_outputs outputs = {vyre_alloc_zeroed((size_t)plan->output_count + 1, sizeof(vyre_output)),
+                            0};
+    bool made = outputs.items;
+    for (uint32_t i = 0; made && i < plan->output_count; i++) {
+        size_t size = (size_t)vyre_plan_output_bytes(plan, i);
+        outputs.items[i] = (vyre_output){vyre_alloc(size), size};
+        outputs.count++;
+        made = outputs.items[i].data;
+    }
+    if (!made) {
+        vyre_outputs_free(&outputs);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory or ask for less",
+                                "no memory for the outputs of `%s`, %llu bytes",
+                                vyre_program_name(plan->program),
+                                (unsigned long long)plan->output_bytes);
+    }
+    *out_outputs = outputs;
+    return VYRE_OK;
+}
+
+static vyre_status run_call(vyre_pipeline *pipeline, vyre_run_form form, const vyre_call *call,
+                            vyre_output *outputs, vyre_timing *out_timing) {
+    const vyre_backend *backend = pipeline->device->backend;
+    const vyre_native *native = pipeline->native;
+    switch (form) {
+    case VYRE_RUN_OWNED:
+        return native ? native->slots->dispatch(native, call, outputs)
+                      : backend->slots->dispatch(backend, call, outputs);
+    case VYRE_RUN_BORROWED:
+        return native ? native->slots->dispatch_borrowed(native, call, outputs)
+                      : backend->slots->dispatch_borrowed(backend, call, outputs);
+    case VYRE_RUN_TIMED:
+        return native ? native->slots->dispatch_borrowed_timed(native, call, outputs, out_timing)
+                      : backend->slots->dispatch_borrowed_timed(backend, call, outputs, out_timing);
+    case VYRE_RUN_INTO:
+        return native ? native->slots->dispatch_borrowed_into(native, call, outputs)
+                      : backend->slots->dispatch_borrowed_into(backend, call, outputs);
+    }
+    return VYRE_OK;
+}
+
+/* What a trace says of a call. */
+static vyre_trace_facts facts_of(const vyre_call *call, const vyre_output *outputs) {
+    vyre_trace_facts facts = {
+        .kind = "dispatch",
+        .program = call->program,
+        .label = call->config->label,
+        .call = call,
+    };
+    for (size_t i = 0; i < call->input_count; i++) {
+        facts.bytes_in += call->inputs[i].size;
+    }
+    for (size_t i = 0; i < call->output_count; i++) {
+        facts.bytes_out += outputs[i].size;
+    }
+    return facts;
+}
+
+/* A trace changes nothing: no slot is called that would not be without. */
+static vyre_status run_traced(vyre_pipeline *pipeline, vyre_run_form form, const vyre_call *call,
+                              vyre_output *outputs, vyre_timing *out_timing) {
+    vyre_timing timing = vyre_no_times;
+    vyre_trace_span span = vyre_trace_begin(pipeline->device->track);
+    vyre_status status = run_call(pipeline, form, call, outputs, out_timing ? out_timing : &timing);
+    if (span.start_ns) {
+        vyre_trace_facts facts = facts_of(call, outputs);
+        facts.timing = out_timing ? out_timing : &timing;
+        facts.failed = status;
+        vyre_trace_end(&span, &facts);
+    }
+    return status;
+}
+
+vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_form form, const vyre_plan *plan,
+                              const vyre_input *inputs, vyre_output *outputs,
+                              vyre_timing *out_timing) {
+    vyre_call call = vyre_plan_call(plan, inputs);
+    call.native = pipeline->native;
+    vyre_status status = vyre_trace_is_on() ? run_traced(pipeline, form, &call, outputs, out_timing)
+                                            : run_call(pipeline, form, &call, outputs, out_timing);
+    return vyre_device_explain(pipeline->device, plan->program, &plan->config, status);
+}
+
+vyre_status vyre_pipeline_begin(const vyre_pipeline *pipeline, const vyre_dispatch_config *config) {
+    vyre_device *device = pipeline->device;
+    vyre_status status = vyre_device_check_grade(device, config);
+    status = status ? status : vyre_device_begin(device);
+    if (!status && pipeline->epoch != atomic_load_explicit(&device->epoch, memory_order_relaxed)) {
+        vyre_device_end(device);
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "compile the program again",
+                                  "the pipeline of `%s` is from before device %s was recovered",
+                                  vyre_program_name(pipeline->program), device->name);
+    }
+    return status;
+}
+
+/* vyre_pipeline_begin, and the plan of a run. */
+static vyre_status begin_run(vyre_pipeline *pipeline, vyre_plan *plan, const vyre_input *inputs,
+                             size_t input_count, const vyre_dispatch_config *config) {
+    config = vyre_config_or_default(config);
+    vyre_status status = vyre_pipeline_begin(pipeline, config);
+    if (!status) {
+        status = vyre_plan_init(plan, pipeline->program, inputs, input_count, config);
+        if (!status) {
+            status = vyre_device_check_plan(pipeline->device, plan);
+            if (status) {
+                vyre_plan_deinit(plan);
+            }
+        }
+        if (status) {
+            vyre_device_end(pipeline->device);
+        }
+    }
+    return vyre_device_explain(pipeline->device, pipeline->program, config, status);
+}
+
+static void end_run(vyre_pipeline *pipeline, vyre_plan *plan) {
+    vyre_plan_deinit(plan);
+    vyre_device_end(pipeline->device);
+}
+
+/* Runs into new outputs. */
+static vyre_status run_new(vyre_pipeline *pipeline, vyre_run_form form, const vyre_input *inputs,
+                           size_t input_count, const vyre_dispatch_config *config,
+                           vyre_outputs *out_outputs, vyre_timing *out_timing) {
+    vyre_plan plan;
+    *out_outputs = (vyre_outputs){0};
+    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, config);
+    if (status) {
+        return status;
+    }
+    vyre_outputs outputs;
+    status = vyre_outputs_make(&plan, &outputs);
+    if (!status) {
+        status = vyre_pipeline_run(pipeline, form, &plan, inputs, outputs.items, out_timing);
+        if (status) {
+            vyre_outputs_free(&outputs);
+        } else {
+            *out_outputs = outputs;
+        }
+    }
+    end_run(pipeline, &plan);
+    return status;
+}
+
+vyre_status vyre_pipeline_dispatch(vyre_pipeline *pipeline, const vyre_input *inputs,
+                                   size_t input_count, const vyre_dispatch_config *config,
+                                   vyre_outputs *out_outputs) {
+    return run_new(pipeline, VYRE_RUN_BORROWED, inputs, input_count, config, out_outputs, NULL);
+}
+
+enum { FEW_INPUTS = 16 };
+
+/* The contract has one type for inputs; that these may be overwritten is part of the form. The list
+ * is `few`, or to be freed. */
+static vyre_status list_inputs(const vyre_output *inputs, size_t count, vyre_input *few,
+                               vyre_input **out_list) {
+    *out_list = few;
+    if (count > FEW_INPUTS) {
+        *out_list = vyre_alloc_array(count, sizeof **out_list);
+    }
+    for (size_t i = 0; *out_list && i < count; i++) {
+        (*out_list)[i] = (vyre_input){inputs[i].data, inputs[i].size};
+    }
+    return *out_list ? VYRE_OK
+                     : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                        "no memory for a list of %zu inputs", count);
+}
+
+vyre_status vyre_pipeline_dispatch_owned(vyre_pipeline *pipeline, const vyre_output *inputs,
+                                         size_t input_count, const vyre_dispatch_config *config,
+                                         vyre_outputs *out_outputs) {
+    vyre_input few[FEW_INPUTS] = {{NULL, 0}}, *list;
+    *out_outputs = (vyre_outputs){0};
+    vyre_status status = list_inputs(inputs, input_count, few, &list);
+    status = status
+                 ? status
+                 : run_new(pipeline, VYRE_RUN_OWNED, list, input_count, config, out_outputs, NULL);
+    if (list != few) {
+        vyre_free(list);
+    }
+    return status;
+}
+
+vyre_status vyre_pipeline_dispatch_timed(vyre_pipeline *pipeline, const vyre_input *inputs,
+                                         size_t input_count, const vyre_dispatch_config *config,
+                                         vyre_outputs *out_outputs, vyre_timing *out_timing) {
+    *out_timing = vyre_no_times;
+    return run_new(pipeline, VYRE_RUN_TIMED, inputs, input_count, config, out_outputs, out_timing);
+}
+
+static bool overlap(const void *left, size_t left_size, const void *right, size_t right_size) {
+    uintptr_t a = (uintptr_t)left, b = (uintptr_t)right;
+    return left_size && right_size && (a < b ? b - a < left_size : a - b < right_size);
+}
+
+/* A backend may write outputs while it still reads inputs, and several at once. */
+static vyre_status check_apart(const vyre_pipeline *pipeline, const vyre_input *inputs,
+                               size_t input_count, const vyre_outputs *outputs) {
+    const char *other = NULL;
+    size_t at = 0;
+    for (size_t i = 0; i < outputs->count && !other; i++) {
+        const vyre_output *output = &outputs->items[i];
+        at = i;
+        for (size_t k = 0; k < input_count && !other; k++) {
+            bool both = overlap(output->data, output->size, inputs[k].data, inputs[k].size);
+            other = both ? "an input" : NULL;
+        }
+        for (size_t k = 0; k < i && !other; k++) {
+            const vyre_output *before = &outputs->items[k];
+            bool both = overlap(output->data, output->size, before->data, before->size);
+            other = both ? "another output" : NULL;
+        }
+    }
+    return other ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                    "give outputs memory of their own, or let the run make them",
+                                    "program `%s`: output %zu overlaps %s in memory",
+                                    vyre_program_name(pipeline->program), at, other)
+                 : VYRE_OK;
+}
+
+static bool outputs_fit(const vyre_plan *plan, const vyre_outputs *outputs) {
+    bool fit = outputs->count == plan->output_count;
+    for (uint32_t i = 0; fit && i < plan->output_count; i++) {
+        fit = outputs->items[i].size == vyre_plan_output_bytes(plan, i);
+    }
+    return fit;
+}
+
+vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pipeline, const vyre_input *inputs,
+                                        size_t input_count, const vyre_dispatch_config *config,
+                                        vyre_outputs *outputs) {
+    vyre_plan plan;
+    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, config);
+    if (status) {
+        return status;
+    }
+    status = check_apart(pipeline, inputs, input_count, outputs);
+    if (status) {
+        status = vyre_device_explain(pipeline->device, pipeline->program, &plan.config, status);
+        end_run(pipeline, &plan);
+        return status;
+    }
+    bool fit = outputs_fit(&plan, outputs);
+    if (fit) {
+        status = vyre_pipeline_run(pipeline, VYRE_RUN_INTO, &plan, inputs, outputs->items, NULL);
+    }
+    end_run(pipeline, &plan);
+    if (fit) {
+        return status;
+    }
+    vyre_outputs made;
+    status = run_new(pipeline, VYRE_RUN_BORROWED, inputs, input_count, config, &made, NULL);
+    if (!status) {
+        vyre_outputs_free(outputs);
+        *outputs = made;
+    }
+    return status;
+}
+
+/* The functions of a device are those of the pipeline that it has, or now makes, of the program. */
+#define THROUGH_PIPELINE(call)                                                                     \
+    vyre_pipeline *pipeline;                                                                       \
+    vyre_status status = vyre_device_compile(device, program, config, &pipeline);                  \
+    if (!status) {                                                                                 \
+        status = call;                                                                             \
+        vyre_pipeline_release(pipeline);                                                           \
+    }                                                                                              \
+    return status
+
+vyre_status vyre_device_dispatch(vyre_device *device, const vyre_program *program,
+                                 const vyre_input *inputs, size_t input_count,
+                                 const vyre_dispatch_config *config, vyre_outputs *out_outputs) {
+    *out_outputs = (vyre_outputs){0};
+    THROUGH_PIPELINE(vyre_pipeline_dispatch(pipeline, inputs, input_count, config, out_outputs));
+}
+
+vyre_status vyre_device_dispatch_owned(vyre_device *device, const vyre_program *program,
+                                       const vyre_output *inputs, size_t input_count,
+                                       const vyre_dispatch_config *config,
+                                       vyre_outputs *out_outputs) {
+    *out_outputs = (vyre_outputs){0};
+    THROUGH_PIPELINE(
+        vyre_pipeline_dispatch_owned(pipeline, inputs, input_count, config, out_outputs));
+}
+
+vyre_status vyre_device_dispatch_timed(vyre_device *device, const vyre_program *program,
+                                       const vyre_input *inputs, size_t input_count,
+                                       const vyre_dispatch_config *config,
+                                       vyre_outputs *out_outputs, vyre_timing *out_timing) {
+    *out_outputs = (vyre_outputs){0};
+    *out_timing = vyre_no_times;
+    THROUGH_PIPELINE(vyre_pipeline_dispatch_timed(pipeline, inputs, input_count, config,
+                                                  out_outputs, out_timing));
+}
+
+vyre_status vyre_device_dispatch_into(vyre_device *device, const vyre_program *program,
+                                      const vyre_input *inputs, size_t input_count,
+                                      const vyre_dispatch_config *config, vyre_outputs *outputs) {
+    THROUGH_PIPELINE(vyre_pipeline_dispatch_into(pipeline, inputs, input_count, config, outputs));
+}
+
+vyre_status vyre_pipeline_dispatch_resident(vyre_pipeline *pipeline, const vyre_binding *bindings,
+                                            size_t count, const vyre_dispatch_config *config,
+                                            vyre_timing *out_timing) {
+    vyre_timing unasked;
+    vyre_timing *timing = out_timing ? out_timing : &unasked;
+    *timing = vyre_no_times;
+    return vyre_pipeline_run_resident(pipeline, bindings, count, config, timing, NULL);
+}
+
+vyre_status vyre_device_dispatch_resident(vyre_device *device, const vyre_program *program,
+                                          const vyre_binding *bindings, size_t count,
+                                          const vyre_dispatch_config *config,
+                                          vyre_timing *out_timing) {
+    if (out_timing) {
+        *out_timing = vyre_no_times;
+    }
+    THROUGH_PIPELINE(
+        vyre_pipeline_dispatch_resident(pipeline, bindings, count, config, out_timing));
+}
+
+struct vyre_pending {
+    vyre_pipeline *pipeline; /* which keeps the device */
+    vyre_outputs outputs;
+    vyre_pending_run run;
+    vyre_dispatch_config config; /* with a label of its own */
+    atomic_bool awaited;
+    atomic_ullong traced; /* the number of its event that has no end yet */
+    char label[];
+};
+
+static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *inputs,
+                         size_t input_count, const vyre_dispatch_config *config) {
+    vyre_pipeline *pipeline = pending->pipeline;
+    const vyre_backend *backend = pipeline->device->backend;
+    vyre_plan plan;
+    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, config);
+    if (status) {
+        return status;
+    }
+    status = vyre_outputs_make(&plan, &pending->outputs);
+    if (!status) {
+        vyre_call call = vyre_plan_call(&plan, inputs);
+        call.native = pipeline->native;
+        vyre_trace_span span = vyre_trace_begin(pipeline->device->track);
+        if (span.start_ns) {
+            vyre_trace_facts facts = facts_of(&call, pending->outputs.items);
+            facts.kind = "async";
+            atomic_store(&pending->traced, vyre_trace_async_begin(pipeline->device->track, &facts));
+        }
+        status = owned ? backend->slots->dispatch_async(backend, &call, pending->outputs.items,
+                                                        &pending->run)
+                       : backend->slots->dispatch_borrowed_async(
+                             backend, &call, pending->outputs.items, &pending->run);
+        if (span.start_ns) {
+            vyre_trace_facts facts = facts_of(&call, pending->outputs.items);
+            facts.failed = status;
+            vyre_trace_end(&span, &facts);
+        }
+        status = status ? status : vyre_check_run(backend, &pending->run);
+        status = vyre_device_explain(pipeline->device, pipeline->program, &plan.config, status);
+        if (status) {
+            pending->run = (vyre_pending_run){0};
+        }
+    }
+    end_run(pipeline, &plan);
+    return status;
+}
+
+static vyre_status dispatch_async(vyre_pipeline *pipeline, bool owned, const vyre_input *inputs,
+                                  size_t input_count, const vyre_dispatch_config *config,
+                                  vyre_pending **out_pending) {
+    *out_pending = NULL;
+    config = vyre_config_or_default(config);
+    size_t label_bytes = config->label ? strlen(config->label) + 1 : 0;
+    vyre_pending *pending = vyre_alloc_zeroed(1, sizeof *pending + label_bytes);
+    if (!pending) {
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for a pending run");
+    }
+    pending->config = *config;
+    if (label_bytes) {
+        pending->config.label = memcpy(pending->label, config->label, label_bytes);
+    }
+    pending->pipeline = vyre_pipeline_retain(pipeline);
+    vyre_status status = start(pending, owned, inputs, input_count, config);
+    if (status) {
+        vyre_pending_free(pending);
+        return status;
+    }
+    *out_pending = pending;
+    return VYRE_OK;
+}
+
+vyre_status vyre_pipeline_dispatch_async(vyre_pipeline *pipeline, const vyre_input *inputs,
+                                         size_t input_count, const vyre_dispatch_config *config,
+                                         vyre_pending **out_pending) {
+    return dispatch_async(pipeline, false, inputs, input_count, config, out_pending);
+}
+
+vyre_status vyre_device_dispatch_async(vyre_device *device, const vyre_program *program,
+                                       const vyre_input *inputs, size_t input_count,
+                                       const vyre_dispatch_config *config,
+                                       vyre_pending **out_pending) {
+    *out_pending = NULL;
+    THROUGH_PIPELINE(
+        vyre_pipeline_dispatch_async(pipeline, inputs, input_count, config, out_pending));
+}
+
+vyre_status vyre_pipeline_dispatch_owned_async(vyre_pipeline *pipeline, const vyre_output *inputs,
+                                               size_t input_count,
+                                               const vyre_dispatch_config *config,
+                                               vyre_pending **out_pending) {
+    vyre_input few[FEW_INPUTS] = {{NULL, 0}}, *list;
+    *out_pending = NULL;
+    vyre_status status = list_inputs(inputs, input_count, few, &list);
+    status =
+        status ? status : dispatch_async(pipeline, true, list, input_count, config, out_pending);
+    if (list != few) {
+        vyre_free(list);
+    }
+    return status;
+}
+
+vyre_status vyre_device_dispatch_owned_async(vyre_device *device, const vyre_program *program,
+                                             const vyre_output *inputs, size_t input_count,
+                                             const vyre_dispatch_config *config,
+                                             vyre_pending **out_pending) {
+    *out_pending = NULL;
+    THROUGH_PIPELINE(
+        vyre_pipeline_dispatch_owned_async(pipeline, inputs, input_count, config, out_pending));
+}
+
+/* The run is seen to be over, or nobody is going to look any more. */
+static void end_trace(vyre_pending *pending, bool failed) {
+    uint64_t id = atomic_exchange(&pending->traced, 0);
+    if (id) {
+        const vyre_trace_facts facts = {
+            .kind = "async", .program = pending->pipeline->program, .failed = failed};
+        vyre_trace_async_end(pending->pipeline->device->track, id, &facts);
+    }
+}
+
+bool vyre_pending_is_ready(vyre_pending *pending) {
+    bool ready = atomic_load(&pending->awaited) || pending->run.slots->is_ready(pending->run.state);
+    if (ready && vyre_trace_is_on()) {
+        end_trace(pending, false);
+    }
+    return ready;
+}
+
+vyre_status vyre_pending_await(vyre_pending *pending, vyre_outputs *out_outputs) {
+    *out_outputs = (vyre_outputs){0};
+    if (atomic_exchange(&pending->awaited, true)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "keep what the first call gave",
+                                "the outputs of a pending run were given before");
+    }
+    vyre_device *device = pending->pipeline->device;
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status = pending->run.slots->wait(pending->run.state);
+    if (span.start_ns) {
+        const vyre_trace_facts facts = {
+            .kind = "wait", .program = pending->pipeline->program, .failed = status};
+        vyre_trace_end(&span, &facts);
+        end_trace(pending, status);
+    }
+    status = vyre_device_explain(device, pending->pipeline->program, &pending->config, status);
+    if (!status) {
+        *out_outputs = pending->outputs;
+        pending->outputs = (vyre_outputs){0};
+    }
+    return status;
+}
+
+void vyre_pending_free(vyre_pending *pending) {
+    if (!pending) {
+        return;
+    }
+    if (pending->run.slots) {
+        pending->run.slots->free(pending->run.state);
+    }
+    if (vyre_trace_is_on()) {
+        end_trace(pending, false);
+    }
+    vyre_outputs_free(&pending->outputs);
+    vyre_pipeline_release(pending->pipeline);
+    vyre_free(pending);
+}

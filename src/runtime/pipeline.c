@@ -1,0 +1,357 @@
+/* Compiling, and what a device remembers of it. */
+#include <string.h>
+
+#include <vyre/wire.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "ir/section.h"
+#include "runtime/device.h"
+#include "runtime/wrap.h"
+#include "store/store.h"
+#include "trace/trace.h"
+
+/* Programs of the same meaning: not by their digests alone. */
+static bool same_meaning(const vyre_program *left, const vyre_program *right) {
+    if (left == right) {
+        return true;
+    }
+    const vyre_ir *a = vyre_program_ir(left), *b = vyre_program_ir(right);
+    bool same = a->flags == b->flags;
+    for (uint32_t id = 0; id < VYRE_SECTION_COUNT && same; id++) {
+        vyre_section_id section = (vyre_section_id)id;
+        if (!vyre_section_is_meaning(id)) {
+            continue;
+        }
+        uint32_t count = vyre_section_count(a, section);
+        same = count == vyre_section_count(b, section) &&
+               (!count || !memcmp(vyre_section_items(a, section), vyre_section_items(b, section),
+                                  count * vyre_section_item_bytes(section)));
+    }
+    return same;
+}
+
+static vyre_pipeline **bucket_of(vyre_device *device, uint64_t hash) {
+    return &device->buckets[hash % VYRE_PIPELINE_BUCKETS];
+}
+
+static void unlink_use(vyre_device *device, vyre_pipeline *p) {
+    *(p->newer ? &p->newer->older : &device->newest) = p->older;
+    *(p->older ? &p->older->newer : &device->oldest) = p->newer;
+}
+
+static void link_newest(vyre_device *device, vyre_pipeline *p) {
+    p->newer = NULL;
+    p->older = device->newest;
+    *(device->newest ? &device->newest->newer : &device->oldest) = p;
+    device->newest = p;
+}
+
+static void destroy(vyre_pipeline *pipeline) {
+    if (pipeline->has_plan) {
+        vyre_plan_deinit(&pipeline->plan);
+    }
+    vyre_native_drop(pipeline->native);
+    vyre_program_release(pipeline->program);
+    vyre_free(pipeline);
+}
+
+/* Out of the lock: a backend may have to wait for runs that others end, who need it for that. */
+static void destroy_all(vyre_pipeline *gone) {
+    while (gone) {
+        vyre_pipeline *next = gone->next;
+        destroy(gone);
+        gone = next;
+    }
+}
+
+/* Takes a pipeline out of the cache. In the lock; those that nobody holds are to be destroyed. */
+static void evict(vyre_device *device, vyre_pipeline *pipeline, vyre_pipeline **gone) {
+    vyre_pipeline **at = bucket_of(device, pipeline->hash);
+    while (*at != pipeline) {
+        at = &(*at)->next;
+    }
+    *at = pipeline->next;
+    unlink_use(device, pipeline);
+    device->counts.entries--;
+    device->counts.bytes -= pipeline->bytes;
+    pipeline->cached = false;
+    if (!atomic_load(&pipeline->references)) {
+        pipeline->next = *gone;
+        *gone = pipeline;
+    }
+}
+
+static void keep_within_limit(vyre_device *device, vyre_pipeline **gone) {
+    while (device->oldest && device->counts.bytes > device->cache_limit) {
+        evict(device, device->oldest, gone);
+    }
+}
+
+void vyre_pipelines_forget(vyre_device *device) {
+    vyre_pipeline *gone = NULL;
+    pthread_mutex_lock(&device->pipelines);
+    while (device->oldest) {
+        evict(device, device->oldest, &gone);
+    }
+    pthread_mutex_unlock(&device->pipelines);
+    destroy_all(gone);
+}
+
+/* Counts one more holder; the first one holds the device, too. In the lock. */
+static vyre_pipeline *hold(vyre_pipeline *pipeline) {
+    if (!atomic_fetch_add(&pipeline->references, 1)) {
+        vyre_device_retain(pipeline->device);
+    }
+    return pipeline;
+}
+
+static vyre_pipeline *find(vyre_device *device, uint64_t hash, const vyre_program *program) {
+    vyre_pipeline *found = *bucket_of(device, hash);
+    while (found && (found->hash != hash || !same_meaning(found->program, program))) {
+        found = found->next;
+    }
+    return found;
+}
+
+vyre_pipeline *vyre_pipeline_retain(vyre_pipeline *pipeline) {
+    atomic_fetch_add(&pipeline->references, 1);
+    return pipeline;
+}
+
+void vyre_pipeline_release(vyre_pipeline *pipeline) {
+    if (!pipeline) {
+        return;
+    }
+    vyre_device *device = pipeline->device;
+    pthread_mutex_lock(&device->pipelines);
+    bool last = atomic_fetch_sub(&pipeline->references, 1) == 1;
+    bool is_gone = last && !pipeline->cached;
+    pthread_mutex_unlock(&device->pipelines);
+    if (is_gone) {
+        destroy(pipeline);
+    }
+    if (last) {
+        vyre_device_release(device);
+    }
+}
+
+bool vyre_pipeline_is_native(const vyre_pipeline *pipeline) {
+    bool is_wrapped = pipeline->device->backend != pipeline->device->inner;
+    return pipeline->native && (!is_wrapped || vyre_wrap_is_compiled(pipeline->native));
+}
+
+const vyre_program *vyre_pipeline_program(const vyre_pipeline *pipeline) {
+    return pipeline->program;
+}
+
+static vyre_str as_str(const char *text) {
+    return (vyre_str){text, strlen(text)};
+}
+
+vyre_status vyre_compile_stored(const vyre_backend *backend, const vyre_program *program,
+                                vyre_native **out_native) {
+    *out_native = NULL;
+    if (!vyre_backend_compiles(backend)) {
+        return VYRE_OK;
+    }
+    const vyre_backend_slots *slots = backend->slots;
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    vyre_text stored = {0};
+    vyre_native made = {0};
+    vyre_profile profile;
+    slots->device_profile(backend, &profile);
+    vyre_status status = vyre_wire_encode(program, VYRE_WIRE_NO_DEBUG, &bytes, &size);
+    if (status) {
+        return status;
+    }
+    const vyre_store_key key = {
+        .backend = as_str(slots->id(backend)),
+        .backend_version = as_str(slots->version(backend)),
+        .device = as_str(profile.device),
+        .driver_version = as_str(profile.driver),
+        .digest = vyre_program_digest(program),
+        .program = {(const char *)bytes, size},
+        .name = as_str(vyre_program_name(program)),
+    };
+    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
+    bool hit = vyre_store_get(&key, &stored);
+    vyre_compile compile = {
+        .program = program,
+        .artifact = hit ? (const uint8_t *)stored.data : NULL,
+        .artifact_size = hit ? stored.size : 0,
+    };
+    status = slots->compile_native_shared(backend, &compile, &made);
+    if (status && hit) { /* what was stored must not be what keeps a program from running */
+        vyre_log(VYRE_LOG_WARNING, "compiling `%s` from what was stored: %s",
+                 vyre_program_name(program), vyre_status_text(status));
+        vyre_status_free(status);
+        vyre_free(made.artifact);
+        made = (vyre_native){0};
+        compile = (vyre_compile){.program = program};
+        hit = false;
+        status = slots->compile_native_shared(backend, &compile, &made);
+    }
+    if (!status && made.slots) {
+        status = vyre_native_adopt(&made, backend, out_native);
+        if (!status && made.artifact &&
+            !(hit && stored.size == made.artifact_size &&
+              !memcmp(stored.data, made.artifact, stored.size))) {
+            vyre_store_put(&key, made.artifact, made.artifact_size);
+        }
+    }
+    if (span.start_ns) {
+        vyre_trace_compiled(hit);
+        vyre_trace_end(&span, &(vyre_trace_facts){.kind = "translate",
+                                                  .program = program,
+                                                  .cache = hit ? "disk" : "cold",
+                                                  .bytes = made.artifact_size,
+                                                  .failed = status});
+    }
+    vyre_free(made.artifact);
+    vyre_text_free(&stored);
+    vyre_bytes_free(bytes);
+    return status;
+}
+
+/* Through the wrapper, which stores the parts; or directly. */
+static vyre_status compile_native(vyre_device *device, const vyre_program *program,
+                                  vyre_native **out_native) {
+    *out_native = NULL;
+    if (device->backend == device->inner) {
+        return vyre_compile_stored(device->backend, program, out_native);
+    }
+    const vyre_compile compile = {.program = program};
+    vyre_native made = {0};
+    vyre_status status =
+        device->backend->slots->compile_native_shared(device->backend, &compile, &made);
+    return status || !made.slots ? status : vyre_native_adopt(&made, device->backend, out_native);
+}
+
+static vyre_status make(vyre_device *device, uint64_t hash, const vyre_program *program,
+                        const vyre_dispatch_config *config, vyre_pipeline **out_pipeline) {
+    uint32_t epoch = 0;
+    vyre_native *native = NULL;
+    vyre_status status = vyre_device_begin(device);
+    if (!status) {
+        epoch = atomic_load(&device->epoch);
+        status = vyre_device_admit(device, program, config);
+        status = status ? status
+                        : vyre_status_annotate(compile_native(device, program, &native),
+                                               "compiling `%s`", vyre_program_name(program));
+        vyre_device_end(device);
+    }
+    if (status) {
+        return vyre_device_explain(device, program, config, status);
+    }
+    vyre_pipeline *pipeline = vyre_alloc_zeroed(1, sizeof *pipeline);
+    if (!pipeline) {
+        vyre_native_drop(native);
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                "no memory for the pipeline of `%s`", vyre_program_name(program));
+    }
+    pipeline->device = device;
+    pipeline->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    pipeline->native = native;
+    pipeline->epoch = epoch;
+    pipeline->hash = hash;
+    pipeline->bytes = sizeof *pipeline + vyre_program_stats(program).memory_bytes +
+                      (native ? native->slots->size_bytes(native) : 0);
+    *out_pipeline = pipeline;
+    return VYRE_OK;
+}
+
+/* Puts a new pipeline into the cache, unless another thread was faster: then that one is taken. */
+static vyre_pipeline *enter(vyre_device *device, vyre_pipeline *made) {
+    vyre_pipeline *gone = NULL;
+    pthread_mutex_lock(&device->pipelines);
+    vyre_pipeline *other = find(device, made->hash, made->program);
+    device->counts.misses++;
+    vyre_pipeline *result = hold(other ? other : made);
+    if (other) {
+        gone = made;
+    } else if (made->epoch == atomic_load(&device->epoch) && !atomic_load(&device->shut_down)) {
+        vyre_pipeline **bucket = bucket_of(device, made->hash);
+        made->next = *bucket;
+        *bucket = made;
+        link_newest(device, made);
+        made->cached = true;
+        device->counts.entries++;
+        device->counts.bytes += made->bytes;
+        keep_within_limit(device, &gone);
+    }
+    pthread_mutex_unlock(&device->pipelines);
+    destroy_all(gone);
+    return result;
+}
+
+static vyre_status compile(vyre_device *device, const vyre_program *program,
+                           const vyre_dispatch_config *config, bool *out_found,
+                           vyre_pipeline **out_pipeline) {
+    vyre_status status = vyre_check_demand(program, config);
+    if (status) {
+        return vyre_device_explain(device, program, config, status);
+    }
+    uint64_t hash = vyre_program_digest(program).low;
+    bool shut_down = atomic_load(&device->shut_down);
+    pthread_mutex_lock(&device->pipelines);
+    vyre_pipeline *found =
+        shut_down || config->grade < device->profile.grade ? NULL : find(device, hash, program);
+    if (found) {
+        device->counts.hits++;
+        *out_pipeline = hold(found);
+        if (device->newest != found) {
+            unlink_use(device, found);
+            link_newest(device, found);
+        }
+    }
+    pthread_mutex_unlock(&device->pipelines);
+    *out_found = found;
+    if (found) {
+        return VYRE_OK;
+    }
+    vyre_pipeline *made = NULL;
+    status = make(device, hash, program, config, &made);
+    if (!status) {
+        *out_pipeline = enter(device, made);
+    }
+    return status;
+}
+
+vyre_status vyre_device_compile(vyre_device *device, const vyre_program *program,
+                                const vyre_dispatch_config *config, vyre_pipeline **out_pipeline) {
+    *out_pipeline = NULL;
+    config = vyre_config_or_default(config);
+    bool found = false;
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status = compile(device, program, config, &found, out_pipeline);
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "compile",
+                                           .program = program,
+                                           .cache = found ? "memory" : vyre_trace_cache(&span),
+                                           .failed = status});
+    }
+    return status;
+}
+
+void vyre_device_cache_counts(vyre_device *device, vyre_cache_counts *out_counts) {
+    pthread_mutex_lock(&device->pipelines);
+    *out_counts = device->counts;
+    pthread_mutex_unlock(&device->pipelines);
+}
+
+void vyre_device_cache_limit(vyre_device *device, uint64_t bytes) {
+    vyre_pipeline *gone = NULL;
+    pthread_mutex_lock(&device->pipelines);
+    device->cache_limit = bytes;
+    keep_within_limit(device, &gone);
+    pthread_mutex_unlock(&device->pipelines);
+    destroy_all(gone);
+}
+
+bool vyre_device_backend_cache(vyre_device *device, vyre_cache_counts *out_counts) {
+    return device->backend->slots->cache_snapshot(device->backend, out_counts);
+}

@@ -1,0 +1,521 @@
+/* Buffers that stay on the device: handles, and runs on them. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "ir/program.h"
+#include "runtime/device.h"
+#include "trace/trace.h"
+
+/* The row a handle stands for; NULL if it stands for none any more. In the lock. */
+static vyre_resident_row *find_row(const vyre_device *device, vyre_resident handle) {
+    if (handle.owner != device->owner || handle.index >= device->row_count) {
+        return NULL;
+    }
+    vyre_resident_row *row = &device->rows[handle.index];
+    return row->live && row->generation == handle.generation ? row : NULL;
+}
+
+static vyre_status refuse_handle(const vyre_device *device, vyre_resident handle) {
+    bool foreign = handle.owner != device->owner;
+    if (!handle.owner) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "give what vyre_resident_allocate gave; in a binding, vyre_bind of "
+                                "it",
+                                "no resident buffer was given to %s where one belongs",
+                                device->name);
+    }
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                            foreign ? "use it with the device that allocated it"
+                                    : "allocate it again; handles end with the buffer",
+                            foreign ? "a resident buffer of another device was given to %s"
+                                    : "a resident buffer that is freed or lost was given to %s",
+                            device->name);
+}
+
+/* A row to use, taken from the free ones or new; NULL without memory. In the lock. */
+static vyre_resident_row *take_row(vyre_device *device, uint32_t *out_index) {
+    if (device->free_row == VYRE_NONE) {
+        if (device->row_count == device->row_capacity) {
+            uint32_t capacity = device->row_capacity ? device->row_capacity * 2 : 16;
+            void *rows = vyre_resize(device->rows, capacity, sizeof *device->rows);
+            if (!rows) {
+                return NULL;
+            }
+            device->rows = rows;
+            device->row_capacity = capacity;
+        }
+        *out_index = device->row_count++;
+        device->rows[*out_index] = (vyre_resident_row){.generation = 1, .next = VYRE_NONE};
+    } else {
+        *out_index = device->free_row;
+        device->free_row = device->rows[*out_index].next;
+    }
+    return &device->rows[*out_index];
+}
+
+static void give_row_back(vyre_device *device, uint32_t index) {
+    vyre_resident_row *row = &device->rows[index];
+    row->live = false;
+    row->generation++;
+    row->users = 0;
+    row->is_written = false;
+    row->next = device->free_row;
+    device->free_row = index;
+}
+
+vyre_status vyre_resident_allocate(vyre_device *device, size_t size, vyre_resident *out_resident) {
+    *out_resident = (vyre_resident){0};
+    vyre_status status = vyre_device_begin(device);
+    if (status) {
+        return status;
+    }
+    uint64_t buffer = 0;
+    status = device->backend->slots->resident_allocate(device->backend, size, &buffer);
+    if (status) {
+        vyre_device_end(device);
+        return vyre_status_annotate(status, "allocating %zu bytes on %s", size, device->name);
+    }
+    uint32_t index;
+    pthread_mutex_lock(&device->residents);
+    vyre_resident_row *row = take_row(device, &index);
+    if (row) {
+        row->buffer = buffer;
+        row->size = size;
+        row->ticket = row->made_by = 0;
+        row->users = 0;
+        row->live = true;
+        *out_resident = (vyre_resident){device->owner, index, row->generation};
+    }
+    pthread_mutex_unlock(&device->residents);
+    if (!row) {
+        vyre_status_free(device->backend->slots->resident_free(device->backend, buffer));
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                                  "no memory to remember a resident buffer");
+    }
+    vyre_device_end(device);
+    return status;
+}
+
+/* Who writes a buffer is alone with it; others read it together. In the lock, as all of these. */
+static bool is_available(const vyre_resident_row *row, bool writes) {
+    return writes ? !row->users : !row->is_written;
+}
+
+static void take_buffer(vyre_resident_row *row, bool writes) {
+    row->users++;
+    row->is_written = writes;
+}
+
+static void give_buffer_back(vyre_resident_row *row) {
+    row->users--;
+    row->is_written = false;
+}
+
+static void wait_for_buffers(vyre_device *device) {
+    device->waiting++;
+    pthread_cond_wait(&device->given_back, &device->residents);
+    device->waiting--;
+}
+
+static void wake_waiting(vyre_device *device) {
+    if (device->waiting) {
+        pthread_cond_broadcast(&device->given_back);
+    }
+}
+
+/* Marks a buffer as used by a call, so that nobody frees it meanwhile; `out_row` is what it was
+ * then. */
+static vyre_status begin_use(vyre_device *device, vyre_resident handle, bool writes,
+                             vyre_resident_row *out_row) {
+    vyre_status status = vyre_device_begin(device);
+    if (status) {
+        return status;
+    }
+    vyre_resident_row *row;
+    pthread_mutex_lock(&device->residents);
+    while ((row = find_row(device, handle)) != NULL && !is_available(row, writes)) {
+        wait_for_buffers(device);
+    }
+    if (row) {
+        take_buffer(row, writes);
+        *out_row = *row;
+    }
+    pthread_mutex_unlock(&device->residents);
+    if (!row) {
+        vyre_device_end(device);
+        return refuse_handle(device, handle);
+    }
+    return VYRE_OK;
+}
+
+/* With `known_good` nothing that was enqueued before can have spoiled the contents. */
+static void end_use(vyre_device *device, vyre_resident handle, bool known_good) {
+    pthread_mutex_lock(&device->residents);
+    vyre_resident_row *row = find_row(device, handle);
+    if (row) {
+        give_buffer_back(row);
+        row->made_by = known_good ? 0 : row->made_by;
+    }
+    wake_waiting(device);
+    pthread_mutex_unlock(&device->residents);
+    vyre_device_end(device);
+}
+
+static bool is_inside(const vyre_resident_row *row, size_t offset, size_t size) {
+    return offset <= row->size && size <= row->size - offset;
+}
+
+static vyre_status upload(vyre_device *device, const vyre_resident_row *row, size_t offset,
+                          const void *data, size_t size) {
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status =
+        device->backend->slots->resident_upload(device->backend, row->buffer, offset, data, size);
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "upload", .bytes = size, .failed = status});
+    }
+    return status;
+}
+
+static vyre_status read_back(vyre_device *device, const vyre_resident_row *row, size_t offset,
+                             void *data, size_t size) {
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status =
+        device->backend->slots->resident_read(device->backend, row->buffer, offset, data, size);
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "readback", .bytes = size, .failed = status});
+        vyre_trace_look(device->track, device->backend);
+    }
+    return status;
+}
+
+vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident, const void *data,
+                                 size_t size) {
+    vyre_resident_row row = {0};
+    vyre_status status = begin_use(device, resident, true, &row);
+    if (status) {
+        return status;
+    }
+    if (size != row.size) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload the whole buffer",
+                                  "%zu bytes were given for a resident buffer of %llu", size,
+                                  (unsigned long long)row.size);
+    } else {
+        status = upload(device, &row, 0, data, size);
+    }
+    end_use(device, resident, !status);
+    return vyre_status_annotate(status, "uploading to %s", device->name);
+}
+
+vyre_status vyre_resident_upload_at(vyre_device *device, vyre_resident resident, size_t offset,
+                                    const void *data, size_t size) {
+    vyre_resident_row row = {0};
+    vyre_status status = begin_use(device, resident, true, &row);
+    if (status) {
+        return status;
+    }
+    status = is_inside(&row, offset, size)
+                 ? upload(device, &row, offset, data, size)
+                 : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload a part that lies inside",
+                                    "%zu bytes from %zu on were given for a resident buffer of "
+                                    "%llu",
+                                    size, offset, (unsigned long long)row.size);
+    end_use(device, resident, false);
+    return vyre_status_annotate(status, "uploading to %s", device->name);
+}
+
+vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident, size_t offset,
+                               void *data, size_t size) {
+    vyre_resident_row row = {0};
+    vyre_status status = begin_use(device, resident, false, &row);
+    if (status) {
+        return status;
+    }
+    bool known_good = false;
+    if (!is_inside(&row, offset, size)) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "read a part that lies inside",
+                                  "%zu bytes from %zu on were asked of a resident buffer of %llu",
+                                  size, offset, (unsigned long long)row.size);
+    } else {
+        /* Nobody may have waited for the work that made the contents: its failure is told here. */
+        status = row.made_by ? vyre_device_wait_for(device, row.made_by) : VYRE_OK;
+        known_good = !status;
+        status = status ? status : read_back(device, &row, offset, data, size);
+    }
+    end_use(device, resident, known_good);
+    return vyre_status_annotate(status, "reading back from %s", device->name);
+}
+
+vyre_status vyre_resident_free(vyre_device *device, vyre_resident resident) {
+    vyre_status status = vyre_device_begin(device);
+    if (status) {
+        return status;
+    }
+    const vyre_backend_slots *slots = device->backend->slots;
+    uint64_t buffer = 0;
+    pthread_mutex_lock(&device->residents);
+    vyre_resident_row *row = find_row(device, resident);
+    if (!row) {
+        status = refuse_handle(device, resident);
+    } else if (row->users || (row->ticket && !slots->ticket_done(device->backend, row->ticket))) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                  "wait for the work that uses it, then free it",
+                                  "a resident buffer of %s is in use", device->name);
+    } else {
+        buffer = row->buffer;
+        row->live = false; /* nobody else may use it; its generation stays until it is gone */
+    }
+    pthread_mutex_unlock(&device->residents);
+    if (!status) {
+        status = slots->resident_free(device->backend, buffer);
+        pthread_mutex_lock(&device->residents);
+        if (status) {
+            device->rows[resident.index].live = true; /* it is still there, to be freed again */
+        } else {
+            give_row_back(device, resident.index);
+        }
+        pthread_mutex_unlock(&device->residents);
+        status = vyre_status_annotate(status, "freeing a buffer of %s", device->name);
+    }
+    vyre_device_end(device);
+    return status;
+}
+
+void vyre_residents_forget(vyre_device *device, bool free) {
+    pthread_mutex_lock(&device->residents);
+    for (uint32_t i = 0; i < device->row_count; i++) {
+        if (device->rows[i].live) {
+            if (free) {
+                vyre_status_free(
+                    device->backend->slots->resident_free(device->backend, device->rows[i].buffer));
+            }
+            give_row_back(device, i);
+        }
+    }
+    wake_waiting(device);
+    pthread_mutex_unlock(&device->residents);
+}
+
+static bool is_writing(const vyre_ir *ir, uint32_t arg) {
+    return ir->resources[ir->args[arg].resource].access != VYRE_ACCESS_IN;
+}
+
+/* Whether an argument shares its buffer with one before it, and either is written. */
+static bool is_aliased(const vyre_ir *ir, const vyre_binding *bindings, uint32_t arg) {
+    for (uint32_t other = 0; other < arg; other++) {
+        if (ir->args[other].resource != VYRE_NONE &&
+            bindings[other].buffer.index == bindings[arg].buffer.index &&
+            (is_writing(ir, arg) || is_writing(ir, other))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Finds what a run binds; `out_available` says whether it can be had now. In the lock. */
+static vyre_status find_residents(vyre_device *device, const vyre_program *program,
+                                  const vyre_binding *bindings, uint64_t *out_buffers,
+                                  vyre_plan_value *out_values, bool *out_available) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    *out_available = true;
+    for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
+        out_buffers[arg] = 0;
+        out_values[arg] = (vyre_plan_value){0, bindings[arg].bits};
+        if (ir->args[arg].resource == VYRE_NONE) {
+            continue;
+        }
+        const vyre_resident_row *row = find_row(device, bindings[arg].buffer);
+        if (!row) {
+            return refuse_handle(device, bindings[arg].buffer);
+        }
+        if (is_aliased(ir, bindings, arg)) {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                    "bind different buffers; one may be bound twice only if the "
+                                    "program writes to neither",
+                                    "program `%s`: argument `%s` has the same resident buffer "
+                                    "as another one",
+                                    vyre_program_name(program), ir->strings + ir->args[arg].name);
+        }
+        *out_available = *out_available && is_available(row, is_writing(ir, arg));
+        out_buffers[arg] = row->buffer;
+        out_values[arg].bytes = row->size;
+    }
+    return VYRE_OK;
+}
+
+vyre_status vyre_residents_begin(vyre_device *device, const vyre_program *program,
+                                 const vyre_binding *bindings, size_t count, uint64_t *out_buffers,
+                                 vyre_plan_value *out_values) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    if (count != ir->arg_count) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "bind every argument, `out` buffers too, in the order of "
+                                "declaration",
+                                "program `%s` has %u argument%s, found %zu",
+                                vyre_program_name(program), ir->arg_count,
+                                ir->arg_count == 1 ? "" : "s", count);
+    }
+    bool available;
+    pthread_mutex_lock(&device->residents);
+    vyre_status status =
+        find_residents(device, program, bindings, out_buffers, out_values, &available);
+    while (!status && !available) { /* all or none, so that no two wait for each other */
+        wait_for_buffers(device);
+        status = find_residents(device, program, bindings, out_buffers, out_values, &available);
+    }
+    for (uint32_t arg = 0; arg < count && !status; arg++) {
+        if (ir->args[arg].resource != VYRE_NONE) {
+            take_buffer(&device->rows[bindings[arg].buffer.index], is_writing(ir, arg));
+        }
+    }
+    pthread_mutex_unlock(&device->residents);
+    return status;
+}
+
+void vyre_residents_end(vyre_device *device, const vyre_program *program,
+                        const vyre_binding *bindings, size_t count, uint64_t ticket) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    pthread_mutex_lock(&device->residents);
+    for (uint32_t arg = 0; arg < count; arg++) {
+        vyre_resident_row *row =
+            ir->args[arg].resource == VYRE_NONE ? NULL : find_row(device, bindings[arg].buffer);
+        if (row) {
+            give_buffer_back(row);
+            row->ticket = row->ticket > ticket ? row->ticket : ticket;
+            row->made_by = ticket && is_writing(ir, arg) ? ticket : row->made_by;
+        }
+    }
+    wake_waiting(device);
+    pthread_mutex_unlock(&device->residents);
+}
+
+/* A plan that the device can run. On failure nothing is left. */
+static vyre_status make_plan(vyre_pipeline *pipeline, const vyre_plan_value *values, size_t count,
+                             const vyre_dispatch_config *config, vyre_plan *out_plan) {
+    vyre_status status =
+        vyre_plan_init_resident(out_plan, pipeline->program, values, count, config);
+    if (!status) {
+        status = vyre_device_check_plan(pipeline->device, out_plan);
+        if (status) {
+            vyre_plan_deinit(out_plan);
+        }
+    }
+    return status;
+}
+
+/* The plan of a run: the one that the pipeline keeps, if nobody uses it, made anew where the values
+ * are others; else `room`. It is to be given back. */
+static vyre_status take_plan(vyre_pipeline *pipeline, const vyre_plan_value *values, size_t count,
+                             const vyre_dispatch_config *config, bool is_default, vyre_plan *room,
+                             vyre_plan **out_plan) {
+    if (!is_default || count > VYRE_PIPELINE_ARGUMENTS ||
+        atomic_exchange_explicit(&pipeline->plan_taken, true, memory_order_acquire)) {
+        *out_plan = room;
+        return make_plan(pipeline, values, count, config, room);
+    }
+    *out_plan = &pipeline->plan;
+    if (pipeline->has_plan && !memcmp(pipeline->plan_values, values, count * sizeof *values)) {
+        return VYRE_OK;
+    }
+    if (pipeline->has_plan) {
+        vyre_plan_deinit(&pipeline->plan);
+    }
+    vyre_status status = make_plan(pipeline, values, count, config, &pipeline->plan);
+    pipeline->has_plan = !status;
+    memcpy(pipeline->plan_values, values, count * sizeof *values);
+    if (status) {
+        atomic_store_explicit(&pipeline->plan_taken, false, memory_order_release);
+    }
+    return status;
+}
+
+static void give_plan(vyre_pipeline *pipeline, vyre_plan *plan) {
+    if (plan == &pipeline->plan) {
+        atomic_store_explicit(&pipeline->plan_taken, false, memory_order_release);
+    } else {
+        vyre_plan_deinit(plan);
+    }
+}
+
+/* The run itself, enqueued where `out_ticket` is given. */
+static vyre_status run_call(vyre_pipeline *pipeline, const vyre_call *call, const uint64_t *buffers,
+                            vyre_timing *timing, uint64_t *out_ticket) {
+    const vyre_backend *backend = pipeline->device->backend;
+    const vyre_native *native = pipeline->native;
+    return out_ticket && native
+               ? native->slots->enqueue(native, call, buffers, out_ticket)
+               : backend->slots->resident_dispatch_timed(backend, call, buffers, timing);
+}
+
+static vyre_status run_traced(vyre_pipeline *pipeline, const vyre_call *call,
+                              const uint64_t *buffers, vyre_timing *timing, uint64_t *out_ticket) {
+    const vyre_device *device = pipeline->device;
+    vyre_trace_span span = vyre_trace_begin(device->track);
+    vyre_status status = run_call(pipeline, call, buffers, timing, out_ticket);
+    vyre_trace_facts facts = {
+        .kind = "dispatch",
+        .program = call->program,
+        .label = call->config->label,
+        .call = call,
+        .timing = out_ticket ? NULL : timing,
+        .ticket = out_ticket && !status ? *out_ticket : 0,
+        .failed = status,
+    };
+    if (span.start_ns) {
+        vyre_trace_end(&span, &facts);
+        facts.kind = "enqueued";
+        vyre_trace_enqueued(device->track, device->backend, &facts);
+    }
+    return status;
+}
+
+vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_binding *bindings,
+                                       size_t count, const vyre_dispatch_config *config,
+                                       vyre_timing *out_timing, uint64_t *out_ticket) {
+    vyre_device *device = pipeline->device;
+    bool is_default = !config;
+    config = vyre_config_or_default(config);
+    uint64_t buffers[VYRE_LIMIT_ARGUMENTS], ticket = 0;
+    vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
+    vyre_plan room, *plan;
+    vyre_status status = vyre_pipeline_begin(pipeline, config);
+    if (!status) {
+        status = vyre_residents_begin(device, pipeline->program, bindings, count, buffers, values);
+        if (status) {
+            vyre_device_end(device);
+        }
+    }
+    if (status) {
+        return vyre_device_explain(device, pipeline->program, config, status);
+    }
+    status = take_plan(pipeline, values, count, config, is_default, &room, &plan);
+    if (!status) {
+        vyre_call call = vyre_plan_call(plan, NULL);
+        call.native = pipeline->native;
+        vyre_timing unasked, *timing = out_timing ? out_timing : &unasked;
+        uint64_t *enqueued = out_ticket ? &ticket : NULL;
+        status = vyre_trace_is_on() ? run_traced(pipeline, &call, buffers, timing, enqueued)
+                                    : run_call(pipeline, &call, buffers, timing, enqueued);
+        give_plan(pipeline, plan);
+    }
+    ticket = status ? 0 : ticket;
+    vyre_residents_end(device, pipeline->program, bindings, count, ticket);
+    vyre_device_end(device);
+    if (out_ticket) {
+        *out_ticket = ticket;
+    }
+    return vyre_device_explain(device, pipeline->program, config, status);
+}
+
+vyre_status vyre_pipeline_enqueue(vyre_pipeline *pipeline, const vyre_binding *bindings,
+                                  size_t count, const vyre_dispatch_config *config,
+                                  vyre_ticket *out_ticket) {
+    uint64_t ticket = 0;
+    vyre_status status =
+        vyre_pipeline_run_resident(pipeline, bindings, count, config, NULL, &ticket);
+    if (out_ticket) {
+        *out_ticket = ticket;
+    }
+    return status;
+}

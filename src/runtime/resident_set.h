@@ -1,0 +1,36 @@
+/* The arguments of a run as buffers that stay on a device, for who runs the same again and again.
+ *
+ *     vyre_stay stay = {0};
+ *     status = vyre_stay_init(&stay, device, &plan, inputs);
+ *     status = vyre_pipeline_dispatch_resident(pipeline, stay.bindings, stay.count, ...);
+ *     status = vyre_stay_read(&stay, &outputs);
+ *     status = vyre_stay_deinit(&stay);
+ */
+#ifndef VYRE_RUNTIME_RESIDENT_SET_H
+#define VYRE_RUNTIME_RESIDENT_SET_H
+
+#include <vyre/pipeline.h>
+
+#include "runtime/plan.h"
+
+typedef struct vyre_stay {
+    vyre_device *device;    /* borrowed, as the plan is */
+    const vyre_plan *plan;  /* with the lengths of all arguments */
+    vyre_binding *bindings; /* by argument */
+    vyre_resident *buffers; /* likewise; scalars have none */
+    uint32_t count;
+    uint32_t made; /* arguments that are seen to */
+} vyre_stay;
+
+/* Makes buffers for all arguments and uploads what is read; to be deinitialized whatever comes
+ * out. */
+VYRE_MUST_USE vyre_status vyre_stay_init(vyre_stay *stay, vyre_device *device,
+                                         const vyre_plan *plan, const vyre_input *inputs);
+/* Uploads again what a run overwrites. */
+VYRE_MUST_USE vyre_status vyre_stay_renew(vyre_stay *stay, const vyre_input *inputs);
+/* Reads what the buffers hold into outputs that vyre_outputs_make made by the same plan. */
+VYRE_MUST_USE vyre_status vyre_stay_read(const vyre_stay *stay, vyre_outputs *outputs);
+/* Frees all of it; the first failure of it. */
+VYRE_MUST_USE vyre_status vyre_stay_deinit(vyre_stay *stay);
+
+#endif

@@ -1,0 +1,628 @@
+#include "runtime/sequence.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "ir/program.h"
+#include "pass/phase.h"
+#include "pass/split.h"
+#include "runtime/device.h"
+#include "trace/trace.h"
+
+/* One phase, as the backend gets it. */
+typedef struct part {
+    vyre_phase_part phase;
+    vyre_native *native; /* NULL: through the backend's own slots */
+} part;
+
+struct vyre_sequence {
+    const vyre_backend *backend;
+    vyre_program *program; /* without grid barriers that the backend does not have */
+    bool was_split;
+    bool whole; /* the backend takes it as it is now: parts[0] has its pipeline */
+    part *parts;
+    uint32_t part_count;
+};
+
+static bool has_grid_barriers(const vyre_program *program) {
+    return vyre_program_stats(program).grid_barriers;
+}
+
+/* More than one phase over a domain that is known beforehand. */
+static bool has_phases(const vyre_ir *ir) {
+    bool scratch = false;
+    for (uint32_t i = 0; i < ir->resource_count && !scratch; i++) {
+        scratch = ir->resources[i].kind == VYRE_RESOURCE_SCRATCH;
+    }
+    return scratch || ir->step_count != 1 || ir->phases[0].from_resource != VYRE_NONE;
+}
+
+bool vyre_sequence_needed(const vyre_program *program, uint32_t features) {
+    return (!(features & VYRE_FEATURE_PHASES) && has_phases(vyre_program_ir(program))) ||
+           (!(features & VYRE_FEATURE_GRID_SYNC) && has_grid_barriers(program));
+}
+
+static vyre_status no_memory(const vyre_program *program) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
+                            "no memory to run `%s` phase by phase", vyre_program_name(program));
+}
+
+static vyre_status make_part(vyre_sequence *s, uint32_t index, bool compile) {
+    part *p = &s->parts[index];
+    vyre_status status = VYRE_OK;
+    if (s->whole) {
+        p->phase.program = vyre_program_retain(s->program);
+    } else {
+        status = vyre_phase_extract(s->program, index, &p->phase);
+    }
+    status = status ? status : vyre_backend_check_ops(s->backend, p->phase.program);
+    if (!status && compile) {
+        status = vyre_compile_stored(s->backend, p->phase.program, &p->native);
+    }
+    return status;
+}
+
+vyre_status vyre_sequence_make(const vyre_backend *backend, const vyre_program *program,
+                               bool compile, vyre_sequence **out_sequence) {
+    *out_sequence = NULL;
+    uint32_t features = backend->slots->features(backend);
+    vyre_sequence *s = vyre_alloc_zeroed(1, sizeof *s);
+    vyre_status status = s ? VYRE_OK : no_memory(program);
+    if (status) {
+        return status;
+    }
+    s->backend = backend;
+    if (!(features & VYRE_FEATURE_GRID_SYNC)) {
+        status = vyre_split_grid_barriers(program, &s->program);
+    }
+    s->was_split = s->program;
+    if (!status && !s->program) {
+        s->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    }
+    if (!status) {
+        s->whole = features & VYRE_FEATURE_PHASES;
+        s->part_count = s->whole ? 1 : vyre_program_ir(s->program)->phase_count;
+        s->parts = vyre_alloc_zeroed(s->part_count, sizeof *s->parts);
+        status = s->parts ? VYRE_OK : no_memory(program);
+    }
+    for (uint32_t i = 0; i < s->part_count && !status; i++) {
+        status = make_part(s, i, compile);
+    }
+    if (status) {
+        vyre_sequence_free(s);
+        return status;
+    }
+    *out_sequence = s;
+    return VYRE_OK;
+}
+
+void vyre_sequence_free(vyre_sequence *s) {
+    if (!s) {
+        return;
+    }
+    for (uint32_t i = 0; s->parts && i < s->part_count; i++) {
+        vyre_native_drop(s->parts[i].native);
+        vyre_phase_part_free(&s->parts[i].phase);
+    }
+    vyre_free(s->parts);
+    vyre_program_release(s->program);
+    vyre_free(s);
+}
+
+bool vyre_sequence_is_compiled(const vyre_sequence *s) {
+    bool compiled = false;
+    for (uint32_t i = 0; i < s->part_count && !compiled; i++) {
+        compiled = s->parts[i].native;
+    }
+    return compiled;
+}
+
+uint64_t vyre_sequence_bytes(const vyre_sequence *s) {
+    uint64_t bytes = sizeof *s + vyre_program_stats(s->program).memory_bytes;
+    for (uint32_t i = 0; i < s->part_count; i++) {
+        const vyre_native *native = s->parts[i].native;
+        bytes += vyre_program_stats(s->parts[i].phase.program).memory_bytes +
+                 (native ? native->slots->size_bytes(native) : 0);
+    }
+    return bytes;
+}
+
+/* An array of the program during a run. */
+typedef struct array {
+    size_t size;
+    uint8_t *data;     /* on the host: its contents now */
+    uint8_t *spare;    /* on the host: where the next phase that writes it puts them */
+    uint8_t *owned[2]; /* what of these is to be freed */
+    uint64_t buffer;   /* on the device */
+    bool is_own;       /* the buffer is to be freed */
+} array;
+
+enum { TICKETS = 64 };
+
+typedef struct run {
+    const vyre_sequence *sequence;
+    const vyre_backend *backend;
+    const vyre_ir *ir;
+    vyre_plan plan;
+    vyre_dispatch_config part_config;
+    uint64_t deadline_ns; /* 0: none */
+    bool resident;
+    array *arrays;             /* by resource */
+    uint32_t *iterations;      /* by step */
+    uint64_t tickets[TICKETS]; /* of parts that were enqueued and not waited for */
+    uint32_t ticket_count;
+} run;
+
+static vyre_status first_of(vyre_status first, vyre_status second) {
+    if (first) {
+        vyre_status_free(second);
+    }
+    return first ? first : second;
+}
+
+/* Waits for all parts that are under way; the first that failed is the one to tell of. */
+static vyre_status wait_for_parts(run *r) {
+    vyre_trace_span span = vyre_trace_begin(r->ticket_count ? VYRE_TRACE_HERE : 0);
+    vyre_status status = VYRE_OK;
+    for (uint32_t i = 0; i < r->ticket_count; i++) {
+        status = first_of(status, r->backend->slots->ticket_wait(r->backend, r->tickets[i]));
+    }
+    if (span.start_ns) {
+        const uint64_t last = r->tickets[r->ticket_count - 1];
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "wait", .ticket = last, .failed = status});
+    }
+    r->ticket_count = 0;
+    return status;
+}
+
+/* The next part may take the time that is left once all others are done. */
+static vyre_status check_time(run *r) {
+    if (!r->deadline_ns) {
+        return VYRE_OK;
+    }
+    vyre_status status = wait_for_parts(r);
+    uint64_t now = vyre_now_ns();
+    if (!status && now >= r->deadline_ns) {
+        status = vyre_status_make(VYRE_STATUS_TIMEOUT, "raise the timeout, or give it less to do",
+                                  "`%s` took longer than its timeout",
+                                  vyre_program_name(r->sequence->program));
+    }
+    r->part_config.timeout_ns = status ? 0 : r->deadline_ns - now;
+    return status;
+}
+
+static vyre_status upload(run *r, const array *a, const void *data) {
+    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
+    vyre_status status =
+        r->backend->slots->resident_upload(r->backend, a->buffer, 0, data, a->size);
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "upload", .bytes = a->size, .failed = status});
+    }
+    return status;
+}
+
+static vyre_status read_back(run *r, const array *a, size_t offset, void *data, size_t size) {
+    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
+    vyre_status status =
+        r->backend->slots->resident_read(r->backend, a->buffer, offset, data, size);
+    if (span.start_ns) {
+        vyre_trace_end(&span,
+                       &(vyre_trace_facts){.kind = "readback", .bytes = size, .failed = status});
+    }
+    return status;
+}
+
+static vyre_status enqueue(run *r, const vyre_native *native, const vyre_call *call,
+                           const uint64_t *buffers) {
+    uint64_t ticket = 0;
+    vyre_status status = r->ticket_count == TICKETS ? wait_for_parts(r) : VYRE_OK;
+    status = status ? status : native->slots->enqueue(native, call, buffers, &ticket);
+    if (!status && ticket) {
+        r->tickets[r->ticket_count++] = ticket;
+    }
+    return status;
+}
+
+/* The number that a domain or a repeat goes by; 0 past the end. */
+static vyre_status read_element(run *r, uint32_t resource, uint64_t index, int64_t *out_value) {
+    vyre_type type = (vyre_type)r->ir->resources[resource].type;
+    uint32_t bytes = vyre_type_bytes(type);
+    uint8_t element[8] = {0};
+    vyre_status status = VYRE_OK;
+    *out_value = 0;
+    if (index >= r->arrays[resource].size / bytes) {
+        return VYRE_OK;
+    }
+    if (r->resident) {
+        status = read_back(r, &r->arrays[resource], (size_t)(index * bytes), element, bytes);
+    } else {
+        memcpy(element, r->arrays[resource].data + index * bytes, bytes);
+    }
+    if (!status) {
+        *out_value = vyre_plan_element(type, element);
+    }
+    return status;
+}
+
+/* The bits of a scalar argument of a part. */
+static uint64_t scalar_bits(const run *r, const vyre_phase_binding *binding,
+                            const vyre_grid *grid) {
+    switch (binding->kind) {
+    case VYRE_PHASE_SCALAR: {
+        uint32_t width = vyre_type_bytes((vyre_type)r->ir->args[binding->index].type) * 8;
+        uint64_t bits = r->plan.arguments[binding->index];
+        return width < 64 ? bits & (((uint64_t)1 << width) - 1) : bits;
+    }
+    case VYRE_PHASE_ITERATION: return r->iterations[binding->index];
+    case VYRE_PHASE_DOMAIN: return grid->domain[binding->index];
+    case VYRE_PHASE_RESOURCE: break;
+    }
+    return 0;
+}
+
+static vyre_status run_part_resident(run *r, const part *p, const vyre_grid *grid) {
+    uint64_t buffers[VYRE_LIMIT_ARGUMENTS];
+    vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
+    for (uint32_t i = 0; i < p->phase.binding_count; i++) {
+        const vyre_phase_binding *binding = &p->phase.bindings[i];
+        bool is_array = binding->kind == VYRE_PHASE_RESOURCE;
+        const array *a = is_array ? &r->arrays[binding->index] : NULL;
+        buffers[i] = a ? a->buffer : 0;
+        values[i] = (vyre_plan_value){a ? a->size : 0, scalar_bits(r, binding, grid)};
+    }
+    vyre_plan plan;
+    vyre_status status = vyre_plan_init_resident(&plan, p->phase.program, values,
+                                                 p->phase.binding_count, &r->part_config);
+    if (status) {
+        return status;
+    }
+    vyre_call call = vyre_plan_call(&plan, NULL);
+    call.native = p->native;
+    if (p->native) {
+        status = enqueue(r, p->native, &call, buffers);
+    } else {
+        vyre_timing timing;
+        status = r->backend->slots->resident_dispatch_timed(r->backend, &call, buffers, &timing);
+    }
+    vyre_plan_deinit(&plan);
+    return status;
+}
+
+/* Memory that a phase writes an array into, while it reads the contents of before. */
+static bool make_spare(array *a) {
+    if (!a->spare) {
+        a->owned[1] = a->spare = vyre_alloc(a->size);
+    }
+    return a->spare;
+}
+
+static vyre_status run_part_host(run *r, const part *p, const vyre_grid *grid) {
+    vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
+    uint8_t scalars[VYRE_LIMIT_ARGUMENTS][8];
+    const vyre_ir *ir = vyre_program_ir(p->phase.program);
+    size_t output_count = 0;
+    for (uint32_t i = 0; i < p->phase.binding_count; i++) {
+        const vyre_phase_binding *binding = &p->phase.bindings[i];
+        if (binding->kind == VYRE_PHASE_RESOURCE) {
+            array *a = &r->arrays[binding->index];
+            inputs[i] = (vyre_input){a->data, a->size};
+            if (binding->access != VYRE_ACCESS_IN) {
+                if (!make_spare(a)) {
+                    return no_memory(r->sequence->program);
+                }
+                outputs[output_count++] = (vyre_output){a->spare, a->size};
+            }
+            continue;
+        }
+        uint64_t bits = scalar_bits(r, binding, grid);
+        for (int k = 0; k < 8; k++) {
+            scalars[i][k] = (uint8_t)(bits >> (8 * k));
+        }
+        inputs[i] = (vyre_input){scalars[i], vyre_type_bytes((vyre_type)ir->args[i].type)};
+    }
+    vyre_plan plan;
+    vyre_status status =
+        vyre_plan_init(&plan, p->phase.program, inputs, p->phase.binding_count, &r->part_config);
+    if (status) {
+        return status;
+    }
+    vyre_call call = vyre_plan_call(&plan, inputs);
+    call.native = p->native;
+    status = p->native ? p->native->slots->dispatch_borrowed(p->native, &call, outputs)
+                       : r->backend->slots->dispatch_borrowed(r->backend, &call, outputs);
+    vyre_plan_deinit(&plan);
+    for (uint32_t i = 0; i < p->phase.binding_count && !status; i++) {
+        const vyre_phase_binding *binding = &p->phase.bindings[i];
+        if (binding->kind == VYRE_PHASE_RESOURCE && binding->access != VYRE_ACCESS_IN) {
+            array *a = &r->arrays[binding->index];
+            uint8_t *data = a->data;
+            a->data = a->spare;
+            a->spare = data;
+        }
+    }
+    return status;
+}
+
+/* How many workgroups a domain from memory has is known here at last. */
+static vyre_status check_groups(const run *r, const vyre_grid *grid) {
+    const vyre_backend *backend = r->sequence->backend;
+    uint32_t most[3];
+    backend->slots->max_workgroups_per_dimension(backend, most);
+    return grid->groups[0] <= most[0] && grid->groups[1] <= most[1] && grid->groups[2] <= most[2]
+               ? VYRE_OK
+               : vyre_status_make(
+                     VYRE_STATUS_LIMIT,
+                     "use larger workgroups, a smaller domain, or another device",
+                     "program `%s`: a phase runs in %llu x %llu x %llu workgroups, backend `%s` "
+                     "takes at most %u x %u x %u",
+                     vyre_program_name(r->sequence->program), (unsigned long long)grid->groups[0],
+                     (unsigned long long)grid->groups[1], (unsigned long long)grid->groups[2],
+                     backend->slots->id(backend), most[0], most[1], most[2]);
+}
+
+static vyre_status run_phase(run *r, uint32_t index) {
+    const vyre_phase *phase = &r->ir->phases[index];
+    int64_t count = 0;
+    vyre_status status = check_time(r);
+    if (!status && phase->from_resource != VYRE_NONE) {
+        status = read_element(r, phase->from_resource, r->plan.sizes[phase->from_index], &count);
+    }
+    if (status) {
+        return status;
+    }
+    vyre_grid grid = vyre_plan_grid(&r->plan, index, count);
+    if (!grid.domain[0] || !grid.domain[1] || !grid.domain[2]) {
+        return VYRE_OK;
+    }
+    status = phase->from_resource == VYRE_NONE ? VYRE_OK : check_groups(r, &grid);
+    if (status) {
+        return status;
+    }
+    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
+    status = r->resident ? run_part_resident(r, &r->sequence->parts[index], &grid)
+                         : run_part_host(r, &r->sequence->parts[index], &grid);
+    if (span.start_ns) {
+        uint32_t count_now = r->ticket_count;
+        vyre_trace_end(&span, &(vyre_trace_facts){
+                                  .kind = "phase",
+                                  .program = r->sequence->parts[index].phase.program,
+                                  .phase = &index,
+                                  .grid = &grid,
+                                  .ticket = count_now ? r->tickets[count_now - 1] : 0,
+                                  .failed = status,
+                              });
+    }
+    return status;
+}
+
+static vyre_status run_steps(run *r, uint32_t first, uint32_t end);
+
+static vyre_status run_repeat(run *r, uint32_t index) {
+    const vyre_step *step = &r->ir->steps[index];
+    uint64_t size = r->plan.sizes[step->size];
+    vyre_status status = VYRE_OK;
+    for (uint64_t turn = 0; !status; turn++) {
+        int64_t more = turn < size;
+        status = check_time(r);
+        if (!status && step->kind == VYRE_STEP_REPEAT_WHILE) {
+            status = read_element(r, step->resource, size, &more);
+        }
+        if (status || !more) {
+            break;
+        }
+        r->iterations[index] = (uint32_t)turn;
+        status = run_steps(r, index + 1, step->end);
+    }
+    return status;
+}
+
+static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
+    vyre_status status = VYRE_OK;
+    for (uint32_t i = first; i < end && !status; i = r->ir->steps[i].end) {
+        status = r->ir->steps[i].kind == VYRE_STEP_PHASE ? run_phase(r, r->ir->steps[i].size)
+                                                         : run_repeat(r, i);
+    }
+    return status;
+}
+
+/* Arrays on the host. What a program writes lies in the caller's outputs as far as possible. */
+
+static vyre_status place_on_host(run *r, const vyre_input *inputs, vyre_output *outputs) {
+    uint32_t input = 0, output = 0;
+    for (uint32_t arg = 0; arg < r->ir->arg_count; arg++) {
+        uint32_t resource = r->ir->args[arg].resource;
+        const vyre_input *from = vyre_ir_is_out(r->ir, arg) ? NULL : &inputs[input++];
+        if (resource == VYRE_NONE) {
+            continue;
+        }
+        array *a = &r->arrays[resource];
+        if (r->ir->resources[resource].access == VYRE_ACCESS_IN) {
+            a->data = (uint8_t *)(uintptr_t)from->data; /* read alone */
+            continue;
+        }
+        a->data = outputs[output++].data;
+        if (from && a->size) {
+            memcpy(a->data, from->data, a->size);
+        } else if (a->size) {
+            memset(a->data, 0, a->size);
+        }
+    }
+    for (uint32_t i = 0; i < r->ir->resource_count; i++) {
+        if (r->ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
+            array *a = &r->arrays[i];
+            a->owned[0] = a->data = vyre_alloc_zeroed(a->size, 1);
+            if (!a->data) {
+                return no_memory(r->sequence->program);
+            }
+        }
+    }
+    return VYRE_OK;
+}
+
+static void take_from_host(run *r, vyre_output *outputs) {
+    for (uint32_t i = 0; i < r->plan.output_count; i++) {
+        const array *a = &r->arrays[r->ir->args[r->plan.outputs[i]].resource];
+        if (a->data != outputs[i].data && a->size) {
+            memcpy(outputs[i].data, a->data, a->size);
+        }
+    }
+}
+
+/* Arrays on the device. */
+
+static vyre_status upload_zeros(run *r, const array *a) {
+    uint8_t *zeros = vyre_alloc_zeroed(a->size, 1);
+    vyre_status status = zeros ? upload(r, a, zeros) : no_memory(r->sequence->program);
+    vyre_free(zeros);
+    return status;
+}
+
+static vyre_status allocate(run *r, array *a) {
+    vyre_status status = r->backend->slots->resident_allocate(r->backend, a->size, &a->buffer);
+    a->is_own = !status;
+    return status;
+}
+
+/* `buffers` by argument are the caller's; without them, all arrays get one and inputs go there. */
+static vyre_status place_on_device(run *r, const vyre_input *inputs, const uint64_t *buffers) {
+    uint32_t input = 0;
+    vyre_status status = VYRE_OK;
+    for (uint32_t arg = 0; arg < r->ir->arg_count && !status; arg++) {
+        uint32_t resource = r->ir->args[arg].resource;
+        bool is_out = vyre_ir_is_out(r->ir, arg);
+        const vyre_input *from = is_out || buffers ? NULL : &inputs[input++];
+        if (resource == VYRE_NONE) {
+            continue;
+        }
+        array *a = &r->arrays[resource];
+        if (buffers) {
+            a->buffer = buffers[arg];
+        } else {
+            status = allocate(r, a);
+        }
+        if (!status && is_out) {
+            status = upload_zeros(r, a);
+        } else if (!status && from) {
+            status = upload(r, a, from->data);
+        }
+    }
+    for (uint32_t i = 0; i < r->ir->resource_count && !status; i++) {
+        if (r->ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
+            status = allocate(r, &r->arrays[i]);
+            status = status ? status : upload_zeros(r, &r->arrays[i]);
+        }
+    }
+    return status;
+}
+
+static vyre_status take_from_device(run *r, vyre_output *outputs) {
+    vyre_status status = wait_for_parts(r);
+    for (uint32_t i = 0; i < r->plan.output_count && !status; i++) {
+        const array *a = &r->arrays[r->ir->args[r->plan.outputs[i]].resource];
+        status = read_back(r, a, 0, outputs[i].data, a->size);
+    }
+    return status;
+}
+
+static vyre_status end_run(run *r, vyre_status status) {
+    status = first_of(status, wait_for_parts(r));
+    for (uint32_t i = 0; r->arrays && i < r->ir->resource_count; i++) {
+        array *a = &r->arrays[i];
+        if (a->is_own) {
+            status = first_of(status, r->backend->slots->resident_free(r->backend, a->buffer));
+        }
+        vyre_free(a->owned[0]);
+        vyre_free(a->owned[1]);
+    }
+    vyre_free(r->arrays);
+    vyre_free(r->iterations);
+    vyre_plan_deinit(&r->plan);
+    return status;
+}
+
+/* Plans the whole program anew: after splitting it has other sizes and phases. */
+static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *call, bool resident) {
+    *r = (run){.sequence = s, .backend = s->backend, .resident = resident};
+    r->ir = vyre_program_ir(s->program);
+    r->part_config = *call->config; /* domains are arguments of the parts */
+    r->part_config.max_output_bytes = 0;
+    r->part_config.determinism = VYRE_DEMAND_NOTHING;
+    memset(r->part_config.grid, 0, sizeof r->part_config.grid);
+    if (call->config->timeout_ns) {
+        uint64_t now = vyre_now_ns();
+        r->deadline_ns =
+            call->config->timeout_ns < UINT64_MAX - now ? now + call->config->timeout_ns : 0;
+    }
+    vyre_status status = vyre_plan_init_again(&r->plan, s->program, s->was_split, call);
+    if (status) {
+        return status;
+    }
+    r->arrays = vyre_alloc_zeroed(r->ir->resource_count, sizeof *r->arrays);
+    r->iterations = vyre_alloc_zeroed(r->ir->step_count, sizeof *r->iterations);
+    if (!r->arrays || !r->iterations) {
+        return end_run(r, no_memory(s->program));
+    }
+    for (uint32_t i = 0; i < r->ir->resource_count; i++) {
+        const vyre_resource *row = &r->ir->resources[i];
+        if (row->kind <= VYRE_RESOURCE_SCRATCH) {
+            uint64_t length = vyre_plan_length(&r->plan, i);
+            r->arrays[i].size = (size_t)(length * vyre_type_bytes((vyre_type)row->type));
+        }
+    }
+    return VYRE_OK;
+}
+
+/* A backend with phases of its own takes the split program as a whole. */
+static vyre_status run_whole(const vyre_sequence *s, run *r, const vyre_call *call,
+                             vyre_output *outputs, const uint64_t *buffers) {
+    const vyre_native *native = s->parts[0].native;
+    const vyre_backend_slots *slots = s->backend->slots;
+    vyre_call own = vyre_plan_call(&r->plan, call->inputs);
+    own.native = native;
+    if (!buffers) {
+        return native ? native->slots->dispatch_borrowed(native, &own, outputs)
+                      : slots->dispatch_borrowed(s->backend, &own, outputs);
+    }
+    vyre_timing timing;
+    return native ? enqueue(r, native, &own, buffers)
+                  : slots->resident_dispatch_timed(s->backend, &own, buffers, &timing);
+}
+
+vyre_status vyre_sequence_run(const vyre_sequence *s, const vyre_call *call, vyre_output *outputs) {
+    run r;
+    bool resident = vyre_backend_has_residents(s->backend) && !s->whole;
+    vyre_status status = begin_run(&r, s, call, resident);
+    if (status) {
+        return status;
+    }
+    if (s->whole) {
+        return end_run(&r, run_whole(s, &r, call, outputs, NULL));
+    }
+    status = resident ? place_on_device(&r, call->inputs, NULL)
+                      : place_on_host(&r, call->inputs, outputs);
+    status = status ? status : run_steps(&r, 0, r.ir->step_count);
+    if (!status && resident) {
+        status = take_from_device(&r, outputs);
+    } else if (!status) {
+        take_from_host(&r, outputs);
+    }
+    return end_run(&r, status);
+}
+
+vyre_status vyre_sequence_run_resident(const vyre_sequence *s, const vyre_call *call,
+                                       const uint64_t *buffers) {
+    run r;
+    vyre_status status = begin_run(&r, s, call, true);
+    if (status) {
+        return status;
+    }
+    if (s->whole) {
+        return end_run(&r, run_whole(s, &r, call, NULL, buffers));
+    }
+    status = place_on_device(&r, NULL, buffers);
+    return end_run(&r, status ? status : run_steps(&r, 0, r.ir->step_count));
+}

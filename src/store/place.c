@@ -1,0 +1,210 @@
+#define _DEFAULT_SOURCE /* flock, fdopendir */
+
+#include "store/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/environment.h"
+#include "base/file.h"
+
+enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 2000000 };
+
+static vyre_status no_memory(void) {
+    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                            "no memory for the cache of compiled programs");
+}
+
+static vyre_status trouble(const vyre_store_place *place, const char *doing, int error) {
+    return vyre_status_make(VYRE_STATUS_IO,
+                            "see to that folder, or set VYRE_CACHE_LIMIT to 0 to do without",
+                            "cannot %s the cache of compiled programs in %s: %s", doing,
+                            vyre_text_string(&place->path), strerror(error));
+}
+
+/* As the XDG Base Directory Specification says: a path that is not absolute does not count. */
+static void find_path(vyre_text *path) {
+    const char *cache = vyre_environment_get("XDG_CACHE_HOME");
+    const char *home = vyre_environment_get("HOME");
+    if (cache && *cache == '/') {
+        vyre_text_printf(path, "%s/vyre/pipelines", cache);
+    } else if (home && *home == '/') {
+        vyre_text_printf(path, "%s/.cache/vyre/pipelines", home);
+    }
+}
+
+/* Compiled programs are executed: whoever can write them can do what this user can. */
+static vyre_status check_owner(const vyre_store_place *place) {
+    struct stat about;
+    const char *path = vyre_text_string(&place->path);
+    if (fstat(place->folder, &about) != 0) {
+        return trouble(place, "look into", errno);
+    }
+    if (about.st_uid != geteuid()) {
+        return vyre_status_make(VYRE_STATUS_IO,
+                                "set XDG_CACHE_HOME to a folder of your own, or remove that one",
+                                "the cache of compiled programs is not used: %s belongs to "
+                                "somebody else",
+                                path);
+    }
+    if (about.st_mode & (S_IWGRP | S_IWOTH)) {
+        return vyre_status_make(VYRE_STATUS_IO,
+                                "look at what is in it, then take that right away with chmod 700",
+                                "the cache of compiled programs is not used: others may write to "
+                                "%s",
+                                path);
+    }
+    return VYRE_OK;
+}
+
+vyre_status vyre_store_open(vyre_store_place *place, bool make) {
+    *place = (vyre_store_place){.folder = -1};
+    find_path(&place->path);
+    if (place->path.failed) {
+        return no_memory();
+    }
+    if (!place->path.size) {
+        return VYRE_OK;
+    }
+    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    place->folder = open(place->path.data, flags);
+    if (place->folder < 0 && errno == ENOENT) {
+        if (!make) {
+            return VYRE_OK;
+        }
+        vyre_status status = vyre_folder_make(place->path.data);
+        if (status) {
+            return vyre_status_annotate(status, "for the cache of compiled programs");
+        }
+        place->folder = open(place->path.data, flags);
+    }
+    return place->folder < 0 ? trouble(place, "open", errno) : check_owner(place);
+}
+
+void vyre_store_close(vyre_store_place *place) {
+    if (place->folder >= 0) {
+        close(place->folder);
+    }
+    vyre_text_free(&place->path);
+    place->folder = -1;
+}
+
+vyre_status vyre_store_lock(const vyre_store_place *place, bool wait, int *out_lock) {
+    int lock = openat(place->folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int error = lock < 0 ? errno : 0;
+    for (int i = 0; !error && flock(lock, LOCK_EX | LOCK_NB) != 0; i++) {
+        if (errno == EWOULDBLOCK && wait && i < LOCK_TRIES) {
+            nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_NS}, NULL);
+        } else if (errno != EINTR) {
+            error = errno;
+        }
+    }
+    *out_lock = lock;
+    if (!error) {
+        return VYRE_OK;
+    }
+    if (lock >= 0) {
+        close(lock);
+    }
+    if (error == EWOULDBLOCK) {
+        return vyre_status_make(
+            VYRE_STATUS_TIMEOUT, "see which process has it open, then try again",
+            "another process holds the file lock in %s", vyre_text_string(&place->path));
+    }
+    return trouble(place, "lock", error);
+}
+
+void vyre_store_unlock(int lock) {
+    /* Closing is not enough where a process that was forked meanwhile has the descriptor, too. */
+    flock(lock, LOCK_UN);
+    close(lock);
+}
+
+/* Whether a file is the store's: 32 hexadecimal digits, or those and what vyre_file_replace adds.
+ */
+static bool is_ours(const char *name, bool *out_temporary) {
+    size_t size = strlen(name);
+    *out_temporary = size > VYRE_STORE_NAME_SIZE;
+    if (strspn(name, "0123456789abcdef") != VYRE_STORE_NAME_SIZE ||
+        size >= sizeof((vyre_store_file *)0)->name) {
+        return false;
+    }
+    return !*out_temporary ||
+           (name[VYRE_STORE_NAME_SIZE] == '.' && !strcmp(name + size - 4, ".new"));
+}
+
+/* Since 1970; times that do not fit, which somebody made up, are cut off. */
+static int64_t nanoseconds(const struct timespec *time) {
+    const int64_t unit = 1000000000, most = INT64_MAX / unit - 1;
+    int64_t seconds = time->tv_sec > most    ? most
+                      : time->tv_sec < -most ? -most
+                                             : (int64_t)time->tv_sec;
+    return seconds * unit + time->tv_nsec;
+}
+
+static int compare_files(const void *left, const void *right) {
+    const vyre_store_file *a = left, *b = right;
+    return a->used_ns != b->used_ns ? (a->used_ns < b->used_ns ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+vyre_status vyre_store_scan(const vyre_store_place *place, vyre_store_files *files) {
+    vyre_status status = VYRE_OK;
+    *files = (vyre_store_files){0};
+    int copy = openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *opened = copy < 0 ? NULL : fdopendir(copy);
+    if (!opened) {
+        status = trouble(place, "read", errno);
+        if (copy >= 0) {
+            close(copy);
+        }
+        return status;
+    }
+    for (struct dirent *item; !status && (item = readdir(opened));) {
+        struct stat about;
+        vyre_store_file file = {0};
+        if (!is_ours(item->d_name, &file.is_temporary) ||
+            fstatat(place->folder, item->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
+            S_ISDIR(about.st_mode)) {
+            continue; /* or it went meanwhile */
+        }
+        memcpy(file.name, item->d_name, strlen(item->d_name));
+        file.bytes = (uint64_t)about.st_size;
+        file.used_ns = nanoseconds(&about.st_mtim);
+        if (!vyre_vec_push(&files->list, file)) {
+            status = no_memory();
+        }
+    }
+    closedir(opened);
+    if (!status && files->list.count) {
+        qsort(files->list.items, files->list.count, sizeof *files->list.items, compare_files);
+    }
+    return status;
+}
+
+bool vyre_store_remove(const vyre_store_place *place, const char *name) {
+    return unlinkat(place->folder, name, 0) == 0 || errno == ENOENT;
+}
+
+vyre_status vyre_store_read(const vyre_store_place *place, const char *name, uint64_t limit,
+                            vyre_text *out) {
+    int file = openat(place->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) {
+        return errno == ENOENT ? vyre_status_make(VYRE_STATUS_NOT_FOUND, NULL, "no such entry")
+                               : trouble(place, "read", errno);
+    }
+    vyre_status status =
+        vyre_file_read_open(file, name, limit < SIZE_MAX ? (size_t)limit : SIZE_MAX, out);
+    close(file);
+    return status;
+}
+
+void vyre_store_touch(const vyre_store_place *place, const char *name) {
+    (void)utimensat(place->folder, name, NULL, AT_SYMLINK_NOFOLLOW);
+}

@@ -1,0 +1,42 @@
+/* Binding: the NAME=VALUE words of a command line become the inputs of a program. */
+#ifndef VYRE_VALUES_BIND_H
+#define VYRE_VALUES_BIND_H
+
+#include <vyre/dispatch.h>
+
+#include "base/text.h"
+#include "values/words.h"
+
+typedef struct cli_binding {
+    const vyre_program *program; /* borrowed */
+    vyre_text *bytes;            /* by argument: what it was given */
+    size_t *offsets;             /* by argument: where its elements start in that */
+    bool *given;                 /* by argument */
+    uint64_t *numbers;  /* by argument: a buffer's length, an integer's value, as far as known */
+    vyre_input *inputs; /* as a run takes them */
+    size_t input_count;
+    bool stdin_used;
+    bool has_words; /* an argument is an automaton: what `accept` and `overlap` are then */
+    cli_automaton automaton;
+    vyre_text filled; /* "a=0.5 x=rand:1024": what was filled in */
+} cli_binding;
+
+typedef enum cli_missing {
+    CLI_MISSING_REFUSED, /* an argument without a value is an error, which shows how to give one */
+    CLI_MISSING_FILLED   /* it gets a value of a size that a checked run can deal with */
+} cli_missing;
+
+/* Reads `count` words. `stdin_used` tells that stdin is not free. Deinit it whatever comes out. */
+VYRE_MUST_USE vyre_status cli_bind(cli_binding *binding, const vyre_program *program,
+                                   const char *const *words, size_t count, bool stdin_used,
+                                   cli_missing missing);
+void cli_binding_deinit(cli_binding *binding);
+
+/* Completes `numbers` with what suits the arguments that were not given, and the lengths of `out`
+ * buffers. Lengths follow from declarations where there is one. */
+void cli_bind_scale(cli_binding *binding);
+
+/* "x=rand:1024": a value for an argument of the length or size in `numbers`. */
+void cli_bind_example(const cli_binding *binding, uint32_t arg, vyre_text *text);
+
+#endif

@@ -1,0 +1,23 @@
+/* Arrays in NumPy's .npy files: a header that says what they are, then their elements.
+ *
+ * Read are versions 1.0 to 3.0, either byte order, any number of dimensions by rows; written is
+ * version 1.0, one dimension, little-endian. bf16 has no type of its own there: its bits are
+ * written as uint16, and read as uint16 or as two bytes of no type. */
+#ifndef VYRE_VALUES_NPY_H
+#define VYRE_VALUES_NPY_H
+
+#include <vyre/status.h>
+#include <vyre/types.h>
+
+#include "base/text.h"
+
+/* Finds the elements in the bytes of a file, which must be of `type`, and brings them into
+ * little-endian order in place. `name` is the file's and `argument` whom they are for, for errors:
+ * MALFORMED where it is no such file, INVALID_ARGUMENT where its array does not fit. */
+VYRE_MUST_USE vyre_status cli_npy_read(vyre_text *bytes, const char *name, const char *argument,
+                                       vyre_type type, size_t *out_offset);
+
+/* Appends the header for an array of `count` elements, as NumPy writes it. */
+void cli_npy_header(vyre_text *out, vyre_type type, uint64_t count);
+
+#endif

@@ -1,0 +1,282 @@
+#include "values/result.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/near.h"
+#include "cli/describe.h"
+#include "cli/output.h"
+#include "cli/page.h"
+#include "values/npy.h"
+#include "values/png.h"
+#include "values/value.h"
+
+/* The argument behind an output, VYRE_NONE beyond the last one. */
+static uint32_t argument_of(const vyre_ir *ir, size_t output) {
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        uint32_t resource = ir->args[i].resource;
+        if (resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN &&
+            output-- == 0) {
+            return i;
+        }
+    }
+    return VYRE_NONE;
+}
+
+static const char *name_of(const vyre_ir *ir, size_t output) {
+    return ir->strings + ir->args[argument_of(ir, output)].name;
+}
+
+static vyre_type type_of(const vyre_ir *ir, size_t output) {
+    return (vyre_type)ir->args[argument_of(ir, output)].type;
+}
+
+static vyre_status find_output(const vyre_program *program, vyre_str name, const char *option,
+                               size_t *out) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    vyre_text fix = {0}, message = {0};
+    vyre_near near;
+    vyre_near_init(&near, name);
+    vyre_text_printf(&fix, "`%s` writes", vyre_program_name(program));
+    for (*out = 0; argument_of(ir, *out) != VYRE_NONE; ++*out) {
+        const char *here = name_of(ir, *out);
+        if (strlen(here) == name.size && !memcmp(here, name.data, name.size)) {
+            vyre_text_free(&fix);
+            return VYRE_OK;
+        }
+        vyre_near_add(&near, (vyre_str){here, strlen(here)});
+        vyre_text_printf(&fix, "%s `%s`", *out ? "," : "", here);
+    }
+    vyre_text_puts(&fix, *out ? "" : " nothing");
+    vyre_text_printf(&message, "%s: `%.*s` is no output", option, (int)name.size, name.data);
+    vyre_near_print(&near, &message, "; did you mean ");
+    vyre_text_puts(&message, near.count ? "?" : "");
+    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
+                                          "%s", vyre_text_string(&message));
+    vyre_text_free(&fix);
+    vyre_text_free(&message);
+    return status;
+}
+
+vyre_status cli_request_print(const vyre_program *program, const char *text, cli_request *out) {
+    vyre_str name = {text, strcspn(text, ":")};
+    *out = (cli_request){.most = CLI_PRINT_DEFAULT};
+    if (name.data[name.size] && !strcmp(name.data + name.size + 1, "all")) {
+        out->most = UINT64_MAX;
+    } else if (name.data[name.size]) {
+        vyre_status status = cli_number_parse("--print", name.data + name.size + 1, &out->most);
+        if (status) {
+            return status;
+        }
+    }
+    return find_output(program, name, "--print", &out->output);
+}
+
+/* Whether a name of `size` letters ends like that. */
+static bool has_end(const char *name, size_t size, const char *end) {
+    return size > strlen(end) && !memcmp(name + size - strlen(end), end, strlen(end));
+}
+
+/* What a picture needs to know: FILE.png or FILE.png:640. */
+static vyre_status read_picture(const vyre_program *program, cli_request *request) {
+    const char *path = request->path, *colon = strrchr(path, ':');
+    bool has_width = colon && has_end(path, (size_t)(colon - path), ".png");
+    size_t size = has_width ? (size_t)(colon - path) : strlen(path);
+    if (!has_end(path, size, ".png")) {
+        return VYRE_OK;
+    }
+    const vyre_ir *ir = vyre_program_ir(program);
+    vyre_type type = type_of(ir, request->output);
+    request->path_size = size;
+    if (!cli_png_takes(type)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "write it to a .npy file; pictures are made of u8, u32 and f32",
+                                "--out: `%s` is of %s, of which there is no picture",
+                                name_of(ir, request->output), vyre_type_name(type));
+    }
+    vyre_status status =
+        has_width ? cli_number_parse("--out", colon + 1, &request->width) : VYRE_OK;
+    if (!status && has_width && !request->width) {
+        status =
+            vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a width from 1 on",
+                             "--out: a picture of `%s` has no width", name_of(ir, request->output));
+    }
+    return status;
+}
+
+vyre_status cli_request_out(const vyre_program *program, const char *text, cli_request *out) {
+    vyre_str name = {text, strcspn(text, "=")};
+    *out = (cli_request){0};
+    if (!name.data[name.size] || !name.data[name.size + 1]) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "write --out NAME=FILE",
+                                "--out: `%s` names no file", text);
+    }
+    out->path = name.data + name.size + 1;
+    vyre_status status = find_output(program, name, "--out", &out->output);
+    return status ? status : read_picture(program, out);
+}
+
+static uint64_t length_of(const vyre_ir *ir, const vyre_outputs *outputs, size_t output) {
+    return outputs->items[output].size / vyre_type_bytes(type_of(ir, output));
+}
+
+/* A line that says what it is, then the elements, as many in a line as fit. */
+static void print_output(const vyre_ir *ir, const vyre_outputs *outputs, size_t output,
+                         uint64_t most) {
+    const size_t indent = 4;
+    vyre_type type = type_of(ir, output);
+    uint64_t length = length_of(ir, outputs, output);
+    uint64_t shown = length < most ? length : most;
+    vyre_text text = {0}, element = {0};
+    vyre_text_printf(&text, "%s: %s[%" PRIu64 "]", name_of(ir, output), vyre_type_name(type),
+                     length);
+    size_t column = CLI_PAGE_WIDTH;
+    for (uint64_t i = 0; i < shown; i++) {
+        vyre_text_cut(&element, 0);
+        cli_value_print(&element, type, outputs->items[output].data + i * vyre_type_bytes(type));
+        if (column + 1 + element.size > CLI_PAGE_WIDTH) {
+            vyre_text_putc(&text, '\n');
+            vyre_text_repeat(&text, ' ', indent);
+            column = indent;
+        } else {
+            vyre_text_putc(&text, ' ');
+            column++;
+        }
+        vyre_text_add(&text, element.data, element.size);
+        column += element.size;
+    }
+    vyre_text_putc(&text, '\n');
+    if (shown < length) {
+        vyre_text_printf(&text, "%*sand %" PRIu64 " more (--print %s:all)\n", (int)indent, "",
+                         length - shown, name_of(ir, output));
+    }
+    text.failed |= element.failed;
+    vyre_text_free(&element);
+    cli_output_write(&text);
+}
+
+void cli_result_print(const vyre_program *program, const vyre_outputs *outputs,
+                      const cli_request *requests, size_t count) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    for (size_t i = 0; i < count; i++) {
+        if (!requests[i].path) {
+            print_output(ir, outputs, requests[i].output, requests[i].most);
+        }
+    }
+    for (size_t i = 0; !count && i < outputs->count; i++) {
+        print_output(ir, outputs, i, CLI_PRINT_DEFAULT);
+    }
+}
+
+/* How many elements of an output are asked for; false if none is. */
+static bool is_printed(const cli_request *requests, size_t count, size_t output, uint64_t *most) {
+    bool found = !count;
+    *most = count ? 0 : CLI_PRINT_DEFAULT;
+    for (size_t i = 0; i < count; i++) {
+        if (!requests[i].path && requests[i].output == output) {
+            *most = requests[i].most > *most ? requests[i].most : *most;
+            found = true;
+        }
+    }
+    return found;
+}
+
+void cli_result_json(vyre_json *json, const vyre_program *program, const vyre_outputs *outputs,
+                     const cli_request *requests, size_t count) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    vyre_json_array(json);
+    for (size_t i = 0; i < outputs->count; i++) {
+        vyre_type type = type_of(ir, i);
+        uint64_t length = length_of(ir, outputs, i), most;
+        vyre_hash128 hash = vyre_hash_128(outputs->items[i].data, outputs->items[i].size);
+        vyre_text digest = {0};
+        vyre_text_printf(&digest, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+        vyre_json_object(json);
+        cli_json_string(json, "name", name_of(ir, i));
+        cli_json_string(json, "type", vyre_type_name(type));
+        cli_json_number(json, "length", length);
+        cli_json_string(json, "digest", vyre_text_string(&digest));
+        json->text->failed |= digest.failed;
+        vyre_text_free(&digest);
+        if (is_printed(requests, count, i, &most)) {
+            vyre_json_key(json, "values");
+            vyre_json_array(json);
+            for (uint64_t k = 0; k < length && k < most; k++) {
+                cli_value_json(json, type, outputs->items[i].data + k * vyre_type_bytes(type));
+            }
+            vyre_json_array_end(json);
+        }
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+}
+
+static vyre_status save_picture(const vyre_ir *ir, const vyre_outputs *outputs,
+                                const cli_request *request) {
+    size_t output = request->output;
+    vyre_text path = {0}, picture = {0};
+    vyre_text_add(&path, request->path, request->path_size);
+    vyre_status status =
+        cli_png_make(&picture, name_of(ir, output), type_of(ir, output),
+                     outputs->items[output].data, length_of(ir, outputs, output), request->width);
+    if (!status && path.failed) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
+                                  "no memory for the name of a file");
+    }
+    status = status ? status : cli_output_save(path.data, &picture);
+    vyre_text_free(&path);
+    vyre_text_free(&picture);
+    return status;
+}
+
+vyre_status cli_result_save(const vyre_program *program, const vyre_outputs *outputs,
+                            const cli_request *request) {
+    if (!request->path) {
+        return VYRE_OK;
+    }
+    const vyre_ir *ir = vyre_program_ir(program);
+    const vyre_output *output = &outputs->items[request->output];
+    vyre_text bytes = {0};
+    if (request->path_size) {
+        return save_picture(ir, outputs, request);
+    }
+    if (has_end(request->path, strlen(request->path), ".npy")) {
+        cli_npy_header(&bytes, type_of(ir, request->output),
+                       length_of(ir, outputs, request->output));
+    }
+    vyre_text_add(&bytes, (const char *)output->data, output->size);
+    return cli_output_save(request->path, &bytes);
+}
+
+static void show_element(vyre_text *text, vyre_type type, const uint8_t *element) {
+    cli_value_print(text, type, element);
+    vyre_text_printf(text, " (0x%0*" PRIx64 ")", (int)vyre_type_bytes(type) * 2,
+                     cli_value_load(type, element));
+}
+
+bool cli_result_compare(const vyre_program *program, const vyre_outputs *found,
+                        const vyre_outputs *expected, vyre_text *difference) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    for (size_t i = 0; i < expected->count; i++) {
+        vyre_type type = type_of(ir, i);
+        size_t width = vyre_type_bytes(type), size = expected->items[i].size, at = 0;
+        const uint8_t *a = found->items[i].data, *b = expected->items[i].data;
+        if (found->items[i].size != size) {
+            vyre_text_printf(difference, "`%s` has %zu bytes, the oracle's has %zu", name_of(ir, i),
+                             found->items[i].size, size);
+            return false;
+        }
+        while (at < size && !memcmp(a + at, b + at, width)) {
+            at += width;
+        }
+        if (at < size) {
+            vyre_text_printf(difference, "element %zu of `%s` is ", at / width, name_of(ir, i));
+            show_element(difference, type, a + at);
+            vyre_text_puts(difference, ", the oracle's is ");
+            show_element(difference, type, b + at);
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,24 @@
+/* Automata that look for words in a text, as the match.dfa_ operations take them.
+ *
+ * The table gives the next state by state and byte, state * 256 + byte. The first state is 0, and
+ * states from `accept` on are those behind one of the words. In u8 there is room for 256 states and
+ * the table is always as large, in u16 for 65536. */
+#ifndef VYRE_VALUES_WORDS_H
+#define VYRE_VALUES_WORDS_H
+
+#include <vyre/status.h>
+#include <vyre/types.h>
+
+#include "base/text.h"
+
+typedef struct cli_automaton {
+    uint32_t accept;
+    uint32_t overlap; /* bytes after which nothing depends on the state of before */
+} cli_automaton;
+
+/* Appends the table for `words`, which commas part, in elements of `type`. `argument` is whom it is
+ * for, for errors. */
+VYRE_MUST_USE vyre_status cli_words_make(const char *argument, vyre_type type, const char *words,
+                                         vyre_text *out_table, cli_automaton *out_automaton);
+
+#endif
