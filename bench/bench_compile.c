@@ -42,24 +42,24 @@ typedef struct row {
 static row measure(const vyre_program *program) {
     row best = {1e9, 1e9, 1e9};
     for (int round = 0; round < ROUNDS; round++) {
-        vyre_text artifact = {0}, unused = {0};
-        cpu_native *native;
+        vyre_strbuf artifact = {0}, unused = {0};
+        cpu_executable *native;
         double processor = measure_cpu_ns();
         uint64_t start = vyre_now_ns();
-        check(cpu_native_make(program, NULL, 0, &artifact, &native));
+        check(cpu_executable_make(program, NULL, 0, &artifact, &native));
         double wall = (double)(vyre_now_ns() - start) / 1e6;
         processor = (measure_cpu_ns() - processor) / 1e6;
-        cpu_native_release(native);
+        cpu_executable_release(native);
         start = vyre_now_ns();
-        check(cpu_native_make(program, (const uint8_t *)artifact.data, artifact.size, &unused,
-                              &native));
+        check(cpu_executable_make(program, (const uint8_t *)artifact.data, artifact.size, &unused,
+                                  &native));
         double stored = (double)(vyre_now_ns() - start) / 1e6;
-        cpu_native_release(native);
+        cpu_executable_release(native);
         best.wall = wall < best.wall ? wall : best.wall;
         best.processor = processor < best.processor ? processor : best.processor;
         best.stored = stored < best.stored ? stored : best.stored;
-        vyre_text_free(&artifact);
-        vyre_text_free(&unused);
+        vyre_strbuf_free(&artifact);
+        vyre_strbuf_free(&unused);
     }
     return best;
 }
@@ -69,7 +69,7 @@ static size_t count;
 
 static void measure_file(const char *path) {
     vyre_module *module;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     check(vyre_file_read(path, MOST_BYTES, &text));
     check(vyre_module_parse(path, text.data, text.size, NULL, &module));
     for (size_t i = 0; i < vyre_module_count(module) && count < MOST; i++) {
@@ -82,7 +82,7 @@ static void measure_file(const char *path) {
         stored[count++] = found.stored;
     }
     vyre_module_free(module);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 int main(int argument_count, char **arguments) {

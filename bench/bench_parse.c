@@ -166,29 +166,29 @@ static const char caller[] =
     "    out_x[gid] = smooth_%zu(x, gid, 4) + exp(-abs(x[gid]));\n"
     "}\n\n";
 
-static void generate_many(vyre_text *text) {
+static void generate_many(vyre_strbuf *text) {
     for (size_t turn = 0; text->size < GENERATED_BYTES && !text->failed; turn++) {
         for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
-            vyre_text_printf(text, items[i], turn);
+            vyre_strbuf_printf(text, items[i], turn);
         }
-        vyre_text_printf(text, caller, turn, turn, turn, turn);
+        vyre_strbuf_printf(text, caller, turn, turn, turn, turn);
     }
 }
 
 /* One program with as many statements. */
-static void generate_large(vyre_text *text) {
-    vyre_text_puts(text, "program large(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x {\n"
-                         "    var a = x[gid];\n"
-                         "    var b = gid;\n");
+static void generate_large(vyre_strbuf *text) {
+    vyre_strbuf_puts(text, "program large(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x {\n"
+                           "    var a = x[gid];\n"
+                           "    var b = gid;\n");
     for (size_t i = 0; i < LARGE_LINES; i += 4) {
-        vyre_text_printf(text,
-                         "    a = a * %zuu + (b ^ %zuu);\n"
-                         "    if a > b {\n"
-                         "        b += x[a & %zuu] >> 3;\n"
-                         "    }\n",
-                         i % 1021 + 3, i % 509, i % 4093);
+        vyre_strbuf_printf(text,
+                           "    a = a * %zuu + (b ^ %zuu);\n"
+                           "    if a > b {\n"
+                           "        b += x[a & %zuu] >> 3;\n"
+                           "    }\n",
+                           i % 1021 + 3, i % 509, i % 4093);
     }
-    vyre_text_puts(text, "    y[gid] = a + b;\n}\n");
+    vyre_strbuf_puts(text, "    y[gid] = a + b;\n}\n");
 }
 
 typedef struct figures {
@@ -218,7 +218,7 @@ static void look_at(const vyre_program *program, figures *sum) {
     sum->insts += vyre_program_stats(program).insts;
 }
 
-static void run_once(const char *name, const vyre_text *text, figures *sum) {
+static void run_once(const char *name, const vyre_strbuf *text, figures *sum) {
     vyre_module *module;
     size_t before = memory.now;
     memory.peak = before;
@@ -252,7 +252,7 @@ static double smaller(double a, double b) {
 }
 
 /* A run goes over all texts. */
-static figures measure(const char *const *names, const vyre_text *texts, size_t count) {
+static figures measure(const char *const *names, const vyre_strbuf *texts, size_t count) {
     figures best = {.parse_seconds = 1e9, .format_seconds = 1e9, .print_seconds = 1e9};
     double begin = now();
     for (int run = 0; run < MIN_RUNS || now() - begin < MIN_SECONDS; run++) {
@@ -291,12 +291,12 @@ int main(int argc, char **argv) {
     }
     printf("%-10s %9s %9s %9s %9s %9s %9s %9s %9s\n", "text", "MB", "programs", "insts", "parse",
            "format", "print", "wire MB", "peak MB");
-    vyre_text many = {0}, large = {0};
+    vyre_strbuf many = {0}, large = {0};
     generate_many(&many);
     generate_large(&large);
     figures generated = measure((const char *const[]){"generated"}, &many, 1);
     report("generated", &generated);
-    vyre_text *texts = vyre_alloc_zeroed(count, sizeof *texts);
+    vyre_strbuf *texts = vyre_alloc_zeroed(count, sizeof *texts);
     for (size_t i = 0; i < count; i++) {
         vyre_status status = vyre_file_read(names[i], VYRE_LIMIT_TEXT_BYTES, &texts[i]);
         if (status) {
@@ -317,11 +317,11 @@ int main(int argc, char **argv) {
         "peak memory while parsing one large program: %.2f times its wire size; the bar is 4: %s\n",
         ratio, ratio <= 4 ? "met" : "missed");
     for (size_t i = 0; i < count; i++) {
-        vyre_text_free(&texts[i]);
+        vyre_strbuf_free(&texts[i]);
     }
     vyre_free(texts);
-    vyre_text_free(&many);
-    vyre_text_free(&large);
+    vyre_strbuf_free(&many);
+    vyre_strbuf_free(&large);
     globfree(&found);
     return 0;
 }

@@ -35,7 +35,7 @@ enum { ELEMENTS = 64 };
 typedef struct raw {
     cuda_device *own;
     const cuda_table *cuda;
-    cuda_native *native;
+    cuda_executable *native;
     CUstream stream;
     cuda_run run;
     vyre_plan plan;
@@ -50,7 +50,7 @@ static void raw_open(raw *r, vyre_device *device, vyre_pipeline *pipeline, const
     r->own = device->inner->state;
     r->cuda = r->own->cuda;
     r->native = pipeline->native->state;
-    r->stream = r->own->lanes.shared[CUDA_SHARED_LANES - 1].stream;
+    r->stream = r->own->streams.shared[CUDA_SHARED_STREAMS - 1].handle;
     CUcontext before;
     must(cuda_device_enter(r->own, &before));
     vyre_plan_value plan[VYRE_LIMIT_ARGUMENTS];
@@ -61,8 +61,8 @@ static void raw_open(raw *r, vyre_device *device, vyre_pipeline *pipeline, const
     const vyre_dispatch_config config = {0};
     must(vyre_plan_init_resident(&r->plan, pipeline->program, plan, ir->arg_count, &config));
     r->call = vyre_plan_call(&r->plan, NULL);
-    must(cuda_run_init(&r->run, &r->own->lanes.shared[CUDA_SHARED_LANES - 1], &r->native->codes[0],
-                       &r->call, NULL));
+    must(cuda_run_init(&r->run, &r->own->streams.shared[CUDA_SHARED_STREAMS - 1],
+                       &r->native->codes[0], &r->call, NULL));
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         if (ir->args[i].resource != VYRE_NONE) {
             must(cuda_run_place(&r->run, ir->args[i].resource));
@@ -295,7 +295,7 @@ static double compile_all(const char *what, bool is_told) {
 /* One kernel, through the driver's compiler alone. */
 typedef struct translation {
     cuda_device *device;
-    vyre_text ptx;
+    vyre_strbuf ptx;
     double emit_ms;
 } translation;
 
@@ -346,7 +346,7 @@ static void translate_all(void) {
         translation *t = &all[i];
         *t = (translation){.device = own};
         uint64_t start = vyre_now_ns();
-        must(vyre_lower(program, &lowered));
+        must(vyre_lower_program(program, &lowered));
         cuda_emit_head(&target, &t->ptx);
         must(cuda_emit_entries(lowered, &target, &t->ptx, infos, NULL));
         t->emit_ms = us_since(start) / 1e3;
@@ -366,7 +366,7 @@ static void translate_all(void) {
     }
     for (size_t i = 0; i < KERNELS_COUNT; i++) {
         pthread_join(threads[i], NULL);
-        vyre_text_free(&all[i].ptx);
+        vyre_strbuf_free(&all[i].ptx);
     }
     printf("the driver's compiler: all one after the other %.1f ms, each in a thread %.1f ms\n",
            sum, us_since(start) / 1e3);

@@ -173,8 +173,8 @@ VYRE_API void vyre_build_if_end(vyre_builder *builder, uint32_t count, uint32_t 
 
 VYRE_API void vyre_build_loop(vyre_builder *builder, uint32_t count, const uint32_t *initial,
                               uint32_t *args);
-/* Counts from `first` up to but not including `end`; a step that is not positive gives no turn. All
- * three have one integer type. Returns the counter. */
+/* Counts from `first` up to but not including `end`; a step that is not positive gives no
+ * iteration. All three have one integer type. Returns the counter. */
 VYRE_API uint32_t vyre_build_for(vyre_builder *builder, uint32_t first, uint32_t end, uint32_t step,
                                  uint32_t count, const uint32_t *initial, uint32_t *args);
 VYRE_API void vyre_build_loop_end(vyre_builder *builder, uint32_t count, uint32_t *results);

@@ -192,7 +192,7 @@ enum {
     X(RESULT, 181, "result", PICK, OWN, 0, 0, "a value that left a block, or one of several")      \
     X(YIELD, 182, "yield", LIST, NONE, VYRE_EFFECT_END, 0, "ends a branch with values")            \
     X(BREAK, 183, "break", LIST, NONE, VYRE_EFFECT_END, 0, "leaves the innermost loop")            \
-    X(CONTINUE, 184, "continue", LIST, NONE, VYRE_EFFECT_END, 0, "next turn of the loop")          \
+    X(CONTINUE, 184, "continue", LIST, NONE, VYRE_EFFECT_END, 0, "next iteration of the loop")     \
     X(RETURN, 185, "return", LIST, NONE, VYRE_EFFECT_END, 0,                                       \
       "leaves the inlined call, or ends the invocation")                                           \
     X(UNREACHABLE, 186, "unreachable", NONE, NONE, VYRE_EFFECT_END, 0,                             \

@@ -32,12 +32,12 @@ static vyre_status file_error(const char *doing, const char *path, int error) {
 }
 
 /* Reads on until `out` holds `wanted` bytes or the file ends; 0 or errno. */
-static int read_until(int file, vyre_text *out, size_t wanted) {
+static int read_until(int file, vyre_strbuf *out, size_t wanted) {
     while (out->size < wanted) {
         size_t before = out->size;
         size_t chunk = wanted - before;
         chunk = chunk > SSIZE_MAX ? SSIZE_MAX : chunk;
-        vyre_text_repeat(out, '\0', chunk);
+        vyre_strbuf_repeat(out, '\0', chunk);
         if (out->failed) {
             return ENOMEM;
         }
@@ -46,7 +46,7 @@ static int read_until(int file, vyre_text *out, size_t wanted) {
             got = read(file, out->data + before, chunk);
         } while (got < 0 && errno == EINTR);
         int error = got < 0 ? errno : 0;
-        vyre_text_cut(out, before + (got > 0 ? (size_t)got : 0));
+        vyre_strbuf_cut(out, before + (got > 0 ? (size_t)got : 0));
         if (got <= 0) {
             return error;
         }
@@ -54,7 +54,7 @@ static int read_until(int file, vyre_text *out, size_t wanted) {
     return 0;
 }
 
-vyre_status vyre_file_read_open(int file, const char *name, size_t limit, vyre_text *out) {
+vyre_status vyre_file_read_open(int file, const char *name, size_t limit, vyre_strbuf *out) {
     vyre_status status = VYRE_OK;
     struct stat about;
     int error = fstat(file, &about) == 0 ? 0 : errno;
@@ -79,12 +79,12 @@ vyre_status vyre_file_read_open(int file, const char *name, size_t limit, vyre_t
                                   "%s is larger than the %zu bytes that are read", name, limit);
     }
     if (status) {
-        vyre_text_free(out);
+        vyre_strbuf_free(out);
     }
     return status;
 }
 
-vyre_status vyre_file_read(const char *path, size_t limit, vyre_text *out) {
+vyre_status vyre_file_read(const char *path, size_t limit, vyre_strbuf *out) {
     int file;
     do {
         file = open(path, O_RDONLY | O_CLOEXEC);
@@ -117,12 +117,12 @@ int vyre_file_write_open(int file, const void *data, size_t size) {
 
 /* Makes an empty file beside `path`, its name in `name`; a descriptor, or -1 with errno set. The
  * mode is left to the umask, as for any new file. */
-static int create_beside(const char *path, vyre_text *name) {
+static int create_beside(const char *path, vyre_strbuf *name) {
     static _Atomic unsigned counter;
     for (int i = 0; i < NAME_TRIES; i++) {
-        vyre_text_cut(name, 0);
-        vyre_text_printf(name, "%s.%ld-%u.new", path, (long)getpid(),
-                         atomic_fetch_add(&counter, 1));
+        vyre_strbuf_cut(name, 0);
+        vyre_strbuf_printf(name, "%s.%ld-%u.new", path, (long)getpid(),
+                           atomic_fetch_add(&counter, 1));
         if (name->failed) {
             errno = ENOMEM;
             return -1;
@@ -154,7 +154,7 @@ static void sync_folder_of(char *path) {
 /* With `out_file` it stays open for writing, and is not waited for until it is on the disk. */
 static vyre_status replace(const char *path, const void *data, size_t size, int *out_file) {
     vyre_status status = VYRE_OK;
-    vyre_text name = {0};
+    vyre_strbuf name = {0};
     char target[PATH_MAX];
     struct stat about;
     bool exists = realpath(path, target) && stat(target, &about) == 0;
@@ -201,7 +201,7 @@ static vyre_status replace(const char *path, const void *data, size_t size, int 
         sync_folder_of(target);
     }
 done:
-    vyre_text_free(&name);
+    vyre_strbuf_free(&name);
     return status;
 }
 
@@ -227,22 +227,22 @@ static int make_folder(const char *path, const char *parent) {
 }
 
 vyre_status vyre_folder_make(const char *path) {
-    vyre_text prefix = {0}, parent = {0};
+    vyre_strbuf prefix = {0}, parent = {0};
     int error = 0;
-    vyre_text_puts(&parent, *path == '/' ? "/" : ".");
+    vyre_strbuf_puts(&parent, *path == '/' ? "/" : ".");
     for (const char *end = path; *end && !error;) {
         end += strspn(end, "/");
         end += strcspn(end, "/");
-        vyre_text_cut(&prefix, 0);
-        vyre_text_add(&prefix, path, (size_t)(end - path));
+        vyre_strbuf_cut(&prefix, 0);
+        vyre_strbuf_add(&prefix, path, (size_t)(end - path));
         error = prefix.failed || parent.failed
                     ? ENOMEM
-                    : make_folder(vyre_text_string(&prefix), vyre_text_string(&parent));
-        vyre_text_cut(&parent, 0);
-        vyre_text_add(&parent, prefix.data, prefix.size);
+                    : make_folder(vyre_strbuf_string(&prefix), vyre_strbuf_string(&parent));
+        vyre_strbuf_cut(&parent, 0);
+        vyre_strbuf_add(&parent, prefix.data, prefix.size);
     }
     vyre_status status = error ? file_error("make the folder", path, error) : VYRE_OK;
-    vyre_text_free(&prefix);
-    vyre_text_free(&parent);
+    vyre_strbuf_free(&prefix);
+    vyre_strbuf_free(&parent);
     return status;
 }

@@ -4,15 +4,15 @@
 
 #include <vyre/status.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* Reads a file, a pipe or a device to its end into `out`, which must be empty and stays so on an
  * error. More than `limit` bytes are refused without being kept. A missing file is NOT_FOUND. */
-VYRE_MUST_USE vyre_status vyre_file_read(const char *path, size_t limit, vyre_text *out);
+VYRE_MUST_USE vyre_status vyre_file_read(const char *path, size_t limit, vyre_strbuf *out);
 
 /* The same for a descriptor, which stays open, such as stdin's; `name` is for errors. */
 VYRE_MUST_USE vyre_status vyre_file_read_open(int file, const char *name, size_t limit,
-                                              vyre_text *out);
+                                              vyre_strbuf *out);
 
 /* Replaces or creates a file such that everyone, also after a crash, finds either the old contents
  * or the new. Follows symbolic links that lead to a file, and keeps its permissions. */

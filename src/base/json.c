@@ -7,8 +7,8 @@
 #include "base/utf8.h"
 
 static void new_line(vyre_json *json) {
-    vyre_text_putc(json->text, '\n');
-    vyre_text_repeat(json->text, ' ', json->depth * 2);
+    vyre_strbuf_putc(json->text, '\n');
+    vyre_strbuf_repeat(json->text, ' ', json->depth * 2);
 }
 
 /* Comes before every key, and every value that has none. */
@@ -18,7 +18,7 @@ static void next_item(vyre_json *json) {
         return;
     }
     if (json->has_items) {
-        vyre_text_putc(json->text, ',');
+        vyre_strbuf_putc(json->text, ',');
     }
     if (json->depth > 0) {
         new_line(json);
@@ -28,7 +28,7 @@ static void next_item(vyre_json *json) {
 
 static void open(vyre_json *json, char bracket) {
     next_item(json);
-    vyre_text_putc(json->text, bracket);
+    vyre_strbuf_putc(json->text, bracket);
     json->depth++;
     json->has_items = false;
 }
@@ -38,12 +38,12 @@ static void close(vyre_json *json, char bracket) {
     if (json->has_items) {
         new_line(json);
     }
-    vyre_text_putc(json->text, bracket);
+    vyre_strbuf_putc(json->text, bracket);
     json->has_items = true;
 }
 
-static void quote(vyre_text *text, vyre_str string) {
-    vyre_text_putc(text, '"');
+static void quote(vyre_strbuf *text, vyre_str string) {
+    vyre_strbuf_putc(text, '"');
     for (size_t at = 0; at < string.size;) {
         unsigned char c = (unsigned char)string.data[at];
         size_t bytes = vyre_utf8_size(string.data + at, string.size - at);
@@ -54,18 +54,18 @@ static void quote(vyre_text *text, vyre_str string) {
                              : c == '\t' ? "\\t"
                                          : NULL;
         if (bytes == 0) {
-            vyre_text_puts(text, "\xef\xbf\xbd");
+            vyre_strbuf_puts(text, "\xef\xbf\xbd");
             bytes = 1;
         } else if (escape) {
-            vyre_text_puts(text, escape);
+            vyre_strbuf_puts(text, escape);
         } else if (c < 0x20 || c == 0x7f) {
-            vyre_text_printf(text, "\\u%04x", c);
+            vyre_strbuf_printf(text, "\\u%04x", c);
         } else {
-            vyre_text_add(text, string.data + at, bytes);
+            vyre_strbuf_add(text, string.data + at, bytes);
         }
         at += bytes;
     }
-    vyre_text_putc(text, '"');
+    vyre_strbuf_putc(text, '"');
 }
 
 void vyre_json_object(vyre_json *json) {
@@ -87,7 +87,7 @@ void vyre_json_array_end(vyre_json *json) {
 void vyre_json_key(vyre_json *json, const char *key) {
     next_item(json);
     quote(json->text, (vyre_str){key, strlen(key)});
-    vyre_text_puts(json->text, ": ");
+    vyre_strbuf_puts(json->text, ": ");
     json->after_key = true;
 }
 
@@ -102,25 +102,25 @@ void vyre_json_str(vyre_json *json, vyre_str string) {
 
 void vyre_json_u64(vyre_json *json, uint64_t number) {
     next_item(json);
-    vyre_text_u64(json->text, number);
+    vyre_strbuf_u64(json->text, number);
 }
 
 void vyre_json_i64(vyre_json *json, int64_t number) {
     next_item(json);
     if (number < 0) {
-        vyre_text_putc(json->text, '-');
+        vyre_strbuf_putc(json->text, '-');
     }
-    vyre_text_u64(json->text, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+    vyre_strbuf_u64(json->text, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
 }
 
 void vyre_json_bool(vyre_json *json, bool value) {
     next_item(json);
-    vyre_text_puts(json->text, value ? "true" : "false");
+    vyre_strbuf_puts(json->text, value ? "true" : "false");
 }
 
 void vyre_json_null(vyre_json *json) {
     next_item(json);
-    vyre_text_puts(json->text, "null");
+    vyre_strbuf_puts(json->text, "null");
 }
 
 void vyre_json_f64(vyre_json *json, double number) {
@@ -143,7 +143,7 @@ void vyre_json_paste(vyre_json *json, vyre_str value) {
         if (value.data[at] == '\n') { /* those in strings are escaped */
             new_line(json);
         } else {
-            vyre_text_putc(json->text, value.data[at]);
+            vyre_strbuf_putc(json->text, value.data[at]);
         }
     }
 }

@@ -11,10 +11,10 @@
 #ifndef VYRE_BASE_JSON_H
 #define VYRE_BASE_JSON_H
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 typedef struct vyre_json {
-    vyre_text *text;
+    vyre_strbuf *text;
     size_t depth;
     bool has_items; /* in the object or array that is open */
     bool after_key;

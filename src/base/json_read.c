@@ -15,7 +15,7 @@ struct vyre_json_document {
 typedef struct reader {
     const char *file, *start, *at, *end;
     vyre_arena *arena;
-    vyre_text text; /* the string that is being read */
+    vyre_strbuf text; /* the string that is being read */
     uint32_t depth;
 } reader;
 
@@ -86,13 +86,13 @@ static bool read_character(reader *r) {
         c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
     }
     size_t size = vyre_utf8_write(c, bytes);
-    vyre_text_add(&r->text, bytes, size);
+    vyre_strbuf_add(&r->text, bytes, size);
     return size != 0;
 }
 
 static vyre_status read_string(reader *r, vyre_str *out) {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
-    vyre_text_cut(&r->text, 0);
+    vyre_strbuf_cut(&r->text, 0);
     r->at++;
     while (!next_is(r, '"')) {
         size_t size = vyre_utf8_size(r->at, (size_t)(r->end - r->at));
@@ -103,14 +103,14 @@ static vyre_status read_string(reader *r, vyre_str *out) {
             return refuse(r, "a string holds a byte that no text in JSON has");
         }
         if (*r->at != '\\') {
-            vyre_text_add(&r->text, r->at, size);
+            vyre_strbuf_add(&r->text, r->at, size);
             r->at += size;
             continue;
         }
         r->at++;
         const char *letter = r->at < r->end && *r->at ? strchr(letters, *r->at) : NULL;
         if (letter) {
-            vyre_text_putc(&r->text, meanings[letter - letters]);
+            vyre_strbuf_putc(&r->text, meanings[letter - letters]);
             r->at++;
         } else if (next_is(r, 'u')) {
             r->at++;
@@ -256,7 +256,7 @@ vyre_status vyre_json_read(const char *file, const char *data, size_t size,
     if (!status && r.at < r.end) {
         status = refuse(&r, "something follows the value");
     }
-    vyre_text_free(&r.text);
+    vyre_strbuf_free(&r.text);
     if (status) {
         vyre_json_free(document);
         return status;

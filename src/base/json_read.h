@@ -13,7 +13,7 @@
 
 #include <vyre/status.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 enum {
     VYRE_JSON_MAX_BYTES = 1 << 28, /* of a document */

@@ -1,6 +1,6 @@
 #include "base/log.h"
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 static struct {
     vyre_log_function function;
@@ -28,13 +28,13 @@ void vyre_log(vyre_log_level level, const char *format, ...) {
     if (!target.function || level > target.level) {
         return;
     }
-    vyre_text message = {0};
+    vyre_strbuf message = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&message, format, arguments);
+    vyre_strbuf_vprintf(&message, format, arguments);
     va_end(arguments);
     target.function(target.user, level,
                     message.failed ? "a log message was lost: out of memory"
-                                   : vyre_text_string(&message));
-    vyre_text_free(&message);
+                                   : vyre_strbuf_string(&message));
+    vyre_strbuf_free(&message);
 }

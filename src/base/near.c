@@ -12,8 +12,8 @@ static int fold_case(char c) {
     return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) that turn one into the other, whatever the
- * case. */
+/* Edits (insert, delete, replace, swap of neighbours) that iteration one into the other, whatever
+ * the case. */
 static uint32_t distance_between(vyre_str a, vyre_str b) {
     uint32_t rows[3][MAX_NAME + 1];
     uint32_t *before = rows[0], *above = rows[1], *current = rows[2];
@@ -90,11 +90,11 @@ void vyre_near_add(vyre_near *near, vyre_str candidate) {
     near->count = kept + 1;
 }
 
-void vyre_near_print(const vyre_near *near, vyre_text *text, const char *before) {
+void vyre_near_print(const vyre_near *near, vyre_strbuf *text, const char *before) {
     for (size_t i = 0; i < near->count; i++) {
-        vyre_text_puts(text, i == 0 ? before : i + 1 < near->count ? ", " : " or ");
-        vyre_text_putc(text, '`');
-        vyre_text_add(text, near->names[i].data, near->names[i].size);
-        vyre_text_putc(text, '`');
+        vyre_strbuf_puts(text, i == 0 ? before : i + 1 < near->count ? ", " : " or ");
+        vyre_strbuf_putc(text, '`');
+        vyre_strbuf_add(text, near->names[i].data, near->names[i].size);
+        vyre_strbuf_putc(text, '`');
     }
 }

@@ -10,7 +10,7 @@
 #ifndef VYRE_BASE_NEAR_H
 #define VYRE_BASE_NEAR_H
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 enum { VYRE_NEAR_NAMES = 3 };
 
@@ -28,6 +28,6 @@ void vyre_near_init(vyre_near *near, vyre_str wanted);
 void vyre_near_add(vyre_near *near, vyre_str candidate);
 
 /* Appends `before` and the names; nothing where there is none. */
-void vyre_near_print(const vyre_near *near, vyre_text *text, const char *before);
+void vyre_near_print(const vyre_near *near, vyre_strbuf *text, const char *before);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef VYRE_BASE_NUMBER_H
 #define VYRE_BASE_NUMBER_H
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* An IEEE 754 binary format of at most 64 bits: sign, exponent, mantissa. */
 typedef struct vyre_float_format {
@@ -29,7 +29,7 @@ bool vyre_float_parse(const char *data, size_t size, vyre_float_format format, u
 
 /* Appends the shortest text that vyre_float_parse reads as the same bits, with a '.' or an 'e' in
  * it where it is finite, as 1.0 and 1e-7. Every NaN is `nan`: its sign and payload are lost. */
-void vyre_float_print(vyre_text *text, vyre_float_format format, uint64_t bits);
+void vyre_float_print(vyre_strbuf *text, vyre_float_format format, uint64_t bits);
 
 /* The value in another format, correctly rounded; a NaN becomes the canonical one. */
 uint64_t vyre_float_convert(vyre_float_format from, vyre_float_format to, uint64_t bits);

@@ -100,51 +100,51 @@ static size_t make_digits(uint64_t mantissa, int exponent, bool uneven, char dig
 }
 
 /* As 0.0015, 120.0, 1.5e-7 or 1e22. */
-static void print_digits(vyre_text *text, const char *digits, size_t count, int point) {
+static void print_digits(vyre_strbuf *text, const char *digits, size_t count, int point) {
     if (point > LARGEST_PLAIN || point <= SMALLEST_PLAIN) {
-        vyre_text_putc(text, digits[0]);
+        vyre_strbuf_putc(text, digits[0]);
         if (count > 1) {
-            vyre_text_putc(text, '.');
-            vyre_text_add(text, digits + 1, count - 1);
+            vyre_strbuf_putc(text, '.');
+            vyre_strbuf_add(text, digits + 1, count - 1);
         }
-        vyre_text_puts(text, point > 0 ? "e" : "e-");
-        vyre_text_u64(text, (uint64_t)(point > 0 ? point - 1 : 1 - point));
+        vyre_strbuf_puts(text, point > 0 ? "e" : "e-");
+        vyre_strbuf_u64(text, (uint64_t)(point > 0 ? point - 1 : 1 - point));
         return;
     }
     size_t before = point > 0 ? (size_t)point : 0;
     if (before == 0) {
-        vyre_text_puts(text, "0.");
-        vyre_text_repeat(text, '0', (size_t)-point);
-        vyre_text_add(text, digits, count);
+        vyre_strbuf_puts(text, "0.");
+        vyre_strbuf_repeat(text, '0', (size_t)-point);
+        vyre_strbuf_add(text, digits, count);
     } else if (before >= count) {
-        vyre_text_add(text, digits, count);
-        vyre_text_repeat(text, '0', before - count);
-        vyre_text_puts(text, ".0");
+        vyre_strbuf_add(text, digits, count);
+        vyre_strbuf_repeat(text, '0', before - count);
+        vyre_strbuf_puts(text, ".0");
     } else {
-        vyre_text_add(text, digits, before);
-        vyre_text_putc(text, '.');
-        vyre_text_add(text, digits + before, count - before);
+        vyre_strbuf_add(text, digits, before);
+        vyre_strbuf_putc(text, '.');
+        vyre_strbuf_add(text, digits + before, count - before);
     }
 }
 
-void vyre_float_print(vyre_text *text, vyre_float_format format, uint64_t bits) {
+void vyre_float_print(vyre_strbuf *text, vyre_float_format format, uint64_t bits) {
     uint64_t mantissa = bits & ((1ull << format.mantissa_bits) - 1);
     int field = (int)(bits >> format.mantissa_bits) & ((1 << format.exponent_bits) - 1);
     bool negative = bits >> (format.mantissa_bits + format.exponent_bits) & 1;
     bool finite = field != (1 << format.exponent_bits) - 1;
     if (!finite && mantissa) {
-        vyre_text_puts(text, "nan");
+        vyre_strbuf_puts(text, "nan");
         return;
     }
     if (negative) {
-        vyre_text_putc(text, '-');
+        vyre_strbuf_putc(text, '-');
     }
     if (!finite) {
-        vyre_text_puts(text, "inf");
+        vyre_strbuf_puts(text, "inf");
         return;
     }
     if (field == 0 && mantissa == 0) {
-        vyre_text_puts(text, "0.0");
+        vyre_strbuf_puts(text, "0.0");
         return;
     }
     bool uneven = mantissa == 0 && field > 1;

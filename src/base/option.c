@@ -59,18 +59,18 @@ vyre_option_info vyre_option_describe(vyre_option option) {
     };
 }
 
-static vyre_status wrong_value(const vyre_option_info *info, const vyre_text *fix) {
-    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(fix),
+static vyre_status wrong_value(const vyre_option_info *info, const vyre_strbuf *fix) {
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(fix),
                             "the environment variable %s is \"%s\", which is not a value it can "
                             "have",
                             info->variable, info->text);
 }
 
 static vyre_status not_allowed(const vyre_option_info *info) {
-    vyre_text fix = {0};
-    vyre_text_printf(&fix, "set it to %s, or unset it", info->allowed);
+    vyre_strbuf fix = {0};
+    vyre_strbuf_printf(&fix, "set it to %s, or unset it", info->allowed);
     vyre_status status = wrong_value(info, &fix);
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
@@ -87,12 +87,12 @@ vyre_status vyre_option_choice(vyre_option option, int *out_number) {
         }
         vyre_near_add(&near, (vyre_str){c->text, strlen(c->text)});
     }
-    vyre_text fix = {0};
-    vyre_text_printf(&fix, "set it to one of %s", r->allowed);
+    vyre_strbuf fix = {0};
+    vyre_strbuf_printf(&fix, "set it to one of %s", r->allowed);
     vyre_near_print(&near, &fix, ", perhaps ");
-    vyre_text_puts(&fix, ", or unset it");
+    vyre_strbuf_puts(&fix, ", or unset it");
     vyre_status status = wrong_value(&info, &fix);
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     return status;
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 static const char general_fix[] =
     "read the message above, correct the input it names, and try again";
@@ -12,7 +12,7 @@ struct vyre_status_object {
     vyre_status_code code;
     uint32_t line, column;
     bool has_place, is_static, fix_in_message;
-    vyre_text file, message, fix, annotations, whole;
+    vyre_strbuf file, message, fix, annotations, whole;
 };
 
 /* What is returned when even the status cannot be allocated. Never written to, never freed. */
@@ -26,24 +26,24 @@ static const char no_memory_text[] =
     "out of memory. Fix: free memory or give the process more, then try again";
 
 static void rebuild_text(vyre_status status) {
-    vyre_text whole = {0};
+    vyre_strbuf whole = {0};
     if (status->has_place) {
-        vyre_text_printf(&whole, "%s:%u:%u: ", vyre_text_string(&status->file), status->line,
-                         status->column);
+        vyre_strbuf_printf(&whole, "%s:%u:%u: ", vyre_strbuf_string(&status->file), status->line,
+                           status->column);
     }
-    vyre_text_add(&whole, vyre_text_string(&status->message), status->message.size);
-    vyre_text_puts(&whole, vyre_text_string(&status->annotations));
+    vyre_strbuf_add(&whole, vyre_strbuf_string(&status->message), status->message.size);
+    vyre_strbuf_puts(&whole, vyre_strbuf_string(&status->annotations));
     if (!status->fix_in_message) {
         size_t size = whole.size;
         bool stopped = size && strchr(".!?", whole.data[size - 1]) != NULL;
-        vyre_text_puts(&whole, stopped ? " Fix: " : ". Fix: ");
-        vyre_text_puts(&whole, vyre_text_string(&status->fix));
+        vyre_strbuf_puts(&whole, stopped ? " Fix: " : ". Fix: ");
+        vyre_strbuf_puts(&whole, vyre_strbuf_string(&status->fix));
     }
     if (whole.failed) {
-        vyre_text_free(&whole); /* the text before stays */
+        vyre_strbuf_free(&whole); /* the text before stays */
         return;
     }
-    vyre_text_free(&status->whole);
+    vyre_strbuf_free(&status->whole);
     status->whole = whole;
 }
 
@@ -55,11 +55,11 @@ vyre_status vyre_status_make(vyre_status_code code, const char *fix, const char 
     status->code = code;
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&status->message, format, arguments);
+    vyre_strbuf_vprintf(&status->message, format, arguments);
     va_end(arguments);
-    const char *found = strstr(vyre_text_string(&status->message), "Fix: ");
+    const char *found = strstr(vyre_strbuf_string(&status->message), "Fix: ");
     status->fix_in_message = !fix && found;
-    vyre_text_puts(&status->fix, fix ? fix : found ? found + 5 : general_fix);
+    vyre_strbuf_puts(&status->fix, fix ? fix : found ? found + 5 : general_fix);
     rebuild_text(status);
     if (status->message.failed || status->fix.failed || !status->whole.data) {
         vyre_status_free(status);
@@ -75,12 +75,12 @@ vyre_status vyre_status_annotate(vyre_status status, const char *format, ...) {
     size_t before = status->annotations.size;
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_puts(&status->annotations, "; ");
-    vyre_text_vprintf(&status->annotations, format, arguments);
+    vyre_strbuf_puts(&status->annotations, "; ");
+    vyre_strbuf_vprintf(&status->annotations, format, arguments);
     va_end(arguments);
     if (status->annotations.failed) {
         status->annotations.failed = false;
-        vyre_text_cut(&status->annotations, before);
+        vyre_strbuf_cut(&status->annotations, before);
     }
     rebuild_text(status);
     return status;
@@ -90,9 +90,9 @@ vyre_status vyre_status_at(vyre_status status, const char *file, uint32_t line, 
     if (!status || status->is_static || status->has_place) {
         return status;
     }
-    vyre_text_puts(&status->file, file);
+    vyre_strbuf_puts(&status->file, file);
     if (status->file.failed) {
-        vyre_text_free(&status->file);
+        vyre_strbuf_free(&status->file);
         return status;
     }
     status->line = line;
@@ -120,21 +120,21 @@ const char *vyre_status_message(vyre_status status) {
     if (!status) {
         return "ok";
     }
-    return status->is_static ? no_memory_message : vyre_text_string(&status->message);
+    return status->is_static ? no_memory_message : vyre_strbuf_string(&status->message);
 }
 
 const char *vyre_status_fix(vyre_status status) {
     if (!status) {
         return "";
     }
-    return status->is_static ? no_memory_fix : vyre_text_string(&status->fix);
+    return status->is_static ? no_memory_fix : vyre_strbuf_string(&status->fix);
 }
 
 bool vyre_status_place(vyre_status status, const char **file, uint32_t *line, uint32_t *column) {
     if (!status || !status->has_place) {
         return false;
     }
-    *file = vyre_text_string(&status->file);
+    *file = vyre_strbuf_string(&status->file);
     *line = status->line;
     *column = status->column;
     return true;
@@ -144,17 +144,17 @@ const char *vyre_status_text(vyre_status status) {
     if (!status) {
         return "ok";
     }
-    return status->is_static ? no_memory_text : vyre_text_string(&status->whole);
+    return status->is_static ? no_memory_text : vyre_strbuf_string(&status->whole);
 }
 
 void vyre_status_free(vyre_status status) {
     if (!status || status->is_static) {
         return;
     }
-    vyre_text_free(&status->file);
-    vyre_text_free(&status->message);
-    vyre_text_free(&status->fix);
-    vyre_text_free(&status->annotations);
-    vyre_text_free(&status->whole);
+    vyre_strbuf_free(&status->file);
+    vyre_strbuf_free(&status->message);
+    vyre_strbuf_free(&status->fix);
+    vyre_strbuf_free(&status->annotations);
+    vyre_strbuf_free(&status->whole);
     vyre_free(status);
 }

@@ -14,7 +14,7 @@
 
 #include <vyre/status.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 enum {
     VYRE_TOML_MAX_BYTES = 16777216, /* of a document */
@@ -117,7 +117,7 @@ VYRE_MUST_USE vyre_status vyre_toml_at(vyre_status status, const vyre_toml *docu
 
 /* Appends the whole document: tables with headers, keys before sub-tables. Reading the text gives
  * an equal document. Running out of memory shows in the buffer's `failed`. */
-void vyre_toml_write(vyre_text *text, const vyre_toml *document);
+void vyre_toml_write(vyre_strbuf *text, const vyre_toml *document);
 
 /* Writing by calls. A key comes before each value but in arrays; strings must be UTF-8.
  *
@@ -128,7 +128,7 @@ void vyre_toml_write(vyre_text *text, const vyre_toml *document);
  *
  * Keys of a table come directly behind its header, and long arrays are broken into lines. */
 typedef struct vyre_toml_writer {
-    vyre_text *text;
+    vyre_strbuf *text;
     size_t line_start;
     uint32_t depth; /* arrays and inline tables that are open */
     bool has_items; /* in the innermost of them */

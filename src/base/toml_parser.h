@@ -41,7 +41,7 @@ typedef struct vyre_toml_parser {
     vyre_toml *document;
     vyre_toml_table *table; /* of the last header */
     uint32_t table_depth;
-    vyre_text buffer;                  /* of the string that is being read */
+    vyre_strbuf buffer;                /* of the string that is being read */
     VYRE_VEC(vyre_toml_value) pending; /* items of the arrays that are open */
     uint32_t part_count;               /* of the key that was read last */
     vyre_toml_key_part parts[VYRE_TOML_MAX_DEPTH];

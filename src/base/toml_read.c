@@ -27,15 +27,15 @@ vyre_status vyre_toml_no_memory(void) {
 
 vyre_status vyre_toml_fail(const vyre_toml_parser *parser, vyre_toml_place place, const char *fix,
                            const char *format, ...) {
-    vyre_text message = {0};
+    vyre_strbuf message = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&message, format, arguments);
+    vyre_strbuf_vprintf(&message, format, arguments);
     va_end(arguments);
     vyre_status status = message.failed ? vyre_toml_no_memory()
                                         : vyre_status_make(VYRE_STATUS_MALFORMED, fix, "%s",
-                                                           vyre_text_string(&message));
-    vyre_text_free(&message);
+                                                           vyre_strbuf_string(&message));
+    vyre_strbuf_free(&message);
     return vyre_status_at(status, parser->document->file, place.line, place.column);
 }
 
@@ -568,7 +568,7 @@ vyre_status vyre_toml_read(const char *file, const char *data, size_t size,
     status = status ? status : parse_document(&parser);
 done:
     vyre_vec_free(&parser.pending);
-    vyre_text_free(&parser.buffer);
+    vyre_strbuf_free(&parser.buffer);
     if (status) {
         vyre_toml_free(document);
         return status;

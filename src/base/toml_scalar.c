@@ -43,7 +43,7 @@ static vyre_status parse_code_point(vyre_toml_parser *parser, size_t digits,
         return vyre_toml_fail(parser, place, "use a number up to 10FFFF outside of D800 to DFFF",
                               "the escape's number %x is not a character", code);
     }
-    vyre_text_add(&parser->buffer, bytes, size);
+    vyre_strbuf_add(&parser->buffer, bytes, size);
     return VYRE_OK;
 }
 
@@ -82,7 +82,7 @@ static vyre_status parse_escape(vyre_toml_parser *parser, bool multiline) {
     const char *letter = c ? strchr(letters, c) : NULL;
     if (letter) {
         parser->at++;
-        vyre_text_putc(&parser->buffer, meanings[letter - letters]);
+        vyre_strbuf_putc(&parser->buffer, meanings[letter - letters]);
         return VYRE_OK;
     }
     if (c == 'u' || c == 'U') {
@@ -103,11 +103,11 @@ static vyre_status keep_string(vyre_toml_parser *parser, const char *data, size_
 
 static vyre_status not_closed(const vyre_toml_parser *parser, vyre_toml_place place,
                               const char *quotes) {
-    vyre_text fix = {0};
-    vyre_text_printf(&fix, "close it with %s", quotes);
+    vyre_strbuf fix = {0};
+    vyre_strbuf_printf(&fix, "close it with %s", quotes);
     vyre_status status =
-        vyre_toml_fail(parser, place, vyre_text_string(&fix), "the string is not closed");
-    vyre_text_free(&fix);
+        vyre_toml_fail(parser, place, vyre_strbuf_string(&fix), "the string is not closed");
+    vyre_strbuf_free(&fix);
     return status;
 }
 
@@ -121,7 +121,7 @@ vyre_status vyre_toml_parse_line_string(vyre_toml_parser *parser, vyre_str *out_
     char quote = *parser->at++;
     const char *start = parser->at;
     bool escaped = false;
-    vyre_text_cut(&parser->buffer, 0);
+    vyre_strbuf_cut(&parser->buffer, 0);
     for (;;) {
         const char *run = parser->at;
         while (parser->at < parser->end && *parser->at != quote &&
@@ -129,7 +129,7 @@ vyre_status vyre_toml_parse_line_string(vyre_toml_parser *parser, vyre_str *out_
             parser->at++;
         }
         if (escaped) {
-            vyre_text_add(&parser->buffer, run, (size_t)(parser->at - run));
+            vyre_strbuf_add(&parser->buffer, run, (size_t)(parser->at - run));
         }
         if (at_char(parser, quote)) {
             break;
@@ -137,7 +137,7 @@ vyre_status vyre_toml_parse_line_string(vyre_toml_parser *parser, vyre_str *out_
         if (at_char(parser, '\\')) {
             if (!escaped) {
                 escaped = true;
-                vyre_text_add(&parser->buffer, start, (size_t)(parser->at - start));
+                vyre_strbuf_add(&parser->buffer, start, (size_t)(parser->at - start));
             }
             vyre_status status = parse_escape(parser, false);
             if (status) {
@@ -152,7 +152,7 @@ vyre_status vyre_toml_parse_line_string(vyre_toml_parser *parser, vyre_str *out_
         }
     }
     const char *end = parser->at++;
-    return escaped ? keep_string(parser, vyre_text_string(&parser->buffer), parser->buffer.size,
+    return escaped ? keep_string(parser, vyre_strbuf_string(&parser->buffer), parser->buffer.size,
                                  out_string)
                    : keep_string(parser, start, (size_t)(end - start), out_string);
 }
@@ -160,7 +160,7 @@ vyre_status vyre_toml_parse_line_string(vyre_toml_parser *parser, vyre_str *out_
 /* With `at` behind the three opening quotes. */
 static vyre_status parse_multiline(vyre_toml_parser *parser, char quote, vyre_toml_place place,
                                    vyre_str *out_string) {
-    vyre_text_cut(&parser->buffer, 0);
+    vyre_strbuf_cut(&parser->buffer, 0);
     size_t newline = vyre_toml_newline_size(parser);
     if (newline) {
         vyre_toml_take_newline(parser, newline); /* the first one is for looks */
@@ -171,16 +171,16 @@ static vyre_status parse_multiline(vyre_toml_parser *parser, char quote, vyre_to
                (*parser->at != '\\' || quote == '\'') && !vyre_toml_is_control(*parser->at)) {
             parser->at++;
         }
-        vyre_text_add(&parser->buffer, run, (size_t)(parser->at - run));
+        vyre_strbuf_add(&parser->buffer, run, (size_t)(parser->at - run));
         newline = vyre_toml_newline_size(parser);
         if (at_char(parser, quote)) {
             size_t quotes = count_quotes(parser, quote);
             quotes = quotes > 5 ? 5 : quotes; /* two may stand directly before the closing three */
             size_t inside = quotes >= 3 ? quotes - 3 : quotes;
-            vyre_text_add(&parser->buffer, parser->at, inside);
+            vyre_strbuf_add(&parser->buffer, parser->at, inside);
             parser->at += quotes;
             if (quotes >= 3) {
-                return keep_string(parser, vyre_text_string(&parser->buffer), parser->buffer.size,
+                return keep_string(parser, vyre_strbuf_string(&parser->buffer), parser->buffer.size,
                                    out_string);
             }
         } else if (at_char(parser, '\\')) {
@@ -189,7 +189,7 @@ static vyre_status parse_multiline(vyre_toml_parser *parser, char quote, vyre_to
                 return status;
             }
         } else if (newline) {
-            vyre_text_putc(&parser->buffer, '\n');
+            vyre_strbuf_putc(&parser->buffer, '\n');
             vyre_toml_take_newline(parser, newline);
         } else if (parser->at == parser->end) {
             return not_closed(parser, place, quote == '"' ? "\"\"\"" : "'''");

@@ -89,12 +89,12 @@ const vyre_toml_value *vyre_toml_find(const vyre_toml_value *table, const char *
 
 static vyre_status wrong_type(const vyre_toml *document, const vyre_toml_value *value,
                               vyre_toml_type type, const char *what, const char *key) {
-    vyre_text fix = {0};
-    vyre_text_printf(&fix, "write %s there", vyre_toml_type_name(type));
+    vyre_strbuf fix = {0};
+    vyre_strbuf_printf(&fix, "write %s there", vyre_toml_type_name(type));
     vyre_status status = vyre_status_make(
-        VYRE_STATUS_MALFORMED, fix.failed ? NULL : vyre_text_string(&fix), "%s%s is %s, not %s",
+        VYRE_STATUS_MALFORMED, fix.failed ? NULL : vyre_strbuf_string(&fix), "%s%s is %s, not %s",
         what, key, vyre_toml_type_name(value->type), vyre_toml_type_name(type));
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     return vyre_toml_at(status, document, value);
 }
 
@@ -118,10 +118,10 @@ vyre_status vyre_toml_get(const vyre_toml_value *table, const char *key, vyre_to
     if (status || *out_value) {
         return status;
     }
-    vyre_text fix = {0};
-    vyre_text_printf(&fix, "add %s = with %s", key, vyre_toml_type_name(type));
-    status = vyre_status_make(VYRE_STATUS_NOT_FOUND, fix.failed ? NULL : vyre_text_string(&fix),
+    vyre_strbuf fix = {0};
+    vyre_strbuf_printf(&fix, "add %s = with %s", key, vyre_toml_type_name(type));
+    status = vyre_status_make(VYRE_STATUS_NOT_FOUND, fix.failed ? NULL : vyre_strbuf_string(&fix),
                               "the table has no key %s", key);
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     return vyre_toml_at(status, table->table->document, table);
 }

@@ -12,37 +12,37 @@ typedef struct key_path {
 } key_path;
 
 static void new_line(vyre_toml_writer *writer) {
-    vyre_text_putc(writer->text, '\n');
+    vyre_strbuf_putc(writer->text, '\n');
     writer->line_start = writer->text->size;
 }
 
-static void write_quoted(vyre_text *text, vyre_str string) {
-    vyre_text_putc(text, '"');
+static void write_quoted(vyre_strbuf *text, vyre_str string) {
+    vyre_strbuf_putc(text, '"');
     for (size_t at = 0; at < string.size;) {
         size_t run = at;
         while (run < string.size && (unsigned char)string.data[run] >= 0x20 &&
                string.data[run] != 0x7f && string.data[run] != '"' && string.data[run] != '\\') {
             run++;
         }
-        vyre_text_add(text, string.data + at, run - at);
+        vyre_strbuf_add(text, string.data + at, run - at);
         if (run < string.size) {
             static const char special[] = "\b\t\n\f\r\"\\";
             static const char letters[] = "btnfr\"\\";
             char c = string.data[run++];
             const char *found = c ? strchr(special, c) : NULL;
             if (found) {
-                vyre_text_putc(text, '\\');
-                vyre_text_putc(text, letters[found - special]);
+                vyre_strbuf_putc(text, '\\');
+                vyre_strbuf_putc(text, letters[found - special]);
             } else {
-                vyre_text_printf(text, "\\u%04X", (unsigned)c);
+                vyre_strbuf_printf(text, "\\u%04X", (unsigned)c);
             }
         }
         at = run;
     }
-    vyre_text_putc(text, '"');
+    vyre_strbuf_putc(text, '"');
 }
 
-static void write_bare_or_quoted(vyre_text *text, vyre_str key) {
+static void write_bare_or_quoted(vyre_strbuf *text, vyre_str key) {
     bool bare = key.size > 0;
     for (size_t i = 0; i < key.size; i++) {
         char c = key.data[i];
@@ -50,7 +50,7 @@ static void write_bare_or_quoted(vyre_text *text, vyre_str key) {
                         (c >= '0' && c <= '9') || c == '_' || c == '-');
     }
     if (bare) {
-        vyre_text_add(text, key.data, key.size);
+        vyre_strbuf_add(text, key.data, key.size);
     } else {
         write_quoted(text, key);
     }
@@ -62,10 +62,10 @@ static void write_header(vyre_toml_writer *writer, const vyre_str *parts, size_t
         new_line(writer);
     }
     for (size_t i = 0; i < count; i++) {
-        vyre_text_puts(writer->text, i == 0 ? open : ".");
+        vyre_strbuf_puts(writer->text, i == 0 ? open : ".");
         write_bare_or_quoted(writer->text, parts[i]);
     }
-    vyre_text_puts(writer->text, close);
+    vyre_strbuf_puts(writer->text, close);
     new_line(writer);
 }
 
@@ -76,12 +76,12 @@ static void next_item(vyre_toml_writer *writer, bool may_break) {
         return;
     }
     if (writer->has_items) {
-        vyre_text_putc(writer->text, ',');
+        vyre_strbuf_putc(writer->text, ',');
         if (may_break && writer->text->size - writer->line_start > LINE_BYTES) {
             new_line(writer);
-            vyre_text_repeat(writer->text, ' ', 4);
+            vyre_strbuf_repeat(writer->text, ' ', 4);
         } else {
-            vyre_text_putc(writer->text, ' ');
+            vyre_strbuf_putc(writer->text, ' ');
         }
     }
     writer->has_items = true;
@@ -96,13 +96,13 @@ static void end_value(vyre_toml_writer *writer) {
 
 static void open_list(vyre_toml_writer *writer, const char *bracket) {
     next_item(writer, true);
-    vyre_text_puts(writer->text, bracket);
+    vyre_strbuf_puts(writer->text, bracket);
     writer->depth++;
     writer->has_items = false;
 }
 
 static void close_list(vyre_toml_writer *writer, const char *bracket) {
-    vyre_text_puts(writer->text, bracket);
+    vyre_strbuf_puts(writer->text, bracket);
     writer->depth--;
     end_value(writer);
 }
@@ -118,7 +118,7 @@ void vyre_toml_write_item_header(vyre_toml_writer *writer, const vyre_str *path,
 void vyre_toml_write_key(vyre_toml_writer *writer, vyre_str key) {
     next_item(writer, false); /* an inline table must stay on its line */
     write_bare_or_quoted(writer->text, key);
-    vyre_text_puts(writer->text, " = ");
+    vyre_strbuf_puts(writer->text, " = ");
     writer->after_key = true;
 }
 
@@ -131,9 +131,9 @@ void vyre_toml_write_string(vyre_toml_writer *writer, vyre_str string) {
 void vyre_toml_write_integer(vyre_toml_writer *writer, int64_t number) {
     next_item(writer, true);
     if (number < 0) {
-        vyre_text_putc(writer->text, '-');
+        vyre_strbuf_putc(writer->text, '-');
     }
-    vyre_text_u64(writer->text, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+    vyre_strbuf_u64(writer->text, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
     end_value(writer);
 }
 
@@ -147,7 +147,7 @@ void vyre_toml_write_float(vyre_toml_writer *writer, double number) {
 
 void vyre_toml_write_bool(vyre_toml_writer *writer, bool value) {
     next_item(writer, true);
-    vyre_text_puts(writer->text, value ? "true" : "false");
+    vyre_strbuf_puts(writer->text, value ? "true" : "false");
     end_value(writer);
 }
 
@@ -160,19 +160,19 @@ void vyre_toml_write_array_end(vyre_toml_writer *writer) {
 }
 
 static void write_time(vyre_toml_writer *writer, const vyre_toml_value *value) {
-    vyre_text *text = writer->text;
+    vyre_strbuf *text = writer->text;
     const vyre_toml_time *time = &value->time;
     next_item(writer, true);
     if (value->type != VYRE_TOML_LOCAL_TIME) {
-        vyre_text_printf(text, "%04u-%02u-%02u", time->year, time->month, time->day);
+        vyre_strbuf_printf(text, "%04u-%02u-%02u", time->year, time->month, time->day);
     }
     if (value->type != VYRE_TOML_LOCAL_DATE) {
-        vyre_text_printf(text, "%s%02u:%02u:%02u", value->type == VYRE_TOML_LOCAL_TIME ? "" : "T",
-                         time->hour, time->minute, time->second);
+        vyre_strbuf_printf(text, "%s%02u:%02u:%02u", value->type == VYRE_TOML_LOCAL_TIME ? "" : "T",
+                           time->hour, time->minute, time->second);
         if (time->nanosecond) {
-            vyre_text_printf(text, ".%09u", time->nanosecond);
+            vyre_strbuf_printf(text, ".%09u", time->nanosecond);
             while (text->size && text->data[text->size - 1] == '0') {
-                vyre_text_cut(text, text->size - 1);
+                vyre_strbuf_cut(text, text->size - 1);
             }
         }
     }
@@ -180,10 +180,10 @@ static void write_time(vyre_toml_writer *writer, const vyre_toml_value *value) {
         int offset = time->offset_minutes;
         int minutes = offset < 0 ? -offset : offset;
         if (offset == 0) {
-            vyre_text_putc(text, 'Z');
+            vyre_strbuf_putc(text, 'Z');
         } else {
-            vyre_text_printf(text, "%c%02d:%02d", offset < 0 ? '-' : '+', minutes / 60,
-                             minutes % 60);
+            vyre_strbuf_printf(text, "%c%02d:%02d", offset < 0 ? '-' : '+', minutes / 60,
+                               minutes % 60);
         }
     }
     end_value(writer);
@@ -271,7 +271,7 @@ static void write_table(vyre_toml_writer *writer, const vyre_toml_table *table, 
     }
 }
 
-void vyre_toml_write(vyre_text *text, const vyre_toml *document) {
+void vyre_toml_write(vyre_strbuf *text, const vyre_toml *document) {
     vyre_toml_writer writer = {.text = text, .line_start = text->size};
     key_path at = {0};
     write_table(&writer, vyre_toml_root(document)->table, &at);

@@ -202,27 +202,27 @@ typedef struct cli_bench_report {
     const cli_bench_comparison *comparison;
 } cli_bench_report;
 
-void cli_bench_json(const cli_bench_report *report, vyre_text *text);
-void cli_bench_table(const cli_bench_report *report, cli_format format, vyre_text *text);
-void cli_bench_html(const cli_bench_report *report, vyre_text *html);
+void cli_bench_json(const cli_bench_report *report, vyre_strbuf *text);
+void cli_bench_table(const cli_bench_report *report, cli_format format, vyre_strbuf *text);
+void cli_bench_html(const cli_bench_report *report, vyre_strbuf *html);
 
 /* Plots of the page; see bench_plot.c. */
 void cli_bench_plot_times(const cli_bench_report *report, const char *operation, vyre_data data,
-                          vyre_text *html);
+                          vyre_strbuf *html);
 void cli_bench_plot_roofline(const cli_bench_report *report, size_t device, vyre_data data,
-                             vyre_text *html);
-void cli_bench_plot_shares(const cli_bench_report *report, vyre_data data, vyre_text *html);
+                             vyre_strbuf *html);
+void cli_bench_plot_shares(const cli_bench_report *report, vyre_data data, vyre_strbuf *html);
 /* The start of the mark that stands for a column. The caller ends it. */
 void cli_bench_put_shape(const cli_bench *bench, size_t device, double x, double y,
-                         vyre_text *html);
+                         vyre_strbuf *html);
 
 /* Text for people: "1.25 ms", "2^20", "3.1 GB/s"; escaped for HTML. */
-void cli_bench_put_time(vyre_text *text, double ns);
-void cli_bench_put_size(vyre_text *text, uint64_t size);
-void cli_bench_put_rate(vyre_text *text, double a_second, const char *unit);
-void cli_bench_put_share(vyre_text *text, double share); /* "12 %"; nothing for 0 */
-void cli_bench_put_escaped(vyre_text *text, const char *words);
+void cli_bench_put_time(vyre_strbuf *text, double ns);
+void cli_bench_put_size(vyre_strbuf *text, uint64_t size);
+void cli_bench_put_rate(vyre_strbuf *text, double a_second, const char *unit);
+void cli_bench_put_share(vyre_strbuf *text, double share); /* "12 %"; nothing for 0 */
+void cli_bench_put_escaped(vyre_strbuf *text, const char *words);
 /* The same digits as in JSON. */
-void cli_bench_put_exact(vyre_text *text, double number);
+void cli_bench_put_exact(vyre_strbuf *text, double number);
 
 #endif

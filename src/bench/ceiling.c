@@ -12,7 +12,7 @@ static const char copy_text[] =
     "program copy(x: buffer<u32>, y: out buffer<u32>[len(x)]) over y { y[gid] = x[gid]; }";
 
 /* Eight chains, so that none waits for another. */
-enum { CHAINS = 8, TURNS = 512, OPERATIONS = CHAINS * TURNS * 2 };
+enum { CHAINS = 8, ITERATIONS = 512, OPERATIONS = CHAINS * ITERATIONS * 2 };
 static const char peak_text[] =
     "program peak(x: buffer<f32>, y: out buffer<f32>[len(x)]) over y {"
     "    let m = x[gid];"

@@ -185,7 +185,7 @@ static void put_comparison(vyre_json *json, const cli_bench_report *report) {
     vyre_json_object_end(json);
 }
 
-void cli_bench_json(const cli_bench_report *report, vyre_text *text) {
+void cli_bench_json(const cli_bench_report *report, vyre_strbuf *text) {
     const cli_bench *bench = report->bench;
     vyre_json json = {.text = text};
     vyre_json_object(&json);
@@ -202,5 +202,5 @@ void cli_bench_json(const cli_bench_report *report, vyre_text *text) {
     put_means(&json, report);
     put_comparison(&json, report);
     vyre_json_object_end(&json);
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
 }

@@ -29,9 +29,9 @@ static const char *class_of(const cli_bench *bench, size_t device) {
 }
 
 void cli_bench_put_shape(const cli_bench *bench, size_t device, double x, double y,
-                         vyre_text *html) {
-    vyre_text_printf(html, "<path class=\"mark %s\" transform=\"translate(%.1f %.1f)\" d=\"%s\"",
-                     class_of(bench, device), x, y, shapes[device]);
+                         vyre_strbuf *html) {
+    vyre_strbuf_printf(html, "<path class=\"mark %s\" transform=\"translate(%.1f %.1f)\" d=\"%s\"",
+                       class_of(bench, device), x, y, shapes[device]);
 }
 
 /* A logarithmic axis: which part of it lies where. */
@@ -60,40 +60,42 @@ static void loosen(axis *a, double by, double least) {
     a->high += by;
 }
 
-static void open_plot(vyre_text *html, const char *kind, double height) {
-    vyre_text_printf(html,
-                     "<svg class=\"plot\" data-plot=\"%s\" viewBox=\"0 0 %d %.0f\" role=\"img\" ",
-                     kind, WIDTH, height);
+static void open_plot(vyre_strbuf *html, const char *kind, double height) {
+    vyre_strbuf_printf(html,
+                       "<svg class=\"plot\" data-plot=\"%s\" viewBox=\"0 0 %d %.0f\" role=\"img\" ",
+                       kind, WIDTH, height);
 }
 
-static void put_line(vyre_text *html, const char *class, double x1, double y1, double x2,
+static void put_line(vyre_strbuf *html, const char *class, double x1, double y1, double x2,
                      double y2) {
-    vyre_text_printf(html, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
-                     class, x1, y1, x2, y2);
+    vyre_strbuf_printf(html,
+                       "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
+                       class, x1, y1, x2, y2);
 }
 
-static void put_label(vyre_text *html, const char *class, double x, double y, const char *words) {
-    vyre_text_printf(html, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", class, x, y);
+static void put_label(vyre_strbuf *html, const char *class, double x, double y, const char *words) {
+    vyre_strbuf_printf(html, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", class, x, y);
     cli_bench_put_escaped(html, words);
-    vyre_text_puts(html, "</text>\n");
+    vyre_strbuf_puts(html, "</text>\n");
 }
 
 /* "2" with a raised exponent. */
-static void put_power(vyre_text *html, const char *class, double x, double y, int base, int power) {
-    vyre_text_printf(html,
-                     "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">%d<tspan class=\"up\" "
-                     "dy=\"-4\">%d</tspan></text>\n",
-                     class, x, y, base, power);
+static void put_power(vyre_strbuf *html, const char *class, double x, double y, int base,
+                      int power) {
+    vyre_strbuf_printf(html,
+                       "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">%d<tspan class=\"up\" "
+                       "dy=\"-4\">%d</tspan></text>\n",
+                       class, x, y, base, power);
 }
 
-static void put_axis_names(vyre_text *html, const char *x_name, const char *y_name) {
+static void put_axis_names(vyre_strbuf *html, const char *x_name, const char *y_name) {
     put_label(html, "name middle", (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 6, x_name);
     put_label(html, "name", 4, 13, y_name);
 }
 
 /* Lines and labels at powers of 10, and between them where there are few. */
-static void put_decades(vyre_text *html, const axis *a, bool is_x,
-                        void (*put)(vyre_text *text, double number)) {
+static void put_decades(vyre_strbuf *html, const axis *a, bool is_x,
+                        void (*put)(vyre_strbuf *text, double number)) {
     static const double parts[] = {1, 2, 5};
     double decades = a->high - a->low;
     int every = decades > 9 ? 2 : 1;
@@ -104,37 +106,38 @@ static void put_decades(vyre_text *html, const axis *a, bool is_x,
             if (log10(number) < a->low || log10(number) > a->high || decade % every != 0) {
                 continue;
             }
-            vyre_text words = {0};
+            vyre_strbuf words = {0};
             put(&words, number);
             if (is_x) {
                 put_line(html, "grid", at, TOP, at, HEIGHT - BOTTOM);
-                put_label(html, "tick middle", at, HEIGHT - BOTTOM + 15, vyre_text_string(&words));
+                put_label(html, "tick middle", at, HEIGHT - BOTTOM + 15,
+                          vyre_strbuf_string(&words));
             } else {
                 put_line(html, "grid", LEFT, at, WIDTH - RIGHT, at);
-                put_label(html, "tick end", LEFT - 6, at + 4, vyre_text_string(&words));
+                put_label(html, "tick end", LEFT - 6, at + 4, vyre_strbuf_string(&words));
             }
             html->failed |= words.failed;
-            vyre_text_free(&words);
+            vyre_strbuf_free(&words);
         }
     }
 }
 
-static void put_time_tick(vyre_text *text, double ns) {
+static void put_time_tick(vyre_strbuf *text, double ns) {
     static const char *const names[] = {"ns", "us", "ms", "s"};
     size_t i = 0;
     for (; i < 3 && ns > 999; i++) {
         ns /= 1000;
     }
-    vyre_text_printf(text, "%.4g %s", ns, names[i]);
+    vyre_strbuf_printf(text, "%.4g %s", ns, names[i]);
 }
 
-static void put_number_tick(vyre_text *text, double number) {
+static void put_number_tick(vyre_strbuf *text, double number) {
     static const char *const units[] = {"", "k", "M", "G"};
     size_t i = 0;
     for (; i < 3 && number > 9999; i++) {
         number /= 1000;
     }
-    vyre_text_printf(text, "%.4g%s", number, units[i]);
+    vyre_strbuf_printf(text, "%.4g%s", number, units[i]);
 }
 
 /* Labels beside one another, none over another. */
@@ -195,7 +198,7 @@ static bool is_of(const curves *c, const cli_bench_row *row) {
 }
 
 /* At the sizes that were measured, as many of them as there is room for. */
-static void put_size_ticks(const curves *c, vyre_text *html) {
+static void put_size_ticks(const curves *c, vyre_strbuf *html) {
     enum { MOST = 7 };
     const cli_bench *bench = c->report->bench;
     size_t count = 0, number = 0;
@@ -211,11 +214,11 @@ static void put_size_ticks(const curves *c, vyre_text *html) {
         }
         put_line(html, "grid", at, TOP, at, HEIGHT - BOTTOM);
         if (row->size & (row->size - 1)) {
-            vyre_text words = {0};
-            vyre_text_printf(&words, "%.3g", (double)row->size);
-            put_label(html, "tick middle", at, HEIGHT - BOTTOM + 16, vyre_text_string(&words));
+            vyre_strbuf words = {0};
+            vyre_strbuf_printf(&words, "%.3g", (double)row->size);
+            put_label(html, "tick middle", at, HEIGHT - BOTTOM + 16, vyre_strbuf_string(&words));
             html->failed |= words.failed;
-            vyre_text_free(&words);
+            vyre_strbuf_free(&words);
         } else {
             put_power(html, "tick middle", at, HEIGHT - BOTTOM + 16, 2,
                       (int)lround(log2((double)row->size)));
@@ -224,42 +227,42 @@ static void put_size_ticks(const curves *c, vyre_text *html) {
 }
 
 /* The quartiles as a band, then the medians as a line. */
-static void put_curve(const curves *c, size_t device, vyre_text *html) {
+static void put_curve(const curves *c, size_t device, vyre_strbuf *html) {
     const cli_bench *bench = c->report->bench;
-    vyre_text band = {0}, back = {0}, line = {0};
+    vyre_strbuf band = {0}, back = {0}, line = {0};
     size_t count = 0;
     for (size_t i = 0; i < bench->rows.count; i++) {
         const cli_bench_row *row = &bench->rows.items[i];
         const cli_bench_cell *cell = &row->cells[device];
         if (is_of(c, row) && is_measured(cell)) {
             double x = place(&c->x, (double)row->size);
-            vyre_text_printf(&line, "%s%.1f %.1f", count ? "L" : "M", x,
-                             place(&c->y, cell->host.median));
-            vyre_text_printf(&band, "%s%.1f %.1f", count++ ? "L" : "M", x,
-                             place(&c->y, cell->host.high));
+            vyre_strbuf_printf(&line, "%s%.1f %.1f", count ? "L" : "M", x,
+                               place(&c->y, cell->host.median));
+            vyre_strbuf_printf(&band, "%s%.1f %.1f", count++ ? "L" : "M", x,
+                               place(&c->y, cell->host.high));
         }
     }
     for (size_t i = bench->rows.count; i-- > 0;) {
         const cli_bench_row *row = &bench->rows.items[i];
         const cli_bench_cell *cell = &row->cells[device];
         if (is_of(c, row) && is_measured(cell)) {
-            vyre_text_printf(&back, "L%.1f %.1f", place(&c->x, (double)row->size),
-                             place(&c->y, cell->host.low));
+            vyre_strbuf_printf(&back, "L%.1f %.1f", place(&c->x, (double)row->size),
+                               place(&c->y, cell->host.low));
         }
     }
     if (count > 1) {
-        vyre_text_printf(html, "<path class=\"band %s\" d=\"%s%sz\"/>\n", class_of(bench, device),
-                         vyre_text_string(&band), vyre_text_string(&back));
-        vyre_text_printf(html, "<path class=\"curve %s\" d=\"%s\"/>\n", class_of(bench, device),
-                         vyre_text_string(&line));
+        vyre_strbuf_printf(html, "<path class=\"band %s\" d=\"%s%sz\"/>\n", class_of(bench, device),
+                           vyre_strbuf_string(&band), vyre_strbuf_string(&back));
+        vyre_strbuf_printf(html, "<path class=\"curve %s\" d=\"%s\"/>\n", class_of(bench, device),
+                           vyre_strbuf_string(&line));
     }
     html->failed |= band.failed || back.failed || line.failed;
-    vyre_text_free(&band);
-    vyre_text_free(&back);
-    vyre_text_free(&line);
+    vyre_strbuf_free(&band);
+    vyre_strbuf_free(&back);
+    vyre_strbuf_free(&line);
 }
 
-static void put_curve_marks(const curves *c, size_t device, labels *ends, vyre_text *html) {
+static void put_curve_marks(const curves *c, size_t device, labels *ends, vyre_strbuf *html) {
     const cli_bench *bench = c->report->bench;
     const cli_bench_row *last = NULL;
     for (size_t i = 0; i < bench->rows.count; i++) {
@@ -270,24 +273,24 @@ static void put_curve_marks(const curves *c, size_t device, labels *ends, vyre_t
         }
         cli_bench_put_shape(bench, device, place(&c->x, (double)row->size),
                             place(&c->y, cell->host.median), html);
-        vyre_text_printf(html, " data-size=\"%llu\" data-median-ns=\"",
-                         (unsigned long long)row->size);
+        vyre_strbuf_printf(html, " data-size=\"%llu\" data-median-ns=\"",
+                           (unsigned long long)row->size);
         cli_bench_put_exact(html, cell->host.median);
-        vyre_text_puts(html, "\"><title>");
+        vyre_strbuf_puts(html, "\"><title>");
         cli_bench_put_escaped(html, bench->devices[device].name);
         if (cell->ran_on) {
-            vyre_text_puts(html, " on ");
+            vyre_strbuf_puts(html, " on ");
             cli_bench_put_escaped(html, cell->ran_on);
         }
-        vyre_text_puts(html, ", ");
+        vyre_strbuf_puts(html, ", ");
         cli_bench_put_size(html, row->size);
-        vyre_text_puts(html, ": ");
+        vyre_strbuf_puts(html, ": ");
         cli_bench_put_time(html, cell->host.median);
-        vyre_text_puts(html, " (");
+        vyre_strbuf_puts(html, " (");
         cli_bench_put_time(html, cell->host.low);
-        vyre_text_puts(html, " to ");
+        vyre_strbuf_puts(html, " to ");
         cli_bench_put_time(html, cell->host.high);
-        vyre_text_puts(html, ")</title></path>\n");
+        vyre_strbuf_puts(html, ")</title></path>\n");
         last = row;
     }
     if (last) {
@@ -297,7 +300,7 @@ static void put_curve_marks(const curves *c, size_t device, labels *ends, vyre_t
     }
 }
 
-static void put_crossover_marks(const curves *c, vyre_text *html) {
+static void put_crossover_marks(const curves *c, vyre_strbuf *html) {
     const cli_bench_figures *figures = c->report->figures;
     size_t count = 0;
     for (size_t i = 0; i < figures->crossovers.count; i++) {
@@ -306,38 +309,38 @@ static void put_crossover_marks(const curves *c, vyre_text *html) {
             continue;
         }
         double x = place(&c->x, crossover->at_size);
-        vyre_text words = {0};
-        vyre_text_printf(&words, "\xe2\x86\x92 %s",
-                         c->report->bench->devices[crossover->after].name);
-        vyre_text_printf(html, "<g class=\"crossover\" data-from=\"%llu\" data-to=\"%llu\">\n",
-                         (unsigned long long)crossover->from_size,
-                         (unsigned long long)crossover->to_size);
+        vyre_strbuf words = {0};
+        vyre_strbuf_printf(&words, "\xe2\x86\x92 %s",
+                           c->report->bench->devices[crossover->after].name);
+        vyre_strbuf_printf(html, "<g class=\"crossover\" data-from=\"%llu\" data-to=\"%llu\">\n",
+                           (unsigned long long)crossover->from_size,
+                           (unsigned long long)crossover->to_size);
         put_line(html, "cross", x, TOP, x, HEIGHT - BOTTOM);
-        vyre_text_printf(html, "<circle class=\"ring\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"/>\n", x,
-                         place(&c->y, crossover->at_ns));
+        vyre_strbuf_printf(html, "<circle class=\"ring\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"/>\n", x,
+                           place(&c->y, crossover->at_ns));
         bool is_late = x > WIDTH - RIGHT - 50;
         put_label(html, is_late ? "note end" : "note", x + (is_late ? -4 : 4),
-                  TOP + 11 + 13 * (double)(count++ % 3), vyre_text_string(&words));
-        vyre_text_puts(html, "</g>\n");
+                  TOP + 11 + 13 * (double)(count++ % 3), vyre_strbuf_string(&words));
+        vyre_strbuf_puts(html, "</g>\n");
         html->failed |= words.failed;
-        vyre_text_free(&words);
+        vyre_strbuf_free(&words);
     }
 }
 
-static void put_end_labels(const cli_bench *bench, labels *list, vyre_text *html) {
+static void put_end_labels(const cli_bench *bench, labels *list, vyre_strbuf *html) {
     spread_labels(list, TOP + 4, HEIGHT - BOTTOM);
     for (size_t i = 0; i < list->count; i++) {
         const label *l = &list->items[i];
-        vyre_text name = {0};
-        vyre_text_printf(&name, "direct %s", class_of(bench, l->device));
-        put_label(html, vyre_text_string(&name), l->x, l->y, l->words);
+        vyre_strbuf name = {0};
+        vyre_strbuf_printf(&name, "direct %s", class_of(bench, l->device));
+        put_label(html, vyre_strbuf_string(&name), l->x, l->y, l->words);
         html->failed |= name.failed;
-        vyre_text_free(&name);
+        vyre_strbuf_free(&name);
     }
 }
 
 void cli_bench_plot_times(const cli_bench_report *report, const char *operation, vyre_data data,
-                          vyre_text *html) {
+                          vyre_strbuf *html) {
     const cli_bench *bench = report->bench;
     curves c = {.report = report, .operation = operation, .data = data};
     labels ends = {.count = 0};
@@ -359,12 +362,12 @@ void cli_bench_plot_times(const cli_bench_report *report, const char *operation,
     loosen(&c.x, 0.08, 0.6);
     loosen(&c.y, 0.1, 1);
     open_plot(html, "times", HEIGHT);
-    vyre_text_puts(html, "data-operation=\"");
+    vyre_strbuf_puts(html, "data-operation=\"");
     cli_bench_put_escaped(html, operation);
-    vyre_text_printf(html, "\" data-data=\"%s\" aria-label=\"Time by size of ",
-                     vyre_data_name(data));
+    vyre_strbuf_printf(html, "\" data-data=\"%s\" aria-label=\"Time by size of ",
+                       vyre_data_name(data));
     cli_bench_put_escaped(html, operation);
-    vyre_text_printf(html, " with %s data\">\n", vyre_data_name(data));
+    vyre_strbuf_printf(html, " with %s data\">\n", vyre_data_name(data));
     put_size_ticks(&c, html);
     put_decades(html, &c.y, false, put_time_tick);
     put_axis_names(html, "size, elements", "median time");
@@ -376,7 +379,7 @@ void cli_bench_plot_times(const cli_bench_report *report, const char *operation,
         put_curve_marks(&c, k, &ends, html);
     }
     put_end_labels(bench, &ends, html);
-    vyre_text_puts(html, "</svg>\n");
+    vyre_strbuf_puts(html, "</svg>\n");
 }
 
 /* Largest sizes: what rooflines and shares show. */
@@ -403,11 +406,11 @@ static const char *short_name(const char *operation) {
  * and arithmetic. */
 
 static void put_roof(const cli_bench_ceiling *ceiling, vyre_data data, const axis *x, const axis *y,
-                     vyre_text *html) {
+                     vyre_strbuf *html) {
     double copy = ceiling->copy[data], peak = ceiling->peak;
     double left = pow(10, x->low), right = pow(10, x->high);
     double knee = peak > 0 && copy > 0 ? peak / copy : right;
-    vyre_text words = {0};
+    vyre_strbuf words = {0};
     if (copy > 0) {
         double top = pow(10, y->high) / copy;
         double end = knee < right ? knee : right;
@@ -416,27 +419,27 @@ static void put_roof(const cli_bench_ceiling *ceiling, vyre_data data, const axi
                  place(y, end * copy));
         double slope =
             (place(y, end * copy) - place(y, left * copy)) / (place(x, end) - place(x, left));
-        vyre_text_puts(&words, "copy ");
+        vyre_strbuf_puts(&words, "copy ");
         cli_bench_put_rate(&words, copy, "B/s");
         double at = place(x, left) * 0.45 + place(x, end) * 0.55;
         double height = place(y, left * copy) + slope * (at - place(x, left));
-        vyre_text_printf(html,
-                         "<text class=\"note\" x=\"%.1f\" y=\"%.1f\" transform=\"rotate(%.1f %.1f "
-                         "%.1f)\">%s</text>\n",
-                         at, height - 6, atan(slope) * 57.29578, at, height - 6,
-                         vyre_text_string(&words));
+        vyre_strbuf_printf(
+            html,
+            "<text class=\"note\" x=\"%.1f\" y=\"%.1f\" transform=\"rotate(%.1f %.1f "
+            "%.1f)\">%s</text>\n",
+            at, height - 6, atan(slope) * 57.29578, at, height - 6, vyre_strbuf_string(&words));
     }
     if (peak > 0) {
         double start = knee > left && copy > 0 ? knee : left;
         put_line(html, "roof", place(x, start), place(y, peak), place(x, right), place(y, peak));
-        vyre_text_cut(&words, 0);
-        vyre_text_puts(&words, "fma ");
+        vyre_strbuf_cut(&words, 0);
+        vyre_strbuf_puts(&words, "fma ");
         cli_bench_put_rate(&words, peak, "FLOP/s");
         put_label(html, "note end", place(x, right) - 2, place(y, peak) - 6,
-                  vyre_text_string(&words));
+                  vyre_strbuf_string(&words));
     }
     html->failed |= words.failed;
-    vyre_text_free(&words);
+    vyre_strbuf_free(&words);
 }
 
 /* An operation at the largest size at which it has a rate on the device. */
@@ -460,27 +463,27 @@ static size_t collect_points(const cli_bench *bench, size_t device, vyre_data da
 }
 
 static void put_points(const cli_bench *bench, size_t device, const point_of *points, size_t count,
-                       const axis *x, const axis *y, vyre_text *html) {
+                       const axis *x, const axis *y, vyre_strbuf *html) {
     labels list = {.count = 0};
     for (size_t i = 0; i < count; i++) {
         const point_of *p = &points[i];
         double at = place(x, p->intensity), height = place(y, p->rate);
         cli_bench_put_shape(bench, device, at, height, html);
-        vyre_text_puts(html, " data-operation=\"");
+        vyre_strbuf_puts(html, " data-operation=\"");
         cli_bench_put_escaped(html, p->row->operation);
-        vyre_text_puts(html, "\" data-intensity=\"");
+        vyre_strbuf_puts(html, "\" data-intensity=\"");
         cli_bench_put_exact(html, p->intensity);
-        vyre_text_puts(html, "\" data-gflop-per-s=\"");
+        vyre_strbuf_puts(html, "\" data-gflop-per-s=\"");
         cli_bench_put_exact(html, p->rate * 1e-9);
-        vyre_text_puts(html, "\"><title>");
+        vyre_strbuf_puts(html, "\"><title>");
         cli_bench_put_escaped(html, p->row->operation);
-        vyre_text_puts(html, ", ");
+        vyre_strbuf_puts(html, ", ");
         cli_bench_put_size(html, p->row->size);
-        vyre_text_printf(html, ": %.3g FLOP a byte, ", p->intensity);
+        vyre_strbuf_printf(html, ": %.3g FLOP a byte, ", p->intensity);
         cli_bench_put_rate(html, p->rate, "FLOP/s");
-        vyre_text_puts(html, " on ");
+        vyre_strbuf_puts(html, " on ");
         cli_bench_put_escaped(html, bench->devices[device].name);
-        vyre_text_puts(html, "</title></path>\n");
+        vyre_strbuf_puts(html, "</title></path>\n");
         add_label(&list, at + 8, height + 4, device, short_name(p->row->operation));
     }
     spread_labels(&list, TOP + 4, HEIGHT - BOTTOM - 2);
@@ -495,7 +498,7 @@ static void put_points(const cli_bench *bench, size_t device, const point_of *po
 }
 
 void cli_bench_plot_roofline(const cli_bench_report *report, size_t device, vyre_data data,
-                             vyre_text *html) {
+                             vyre_strbuf *html) {
     const cli_bench *bench = report->bench;
     const cli_bench_ceiling *ceiling = &bench->devices[device].ceiling;
     point_of points[LABELS_MOST];
@@ -520,11 +523,11 @@ void cli_bench_plot_roofline(const cli_bench_report *report, size_t device, vyre
     }
     loosen(&y, 0.2, 2);
     open_plot(html, "roofline", HEIGHT);
-    vyre_text_puts(html, "data-device=\"");
+    vyre_strbuf_puts(html, "data-device=\"");
     cli_bench_put_escaped(html, bench->devices[device].name);
-    vyre_text_printf(html, "\" data-data=\"%s\" aria-label=\"Roofline of ", vyre_data_name(data));
+    vyre_strbuf_printf(html, "\" data-data=\"%s\" aria-label=\"Roofline of ", vyre_data_name(data));
     cli_bench_put_escaped(html, bench->devices[device].name);
-    vyre_text_puts(html, "\">\n");
+    vyre_strbuf_puts(html, "\">\n");
     put_decades(html, &x, true, put_number_tick);
     put_decades(html, &y, false, put_number_tick);
     put_axis_names(html, "arithmetic intensity, FLOP a byte", "GFLOP/s");
@@ -533,7 +536,7 @@ void cli_bench_plot_roofline(const cli_bench_report *report, size_t device, vyre
     in_units.high += 9;
     put_roof(ceiling, data, &x, &in_units, html);
     put_points(bench, device, points, count, &x, &in_units, html);
-    vyre_text_puts(html, "</svg>\n");
+    vyre_strbuf_puts(html, "</svg>\n");
 }
 
 /* Shares of the copy's rate, as bars. */
@@ -557,34 +560,34 @@ static double share_of(const cli_bench *bench, const char *operation, vyre_data 
 }
 
 static void put_bar(const cli_bench *bench, size_t device, const cli_bench_row *row, double share,
-                    double most, double y, vyre_text *html) {
+                    double most, double y, vyre_strbuf *html) {
     double whole = WIDTH - BAR_LEFT - BAR_RIGHT;
     double width = whole * (share < most ? share : most) / most;
-    vyre_text_printf(html,
-                     "<rect class=\"bar %s\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" "
-                     "data-operation=\"",
-                     class_of(bench, device), BAR_LEFT, y, width, BAR - 2);
+    vyre_strbuf_printf(html,
+                       "<rect class=\"bar %s\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" "
+                       "data-operation=\"",
+                       class_of(bench, device), BAR_LEFT, y, width, BAR - 2);
     cli_bench_put_escaped(html, row->operation);
-    vyre_text_puts(html, "\" data-device=\"");
+    vyre_strbuf_puts(html, "\" data-device=\"");
     cli_bench_put_escaped(html, bench->devices[device].name);
-    vyre_text_printf(html, "\" data-size=\"%llu\" data-share=\"", (unsigned long long)row->size);
+    vyre_strbuf_printf(html, "\" data-size=\"%llu\" data-share=\"", (unsigned long long)row->size);
     cli_bench_put_exact(html, share);
-    vyre_text_puts(html, "\"><title>");
+    vyre_strbuf_puts(html, "\"><title>");
     cli_bench_put_escaped(html, row->operation);
-    vyre_text_puts(html, ", ");
+    vyre_strbuf_puts(html, ", ");
     cli_bench_put_size(html, row->size);
-    vyre_text_puts(html, ", ");
+    vyre_strbuf_puts(html, ", ");
     cli_bench_put_escaped(html, bench->devices[device].name);
-    vyre_text_printf(html, ": %.1f %% of the copy</title></rect>\n", share * 100);
-    vyre_text words = {0};
-    vyre_text_puts(&words, share > most ? "\xe2\x80\xba " : "");
+    vyre_strbuf_printf(html, ": %.1f %% of the copy</title></rect>\n", share * 100);
+    vyre_strbuf words = {0};
+    vyre_strbuf_puts(&words, share > most ? "\xe2\x80\xba " : "");
     cli_bench_put_share(&words, share);
-    put_label(html, "value", BAR_LEFT + width + 4, y + BAR - 3.5, vyre_text_string(&words));
+    put_label(html, "value", BAR_LEFT + width + 4, y + BAR - 3.5, vyre_strbuf_string(&words));
     html->failed |= words.failed;
-    vyre_text_free(&words);
+    vyre_strbuf_free(&words);
 }
 
-void cli_bench_plot_shares(const cli_bench_report *report, vyre_data data, vyre_text *html) {
+void cli_bench_plot_shares(const cli_bench_report *report, vyre_data data, vyre_strbuf *html) {
     const cli_bench *bench = report->bench;
     const double cap = 2;
     double most = 1.05, height = BAR_TOP;
@@ -604,17 +607,17 @@ void cli_bench_plot_shares(const cli_bench_report *report, vyre_data data, vyre_
     most = most < cap ? most : cap;
     double bottom = height;
     open_plot(html, "shares", height + BAR_BOTTOM);
-    vyre_text_printf(html, "data-data=\"%s\" aria-label=\"Share of copy bandwidth, %s data\">\n",
-                     vyre_data_name(data), vyre_data_name(data));
+    vyre_strbuf_printf(html, "data-data=\"%s\" aria-label=\"Share of copy bandwidth, %s data\">\n",
+                       vyre_data_name(data), vyre_data_name(data));
     double whole = WIDTH - BAR_LEFT - BAR_RIGHT;
     for (int percent = 0; percent <= most * 100; percent += most > 1.3 ? 50 : 25) {
         double x = BAR_LEFT + whole * percent / (most * 100);
-        vyre_text words = {0};
-        vyre_text_printf(&words, "%d %%", percent);
+        vyre_strbuf words = {0};
+        vyre_strbuf_printf(&words, "%d %%", percent);
         put_line(html, percent == 100 ? "roof" : "grid", x, BAR_TOP, x, bottom);
-        put_label(html, "tick middle", x, bottom + 15, vyre_text_string(&words));
+        put_label(html, "tick middle", x, bottom + 15, vyre_strbuf_string(&words));
         html->failed |= words.failed;
-        vyre_text_free(&words);
+        vyre_strbuf_free(&words);
     }
     put_label(html, "name middle", BAR_LEFT + whole / 2, bottom + 32, "share of copy bandwidth");
     double y = BAR_TOP + BAR_GAP / 2.0;
@@ -633,5 +636,5 @@ void cli_bench_plot_shares(const cli_bench_report *report, vyre_data data, vyre_
             y += BAR_GAP;
         }
     }
-    vyre_text_puts(html, "</svg>\n");
+    vyre_strbuf_puts(html, "</svg>\n");
 }

@@ -1,5 +1,5 @@
 /* One operation at one size: every device computes it once, all bytes are compared, then they take
- * turns. */
+ * iterations. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 #include "values/sample.h"
 
 enum {
-    BURST_RUNS = 8,     /* of a turn, as many as fit into */
+    BURST_RUNS = 8,     /* of an iteration, as many as fit into */
     BURST_NS = 1000000, /* a millisecond, and one in any case */
     ORACLE_SIZE = 4096, /* up to here, and at the first size, the oracle is asked */
 };
@@ -31,7 +31,7 @@ typedef struct player {
     vyre_pipeline *pipeline;
     const vyre_routing *routing; /* of auto: who was chosen */
     vyre_outputs outputs;
-    vyre_stay stay;                /* resident data */
+    vyre_resident_set stay;        /* resident data */
     double *host, *on_device;      /* times */
     uint32_t runs, told;           /* told: those of which the device said how long it took */
     uint64_t spent_ns, elapsed_ns; /* in runs; with all that lies between them */
@@ -58,10 +58,10 @@ static void note(cli_bench_cell *cell, cli_bench_state state, const char *format
     VYRE_PRINTF(3, 4);
 
 static void note(cli_bench_cell *cell, cli_bench_state state, const char *format, ...) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&text, format, arguments);
+    vyre_strbuf_vprintf(&text, format, arguments);
     va_end(arguments);
     vyre_free(cell->note);
     cell->note = text.data;
@@ -114,9 +114,9 @@ static vyre_status measure_bytes(point *at) {
 /* Bytes. */
 
 static bool same(const vyre_outputs *a, const vyre_outputs *b) {
-    vyre_text where = {0};
+    vyre_strbuf where = {0};
     bool is_same = vyre_route_same_outputs(a, b, &where);
-    vyre_text_free(&where);
+    vyre_strbuf_free(&where);
     return is_same;
 }
 
@@ -132,11 +132,11 @@ static void ask_oracle(point *at) {
 }
 
 static void hold_against_oracle(const point *at, player *p) {
-    vyre_text difference = {0};
+    vyre_strbuf difference = {0};
     if (!cli_result_compare(at->operation->composition, &p->outputs, &at->oracle, &difference)) {
-        leave(p, CLI_BENCH_MISMATCH, vyre_text_string(&difference));
+        leave(p, CLI_BENCH_MISMATCH, vyre_strbuf_string(&difference));
     }
-    vyre_text_free(&difference);
+    vyre_strbuf_free(&difference);
 }
 
 /* All players have outputs. Those whose bytes are wrong leave; where nobody can tell, all. */
@@ -195,7 +195,7 @@ static vyre_status run_once(point *at, player *p, bool counts) {
     vyre_status status = VYRE_OK;
     uint64_t before = vyre_now_ns();
     if (at->data == VYRE_DATA_RESIDENT) {
-        status = vyre_stay_renew(&p->stay, at->binding.inputs);
+        status = vyre_resident_set_renew(&p->stay, at->binding.inputs);
     }
     uint64_t start = vyre_now_ns();
     if (!status && at->data == VYRE_DATA_RESIDENT) {
@@ -221,7 +221,7 @@ static bool is_done(const point *at, const player *p) {
            (p->runs >= CLI_BENCH_LEAST_RUNS && p->elapsed_ns >= at->bench->budget_ns);
 }
 
-static void play_turn(point *at, player *p) {
+static void play_iteration(point *at, player *p) {
     uint64_t start = vyre_now_ns();
     for (int i = 0; i < BURST_RUNS && p->is_playing && !is_done(at, p); i++) {
         vyre_status status = run_once(at, p, true);
@@ -235,15 +235,15 @@ static void play_turn(point *at, player *p) {
 }
 
 /* Each starts as often as the others, so that whoever disturbs the machine disturbs all alike. */
-static void take_turns(point *at) {
+static void take_iterations(point *at) {
     size_t count = at->bench->device_count;
     bool more = true;
-    for (size_t turn = 0; more; turn++) {
+    for (size_t iteration = 0; more; iteration++) {
         more = false;
         for (size_t i = 0; i < count; i++) {
-            player *p = &at->players[(turn + i) % count];
+            player *p = &at->players[(iteration + i) % count];
             if (p->is_playing && !is_done(at, p)) {
-                play_turn(at, p);
+                play_iteration(at, p);
                 more = more || (p->is_playing && !is_done(at, p));
             }
         }
@@ -272,8 +272,8 @@ static vyre_status choose_route(point *at, player *p) {
         .op = at->operation->id, .bytes = at->class_bytes, .data = at->data};
     vyre_status status = vyre_route_acquire(&request, &p->routing);
     if (!status) {
-        vyre_text name = {0};
-        vyre_text_puts(&name, vyre_device_name(p->routing->device));
+        vyre_strbuf name = {0};
+        vyre_strbuf_puts(&name, vyre_device_name(p->routing->device));
         p->device = vyre_device_retain(p->routing->device);
         p->cell->ran_on = name.data;
         if (*p->routing->note) {
@@ -320,9 +320,9 @@ static vyre_status warm_up(point *at, player *p) {
     if (at->data == VYRE_DATA_HOST) {
         return p->routing ? run_auto(at, p) : run_host(at, p, &config);
     }
-    status = vyre_stay_init(&p->stay, p->device, &at->shape, at->binding.inputs);
+    status = vyre_resident_set_init(&p->stay, p->device, &at->shape, at->binding.inputs);
     status = status ? status : run_once(at, p, false);
-    return status ? status : vyre_stay_read(&p->stay, &p->outputs);
+    return status ? status : vyre_resident_set_read(&p->stay, &p->outputs);
 }
 
 static void join(point *at, size_t column, cli_bench_row *row) {
@@ -363,7 +363,7 @@ static void join(point *at, size_t column, cli_bench_row *row) {
 /* What the runs came to. The bytes of the last one are compared as well. */
 static void score(point *at, player *p) {
     vyre_status status = p->is_playing && at->data == VYRE_DATA_RESIDENT
-                             ? vyre_stay_read(&p->stay, &p->outputs)
+                             ? vyre_resident_set_read(&p->stay, &p->outputs)
                              : VYRE_OK;
     if (status) {
         leave_with(p, status);
@@ -372,11 +372,11 @@ static void score(point *at, player *p) {
         return;
     }
     if (p->runs < CLI_BENCH_LEAST_RUNS) {
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         cli_bench_put_time(&text, p->host[p->runs - 1]);
         note(p->cell, CLI_BENCH_SKIPPED, "over the budget of %.4g s: a run takes %s, %d do not fit",
-             (double)at->bench->budget_ns * 1e-9, vyre_text_string(&text), CLI_BENCH_LEAST_RUNS);
-        vyre_text_free(&text);
+             (double)at->bench->budget_ns * 1e-9, vyre_strbuf_string(&text), CLI_BENCH_LEAST_RUNS);
+        vyre_strbuf_free(&text);
         p->cell->is_over_budget = true;
         p->is_playing = false;
         return;
@@ -389,7 +389,7 @@ static void score(point *at, player *p) {
 }
 
 static void depart(player *p) {
-    vyre_status_free(vyre_stay_deinit(&p->stay));
+    vyre_status_free(vyre_resident_set_deinit(&p->stay));
     vyre_outputs_free(&p->outputs);
     vyre_pipeline_release(p->pipeline);
     vyre_routing_release(p->routing);
@@ -407,7 +407,7 @@ static void measure_row(point *at, cli_bench_row *row) {
     }
     compare(at);
     row->by_oracle = at->by_oracle;
-    take_turns(at);
+    take_iterations(at);
     for (size_t i = 0; i < count; i++) {
         score(at, &at->players[i]);
     }
@@ -418,14 +418,14 @@ static void measure_row(point *at, cli_bench_row *row) {
 }
 
 static vyre_status add_row(point *at, vyre_data data, cli_bench_row **out_row) {
-    vyre_text id = {0};
-    vyre_text_puts(&id, at->operation->id);
+    vyre_strbuf id = {0};
+    vyre_strbuf_puts(&id, at->operation->id);
     cli_bench_row row = {.operation = id.data, .size = at->size, .data = data, .bytes = at->bytes};
     if (!cli_sample_work(at->operation, at->size, &row.work)) {
         row.work = 0;
     }
     if (id.failed || !vyre_vec_push(&at->bench->rows, row)) {
-        vyre_text_free(&id);
+        vyre_strbuf_free(&id);
         return cli_bench_no_memory();
     }
     *out_row = &at->bench->rows.items[at->bench->rows.count - 1];

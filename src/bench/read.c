@@ -47,12 +47,12 @@ static vyre_status take_text(const source *s, const vyre_json_value *from, const
             return wrong(s, key, "has a control character in it");
         }
     }
-    vyre_text copy = {0};
-    vyre_text_add(&copy, value->string.data, value->string.size);
-    vyre_text_puts(&copy, "");
+    vyre_strbuf copy = {0};
+    vyre_strbuf_add(&copy, value->string.data, value->string.size);
+    vyre_strbuf_puts(&copy, "");
     if (!copy.data && !copy.failed) {
-        vyre_text_repeat(&copy, ' ', 1);
-        vyre_text_cut(&copy, 0);
+        vyre_strbuf_repeat(&copy, ' ', 1);
+        vyre_strbuf_cut(&copy, 0);
     }
     *out = copy.data;
     return copy.failed || !copy.data ? no_memory(s) : VYRE_OK;
@@ -243,7 +243,7 @@ static vyre_status read_all(source *s, const vyre_json_value *root, cli_bench *o
 }
 
 vyre_status cli_bench_read(const char *path, cli_bench *out) {
-    vyre_text contents = {0};
+    vyre_strbuf contents = {0};
     vyre_json_document *document = NULL;
     source s = {.path = path, .what = "document", .number = 1};
     *out = (cli_bench){0};
@@ -251,7 +251,7 @@ vyre_status cli_bench_read(const char *path, cli_bench *out) {
     status = status ? status : vyre_json_read(path, contents.data, contents.size, &document);
     status = status ? status : read_all(&s, vyre_json_root(document), out);
     vyre_json_free(document);
-    vyre_text_free(&contents);
+    vyre_strbuf_free(&contents);
     if (status) {
         cli_bench_deinit(out);
     }

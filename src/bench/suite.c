@@ -73,11 +73,11 @@ vyre_status cli_bench_measure(cli_bench *bench, cli_bench_plan *plan) {
         for (size_t k = 0; k < sizes && !status; k++) {
             const vyre_operation *operation = plan->operations.items[i];
             uint64_t size = cli_sizes_at(&plan->sizes, k);
-            vyre_text now = {0};
-            vyre_text_printf(&now, "%s, ", operation->id);
+            vyre_strbuf now = {0};
+            vyre_strbuf_printf(&now, "%s, ", operation->id);
             cli_bench_put_size(&now, size);
-            cli_progress_step(&plan->progress, done++, vyre_text_string(&now));
-            vyre_text_free(&now);
+            cli_progress_step(&plan->progress, done++, vyre_strbuf_string(&now));
+            vyre_strbuf_free(&now);
             status = cli_bench_point(bench, plan, operation, size);
         }
     }

@@ -4,7 +4,7 @@
 #include "bench/bench.h"
 #include "cli/page.h"
 
-void cli_bench_put_time(vyre_text *text, double ns) {
+void cli_bench_put_time(vyre_strbuf *text, double ns) {
     static const struct {
         const char *name;
         double ns;
@@ -14,35 +14,35 @@ void cli_bench_put_time(vyre_text *text, double ns) {
         unit++;
     }
     double number = ns / units[unit].ns;
-    vyre_text_printf(text, "%.*f %s",
-                     number < 9.995   ? 2
-                     : number < 99.95 ? 1
-                                      : 0,
-                     number, units[unit].name);
+    vyre_strbuf_printf(text, "%.*f %s",
+                       number < 9.995   ? 2
+                       : number < 99.95 ? 1
+                                        : 0,
+                       number, units[unit].name);
 }
 
-void cli_bench_put_size(vyre_text *text, uint64_t size) {
+void cli_bench_put_size(vyre_strbuf *text, uint64_t size) {
     if (size && !(size & (size - 1))) {
         uint32_t bits = 0;
         while (size >> (bits + 1)) {
             bits++;
         }
-        vyre_text_printf(text, "2^%u", bits);
+        vyre_strbuf_printf(text, "2^%u", bits);
     } else {
-        vyre_text_u64(text, size);
+        vyre_strbuf_u64(text, size);
     }
 }
 
 /* Three digits. */
-static void put_three(vyre_text *text, double number) {
+static void put_three(vyre_strbuf *text, double number) {
     if (number <= 0) {
         return;
     }
     int digits = number < 0.0995 ? 4 : number < 0.995 ? 3 : number < 9.995 ? 2 : number < 99.95;
-    vyre_text_printf(text, "%.*f", digits, number);
+    vyre_strbuf_printf(text, "%.*f", digits, number);
 }
 
-void cli_bench_put_rate(vyre_text *text, double a_second, const char *unit) {
+void cli_bench_put_rate(vyre_strbuf *text, double a_second, const char *unit) {
     static const struct {
         const char *prefix;
         double factor;
@@ -52,22 +52,22 @@ void cli_bench_put_rate(vyre_text *text, double a_second, const char *unit) {
         i++;
     }
     put_three(text, a_second / prefixes[i].factor);
-    vyre_text_printf(text, " %s%s", prefixes[i].prefix, unit);
+    vyre_strbuf_printf(text, " %s%s", prefixes[i].prefix, unit);
 }
 
-void cli_bench_put_share(vyre_text *text, double share) {
+void cli_bench_put_share(vyre_strbuf *text, double share) {
     if (share > 0 && share < 0.0005) {
-        vyre_text_puts(text, "< 0.1 %");
+        vyre_strbuf_puts(text, "< 0.1 %");
     } else if (share > 0) {
-        vyre_text_printf(text, "%.*f %%", share < 0.0995, share * 100);
+        vyre_strbuf_printf(text, "%.*f %%", share < 0.0995, share * 100);
     }
 }
 
 /* A cell of a table is what was appended to a text, which is emptied. */
-static void add_cell(cli_table *table, vyre_text *text) {
-    cli_table_add(table, "%s", vyre_text_string(text));
+static void add_cell(cli_table *table, vyre_strbuf *text) {
+    cli_table_add(table, "%s", vyre_strbuf_string(text));
     table->cells.failed |= text->failed;
-    vyre_text_cut(text, 0);
+    vyre_strbuf_cut(text, 0);
 }
 
 static void add_headings(cli_table *table, const char *const *headings, size_t count) {
@@ -83,17 +83,17 @@ static void add_headings(cli_table *table, const char *const *headings, size_t c
 
 static void write_devices(cli_page *page, const cli_bench *bench) {
     cli_table table = {.right = 7 << 2, .code = 1};
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     HEADINGS(&table, "device", "hardware", "copy, host", "copy, resident", "peak");
     for (size_t i = 0; i < bench->device_count; i++) {
         const cli_bench_device *device = &bench->devices[i];
         cli_table_add(&table, "%s", device->name);
         if (device->reason) {
-            vyre_text_puts(&text, "unavailable");
+            vyre_strbuf_puts(&text, "unavailable");
         } else if (device->is_auto) {
-            vyre_text_printf(&text, "chosen by the table %s", bench->table ? bench->table : "");
+            vyre_strbuf_printf(&text, "chosen by the table %s", bench->table ? bench->table : "");
         } else {
-            vyre_text_puts(&text, device->hardware ? device->hardware : "");
+            vyre_strbuf_puts(&text, device->hardware ? device->hardware : "");
         }
         add_cell(&table, &text);
         for (vyre_data data = 0; data < CLI_BENCH_PLACES; data++) {
@@ -110,18 +110,18 @@ static void write_devices(cli_page *page, const cli_bench *bench) {
     cli_page_table(page, &table);
     for (size_t i = 0; i < bench->device_count; i++) {
         if (bench->devices[i].reason) {
-            vyre_text_cut(&text, 0);
-            vyre_text_printf(&text, "%s: %s", bench->devices[i].name, bench->devices[i].reason);
-            cli_page_paragraph(page, vyre_text_string(&text));
+            vyre_strbuf_cut(&text, 0);
+            vyre_strbuf_printf(&text, "%s: %s", bench->devices[i].name, bench->devices[i].reason);
+            cli_page_paragraph(page, vyre_strbuf_string(&text));
         }
     }
     page->text->failed |= text.failed;
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 static void write_times(cli_page *page, const cli_bench *bench) {
     cli_table table = {.right = 1 << 2 | 63 << 4, .code = 1};
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     HEADINGS(&table, "operation", "data", "size", "device", "median", "best", "quartiles", "GB/s",
              "GFLOP/s", "of copy", "");
     for (size_t i = 0; i < bench->rows.count; i++) {
@@ -148,7 +148,7 @@ static void write_times(cli_page *page, const cli_bench *bench) {
             add_cell(&table, &text);
             if (is_measured) {
                 cli_bench_put_time(&text, cell->host.low);
-                vyre_text_puts(&text, " to ");
+                vyre_strbuf_puts(&text, " to ");
                 cli_bench_put_time(&text, cell->host.high);
             }
             add_cell(&table, &text);
@@ -159,23 +159,23 @@ static void write_times(cli_page *page, const cli_bench *bench) {
             cli_bench_put_share(&text, rates.copy);
             add_cell(&table, &text);
             if (is_measured && cell->ran_on) {
-                vyre_text_printf(&text, "on %s", cell->ran_on);
+                vyre_strbuf_printf(&text, "on %s", cell->ran_on);
             }
             if (is_measured && cell->device.runs) {
-                vyre_text_puts(&text, text.size ? "; " : "");
+                vyre_strbuf_puts(&text, text.size ? "; " : "");
                 cli_bench_put_time(&text, cell->device.median);
-                vyre_text_puts(&text, " on the device");
+                vyre_strbuf_puts(&text, " on the device");
             }
             if (!is_measured) {
-                vyre_text_printf(&text, "%s", cli_bench_state_name(cell->state));
+                vyre_strbuf_printf(&text, "%s", cli_bench_state_name(cell->state));
             }
             if (cell->note) {
-                vyre_text_printf(&text, "%s%s", text.size ? ": " : "", cell->note);
+                vyre_strbuf_printf(&text, "%s%s", text.size ? ": " : "", cell->note);
             }
             add_cell(&table, &text);
         }
     }
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     cli_page_table(page, &table);
     cli_page_paragraph(page, cli_bench_copy_words);
 }
@@ -183,7 +183,7 @@ static void write_times(cli_page *page, const cli_bench *bench) {
 static void write_crossovers(cli_page *page, const cli_bench_report *report) {
     const cli_bench_device *devices = report->bench->devices;
     cli_table table = {.right = 7 << 4, .code = 1};
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     if (!report->figures->crossovers.count) {
         cli_page_paragraph(page, "None: one device is the fastest at all sizes of an operation.");
         return;
@@ -202,7 +202,7 @@ static void write_crossovers(cli_page *page, const cli_bench_report *report) {
         cli_table_add(&table, "%.0f", crossover->at_size);
         cli_table_add(&table, "%s", crossover->is_clear ? "" : "within the spread");
     }
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     cli_page_table(page, &table);
 }
 
@@ -240,7 +240,7 @@ static void write_means(cli_page *page, const cli_bench_report *report) {
 static void write_comparison(cli_page *page, const cli_bench_report *report) {
     const cli_bench_comparison *comparison = report->comparison;
     cli_table table = {.right = 1 << 2 | 7 << 4, .code = 1};
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     HEADINGS(&table, "operation", "data", "size", "device", "before", "now", "ratio", "");
     for (size_t i = 0; i < comparison->changes.count; i++) {
         const cli_bench_change *change = &comparison->changes.items[i];
@@ -260,28 +260,30 @@ static void write_comparison(cli_page *page, const cli_bench_report *report) {
                                               : "within the spread");
     }
     cli_page_table(page, &table);
-    vyre_text_printf(&text, "%zu clearly faster, %zu clearly slower, %zu not in %s",
-                     comparison->faster, comparison->slower, comparison->missing, comparison->file);
+    vyre_strbuf_printf(&text, "%zu clearly faster, %zu clearly slower, %zu not in %s",
+                       comparison->faster, comparison->slower, comparison->missing,
+                       comparison->file);
     if (comparison->changes.count) {
-        vyre_text_printf(&text, "; geometric mean of before / now %.3f", comparison->mean);
+        vyre_strbuf_printf(&text, "; geometric mean of before / now %.3f", comparison->mean);
     }
-    vyre_text_putc(&text, '.');
-    cli_page_paragraph(page, vyre_text_string(&text));
+    vyre_strbuf_putc(&text, '.');
+    cli_page_paragraph(page, vyre_strbuf_string(&text));
     page->text->failed |= text.failed;
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
-static void write_page(const cli_bench_report *report, cli_format format, vyre_text *text) {
+static void write_page(const cli_bench_report *report, cli_format format, vyre_strbuf *text) {
     const cli_bench *bench = report->bench;
     cli_page page = {text, format == CLI_FORMAT_MARKDOWN};
-    vyre_text words = {0};
-    vyre_text_printf(&words,
-                     "vyre %s on %s, %u thread%s, %s. At most %u runs and %.4g s a cell, "
-                     "devices in turns; times by the host's clock, rates by the device's "
-                     "own where it tells one.",
-                     bench->version, bench->machine, bench->threads, bench->threads == 1 ? "" : "s",
-                     bench->date, bench->runs, (double)bench->budget_ns * 1e-9);
-    cli_page_paragraph(&page, vyre_text_string(&words));
+    vyre_strbuf words = {0};
+    vyre_strbuf_printf(&words,
+                       "vyre %s on %s, %u thread%s, %s. At most %u runs and %.4g s a cell, "
+                       "devices in turns; times by the host's clock, rates by the device's "
+                       "own where it tells one.",
+                       bench->version, bench->machine, bench->threads,
+                       bench->threads == 1 ? "" : "s", bench->date, bench->runs,
+                       (double)bench->budget_ns * 1e-9);
+    cli_page_paragraph(&page, vyre_strbuf_string(&words));
     cli_page_heading(&page, "Devices");
     write_devices(&page, bench);
     cli_page_heading(&page, "Times");
@@ -295,7 +297,7 @@ static void write_page(const cli_bench_report *report, cli_format format, vyre_t
         write_comparison(&page, report);
     }
     text->failed |= words.failed;
-    vyre_text_free(&words);
+    vyre_strbuf_free(&words);
 }
 
 /* CSV: one table, whose first column says what a line is. */
@@ -359,7 +361,7 @@ static void add_csv_cell(cli_table *table, const cli_bench *bench, const cli_ben
     cli_table_add(table, "%s", cell->note ? cell->note : "");
 }
 
-static void write_csv(const cli_bench_report *report, vyre_text *text) {
+static void write_csv(const cli_bench_report *report, vyre_strbuf *text) {
     const cli_bench *bench = report->bench;
     const cli_bench_figures *figures = report->figures;
     cli_table table = {0};
@@ -381,12 +383,12 @@ static void write_csv(const cli_bench_report *report, vyre_text *text) {
         const cli_bench_crossover *crossover = &figures->crossovers.items[i];
         add_csv_start(&table, "crossover", crossover->operation, vyre_data_name(crossover->data),
                       crossover->to_size, bench->devices[crossover->after].name, "");
-        vyre_text note = {0};
-        vyre_text_printf(&note, "%s up to %llu", bench->devices[crossover->before].name,
-                         (unsigned long long)crossover->from_size);
-        add_csv_end(&table, 0, vyre_text_string(&note));
+        vyre_strbuf note = {0};
+        vyre_strbuf_printf(&note, "%s up to %llu", bench->devices[crossover->before].name,
+                           (unsigned long long)crossover->from_size);
+        add_csv_end(&table, 0, vyre_strbuf_string(&note));
         table.cells.failed |= note.failed;
-        vyre_text_free(&note);
+        vyre_strbuf_free(&note);
     }
     for (size_t i = 0; i < figures->summary_count; i++) {
         const cli_bench_summary *summary = &figures->summaries[i];
@@ -412,7 +414,7 @@ static void write_csv(const cli_bench_report *report, vyre_text *text) {
     cli_table_write(text, &table, CLI_FORMAT_CSV);
 }
 
-void cli_bench_table(const cli_bench_report *report, cli_format format, vyre_text *text) {
+void cli_bench_table(const cli_bench_report *report, cli_format format, vyre_strbuf *text) {
     if (format == CLI_FORMAT_CSV) {
         write_csv(report, text);
     } else {

@@ -84,22 +84,22 @@ typedef struct table_writer {
 
 static void write_cell(void *user, const cli_fact *fact) {
     table_writer *writer = user;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     if (fact->scope > writer->widest) {
         return;
     }
     if (writer->is_heading) {
-        vyre_text_puts(&text, fact->name);
+        vyre_strbuf_puts(&text, fact->name);
         writer->table.columns++;
     } else {
         cli_fact_print(fact, &text);
     }
-    cli_table_add(&writer->table, "%s", vyre_text_string(&text));
+    cli_table_add(&writer->table, "%s", vyre_strbuf_string(&text));
     writer->table.cells.failed |= text.failed;
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
-static void write_table(const job *j, vyre_text *text, cli_format format, cli_fact_scope widest) {
+static void write_table(const job *j, vyre_strbuf *text, cli_format format, cli_fact_scope widest) {
     enum { NUMBERS = 7 << 4 }; /* precedence, score, timing */
     table_writer writer = {.table = {.right = NUMBERS, .code = 1}, .widest = widest};
     for (size_t i = 0; i <= j->survey.rows.count; i++) {
@@ -113,33 +113,33 @@ static void write_table(const job *j, vyre_text *text, cli_format format, cli_fa
 
 static void write_line(void *user, const cli_fact *fact) {
     enum { NAME_WIDTH = 34 };
-    vyre_text *text = user;
+    vyre_strbuf *text = user;
     if (fact->kind == CLI_FACT_MISSING) {
         return;
     }
     if (!strcmp(fact->name, "name")) {
         cli_fact_print(fact, text);
-        vyre_text_putc(text, '\n');
+        vyre_strbuf_putc(text, '\n');
         return;
     }
-    vyre_text value = {0};
+    vyre_strbuf value = {0};
     cli_fact_print(fact, &value);
     if (value.size) {
-        vyre_text_printf(text, "  %-*s%s\n", NAME_WIDTH, fact->name, vyre_text_string(&value));
+        vyre_strbuf_printf(text, "  %-*s%s\n", NAME_WIDTH, fact->name, vyre_strbuf_string(&value));
     }
     text->failed |= value.failed;
-    vyre_text_free(&value);
+    vyre_strbuf_free(&value);
 }
 
-static void write_full(const job *j, vyre_text *text) {
+static void write_full(const job *j, vyre_strbuf *text) {
     for (size_t i = 0; i < j->survey.rows.count; i++) {
-        vyre_text_puts(text, i ? "\n" : "");
+        vyre_strbuf_puts(text, i ? "\n" : "");
         cli_survey_facts(&j->survey.rows.items[i], write_line, text);
     }
 }
 
 /* The reason of each device that cannot be used, and of each that the selection passed over. */
-static void write_reasons(const job *j, vyre_text *text) {
+static void write_reasons(const job *j, vyre_strbuf *text) {
     const char *between = "\n";
     for (size_t i = 0; i < j->survey.rows.count; i++) {
         const cli_survey_row *row = &j->survey.rows.items[i];
@@ -147,18 +147,18 @@ static void write_reasons(const job *j, vyre_text *text) {
                              : row->candidate ? row->candidate->reason
                                               : "";
         if (*reason) {
-            vyre_text_printf(text, "%s%s: %s\n", between, row->name, reason);
+            vyre_strbuf_printf(text, "%s%s: %s\n", between, row->name, reason);
             between = "";
         }
     }
 }
 
-static void write_decision(const job *j, vyre_text *text) {
-    vyre_text_printf(text, "\nauto takes %s\n",
-                     j->undecided ? vyre_status_text(j->undecided) : j->decision.why);
+static void write_decision(const job *j, vyre_strbuf *text) {
+    vyre_strbuf_printf(text, "\nauto takes %s\n",
+                       j->undecided ? vyre_status_text(j->undecided) : j->decision.why);
 }
 
-static void write_text(const job *j, vyre_text *text) {
+static void write_text(const job *j, vyre_strbuf *text) {
     bool is_named = j->arguments->operand_count;
     if (is_named || given(j, PROFILE)) {
         write_full(j, text);
@@ -241,7 +241,7 @@ static void write_candidates(const job *j, vyre_json *json) {
     vyre_json_array_end(json);
 }
 
-static void write_json(const job *j, vyre_text *text) {
+static void write_json(const job *j, vyre_strbuf *text) {
     json_writer writer = {.json = {.text = text}};
     vyre_json *json = &writer.json;
     vyre_json_object(json);
@@ -272,7 +272,7 @@ static void write_json(const job *j, vyre_text *text) {
         vyre_json_object_end(json);
     }
     vyre_json_object_end(json);
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
 }
 
 /* The command */
@@ -308,7 +308,7 @@ static cli_exit list(job *j) {
     if (!name) {
         decide(j);
     }
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     if (format == CLI_FORMAT_TEXT) {
         write_text(j, &text);
     } else if (format == CLI_FORMAT_JSON) {

@@ -42,11 +42,11 @@ CLI_OPTION_TABLE(OPTIONS);
 enum { RUNS_DEFAULT = 100, RUNS_MOST = 1000000, BUDGET_DEFAULT_NS = 200000000 };
 
 static char *copy_text(const char *words) {
-    vyre_text text = {0};
-    vyre_text_printf(&text, "%s", words);
+    vyre_strbuf text = {0};
+    vyre_strbuf_printf(&text, "%s", words);
     if (!text.data && !text.failed) { /* an empty one is a text, too */
-        vyre_text_putc(&text, ' ');
-        vyre_text_cut(&text, 0);
+        vyre_strbuf_putc(&text, ' ');
+        vyre_strbuf_cut(&text, 0);
     }
     return text.data;
 }
@@ -58,28 +58,28 @@ vyre_status cli_bench_no_memory(void) {
 
 /* The machine. */
 
-static void put_processor(vyre_text *text) {
-    vyre_text contents = {0};
+static void put_processor(vyre_strbuf *text) {
+    vyre_strbuf contents = {0};
     vyre_status status = vyre_file_read("/proc/cpuinfo", 1 << 22, &contents);
-    const char *name = status ? NULL : strstr(vyre_text_string(&contents), "model name");
+    const char *name = status ? NULL : strstr(vyre_strbuf_string(&contents), "model name");
     name = name ? strchr(name, ':') : NULL;
     if (name) {
         name += strspn(name, ": \t");
-        vyre_text_puts(text, ", ");
-        vyre_text_add(text, name, strcspn(name, "\n"));
+        vyre_strbuf_puts(text, ", ");
+        vyre_strbuf_add(text, name, strcspn(name, "\n"));
     }
     vyre_status_free(status);
-    vyre_text_free(&contents);
+    vyre_strbuf_free(&contents);
 }
 
 static vyre_status describe_machine(cli_bench *bench) {
     struct utsname system;
-    vyre_text machine = {0};
+    vyre_strbuf machine = {0};
     char date[32] = "";
     time_t now = time(NULL);
     struct tm parts;
     if (uname(&system) == 0) {
-        vyre_text_printf(&machine, "%s %s %s", system.sysname, system.release, system.machine);
+        vyre_strbuf_printf(&machine, "%s %s %s", system.sysname, system.release, system.machine);
     }
     put_processor(&machine);
     if (gmtime_r(&now, &parts)) {
@@ -117,12 +117,12 @@ static vyre_status add_device(cli_bench *bench, const char *name, vyre_device *d
     out->reason = reason ? copy_text(reason) : NULL;
     if (device) {
         vyre_profile profile;
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         vyre_device_profile(device, &profile);
-        vyre_text_printf(&text, "%s%s%s%s%s%s %s", profile.device, *profile.device ? ", " : "",
-                         *profile.driver ? "driver " : "", profile.driver,
-                         *profile.driver ? ", " : "", vyre_device_id(device),
-                         vyre_device_version(device));
+        vyre_strbuf_printf(&text, "%s%s%s%s%s%s %s", profile.device, *profile.device ? ", " : "",
+                           *profile.driver ? "driver " : "", profile.driver,
+                           *profile.driver ? ", " : "", vyre_device_id(device),
+                           vyre_device_version(device));
         out->hardware = text.failed ? NULL : text.data;
     }
     return out->name && (out->hardware || !device) && (out->reason || !reason)
@@ -150,10 +150,10 @@ static vyre_status add_all(cli_bench *bench, bool with_oracles) {
 /* Whether there is a backend of that name, or of the part before the number of a device. */
 static bool is_registered(const char *name) {
     const vyre_registration *found = NULL;
-    vyre_text id = {0};
-    vyre_text_add(&id, name, strcspn(name, ":"));
-    vyre_status_free(vyre_registry_find(NULL, vyre_text_string(&id), &found));
-    vyre_text_free(&id);
+    vyre_strbuf id = {0};
+    vyre_strbuf_add(&id, name, strcspn(name, ":"));
+    vyre_status_free(vyre_registry_find(NULL, vyre_strbuf_string(&id), &found));
+    vyre_strbuf_free(&id);
     return found != NULL;
 }
 
@@ -186,13 +186,13 @@ static vyre_status add_devices(cli_bench *bench, const char *names) {
     vyre_status status = names ? VYRE_OK : add_all(bench, false);
     for (const char *rest = names; rest && !status;) {
         size_t size = strcspn(rest, ",");
-        vyre_text name = {0};
-        vyre_text_add(&name, rest, size);
-        status = size ? add_named(bench, vyre_text_string(&name))
+        vyre_strbuf name = {0};
+        vyre_strbuf_add(&name, rest, size);
+        status = size ? add_named(bench, vyre_strbuf_string(&name))
                       : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                          "give names with one comma between",
                                          "-b names an empty device in `%s`", names);
-        vyre_text_free(&name);
+        vyre_strbuf_free(&name);
         rest = rest[size] ? rest + size + 1 : NULL;
     }
     return status;
@@ -246,15 +246,15 @@ static vyre_status check_page(const char *path) {
         return VYRE_OK;
     }
     const char *slash = strrchr(path, '/');
-    vyre_text folder = {0};
-    vyre_text_add(&folder, path, slash ? (size_t)(slash - path) : 0);
-    vyre_text_puts(&folder, slash ? "/" : ".");
+    vyre_strbuf folder = {0};
+    vyre_strbuf_add(&folder, path, slash ? (size_t)(slash - path) : 0);
+    vyre_strbuf_puts(&folder, slash ? "/" : ".");
     int error = folder.failed                          ? ENOMEM
                 : !*path                               ? ENOENT
                 : exists && S_ISDIR(about.st_mode)     ? EISDIR
                 : access(folder.data, W_OK | X_OK) < 0 ? errno
                                                        : 0;
-    vyre_text_free(&folder);
+    vyre_strbuf_free(&folder);
     return error ? vyre_status_make(VYRE_STATUS_IO, "name a file in a folder that can be written",
                                     "cannot write a page to `%s`: %s", path, strerror(error))
                  : VYRE_OK;
@@ -320,17 +320,17 @@ static bool has_device(const cli_bench *bench) {
 }
 
 static vyre_status no_device(const cli_bench *bench) {
-    vyre_text reasons = {0};
+    vyre_strbuf reasons = {0};
     for (size_t i = 0; i < bench->device_count; i++) {
-        vyre_text_printf(&reasons, "%s%s: %s", i ? "; " : ": ", bench->devices[i].name,
-                         bench->devices[i].reason);
+        vyre_strbuf_printf(&reasons, "%s%s: %s", i ? "; " : ": ", bench->devices[i].name,
+                           bench->devices[i].reason);
     }
     /* The reasons have their fixes. */
     vyre_status status = vyre_status_make(
         VYRE_STATUS_UNAVAILABLE, bench->device_count ? NULL : "name one with -b",
         "there is no device to measure but the oracle, which is measured where -b names it%s",
-        vyre_text_string(&reasons));
-    vyre_text_free(&reasons);
+        vyre_strbuf_string(&reasons));
+    vyre_strbuf_free(&reasons);
     return status;
 }
 
@@ -355,7 +355,7 @@ static vyre_status measure(job *j) {
 static vyre_status report(job *j) {
     const char *compare = value_of(j, COMPARE)->text, *html = value_of(j, HTML)->text;
     cli_format format = (cli_format)value_of(j, FORMAT)->choice;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_status status = cli_bench_figures_make(&j->bench, &j->figures);
     if (!status && compare) {
         status = cli_bench_compare(&j->before, &j->bench, compare, &j->comparison);

@@ -35,7 +35,7 @@ static void write_time(char out[TIME_SIZE], int64_t used_ns, bool utc) {
     }
 }
 
-static void put_entries(vyre_text *text, const vyre_cache_list *list) {
+static void put_entries(vyre_strbuf *text, const vyre_cache_list *list) {
     cli_table table = {.columns = 6, .right = 1 << 4};
     cli_page page = {.text = text};
     cli_table_add(&table, "backend");
@@ -59,26 +59,26 @@ static void put_entries(vyre_text *text, const vyre_cache_list *list) {
     cli_page_table(&page, &table);
 }
 
-static void put_counts(vyre_text *text, const vyre_cache_disk_counts *counts) {
-    vyre_text_puts(text, "since it was last cleared:");
+static void put_counts(vyre_strbuf *text, const vyre_cache_disk_counts *counts) {
+    vyre_strbuf_puts(text, "since it was last cleared:");
 #define COUNT(field, one, several)                                                                 \
-    vyre_text_printf(text, " %llu %s,", (unsigned long long)counts->field,                         \
-                     counts->field == 1 ? one : several);
+    vyre_strbuf_printf(text, " %llu %s,", (unsigned long long)counts->field,                       \
+                       counts->field == 1 ? one : several);
     COUNTS(COUNT)
 #undef COUNT
-    vyre_text_cut(text, text->size - 1);
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_cut(text, text->size - 1);
+    vyre_strbuf_putc(text, '\n');
 }
 
-static void put_text(vyre_text *text, const vyre_cache_list *list) {
+static void put_text(vyre_strbuf *text, const vyre_cache_list *list) {
     if (!list->path) {
-        vyre_text_printf(text, "no cache: %s\n", cli_no_cache());
+        vyre_strbuf_printf(text, "no cache: %s\n", cli_no_cache());
         return;
     }
     cli_describe_cache(text, list);
     if (list->other_count) {
-        vyre_text_printf(text, "%zu file%s damaged, left behind or of another version of vyre\n",
-                         list->other_count, cli_plural(list->other_count));
+        vyre_strbuf_printf(text, "%zu file%s damaged, left behind or of another version of vyre\n",
+                           list->other_count, cli_plural(list->other_count));
     }
     put_counts(text, &list->counts);
     if (list->entry_count) {
@@ -95,7 +95,7 @@ static void put_path(vyre_json *json, const vyre_cache_list *list) {
     }
 }
 
-static void put_json(vyre_text *text, const vyre_cache_list *list) {
+static void put_json(vyre_strbuf *text, const vyre_cache_list *list) {
     vyre_json json = {.text = text};
     vyre_json_object(&json);
     put_path(&json, list);
@@ -129,27 +129,27 @@ static void put_json(vyre_text *text, const vyre_cache_list *list) {
     }
     vyre_json_array_end(&json);
     vyre_json_object_end(&json);
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
 }
 
-static void put_cleared(vyre_text *text, bool as_json, uint64_t files, uint64_t bytes) {
+static void put_cleared(vyre_strbuf *text, bool as_json, uint64_t files, uint64_t bytes) {
     if (as_json) {
         vyre_json json = {.text = text};
         vyre_json_object(&json);
         cli_json_number(&json, "removed_files", files);
         cli_json_number(&json, "removed_bytes", bytes);
         vyre_json_object_end(&json);
-        vyre_text_putc(text, '\n');
+        vyre_strbuf_putc(text, '\n');
     } else {
-        vyre_text_printf(text, "removed %llu file%s, %llu byte%s\n", (unsigned long long)files,
-                         cli_plural((size_t)files), (unsigned long long)bytes,
-                         cli_plural((size_t)bytes));
+        vyre_strbuf_printf(text, "removed %llu file%s, %llu byte%s\n", (unsigned long long)files,
+                           cli_plural((size_t)files), (unsigned long long)bytes,
+                           cli_plural((size_t)bytes));
     }
 }
 
 static cli_exit run(const cli_arguments *arguments) {
     bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_status status;
     if (arguments->values[CLEAR].given) {
         uint64_t files, bytes;
@@ -164,7 +164,7 @@ static cli_exit run(const cli_arguments *arguments) {
         vyre_cache_list_free(list);
     }
     if (status) {
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
         return cli_message_status(arguments->command, status);
     }
     cli_output_write(&text);

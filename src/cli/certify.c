@@ -30,13 +30,13 @@ CLI_OPTION_TABLE(OPTIONS);
 typedef struct job {
     const cli_arguments *arguments;
     cli_contest contest;
-    vyre_text path; /* of the table */
+    vyre_strbuf path; /* of the table */
     cli_progress progress;
     size_t certified, failed, wrong; /* operations; the last: with a device of wrong bytes */
     bool is_stuck;                   /* the table cannot be written */
     cli_exit failure;                /* how to end because of the last that failed */
     /* The answer. */
-    vyre_text text;
+    vyre_strbuf text;
     vyre_json json;
     cli_table rows;
 } job;
@@ -88,8 +88,8 @@ static void add_answer(job *j, const char *key) {
         cli_route_table_add(&j->rows, table, key);
     } else {
         cli_route_steps steps = {0};
-        vyre_text text = {0};
-        vyre_text_printf(&text, "%s\n", key);
+        vyre_strbuf text = {0};
+        vyre_strbuf_printf(&text, "%s\n", key);
         cli_route_steps_find(&steps, table, key, &j->contest.devices);
         cli_route_put_ranges(&text, &steps);
         cli_route_put_excluded(&text, table, key, &j->contest.devices);
@@ -101,7 +101,7 @@ static void add_answer(job *j, const char *key) {
 static void end_answer(job *j) {
     if (format_of(j) == CLI_FORMAT_JSON) {
         vyre_json_array_end(&j->json);
-        vyre_text_putc(&j->text, '\n');
+        vyre_strbuf_putc(&j->text, '\n');
     } else if (format_of(j) != CLI_FORMAT_TEXT) {
         cli_table_write(&j->text, &j->rows, format_of(j));
     }
@@ -110,16 +110,16 @@ static void end_answer(job *j) {
 
 static void report(const job *j, size_t total) {
     const char *name = j->arguments->command->name, *between = " on ";
-    vyre_text text = {0};
-    vyre_text_printf(&text, "%zu operation%s", j->certified, cli_plural(j->certified));
+    vyre_strbuf text = {0};
+    vyre_strbuf_printf(&text, "%zu operation%s", j->certified, cli_plural(j->certified));
     for (size_t i = 0; i < j->contest.devices.list.count; i++) {
-        vyre_text_printf(&text, "%s%s", between,
-                         vyre_device_name(j->contest.devices.list.items[i]));
+        vyre_strbuf_printf(&text, "%s%s", between,
+                           vyre_device_name(j->contest.devices.list.items[i]));
         between = ", ";
     }
-    cli_message_print("vyre %s: %s; the table is %s\n", name, vyre_text_string(&text),
-                      vyre_text_string(&j->path));
-    vyre_text_free(&text);
+    cli_message_print("vyre %s: %s; the table is %s\n", name, vyre_strbuf_string(&text),
+                      vyre_strbuf_string(&j->path));
+    vyre_strbuf_free(&text);
     if (j->wrong) {
         cli_message_print("vyre %s: %zu operation%s got wrong bytes from a device, which `auto` "
                           "does not give %s to. Fix: `vyre conform -b DEVICE` finds the smallest "
@@ -155,7 +155,7 @@ static void certify(job *j, const cli_subject *subject) {
         (void)cli_message_status(j->arguments->command,
                                  vyre_status_annotate(status, "certifying `%s`", subject->key));
     }
-    status = vyre_routes_save(j->contest.table, vyre_text_string(&j->path));
+    status = vyre_routes_save(j->contest.table, vyre_strbuf_string(&j->path));
     if (status) {
         j->is_stuck = true;
         (void)cli_message_status(j->arguments->command, status);
@@ -301,8 +301,8 @@ static cli_exit run_job(job *j) {
     }
     /* Saved as it is: a place that cannot be written is told before anything is measured. */
     status = cli_contest_open(&j->contest);
-    status = status ? status : vyre_routes_load(vyre_text_string(&j->path), &j->contest.table);
-    status = status ? status : vyre_routes_save(j->contest.table, vyre_text_string(&j->path));
+    status = status ? status : vyre_routes_load(vyre_strbuf_string(&j->path), &j->contest.table);
+    status = status ? status : vyre_routes_save(j->contest.table, vyre_strbuf_string(&j->path));
     if (status) {
         (void)cli_message_status(arguments->command, status);
         return CLI_EXIT_FAILED;
@@ -326,7 +326,7 @@ static cli_exit run(const cli_arguments *arguments) {
     watch_interruptions();
     cli_exit result = run_job(&j);
     cli_contest_deinit(&j.contest);
-    vyre_text_free(&j.path);
+    vyre_strbuf_free(&j.path);
     if (is_interrupted()) { /* so that whoever waits for it knows */
         (void)signal(interruption, SIG_DFL);
         (void)raise(interruption);

@@ -80,7 +80,7 @@ static cli_exit add_run_failure(const job *j, const char *program, vyre_status s
     return result;
 }
 
-static cli_exit check_races(job *j, const cli_input *input, size_t index, vyre_text *text) {
+static cli_exit check_races(job *j, const cli_input *input, size_t index, vyre_strbuf *text) {
     vyre_status status = cli_races_check(&j->races, input, index, j->json, text);
     if (status) {
         j->total.errors++;
@@ -95,7 +95,7 @@ static cli_exit worse(cli_exit a, cli_exit b) {
 
 static cli_exit describe_text(job *j, const cli_input *input, cli_selection chosen) {
     cli_exit result = CLI_EXIT_DONE;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     for (size_t i = chosen.first; i < chosen.end; i++) {
         cli_describe_text(&text, cli_input_program(input, i), input->name, cli_output_has_color());
         if (j->arguments->values[RACES].given) {
@@ -253,7 +253,7 @@ static cli_exit check_files(job *j) {
         cli_json_number(json, "warnings", total->warnings);
         vyre_json_object_end(json);
         vyre_json_object_end(json);
-        vyre_text_putc(json->text, '\n');
+        vyre_strbuf_putc(json->text, '\n');
         cli_output_write(json->text);
     }
     cli_message_print("%zu file%s, %zu program%s, %zu error%s, %zu warning%s\n", total->files,
@@ -264,7 +264,7 @@ static cli_exit check_files(job *j) {
 }
 
 static cli_exit run(const cli_arguments *arguments) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
     bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
     job j = {.arguments = arguments, .json = as_json ? &json : NULL};

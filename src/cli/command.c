@@ -50,13 +50,13 @@ vyre_str cli_option_value(const cli_option *option) {
 /* The error for a word that is none of those that `near` was given. */
 static vyre_status unknown(const char *what, const char *word, const vyre_near *near,
                            const char *fix) {
-    vyre_text message = {0};
-    vyre_text_printf(&message, "there is no %s `%s`", what, word);
+    vyre_strbuf message = {0};
+    vyre_strbuf_printf(&message, "there is no %s `%s`", what, word);
     vyre_near_print(near, &message, "; did you mean ");
-    vyre_text_puts(&message, near->count ? "?" : "");
+    vyre_strbuf_puts(&message, near->count ? "?" : "");
     vyre_status status =
-        vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix, "%s", vyre_text_string(&message));
-    vyre_text_free(&message);
+        vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix, "%s", vyre_strbuf_string(&message));
+    vyre_strbuf_free(&message);
     return status;
 }
 
@@ -74,16 +74,16 @@ static vyre_status wrong_usage(const cli_command *command, const char *format, .
     VYRE_PRINTF(2, 3);
 
 static vyre_status wrong_usage(const cli_command *command, const char *format, ...) {
-    vyre_text message = {0}, fix = {0};
+    vyre_strbuf message = {0}, fix = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&message, format, arguments);
+    vyre_strbuf_vprintf(&message, format, arguments);
     va_end(arguments);
-    vyre_text_printf(&fix, "`vyre %s --help` shows how it is used", command->name);
-    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
-                                          "%s", vyre_text_string(&message));
-    vyre_text_free(&message);
-    vyre_text_free(&fix);
+    vyre_strbuf_printf(&fix, "`vyre %s --help` shows how it is used", command->name);
+    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
+                                          "%s", vyre_strbuf_string(&message));
+    vyre_strbuf_free(&message);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
@@ -94,14 +94,15 @@ static vyre_status unknown_option(const cli_command *command, vyre_str wanted) {
     for (size_t i = 0; i < command->option_count; i++) {
         vyre_near_add(&near, str(command->options[i].name));
     }
-    vyre_text word = {0}, fix = {0};
-    vyre_text_add(&word, wanted.data, wanted.size);
-    vyre_text_printf(&fix, "`vyre %s --help` lists the options%s", command->name,
-                     command->operand == CLI_OPERAND_FILE ? "; a file of that name goes behind `--`"
-                                                          : "");
-    vyre_status status = unknown("option", vyre_text_string(&word), &near, vyre_text_string(&fix));
-    vyre_text_free(&word);
-    vyre_text_free(&fix);
+    vyre_strbuf word = {0}, fix = {0};
+    vyre_strbuf_add(&word, wanted.data, wanted.size);
+    vyre_strbuf_printf(
+        &fix, "`vyre %s --help` lists the options%s", command->name,
+        command->operand == CLI_OPERAND_FILE ? "; a file of that name goes behind `--`" : "");
+    vyre_status status =
+        unknown("option", vyre_strbuf_string(&word), &near, vyre_strbuf_string(&fix));
+    vyre_strbuf_free(&word);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
@@ -127,20 +128,20 @@ static vyre_status set_value(const cli_option *option, const char *text, cli_val
     }
     vyre_near near;
     vyre_near_init(&near, str(text));
-    vyre_text fix = {0};
-    vyre_text_printf(&fix, "%s takes ", option->name);
+    vyre_strbuf fix = {0};
+    vyre_strbuf_printf(&fix, "%s takes ", option->name);
     for (uint32_t i = 0; option->choices[i].text; i++) {
         if (!strcmp(option->choices[i].text, text)) {
             value->choice = i;
-            vyre_text_free(&fix);
+            vyre_strbuf_free(&fix);
             return VYRE_OK;
         }
         vyre_near_add(&near, str(option->choices[i].text));
-        vyre_text_puts(&fix, i == 0 ? "" : option->choices[i + 1].text ? ", " : " or ");
-        vyre_text_puts(&fix, option->choices[i].text);
+        vyre_strbuf_puts(&fix, i == 0 ? "" : option->choices[i + 1].text ? ", " : " or ");
+        vyre_strbuf_puts(&fix, option->choices[i].text);
     }
-    vyre_status status = unknown(option->name, text, &near, vyre_text_string(&fix));
-    vyre_text_free(&fix);
+    vyre_status status = unknown(option->name, text, &near, vyre_strbuf_string(&fix));
+    vyre_strbuf_free(&fix);
     return status;
 }
 

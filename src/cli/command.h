@@ -8,7 +8,7 @@
 
 #include <vyre/status.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* X(name), in the order in which help lists them; the command is cli_command_NAME. */
 #define CLI_COMMANDS(X)                                                                            \

@@ -39,7 +39,7 @@ typedef struct job {
     cli_conform conform;
     bool is_json;
     vyre_json json;
-    vyre_text text;
+    vyre_strbuf text;
     cli_exit exit;
     bool any_passed;
 } job;
@@ -73,21 +73,21 @@ static vyre_status read_words(const char *text, const char *what, const char *(*
         count++;
     }
     for (size_t size; !status; text += size + 1) {
-        vyre_text word = {0};
+        vyre_strbuf word = {0};
         size = strcspn(text, ",");
-        vyre_text_add(&word, text, size);
+        vyre_strbuf_add(&word, text, size);
         uint32_t i = 0;
-        while (i < count && strcmp(names[i], vyre_text_string(&word)) != 0) {
+        while (i < count && strcmp(names[i], vyre_strbuf_string(&word)) != 0) {
             i++;
         }
         if (word.failed) {
             status = cli_conform_no_memory();
         } else if (i == count) {
-            status = cli_unknown(what, vyre_text_string(&word), names,
+            status = cli_unknown(what, vyre_strbuf_string(&word), names,
                                  "`vyre conform --list` shows what there is");
         }
         *out |= i < count ? (uint64_t)1 << i : 0;
-        vyre_text_free(&word);
+        vyre_strbuf_free(&word);
         if (!text[size]) {
             break;
         }
@@ -167,16 +167,16 @@ static vyre_status save_files(job *j) {
     const cli_arguments *arguments = j->arguments;
     vyre_status status = VYRE_OK;
     if (j->conform.failure.is_known && arguments->values[SAVE].given) {
-        vyre_text smallest = {0};
+        vyre_strbuf smallest = {0};
         cli_conform_smallest(&j->conform.failure, &smallest);
         status = cli_output_save(arguments->values[SAVE].text, &smallest);
-        vyre_text_free(&smallest);
+        vyre_strbuf_free(&smallest);
     }
     if (!status && arguments->values[CERT].given) {
-        vyre_text certificate = {0};
+        vyre_strbuf certificate = {0};
         cli_certificate_write(&j->conform, &certificate);
         status = cli_output_save(arguments->values[CERT].text, &certificate);
-        vyre_text_free(&certificate);
+        vyre_strbuf_free(&certificate);
     }
     return status;
 }
@@ -236,7 +236,7 @@ static void test_all(job *j) {
             vyre_json_string(&j->json, reason);
             vyre_json_object_end(&j->json);
         } else {
-            vyre_text_printf(&j->text, "%s: skipped: %s\n", row->name, reason);
+            vyre_strbuf_printf(&j->text, "%s: skipped: %s\n", row->name, reason);
             cli_output_write(&j->text);
         }
     }
@@ -251,9 +251,9 @@ static void test_all(job *j) {
 
 static void test_named(job *j, const char *name) {
     vyre_device *device;
-    vyre_text why = {0};
+    vyre_strbuf why = {0};
     cli_exit result = cli_device_acquire(j->arguments->command, name, &device, &why);
-    vyre_text_free(&why);
+    vyre_strbuf_free(&why);
     if (result == CLI_EXIT_DONE) {
         test_device(j, device);
         vyre_device_release(device);
@@ -263,11 +263,11 @@ static void test_named(job *j, const char *name) {
 }
 
 static cli_exit acquire_against(job *j, const char *name) {
-    vyre_text why = {0};
+    vyre_strbuf why = {0};
     cli_exit result =
         name ? cli_device_acquire(j->arguments->command, name, &j->conform.against, &why)
              : CLI_EXIT_DONE;
-    vyre_text_free(&why);
+    vyre_strbuf_free(&why);
     return result;
 }
 
@@ -287,22 +287,22 @@ static void test_devices(job *j) {
         return;
     }
     for (size_t size; *names; names += size + (names[size] == ',')) {
-        vyre_text name = {0};
+        vyre_strbuf name = {0};
         size = strcspn(names, ",");
-        vyre_text_add(&name, names, size);
+        vyre_strbuf_add(&name, names, size);
         if (name.failed) {
             add_exit(j, cli_message_status(j->arguments->command, cli_conform_no_memory()));
         } else {
-            test_named(j, vyre_text_string(&name));
+            test_named(j, vyre_strbuf_string(&name));
         }
-        vyre_text_free(&name);
+        vyre_strbuf_free(&name);
     }
 }
 
 static cli_exit list(job *j) {
     if (j->is_json) {
         cli_conform_json_list(&j->conform, &j->json);
-        vyre_text_putc(&j->text, '\n');
+        vyre_strbuf_putc(&j->text, '\n');
     } else {
         cli_conform_print_list(&j->conform, &j->text);
     }
@@ -314,7 +314,7 @@ static cli_exit list(job *j) {
 
 /* Checking a certificate */
 
-static void print_check(job *j, const char *path, size_t differences, vyre_text *lines) {
+static void print_check(job *j, const char *path, size_t differences, vyre_strbuf *lines) {
     if (j->is_json) {
         vyre_json_object(&j->json);
         vyre_json_key(&j->json, "certificate");
@@ -323,7 +323,7 @@ static void print_check(job *j, const char *path, size_t differences, vyre_text 
         vyre_json_bool(&j->json, !differences);
         vyre_json_key(&j->json, "differences");
         vyre_json_array(&j->json);
-        for (const char *at = vyre_text_string(lines); *at;) {
+        for (const char *at = vyre_strbuf_string(lines); *at;) {
             size_t size = strcspn(at, "\n");
             vyre_json_str(&j->json, (vyre_str){at, size});
             at += size + (at[size] == '\n');
@@ -332,15 +332,15 @@ static void print_check(job *j, const char *path, size_t differences, vyre_text 
         vyre_json_key(&j->json, "run");
         cli_conform_json(&j->conform, &j->json);
         vyre_json_object_end(&j->json);
-        vyre_text_putc(&j->text, '\n');
+        vyre_strbuf_putc(&j->text, '\n');
     } else {
         cli_conform_print(&j->conform, &j->text);
-        vyre_text_add(&j->text, lines->data, lines->size);
+        vyre_strbuf_add(&j->text, lines->data, lines->size);
         if (differences) {
-            vyre_text_printf(&j->text, "%s: %zu thing%s not as on the certificate\n", path,
-                             differences, differences == 1 ? " is" : "s are");
+            vyre_strbuf_printf(&j->text, "%s: %zu thing%s not as on the certificate\n", path,
+                               differences, differences == 1 ? " is" : "s are");
         } else {
-            vyre_text_printf(&j->text, "%s: the run is the same as the certificate says\n", path);
+            vyre_strbuf_printf(&j->text, "%s: the run is the same as the certificate says\n", path);
         }
     }
     j->text.failed |= lines->failed;
@@ -352,14 +352,14 @@ static cli_exit check(job *j) {
     const char *path = j->arguments->values[CHECK].text;
     cli_certificate certificate;
     vyre_device *device;
-    vyre_text lines = {0};
+    vyre_strbuf lines = {0};
     size_t differences = 0;
     vyre_status status = cli_certificate_read(path, &certificate);
     if (status) {
         return cli_message_status(command, status);
     }
     cli_exit result = cli_device_acquire(command, certificate.device, &device, &lines);
-    vyre_text_cut(&lines, 0);
+    vyre_strbuf_cut(&lines, 0);
     if (result == CLI_EXIT_DONE) {
         result = acquire_against(j, certificate.against);
         if (result != CLI_EXIT_DONE) {
@@ -368,7 +368,7 @@ static cli_exit check(job *j) {
     }
     if (result != CLI_EXIT_DONE) {
         cli_certificate_free(&certificate);
-        vyre_text_free(&lines);
+        vyre_strbuf_free(&lines);
         return CLI_EXIT_BACKEND;
     }
     cli_conform *c = &j->conform;
@@ -390,7 +390,7 @@ static cli_exit check(job *j) {
     }
     vyre_device_release(device);
     cli_certificate_free(&certificate);
-    vyre_text_free(&lines);
+    vyre_strbuf_free(&lines);
     return result;
 }
 
@@ -444,11 +444,11 @@ static cli_exit run(const cli_arguments *arguments) {
         if (j.is_json && j.exit != CLI_EXIT_USAGE) {
             vyre_json_array_end(&j.json);
             vyre_json_object_end(&j.json);
-            vyre_text_putc(&j.text, '\n');
+            vyre_strbuf_putc(&j.text, '\n');
             cli_output_write(&j.text);
         }
     }
-    vyre_text_free(&j.text);
+    vyre_strbuf_free(&j.text);
     cli_conform_deinit(&j.conform);
     return j.exit;
 }

@@ -5,16 +5,17 @@
 #include <vyre/cache.h>
 
 #include "base/json.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* A block of lines, the first with the program's name and `file`. */
-void cli_describe_text(vyre_text *text, const vyre_program *program, const char *file, bool color);
+void cli_describe_text(vyre_strbuf *text, const vyre_program *program, const char *file,
+                       bool color);
 
 /* The start of a line of it: the label where there is one, else as much space. */
-void cli_describe_label(vyre_text *text, const char *label);
+void cli_describe_label(vyre_strbuf *text, const char *label);
 
 /* "y: inout buffer<f32>[n]": an argument as the author declared it. */
-void cli_describe_argument(vyre_text *text, const vyre_ir *ir, uint32_t index);
+void cli_describe_argument(vyre_strbuf *text, const vyre_ir *ir, uint32_t index);
 
 /* The same facts as an object. */
 void cli_describe_json(vyre_json *json, const vyre_program *program);
@@ -24,15 +25,15 @@ void cli_json_string(vyre_json *json, const char *key, const char *value);
 void cli_json_number(vyre_json *json, const char *key, uint64_t value);
 
 /* A time in the unit that suits it: "1.25 ms". */
-void cli_describe_time(vyre_text *text, uint64_t ns);
+void cli_describe_time(vyre_strbuf *text, uint64_t ns);
 
 /* The line on the cache of compiled programs: where it is, what it holds, what it may. */
-void cli_describe_cache(vyre_text *text, const vyre_cache_list *list);
+void cli_describe_cache(vyre_strbuf *text, const vyre_cache_list *list);
 /* Why there is none, where it has no path. */
 const char *cli_no_cache(void);
 
 /* 32 hexadecimal digits. */
-void cli_describe_digest(vyre_text *text, const vyre_program *program);
+void cli_describe_digest(vyre_strbuf *text, const vyre_program *program);
 
 /* What both forms take from a program: names as the author wrote them, "" where there are none. */
 const char *cli_array_name(const vyre_ir *ir, uint32_t resource);
@@ -40,7 +41,7 @@ const char *cli_step_name(const vyre_ir *ir, uint32_t step);
 const char *cli_access_name(uint32_t access);
 
 /* "count[0]": an element of an array that the host looks at. */
-void cli_describe_element(vyre_text *text, const vyre_ir *ir, uint32_t resource, uint32_t index);
+void cli_describe_element(vyre_strbuf *text, const vyre_ir *ir, uint32_t resource, uint32_t index);
 
 /* X(field of vyre_stats, name, one, several): what is counted in a program's code. */
 #define CLI_STATISTICS(X)                                                                          \

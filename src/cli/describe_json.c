@@ -26,19 +26,19 @@ static void write_size(vyre_json *json, const vyre_ir *ir, uint32_t size) {
         vyre_json_null(json);
         return;
     }
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_size_print(&text, ir, size);
     json->text->failed |= text.failed;
-    vyre_json_string(json, vyre_text_string(&text));
-    vyre_text_free(&text);
+    vyre_json_string(json, vyre_strbuf_string(&text));
+    vyre_strbuf_free(&text);
 }
 
 static void write_element(vyre_json *json, const vyre_ir *ir, uint32_t resource, uint32_t index) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     cli_describe_element(&text, ir, resource, index);
     json->text->failed |= text.failed;
-    vyre_json_string(json, vyre_text_string(&text));
-    vyre_text_free(&text);
+    vyre_json_string(json, vyre_strbuf_string(&text));
+    vyre_strbuf_free(&text);
 }
 
 static void add_arguments(vyre_json *json, const vyre_ir *ir) {
@@ -146,19 +146,19 @@ static void add_steps(vyre_json *json, const vyre_ir *ir, uint32_t first, uint32
 }
 
 static void add_requirements(vyre_json *json, const vyre_ir *ir) {
-    vyre_text size = {0};
+    vyre_strbuf size = {0};
     vyre_json_key(json, "requires");
     vyre_json_array(json);
     for (uint32_t i = 0; i < ir->requirement_count; i++) {
-        vyre_text_cut(&size, 0);
+        vyre_strbuf_cut(&size, 0);
         vyre_size_print(&size, ir, ir->requirements[i].left);
-        vyre_text_puts(&size, " == ");
+        vyre_strbuf_puts(&size, " == ");
         vyre_size_print(&size, ir, ir->requirements[i].right);
-        vyre_json_string(json, vyre_text_string(&size));
+        vyre_json_string(json, vyre_strbuf_string(&size));
     }
     vyre_json_array_end(json);
     json->text->failed |= size.failed;
-    vyre_text_free(&size);
+    vyre_strbuf_free(&size);
 }
 
 static void add_statistics(vyre_json *json, const vyre_stats *stats) {
@@ -176,13 +176,13 @@ static void add_statistics(vyre_json *json, const vyre_stats *stats) {
 void cli_describe_json(vyre_json *json, const vyre_program *program) {
     const vyre_ir *ir = vyre_program_ir(program);
     vyre_stats stats = vyre_program_stats(program);
-    vyre_text digest = {0};
+    vyre_strbuf digest = {0};
     cli_describe_digest(&digest, program);
     vyre_json_object(json);
     add_name(json, vyre_program_name(program));
     cli_json_string(json, "class", vyre_determinism_name(vyre_program_determinism(program)));
     cli_json_string(json, "reason", vyre_program_determinism_reason(program));
-    cli_json_string(json, "digest", vyre_text_string(&digest));
+    cli_json_string(json, "digest", vyre_strbuf_string(&digest));
     add_arguments(json, ir);
     add_arrays(json, ir, "scratch", VYRE_RESOURCE_SCRATCH, 0, ir->resource_count);
     if (ir->requirement_count) {
@@ -192,5 +192,5 @@ void cli_describe_json(vyre_json *json, const vyre_program *program) {
     add_statistics(json, &stats);
     vyre_json_object_end(json);
     json->text->failed |= digest.failed;
-    vyre_text_free(&digest);
+    vyre_strbuf_free(&digest);
 }

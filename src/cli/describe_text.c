@@ -26,13 +26,13 @@ const char *cli_access_name(uint32_t access) {
     return names[access];
 }
 
-void cli_describe_digest(vyre_text *text, const vyre_program *program) {
+void cli_describe_digest(vyre_strbuf *text, const vyre_program *program) {
     vyre_digest digest = vyre_program_digest(program);
-    vyre_text_printf(text, "%016llx%016llx", (unsigned long long)digest.high,
-                     (unsigned long long)digest.low);
+    vyre_strbuf_printf(text, "%016llx%016llx", (unsigned long long)digest.high,
+                       (unsigned long long)digest.low);
 }
 
-void cli_describe_time(vyre_text *text, uint64_t ns) {
+void cli_describe_time(vyre_strbuf *text, uint64_t ns) {
     static const struct {
         const char *name;
         uint64_t ns;
@@ -40,39 +40,39 @@ void cli_describe_time(vyre_text *text, uint64_t ns) {
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (ns >= units[i].ns) {
             uint64_t hundredths = ns / (units[i].ns / 100);
-            vyre_text_printf(text, "%llu.%02llu %s", (unsigned long long)(hundredths / 100),
-                             (unsigned long long)(hundredths % 100), units[i].name);
+            vyre_strbuf_printf(text, "%llu.%02llu %s", (unsigned long long)(hundredths / 100),
+                               (unsigned long long)(hundredths % 100), units[i].name);
             return;
         }
     }
-    vyre_text_printf(text, "%llu ns", (unsigned long long)ns);
+    vyre_strbuf_printf(text, "%llu ns", (unsigned long long)ns);
 }
 
 /* 512 bytes, 12.3 KiB, 256.0 MiB */
-static void put_size(vyre_text *text, uint64_t bytes) {
+static void put_size(vyre_strbuf *text, uint64_t bytes) {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
     size_t unit = 0;
     double size = (double)bytes / 1024;
     if (bytes < 1024) {
-        vyre_text_printf(text, "%u byte%s", (unsigned)bytes, cli_plural((size_t)bytes));
+        vyre_strbuf_printf(text, "%u byte%s", (unsigned)bytes, cli_plural((size_t)bytes));
         return;
     }
     for (; size >= 1024 && unit < 3; unit++) {
         size /= 1024;
     }
-    vyre_text_printf(text, "%.1f %s", size, units[unit]);
+    vyre_strbuf_printf(text, "%.1f %s", size, units[unit]);
 }
 
-void cli_describe_cache(vyre_text *text, const vyre_cache_list *list) {
-    vyre_text_printf(text, "%s: %zu program%s, ", list->path, list->entry_count,
-                     cli_plural(list->entry_count));
+void cli_describe_cache(vyre_strbuf *text, const vyre_cache_list *list) {
+    vyre_strbuf_printf(text, "%s: %zu program%s, ", list->path, list->entry_count,
+                       cli_plural(list->entry_count));
     put_size(text, list->total_bytes);
     if (list->limit_bytes) {
-        vyre_text_puts(text, " of ");
+        vyre_strbuf_puts(text, " of ");
         put_size(text, list->limit_bytes);
-        vyre_text_putc(text, '\n');
+        vyre_strbuf_putc(text, '\n');
     } else {
-        vyre_text_puts(text, "; not used, because VYRE_CACHE_LIMIT is 0\n");
+        vyre_strbuf_puts(text, "; not used, because VYRE_CACHE_LIMIT is 0\n");
     }
 }
 
@@ -82,135 +82,135 @@ const char *cli_no_cache(void) {
 }
 
 /* An array whose name was not kept goes by its number. */
-static void describe_name(vyre_text *text, const vyre_ir *ir, uint32_t resource) {
+static void describe_name(vyre_strbuf *text, const vyre_ir *ir, uint32_t resource) {
     const char *name = cli_array_name(ir, resource);
-    vyre_text_puts(text, *name ? name : "array");
+    vyre_strbuf_puts(text, *name ? name : "array");
     if (!*name) {
-        vyre_text_u64(text, resource);
+        vyre_strbuf_u64(text, resource);
     }
 }
 
-void cli_describe_element(vyre_text *text, const vyre_ir *ir, uint32_t resource, uint32_t index) {
+void cli_describe_element(vyre_strbuf *text, const vyre_ir *ir, uint32_t resource, uint32_t index) {
     describe_name(text, ir, resource);
-    vyre_text_putc(text, '[');
+    vyre_strbuf_putc(text, '[');
     vyre_size_print(text, ir, index);
-    vyre_text_putc(text, ']');
+    vyre_strbuf_putc(text, ']');
 }
 
-void cli_describe_label(vyre_text *text, const char *label) {
-    vyre_text_printf(text, "%*s%-*s", INDENT, "", LABEL, label);
+void cli_describe_label(vyre_strbuf *text, const char *label) {
+    vyre_strbuf_printf(text, "%*s%-*s", INDENT, "", LABEL, label);
 }
 
-void cli_describe_argument(vyre_text *text, const vyre_ir *ir, uint32_t index) {
+void cli_describe_argument(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
     const vyre_arg *arg = &ir->args[index];
     const char *type = vyre_type_name((vyre_type)arg->type);
-    vyre_text_printf(text, "%s: ", ir->strings + arg->name);
+    vyre_strbuf_printf(text, "%s: ", ir->strings + arg->name);
     if (arg->resource == VYRE_NONE) {
-        vyre_text_puts(text, type);
+        vyre_strbuf_puts(text, type);
         return;
     }
     const vyre_resource *buffer = &ir->resources[arg->resource];
     if (buffer->access != VYRE_ACCESS_IN) {
-        vyre_text_printf(text, "%s ", cli_access_name(buffer->access));
+        vyre_strbuf_printf(text, "%s ", cli_access_name(buffer->access));
     }
-    vyre_text_printf(text, "buffer<%s>", type);
+    vyre_strbuf_printf(text, "buffer<%s>", type);
     if (buffer->size != VYRE_NONE) {
-        vyre_text_putc(text, '[');
+        vyre_strbuf_putc(text, '[');
         vyre_size_print(text, ir, buffer->size);
-        vyre_text_putc(text, ']');
+        vyre_strbuf_putc(text, ']');
     }
 }
 
-static void describe_arguments(vyre_text *text, const vyre_ir *ir) {
+static void describe_arguments(vyre_strbuf *text, const vyre_ir *ir) {
     if (!ir->arg_count) {
         cli_describe_label(text, "arguments");
-        vyre_text_puts(text, "none\n");
+        vyre_strbuf_puts(text, "none\n");
     }
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         cli_describe_label(text, i ? "" : "arguments");
         cli_describe_argument(text, ir, i);
-        vyre_text_putc(text, '\n');
+        vyre_strbuf_putc(text, '\n');
     }
 }
 
-static void describe_array(vyre_text *text, const vyre_ir *ir, uint32_t resource) {
+static void describe_array(vyre_strbuf *text, const vyre_ir *ir, uint32_t resource) {
     const vyre_resource *array = &ir->resources[resource];
     describe_name(text, ir, resource);
-    vyre_text_printf(text, ": %s[", vyre_type_name((vyre_type)array->type));
+    vyre_strbuf_printf(text, ": %s[", vyre_type_name((vyre_type)array->type));
     if (array->kind == VYRE_RESOURCE_SCRATCH) {
         vyre_size_print(text, ir, array->size);
     } else {
-        vyre_text_u64(text, array->length);
+        vyre_strbuf_u64(text, array->length);
     }
-    vyre_text_putc(text, ']');
+    vyre_strbuf_putc(text, ']');
 }
 
-static void describe_scratch(vyre_text *text, const vyre_ir *ir) {
+static void describe_scratch(vyre_strbuf *text, const vyre_ir *ir) {
     const char *label = "scratch";
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         if (ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
             cli_describe_label(text, label);
             describe_array(text, ir, i);
-            vyre_text_putc(text, '\n');
+            vyre_strbuf_putc(text, '\n');
             label = "";
         }
     }
 }
 
-static void describe_requirements(vyre_text *text, const vyre_ir *ir) {
+static void describe_requirements(vyre_strbuf *text, const vyre_ir *ir) {
     for (uint32_t i = 0; i < ir->requirement_count; i++) {
         cli_describe_label(text, i ? "" : "requires");
         vyre_size_print(text, ir, ir->requirements[i].left);
-        vyre_text_puts(text, " == ");
+        vyre_strbuf_puts(text, " == ");
         vyre_size_print(text, ir, ir->requirements[i].right);
-        vyre_text_putc(text, '\n');
+        vyre_strbuf_putc(text, '\n');
     }
 }
 
-static void describe_list(vyre_text *text, const uint32_t *numbers, uint32_t count) {
+static void describe_list(vyre_strbuf *text, const uint32_t *numbers, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        vyre_text_puts(text, i ? ", " : "");
-        vyre_text_u64(text, numbers[i]);
+        vyre_strbuf_puts(text, i ? ", " : "");
+        vyre_strbuf_u64(text, numbers[i]);
     }
 }
 
-static void describe_phase(vyre_text *text, const vyre_ir *ir, const vyre_phase *phase) {
-    vyre_text_puts(text, "over ");
+static void describe_phase(vyre_strbuf *text, const vyre_ir *ir, const vyre_phase *phase) {
+    vyre_strbuf_puts(text, "over ");
     if (phase->from_resource != VYRE_NONE) {
         cli_describe_element(text, ir, phase->from_resource, phase->from_index);
-        vyre_text_puts(text, " max ");
+        vyre_strbuf_puts(text, " max ");
         vyre_size_print(text, ir, phase->domain[0]);
     } else {
-        vyre_text_puts(text, phase->dimensions > 1 ? "(" : "");
+        vyre_strbuf_puts(text, phase->dimensions > 1 ? "(" : "");
         for (uint32_t i = 0; i < phase->dimensions; i++) {
-            vyre_text_puts(text, i ? ", " : "");
+            vyre_strbuf_puts(text, i ? ", " : "");
             vyre_size_print(text, ir, phase->domain[i]);
         }
-        vyre_text_puts(text, phase->dimensions > 1 ? ")" : "");
+        vyre_strbuf_puts(text, phase->dimensions > 1 ? ")" : "");
     }
     if (phase->workgroup[0]) {
-        vyre_text_puts(text, " workgroup ");
+        vyre_strbuf_puts(text, " workgroup ");
         describe_list(text, phase->workgroup, phase->dimensions);
     }
     if (phase->subgroup) {
-        vyre_text_printf(text, " subgroup %u", phase->subgroup);
+        vyre_strbuf_printf(text, " subgroup %u", phase->subgroup);
     }
 }
 
 /* One line an array, below its phase. */
-static void describe_phase_arrays(vyre_text *text, const vyre_ir *ir, const vyre_phase *phase,
+static void describe_phase_arrays(vyre_strbuf *text, const vyre_ir *ir, const vyre_phase *phase,
                                   uint32_t depth) {
     for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
         bool is_shared = ir->resources[i].kind == VYRE_RESOURCE_SHARED;
-        vyre_text_putc(text, '\n');
+        vyre_strbuf_putc(text, '\n');
         cli_describe_label(text, "");
-        vyre_text_repeat(text, ' ', ((size_t)depth + 1) * INDENT);
-        vyre_text_puts(text, is_shared ? "shared " : "private ");
+        vyre_strbuf_repeat(text, ' ', ((size_t)depth + 1) * INDENT);
+        vyre_strbuf_puts(text, is_shared ? "shared " : "private ");
         describe_array(text, ir, i);
     }
 }
 
-static void describe_steps(vyre_text *text, const vyre_ir *ir) {
+static void describe_steps(vyre_strbuf *text, const vyre_ir *ir) {
     uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0;
     for (uint32_t i = 0; i < ir->step_count; i++) {
         while (depth && ends[depth - 1] == i) {
@@ -219,30 +219,30 @@ static void describe_steps(vyre_text *text, const vyre_ir *ir) {
         const vyre_step *step = &ir->steps[i];
         const char *name = cli_step_name(ir, i);
         cli_describe_label(text, i ? "" : ir->step_count > 1 ? "steps" : "phase");
-        vyre_text_repeat(text, ' ', (size_t)depth * INDENT);
+        vyre_strbuf_repeat(text, ' ', (size_t)depth * INDENT);
         if (step->kind == VYRE_STEP_PHASE) {
             if (ir->step_count > 1) {
-                vyre_text_printf(text, "phase %s%s", name, *name ? " " : "");
+                vyre_strbuf_printf(text, "phase %s%s", name, *name ? " " : "");
             }
             describe_phase(text, ir, &ir->phases[step->size]);
             describe_phase_arrays(text, ir, &ir->phases[step->size], depth);
         } else {
-            vyre_text_printf(text, "repeat %s%s", name, *name ? " " : "");
+            vyre_strbuf_printf(text, "repeat %s%s", name, *name ? " " : "");
             ends[depth++] = step->end;
             if (step->kind == VYRE_STEP_REPEAT_WHILE) {
-                vyre_text_puts(text, "while ");
+                vyre_strbuf_puts(text, "while ");
                 cli_describe_element(text, ir, step->resource, step->size);
             } else {
-                vyre_text_puts(text, *name ? "in " : "");
+                vyre_strbuf_puts(text, *name ? "in " : "");
                 vyre_size_print(text, ir, step->size);
             }
         }
-        vyre_text_putc(text, '\n');
+        vyre_strbuf_putc(text, '\n');
     }
 }
 
 /* Everything that there is any of, wrapped at WIDTH. */
-static void describe_statistics(vyre_text *text, const vyre_stats *stats) {
+static void describe_statistics(vyre_strbuf *text, const vyre_stats *stats) {
     const struct {
         uint64_t count;
         const char *one, *several;
@@ -257,36 +257,37 @@ static void describe_statistics(vyre_text *text, const vyre_stats *stats) {
         if (!rows[i].count) {
             continue;
         }
-        vyre_text item = {0};
-        vyre_text_printf(&item, "%llu %s", (unsigned long long)rows[i].count,
-                         rows[i].count == 1 ? rows[i].one : rows[i].several);
-        vyre_text_puts(text, i ? "," : "");
+        vyre_strbuf item = {0};
+        vyre_strbuf_printf(&item, "%llu %s", (unsigned long long)rows[i].count,
+                           rows[i].count == 1 ? rows[i].one : rows[i].several);
+        vyre_strbuf_puts(text, i ? "," : "");
         if (text->size - line + item.size + 2 > WIDTH) {
-            vyre_text_putc(text, '\n');
+            vyre_strbuf_putc(text, '\n');
             line = text->size;
             cli_describe_label(text, "");
         } else {
-            vyre_text_puts(text, i ? " " : "");
+            vyre_strbuf_puts(text, i ? " " : "");
         }
-        vyre_text_puts(text, vyre_text_string(&item));
-        vyre_text_free(&item);
+        vyre_strbuf_puts(text, vyre_strbuf_string(&item));
+        vyre_strbuf_free(&item);
     }
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
 }
 
-void cli_describe_text(vyre_text *text, const vyre_program *program, const char *file, bool color) {
+void cli_describe_text(vyre_strbuf *text, const vyre_program *program, const char *file,
+                       bool color) {
     const vyre_ir *ir = vyre_program_ir(program);
     vyre_determinism class_of = vyre_program_determinism(program);
     const char *reason = vyre_program_determinism_reason(program);
     vyre_stats stats = vyre_program_stats(program);
-    vyre_text_printf(text, "program %s%s%s in %s\n", color ? "\033[1m" : "",
-                     vyre_program_name(program), color ? "\033[0m" : "", file);
+    vyre_strbuf_printf(text, "program %s%s%s in %s\n", color ? "\033[1m" : "",
+                       vyre_program_name(program), color ? "\033[0m" : "", file);
     cli_describe_label(text, "class");
-    vyre_text_printf(text, "%s%s%s\n", vyre_determinism_name(class_of), *reason ? ": " : "",
-                     reason);
+    vyre_strbuf_printf(text, "%s%s%s\n", vyre_determinism_name(class_of), *reason ? ": " : "",
+                       reason);
     cli_describe_label(text, "digest");
     cli_describe_digest(text, program);
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
     describe_arguments(text, ir);
     describe_scratch(text, ir);
     describe_requirements(text, ir);

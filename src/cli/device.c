@@ -25,11 +25,11 @@ void cli_device_tell_refused(const cli_command *command) {
     }
 }
 
-static vyre_status acquire_preferred(vyre_device **out_device, vyre_text *out_why) {
+static vyre_status acquire_preferred(vyre_device **out_device, vyre_strbuf *out_why) {
     vyre_decision decision;
     vyre_status status = vyre_registry_acquire_preferred(NULL, NULL, &decision, out_device);
     if (!status) {
-        vyre_text_printf(out_why, "auto takes %s", decision.why);
+        vyre_strbuf_printf(out_why, "auto takes %s", decision.why);
     }
     vyre_decision_free(&decision);
     return status;
@@ -56,7 +56,7 @@ bool cli_device_is_auto(const char *name) {
 }
 
 static vyre_status acquire_routed(const cli_command *command, const vyre_route_request *request,
-                                  vyre_device **out_device, vyre_text *out_why) {
+                                  vyre_device **out_device, vyre_strbuf *out_why) {
     const vyre_routing *routing;
     vyre_status status = vyre_route_acquire(request, &routing);
     if (status) {
@@ -73,21 +73,21 @@ static vyre_status acquire_routed(const cli_command *command, const vyre_route_r
 
 cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
                                 const vyre_route_request *request, vyre_device **out_device,
-                                vyre_text *out_why) {
+                                vyre_strbuf *out_why) {
     *out_device = NULL;
     bool is_auto = cli_device_is_auto(name);
     vyre_status status = !is_auto  ? vyre_registry_acquire(NULL, name, out_device)
                          : request ? acquire_routed(command, request, out_device, out_why)
                                    : acquire_preferred(out_device, out_why);
     if (!status) {
-        vyre_text_puts(out_why, is_auto ? "" : "named by -b");
+        vyre_strbuf_puts(out_why, is_auto ? "" : "named by -b");
         return CLI_EXIT_DONE;
     }
     return tell_failure(command, status, is_auto);
 }
 
 cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
-                            vyre_text *out_why) {
+                            vyre_strbuf *out_why) {
     return cli_device_acquire_for(command, name, NULL, out_device, out_why);
 }
 
@@ -108,23 +108,23 @@ static vyre_status add_device(cli_devices *devices, vyre_device *device) {
 }
 
 static vyre_status acquire_named(cli_devices *devices, const char *names) {
-    vyre_text name = {0};
+    vyre_strbuf name = {0};
     vyre_status status = VYRE_OK;
     do {
         size_t size = strcspn(names, ",");
         vyre_device *device = NULL;
-        vyre_text_cut(&name, 0);
-        vyre_text_add(&name, names, size);
+        vyre_strbuf_cut(&name, 0);
+        vyre_strbuf_add(&name, names, size);
         if (name.failed) {
             status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                                       "no memory for the name of a device");
-        } else if (!size || !strcmp(vyre_text_string(&name), "auto")) {
+        } else if (!size || !strcmp(vyre_strbuf_string(&name), "auto")) {
             status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                       "name devices of `vyre backends` with commas between, or "
                                       "leave -b out for all",
-                                      "-b takes devices, not `%s`", vyre_text_string(&name));
+                                      "-b takes devices, not `%s`", vyre_strbuf_string(&name));
         } else {
-            status = vyre_registry_acquire(NULL, vyre_text_string(&name), &device);
+            status = vyre_registry_acquire(NULL, vyre_strbuf_string(&name), &device);
             status = status ? status : add_device(devices, device);
         }
         names += size + (names[size] == ',');
@@ -134,7 +134,7 @@ static vyre_status acquire_named(cli_devices *devices, const char *names) {
                                       "-b ends with a comma");
         }
     } while (*names && !status);
-    vyre_text_free(&name);
+    vyre_strbuf_free(&name);
     return status;
 }
 

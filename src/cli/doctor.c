@@ -34,7 +34,7 @@ typedef struct examination {
     size_t operations;
     const vyre_cache_list *cache;
     vyre_status cache_failure; /* why it cannot be used */
-    vyre_text routes_path;     /* of the routing table; empty: there is none */
+    vyre_strbuf routes_path;   /* of the routing table; empty: there is none */
     bool has_routes;           /* the file exists */
     vyre_status routes_failure;
     size_t routes, measurements, strange; /* what it holds; of the latter those of other devices */
@@ -53,25 +53,25 @@ static bool is_problem_row(const cli_survey_row *row) {
 
 /* Whether programs could be stored there; a folder that is not there yet would be made. */
 static vyre_status check_writable(const char *path) {
-    vyre_text folder = {0};
-    vyre_text_puts(&folder, path);
+    vyre_strbuf folder = {0};
+    vyre_strbuf_puts(&folder, path);
     int error = 0;
-    while (!folder.failed && access(vyre_text_string(&folder), W_OK | X_OK) != 0) {
+    while (!folder.failed && access(vyre_strbuf_string(&folder), W_OK | X_OK) != 0) {
         char *slash = strrchr(folder.data, '/');
         error = errno;
         if (error != ENOENT || !slash || slash == folder.data) {
             break;
         }
-        vyre_text_cut(&folder, (size_t)(slash - folder.data));
+        vyre_strbuf_cut(&folder, (size_t)(slash - folder.data));
         error = 0;
     }
     vyre_status status =
         error ? vyre_status_make(VYRE_STATUS_IO,
                                  "see to that folder, or set VYRE_CACHE_LIMIT to 0 to do without",
                                  "the cache of compiled programs in %s cannot be written: %s: %s",
-                                 path, vyre_text_string(&folder), strerror(error))
+                                 path, vyre_strbuf_string(&folder), strerror(error))
               : VYRE_OK;
-    vyre_text_free(&folder);
+    vyre_strbuf_free(&folder);
     return status;
 }
 
@@ -101,8 +101,8 @@ static vyre_status examine_routes(examination *x) {
     if (status) {
         return status;
     }
-    x->routes_failure = vyre_routes_load(vyre_text_string(&x->routes_path), &table);
-    x->has_routes = access(vyre_text_string(&x->routes_path), F_OK) == 0;
+    x->routes_failure = vyre_routes_load(vyre_strbuf_string(&x->routes_path), &table);
+    x->has_routes = access(vyre_strbuf_string(&x->routes_path), F_OK) == 0;
     for (; table && (op = vyre_routes_op_at(table, x->routes)); x->routes++) {
         for (size_t i = 0; (row = vyre_routes_class_at(table, op, i)); i++) {
             x->measurements++;
@@ -167,7 +167,7 @@ static void deinit(examination *x) {
     vyre_status_free(x->dialects_failure);
     vyre_cache_list_free(x->cache);
     vyre_status_free(x->cache_failure);
-    vyre_text_free(&x->routes_path);
+    vyre_strbuf_free(&x->routes_path);
     vyre_status_free(x->routes_failure);
 }
 
@@ -188,121 +188,121 @@ static const char *mark(bool is_problem) {
     return is_problem ? "! " : "  ";
 }
 
-static void write_plugins(const examination *x, vyre_text *text) {
-    vyre_text_puts(text, "\nplugins\n");
+static void write_plugins(const examination *x, vyre_strbuf *text) {
+    vyre_strbuf_puts(text, "\nplugins\n");
     for (size_t i = 0; i < x->record_count; i++) {
         const vyre_plugin_record *record = &x->records[i];
         const char *fate = vyre_plugin_fate_name(record->fate);
-        vyre_text_puts(text, mark(is_problem_record(record)));
+        vyre_strbuf_puts(text, mark(is_problem_record(record)));
         if (!record->is_folder) {
-            vyre_text_printf(text, "  %s: %s%s%s\n", record->path, fate,
-                             *record->detail ? ": " : "", record->detail);
+            vyre_strbuf_printf(text, "  %s: %s%s%s\n", record->path, fate,
+                               *record->detail ? ": " : "", record->detail);
         } else if (record->fate == VYRE_PLUGIN_REFUSED) {
-            vyre_text_printf(text, "%s: %s: %s\n", record->path, fate, record->detail);
+            vyre_strbuf_printf(text, "%s: %s: %s\n", record->path, fate, record->detail);
         } else {
-            vyre_text_printf(text, "%s: %s, named by %s\n", record->path, fate, record->detail);
+            vyre_strbuf_printf(text, "%s: %s, named by %s\n", record->path, fate, record->detail);
         }
     }
 }
 
-static void write_backends(const examination *x, vyre_text *text) {
-    vyre_text_puts(text, "\nbackends\n");
+static void write_backends(const examination *x, vyre_strbuf *text) {
+    vyre_strbuf_puts(text, "\nbackends\n");
     for (size_t i = 0; i < x->survey.rows.count; i++) {
         const cli_survey_row *row = &x->survey.rows.items[i];
-        vyre_text_printf(text, "%s%s, %s: %s\n", mark(is_problem_row(row)), row->name,
-                         vyre_registry_origin(vyre_registry_default(), row->registration->id),
-                         row->failure ? vyre_status_text(row->failure) : "available");
+        vyre_strbuf_printf(text, "%s%s, %s: %s\n", mark(is_problem_row(row)), row->name,
+                           vyre_registry_origin(vyre_registry_default(), row->registration->id),
+                           row->failure ? vyre_status_text(row->failure) : "available");
     }
     for (size_t i = 0; i < x->findings.count; i++) {
-        vyre_text_printf(text, "%s%s\n", mark(true), x->findings.items[i].text);
+        vyre_strbuf_printf(text, "%s%s\n", mark(true), x->findings.items[i].text);
     }
 }
 
 /* Lines of a reason, under the manifest that it is about. */
-static void write_lines(vyre_text *text, const char *lines) {
+static void write_lines(vyre_strbuf *text, const char *lines) {
     while (*lines) {
         size_t size = strcspn(lines, "\n");
-        vyre_text_printf(text, "      %.*s\n", (int)size, lines);
+        vyre_strbuf_printf(text, "      %.*s\n", (int)size, lines);
         lines += size + (lines[size] == '\n');
     }
 }
 
-static void write_dialects(const examination *x, vyre_text *text) {
-    vyre_text_puts(text, "\ndialects\n");
+static void write_dialects(const examination *x, vyre_strbuf *text) {
+    vyre_strbuf_puts(text, "\ndialects\n");
     if (x->dialects_failure) {
-        vyre_text_printf(text, "%s%s\n", mark(true), vyre_status_text(x->dialects_failure));
+        vyre_strbuf_printf(text, "%s%s\n", mark(true), vyre_status_text(x->dialects_failure));
     } else {
-        vyre_text_printf(text, "%s%zu operation%s\n", mark(false), x->operations,
-                         cli_plural(x->operations));
+        vyre_strbuf_printf(text, "%s%zu operation%s\n", mark(false), x->operations,
+                           cli_plural(x->operations));
     }
     for (size_t i = 0; i < x->dialects.records.count; i++) {
         const vyre_folder_record *record = &x->dialects.records.items[i];
         bool is_refused = is_problem_manifest(record);
-        vyre_text_printf(text, "%s%s%s: %s", mark(is_refused), record->is_folder ? "" : "  ",
-                         record->path, vyre_folder_fate_name(record->fate));
+        vyre_strbuf_printf(text, "%s%s%s: %s", mark(is_refused), record->is_folder ? "" : "  ",
+                           record->path, vyre_folder_fate_name(record->fate));
         if (is_refused) {
-            vyre_text_puts(text, "\n");
+            vyre_strbuf_puts(text, "\n");
             write_lines(text, record->detail);
         } else {
-            vyre_text_printf(text, record->is_folder ? ", named by %s\n" : ": %s\n",
-                             record->detail);
+            vyre_strbuf_printf(text, record->is_folder ? ", named by %s\n" : ": %s\n",
+                               record->detail);
         }
     }
 }
 
-static void write_cache(const examination *x, vyre_text *text) {
+static void write_cache(const examination *x, vyre_strbuf *text) {
     const vyre_cache_list *cache = x->cache;
-    vyre_text_puts(text, "\ncache of compiled programs\n");
-    vyre_text_puts(text, mark(x->cache_failure != NULL));
+    vyre_strbuf_puts(text, "\ncache of compiled programs\n");
+    vyre_strbuf_puts(text, mark(x->cache_failure != NULL));
     if (x->cache_failure) {
-        vyre_text_printf(text, "%s\n", vyre_status_text(x->cache_failure));
+        vyre_strbuf_printf(text, "%s\n", vyre_status_text(x->cache_failure));
     } else if (!cache->path) {
-        vyre_text_printf(text, "none: %s\n", cli_no_cache());
+        vyre_strbuf_printf(text, "none: %s\n", cli_no_cache());
     } else {
         cli_describe_cache(text, cache);
     }
 }
 
-static void write_routes(const examination *x, vyre_text *text) {
-    const char *path = vyre_text_string(&x->routes_path);
-    vyre_text_puts(text, "\nrouting table\n");
-    vyre_text_puts(text, mark(x->routes_failure != NULL));
+static void write_routes(const examination *x, vyre_strbuf *text) {
+    const char *path = vyre_strbuf_string(&x->routes_path);
+    vyre_strbuf_puts(text, "\nrouting table\n");
+    vyre_strbuf_puts(text, mark(x->routes_failure != NULL));
     if (x->routes_failure) {
-        vyre_text_printf(text, "%s\n", vyre_status_text(x->routes_failure));
+        vyre_strbuf_printf(text, "%s\n", vyre_status_text(x->routes_failure));
     } else if (!x->routes_path.size) {
-        vyre_text_puts(text, "none, because VYRE_ROUTES is off\n");
+        vyre_strbuf_puts(text, "none, because VYRE_ROUTES is off\n");
     } else if (!x->has_routes) {
-        vyre_text_printf(text, "%s: none yet; `vyre certify` makes it\n", path);
+        vyre_strbuf_printf(text, "%s: none yet; `vyre certify` makes it\n", path);
     } else {
-        vyre_text_printf(text, "%s: %zu operation%s, %zu measurement%s", path, x->routes,
-                         cli_plural(x->routes), x->measurements, cli_plural(x->measurements));
-        vyre_text_printf(text,
-                         x->strange ? ", %zu of devices or drivers that are not here\n" : "\n",
-                         x->strange);
+        vyre_strbuf_printf(text, "%s: %zu operation%s, %zu measurement%s", path, x->routes,
+                           cli_plural(x->routes), x->measurements, cli_plural(x->measurements));
+        vyre_strbuf_printf(text,
+                           x->strange ? ", %zu of devices or drivers that are not here\n" : "\n",
+                           x->strange);
     }
 }
 
-static void write_environment(vyre_text *text) {
+static void write_environment(vyre_strbuf *text) {
     cli_variable variable;
     const char *value;
     bool is_set;
-    vyre_text_printf(text, "\nenvironment%s\n",
-                     vyre_environment_is_foreign()
-                         ? ", not read: this process has more rights than its user"
-                         : "");
+    vyre_strbuf_printf(text, "\nenvironment%s\n",
+                       vyre_environment_is_foreign()
+                           ? ", not read: this process has more rights than its user"
+                           : "");
     for (size_t i = 0; read_variable(i, &variable, &value, &is_set); i++) {
-        vyre_text_printf(text, "  %s: ", variable.name);
-        vyre_text_printf(text,
-                         is_set   ? "%s\n"
-                         : *value ? "not set, so %s\n"
-                                  : "not set%s\n",
-                         value);
+        vyre_strbuf_printf(text, "  %s: ", variable.name);
+        vyre_strbuf_printf(text,
+                           is_set   ? "%s\n"
+                           : *value ? "not set, so %s\n"
+                                    : "not set%s\n",
+                           value);
     }
 }
 
-static void write_text(const examination *x, vyre_text *text) {
-    vyre_text_printf(text, "vyre %s, backend ABI %d.%d\n", vyre_version(), VYRE_ABI_MAJOR,
-                     VYRE_ABI_MINOR);
+static void write_text(const examination *x, vyre_strbuf *text) {
+    vyre_strbuf_printf(text, "vyre %s, backend ABI %d.%d\n", vyre_version(), VYRE_ABI_MAJOR,
+                       VYRE_ABI_MINOR);
     write_plugins(x, text);
     write_backends(x, text);
     write_dialects(x, text);
@@ -310,10 +310,10 @@ static void write_text(const examination *x, vyre_text *text) {
     write_routes(x, text);
     write_environment(text);
     if (x->problems) {
-        vyre_text_printf(text, "\n%zu problem%s, marked with !\n", x->problems,
-                         cli_plural(x->problems));
+        vyre_strbuf_printf(text, "\n%zu problem%s, marked with !\n", x->problems,
+                           cli_plural(x->problems));
     } else {
-        vyre_text_puts(text, "\nno problems\n");
+        vyre_strbuf_puts(text, "\nno problems\n");
     }
 }
 
@@ -413,7 +413,7 @@ static void json_routes(const examination *x, vyre_json *json) {
     vyre_json_object(json);
     vyre_json_key(json, "path");
     if (x->routes_path.size) {
-        vyre_json_string(json, vyre_text_string(&x->routes_path));
+        vyre_json_string(json, vyre_strbuf_string(&x->routes_path));
     } else {
         vyre_json_null(json);
     }
@@ -446,7 +446,7 @@ static void json_environment(vyre_json *json) {
     vyre_json_array_end(json);
 }
 
-static void write_json(const examination *x, vyre_text *text) {
+static void write_json(const examination *x, vyre_strbuf *text) {
     vyre_json json = {.text = text};
     vyre_json_object(&json);
     cli_json_string(&json, "version", vyre_version());
@@ -463,12 +463,12 @@ static void write_json(const examination *x, vyre_text *text) {
     json_environment(&json);
     cli_json_number(&json, "problems", x->problems);
     vyre_json_object_end(&json);
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
 }
 
 static cli_exit run(const cli_arguments *arguments) {
     examination x = {0};
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     cli_exit result;
     vyre_status status = examine(&x);
     if (status) {

@@ -24,25 +24,25 @@ CLI_OPTION_TABLE(OPTIONS);
 static vyre_status unknown_target(const char *id) {
     VYRE_VEC(const char *) names = {0};
     const vyre_emitter *emitter;
-    vyre_text fix = {0};
+    vyre_strbuf fix = {0};
     bool stored = true;
-    vyre_text_puts(&fix, "there are ");
+    vyre_strbuf_puts(&fix, "there are ");
     for (size_t i = 0; stored && (emitter = vyre_emitter_at(i)); i++) {
         stored = vyre_vec_push(&names, emitter->target);
-        vyre_text_printf(&fix, "%s%s", i ? ", " : "", emitter->target);
+        vyre_strbuf_printf(&fix, "%s%s", i ? ", " : "", emitter->target);
     }
-    vyre_text_puts(&fix, "; `vyre emit` says more of them");
+    vyre_strbuf_puts(&fix, "; `vyre emit` says more of them");
     vyre_status status =
         stored && vyre_vec_push(&names, NULL)
-            ? cli_unknown("emitter for the target", id, names.items, vyre_text_string(&fix))
+            ? cli_unknown("emitter for the target", id, names.items, vyre_strbuf_string(&fix))
             : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                                "no memory for the list of targets");
     vyre_vec_free(&names);
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
-static void list_json(vyre_text *text) {
+static void list_json(vyre_strbuf *text) {
     vyre_json json = {.text = text};
     const vyre_emitter *emitter;
     vyre_json_array(&json);
@@ -56,11 +56,11 @@ static void list_json(vyre_text *text) {
         vyre_json_object_end(&json);
     }
     vyre_json_array_end(&json);
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
 }
 
 static cli_exit list_targets(cli_format format) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     cli_table table = {.columns = 3, .code = 1};
     const vyre_emitter *emitter;
     if (format == CLI_FORMAT_JSON) {
@@ -90,7 +90,7 @@ static vyre_status emit_program(const cli_arguments *arguments, const vyre_emitt
                                 const vyre_program *program) {
     vyre_emit_options options_given = {.device = arguments->values[DEVICE].text};
     const char *path = arguments->values[OUTPUT].given ? arguments->values[OUTPUT].text : "-";
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     uint8_t *bytes;
     size_t size;
     if (!emitter->is_text && !strcmp(path, "-") && cli_output_is_terminal()) {
@@ -99,7 +99,7 @@ static vyre_status emit_program(const cli_arguments *arguments, const vyre_emitt
     }
     vyre_status status = vyre_emit(emitter, program, &options_given, &bytes, &size);
     if (!status) {
-        vyre_text_add(&text, (const char *)bytes, size);
+        vyre_strbuf_add(&text, (const char *)bytes, size);
         vyre_bytes_free(bytes);
         status = cli_output_save(path, &text);
     }

@@ -65,13 +65,13 @@ static vyre_status run_oracle(const cli_everywhere *all, cli_place *place, vyre_
 
 /* Keeps a place, whatever became of it. */
 static vyre_status add(cli_everywhere *all, const char *name, cli_place place) {
-    vyre_text copy = {0};
-    vyre_text_puts(&copy, name);
+    vyre_strbuf copy = {0};
+    vyre_strbuf_puts(&copy, name);
     place.name = copy.data;
     if (copy.failed || !vyre_vec_push(&all->places, place)) {
         vyre_free(place.name);
         vyre_status_free(place.failure);
-        vyre_text_free(&place.mismatch);
+        vyre_strbuf_free(&place.mismatch);
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                                 "no memory for a list of devices");
     }
@@ -145,7 +145,7 @@ void cli_everywhere_deinit(cli_everywhere *all) {
         cli_place *place = &all->places.items[i];
         vyre_free(place->name);
         vyre_status_free(place->failure);
-        vyre_text_free(&place->mismatch);
+        vyre_strbuf_free(&place->mismatch);
     }
     vyre_vec_free(&all->places);
     vyre_outputs_free(&all->outputs);
@@ -178,13 +178,13 @@ static const char *verdict(const cli_everywhere *all, const cli_place *place) {
 }
 
 static void add_time(cli_table *table, uint64_t ns) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     if (ns != VYRE_NO_TIME) {
         cli_describe_time(&text, ns);
     }
-    cli_table_add(table, "%10s", vyre_text_string(&text));
+    cli_table_add(table, "%10s", vyre_strbuf_string(&text));
     table->cells.failed |= text.failed;
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 /* A thousand millions a second; nothing where there is nothing. */
@@ -196,7 +196,7 @@ static void add_rate(cli_table *table, double amount, uint64_t ns) {
     }
 }
 
-void cli_everywhere_text(const cli_everywhere *all, vyre_text *text) {
+void cli_everywhere_text(const cli_everywhere *all, vyre_strbuf *text) {
     enum { COLUMNS = 7, NUMBERS = 15 << 2 };
     cli_table table = {.columns = COLUMNS, .right = NUMBERS};
     const char *name = all->operation ? all->operation->id : vyre_program_name(all->program);
@@ -243,7 +243,7 @@ void cli_everywhere_json(const cli_everywhere *all, vyre_json *json) {
                 vyre_json_bool(json, place->matches);
             }
             if (place->mismatch.size) {
-                cli_json_string(json, "mismatch", vyre_text_string(&place->mismatch));
+                cli_json_string(json, "mismatch", vyre_strbuf_string(&place->mismatch));
             }
         }
         vyre_json_object_end(json);

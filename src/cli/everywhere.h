@@ -31,7 +31,7 @@ typedef struct cli_place {
     uint64_t device_ns; /* VYRE_NO_TIME if it does not tell */
     bool is_oracle;
     bool matches; /* the oracle's bytes, where it was asked */
-    vyre_text mismatch;
+    vyre_strbuf mismatch;
 } cli_place;
 
 typedef struct cli_everywhere {
@@ -59,7 +59,7 @@ size_t cli_everywhere_count(const cli_everywhere *all, cli_place_fate fate);
 size_t cli_everywhere_differing(const cli_everywhere *all);
 
 /* The table for people. Its columns are wide enough for several to stand below each other. */
-void cli_everywhere_text(const cli_everywhere *all, vyre_text *text);
+void cli_everywhere_text(const cli_everywhere *all, vyre_strbuf *text);
 /* The value of a member: a list of all devices. */
 void cli_everywhere_json(const cli_everywhere *all, vyre_json *json);
 

@@ -22,7 +22,7 @@ static vyre_status format(cli_input *input, char **out_text, size_t *out_size) {
     }
     vyre_status status = vyre_diagnostics_create(&input->diagnostics);
     return status ? status
-                  : vyre_text_format(input->name, vyre_text_string(&input->contents),
+                  : vyre_text_format(input->name, vyre_strbuf_string(&input->contents),
                                      input->contents.size, input->diagnostics, out_text, out_size);
 }
 
@@ -30,7 +30,7 @@ static vyre_status format(cli_input *input, char **out_text, size_t *out_size) {
 static cli_exit format_file(const cli_arguments *arguments, const char *path, size_t *count) {
     cli_exit result = CLI_EXIT_DONE;
     bool write = arguments->values[WRITE].given, check = arguments->values[CHECK].given;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     char *formatted = NULL;
     size_t size = 0;
     cli_input input;
@@ -43,17 +43,17 @@ static cli_exit format_file(const cli_arguments *arguments, const char *path, si
         goto done;
     }
     bool differs = size != input.contents.size ||
-                   memcmp(formatted, vyre_text_string(&input.contents), size) != 0;
+                   memcmp(formatted, vyre_strbuf_string(&input.contents), size) != 0;
     if (write && differs) {
         status = vyre_file_replace(path, formatted, size);
         *count += !status;
         result = status ? cli_message_status(arguments->command, status) : result;
     } else if (check && differs) {
-        vyre_text_printf(&text, "%s\n", input.name);
+        vyre_strbuf_printf(&text, "%s\n", input.name);
         ++*count;
         result = CLI_EXIT_NO;
     } else if (!write && !check) {
-        vyre_text_add(&text, formatted, size);
+        vyre_strbuf_add(&text, formatted, size);
     }
     cli_output_write(&text);
 done:

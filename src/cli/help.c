@@ -27,88 +27,88 @@ CLI_OPTION_TABLE(OPTIONS);
 enum { INDENT = 2, DEEPER = 6 };
 
 /* "  term   documentation", the latter from a column on, in a line of its own where it must. */
-static void write_entry(vyre_text *text, size_t indent, const char *term, size_t column,
+static void write_entry(vyre_strbuf *text, size_t indent, const char *term, size_t column,
                         const char *documentation) {
     size_t size = indent + strlen(term);
-    vyre_text_repeat(text, ' ', indent);
-    vyre_text_puts(text, term);
+    vyre_strbuf_repeat(text, ' ', indent);
+    vyre_strbuf_puts(text, term);
     if (size >= column) {
-        vyre_text_putc(text, '\n');
+        vyre_strbuf_putc(text, '\n');
         size = 0;
     }
-    vyre_text_repeat(text, ' ', column - size);
+    vyre_strbuf_repeat(text, ' ', column - size);
     cli_wrap(text, documentation, column, column);
 }
 
-static void write_command_term(vyre_text *text, const cli_command *command) {
-    vyre_text_printf(text, "%s%s%s", command->name, *command->operands ? " " : "",
-                     command->operands);
+static void write_command_term(vyre_strbuf *text, const cli_command *command) {
+    vyre_strbuf_printf(text, "%s%s%s", command->name, *command->operands ? " " : "",
+                       command->operands);
 }
 
-void cli_help_overview(vyre_text *text) {
+void cli_help_overview(vyre_strbuf *text) {
     size_t column = 30;
-    vyre_text term = {0};
-    vyre_text_puts(text, "vyre: compute kernels, written once, with the same bytes everywhere\n\n"
-                         "usage: vyre SUBCOMMAND [ARGUMENTS]\n\n"
-                         "subcommands:\n");
+    vyre_strbuf term = {0};
+    vyre_strbuf_puts(text, "vyre: compute kernels, written once, with the same bytes everywhere\n\n"
+                           "usage: vyre SUBCOMMAND [ARGUMENTS]\n\n"
+                           "subcommands:\n");
     for (size_t i = 0; cli_commands[i]; i++) {
-        vyre_text_cut(&term, 0);
+        vyre_strbuf_cut(&term, 0);
         write_command_term(&term, cli_commands[i]);
-        write_entry(text, INDENT, vyre_text_string(&term), column, cli_commands[i]->summary);
+        write_entry(text, INDENT, vyre_strbuf_string(&term), column, cli_commands[i]->summary);
     }
-    vyre_text_puts(text, "\ntopics of help:\n");
+    vyre_strbuf_puts(text, "\ntopics of help:\n");
     for (size_t i = 0; cli_topics[i].text; i++) {
         write_entry(text, INDENT, cli_topics[i].text, column, cli_topics[i].documentation);
     }
-    vyre_text_puts(text, "\nexit status:\n");
+    vyre_strbuf_puts(text, "\nexit status:\n");
 #define ROW(name, status, documentation) write_entry(text, INDENT, #status, column, documentation);
     CLI_EXITS(ROW)
 #undef ROW
-    vyre_text_puts(text, "\nA FILE of - is stdin. `vyre help SUBCOMMAND` says more about one.\n");
+    vyre_strbuf_puts(text, "\nA FILE of - is stdin. `vyre help SUBCOMMAND` says more about one.\n");
     text->failed |= term.failed;
-    vyre_text_free(&term);
+    vyre_strbuf_free(&term);
 }
 
-static void write_option(vyre_text *text, const cli_option *option, size_t column) {
-    vyre_text term = {0};
+static void write_option(vyre_strbuf *text, const cli_option *option, size_t column) {
+    vyre_strbuf term = {0};
     if (option->letter) {
-        vyre_text_printf(&term, "-%c, ", option->letter);
+        vyre_strbuf_printf(&term, "-%c, ", option->letter);
     }
-    vyre_text_printf(&term, "%s%s%s", option->name, option->value ? " " : "",
-                     option->value ? option->value : "");
-    write_entry(text, INDENT, vyre_text_string(&term), column, option->documentation);
+    vyre_strbuf_printf(&term, "%s%s%s", option->name, option->value ? " " : "",
+                       option->value ? option->value : "");
+    write_entry(text, INDENT, vyre_strbuf_string(&term), column, option->documentation);
     for (size_t i = 0; option->choices && option->choices[i].text; i++) {
         write_entry(text, DEEPER, option->choices[i].text, column,
                     option->choices[i].documentation);
     }
     text->failed |= term.failed;
-    vyre_text_free(&term);
+    vyre_strbuf_free(&term);
 }
 
-static void write_paragraph(vyre_text *text, const char *paragraph) {
+static void write_paragraph(vyre_strbuf *text, const char *paragraph) {
     cli_wrap(text, paragraph, 0, 0);
 }
 
-void cli_help_command(vyre_text *text, const cli_command *command) {
+void cli_help_command(vyre_strbuf *text, const cli_command *command) {
     size_t column = 24;
-    vyre_text_printf(text, "vyre %s: %s\n\nusage: vyre ", command->name, command->summary);
+    vyre_strbuf_printf(text, "vyre %s: %s\n\nusage: vyre ", command->name, command->summary);
     write_command_term(text, command);
-    vyre_text_puts(text, command->option_count ? " [OPTIONS]\n\n" : "\n\n");
+    vyre_strbuf_puts(text, command->option_count ? " [OPTIONS]\n\n" : "\n\n");
     cli_paragraphs(text, command->text, write_paragraph, "\n");
-    vyre_text_putc(text, '\n');
-    vyre_text_puts(text, "options:\n");
+    vyre_strbuf_putc(text, '\n');
+    vyre_strbuf_puts(text, "options:\n");
     for (size_t i = 0; i < command->option_count; i++) {
         write_option(text, &command->options[i], column);
     }
     write_option(text, &cli_option_help, column);
-    vyre_text_puts(text, command->examples ? "\nexamples:\n" : "");
+    vyre_strbuf_puts(text, command->examples ? "\nexamples:\n" : "");
     for (size_t i = 0; command->examples && command->examples[i].command; i++) {
-        vyre_text_printf(text, "%*s%s\n%*s%s\n", INDENT, "", command->examples[i].command, DEEPER,
-                         "", command->examples[i].documentation);
+        vyre_strbuf_printf(text, "%*s%s\n%*s%s\n", INDENT, "", command->examples[i].command, DEEPER,
+                           "", command->examples[i].documentation);
     }
 }
 
-static bool write_topic(vyre_text *text, const char *name, bool is_markdown) {
+static bool write_topic(vyre_strbuf *text, const char *name, bool is_markdown) {
     cli_page page = {.text = text, .is_markdown = is_markdown};
 #define TOPIC(topic, documentation)                                                                \
     if (!strcmp(name, #topic)) {                                                                   \
@@ -120,7 +120,7 @@ static bool write_topic(vyre_text *text, const char *name, bool is_markdown) {
     return false;
 }
 
-static void write_completion(vyre_text *text, const char *shell) {
+static void write_completion(vyre_strbuf *text, const char *shell) {
 #define SHELL(name, documentation)                                                                 \
     if (!strcmp(shell, #name)) {                                                                   \
         cli_help_completion_##name(text);                                                          \
@@ -142,7 +142,7 @@ static vyre_status unknown_topic(const char *word) {
 }
 
 static cli_exit run(const cli_arguments *arguments) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     const cli_value *values = arguments->values;
     int given = values[MAN].given + values[COMPLETION].given + values[DOCS].given +
                 (arguments->operand_count > 0);

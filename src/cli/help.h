@@ -6,13 +6,13 @@
 #include "cli/page.h"
 
 /* All subcommands, topics, exit statuses. */
-void cli_help_overview(vyre_text *text);
+void cli_help_overview(vyre_strbuf *text);
 
 /* One subcommand: usage, description, options, examples. */
-void cli_help_command(vyre_text *text, const cli_command *command);
+void cli_help_command(vyre_strbuf *text, const cli_command *command);
 
 /* vyre(1) in roff. */
-void cli_help_man(vyre_text *text);
+void cli_help_man(vyre_strbuf *text);
 
 /* X(name, what to do with it): each makes a completion script. */
 #define CLI_SHELLS(X)                                                                              \
@@ -20,7 +20,7 @@ void cli_help_man(vyre_text *text);
     X(zsh, "to be put into a folder of $fpath as _vyre")                                           \
     X(fish, "to be put into ~/.config/fish/completions as vyre.fish")
 
-#define CLI_SHELL_FUNCTION(name, documentation) void cli_help_completion_##name(vyre_text *text);
+#define CLI_SHELL_FUNCTION(name, documentation) void cli_help_completion_##name(vyre_strbuf *text);
 CLI_SHELLS(CLI_SHELL_FUNCTION)
 #undef CLI_SHELL_FUNCTION
 

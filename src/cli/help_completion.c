@@ -4,215 +4,215 @@
 #include "cli/help.h"
 
 /* What follows must be legal within single quotes, where each shell has its own escape. */
-static void quote(vyre_text *text, const char *string, const char *escaped, const char *special) {
+static void quote(vyre_strbuf *text, const char *string, const char *escaped, const char *special) {
     for (; *string; string++) {
         if (*string == '\'') {
-            vyre_text_puts(text, escaped);
+            vyre_strbuf_puts(text, escaped);
         } else {
-            vyre_text_puts(text, strchr(special, *string) ? "\\" : "");
-            vyre_text_putc(text, *string);
+            vyre_strbuf_puts(text, strchr(special, *string) ? "\\" : "");
+            vyre_strbuf_putc(text, *string);
         }
     }
 }
 
-static void write_choices(vyre_text *text, const cli_choice *choices) {
+static void write_choices(vyre_strbuf *text, const cli_choice *choices) {
     for (size_t i = 0; choices[i].text; i++) {
-        vyre_text_printf(text, "%s%s", i ? " " : "", choices[i].text);
+        vyre_strbuf_printf(text, "%s%s", i ? " " : "", choices[i].text);
     }
 }
 
 /* Words that may follow `vyre help`. */
-static void write_help_words(vyre_text *text) {
+static void write_help_words(vyre_strbuf *text) {
     for (size_t i = 0; cli_commands[i]; i++) {
-        vyre_text_printf(text, "%s ", cli_commands[i]->name);
+        vyre_strbuf_printf(text, "%s ", cli_commands[i]->name);
     }
     write_choices(text, cli_topics);
 }
 
-static void write_bash_values(vyre_text *text, const cli_command *command) {
+static void write_bash_values(vyre_strbuf *text, const cli_command *command) {
     for (size_t i = 0; i < command->option_count; i++) {
         const cli_option *option = &command->options[i];
         if (!option->value) {
             continue;
         }
-        vyre_text_printf(text, "            %s:%s", command->name, option->name);
+        vyre_strbuf_printf(text, "            %s:%s", command->name, option->name);
         if (option->letter) {
-            vyre_text_printf(text, "|%s:-%c", command->name, option->letter);
+            vyre_strbuf_printf(text, "|%s:-%c", command->name, option->letter);
         }
-        vyre_text_puts(text, ") words='");
+        vyre_strbuf_puts(text, ") words='");
         if (option->choices) {
             write_choices(text, option->choices);
         }
-        vyre_text_puts(text, "' ;;\n");
+        vyre_strbuf_puts(text, "' ;;\n");
     }
 }
 
-static void write_bash_words(vyre_text *text, const cli_command *command) {
-    vyre_text_printf(text, "            %s:*) words='", command->name);
+static void write_bash_words(vyre_strbuf *text, const cli_command *command) {
+    vyre_strbuf_printf(text, "            %s:*) words='", command->name);
     if (command->operand == CLI_OPERAND_TOPIC) {
         write_help_words(text);
     }
-    vyre_text_printf(text, "' options='%s", cli_option_help.name);
+    vyre_strbuf_printf(text, "' options='%s", cli_option_help.name);
     for (size_t i = 0; i < command->option_count; i++) {
-        vyre_text_printf(text, " %s", command->options[i].name);
+        vyre_strbuf_printf(text, " %s", command->options[i].name);
     }
-    vyre_text_puts(text, "' ;;\n");
+    vyre_strbuf_puts(text, "' ;;\n");
 }
 
-void cli_help_completion_bash(vyre_text *text) {
-    vyre_text_puts(text,
-                   "# bash completion for vyre. Without an answer bash completes names of files.\n"
-                   "_vyre() {\n"
-                   "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-                   "    local words='' options=''\n"
-                   "    # bash takes --name=VALUE for three words.\n"
-                   "    if [ \"$word\" = '=' ]; then\n"
-                   "        word=''\n"
-                   "    elif [ \"$before\" = '=' ]; then\n"
-                   "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
-                   "    fi\n"
-                   "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
-                   "        words='");
+void cli_help_completion_bash(vyre_strbuf *text) {
+    vyre_strbuf_puts(
+        text, "# bash completion for vyre. Without an answer bash completes names of files.\n"
+              "_vyre() {\n"
+              "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+              "    local words='' options=''\n"
+              "    # bash takes --name=VALUE for three words.\n"
+              "    if [ \"$word\" = '=' ]; then\n"
+              "        word=''\n"
+              "    elif [ \"$before\" = '=' ]; then\n"
+              "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+              "    fi\n"
+              "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
+              "        words='");
     for (size_t i = 0; cli_commands[i]; i++) {
-        vyre_text_printf(text, "%s ", cli_commands[i]->name);
+        vyre_strbuf_printf(text, "%s ", cli_commands[i]->name);
     }
-    vyre_text_puts(text, "--help --version'\n"
-                         "    else\n"
-                         "        case ${COMP_WORDS[1]}:$before in\n");
+    vyre_strbuf_puts(text, "--help --version'\n"
+                           "    else\n"
+                           "        case ${COMP_WORDS[1]}:$before in\n");
     for (size_t i = 0; cli_commands[i]; i++) {
         write_bash_values(text, cli_commands[i]);
     }
     for (size_t i = 0; cli_commands[i]; i++) {
         write_bash_words(text, cli_commands[i]);
     }
-    vyre_text_puts(text, "        esac\n"
-                         "    fi\n"
-                         "    if [ \"${word:0:1}\" = - ]; then\n"
-                         "        words=\"$words $options\"\n"
-                         "    fi\n"
-                         "    # shellcheck disable=SC2207\n"
-                         "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-                         "}\n"
-                         "complete -o default -F _vyre vyre\n");
+    vyre_strbuf_puts(text, "        esac\n"
+                           "    fi\n"
+                           "    if [ \"${word:0:1}\" = - ]; then\n"
+                           "        words=\"$words $options\"\n"
+                           "    fi\n"
+                           "    # shellcheck disable=SC2207\n"
+                           "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+                           "}\n"
+                           "complete -o default -F _vyre vyre\n");
 }
 
-static void write_zsh_text(vyre_text *text, const char *string) {
+static void write_zsh_text(vyre_strbuf *text, const char *string) {
     quote(text, string, "'\\''", "\\[]:");
 }
 
-static void write_zsh_choices(vyre_text *text, const cli_choice *choices) {
-    vyre_text_puts(text, "((");
+static void write_zsh_choices(vyre_strbuf *text, const cli_choice *choices) {
+    vyre_strbuf_puts(text, "((");
     for (size_t i = 0; choices[i].text; i++) {
-        vyre_text_printf(text, "%s%s\\:\"", i ? " " : "", choices[i].text);
+        vyre_strbuf_printf(text, "%s%s\\:\"", i ? " " : "", choices[i].text);
         quote(text, choices[i].documentation, "'\\''", "\\[]:\"$`");
-        vyre_text_putc(text, '"');
+        vyre_strbuf_putc(text, '"');
     }
-    vyre_text_puts(text, "))");
+    vyre_strbuf_puts(text, "))");
 }
 
-static void write_zsh_option(vyre_text *text, const cli_option *option) {
-    vyre_text_puts(text, "                ");
+static void write_zsh_option(vyre_strbuf *text, const cli_option *option) {
+    vyre_strbuf_puts(text, "                ");
     if (option->letter) {
-        vyre_text_printf(text, "'(-%c %s)'{-%c%s,%s%s}'", option->letter, option->name,
-                         option->letter, option->value ? "+" : "", option->name,
-                         option->value ? "=" : "");
+        vyre_strbuf_printf(text, "'(-%c %s)'{-%c%s,%s%s}'", option->letter, option->name,
+                           option->letter, option->value ? "+" : "", option->name,
+                           option->value ? "=" : "");
     } else {
-        vyre_text_printf(text, "'%s%s%s", cli_option_repeats(option) ? "*" : "", option->name,
-                         option->value ? "=" : "");
+        vyre_strbuf_printf(text, "'%s%s%s", cli_option_repeats(option) ? "*" : "", option->name,
+                           option->value ? "=" : "");
     }
-    vyre_text_putc(text, '[');
+    vyre_strbuf_putc(text, '[');
     write_zsh_text(text, option->documentation);
-    vyre_text_putc(text, ']');
+    vyre_strbuf_putc(text, ']');
     if (option->value) {
-        vyre_text_putc(text, ':');
+        vyre_strbuf_putc(text, ':');
         write_zsh_text(text, option->value);
-        vyre_text_putc(text, ':');
+        vyre_strbuf_putc(text, ':');
         if (option->choices) {
             write_zsh_choices(text, option->choices);
         } else {
-            vyre_text_puts(text, "_files");
+            vyre_strbuf_puts(text, "_files");
         }
     }
-    vyre_text_puts(text, "' \\\n");
+    vyre_strbuf_puts(text, "' \\\n");
 }
 
-static void write_zsh_command(vyre_text *text, const cli_command *command) {
-    vyre_text_printf(text, "        %s)\n            _arguments -s -S \\\n", command->name);
+static void write_zsh_command(vyre_strbuf *text, const cli_command *command) {
+    vyre_strbuf_printf(text, "        %s)\n            _arguments -s -S \\\n", command->name);
     for (size_t i = 0; i < command->option_count; i++) {
         write_zsh_option(text, &command->options[i]);
     }
     write_zsh_option(text, &cli_option_help);
     switch (command->operand) {
-    case CLI_OPERAND_FILE: vyre_text_puts(text, "                '*:FILE:_files'\n"); break;
+    case CLI_OPERAND_FILE: vyre_strbuf_puts(text, "                '*:FILE:_files'\n"); break;
     case CLI_OPERAND_TOPIC:
-        vyre_text_puts(text, "                '1:TOPIC:(");
+        vyre_strbuf_puts(text, "                '1:TOPIC:(");
         write_help_words(text);
-        vyre_text_puts(text, ")'\n");
+        vyre_strbuf_puts(text, ")'\n");
         break;
-    case CLI_OPERAND_NONE: vyre_text_puts(text, "                ':'\n"); break;
+    case CLI_OPERAND_NONE: vyre_strbuf_puts(text, "                ':'\n"); break;
     }
-    vyre_text_puts(text, "            ;;\n");
+    vyre_strbuf_puts(text, "            ;;\n");
 }
 
-void cli_help_completion_zsh(vyre_text *text) {
-    vyre_text_puts(text, "#compdef vyre\n"
-                         "# zsh completion for vyre.\n"
-                         "_vyre() {\n"
-                         "    local -a subcommands=(\n");
+void cli_help_completion_zsh(vyre_strbuf *text) {
+    vyre_strbuf_puts(text, "#compdef vyre\n"
+                           "# zsh completion for vyre.\n"
+                           "_vyre() {\n"
+                           "    local -a subcommands=(\n");
     for (size_t i = 0; cli_commands[i]; i++) {
-        vyre_text_printf(text, "        '%s:", cli_commands[i]->name);
+        vyre_strbuf_printf(text, "        '%s:", cli_commands[i]->name);
         write_zsh_text(text, cli_commands[i]->summary);
-        vyre_text_puts(text, "'\n");
+        vyre_strbuf_puts(text, "'\n");
     }
-    vyre_text_puts(text, "    )\n"
-                         "    if (( CURRENT == 2 )); then\n"
-                         "        _describe subcommand subcommands\n"
-                         "        return\n"
-                         "    fi\n"
-                         "    local name=$words[2]\n"
-                         "    shift words\n"
-                         "    (( CURRENT-- ))\n"
-                         "    case $name in\n");
+    vyre_strbuf_puts(text, "    )\n"
+                           "    if (( CURRENT == 2 )); then\n"
+                           "        _describe subcommand subcommands\n"
+                           "        return\n"
+                           "    fi\n"
+                           "    local name=$words[2]\n"
+                           "    shift words\n"
+                           "    (( CURRENT-- ))\n"
+                           "    case $name in\n");
     for (size_t i = 0; cli_commands[i]; i++) {
         write_zsh_command(text, cli_commands[i]);
     }
-    vyre_text_puts(text, "    esac\n"
-                         "}\n"
-                         "if [[ $funcstack[1] == _vyre ]]; then\n"
-                         "    _vyre \"$@\"\n"
-                         "else\n"
-                         "    compdef _vyre vyre\n"
-                         "fi\n");
+    vyre_strbuf_puts(text, "    esac\n"
+                           "}\n"
+                           "if [[ $funcstack[1] == _vyre ]]; then\n"
+                           "    _vyre \"$@\"\n"
+                           "else\n"
+                           "    compdef _vyre vyre\n"
+                           "fi\n");
 }
 
-static void write_fish_text(vyre_text *text, const char *string) {
-    vyre_text_puts(text, " -d '");
+static void write_fish_text(vyre_strbuf *text, const char *string) {
+    vyre_strbuf_puts(text, " -d '");
     quote(text, string, "\\'", "\\");
-    vyre_text_puts(text, "'\n");
+    vyre_strbuf_puts(text, "'\n");
 }
 
-static void write_fish_option(vyre_text *text, const char *name, const cli_option *option) {
-    vyre_text_printf(text, "complete -c vyre -n '__fish_seen_subcommand_from %s' -l %s", name,
-                     option->name + 2);
+static void write_fish_option(vyre_strbuf *text, const char *name, const cli_option *option) {
+    vyre_strbuf_printf(text, "complete -c vyre -n '__fish_seen_subcommand_from %s' -l %s", name,
+                       option->name + 2);
     if (option->letter) {
-        vyre_text_printf(text, " -s %c", option->letter);
+        vyre_strbuf_printf(text, " -s %c", option->letter);
     }
     if (option->choices) {
-        vyre_text_puts(text, " -x -a '");
+        vyre_strbuf_puts(text, " -x -a '");
         write_choices(text, option->choices);
-        vyre_text_putc(text, '\'');
+        vyre_strbuf_putc(text, '\'');
     } else if (option->value) {
-        vyre_text_puts(text, " -r -F");
+        vyre_strbuf_puts(text, " -r -F");
     }
     write_fish_text(text, option->documentation);
 }
 
-void cli_help_completion_fish(vyre_text *text) {
-    vyre_text_puts(text, "# fish completion for vyre.\n"
-                         "complete -c vyre -f\n");
+void cli_help_completion_fish(vyre_strbuf *text) {
+    vyre_strbuf_puts(text, "# fish completion for vyre.\n"
+                           "complete -c vyre -f\n");
     for (size_t i = 0; cli_commands[i]; i++) {
-        vyre_text_printf(text, "complete -c vyre -n __fish_use_subcommand -a %s",
-                         cli_commands[i]->name);
+        vyre_strbuf_printf(text, "complete -c vyre -n __fish_use_subcommand -a %s",
+                           cli_commands[i]->name);
         write_fish_text(text, cli_commands[i]->summary);
     }
     for (size_t i = 0; cli_commands[i]; i++) {
@@ -222,13 +222,13 @@ void cli_help_completion_fish(vyre_text *text) {
         }
         write_fish_option(text, command->name, &cli_option_help);
         if (command->operand == CLI_OPERAND_FILE) {
-            vyre_text_printf(text, "complete -c vyre -n '__fish_seen_subcommand_from %s' -F\n",
-                             command->name);
+            vyre_strbuf_printf(text, "complete -c vyre -n '__fish_seen_subcommand_from %s' -F\n",
+                               command->name);
         } else if (command->operand == CLI_OPERAND_TOPIC) {
-            vyre_text_printf(text, "complete -c vyre -n '__fish_seen_subcommand_from %s' -a '",
-                             command->name);
+            vyre_strbuf_printf(text, "complete -c vyre -n '__fish_seen_subcommand_from %s' -a '",
+                               command->name);
             write_help_words(text);
-            vyre_text_puts(text, "'\n");
+            vyre_strbuf_puts(text, "'\n");
         }
     }
 }

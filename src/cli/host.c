@@ -11,24 +11,24 @@
 #include "cli/output.h"
 
 vyre_status cli_host_shape(const vyre_operation *operation, vyre_program **out_program) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_module *module = NULL;
-    vyre_text_puts(&text, "program ");
+    vyre_strbuf_puts(&text, "program ");
     for (const char *at = operation->id; *at; at++) {
-        vyre_text_putc(&text, *at == '.' ? '_' : *at);
+        vyre_strbuf_putc(&text, *at == '.' ? '_' : *at);
     }
-    vyre_text_putc(&text, '(');
+    vyre_strbuf_putc(&text, '(');
     for (size_t i = 0; i < operation->parameter_count; i++) {
         const vyre_parameter *parameter = &operation->parameters[i];
         bool is_output = parameter->role == VYRE_ROLE_OUTPUT;
-        vyre_text_printf(&text, "%s%s: %s", i ? ", " : "", parameter->name,
-                         is_output                              ? "out "
-                         : parameter->role == VYRE_ROLE_UPDATED ? "inout "
-                                                                : "");
-        vyre_text_printf(&text, parameter->is_buffer ? "buffer<%s>%s" : "%s%s",
-                         vyre_type_name(parameter->type), is_output ? "[1]" : "");
+        vyre_strbuf_printf(&text, "%s%s: %s", i ? ", " : "", parameter->name,
+                           is_output                              ? "out "
+                           : parameter->role == VYRE_ROLE_UPDATED ? "inout "
+                                                                  : "");
+        vyre_strbuf_printf(&text, parameter->is_buffer ? "buffer<%s>%s" : "%s%s",
+                           vyre_type_name(parameter->type), is_output ? "[1]" : "");
     }
-    vyre_text_puts(&text, ") over 1 { }\n");
+    vyre_strbuf_puts(&text, ") over 1 { }\n");
     vyre_status status =
         text.failed ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                                        "no memory for the arguments of `%s`", operation->id)
@@ -37,15 +37,15 @@ vyre_status cli_host_shape(const vyre_operation *operation, vyre_program **out_p
         *out_program = vyre_program_retain(vyre_module_program(module, 0));
         vyre_module_free(module);
     }
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return status;
 }
 
 /* A path as the numbers of its bytes, which is what a buffer of them is written as. */
-static void write_path(vyre_text *word, const char *path) {
-    vyre_text_puts(word, *path ? "path=" : "path=zeros:0");
+static void write_path(vyre_strbuf *word, const char *path) {
+    vyre_strbuf_puts(word, *path ? "path=" : "path=zeros:0");
     for (const char *at = path; *at; at++) {
-        vyre_text_printf(word, "%s%u", at == path ? "" : ",", (unsigned)(unsigned char)*at);
+        vyre_strbuf_printf(word, "%s%u", at == path ? "" : ",", (unsigned)(unsigned char)*at);
     }
 }
 
@@ -61,7 +61,7 @@ vyre_status cli_host_bind(cli_host_call *call, const vyre_operation *operation,
         return status;
     }
     const char **words = vyre_alloc_array(count, sizeof *words);
-    vyre_text path = {0};
+    vyre_strbuf path = {0};
     for (size_t i = 0; words && i < count; i++) {
         words[i] = values[i];
         if (is_path(values[i]) && !path.size) {
@@ -75,14 +75,14 @@ vyre_status cli_host_bind(cli_host_call *call, const vyre_operation *operation,
                                 operation->id);
     }
     for (size_t i = 0; words && i < count; i++) {
-        words[i] = is_path(values[i]) ? vyre_text_string(&path) : words[i];
+        words[i] = is_path(values[i]) ? vyre_strbuf_string(&path) : words[i];
     }
     status = words && !path.failed
                  ? cli_bind(&call->binding, call->shape, words, count, false, CLI_MISSING_REFUSED)
                  : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                                     "no memory for the command line");
     vyre_free(words);
-    vyre_text_free(&path);
+    vyre_strbuf_free(&path);
     return status;
 }
 
@@ -90,14 +90,14 @@ vyre_status cli_host_bind(cli_host_call *call, const vyre_operation *operation,
 static vyre_status move_bytes(cli_host_call *call, bool is_write) {
     const vyre_input *inputs = call->binding.inputs;
     uint64_t offset, size;
-    vyre_text path = {0};
+    vyre_strbuf path = {0};
     vyre_io_report report = {.why = ""};
     memcpy(&offset, inputs[1].data, sizeof offset);
-    vyre_text_add(&path, inputs[0].data, inputs[0].size);
+    vyre_strbuf_add(&path, inputs[0].data, inputs[0].size);
     vyre_status status = VYRE_OK;
     if (is_write) {
-        status =
-            vyre_io_write(inputs[2].data, inputs[2].size, vyre_text_string(&path), offset, &report);
+        status = vyre_io_write(inputs[2].data, inputs[2].size, vyre_strbuf_string(&path), offset,
+                               &report);
     } else {
         memcpy(&size, inputs[2].data, sizeof size);
         call->outputs.items = vyre_alloc_zeroed(1, sizeof *call->outputs.items);
@@ -105,7 +105,7 @@ static vyre_status move_bytes(cli_host_call *call, bool is_write) {
         if (call->outputs.items && data) {
             call->outputs.count = 1;
             call->outputs.items[0] = (vyre_output){data, (size_t)size};
-            status = vyre_io_read(data, (size_t)size, vyre_text_string(&path), offset, &report);
+            status = vyre_io_read(data, (size_t)size, vyre_strbuf_string(&path), offset, &report);
         } else {
             vyre_free(data);
             status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "ask for fewer bytes",
@@ -113,9 +113,9 @@ static vyre_status move_bytes(cli_host_call *call, bool is_write) {
         }
     }
     call->time_ns = report.time_ns;
-    vyre_text_printf(&call->way, "%s%s%s", vyre_io_way_name(report.way), *report.why ? ": " : "",
-                     report.why);
-    vyre_text_free(&path);
+    vyre_strbuf_printf(&call->way, "%s%s%s", vyre_io_way_name(report.way), *report.why ? ": " : "",
+                       report.why);
+    vyre_strbuf_free(&path);
     return status;
 }
 
@@ -141,5 +141,5 @@ void cli_host_deinit(cli_host_call *call) {
     vyre_outputs_free(&call->outputs);
     cli_binding_deinit(&call->binding);
     vyre_program_release(call->shape);
-    vyre_text_free(&call->way);
+    vyre_strbuf_free(&call->way);
 }

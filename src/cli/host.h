@@ -18,7 +18,7 @@ typedef struct cli_host_call {
     vyre_program *shape;
     cli_binding binding;
     vyre_outputs outputs;
-    vyre_text way; /* which way the bytes went */
+    vyre_strbuf way; /* which way the bytes went */
     uint64_t time_ns;
 } cli_host_call;
 

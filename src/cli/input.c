@@ -16,7 +16,7 @@
 
 /* By the start of the magic number, so that a file that was damaged later is still known for what
  * it was. No text of the language starts like it. */
-static bool looks_like_wire(const vyre_text *contents) {
+static bool looks_like_wire(const vyre_strbuf *contents) {
     const size_t size = 4;
     return contents->size > size && !memcmp(contents->data, WIRE_MAGIC, size) &&
            (contents->data[size] == '\r' || contents->data[size] == '\n');
@@ -81,12 +81,12 @@ vyre_status cli_input_load(cli_input *input) {
     }
     vyre_status status = vyre_diagnostics_create(&input->diagnostics);
     return status ? status
-                  : vyre_module_parse(input->name, vyre_text_string(&input->contents),
+                  : vyre_module_parse(input->name, vyre_strbuf_string(&input->contents),
                                       input->contents.size, input->diagnostics, &input->module);
 }
 
 void cli_input_deinit(cli_input *input) {
-    vyre_text_free(&input->contents);
+    vyre_strbuf_free(&input->contents);
     vyre_diagnostics_free(input->diagnostics);
     vyre_module_free(input->module);
     vyre_program_release(input->program);
@@ -108,13 +108,13 @@ vyre_status cli_input_choose(const cli_input *input, const char *name, const cha
                              cli_selection *out) {
     size_t count = cli_input_count(input);
     VYRE_VEC(const char *) names = {0};
-    vyre_text list = {0};
+    vyre_strbuf list = {0};
     vyre_status status = VYRE_OK;
     bool stored = true;
     *out = (cli_selection){0, name ? 0 : count};
     for (size_t i = 0; i < count && stored; i++) {
         const char *here = vyre_program_name(cli_input_program(input, i));
-        vyre_text_printf(&list, "%s`%s`", i ? ", " : "", here);
+        vyre_strbuf_printf(&list, "%s`%s`", i ? ", " : "", here);
         stored = vyre_vec_push(&names, here);
         if (name && !strcmp(name, here)) {
             *out = (cli_selection){i, i + 1};
@@ -127,17 +127,17 @@ vyre_status cli_input_choose(const cli_input *input, const char *name, const cha
         status = vyre_status_make(VYRE_STATUS_INVALID_PROGRAM, "put a program into it",
                                   "%s has no program in it", input->name);
     } else if (out->first == out->end) {
-        vyre_text fix = {0};
-        vyre_text_printf(&fix, "%s has %s", input->name, vyre_text_string(&list));
-        status = cli_unknown("program", name, names.items, vyre_text_string(&fix));
-        vyre_text_free(&fix);
+        vyre_strbuf fix = {0};
+        vyre_strbuf_printf(&fix, "%s has %s", input->name, vyre_strbuf_string(&list));
+        status = cli_unknown("program", name, names.items, vyre_strbuf_string(&fix));
+        vyre_strbuf_free(&fix);
     } else if (why_one && out->end - out->first > 1) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name one of them behind the file",
                                   "%s has %zu programs, and %s: %s", input->name, count, why_one,
-                                  vyre_text_string(&list));
+                                  vyre_strbuf_string(&list));
     }
     vyre_vec_free(&names);
-    vyre_text_free(&list);
+    vyre_strbuf_free(&list);
     return status;
 }
 
@@ -153,7 +153,7 @@ size_t cli_input_warnings(const cli_input *input) {
 vyre_status cli_input_render(const cli_input *input, vyre_diagnostic_form form, char **out_text,
                              size_t *out_size) {
     return vyre_diagnostics_render(input->diagnostics, input->name,
-                                   vyre_text_string(&input->contents), input->contents.size, form,
+                                   vyre_strbuf_string(&input->contents), input->contents.size, form,
                                    out_text, out_size);
 }
 

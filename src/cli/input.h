@@ -10,7 +10,7 @@
 
 typedef struct cli_input {
     const char *name; /* for messages: the path, or "<stdin>" */
-    vyre_text contents;
+    vyre_strbuf contents;
     bool is_wire;
     vyre_diagnostics *diagnostics;   /* of text; NULL until it is loaded */
     vyre_module *module;             /* of text */

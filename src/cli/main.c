@@ -27,18 +27,18 @@ static vyre_status unknown_subcommand(const char *word) {
 #undef NAME
             "--help",
         "--version", NULL};
-    vyre_text fix = {0};
+    vyre_strbuf fix = {0};
     if (*word == '-') {
-        vyre_text_puts(&fix,
-                       "options stand behind the subcommand; `vyre help` lists what there is");
+        vyre_strbuf_puts(&fix,
+                         "options stand behind the subcommand; `vyre help` lists what there is");
     } else if (access(word, F_OK) == 0) {
-        vyre_text_printf(&fix, "`vyre check %s` checks that file", word);
+        vyre_strbuf_printf(&fix, "`vyre check %s` checks that file", word);
     } else {
-        vyre_text_puts(&fix, "`vyre help` lists what there is");
+        vyre_strbuf_puts(&fix, "`vyre help` lists what there is");
     }
     vyre_status status =
-        cli_unknown(*word == '-' ? "option" : "subcommand", word, names, vyre_text_string(&fix));
-    vyre_text_free(&fix);
+        cli_unknown(*word == '-' ? "option" : "subcommand", word, names, vyre_strbuf_string(&fix));
+    vyre_strbuf_free(&fix);
     return status;
 }
 
@@ -50,10 +50,10 @@ static cli_exit run(size_t count, const char **words) {
     }
     vyre_log_set(print_log, NULL, (vyre_log_level)level);
     if (!count) {
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         cli_help_overview(&text);
         cli_message_write(text.data, text.size);
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
         return CLI_EXIT_USAGE;
     }
     const cli_command *command = cli_command_find(subcommand_of(words[0]));
@@ -66,7 +66,7 @@ static cli_exit run(size_t count, const char **words) {
         return cli_message_status(command, status);
     }
     if (arguments.help) {
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         cli_help_command(&text, command);
         cli_output_write(&text);
         return CLI_EXIT_DONE;

@@ -35,20 +35,20 @@ vyre_status cli_operation_opaque(const vyre_operation *operation) {
 }
 
 static vyre_status unknown_variant(const vyre_operation *operation, const char *variant) {
-    vyre_text fix = {0};
+    vyre_strbuf fix = {0};
     vyre_near near;
     vyre_near_init(&near, (vyre_str){variant, strlen(variant)});
     vyre_near_add(&near, (vyre_str){operation->entry, strlen(operation->entry)});
-    vyre_text_printf(&fix, "there is `%s`", operation->entry);
+    vyre_strbuf_printf(&fix, "there is `%s`", operation->entry);
     for (size_t i = 0; i < operation->variant_count; i++) {
         const char *entry = operation->variants[i].entry;
         vyre_near_add(&near, (vyre_str){entry, strlen(entry)});
-        vyre_text_printf(&fix, ", `%s`", entry);
+        vyre_strbuf_printf(&fix, ", `%s`", entry);
     }
     vyre_near_print(&near, &fix, "; perhaps ");
-    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
+    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
                                           "`%s` has no variant `%s`", operation->id, variant);
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
@@ -79,23 +79,23 @@ bool cli_variant_suits(const vyre_variant *variant, const vyre_device *device) {
 
 /* Describing */
 
-void cli_describe_parameter(vyre_text *text, const vyre_parameter *parameter) {
-    vyre_text_printf(text, "%s: %s", parameter->name,
-                     parameter->role == VYRE_ROLE_UPDATED ? "inout " : "");
-    vyre_text_printf(text, parameter->is_buffer ? "buffer<%s>" : "%s",
-                     vyre_type_name(parameter->type));
+void cli_describe_parameter(vyre_strbuf *text, const vyre_parameter *parameter) {
+    vyre_strbuf_printf(text, "%s: %s", parameter->name,
+                       parameter->role == VYRE_ROLE_UPDATED ? "inout " : "");
+    vyre_strbuf_printf(text, parameter->is_buffer ? "buffer<%s>" : "%s",
+                       vyre_type_name(parameter->type));
 }
 
-void cli_describe_signature(vyre_text *text, const vyre_operation *operation) {
+void cli_describe_signature(vyre_strbuf *text, const vyre_operation *operation) {
     for (int out = 0; out < 2; out++) {
         size_t count = 0;
         for (size_t i = 0; i < operation->parameter_count; i++) {
             if ((operation->parameters[i].role == VYRE_ROLE_OUTPUT) == out) {
-                vyre_text_puts(text, count++ ? ", " : out ? " -> (" : "(");
+                vyre_strbuf_puts(text, count++ ? ", " : out ? " -> (" : "(");
                 cli_describe_parameter(text, &operation->parameters[i]);
             }
         }
-        vyre_text_puts(text, count ? ")" : out ? "" : "()");
+        vyre_strbuf_puts(text, count ? ")" : out ? "" : "()");
     }
 }
 
@@ -111,16 +111,16 @@ const char *cli_law_meaning(vyre_law_kind kind) {
     return laws[kind].meaning;
 }
 
-void cli_describe_law(vyre_text *text, const vyre_law *law) {
-    vyre_text_puts(text, laws[law->kind].text);
+void cli_describe_law(vyre_strbuf *text, const vyre_law *law) {
+    vyre_strbuf_puts(text, laws[law->kind].text);
     if (law->operand) {
-        vyre_text_printf(text, "(%s)", law->operand);
+        vyre_strbuf_printf(text, "(%s)", law->operand);
     }
 }
 
-void cli_describe_laws(vyre_text *text, const vyre_operation *operation) {
+void cli_describe_laws(vyre_strbuf *text, const vyre_operation *operation) {
     for (size_t i = 0; i < operation->law_count; i++) {
-        vyre_text_puts(text, i ? ", " : "");
+        vyre_strbuf_puts(text, i ? ", " : "");
         cli_describe_law(text, &operation->laws[i]);
     }
 }

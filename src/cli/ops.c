@@ -57,33 +57,33 @@ static vyre_str first_sentence(const char *doc) {
 }
 
 /* What operations of a dialect have in common: the line in front of them. */
-static void print_group(vyre_text *text, const job *j, const vyre_operation *operation) {
+static void print_group(vyre_strbuf *text, const job *j, const vyre_operation *operation) {
     cli_targets targets;
-    vyre_text_printf(text, "%s%s%s, %s", operation->dialect, *operation->version ? " " : "",
-                     operation->version, cli_category_name(operation->category));
+    vyre_strbuf_printf(text, "%s%s%s, %s", operation->dialect, *operation->version ? " " : "",
+                       operation->version, cli_category_name(operation->category));
     cli_operation_targets(j->snapshot, operation, &targets);
     for (size_t i = 0; i < targets.count; i++) {
-        vyre_text_printf(text, "%s%s", i ? ", " : "; becomes ", targets.ids[i]);
+        vyre_strbuf_printf(text, "%s%s", i ? ", " : "; becomes ", targets.ids[i]);
     }
 }
 
-static void write_part(vyre_text *text, vyre_text *part, size_t first, size_t indent) {
+static void write_part(vyre_strbuf *text, vyre_strbuf *part, size_t first, size_t indent) {
     if (part->size) {
-        vyre_text_repeat(text, ' ', first);
-        cli_wrap(text, vyre_text_string(part), indent, first);
+        vyre_strbuf_repeat(text, ' ', first);
+        cli_wrap(text, vyre_strbuf_string(part), indent, first);
     }
     text->failed |= part->failed;
-    vyre_text_free(part);
+    vyre_strbuf_free(part);
 }
 
-static void write_operation(vyre_text *text, const vyre_operation *operation) {
-    vyre_text signature = {0}, doc = {0}, laws = {0};
+static void write_operation(vyre_strbuf *text, const vyre_operation *operation) {
+    vyre_strbuf signature = {0}, doc = {0}, laws = {0};
     vyre_str sentence = first_sentence(operation->doc);
-    vyre_text_puts(&signature, operation->id);
+    vyre_strbuf_puts(&signature, operation->id);
     cli_describe_signature(&signature, operation);
-    vyre_text_add(&doc, sentence.data, sentence.size);
+    vyre_strbuf_add(&doc, sentence.data, sentence.size);
     if (operation->law_count) {
-        vyre_text_puts(&laws, "laws: ");
+        vyre_strbuf_puts(&laws, "laws: ");
         cli_describe_laws(&laws, operation);
     }
     write_part(text, &signature, 2, 8);
@@ -91,29 +91,29 @@ static void write_operation(vyre_text *text, const vyre_operation *operation) {
     write_part(text, &laws, 6, 6);
 }
 
-static void write_text(const job *j, vyre_text *text) {
-    vyre_text before = {0}, group = {0};
+static void write_text(const job *j, vyre_strbuf *text) {
+    vyre_strbuf before = {0}, group = {0};
     for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
         const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
         if (!is_chosen(j, operation)) {
             continue;
         }
-        vyre_text_cut(&group, 0);
+        vyre_strbuf_cut(&group, 0);
         print_group(&group, j, operation);
-        if (strcmp(vyre_text_string(&group), vyre_text_string(&before)) != 0) {
-            vyre_text_puts(text, before.size ? "\n" : "");
-            cli_wrap(text, vyre_text_string(&group), 4, 0);
-            vyre_text_cut(&before, 0);
-            vyre_text_puts(&before, vyre_text_string(&group));
+        if (strcmp(vyre_strbuf_string(&group), vyre_strbuf_string(&before)) != 0) {
+            vyre_strbuf_puts(text, before.size ? "\n" : "");
+            cli_wrap(text, vyre_strbuf_string(&group), 4, 0);
+            vyre_strbuf_cut(&before, 0);
+            vyre_strbuf_puts(&before, vyre_strbuf_string(&group));
         }
         write_operation(text, operation);
     }
     text->failed |= before.failed || group.failed;
-    vyre_text_free(&before);
-    vyre_text_free(&group);
+    vyre_strbuf_free(&before);
+    vyre_strbuf_free(&group);
 }
 
-static void write_table(const job *j, vyre_text *text, cli_format format) {
+static void write_table(const job *j, vyre_strbuf *text, cli_format format) {
     static const char *const headings[] = {"id",        "dialect", "version",  "category", "form",
                                            "signature", "laws",    "variants", "targets",  "doc"};
     enum { COLUMNS = sizeof headings / sizeof *headings };
@@ -126,35 +126,35 @@ static void write_table(const job *j, vyre_text *text, cli_format format) {
         if (!is_chosen(j, operation)) {
             continue;
         }
-        vyre_text signature = {0}, laws = {0}, variants = {0}, names = {0};
+        vyre_strbuf signature = {0}, laws = {0}, variants = {0}, names = {0};
         cli_targets targets;
         cli_describe_signature(&signature, operation);
         cli_describe_laws(&laws, operation);
         for (size_t k = 0; k < operation->variant_count; k++) {
-            vyre_text_printf(&variants, "%s%s", k ? ", " : "", operation->variants[k].entry);
+            vyre_strbuf_printf(&variants, "%s%s", k ? ", " : "", operation->variants[k].entry);
         }
         cli_operation_targets(j->snapshot, operation, &targets);
         for (size_t k = 0; k < targets.count; k++) {
-            vyre_text_printf(&names, "%s%s", k ? ", " : "", targets.ids[k]);
+            vyre_strbuf_printf(&names, "%s%s", k ? ", " : "", targets.ids[k]);
         }
         const char *cells[COLUMNS] = {operation->id,
                                       operation->dialect,
                                       operation->version,
                                       cli_category_name(operation->category),
                                       cli_form_name(operation->form),
-                                      vyre_text_string(&signature),
-                                      vyre_text_string(&laws),
-                                      vyre_text_string(&variants),
-                                      vyre_text_string(&names),
+                                      vyre_strbuf_string(&signature),
+                                      vyre_strbuf_string(&laws),
+                                      vyre_strbuf_string(&variants),
+                                      vyre_strbuf_string(&names),
                                       operation->doc};
         for (size_t k = 0; k < COLUMNS; k++) {
             cli_table_add(&table, "%s", cells[k]);
         }
         text->failed |= signature.failed || laws.failed || variants.failed || names.failed;
-        vyre_text_free(&signature);
-        vyre_text_free(&laws);
-        vyre_text_free(&variants);
-        vyre_text_free(&names);
+        vyre_strbuf_free(&signature);
+        vyre_strbuf_free(&laws);
+        vyre_strbuf_free(&variants);
+        vyre_strbuf_free(&names);
     }
     cli_table_write(text, &table, format);
 }
@@ -176,7 +176,7 @@ static cli_exit no_match(const job *j) {
 
 static cli_exit list(const job *j) {
     cli_format format = (cli_format)j->arguments->values[FORMAT].choice;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     if (j->operand && !count_chosen(j)) {
         return no_match(j);
     }
@@ -192,7 +192,7 @@ static cli_exit list(const job *j) {
             }
         }
         vyre_json_array_end(&json);
-        vyre_text_putc(&text, '\n');
+        vyre_strbuf_putc(&text, '\n');
     } else {
         write_table(j, &text, format);
     }
@@ -205,7 +205,7 @@ static cli_exit list(const job *j) {
 static cli_exit show(const job *j) {
     cli_format format = (cli_format)j->arguments->values[FORMAT].choice;
     const vyre_operation *operation = vyre_dialects_find(j->snapshot, j->operand);
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     if (!operation) {
         return no_match(j);
     }
@@ -214,7 +214,7 @@ static cli_exit show(const job *j) {
     } else if (format == CLI_FORMAT_JSON) {
         vyre_json json = {.text = &text};
         cli_ops_show_json(&json, j->snapshot, operation);
-        vyre_text_putc(&text, '\n');
+        vyre_strbuf_putc(&text, '\n');
     } else {
         write_table(j, &text, format);
     }
@@ -225,7 +225,7 @@ static cli_exit show(const job *j) {
 /* Checking */
 
 static cli_exit check_operations(const job *j, vyre_device *device, cli_ops_tally *tally) {
-    vyre_text failures = {0};
+    vyre_strbuf failures = {0};
     for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
         const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
         if (!is_chosen(j, operation) || !operation->composition) {
@@ -245,7 +245,7 @@ static cli_exit check_operations(const job *j, vyre_device *device, cli_ops_tall
 
 static cli_exit check(const job *j) {
     vyre_device *device;
-    vyre_text why = {0};
+    vyre_strbuf why = {0};
     cli_ops_tally tally = {0};
     if (j->operand && !count_chosen(j)) {
         return no_match(j);
@@ -262,7 +262,7 @@ static cli_exit check(const job *j) {
                           tally.cases, tally.failures, cli_plural(tally.failures));
         vyre_device_release(device);
     }
-    vyre_text_free(&why);
+    vyre_strbuf_free(&why);
     return result;
 }
 

@@ -9,7 +9,7 @@
 #include "cli/command.h"
 
 /* What there is to know of one operation. */
-void cli_ops_show_text(vyre_text *text, const vyre_dialects *snapshot,
+void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
                        const vyre_operation *operation);
 void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
                        const vyre_operation *operation);
@@ -30,15 +30,15 @@ typedef struct cli_ops_tally {
 void cli_ops_tally_outputs(cli_ops_tally *tally, const vyre_outputs *outputs);
 
 VYRE_MUST_USE vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *operation,
-                                              cli_ops_tally *tally, vyre_text *failures);
+                                              cli_ops_tally *tally, vyre_strbuf *failures);
 VYRE_MUST_USE vyre_status cli_samples_check(vyre_device *device, const vyre_operation *operation,
-                                            cli_ops_tally *tally, vyre_text *failures);
+                                            cli_ops_tally *tally, vyre_strbuf *failures);
 VYRE_MUST_USE vyre_status cli_laws_check(vyre_device *device, const vyre_dialects *snapshot,
                                          const vyre_operation *operation, cli_ops_tally *tally,
-                                         vyre_text *failures);
+                                         vyre_strbuf *failures);
 /* The same for one of its laws. `is_brief` tries fewer values where three of them meet. */
 VYRE_MUST_USE vyre_status cli_law_check(vyre_device *device, const vyre_dialects *snapshot,
                                         const vyre_operation *operation, size_t law, bool is_brief,
-                                        cli_ops_tally *tally, vyre_text *failures);
+                                        cli_ops_tally *tally, vyre_strbuf *failures);
 
 #endif

@@ -15,47 +15,47 @@ static const char *role_name(vyre_role role) {
     return names[role];
 }
 
-static void write_parameters(vyre_text *text, const vyre_operation *operation) {
+static void write_parameters(vyre_strbuf *text, const vyre_operation *operation) {
     for (size_t i = 0; i < operation->parameter_count; i++) {
         cli_describe_label(text, i ? "" : "arguments");
         cli_describe_parameter(text, &operation->parameters[i]);
-        vyre_text_printf(text, "   %s\n", role_name(operation->parameters[i].role));
+        vyre_strbuf_printf(text, "   %s\n", role_name(operation->parameters[i].role));
     }
 }
 
-static void write_laws(vyre_text *text, const vyre_operation *operation) {
+static void write_laws(vyre_strbuf *text, const vyre_operation *operation) {
     for (size_t i = 0; i < operation->law_count; i++) {
         cli_describe_label(text, i ? "" : "laws");
         cli_describe_law(text, &operation->laws[i]);
-        vyre_text_printf(text, ": %s\n", cli_law_meaning(operation->laws[i].kind));
+        vyre_strbuf_printf(text, ": %s\n", cli_law_meaning(operation->laws[i].kind));
     }
 }
 
 /* Words of a witness, as a shell takes them. */
-static void write_words(vyre_text *text, const char *words) {
+static void write_words(vyre_strbuf *text, const char *words) {
     for (const char *at = words; *at;) {
         size_t size = strcspn(at, "\n");
         bool is_plain = strcspn(at, " '\"$`\\&|;<>()*?[]#~!") >= size;
-        vyre_text_printf(text, is_plain ? " %.*s" : " '%.*s'", (int)size, at);
+        vyre_strbuf_printf(text, is_plain ? " %.*s" : " '%.*s'", (int)size, at);
         at += size + (at[size] == '\n');
     }
 }
 
-static void write_witnesses(vyre_text *text, const vyre_operation *operation) {
+static void write_witnesses(vyre_strbuf *text, const vyre_operation *operation) {
     for (size_t i = 0; i < operation->witness_count; i++) {
         cli_describe_label(text, i ? "" : "witnesses");
-        vyre_text_printf(text, "vyre run %s", operation->id);
+        vyre_strbuf_printf(text, "vyre run %s", operation->id);
         write_words(text, operation->witnesses[i].arguments);
-        vyre_text_puts(text, "\n");
+        vyre_strbuf_puts(text, "\n");
         cli_describe_label(text, "");
-        vyre_text_puts(text, "   gives");
+        vyre_strbuf_puts(text, "   gives");
         write_words(text, operation->witnesses[i].expected);
-        vyre_text_puts(text, "\n");
+        vyre_strbuf_puts(text, "\n");
     }
 }
 
 /* What `vyre run ID --sample N` takes. */
-static void write_sample(vyre_text *text, const vyre_operation *operation) {
+static void write_sample(vyre_strbuf *text, const vyre_operation *operation) {
     if (!cli_sample_exists(operation)) {
         return;
     }
@@ -63,45 +63,45 @@ static void write_sample(vyre_text *text, const vyre_operation *operation) {
     for (const char *at = words; *at;) {
         size_t size = strcspn(at, "\n");
         cli_describe_label(text, at == words ? "sample" : "");
-        vyre_text_printf(text, "%.*s\n", (int)size, at);
+        vyre_strbuf_printf(text, "%.*s\n", (int)size, at);
         at += size + (at[size] == '\n');
     }
     if (operation->work) {
         cli_describe_label(text, "work");
-        vyre_text_printf(text, "%s\n", operation->work);
+        vyre_strbuf_printf(text, "%s\n", operation->work);
     }
 }
 
-static void write_paragraph(vyre_text *text, const char *paragraph) {
-    vyre_text_puts(text, "  ");
+static void write_paragraph(vyre_strbuf *text, const char *paragraph) {
+    vyre_strbuf_puts(text, "  ");
     cli_wrap(text, paragraph, 2, 2);
 }
 
-void cli_ops_show_text(vyre_text *text, const vyre_dialects *snapshot,
+void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
                        const vyre_operation *operation) {
     cli_targets targets;
-    vyre_text signature = {0};
-    vyre_text_puts(&signature, operation->id);
+    vyre_strbuf signature = {0};
+    vyre_strbuf_puts(&signature, operation->id);
     cli_describe_signature(&signature, operation);
-    cli_wrap(text, vyre_text_string(&signature), 4, 0);
+    cli_wrap(text, vyre_strbuf_string(&signature), 4, 0);
     text->failed |= signature.failed;
-    vyre_text_free(&signature);
+    vyre_strbuf_free(&signature);
     cli_paragraphs(text, operation->doc, write_paragraph, "\n");
     cli_describe_label(text, "dialect");
-    vyre_text_printf(text, "%s %s, %s\n", operation->dialect, operation->version,
-                     cli_category_name(operation->category));
+    vyre_strbuf_printf(text, "%s %s, %s\n", operation->dialect, operation->version,
+                       cli_category_name(operation->category));
     if (operation->entry) {
         cli_describe_label(text, "meaning");
-        vyre_text_printf(text, "%s `%s` of %s\n",
-                         operation->form == VYRE_OPERATION_FUNCTION ? "fn" : "program",
-                         operation->entry, operation->file);
+        vyre_strbuf_printf(text, "%s `%s` of %s\n",
+                           operation->form == VYRE_OPERATION_FUNCTION ? "fn" : "program",
+                           operation->entry, operation->file);
     }
     write_parameters(text, operation);
     write_laws(text, operation);
     for (size_t i = 0; i < operation->variant_count; i++) {
         cli_describe_label(text, i ? "" : "variants");
-        vyre_text_printf(text, "%s, for %s\n", operation->variants[i].entry,
-                         operation->variants[i].suits);
+        vyre_strbuf_printf(text, "%s, for %s\n", operation->variants[i].entry,
+                           operation->variants[i].suits);
     }
     write_witnesses(text, operation);
     write_sample(text, operation);
@@ -110,13 +110,13 @@ void cli_ops_show_text(vyre_text *text, const vyre_dialects *snapshot,
         if (!i) {
             cli_describe_label(text, "targets");
         }
-        vyre_text_printf(text, "%s%s", i ? ", " : "", targets.ids[i]);
+        vyre_strbuf_printf(text, "%s%s", i ? ", " : "", targets.ids[i]);
     }
-    vyre_text_puts(text, targets.count ? "\n" : "");
+    vyre_strbuf_puts(text, targets.count ? "\n" : "");
     if (operation->composition) {
         cli_describe_label(text, "digest");
         cli_describe_digest(text, operation->composition);
-        vyre_text_puts(text, "\n");
+        vyre_strbuf_puts(text, "\n");
     }
 }
 
@@ -153,11 +153,11 @@ static void json_lists(vyre_json *json, const vyre_operation *operation) {
     vyre_json_key(json, "laws");
     vyre_json_array(json);
     for (size_t i = 0; i < operation->law_count; i++) {
-        vyre_text law = {0};
+        vyre_strbuf law = {0};
         cli_describe_law(&law, &operation->laws[i]);
-        vyre_json_string(json, vyre_text_string(&law));
+        vyre_json_string(json, vyre_strbuf_string(&law));
         json->text->failed |= law.failed;
-        vyre_text_free(&law);
+        vyre_strbuf_free(&law);
     }
     vyre_json_array_end(json);
     vyre_json_key(json, "variants");
@@ -183,7 +183,7 @@ static void json_lists(vyre_json *json, const vyre_operation *operation) {
 void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
                        const vyre_operation *operation) {
     cli_targets targets;
-    vyre_text signature = {0};
+    vyre_strbuf signature = {0};
     vyre_json_object(json);
     cli_json_string(json, "id", operation->id);
     cli_json_string(json, "dialect", operation->dialect);
@@ -192,9 +192,9 @@ void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
     cli_json_string(json, "form", cli_form_name(operation->form));
     cli_json_string(json, "doc", operation->doc);
     cli_describe_signature(&signature, operation);
-    cli_json_string(json, "signature", vyre_text_string(&signature));
+    cli_json_string(json, "signature", vyre_strbuf_string(&signature));
     json->text->failed |= signature.failed;
-    vyre_text_free(&signature);
+    vyre_strbuf_free(&signature);
     json_parameters(json, operation);
     json_lists(json, operation);
     json_words(json, "sample", operation->sample ? operation->sample : "");

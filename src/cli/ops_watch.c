@@ -21,8 +21,8 @@ static const char *event_name(vyre_dialect_event_kind kind) {
     return names[kind];
 }
 
-static void write_text(vyre_text *text, const vyre_dialect_event *event) {
-    vyre_text_printf(text, "%s %s", event_name(event->kind), event->name);
+static void write_text(vyre_strbuf *text, const vyre_dialect_event *event) {
+    vyre_strbuf_printf(text, "%s %s", event_name(event->kind), event->name);
     const vyre_operation *operation =
         event->kind == VYRE_DIALECT_EVENT_ADDED || event->kind == VYRE_DIALECT_EVENT_CHANGED
             ? vyre_dialects_find(event->snapshot, event->name)
@@ -31,22 +31,22 @@ static void write_text(vyre_text *text, const vyre_dialect_event *event) {
         cli_describe_signature(text, operation);
     }
     if (event->kind == VYRE_DIALECT_EVENT_REFUSED) {
-        vyre_text_puts(text, event->is_kept ? "; what was there before stays in force\n" : "\n");
+        vyre_strbuf_puts(text, event->is_kept ? "; what was there before stays in force\n" : "\n");
         for (const char *at = event->detail; *at;) {
             size_t size = 0;
             while (at[size] && at[size] != '\n') {
                 size++;
             }
-            vyre_text_printf(text, "    %.*s%s", (int)size, at, at[size] ? "\n" : "");
+            vyre_strbuf_printf(text, "    %.*s%s", (int)size, at, at[size] ? "\n" : "");
             at += size + (at[size] == '\n');
         }
     }
-    vyre_text_puts(text, "\n");
+    vyre_strbuf_puts(text, "\n");
 }
 
 /* An object a line, so that whoever reads needs not wait for the end. */
-static void write_json(vyre_text *text, const vyre_dialect_event *event) {
-    vyre_text indented = {0};
+static void write_json(vyre_strbuf *text, const vyre_dialect_event *event) {
+    vyre_strbuf indented = {0};
     vyre_json json = {.text = &indented};
     vyre_json_object(&json);
     cli_json_string(&json, "event", event_name(event->kind));
@@ -62,17 +62,17 @@ static void write_json(vyre_text *text, const vyre_dialect_event *event) {
         char c = indented.data[i];
         at_start = c == '\n' || (at_start && c == ' ');
         if (!at_start) {
-            vyre_text_putc(text, c);
+            vyre_strbuf_putc(text, c);
         }
     }
-    vyre_text_puts(text, "\n");
+    vyre_strbuf_puts(text, "\n");
     text->failed |= indented.failed;
-    vyre_text_free(&indented);
+    vyre_strbuf_free(&indented);
 }
 
 static void tell(void *user, const vyre_dialect_event *event) {
     observer *o = user;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     o->events++;
     if (o->format == CLI_FORMAT_JSON) {
         write_json(&text, event);
@@ -84,7 +84,7 @@ static void tell(void *user, const vyre_dialect_event *event) {
 
 cli_exit cli_ops_watch(const cli_command *command, const char *folder, uint64_t timeout_ns,
                        cli_format format) {
-    const uint64_t turn_ns = 1000000000u, ms = 1000000u;
+    const uint64_t iteration_ns = 1000000000u, ms = 1000000u;
     uint64_t start = vyre_now_ns();
     observer o = {.format = format};
     vyre_dialects_watch *watch;
@@ -107,7 +107,7 @@ cli_exit cli_ops_watch(const cli_command *command, const char *folder, uint64_t 
         }
         uint64_t left = timeout_ns - passed;
         status = vyre_dialects_watch_wait(
-            watch, (uint32_t)((left < turn_ns ? left : turn_ns) / ms + 1), tell, &o);
+            watch, (uint32_t)((left < iteration_ns ? left : iteration_ns) / ms + 1), tell, &o);
     }
     vyre_dialects_watch_close(watch);
     return status ? cli_message_status(command, status) : CLI_EXIT_DONE;

@@ -26,7 +26,7 @@ void cli_output_prepare(void) {
     signal(SIGXFSZ, SIG_IGN);
 }
 
-void cli_output_write(vyre_text *text) {
+void cli_output_write(vyre_strbuf *text) {
     if (!output_error && text->failed) {
         output_error = ENOMEM;
     }
@@ -34,7 +34,7 @@ void cli_output_write(vyre_text *text) {
         cli_progress_hide();
         output_error = vyre_file_write_open(STDOUT_FILENO, text->data, text->size);
     }
-    vyre_text_free(text);
+    vyre_strbuf_free(text);
 }
 
 bool cli_output_is_open(void) {
@@ -85,19 +85,19 @@ void cli_message_write(const char *data, size_t size) {
 }
 
 void cli_message_print(const char *format, ...) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&text, format, arguments);
+    vyre_strbuf_vprintf(&text, format, arguments);
     va_end(arguments);
     if (text.failed) {
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
         static const char lost[] = "vyre: out of memory. Fix: free memory, then try again\n";
         cli_message_write(lost, sizeof lost - 1);
         return;
     }
     cli_message_write(text.data, text.size);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 const char *cli_plural(size_t count) {
@@ -136,7 +136,7 @@ cli_exit cli_message_status(const cli_command *command, vyre_status status) {
     return result;
 }
 
-vyre_status cli_output_save(const char *path, vyre_text *contents) {
+vyre_status cli_output_save(const char *path, vyre_strbuf *contents) {
     vyre_status status = VYRE_OK;
     struct stat about;
     if (!strcmp(path, "-")) {
@@ -162,6 +162,6 @@ vyre_status cli_output_save(const char *path, vyre_text *contents) {
     } else {
         status = vyre_file_replace(path, contents->data, contents->size);
     }
-    vyre_text_free(contents);
+    vyre_strbuf_free(contents);
     return status;
 }

@@ -13,7 +13,7 @@
 void cli_output_prepare(void);
 
 /* Writes what the buffer holds and empties it. One that ran out of memory is a failure, too. */
-void cli_output_write(vyre_text *text);
+void cli_output_write(vyre_strbuf *text);
 
 /* False once stdout could not be written: for those who write without end. */
 bool cli_output_is_open(void);
@@ -47,6 +47,6 @@ cli_exit cli_exit_of(vyre_status status);
 cli_exit cli_message_status(const cli_command *command, vyre_status status);
 
 /* Writes a whole result to a file: atomically, or straight into a device or pipe. "-" is stdout. */
-VYRE_MUST_USE vyre_status cli_output_save(const char *path, vyre_text *contents);
+VYRE_MUST_USE vyre_status cli_output_save(const char *path, vyre_strbuf *contents);
 
 #endif

@@ -2,42 +2,42 @@
 
 #include <string.h>
 
-void cli_wrap(vyre_text *text, const char *words, size_t indent, size_t column) {
+void cli_wrap(vyre_strbuf *text, const char *words, size_t indent, size_t column) {
     bool at_start = true;
     while (*words) {
         size_t size = strcspn(words, " ");
         if (!at_start && column + 1 + size > CLI_PAGE_WIDTH) {
-            vyre_text_putc(text, '\n');
-            vyre_text_repeat(text, ' ', indent);
+            vyre_strbuf_putc(text, '\n');
+            vyre_strbuf_repeat(text, ' ', indent);
             column = indent;
         } else if (!at_start) {
-            vyre_text_putc(text, ' ');
+            vyre_strbuf_putc(text, ' ');
             column++;
         }
-        vyre_text_add(text, words, size);
+        vyre_strbuf_add(text, words, size);
         column += size;
         words += size;
         words += strspn(words, " ");
         at_start = false;
     }
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
 }
 
 /* An empty line between parts. */
 static void start_part(cli_page *page) {
     if (page->text->size) {
-        vyre_text_putc(page->text, '\n');
+        vyre_strbuf_putc(page->text, '\n');
     }
 }
 
 void cli_page_title(cli_page *page, const char *title) {
     start_part(page);
-    vyre_text_printf(page->text, "%s%s\n", page->is_markdown ? "# " : "", title);
+    vyre_strbuf_printf(page->text, "%s%s\n", page->is_markdown ? "# " : "", title);
 }
 
 void cli_page_heading(cli_page *page, const char *heading) {
     start_part(page);
-    vyre_text_printf(page->text, "%s%s\n", page->is_markdown ? "## " : "", heading);
+    vyre_strbuf_printf(page->text, "%s%s\n", page->is_markdown ? "## " : "", heading);
 }
 
 void cli_page_paragraph(cli_page *page, const char *paragraph) {
@@ -48,7 +48,7 @@ void cli_page_paragraph(cli_page *page, const char *paragraph) {
 void cli_page_source(cli_page *page, const char *file) {
     if (page->is_markdown) {
         start_part(page);
-        vyre_text_printf(page->text, "This page is made from `%s` by `./dev docs`.\n", file);
+        vyre_strbuf_printf(page->text, "This page is made from `%s` by `./dev docs`.\n", file);
     }
 }
 
@@ -59,30 +59,30 @@ void cli_table_add(cli_table *table, const char *format, ...) {
     }
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&table->cells, format, arguments);
+    vyre_strbuf_vprintf(&table->cells, format, arguments);
     va_end(arguments);
-    vyre_text_putc(&table->cells, '\0');
+    vyre_strbuf_putc(&table->cells, '\0');
 }
 
-static void write_markdown(vyre_text *text, const cli_table *table) {
+static void write_markdown(vyre_strbuf *text, const cli_table *table) {
     for (size_t i = 0; i < table->starts.count; i++) {
         bool code = i >= table->columns && table->code >> i % table->columns & 1;
-        vyre_text_puts(text, code ? "| `" : "| ");
+        vyre_strbuf_puts(text, code ? "| `" : "| ");
         for (const char *c = table->cells.data + table->starts.items[i]; *c; c++) {
-            vyre_text_puts(text, *c == '|' ? "\\" : "");
-            vyre_text_putc(text, *c == '\n' ? ' ' : *c);
+            vyre_strbuf_puts(text, *c == '|' ? "\\" : "");
+            vyre_strbuf_putc(text, *c == '\n' ? ' ' : *c);
         }
-        vyre_text_puts(text, code ? "`" : "");
+        vyre_strbuf_puts(text, code ? "`" : "");
         bool last = (i + 1) % table->columns == 0;
-        vyre_text_puts(text, last ? " |\n" : " ");
+        vyre_strbuf_puts(text, last ? " |\n" : " ");
         for (size_t k = 0; i + 1 == table->columns && k < table->columns; k++) {
-            vyre_text_puts(text, table->right >> k & 1 ? "|---:" : "|---");
-            vyre_text_puts(text, k + 1 == table->columns ? "|\n" : "");
+            vyre_strbuf_puts(text, table->right >> k & 1 ? "|---:" : "|---");
+            vyre_strbuf_puts(text, k + 1 == table->columns ? "|\n" : "");
         }
     }
 }
 
-static void write_text(vyre_text *text, const cli_table *table) {
+static void write_text(vyre_strbuf *text, const cli_table *table) {
     size_t widths[CLI_TABLE_COLUMNS] = {0};
     for (size_t i = 0; i < table->starts.count; i++) {
         size_t size = strlen(table->cells.data + table->starts.items[i]);
@@ -93,29 +93,29 @@ static void write_text(vyre_text *text, const cli_table *table) {
         const char *cell = table->cells.data + table->starts.items[i];
         size_t column = i % table->columns, left = widths[column] - strlen(cell);
         bool right = table->right >> column & 1, last = column + 1 == table->columns;
-        vyre_text_repeat(text, ' ', right ? left : 0);
-        vyre_text_puts(text, cell);
-        vyre_text_repeat(text, ' ', right || last ? 0 : left);
-        vyre_text_puts(text, last ? "\n" : "  ");
+        vyre_strbuf_repeat(text, ' ', right ? left : 0);
+        vyre_strbuf_puts(text, cell);
+        vyre_strbuf_repeat(text, ' ', right || last ? 0 : left);
+        vyre_strbuf_puts(text, last ? "\n" : "  ");
     }
 }
 
 /* As RFC 4180 says, but for its line ends. */
-static void write_csv(vyre_text *text, const cli_table *table) {
+static void write_csv(vyre_strbuf *text, const cli_table *table) {
     for (size_t i = 0; i < table->starts.count; i++) {
         const char *cell = table->cells.data + table->starts.items[i];
         bool quoted = strpbrk(cell, ",\"\r\n") != NULL;
-        vyre_text_puts(text, quoted ? "\"" : "");
+        vyre_strbuf_puts(text, quoted ? "\"" : "");
         for (; *cell; cell++) {
-            vyre_text_puts(text, *cell == '"' ? "\"" : "");
-            vyre_text_putc(text, *cell);
+            vyre_strbuf_puts(text, *cell == '"' ? "\"" : "");
+            vyre_strbuf_putc(text, *cell);
         }
-        vyre_text_puts(text, quoted ? "\"" : "");
-        vyre_text_putc(text, (i + 1) % table->columns == 0 ? '\n' : ',');
+        vyre_strbuf_puts(text, quoted ? "\"" : "");
+        vyre_strbuf_putc(text, (i + 1) % table->columns == 0 ? '\n' : ',');
     }
 }
 
-void cli_table_write(vyre_text *text, cli_table *table, cli_format format) {
+void cli_table_write(vyre_strbuf *text, cli_table *table, cli_format format) {
     if (table->cells.failed) {
         text->failed = true;
     } else if (format == CLI_FORMAT_MARKDOWN) {
@@ -126,7 +126,7 @@ void cli_table_write(vyre_text *text, cli_table *table, cli_format format) {
         write_text(text, table);
     }
     vyre_vec_free(&table->starts);
-    vyre_text_free(&table->cells);
+    vyre_strbuf_free(&table->cells);
 }
 
 void cli_page_table(cli_page *page, cli_table *table) {
@@ -134,18 +134,18 @@ void cli_page_table(cli_page *page, cli_table *table) {
     cli_table_write(page->text, table, page->is_markdown ? CLI_FORMAT_MARKDOWN : CLI_FORMAT_TEXT);
 }
 
-void cli_paragraphs(vyre_text *text, const char *paragraphs,
-                    void (*write)(vyre_text *text, const char *paragraph), const char *between) {
-    vyre_text paragraph = {0};
+void cli_paragraphs(vyre_strbuf *text, const char *paragraphs,
+                    void (*write)(vyre_strbuf *text, const char *paragraph), const char *between) {
+    vyre_strbuf paragraph = {0};
     while (*paragraphs) {
         const char *end = strstr(paragraphs, "\n\n");
         size_t size = end ? (size_t)(end - paragraphs) : strlen(paragraphs);
-        vyre_text_cut(&paragraph, 0);
-        vyre_text_add(&paragraph, paragraphs, size);
-        write(text, vyre_text_string(&paragraph));
-        vyre_text_puts(text, end ? between : "");
+        vyre_strbuf_cut(&paragraph, 0);
+        vyre_strbuf_add(&paragraph, paragraphs, size);
+        write(text, vyre_strbuf_string(&paragraph));
+        vyre_strbuf_puts(text, end ? between : "");
         paragraphs += size + (end ? 2 : 0);
     }
     text->failed |= paragraph.failed;
-    vyre_text_free(&paragraph);
+    vyre_strbuf_free(&paragraph);
 }

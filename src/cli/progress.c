@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "cli/output.h"
 
 enum { BAR_MIN = 8, BAR_MAX = 32, NOW_MIN = 12, COLUMNS_USUAL = 80, COLUMNS_MAX = 200 };
@@ -38,62 +38,62 @@ void cli_progress_hide(void) {
 }
 
 /* How long it will take at the pace so far, once that can be told. */
-static void put_rest(vyre_text *text, const cli_progress *progress, uint64_t now_ns) {
+static void put_rest(vyre_strbuf *text, const cli_progress *progress, uint64_t now_ns) {
     uint64_t spent_ns = now_ns - progress->began_ns;
     if (progress->done && progress->done < progress->total && spent_ns > second_ns) {
         double left = (double)spent_ns * 1e-9 * (double)(progress->total - progress->done) /
                       (double)progress->done;
         uint64_t seconds = left < 359999 ? (uint64_t)left : 359999;
-        vyre_text_printf(text, ", %u:%02u left", (unsigned)(seconds / 60),
-                         (unsigned)(seconds % 60));
+        vyre_strbuf_printf(text, ", %u:%02u left", (unsigned)(seconds / 60),
+                           (unsigned)(seconds % 60));
     }
 }
 
-static void put_bar(vyre_text *text, const cli_progress *progress, size_t width) {
+static void put_bar(vyre_strbuf *text, const cli_progress *progress, size_t width) {
     double share = progress->total ? (double)progress->done / (double)progress->total : 0;
     size_t filled = (size_t)(share * (double)width);
-    vyre_text_puts(text, progress->has_color ? " [\x1b[32m" : " [");
-    vyre_text_repeat(text, '#', filled);
-    vyre_text_puts(text, progress->has_color ? "\x1b[0m" : "");
-    vyre_text_repeat(text, '.', width - filled);
-    vyre_text_puts(text, "]");
+    vyre_strbuf_puts(text, progress->has_color ? " [\x1b[32m" : " [");
+    vyre_strbuf_repeat(text, '#', filled);
+    vyre_strbuf_puts(text, progress->has_color ? "\x1b[0m" : "");
+    vyre_strbuf_repeat(text, '.', width - filled);
+    vyre_strbuf_puts(text, "]");
 }
 
 /* The bar gets what the words leave, the words behind it what the bar leaves; the last column stays
  * free, since some terminals go to the next line there. */
 static void draw(cli_progress *progress, const char *now, uint64_t now_ns) {
-    vyre_text line = {0}, count = {0};
+    vyre_strbuf line = {0}, count = {0};
     size_t columns = count_columns() - 1, what_size = strlen(progress->what);
     now = now ? now : "";
-    vyre_text_printf(&count, " %llu/%llu", (unsigned long long)progress->done,
-                     (unsigned long long)progress->total);
+    vyre_strbuf_printf(&count, " %llu/%llu", (unsigned long long)progress->done,
+                       (unsigned long long)progress->total);
     put_rest(&count, progress, now_ns);
     size_t fixed = what_size + count.size, now_size = *now ? strlen(now) + 2 : 0;
     size_t room = columns > fixed ? columns - fixed : 0;
     size_t kept = (now_size < NOW_MIN ? now_size : NOW_MIN) + 3; /* for words and brackets */
     size_t width = room > kept ? room - kept : 0;
     width = width < BAR_MIN ? 0 : width < BAR_MAX ? width : BAR_MAX;
-    vyre_text_putc(&line, '\r');
+    vyre_strbuf_putc(&line, '\r');
     if (fixed <= columns) {
-        vyre_text_add(&line, progress->what, what_size);
+        vyre_strbuf_add(&line, progress->what, what_size);
         if (width) {
             put_bar(&line, progress, width);
             room -= width + 3;
         }
-        vyre_text_puts(&line, vyre_text_string(&count));
+        vyre_strbuf_puts(&line, vyre_strbuf_string(&count));
         if (now_size && room > 2) {
-            vyre_text_puts(&line, ": ");
-            vyre_text_add(&line, now, (now_size < room ? now_size : room) - 2);
+            vyre_strbuf_puts(&line, ": ");
+            vyre_strbuf_add(&line, now, (now_size < room ? now_size : room) - 2);
         }
     }
-    vyre_text_puts(&line, "\x1b[K");
+    vyre_strbuf_puts(&line, "\x1b[K");
     if (!line.failed && !count.failed) {
         (void)vyre_file_write_open(STDERR_FILENO, line.data, line.size);
         is_drawn = true;
     }
     progress->drawn_ns = now_ns;
-    vyre_text_free(&line);
-    vyre_text_free(&count);
+    vyre_strbuf_free(&line);
+    vyre_strbuf_free(&count);
 }
 
 void cli_progress_begin(cli_progress *progress, const char *what, uint64_t total) {

@@ -9,7 +9,7 @@
 #include "text/render.h"
 #include "values/bind.h"
 
-static void render_place(vyre_text *text, const cli_input *input, const vyre_finding *finding,
+static void render_place(vyre_strbuf *text, const cli_input *input, const vyre_finding *finding,
                          const vyre_access_place *place, const char *label, const char *message,
                          const char *fix) {
     vyre_diagnostic_call call = {.function = place->function,
@@ -29,31 +29,31 @@ static void render_place(vyre_text *text, const cli_input *input, const vyre_fin
     };
     vyre_str source = {NULL, 0};
     if (!input->is_wire) {
-        source = (vyre_str){vyre_text_string(&input->contents), input->contents.size};
+        source = (vyre_str){vyre_strbuf_string(&input->contents), input->contents.size};
     }
     vyre_diagnostic_render(&item, label, input->name, source, cli_message_has_color(), text);
 }
 
 /* What happened at the first place, then the second. */
-static void render_finding(vyre_text *text, const cli_input *input, const vyre_finding *finding) {
-    vyre_text label = {0}, message = {0};
+static void render_finding(vyre_strbuf *text, const cli_input *input, const vyre_finding *finding) {
+    vyre_strbuf label = {0}, message = {0};
     bool has_second = finding->second.inst != VYRE_NONE;
-    vyre_text_printf(&label, "%s: %s", vyre_finding_is_error(finding->kind) ? "error" : "warning",
-                     vyre_finding_kind_name(finding->kind));
-    vyre_text_puts(&message, finding->message);
+    vyre_strbuf_printf(&label, "%s: %s", vyre_finding_is_error(finding->kind) ? "error" : "warning",
+                       vyre_finding_kind_name(finding->kind));
+    vyre_strbuf_puts(&message, finding->message);
     if (finding->count > 1) {
-        vyre_text_printf(&message, "; seen %llu times", (unsigned long long)finding->count);
+        vyre_strbuf_printf(&message, "; seen %llu times", (unsigned long long)finding->count);
     }
-    render_place(text, input, finding, &finding->first, vyre_text_string(&label),
-                 vyre_text_string(&message), has_second ? "" : finding->fix);
+    render_place(text, input, finding, &finding->first, vyre_strbuf_string(&label),
+                 vyre_strbuf_string(&message), has_second ? "" : finding->fix);
     if (has_second) {
         bool is_race = finding->kind == VYRE_FINDING_RACE;
         render_place(text, input, finding, &finding->second, "note",
                      is_race ? "the other access" : "others went another way here", finding->fix);
     }
     text->failed |= label.failed || message.failed;
-    vyre_text_free(&label);
-    vyre_text_free(&message);
+    vyre_strbuf_free(&label);
+    vyre_strbuf_free(&message);
 }
 
 static void add_place(vyre_json *json, const char *key, const vyre_access_place *place) {
@@ -105,37 +105,37 @@ static void report_json(vyre_json *json, const cli_races *races, const cli_bindi
     vyre_json_object(json);
     cli_json_string(json, "program", vyre_program_name(binding->program));
     cli_json_number(json, "seed", races->seed);
-    cli_json_string(json, "filled_in", vyre_text_string(&binding->filled));
+    cli_json_string(json, "filled_in", vyre_strbuf_string(&binding->filled));
     add_findings(json, findings);
     vyre_json_object_end(json);
 }
 
-static void report_text(vyre_text *text, const cli_input *input, const cli_races *races,
+static void report_text(vyre_strbuf *text, const cli_input *input, const cli_races *races,
                         const cli_binding *binding, const vyre_findings *findings, size_t errors) {
     size_t count = vyre_findings_count(findings), warnings = count - errors;
-    vyre_text message = {0};
+    vyre_strbuf message = {0};
     for (size_t i = 0; i < count; i++) {
         render_finding(&message, input, vyre_findings_get(findings, i));
     }
     text->failed |= message.failed;
     cli_message_write(message.data, message.size);
-    vyre_text_free(&message);
+    vyre_strbuf_free(&message);
     cli_describe_label(text, "races");
     if (count) {
-        vyre_text_printf(text, "%zu error%s, %zu warning%s", errors, cli_plural(errors), warnings,
-                         cli_plural(warnings));
+        vyre_strbuf_printf(text, "%zu error%s, %zu warning%s", errors, cli_plural(errors), warnings,
+                           cli_plural(warnings));
     } else {
-        vyre_text_puts(text, "none found");
+        vyre_strbuf_puts(text, "none found");
     }
-    vyre_text_printf(text, " with seed %llu\n", (unsigned long long)races->seed);
+    vyre_strbuf_printf(text, " with seed %llu\n", (unsigned long long)races->seed);
     if (binding->filled.size) {
         cli_describe_label(text, "filled in");
-        vyre_text_printf(text, "%s\n", vyre_text_string(&binding->filled));
+        vyre_strbuf_printf(text, "%s\n", vyre_strbuf_string(&binding->filled));
     }
 }
 
 vyre_status cli_races_check(cli_races *races, const cli_input *input, size_t index, vyre_json *json,
-                            vyre_text *text) {
+                            vyre_strbuf *text) {
     const vyre_program *program = cli_input_program(input, index);
     bool stdin_used = !strcmp(input->name, "<stdin>");
     cli_binding binding;
@@ -147,7 +147,7 @@ vyre_status cli_races_check(cli_races *races, const cli_input *input, size_t ind
         status = vyre_sanitize(program, binding.inputs, binding.input_count, &options, &findings);
     }
     if (status && binding.filled.size) {
-        status = vyre_status_annotate(status, "with %s", vyre_text_string(&binding.filled));
+        status = vyre_status_annotate(status, "with %s", vyre_strbuf_string(&binding.filled));
     }
     size_t errors = 0, count = status ? 0 : vyre_findings_count(findings);
     for (size_t i = 0; i < count; i++) {

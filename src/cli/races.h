@@ -16,6 +16,6 @@ typedef struct cli_races {
 /* Runs one program of a loaded file. With `json` everything goes there, as an object; else findings
  * go to stderr, and lines that belong behind the program's description to `text`. */
 VYRE_MUST_USE vyre_status cli_races_check(cli_races *races, const cli_input *input, size_t index,
-                                          vyre_json *json, vyre_text *text);
+                                          vyre_json *json, vyre_strbuf *text);
 
 #endif

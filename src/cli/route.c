@@ -33,7 +33,7 @@ typedef struct answer {
 
 typedef struct job {
     const cli_arguments *arguments;
-    vyre_text path;
+    vyre_strbuf path;
     vyre_routes *table;
     cli_places places;
     cli_input input;
@@ -108,24 +108,24 @@ static vyre_status ask_all(job *j) {
 
 /* Text */
 
-static void put_why(vyre_text *text, const job *j, const answer *a) {
+static void put_why(vyre_strbuf *text, const job *j, const answer *a) {
     const vyre_route_request request = {.op = j->op, .data = a->data};
     const vyre_routing *routing = a->routing;
-    vyre_text_printf(text, "  %-9s ", vyre_data_name(a->data));
+    vyre_strbuf_printf(text, "  %-9s ", vyre_data_name(a->data));
     if (!routing) {
-        vyre_text_printf(text, "none: %s\n", vyre_status_text(a->failure));
+        vyre_strbuf_printf(text, "none: %s\n", vyre_status_text(a->failure));
         return;
     }
-    vyre_text_printf(text, "%s: ", vyre_device_name(routing->device));
+    vyre_strbuf_printf(text, "%s: ", vyre_device_name(routing->device));
     cli_route_explain(text, routing, &request);
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
     if (*routing->note) {
-        vyre_text_printf(text, "  %-9s %s\n", "note", routing->note);
+        vyre_strbuf_printf(text, "  %-9s %s\n", "note", routing->note);
     }
 }
 
 /* The answers for measured sizes as ranges. Where none was measured, one holds for all. */
-static void put_ranges(vyre_text *text, const job *j) {
+static void put_ranges(vyre_strbuf *text, const job *j) {
     cli_route_steps steps = {0};
     const char *note = "";
     for (size_t i = 0; i < j->answers.count; i++) {
@@ -144,13 +144,13 @@ static void put_ranges(vyre_text *text, const job *j) {
         if (!a->bytes) {
             put_why(text, j, a);
         } else if (*here && strcmp(here, note) != 0) { /* the same mostly holds for all sizes */
-            vyre_text_printf(text, "  %-9s %s\n", "note", here);
+            vyre_strbuf_printf(text, "  %-9s %s\n", "note", here);
             note = here;
         }
     }
 }
 
-static void put_answers(vyre_text *text, const job *j) {
+static void put_answers(vyre_strbuf *text, const job *j) {
     if (!j->has_size && vyre_routes_class_at(j->table, j->op, 0)) {
         put_ranges(text, j);
         return;
@@ -161,7 +161,7 @@ static void put_answers(vyre_text *text, const job *j) {
 }
 
 /* All that was measured, of which the decisions come. */
-static void put_measurements(vyre_text *text, const job *j) {
+static void put_measurements(vyre_strbuf *text, const job *j) {
     const vyre_class_row *row;
     const vyre_route *route = vyre_routes_find(j->table, j->op);
     cli_table table = {.columns = 6, .right = 1 << 1 | 1 << 3};
@@ -170,41 +170,42 @@ static void put_measurements(vyre_text *text, const job *j) {
         cli_table_add(&table, "%s", headings[i]);
     }
     for (size_t i = 0; (row = vyre_routes_class_at(j->table, j->op, i)); i++) {
-        vyre_text size = {0}, time = {0};
+        vyre_strbuf size = {0}, time = {0};
         cli_describe_class(&size, row->size_class);
         cli_describe_time(&time, row->latency_ns);
-        const char *cells[] = {vyre_data_name(row->data), vyre_text_string(&size), row->who.backend,
-                               vyre_text_string(&time),   row->who.device,         row->who.driver};
+        const char *cells[] = {vyre_data_name(row->data), vyre_strbuf_string(&size),
+                               row->who.backend,          vyre_strbuf_string(&time),
+                               row->who.device,           row->who.driver};
         for (size_t k = 0; k < table.columns; k++) {
             cli_table_add(&table, "%s", cells[k]);
         }
         text->failed |= size.failed || time.failed;
-        vyre_text_free(&size);
-        vyre_text_free(&time);
+        vyre_strbuf_free(&size);
+        vyre_strbuf_free(&time);
     }
     bool is_empty = !vyre_routes_class_at(j->table, j->op, 0);
-    vyre_text_puts(text, is_empty ? "" : "\n");
-    vyre_text unused = {0};
+    vyre_strbuf_puts(text, is_empty ? "" : "\n");
+    vyre_strbuf unused = {0};
     cli_table_write(is_empty ? &unused : text, &table, CLI_FORMAT_TEXT);
-    vyre_text_free(&unused);
+    vyre_strbuf_free(&unused);
     if (route) {
-        vyre_text_puts(text, "\nplain route:");
+        vyre_strbuf_puts(text, "\nplain route:");
         for (size_t i = 0; i < route->observation_count; i++) {
-            vyre_text_printf(text, "%s %s ", i ? "," : "", route->observations[i].backend);
+            vyre_strbuf_printf(text, "%s %s ", i ? "," : "", route->observations[i].backend);
             cli_describe_time(text, route->observations[i].latency_ns);
         }
-        vyre_text_printf(text, "%s %s%s\n", route->observation_count ? ";" : "",
-                         route->backend ? route->backend : "nobody",
-                         route->backend ? " wins" : " may win");
+        vyre_strbuf_printf(text, "%s %s%s\n", route->observation_count ? ";" : "",
+                           route->backend ? route->backend : "nobody",
+                           route->backend ? " wins" : " may win");
     }
 }
 
-static void write_text(const job *j, vyre_text *text) {
-    vyre_text_puts(text, j->op);
+static void write_text(const job *j, vyre_strbuf *text) {
+    vyre_strbuf_puts(text, j->op);
     if (j->has_size) {
-        vyre_text_printf(text, ", %llu bytes", (unsigned long long)j->bytes);
+        vyre_strbuf_printf(text, ", %llu bytes", (unsigned long long)j->bytes);
     }
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
     put_answers(text, j);
     cli_route_put_excluded(text, j->table, j->op, NULL);
     put_measurements(text, j);
@@ -214,7 +215,7 @@ static void write_text(const job *j, vyre_text *text) {
 
 static void write_json(const job *j, vyre_json *json) {
     vyre_json_object(json);
-    cli_json_string(json, "table", vyre_text_string(&j->path));
+    cli_json_string(json, "table", vyre_strbuf_string(&j->path));
     vyre_json_key(json, "auto");
     vyre_json_array(json);
     for (size_t i = 0; i < j->answers.count; i++) {
@@ -233,16 +234,16 @@ static void write_json(const job *j, vyre_json *json) {
         if (routing && routing->latency_ns != VYRE_NO_TIME) {
             cli_json_number(json, "latency_ns", routing->latency_ns);
         }
-        vyre_text why = {0};
+        vyre_strbuf why = {0};
         if (routing) {
             const vyre_route_request request = {.op = j->op, .data = a->data};
             cli_route_explain(&why, routing, &request);
         } else {
-            vyre_text_puts(&why, vyre_status_text(a->failure));
+            vyre_strbuf_puts(&why, vyre_status_text(a->failure));
         }
-        cli_json_string(json, "why", vyre_text_string(&why));
+        cli_json_string(json, "why", vyre_strbuf_string(&why));
         json->text->failed |= why.failed;
-        vyre_text_free(&why);
+        vyre_strbuf_free(&why);
         cli_json_string(json, "note", routing ? routing->note : "");
         vyre_json_object_end(json);
     }
@@ -261,14 +262,14 @@ static void write_json(const job *j, vyre_json *json) {
 /* Tells how to get into the table what is not there. */
 static void tell_unknown(const job *j) {
     const char *name = j->arguments->command->name;
-    vyre_text words = {0};
+    vyre_strbuf words = {0};
     for (size_t i = 0; i < j->arguments->operand_count; i++) {
-        vyre_text_printf(&words, " %s", j->arguments->operands[i]);
+        vyre_strbuf_printf(&words, " %s", j->arguments->operands[i]);
     }
     cli_message_print("vyre %s: `%s` is not in the table %s, so preferred selection decides; `vyre "
                       "certify%s` measures it\n",
-                      name, j->op, vyre_text_string(&j->path), vyre_text_string(&words));
-    vyre_text_free(&words);
+                      name, j->op, vyre_strbuf_string(&j->path), vyre_strbuf_string(&words));
+    vyre_strbuf_free(&words);
 }
 
 static vyre_status count_bytes(job *j, const char *const *values, size_t count) {
@@ -336,7 +337,7 @@ static bool find_subject(job *j, cli_exit *out_result) {
 
 static cli_exit show_one(job *j) {
     cli_exit result;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     if (!find_subject(j, &result)) {
         return result;
     }
@@ -349,7 +350,7 @@ static cli_exit show_one(job *j) {
     } else if (format_of(j) == CLI_FORMAT_JSON) {
         vyre_json json = {.text = &text};
         write_json(j, &json);
-        vyre_text_putc(&text, '\n');
+        vyre_strbuf_putc(&text, '\n');
     } else {
         cli_table table;
         cli_route_table_begin(&table);
@@ -369,7 +370,7 @@ static cli_exit show_one(job *j) {
 /* The whole table */
 
 static cli_exit list_all(job *j) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
     vyre_status status = VYRE_OK;
     cli_table table = {0};
@@ -392,24 +393,24 @@ static cli_exit list_all(job *j) {
             cli_route_table_add(&table, j->table, j->op);
         } else {
             status = ask_all(j);
-            vyre_text_printf(&text, "%s\n", j->op);
+            vyre_strbuf_printf(&text, "%s\n", j->op);
             put_answers(&text, j);
             cli_route_put_excluded(&text, j->table, j->op, NULL);
         }
     }
     if (format_of(j) == CLI_FORMAT_JSON) {
         vyre_json_array_end(&json);
-        vyre_text_putc(&text, '\n');
+        vyre_strbuf_putc(&text, '\n');
     } else if (format_of(j) != CLI_FORMAT_TEXT) {
         cli_table_write(&text, &table, format_of(j));
     }
     if (status) {
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
         return cli_message_status(j->arguments->command, status);
     }
     cli_output_write(&text);
     cli_message_print("vyre route: %zu operation%s in the table %s%s\n", count, cli_plural(count),
-                      vyre_text_string(&j->path), count ? "" : "; `vyre certify` fills it");
+                      vyre_strbuf_string(&j->path), count ? "" : "; `vyre certify` fills it");
     return CLI_EXIT_DONE;
 }
 
@@ -421,18 +422,18 @@ static cli_exit run_job(job *j) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one of them",
                                   "--size and --bytes both say how much data there is");
     }
-    if (!status && !strcmp(vyre_text_string(&j->path), "off")) { /* a file, and not the word */
-        vyre_text_cut(&j->path, 0);
-        vyre_text_puts(&j->path, "./off");
+    if (!status && !strcmp(vyre_strbuf_string(&j->path), "off")) { /* a file, and not the word */
+        vyre_strbuf_cut(&j->path, 0);
+        vyre_strbuf_puts(&j->path, "./off");
     }
-    if (!status && setenv("VYRE_ROUTES", vyre_text_string(&j->path), 1) != 0) {
+    if (!status && setenv("VYRE_ROUTES", vyre_strbuf_string(&j->path), 1) != 0) {
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
                                   "no memory for the name of the table");
     }
     if (status) {
         return cli_message_status(j->arguments->command, status);
     }
-    status = vyre_routes_load(vyre_text_string(&j->path), &j->table);
+    status = vyre_routes_load(vyre_strbuf_string(&j->path), &j->table);
     if (status) {
         (void)cli_message_status(j->arguments->command, status);
         return CLI_EXIT_FAILED;
@@ -447,7 +448,7 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_vec_free(&j.answers);
     vyre_routes_free(j.table);
     cli_input_deinit(&j.input);
-    vyre_text_free(&j.path);
+    vyre_strbuf_free(&j.path);
     return result;
 }
 

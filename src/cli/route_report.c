@@ -7,11 +7,11 @@
 #include "cli/output.h"
 #include "route/route.h"
 
-void cli_describe_class(vyre_text *text, uint32_t size_class) {
+void cli_describe_class(vyre_strbuf *text, uint32_t size_class) {
     static const char *const units[] = {"byte", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     unsigned number = 1u << size_class % 10;
-    vyre_text_printf(text, "%u %s%s", number, units[size_class / 10 % 7],
-                     size_class < 10 ? cli_plural(number) : "");
+    vyre_strbuf_printf(text, "%u %s%s", number, units[size_class / 10 % 7],
+                       size_class < 10 ? cli_plural(number) : "");
 }
 
 static bool is_among(const vyre_identity *who, const cli_devices *devices) {
@@ -24,7 +24,7 @@ static bool is_among(const vyre_identity *who, const cli_devices *devices) {
     return !devices;
 }
 
-vyre_status cli_route_path(const char *given, vyre_text *out_path) {
+vyre_status cli_route_path(const char *given, vyre_strbuf *out_path) {
     const char *set = vyre_option_describe(VYRE_OPTION_ROUTES).text;
     if (given && !*given) {
         return cli_no_name("the table");
@@ -34,13 +34,13 @@ vyre_status cli_route_path(const char *given, vyre_text *out_path) {
                                 "VYRE_ROUTES is off: there is no routing table");
     }
     if (given || *set) {
-        vyre_text_puts(out_path, given ? given : set);
+        vyre_strbuf_puts(out_path, given ? given : set);
         return VYRE_OK;
     }
     char *path;
     vyre_status status = vyre_routes_default_path(&path);
     if (!status) {
-        vyre_text_puts(out_path, path);
+        vyre_strbuf_puts(out_path, path);
         vyre_routes_path_free(path);
     }
     return status;
@@ -74,25 +74,25 @@ void cli_route_steps_free(cli_route_steps *steps) {
 
 /* Text */
 
-static void put_next(vyre_text *text, const char *next, uint64_t next_ns) {
+static void put_next(vyre_strbuf *text, const char *next, uint64_t next_ns) {
     if (next) {
-        vyre_text_printf(text, ", before %s with ", next);
+        vyre_strbuf_printf(text, ", before %s with ", next);
         cli_describe_time(text, next_ns);
     }
 }
 
 /* The best of the others in the class that decided, if there is any. */
-static void put_next_of(vyre_text *text, const vyre_routing *routing,
+static void put_next_of(vyre_strbuf *text, const vyre_routing *routing,
                         const vyre_route_request *request) {
     char key[VYRE_ROUTE_KEY_BYTES] = "";
-    vyre_text path = {0};
+    vyre_strbuf path = {0};
     vyre_routes *table = NULL;
     const vyre_class_row *row;
     if (!request->op) {
         vyre_route_key(request->program, key);
     }
     vyre_status status = cli_route_path(NULL, &path);
-    status = status ? status : vyre_routes_load(vyre_text_string(&path), &table);
+    status = status ? status : vyre_routes_load(vyre_strbuf_string(&path), &table);
     const char *op = request->op ? request->op : key;
     for (size_t i = 0; !status && (row = vyre_routes_class_at(table, op, i)); i++) {
         if (row->data == request->data && row->size_class == routing->measured_class &&
@@ -103,50 +103,50 @@ static void put_next_of(vyre_text *text, const vyre_routing *routing,
         }
     }
     vyre_routes_free(table);
-    vyre_text_free(&path);
+    vyre_strbuf_free(&path);
     vyre_status_free(status); /* the decision stands without it */
 }
 
-void cli_route_explain(vyre_text *text, const vyre_routing *routing,
+void cli_route_explain(vyre_strbuf *text, const vyre_routing *routing,
                        const vyre_route_request *request) {
     const char *name = vyre_device_name(routing->device), *why = routing->why;
     size_t size = strlen(name);
     if (routing->source != VYRE_ROUTE_BY_CLASS) { /* who it is about is said already */
         why += !strncmp(why, name, size) && !strncmp(why + size, ": ", 2) ? size + 2 : 0;
-        vyre_text_puts(text, why);
+        vyre_strbuf_puts(text, why);
         return;
     }
     bool is_near = routing->measured_class != routing->wanted_class;
-    vyre_text_puts(text, "measured ");
+    vyre_strbuf_puts(text, "measured ");
     cli_describe_time(text, routing->latency_ns);
-    vyre_text_puts(text, is_near ? " for the nearest size, " : " for ");
+    vyre_strbuf_puts(text, is_near ? " for the nearest size, " : " for ");
     cli_describe_class(text, routing->measured_class);
-    vyre_text_printf(text, " of %s data", vyre_data_name(request->data));
+    vyre_strbuf_printf(text, " of %s data", vyre_data_name(request->data));
     put_next_of(text, routing, request);
 }
 
-static void put_range(vyre_text *text, const cli_route_step *first, const cli_route_step *last) {
-    vyre_text_printf(text, "%s, ", first->winner);
+static void put_range(vyre_strbuf *text, const cli_route_step *first, const cli_route_step *last) {
+    vyre_strbuf_printf(text, "%s, ", first->winner);
     cli_describe_class(text, first->size_class);
     if (first != last) {
-        vyre_text_puts(text, " to ");
+        vyre_strbuf_puts(text, " to ");
         cli_describe_class(text, last->size_class);
     }
     if (first->winner_ns == VYRE_NO_TIME || last->winner_ns == VYRE_NO_TIME) {
-        vyre_text_puts(text, ": not measured\n");
+        vyre_strbuf_puts(text, ": not measured\n");
         return;
     }
-    vyre_text_puts(text, ": ");
+    vyre_strbuf_puts(text, ": ");
     cli_describe_time(text, first->winner_ns);
     if (first != last) {
-        vyre_text_puts(text, " to ");
+        vyre_strbuf_puts(text, " to ");
         cli_describe_time(text, last->winner_ns);
     }
     put_next(text, last->next, last->next_ns);
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
 }
 
-void cli_route_put_ranges(vyre_text *text, const cli_route_steps *steps) {
+void cli_route_put_ranges(vyre_strbuf *text, const cli_route_steps *steps) {
     const cli_route_step *items = steps->list.items;
     for (size_t i = 0; i < steps->list.count;) {
         size_t end = i + 1;
@@ -155,7 +155,7 @@ void cli_route_put_ranges(vyre_text *text, const cli_route_steps *steps) {
             end++;
         }
         bool goes_on = i && items[i - 1].data == items[i].data;
-        vyre_text_printf(text, "  %-9s ", goes_on ? "" : vyre_data_name(items[i].data));
+        vyre_strbuf_printf(text, "  %-9s ", goes_on ? "" : vyre_data_name(items[i].data));
         put_range(text, &items[i], &items[end - 1]);
         i = end;
     }
@@ -184,20 +184,20 @@ static bool is_told(const vyre_routes *table, const char *op, size_t index) {
     return false;
 }
 
-void cli_route_put_excluded(vyre_text *text, const vyre_routes *table, const char *op,
+void cli_route_put_excluded(vyre_strbuf *text, const vyre_routes *table, const char *op,
                             const cli_devices *devices) {
     const vyre_exclusion *excluded;
     for (size_t i = 0; (excluded = excluded_at(table, op, i)); i++) {
         if (!is_among(&excluded->who, devices) || is_told(table, op, i)) {
             continue;
         }
-        vyre_text_printf(text, "  %-9s %s", "excluded", excluded->who.backend);
+        vyre_strbuf_printf(text, "  %-9s %s", "excluded", excluded->who.backend);
         if (excluded->size_class != VYRE_NO_CLASS) {
-            vyre_text_puts(text, ", ");
+            vyre_strbuf_puts(text, ", ");
             cli_describe_class(text, excluded->size_class);
-            vyre_text_printf(text, " of %s data", vyre_data_name(excluded->data));
+            vyre_strbuf_printf(text, " of %s data", vyre_data_name(excluded->data));
         }
-        vyre_text_printf(text, ": %s\n", excluded->reason);
+        vyre_strbuf_printf(text, ": %s\n", excluded->reason);
     }
 }
 

@@ -34,10 +34,10 @@ void cli_route_steps_find(cli_route_steps *steps, const vyre_routes *table, cons
 void cli_route_steps_free(cli_route_steps *steps);
 
 /* Lines of who wins in which range of sizes, with crossovers where there are some. */
-void cli_route_put_ranges(vyre_text *text, const cli_route_steps *steps);
+void cli_route_put_ranges(vyre_strbuf *text, const cli_route_steps *steps);
 
 /* Lines of who may not win, of these devices, and why. */
-void cli_route_put_excluded(vyre_text *text, const vyre_routes *table, const char *op,
+void cli_route_put_excluded(vyre_strbuf *text, const vyre_routes *table, const char *op,
                             const cli_devices *devices);
 
 /* Whether one of these devices is excluded because of its bytes. */
@@ -50,15 +50,15 @@ void cli_route_table_begin(cli_table *table);
 void cli_route_table_add(cli_table *table, const vyre_routes *routes, const char *op);
 
 /* "4 KiB": the least number of bytes of a class. */
-void cli_describe_class(vyre_text *text, uint32_t size_class);
+void cli_describe_class(vyre_strbuf *text, uint32_t size_class);
 
 /* Why the router decided so: "measured 12.10 us for 4 KiB of host data, before cuda with 30.20 us".
  */
-void cli_route_explain(vyre_text *text, const vyre_routing *routing,
+void cli_route_explain(vyre_strbuf *text, const vyre_routing *routing,
                        const vyre_route_request *request);
 
 /* The file that holds the table: `given`, else what the router goes by. To be freed with
- * vyre_text_free. Where the router is told to do without one that is an error. */
-VYRE_MUST_USE vyre_status cli_route_path(const char *given, vyre_text *out_path);
+ * vyre_strbuf_free. Where the router is told to do without one that is an error. */
+VYRE_MUST_USE vyre_status cli_route_path(const char *given, vyre_strbuf *out_path);
 
 #endif

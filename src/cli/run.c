@@ -49,7 +49,7 @@ typedef struct job {
     cli_input input;
     const vyre_program *program;
     vyre_device *device;
-    vyre_text why; /* it is that one */
+    vyre_strbuf why; /* it is that one */
     cli_binding binding;
     vyre_dispatch_config config;
     uint64_t sample; /* its size, with --sample */
@@ -57,7 +57,7 @@ typedef struct job {
     vyre_outputs outputs;
     uint64_t time_ns;
     bool matches; /* the oracle's bytes, with --verify */
-    vyre_text mismatch;
+    vyre_strbuf mismatch;
 } job;
 
 static bool is_json(const job *j) {
@@ -184,19 +184,19 @@ static vyre_status verify(job *j) {
 static void report_run(const job *j) {
     const char *name = j->arguments->command->name;
     cli_message_print("vyre %s: `%s` ran on %s: %s\n", name, vyre_program_name(j->program),
-                      vyre_device_name(j->device), vyre_text_string(&j->why));
+                      vyre_device_name(j->device), vyre_strbuf_string(&j->why));
     if (given(j, TIME)) {
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         cli_describe_time(&text, j->time_ns);
-        cli_message_print("vyre %s: in %s\n", name, vyre_text_string(&text));
-        vyre_text_free(&text);
+        cli_message_print("vyre %s: in %s\n", name, vyre_strbuf_string(&text));
+        vyre_strbuf_free(&text);
     }
     if (given(j, VERIFY) && j->matches) {
         cli_message_print("vyre %s: all bytes are the oracle's\n", name);
     } else if (given(j, VERIFY)) {
         bool depends = vyre_program_determinism(j->program) == VYRE_SCHEDULE_DEPENDENT;
         cli_message_print(
-            "vyre %s: %s. Fix: %s\n", name, vyre_text_string(&j->mismatch),
+            "vyre %s: %s. Fix: %s\n", name, vyre_strbuf_string(&j->mismatch),
             depends ? "the program depends on the schedule, see `vyre check`: compare what does not"
                     : "look for a data race with `vyre check --races`; without one this is a fault "
                       "of the backend");
@@ -204,12 +204,12 @@ static void report_run(const job *j) {
 }
 
 static void write_json(const job *j, const cli_request *requests, size_t count) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
     vyre_json_object(&json);
     cli_json_string(&json, "program", vyre_program_name(j->program));
     cli_json_string(&json, "device", vyre_device_name(j->device));
-    cli_json_string(&json, "why", vyre_text_string(&j->why));
+    cli_json_string(&json, "why", vyre_strbuf_string(&j->why));
     vyre_json_key(&json, "outputs");
     cli_result_json(&json, j->program, &j->outputs, requests, count);
     if (given(j, TIME)) {
@@ -220,10 +220,10 @@ static void write_json(const job *j, const cli_request *requests, size_t count) 
         vyre_json_bool(&json, j->matches);
     }
     if (given(j, VERIFY) && !j->matches) {
-        cli_json_string(&json, "mismatch", vyre_text_string(&j->mismatch));
+        cli_json_string(&json, "mismatch", vyre_strbuf_string(&j->mismatch));
     }
     vyre_json_object_end(&json);
-    vyre_text_putc(&text, '\n');
+    vyre_strbuf_putc(&text, '\n');
     cli_output_write(&text);
 }
 
@@ -298,18 +298,18 @@ static cli_exit run_on_host(job *j, const char **values, size_t count, const cha
         goto done;
     }
     if (is_json(j)) {
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         vyre_json json = {.text = &text};
         vyre_json_object(&json);
         cli_json_string(&json, "operation", j->input.operation->id);
-        cli_json_string(&json, "way", vyre_text_string(&call.way));
+        cli_json_string(&json, "way", vyre_strbuf_string(&call.way));
         vyre_json_key(&json, "outputs");
         cli_result_json(&json, call.shape, &call.outputs, requests, request_count);
         if (given(j, TIME)) {
             cli_json_number(&json, "time_ns", call.time_ns);
         }
         vyre_json_object_end(&json);
-        vyre_text_putc(&text, '\n');
+        vyre_strbuf_putc(&text, '\n');
         cli_output_write(&text);
     } else {
         cli_result_print(call.shape, &call.outputs, requests, request_count);
@@ -319,12 +319,12 @@ static cli_exit run_on_host(job *j, const char **values, size_t count, const cha
         result = status ? fail(j, status) : result;
     }
     cli_message_print("vyre run: `%s` was done by the host%s%s\n", j->input.operation->id,
-                      call.way.size ? ", " : "", vyre_text_string(&call.way));
+                      call.way.size ? ", " : "", vyre_strbuf_string(&call.way));
     if (given(j, TIME)) {
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         cli_describe_time(&text, call.time_ns);
-        cli_message_print("vyre run: in %s\n", vyre_text_string(&text));
-        vyre_text_free(&text);
+        cli_message_print("vyre run: in %s\n", vyre_strbuf_string(&text));
+        vyre_strbuf_free(&text);
     }
 done:
     j->program = NULL;
@@ -340,7 +340,7 @@ static void report_places(const cli_everywhere *all) {
             cli_message_print("vyre run: %s: %s\n", place->name, vyre_status_text(place->failure));
         } else if (place->mismatch.size) {
             cli_message_print("vyre run: %s: %s\n", place->name,
-                              vyre_text_string(&place->mismatch));
+                              vyre_strbuf_string(&place->mismatch));
         }
     }
 }
@@ -353,7 +353,7 @@ static cli_exit finish_everywhere(job *j, const cli_everywhere *all, cli_request
                       : cli_everywhere_differing(all)               ? CLI_EXIT_NO
                                                                     : CLI_EXIT_DONE;
     bool ran = cli_everywhere_count(all, CLI_PLACE_RAN);
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     if (is_json(j)) {
         vyre_json json = {.text = &text};
         vyre_json_object(&json);
@@ -364,7 +364,7 @@ static cli_exit finish_everywhere(job *j, const cli_everywhere *all, cli_request
         vyre_json_key(&json, "outputs");
         cli_result_json(&json, j->program, &all->outputs, requests, count);
         vyre_json_object_end(&json);
-        vyre_text_putc(&text, '\n');
+        vyre_strbuf_putc(&text, '\n');
     } else {
         if (ran && count) {
             cli_result_print(j->program, &all->outputs, requests, count);
@@ -485,8 +485,8 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_outputs_free(&j.outputs);
     cli_binding_deinit(&j.binding);
     cli_input_deinit(&j.input);
-    vyre_text_free(&j.mismatch);
-    vyre_text_free(&j.why);
+    vyre_strbuf_free(&j.mismatch);
+    vyre_strbuf_free(&j.why);
     vyre_device_release(j.device);
     vyre_free(values);
     return result;

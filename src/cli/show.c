@@ -46,29 +46,29 @@ static const cli_choice stages[] = {
 CLI_OPTION_TABLE(OPTIONS);
 
 static void add_program(vyre_json *json, const vyre_program *program) {
-    vyre_text digest = {0};
+    vyre_strbuf digest = {0};
     cli_describe_digest(&digest, program);
     cli_json_string(json, "program", vyre_program_name(program));
-    cli_json_string(json, "digest", vyre_text_string(&digest));
+    cli_json_string(json, "digest", vyre_strbuf_string(&digest));
     json->text->failed |= digest.failed;
-    vyre_text_free(&digest);
+    vyre_strbuf_free(&digest);
 }
 
 typedef vyre_status (*printer)(const vyre_program *program, char **out_text, size_t *out_size);
 
-static vyre_status print_ir(const vyre_program *program, printer print, vyre_text *out) {
+static vyre_status print_ir(const vyre_program *program, printer print, vyre_strbuf *out) {
     char *printed;
     size_t size;
     vyre_status status = print(program, &printed, &size);
     if (!status) {
-        vyre_text_add(out, printed, size);
+        vyre_strbuf_add(out, printed, size);
         vyre_string_free(printed);
     }
     return status;
 }
 
 /* The program that backends translate, with what is known of its values. */
-static vyre_status print_optimised(const vyre_program *program, vyre_text *out) {
+static vyre_status print_optimised(const vyre_program *program, vyre_strbuf *out) {
     vyre_program *optimised;
     vyre_status status = vyre_optimise(program, &optimised);
     if (!status) {
@@ -78,45 +78,45 @@ static vyre_status print_optimised(const vyre_program *program, vyre_text *out) 
     return status ? status : vyre_fill_print(program, "// ", out);
 }
 
-static vyre_status print_stage(const vyre_program *program, stage which, vyre_text *out) {
+static vyre_status print_stage(const vyre_program *program, stage which, vyre_strbuf *out) {
     switch (which) {
     case STAGE_IR: return print_ir(program, vyre_program_print, out);
     case STAGE_OPT: return print_optimised(program, out);
     case STAGE_PTX: return cuda_ahead(program, NULL, out);
-    default: return cpu_native_show(program, which == STAGE_ASM, out);
+    default: return cpu_executable_show(program, which == STAGE_ASM, out);
     }
 }
 
 /* A stage that is text. */
 static vyre_status show_text(const cli_input *input, cli_selection chosen, stage which,
-                             bool as_json, vyre_text *text) {
+                             bool as_json, vyre_strbuf *text) {
     vyre_json json = {.text = text};
     if (as_json) {
         vyre_json_array(&json);
     }
     for (size_t i = chosen.first; i < chosen.end; i++) {
         const vyre_program *program = cli_input_program(input, i);
-        vyre_text printed = {0};
+        vyre_strbuf printed = {0};
         vyre_status status = print_stage(program, which, &printed);
         if (status) {
-            vyre_text_free(&printed);
+            vyre_strbuf_free(&printed);
             return status;
         }
         if (as_json) {
             vyre_json_object(&json);
             add_program(&json, program);
-            cli_json_string(&json, stages[which].text, vyre_text_string(&printed));
+            cli_json_string(&json, stages[which].text, vyre_strbuf_string(&printed));
             vyre_json_object_end(&json);
         } else {
-            vyre_text_puts(text, i > chosen.first ? "\n" : "");
-            vyre_text_add(text, vyre_text_string(&printed), printed.size);
+            vyre_strbuf_puts(text, i > chosen.first ? "\n" : "");
+            vyre_strbuf_add(text, vyre_strbuf_string(&printed), printed.size);
         }
         text->failed |= printed.failed;
-        vyre_text_free(&printed);
+        vyre_strbuf_free(&printed);
     }
     if (as_json) {
         vyre_json_array_end(&json);
-        vyre_text_putc(text, '\n');
+        vyre_strbuf_putc(text, '\n');
     }
     return VYRE_OK;
 }
@@ -141,7 +141,7 @@ static section read_section(const uint8_t *bytes, uint32_t index) {
                      .count = count};
 }
 
-static void summarize_json(vyre_text *text, const vyre_program *program, const uint8_t *bytes,
+static void summarize_json(vyre_strbuf *text, const vyre_program *program, const uint8_t *bytes,
                            size_t size) {
     vyre_json json = {.text = text};
     vyre_json_object(&json);
@@ -160,16 +160,16 @@ static void summarize_json(vyre_text *text, const vyre_program *program, const u
     }
     vyre_json_array_end(&json);
     vyre_json_object_end(&json);
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
 }
 
-static void summarize_text(vyre_text *text, const vyre_program *program, const uint8_t *bytes,
+static void summarize_text(vyre_strbuf *text, const vyre_program *program, const uint8_t *bytes,
                            size_t size) {
     cli_page page = {.text = text};
     cli_table table = {.columns = 4, .right = 2 | 4 | 8};
-    vyre_text_printf(text, "program %s, %zu bytes, digest ", vyre_program_name(program), size);
+    vyre_strbuf_printf(text, "program %s, %zu bytes, digest ", vyre_program_name(program), size);
     cli_describe_digest(text, program);
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
     cli_table_add(&table, "section");
     cli_table_add(&table, "offset");
     cli_table_add(&table, "bytes");
@@ -191,7 +191,7 @@ static const char *path_of(const cli_arguments *arguments) {
 /* The bytes, or a description of them: where it is asked for, and on a terminal, which bytes would
  * only confuse. */
 static vyre_status show_wire(const cli_arguments *arguments, const vyre_program *program,
-                             vyre_text *text) {
+                             vyre_strbuf *text) {
     uint8_t *bytes;
     size_t size;
     vyre_status status = vyre_wire_encode(program, 0, &bytes, &size);
@@ -205,7 +205,7 @@ static vyre_status show_wire(const cli_arguments *arguments, const vyre_program 
     } else if (asked || on_terminal) {
         summarize_text(text, program, bytes, size);
     } else {
-        vyre_text_add(text, (const char *)bytes, size);
+        vyre_strbuf_add(text, (const char *)bytes, size);
     }
     if (on_terminal) {
         cli_message_print("vyre show: these bytes are not for a terminal, so here are their "
@@ -218,7 +218,7 @@ static vyre_status show_wire(const cli_arguments *arguments, const vyre_program 
 static cli_exit run(const cli_arguments *arguments) {
     cli_exit result = CLI_EXIT_DONE;
     cli_selection chosen;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     cli_input input;
     vyre_status status =
         cli_input_open(&input, arguments->operands[0], arguments->values[VARIANT].text);
@@ -244,7 +244,7 @@ static cli_exit run(const cli_arguments *arguments) {
         result = cli_message_status(arguments->command, status);
     }
 done:
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     cli_input_deinit(&input);
     return result;
 }

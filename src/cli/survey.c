@@ -16,10 +16,10 @@ static void deinit_row(cli_survey_row *row) {
 
 /* Names the device and takes it, and what it holds, into the survey. */
 static vyre_status add(cli_survey *survey, cli_survey_row row) {
-    vyre_text name = {0};
-    vyre_text_puts(&name, row.registration->id);
+    vyre_strbuf name = {0};
+    vyre_strbuf_puts(&name, row.registration->id);
     if (row.index) {
-        vyre_text_printf(&name, ":%u", row.index);
+        vyre_strbuf_printf(&name, ":%u", row.index);
     }
     row.name = name.data;
     if (name.failed || !vyre_vec_push(&survey->rows, row)) {
@@ -208,21 +208,21 @@ void cli_survey_facts(const cli_survey_row *row, cli_fact_writer write, void *us
     tell_profile(&of_device, &profile);
 }
 
-void cli_fact_print(const cli_fact *fact, vyre_text *text) {
+void cli_fact_print(const cli_fact *fact, vyre_strbuf *text) {
     switch (fact->kind) {
     case CLI_FACT_MISSING: break;
-    case CLI_FACT_TEXT: vyre_text_puts(text, fact->text); break;
-    case CLI_FACT_NUMBER: vyre_text_u64(text, fact->number); break;
-    case CLI_FACT_FLAG: vyre_text_puts(text, fact->number ? "yes" : "no"); break;
+    case CLI_FACT_TEXT: vyre_strbuf_puts(text, fact->text); break;
+    case CLI_FACT_NUMBER: vyre_strbuf_u64(text, fact->number); break;
+    case CLI_FACT_FLAG: vyre_strbuf_puts(text, fact->number ? "yes" : "no"); break;
     case CLI_FACT_SIZES:
-        vyre_text_printf(text, "%u x %u x %u", fact->sizes[0], fact->sizes[1], fact->sizes[2]);
+        vyre_strbuf_printf(text, "%u x %u x %u", fact->sizes[0], fact->sizes[1], fact->sizes[2]);
         break;
     case CLI_FACT_FEATURES: {
         const char *name, *between = "";
         uint64_t bit;
         for (size_t i = 0; (name = cli_feature_name(i, &bit)); i++) {
             if (fact->number & bit) {
-                vyre_text_printf(text, "%s%s", between, name);
+                vyre_strbuf_printf(text, "%s%s", between, name);
                 between = ", ";
             }
         }

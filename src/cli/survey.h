@@ -12,7 +12,7 @@
 
 #include <vyre/device.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 
 typedef struct cli_survey_row {
@@ -67,7 +67,7 @@ typedef void (*cli_fact_writer)(void *user, const cli_fact *fact);
 void cli_survey_facts(const cli_survey_row *row, cli_fact_writer write, void *user);
 
 /* The value, for people. */
-void cli_fact_print(const cli_fact *fact, vyre_text *text);
+void cli_fact_print(const cli_fact *fact, vyre_strbuf *text);
 
 /* The name of a feature by its number; NULL past the last. Sets its bit. */
 const char *cli_feature_name(size_t number, uint64_t *out_bit);

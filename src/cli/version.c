@@ -4,8 +4,8 @@
 
 static cli_exit run(const cli_arguments *arguments) {
     (void)arguments;
-    vyre_text text = {0};
-    vyre_text_printf(&text, "vyre %s\n", vyre_version());
+    vyre_strbuf text = {0};
+    vyre_strbuf_printf(&text, "vyre %s\n", vyre_version());
     cli_output_write(&text);
     return CLI_EXIT_DONE;
 }

@@ -87,7 +87,7 @@ static void put_fact(void *user, const cli_fact *fact) {
     if (fact->scope != CLI_FACT_PROFILE || fact->kind == CLI_FACT_MISSING || is_measured) {
         return;
     }
-    vyre_text value = {0};
+    vyre_strbuf value = {0};
     vyre_toml_write_key(w, str(fact->name));
     if (fact->kind == CLI_FACT_FLAG) {
         vyre_toml_write_bool(w, fact->number);
@@ -95,10 +95,10 @@ static void put_fact(void *user, const cli_fact *fact) {
         vyre_toml_write_integer(w, (int64_t)fact->number);
     } else {
         cli_fact_print(fact, &value);
-        vyre_toml_write_string(w, str(vyre_text_string(&value)));
+        vyre_toml_write_string(w, str(vyre_strbuf_string(&value)));
     }
     w->text->failed |= value.failed;
-    vyre_text_free(&value);
+    vyre_strbuf_free(&value);
 }
 
 static void put_profile(const cli_conform *c, vyre_toml_writer *w) {
@@ -130,11 +130,11 @@ static void put_suite(const cli_conform *c, vyre_suite_kind kind, vyre_toml_writ
         for (size_t i = 0; i < c->cases.count; i++) {
             const cli_conform_case *one = &c->cases.items[i];
             if (one->suite == kind && one->fate == fate) {
-                vyre_text line = {0};
-                vyre_text_printf(&line, "%s: %s", one->id, one->text);
-                vyre_toml_write_string(w, str(vyre_text_string(&line)));
+                vyre_strbuf line = {0};
+                vyre_strbuf_printf(&line, "%s: %s", one->id, one->text);
+                vyre_toml_write_string(w, str(vyre_strbuf_string(&line)));
                 w->text->failed |= line.failed;
-                vyre_text_free(&line);
+                vyre_strbuf_free(&line);
             }
         }
         if (kind >= VYRE_SUITE_SEEDED) {
@@ -157,7 +157,7 @@ static void print_digest(const char *data, size_t size, char out[40]) {
              (unsigned long long)digest.low);
 }
 
-void cli_certificate_write(const cli_conform *c, vyre_text *text) {
+void cli_certificate_write(const cli_conform *c, vyre_strbuf *text) {
     vyre_toml_writer w = {.text = text};
     vyre_profile profile;
     char digest[40];
@@ -187,8 +187,8 @@ void cli_certificate_write(const cli_conform *c, vyre_text *text) {
         }
     }
     print_digest(text->data + start, text->failed ? 0 : text->size - start, digest);
-    vyre_text_puts(text, last_table);
-    vyre_text_printf(text, "digest = \"%s\"\n", digest);
+    vyre_strbuf_puts(text, last_table);
+    vyre_strbuf_printf(text, "digest = \"%s\"\n", digest);
 }
 
 /* Reading */
@@ -199,9 +199,9 @@ static vyre_status damaged(const char *path, const char *what) {
                             "%s: %s", path, what);
 }
 
-static vyre_status check_digest(const char *path, const vyre_text *text) {
+static vyre_status check_digest(const char *path, const vyre_strbuf *text) {
     const char *at = NULL;
-    for (const char *next = vyre_text_string(text); (next = strstr(next, last_table)); next++) {
+    for (const char *next = vyre_strbuf_string(text); (next = strstr(next, last_table)); next++) {
         at = next;
     }
     if (!at) {
@@ -264,9 +264,9 @@ static vyre_status read_string(const vyre_toml_value *root, const char *key, cha
     const vyre_toml_value *value;
     vyre_status status = vyre_toml_get(root, key, VYRE_TOML_STRING, &value);
     if (!status) {
-        vyre_text copy = {0};
-        vyre_text_add(&copy, value->string.data, value->string.size);
-        vyre_text_putc(&copy, '\0');
+        vyre_strbuf copy = {0};
+        vyre_strbuf_add(&copy, value->string.data, value->string.size);
+        vyre_strbuf_putc(&copy, '\0');
         *out = copy.data;
         status = copy.failed ? cli_conform_no_memory() : VYRE_OK;
     }
@@ -293,10 +293,10 @@ static vyre_status read_fields(const vyre_toml_value *root, cli_certificate *out
 
 vyre_status cli_certificate_parse(const char *name, vyre_str text, cli_certificate *out) {
     vyre_toml *document = NULL;
-    vyre_text copy = {0};
+    vyre_strbuf copy = {0};
     uint64_t format = 0;
     *out = (cli_certificate){0};
-    vyre_text_add(&copy, text.data, text.size);
+    vyre_strbuf_add(&copy, text.data, text.size);
     /* The format first: another one may have another digest. */
     vyre_status status = copy.failed ? cli_conform_no_memory()
                                      : vyre_toml_read(name, text.data, text.size, &document);
@@ -322,13 +322,13 @@ vyre_status cli_certificate_parse(const char *name, vyre_str text, cli_certifica
 }
 
 vyre_status cli_certificate_read(const char *path, cli_certificate *out) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     *out = (cli_certificate){0};
     vyre_status status = vyre_file_read(path, VYRE_TOML_MAX_BYTES, &text);
     if (!status) {
-        status = cli_certificate_parse(path, (vyre_str){vyre_text_string(&text), text.size}, out);
+        status = cli_certificate_parse(path, (vyre_str){vyre_strbuf_string(&text), text.size}, out);
     }
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return status;
 }
 
@@ -343,20 +343,20 @@ void cli_certificate_free(cli_certificate *certificate) {
 /* Comparing: every key of either, but for when it was made. */
 
 typedef struct difference {
-    vyre_text *text;
+    vyre_strbuf *text;
     size_t count;
 } difference;
 
-static void put_value(vyre_text *text, const vyre_toml_value *value) {
+static void put_value(vyre_strbuf *text, const vyre_toml_value *value) {
     vyre_toml_writer w = {.text = text};
     if (value) {
         w.after_key = true;
         vyre_toml_write_value(&w, value);
         while (text->size && text->data[text->size - 1] == '\n') {
-            vyre_text_cut(text, text->size - 1);
+            vyre_strbuf_cut(text, text->size - 1);
         }
     } else {
-        vyre_text_puts(text, "nothing");
+        vyre_strbuf_puts(text, "nothing");
     }
 }
 
@@ -373,36 +373,36 @@ static void compare_tables(difference *d, const char *path, const vyre_toml_valu
             if ((side && other) || is_passing(e->key.data)) {
                 continue; /* seen from the other side */
             }
-            vyre_text name = {0}, was = {0}, is = {0};
-            vyre_text_printf(&name, "%s%s%s", path, *path ? "." : "", e->key.data);
+            vyre_strbuf name = {0}, was = {0}, is = {0};
+            vyre_strbuf_printf(&name, "%s%s%s", path, *path ? "." : "", e->key.data);
             const vyre_toml_value *first = side ? other : &e->value;
             const vyre_toml_value *second = side ? &e->value : other;
             if (first && second && first->type == VYRE_TOML_TABLE &&
                 second->type == VYRE_TOML_TABLE) {
-                compare_tables(d, vyre_text_string(&name), first, second);
+                compare_tables(d, vyre_strbuf_string(&name), first, second);
             } else {
                 bool is_table = e->value.type == VYRE_TOML_TABLE;
                 put_value(&was, is_table ? NULL : first);
                 put_value(&is, is_table ? NULL : second);
-                if (is_table || strcmp(vyre_text_string(&was), vyre_text_string(&is)) != 0) {
+                if (is_table || strcmp(vyre_strbuf_string(&was), vyre_strbuf_string(&is)) != 0) {
                     d->count++;
-                    vyre_text_printf(d->text, "%s: on the certificate %s, now %s\n",
-                                     vyre_text_string(&name),
-                                     is_table && first ? "a table" : vyre_text_string(&was),
-                                     is_table && second ? "a table" : vyre_text_string(&is));
+                    vyre_strbuf_printf(d->text, "%s: on the certificate %s, now %s\n",
+                                       vyre_strbuf_string(&name),
+                                       is_table && first ? "a table" : vyre_strbuf_string(&was),
+                                       is_table && second ? "a table" : vyre_strbuf_string(&is));
                 }
             }
             d->text->failed |= name.failed || was.failed || is.failed;
-            vyre_text_free(&name);
-            vyre_text_free(&was);
-            vyre_text_free(&is);
+            vyre_strbuf_free(&name);
+            vyre_strbuf_free(&was);
+            vyre_strbuf_free(&is);
         }
     }
 }
 
 vyre_status cli_certificate_compare(const cli_certificate *certificate, const cli_conform *c,
-                                    vyre_text *text, size_t *out_count) {
-    vyre_text now = {0};
+                                    vyre_strbuf *text, size_t *out_count) {
+    vyre_strbuf now = {0};
     vyre_toml *old = NULL, *new = NULL;
     difference d = {text, 0};
     cli_certificate_write(c, &now);
@@ -416,6 +416,6 @@ vyre_status cli_certificate_compare(const cli_certificate *certificate, const cl
     *out_count = d.count;
     vyre_toml_free(old);
     vyre_toml_free(new);
-    vyre_text_free(&now);
+    vyre_strbuf_free(&now);
     return status;
 }

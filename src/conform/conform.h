@@ -206,12 +206,12 @@ VYRE_MUST_USE vyre_status cli_conform_cut_down(const cli_conform_shrinking *how,
                                                vyre_device *subject);
 
 /* Reports. */
-void cli_conform_print(const cli_conform *c, vyre_text *text);
+void cli_conform_print(const cli_conform *c, vyre_strbuf *text);
 void cli_conform_json(const cli_conform *c, vyre_json *json);
-void cli_conform_print_list(const cli_conform *c, vyre_text *text);
+void cli_conform_print_list(const cli_conform *c, vyre_strbuf *text);
 void cli_conform_json_list(const cli_conform *c, vyre_json *json);
 /* The smallest program that fails, with its arguments in front. */
-void cli_conform_smallest(const cli_conform_failure *failure, vyre_text *text);
+void cli_conform_smallest(const cli_conform_failure *failure, vyre_strbuf *text);
 
 /* Certificates. */
 enum { CLI_CERTIFICATE_FORMAT = 1 };
@@ -228,7 +228,7 @@ typedef struct cli_certificate {
     uint64_t tags;
 } cli_certificate;
 
-void cli_certificate_write(const cli_conform *c, vyre_text *text);
+void cli_certificate_write(const cli_conform *c, vyre_strbuf *text);
 /* Reads one, and refuses what was changed, cut off, or is of another format. */
 VYRE_MUST_USE vyre_status cli_certificate_read(const char *path, cli_certificate *out);
 /* The same for a text; `name` is for errors. */
@@ -237,7 +237,7 @@ VYRE_MUST_USE vyre_status cli_certificate_parse(const char *name, vyre_str text,
 void cli_certificate_free(cli_certificate *certificate);
 /* What differs between a certificate and the run that is over, a line each. */
 VYRE_MUST_USE vyre_status cli_certificate_compare(const cli_certificate *certificate,
-                                                  const cli_conform *c, vyre_text *text,
+                                                  const cli_conform *c, vyre_strbuf *text,
                                                   size_t *out_count);
 
 #endif

@@ -213,7 +213,7 @@ static void make_phase(generator *g) {
     vyre_build_phase(g->b, &desc);
     g->value_count = g->variable_count = g->depth = 0;
     g->in_divergent_loop = g->in_call = g->in_grid_loop = g->in_grid_call = false;
-    g->turns = 1;
+    g->iterations = 1;
     g->budget = 12 + generate_below(g, 36);
     declare_local_arrays(g);
     generate_meet(g, true);

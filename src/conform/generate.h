@@ -77,7 +77,7 @@ typedef struct generator {
     vyre_type variable_types[MOST_VARIABLES];
     uint32_t variable_count;
     uint32_t depth, budget;
-    uint32_t turns; /* of all loops around */
+    uint32_t iterations; /* of all loops around */
     bool in_divergent_loop, in_call;
     bool in_grid_loop, in_grid_call; /* that all leave alike, and meet behind */
     vyre_type call_type;

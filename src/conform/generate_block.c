@@ -74,8 +74,8 @@ static void make_if(generator *g, level here) {
 }
 
 static void make_loop(generator *g, level here) {
-    uint32_t turns = 1 + generate_below(g, 5);
-    if (g->turns * turns > 60) {
+    uint32_t iterations = 1 + generate_below(g, 5);
+    if (g->iterations * iterations > 60) {
         return;
     }
     bool may_meet = g->has_grid_barriers && here == LEVEL_GRID;
@@ -88,12 +88,12 @@ static void make_loop(generator *g, level here) {
     static const vyre_type types[] = {VYRE_TYPE_U32, VYRE_TYPE_I32, VYRE_TYPE_U8,
                                       VYRE_TYPE_I64, VYRE_TYPE_U64, VYRE_TYPE_I16};
     vyre_type type = types[generate_below(g, 6)];
-    uint32_t end = vyre_build_const(g->b, type, turns), one = vyre_build_const(g->b, type, 1);
+    uint32_t end = vyre_build_const(g->b, type, iterations), one = vyre_build_const(g->b, type, 1);
     uint32_t zero = vyre_build_const(g->b, type, 0), counter = VYRE_NONE;
     level of_counter = LEVEL_GRID;
     if (divergent && counted) { /* as many turns as a value says */
         end = vyre_build_op(g->b, VYRE_OP_AND, generate_pick(g, type, LEVEL_LANE),
-                            vyre_build_const(g->b, type, turns), VYRE_NONE);
+                            vyre_build_const(g->b, type, iterations), VYRE_NONE);
         of_counter = LEVEL_LANE;
     } else if (divergent) {
         of_counter = LEVEL_LANE;
@@ -102,7 +102,7 @@ static void make_loop(generator *g, level here) {
         counter = vyre_build_var(g->b, NULL, zero);
     }
     outside before = enter(g);
-    g->turns *= turns;
+    g->iterations *= iterations;
     if (counted) {
         generate_remember(g, vyre_build_for(g->b, zero, end, one, 0, NULL, NULL), of_counter);
     } else {
@@ -124,7 +124,7 @@ static void make_loop(generator *g, level here) {
     if (meets && vyre_build_reachable(g->b)) {
         generate_barrier(g, whole_grid);
     }
-    g->turns /= turns;
+    g->iterations /= iterations;
     leave(g, &before);
     vyre_build_loop_end(g->b, 0, NULL);
     if (meets) {

@@ -133,7 +133,7 @@ static size_t variables(const cli_law_test *t, cli_law_shape kind) {
 /* All tuples of the values there are to try; one value of `c` after the other. */
 static vyre_status test_tuples(cli_law_test *t, cli_law_shape kind) {
     size_t width = vyre_type_bytes(t->f.types[0]), count = variables(t, kind);
-    vyre_text values = {0};
+    vyre_strbuf values = {0};
     vyre_status status = VYRE_OK;
     cli_law_values(&values, t->f.types[0]);
     size_t each = values.size / width;
@@ -141,32 +141,32 @@ static vyre_status test_tuples(cli_law_test *t, cli_law_shape kind) {
     for (size_t c = 0; c < (count > 2 ? each : 1) && !status && !t->failed; c += stride) {
         cli_law_data data = {.count = 3};
         for (size_t b = 0; b < (count > 1 ? each : 1); b++) {
-            vyre_text_add(&data.items[0], values.data, values.size);
+            vyre_strbuf_add(&data.items[0], values.data, values.size);
             for (size_t i = 0; i < each; i++) {
-                vyre_text_add(&data.items[1], values.data + b * width, width);
-                vyre_text_add(&data.items[2], values.data + c * width, width);
+                vyre_strbuf_add(&data.items[1], values.data + b * width, width);
+                vyre_strbuf_add(&data.items[2], values.data + c * width, width);
             }
         }
         status = values.failed ? cli_law_no_memory(t) : cli_law_test_data(t, kind, &data);
         cli_law_data_free(&data);
     }
-    vyre_text_free(&values);
+    vyre_strbuf_free(&values);
     return status;
 }
 
 /* The data of a witness, then random ones of the same lengths. */
 static vyre_status test_data(cli_law_test *t, cli_law_shape kind) {
     vyre_status status = VYRE_OK;
-    for (int turn = 0; turn <= RANDOM_CASES && !status && !t->failed; turn++) {
+    for (int iteration = 0; iteration <= RANDOM_CASES && !status && !t->failed; iteration++) {
         cli_law_data data = {.count = t->f.data_count + 2};
         for (size_t i = 0; i < data.count; i++) {
             size_t which = i < t->f.data_count ? i : 0;
             const vyre_input *given = &t->f.binding.inputs[t->f.data[which]];
             size_t width = vyre_type_bytes(t->f.types[which]);
-            if (turn || i >= t->f.data_count) {
+            if (iteration || i >= t->f.data_count) {
                 cli_law_random(&data.items[i], t->f.types[which], given->size / width, &t->seed);
             } else {
-                vyre_text_add(&data.items[i], given->data, given->size);
+                vyre_strbuf_add(&data.items[i], given->data, given->size);
             }
         }
         status = cli_law_test_data(t, kind, &data);
@@ -180,9 +180,9 @@ static vyre_status find_inverse(cli_law_test *t) {
     t->has_g = false;
     if (!operation || !operation->composition || !operation->witness_count) {
         t->failed = true;
-        vyre_text_printf(t->failures, "%s: the law ", t->f.operation->id);
+        vyre_strbuf_printf(t->failures, "%s: the law ", t->f.operation->id);
         cli_describe_law(t->failures, t->law);
-        vyre_text_puts(t->failures, " names no operation that can be run\n");
+        vyre_strbuf_puts(t->failures, " names no operation that can be run\n");
         return VYRE_OK;
     }
     t->has_g = true;
@@ -203,10 +203,10 @@ static vyre_status test_law(cli_law_test *t) {
         cli_law_shape kind = shape_of(&t->f);
         if (!status && !fits(t, kind)) {
             t->failed = true;
-            vyre_text_printf(t->failures, "%s: the law ", operation->id);
+            vyre_strbuf_printf(t->failures, "%s: the law ", operation->id);
             cli_describe_law(t->failures, t->law);
-            vyre_text_printf(t->failures, ", %s, says nothing of such arguments\n",
-                             cli_law_meaning(t->law->kind));
+            vyre_strbuf_printf(t->failures, ", %s, says nothing of such arguments\n",
+                               cli_law_meaning(t->law->kind));
         } else if (!status) {
             is_element = t->f.by_element && (!t->has_g || t->g.by_element);
             status = is_element ? test_tuples(t, kind) : test_data(t, kind);
@@ -219,7 +219,7 @@ static vyre_status test_law(cli_law_test *t) {
 
 vyre_status cli_law_check(vyre_device *device, const vyre_dialects *snapshot,
                           const vyre_operation *operation, size_t law, bool is_brief,
-                          cli_ops_tally *tally, vyre_text *failures) {
+                          cli_ops_tally *tally, vyre_strbuf *failures) {
     cli_law_test t = {.device = device,
                       .snapshot = snapshot,
                       .law = &operation->laws[law],
@@ -232,7 +232,7 @@ vyre_status cli_law_check(vyre_device *device, const vyre_dialects *snapshot,
     vyre_status status = test_law(&t);
     if (status && vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT) {
         t.failed = true;
-        vyre_text_printf(failures, "%s: %s\n", operation->id, vyre_status_text(status));
+        vyre_strbuf_printf(failures, "%s: %s\n", operation->id, vyre_status_text(status));
         vyre_status_free(status);
         status = VYRE_OK;
     }
@@ -242,7 +242,7 @@ vyre_status cli_law_check(vyre_device *device, const vyre_dialects *snapshot,
 
 vyre_status cli_laws_check(vyre_device *device, const vyre_dialects *snapshot,
                            const vyre_operation *operation, cli_ops_tally *tally,
-                           vyre_text *failures) {
+                           vyre_strbuf *failures) {
     vyre_status status = VYRE_OK;
     for (size_t i = 0; i < operation->law_count && !status; i++) {
         status = cli_law_check(device, snapshot, operation, i, false, tally, failures);

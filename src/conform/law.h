@@ -34,14 +34,14 @@ typedef struct cli_law_test {
     cli_law_function f, g; /* g: what undoes it */
     bool has_g;
     cli_ops_tally *tally;
-    vyre_text *failures;
+    vyre_strbuf *failures;
     bool failed, is_brief;
     uint64_t seed;
 } cli_law_test;
 
 /* Some data: a list of elements for each input or result. */
 typedef struct cli_law_data {
-    vyre_text items[CLI_LAW_DATA];
+    vyre_strbuf items[CLI_LAW_DATA];
     size_t count;
 } cli_law_data;
 

@@ -8,7 +8,7 @@
 
 void cli_law_data_free(cli_law_data *data) {
     for (size_t i = 0; i < data->count; i++) {
-        vyre_text_free(&data->items[i]);
+        vyre_strbuf_free(&data->items[i]);
     }
     *data = (cli_law_data){0};
 }
@@ -21,7 +21,7 @@ vyre_status cli_law_no_memory(const cli_law_test *t) {
 /* Running */
 
 /* Applies a function; a run that fails is a failure of the law. */
-static vyre_status apply(cli_law_test *t, cli_law_function *f, const vyre_text *const *data,
+static vyre_status apply(cli_law_test *t, cli_law_function *f, const vyre_strbuf *const *data,
                          cli_law_data *out) {
     vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
     vyre_outputs outputs = {0};
@@ -33,9 +33,9 @@ static vyre_status apply(cli_law_test *t, cli_law_function *f, const vyre_text *
     vyre_status status = vyre_device_dispatch(t->device, f->operation->composition, inputs,
                                               f->binding.input_count, NULL, &outputs);
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
-        vyre_text_printf(t->failures, "%s: the law ", t->f.operation->id);
+        vyre_strbuf_printf(t->failures, "%s: the law ", t->f.operation->id);
         cli_describe_law(t->failures, t->law);
-        vyre_text_printf(t->failures, " cannot be tested: %s\n", vyre_status_text(status));
+        vyre_strbuf_printf(t->failures, " cannot be tested: %s\n", vyre_status_text(status));
         t->tally->unsupported += vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
         vyre_status_free(status);
         t->failed = true;
@@ -45,53 +45,54 @@ static vyre_status apply(cli_law_test *t, cli_law_function *f, const vyre_text *
     out->count = outputs.count < CLI_LAW_DATA ? outputs.count : CLI_LAW_DATA;
     bool stored = true;
     for (size_t i = 0; i < out->count; i++) {
-        vyre_text_add(&out->items[i], (const char *)outputs.items[i].data, outputs.items[i].size);
+        vyre_strbuf_add(&out->items[i], (const char *)outputs.items[i].data, outputs.items[i].size);
         stored &= !out->items[i].failed;
     }
     vyre_outputs_free(&outputs);
     return status ? status : stored ? VYRE_OK : cli_law_no_memory(t);
 }
 
-static vyre_status apply_one(cli_law_test *t, const vyre_text *a, cli_law_data *out) {
-    return apply(t, &t->f, (const vyre_text *const[]){a}, out);
+static vyre_status apply_one(cli_law_test *t, const vyre_strbuf *a, cli_law_data *out) {
+    return apply(t, &t->f, (const vyre_strbuf *const[]){a}, out);
 }
 
-static vyre_status apply_two(cli_law_test *t, const vyre_text *a, const vyre_text *b,
+static vyre_status apply_two(cli_law_test *t, const vyre_strbuf *a, const vyre_strbuf *b,
                              cli_law_data *out) {
-    return apply(t, &t->f, (const vyre_text *const[]){a, b}, out);
+    return apply(t, &t->f, (const vyre_strbuf *const[]){a, b}, out);
 }
 
 /* Comparing */
 
-static void print_element(vyre_text *text, vyre_type type, const vyre_text *data, size_t index) {
+static void print_element(vyre_strbuf *text, vyre_type type, const vyre_strbuf *data,
+                          size_t index) {
     size_t width = vyre_type_bytes(type);
     if ((index + 1) * width <= data->size) {
         cli_value_print(text, type, (const uint8_t *)data->data + index * width);
     } else {
-        vyre_text_puts(text, "nothing");
+        vyre_strbuf_puts(text, "nothing");
     }
 }
 
 /* Tells of a difference; `given` are the data that go in, as `a`, `b` and so on. */
-static void tell(cli_law_test *t, const vyre_text *left, const vyre_text *right, vyre_type type,
-                 size_t index, const vyre_text *const *given, size_t given_count) {
+static void tell(cli_law_test *t, const vyre_strbuf *left, const vyre_strbuf *right, vyre_type type,
+                 size_t index, const vyre_strbuf *const *given, size_t given_count) {
     t->failed = true;
-    vyre_text_printf(t->failures, "%s: the law ", t->f.operation->id);
+    vyre_strbuf_printf(t->failures, "%s: the law ", t->f.operation->id);
     cli_describe_law(t->failures, t->law);
-    vyre_text_printf(t->failures, ", %s, does not hold: ", cli_law_meaning(t->law->kind));
+    vyre_strbuf_printf(t->failures, ", %s, does not hold: ", cli_law_meaning(t->law->kind));
     print_element(t->failures, type, left, index);
-    vyre_text_puts(t->failures, " and ");
+    vyre_strbuf_puts(t->failures, " and ");
     print_element(t->failures, type, right, index);
     for (size_t i = 0; i < given_count && t->f.by_element; i++) {
-        vyre_text_printf(t->failures, "%s%c = ", i ? ", " : " with ", (char)('a' + i));
+        vyre_strbuf_printf(t->failures, "%s%c = ", i ? ", " : " with ", (char)('a' + i));
         print_element(t->failures, t->f.types[0], given[i], index);
     }
-    vyre_text_printf(t->failures, t->f.by_element ? "\n" : " at element %zu\n", index);
+    vyre_strbuf_printf(t->failures, t->f.by_element ? "\n" : " at element %zu\n", index);
 }
 
 /* Whether two lists are the same bits. */
-static void expect_same(cli_law_test *t, const vyre_text *left, const vyre_text *right,
-                        vyre_type type, const vyre_text *const *given, size_t given_count) {
+static void expect_same(cli_law_test *t, const vyre_strbuf *left, const vyre_strbuf *right,
+                        vyre_type type, const vyre_strbuf *const *given, size_t given_count) {
     size_t width = vyre_type_bytes(type), index = 0;
     size_t shorter = left->size < right->size ? left->size : right->size;
     if (t->failed || (left->size == right->size &&
@@ -108,14 +109,14 @@ static void expect_same(cli_law_test *t, const vyre_text *left, const vyre_text 
 static void expect_same_sets(cli_law_test *t, const cli_law_data *left, const cli_law_data *right,
                              const vyre_type *types, const cli_law_data *given) {
     for (size_t i = 0; i < left->count && i < right->count; i++) {
-        const vyre_text *first[] = {&given->items[0]};
+        const vyre_strbuf *first[] = {&given->items[0]};
         expect_same(t, &left->items[i], &right->items[i], types[i], first, given->count ? 1 : 0);
     }
 }
 
 /* Whether no element is above the one in the other list. */
-static void expect_order(cli_law_test *t, const vyre_text *left, const vyre_text *right,
-                         vyre_type type, const vyre_text *const *given, size_t given_count) {
+static void expect_order(cli_law_test *t, const vyre_strbuf *left, const vyre_strbuf *right,
+                         vyre_type type, const vyre_strbuf *const *given, size_t given_count) {
     size_t width = vyre_type_bytes(type);
     for (size_t i = 0; !t->failed && (i + 1) * width <= left->size && left->size == right->size;
          i++) {
@@ -128,7 +129,7 @@ static void expect_order(cli_law_test *t, const vyre_text *left, const vyre_text
 
 /* The laws, by shape */
 
-static vyre_status parse_operand(cli_law_test *t, vyre_text *out) {
+static vyre_status parse_operand(cli_law_test *t, vyre_strbuf *out) {
     uint64_t bits;
     vyre_str text = {t->law->operand, strlen(t->law->operand)};
     vyre_type type = t->f.types[0];
@@ -140,39 +141,39 @@ static vyre_status parse_operand(cli_law_test *t, vyre_text *out) {
 }
 
 /* A list of the same length with one value in it. */
-static void fill(vyre_text *out, const vyre_text *like, const vyre_text *value) {
-    vyre_text_cut(out, 0);
+static void fill(vyre_strbuf *out, const vyre_strbuf *like, const vyre_strbuf *value) {
+    vyre_strbuf_cut(out, 0);
     while (out->size < like->size && !out->failed) {
-        vyre_text_add(out, value->data, value->size);
+        vyre_strbuf_add(out, value->data, value->size);
     }
 }
 
-static vyre_status test_with_value(cli_law_test *t, const vyre_text *a, bool absorbs) {
+static vyre_status test_with_value(cli_law_test *t, const vyre_strbuf *a, bool absorbs) {
     cli_law_data left = {0}, right = {0};
-    vyre_text value = {0}, list = {0};
-    const vyre_text *given[] = {a};
+    vyre_strbuf value = {0}, list = {0};
+    const vyre_strbuf *given[] = {a};
     vyre_status status = parse_operand(t, &value);
     if (!status && t->f.types[0] == t->f.results[0]) {
         fill(&list, a, &value);
         status = apply_two(t, a, &list, &left);
         status = status || t->failed ? status : apply_two(t, &list, a, &right);
         if (!status && !t->failed) {
-            const vyre_text *expected = absorbs ? &list : a;
+            const vyre_strbuf *expected = absorbs ? &list : a;
             expect_same(t, &left.items[0], expected, t->f.results[0], given, 1);
             expect_same(t, &right.items[0], expected, t->f.results[0], given, 1);
         }
     }
     cli_law_data_free(&left);
     cli_law_data_free(&right);
-    vyre_text_free(&value);
-    vyre_text_free(&list);
+    vyre_strbuf_free(&value);
+    vyre_strbuf_free(&list);
     return status;
 }
 
-static vyre_status test_associative(cli_law_test *t, const vyre_text *a, const vyre_text *b,
-                                    const vyre_text *c) {
+static vyre_status test_associative(cli_law_test *t, const vyre_strbuf *a, const vyre_strbuf *b,
+                                    const vyre_strbuf *c) {
     cli_law_data ab = {0}, bc = {0}, left = {0}, right = {0};
-    const vyre_text *given[] = {a, b, c};
+    const vyre_strbuf *given[] = {a, b, c};
     vyre_status status = apply_two(t, a, b, &ab);
     status = status || t->failed ? status : apply_two(t, b, c, &bc);
     status = status || t->failed ? status : apply_two(t, &ab.items[0], c, &left);
@@ -188,7 +189,7 @@ static vyre_status test_associative(cli_law_test *t, const vyre_text *a, const v
 }
 
 /* Puts the lower element of each pair first. */
-static void sort_pairs(vyre_text *a, vyre_text *b, vyre_type type) {
+static void sort_pairs(vyre_strbuf *a, vyre_strbuf *b, vyre_type type) {
     size_t width = vyre_type_bytes(type);
     for (size_t i = 0; i < a->size && i < b->size; i += width) {
         uint8_t swap[8], *x = (uint8_t *)a->data + i, *y = (uint8_t *)b->data + i;
@@ -203,10 +204,10 @@ static void sort_pairs(vyre_text *a, vyre_text *b, vyre_type type) {
     }
 }
 
-static vyre_status test_monotone_pair(cli_law_test *t, vyre_text *a, vyre_text *b,
-                                      const vyre_text *c) {
+static vyre_status test_monotone_pair(cli_law_test *t, vyre_strbuf *a, vyre_strbuf *b,
+                                      const vyre_strbuf *c) {
     cli_law_data low = {0}, high = {0};
-    const vyre_text *given[] = {a, b, c};
+    const vyre_strbuf *given[] = {a, b, c};
     vyre_status status = VYRE_OK;
     sort_pairs(a, b, t->f.types[0]);
     for (int side = 0; side < 2 && !status && !t->failed; side++) {
@@ -224,12 +225,12 @@ static vyre_status test_monotone_pair(cli_law_test *t, vyre_text *a, vyre_text *
 }
 
 /* g(f(a, b), b) = a */
-static vyre_status test_inverse_pair(cli_law_test *t, const vyre_text *a, const vyre_text *b) {
+static vyre_status test_inverse_pair(cli_law_test *t, const vyre_strbuf *a, const vyre_strbuf *b) {
     cli_law_data there = {0}, back = {0};
-    const vyre_text *given[] = {a, b};
+    const vyre_strbuf *given[] = {a, b};
     vyre_status status = apply_two(t, a, b, &there);
     if (!status && !t->failed) {
-        const vyre_text *data[] = {&there.items[0], b};
+        const vyre_strbuf *data[] = {&there.items[0], b};
         status = apply(t, &t->g, data, &back);
     }
     if (!status && !t->failed) {
@@ -240,9 +241,10 @@ static vyre_status test_inverse_pair(cli_law_test *t, const vyre_text *a, const 
     return status;
 }
 
-static vyre_status test_pair(cli_law_test *t, vyre_text *a, vyre_text *b, const vyre_text *c) {
+static vyre_status test_pair(cli_law_test *t, vyre_strbuf *a, vyre_strbuf *b,
+                             const vyre_strbuf *c) {
     cli_law_data left = {0}, right = {0};
-    const vyre_text *given[] = {a, b};
+    const vyre_strbuf *given[] = {a, b};
     vyre_status status = VYRE_OK;
     switch (t->law->kind) {
     case VYRE_LAW_COMMUTATIVE:
@@ -274,7 +276,7 @@ static vyre_status test_pair(cli_law_test *t, vyre_text *a, vyre_text *b, const 
 static vyre_status test_twice(cli_law_test *t, const cli_law_data *a, cli_law_function *outer,
                               bool against_first) {
     cli_law_data there = {0}, back = {0};
-    const vyre_text *data[CLI_LAW_DATA];
+    const vyre_strbuf *data[CLI_LAW_DATA];
     for (size_t i = 0; i < a->count; i++) {
         data[i] = &a->items[i];
     }
@@ -291,9 +293,9 @@ static vyre_status test_twice(cli_law_test *t, const cli_law_data *a, cli_law_fu
     return status;
 }
 
-static vyre_status test_map(cli_law_test *t, cli_law_data *a, vyre_text *b) {
+static vyre_status test_map(cli_law_test *t, cli_law_data *a, vyre_strbuf *b) {
     cli_law_data low = {0}, high = {0};
-    const vyre_text *given[] = {&a->items[0], b};
+    const vyre_strbuf *given[] = {&a->items[0], b};
     vyre_status status = VYRE_OK;
     switch (t->law->kind) {
     case VYRE_LAW_IDEMPOTENT: return test_twice(t, a, &t->f, true);
@@ -315,33 +317,33 @@ static vyre_status test_map(cli_law_test *t, cli_law_data *a, vyre_text *b) {
 }
 
 /* Of a fold: what two lists behind each other give, against what is expected. */
-static vyre_status test_joined(cli_law_test *t, const vyre_text *a, const vyre_text *b,
-                               const vyre_text *expected) {
+static vyre_status test_joined(cli_law_test *t, const vyre_strbuf *a, const vyre_strbuf *b,
+                               const vyre_strbuf *expected) {
     cli_law_data found = {0};
-    vyre_text joined = {0};
-    vyre_text_add(&joined, a->data, a->size);
-    vyre_text_add(&joined, b->data, b->size);
+    vyre_strbuf joined = {0};
+    vyre_strbuf_add(&joined, a->data, a->size);
+    vyre_strbuf_add(&joined, b->data, b->size);
     vyre_status status = joined.failed ? cli_law_no_memory(t) : apply_one(t, &joined, &found);
     if (!status && !t->failed) {
         expect_same(t, &found.items[0], expected, t->f.results[0], NULL, 0);
     }
     cli_law_data_free(&found);
-    vyre_text_free(&joined);
+    vyre_strbuf_free(&joined);
     return status;
 }
 
 /* Elements in the opposite order. */
-static void reverse(vyre_text *out, const vyre_text *a, vyre_type type) {
+static void reverse(vyre_strbuf *out, const vyre_strbuf *a, vyre_type type) {
     size_t width = vyre_type_bytes(type);
     for (size_t i = a->size; i >= width; i -= width) {
-        vyre_text_add(out, a->data + i - width, width);
+        vyre_strbuf_add(out, a->data + i - width, width);
     }
 }
 
 /* A fold of one operation: a law of that shows in how lists can be taken apart. */
-static vyre_status test_fold(cli_law_test *t, vyre_text *a, vyre_text *b) {
+static vyre_status test_fold(cli_law_test *t, vyre_strbuf *a, vyre_strbuf *b) {
     cli_law_data all = {0}, other = {0}, whole = {0};
-    vyre_text value = {0}, parts = {0};
+    vyre_strbuf value = {0}, parts = {0};
     vyre_status status = apply_one(t, a, &all);
     if (status || t->failed) {
         return status;
@@ -356,15 +358,16 @@ static vyre_status test_fold(cli_law_test *t, vyre_text *a, vyre_text *b) {
     case VYRE_LAW_ABSORBING:
         status = parse_operand(t, &value);
         if (!status) {
-            const vyre_text *expected = t->law->kind == VYRE_LAW_ABSORBING ? &value : &all.items[0];
+            const vyre_strbuf *expected =
+                t->law->kind == VYRE_LAW_ABSORBING ? &value : &all.items[0];
             status = test_joined(t, a, &value, expected);
             status = status ? status : test_joined(t, &value, a, expected);
         }
         break;
     case VYRE_LAW_ASSOCIATIVE:
         status = apply_one(t, b, &other);
-        vyre_text_add(&parts, a->data, a->size);
-        vyre_text_add(&parts, b->data, b->size);
+        vyre_strbuf_add(&parts, a->data, a->size);
+        vyre_strbuf_add(&parts, b->data, b->size);
         status = status || t->failed ? status : apply_one(t, &parts, &whole);
         status = status || t->failed
                      ? status
@@ -384,8 +387,8 @@ static vyre_status test_fold(cli_law_test *t, vyre_text *a, vyre_text *b) {
     cli_law_data_free(&all);
     cli_law_data_free(&other);
     cli_law_data_free(&whole);
-    vyre_text_free(&value);
-    vyre_text_free(&parts);
+    vyre_strbuf_free(&value);
+    vyre_strbuf_free(&parts);
     return status;
 }
 

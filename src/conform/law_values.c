@@ -13,7 +13,7 @@ bool cli_law_is_small(vyre_type type) {
 
 /* Zero, one, the neighbours of infinity, of the smallest normal number, and what is none. Every
  * NaN of the language is one. */
-static void add_floats(vyre_text *bytes, vyre_type type) {
+static void add_floats(vyre_strbuf *bytes, vyre_type type) {
     static const double plain[] = {0.0, 1.0, 2.0, 3.0, 0.5, 0.1, 1.5};
     uint32_t mantissa = cli_float_format(type).mantissa_bits;
     uint64_t sign = (uint64_t)1 << (vyre_type_bytes(type) * 8 - 1);
@@ -31,7 +31,7 @@ static void add_floats(vyre_text *bytes, vyre_type type) {
     cli_value_store(bytes, type, infinity | smallest >> 1); /* NaN */
 }
 
-static void add_integers(vyre_text *bytes, vyre_type type) {
+static void add_integers(vyre_strbuf *bytes, vyre_type type) {
     uint32_t width = vyre_type_bytes(type) * 8;
     uint64_t top = (uint64_t)1 << (width - 1);
     const uint64_t some[] = {0,
@@ -54,7 +54,7 @@ static void add_integers(vyre_text *bytes, vyre_type type) {
     }
 }
 
-void cli_law_random(vyre_text *bytes, vyre_type type, size_t count, uint64_t *seed) {
+void cli_law_random(vyre_strbuf *bytes, vyre_type type, size_t count, uint64_t *seed) {
     bool is_float = vyre_type_class_of(type) == VYRE_CLASS_FLOAT;
     for (size_t i = 0; i < count; i++) {
         uint64_t draw = vyre_random(seed), small = draw >> 32 & 15;
@@ -71,7 +71,7 @@ void cli_law_random(vyre_text *bytes, vyre_type type, size_t count, uint64_t *se
     }
 }
 
-void cli_law_values(vyre_text *bytes, vyre_type type) {
+void cli_law_values(vyre_strbuf *bytes, vyre_type type) {
     uint64_t seed = 7;
     size_t count = type == VYRE_TYPE_BOOL ? 2 : 256;
     if (cli_law_is_small(type)) {

@@ -41,11 +41,11 @@ static vyre_status list_laws(cli_conform *c, const vyre_operation *operation) {
                                 .suite = VYRE_SUITE_LAWS,
                                 .operation = operation,
                                 .number = i};
-        vyre_text name = {0};
+        vyre_strbuf name = {0};
         cli_describe_law(&name, law);
         status = name.failed ? cli_conform_no_memory()
                              : cli_conform_add(c, one, "laws.%s.%s", operation->id, name.data);
-        vyre_text_free(&name);
+        vyre_strbuf_free(&name);
     }
     return status;
 }
@@ -83,11 +83,11 @@ vyre_status cli_conform_library_list(cli_conform *c) {
     }
     c->snapshot = vyre_dialects_retain(now);
     vyre_dialects_leave(&guard);
-    for (int turn = 0; turn < 2; turn++) {
+    for (int iteration = 0; iteration < 2; iteration++) {
         for (size_t i = 0; i < vyre_dialects_count(c->snapshot) && !status; i++) {
             const vyre_operation *operation = vyre_dialects_at(c->snapshot, i);
-            if (operation->composition && (turn ? samples : laws)) {
-                status = turn ? list_samples(c, operation) : list_laws(c, operation);
+            if (operation->composition && (iteration ? samples : laws)) {
+                status = iteration ? list_samples(c, operation) : list_laws(c, operation);
             }
         }
     }
@@ -104,7 +104,7 @@ static bool set_text(cli_conform_case *one, const char *text) {
 
 static vyre_status run_claims(const cli_conform *c, cli_conform_case *one) {
     cli_ops_tally tally = {.suiting = true};
-    vyre_text failures = {0};
+    vyre_strbuf failures = {0};
     vyre_status status = one->suite == VYRE_SUITE_LAWS
                              ? cli_law_check(c->device, c->snapshot, one->operation, one->number,
                                              true, &tally, &failures)
@@ -113,14 +113,14 @@ static vyre_status run_claims(const cli_conform *c, cli_conform_case *one) {
     if (!status && tally.failures) {
         one->fate = tally.unsupported == tally.failures ? CLI_FATE_UNSUPPORTED : CLI_FATE_FAILED;
         /* One line is enough to know why, and the id says of what. */
-        size_t size = strcspn(vyre_text_string(&failures), "\n");
-        vyre_text_cut(&failures, size);
+        size_t size = strcspn(vyre_strbuf_string(&failures), "\n");
+        vyre_strbuf_cut(&failures, size);
         size_t id = strlen(one->operation->id) + 2;
-        status = set_text(one, vyre_text_string(&failures) + (id < failures.size ? id : 0))
+        status = set_text(one, vyre_strbuf_string(&failures) + (id < failures.size ? id : 0))
                      ? VYRE_OK
                      : cli_conform_no_memory();
     }
-    vyre_text_free(&failures);
+    vyre_strbuf_free(&failures);
     return status;
 }
 
@@ -174,12 +174,12 @@ static vyre_status expect(const vyre_conform *both, cli_conform_case *one, const
     if (!status || code == VYRE_STATUS_OUT_OF_MEMORY) {
         return status;
     }
-    vyre_text text = {0};
-    vyre_text_printf(&text, "the oracle: %s", vyre_status_text(status));
+    vyre_strbuf text = {0};
+    vyre_strbuf_printf(&text, "the oracle: %s", vyre_status_text(status));
     vyre_status_free(status);
     one->fate = code == VYRE_STATUS_TIMEOUT ? CLI_FATE_SKIPPED : CLI_FATE_FAILED;
-    status = set_text(one, vyre_text_string(&text)) ? VYRE_OK : cli_conform_no_memory();
-    vyre_text_free(&text);
+    status = set_text(one, vyre_strbuf_string(&text)) ? VYRE_OK : cli_conform_no_memory();
+    vyre_strbuf_free(&text);
     return status;
 }
 
@@ -207,11 +207,11 @@ static vyre_status run_sample(const cli_conform *c, vyre_device *oracle, cli_con
             continue;
         }
         bool refused = comparison.verdict == VYRE_VERDICT_UNSUPPORTED;
-        vyre_text text = {0};
-        vyre_text_printf(&text, "`%s`: %s", vyre_program_name(program), comparison.text);
+        vyre_strbuf text = {0};
+        vyre_strbuf_printf(&text, "`%s`: %s", vyre_program_name(program), comparison.text);
         one->fate = refused ? CLI_FATE_UNSUPPORTED : CLI_FATE_FAILED;
-        status = set_text(one, vyre_text_string(&text)) ? VYRE_OK : cli_conform_no_memory();
-        vyre_text_free(&text);
+        status = set_text(one, vyre_strbuf_string(&text)) ? VYRE_OK : cli_conform_no_memory();
+        vyre_strbuf_free(&text);
     }
     for (size_t i = 0; i < expected.count; i++) {
         one->digest = vyre_hash_next(one->digest, expected.items[i].data, expected.items[i].size);

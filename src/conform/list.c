@@ -36,27 +36,27 @@ bool cli_conform_has_seed(const cli_conform *c, vyre_suite_kind suite, uint64_t 
 }
 
 char *cli_conform_copy(const char *text) {
-    vyre_text copy = {0};
-    vyre_text_puts(&copy, text);
+    vyre_strbuf copy = {0};
+    vyre_strbuf_puts(&copy, text);
     if (copy.failed) {
-        vyre_text_free(&copy);
+        vyre_strbuf_free(&copy);
     }
     return copy.data;
 }
 
 vyre_status cli_conform_add(cli_conform *c, cli_conform_case one, const char *format, ...) {
-    vyre_text id = {0};
+    vyre_strbuf id = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&id, format, arguments);
+    vyre_strbuf_vprintf(&id, format, arguments);
     va_end(arguments);
     bool stored = !id.failed;
     if (stored && is_chosen(c, id.data, one.tags)) {
         one.id = id.data;
         stored = vyre_vec_push(&c->cases, one);
-        id = stored ? (vyre_text){0} : id;
+        id = stored ? (vyre_strbuf){0} : id;
     }
-    vyre_text_free(&id);
+    vyre_strbuf_free(&id);
     return stored ? VYRE_OK : cli_conform_no_memory();
 }
 
@@ -101,7 +101,7 @@ static vyre_status nothing(const cli_conform *c) {
                                 "`vyre conform --list` shows the cases and their tags",
                                 "no case of these suites has such a tag");
     }
-    vyre_text fix = {0};
+    vyre_strbuf fix = {0};
     vyre_near near;
     vyre_near_init(&near, (vyre_str){c->glob, strlen(c->glob)});
     cli_conform all = {.suites = c->suites, .programs = 1, .seed = c->seed};
@@ -109,13 +109,13 @@ static vyre_status nothing(const cli_conform *c) {
     for (size_t i = 0; i < all.cases.count && !status; i++) {
         vyre_near_add(&near, (vyre_str){all.cases.items[i].id, strlen(all.cases.items[i].id)});
     }
-    vyre_text_puts(&fix, "`vyre conform --list` shows the cases");
+    vyre_strbuf_puts(&fix, "`vyre conform --list` shows the cases");
     vyre_near_print(&near, &fix, "; did you mean ");
     if (!status) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
                                   "no case of these suites is called `%s`", c->glob);
     }
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     cli_conform_deinit(&all);
     return status;
 }

@@ -11,7 +11,7 @@
 enum { MOST_LINES = 20 }; /* of cases that failed, and of reasons */
 
 /* The arguments in the words of `vyre run`. */
-static void put_arguments(const cli_conform_failure *failure, vyre_text *text) {
+static void put_arguments(const cli_conform_failure *failure, vyre_strbuf *text) {
     const vyre_ir *ir = vyre_program_ir(failure->trial.program);
     for (size_t i = 0; i < failure->trial.value_count; i++) {
         const vyre_trial_value *value = &failure->trial.values[i];
@@ -21,35 +21,35 @@ static void put_arguments(const cli_conform_failure *failure, vyre_text *text) {
             arg++;
         }
         vyre_type type = (vyre_type)ir->args[arg].type;
-        vyre_text_printf(text, " %s=", value->name);
+        vyre_strbuf_printf(text, " %s=", value->name);
         for (size_t k = 0; k < value->size; k += vyre_type_bytes(type)) {
-            vyre_text_puts(text, k ? "," : "");
+            vyre_strbuf_puts(text, k ? "," : "");
             cli_value_print(text, type, value->data + k);
         }
-        vyre_text_puts(text, value->size ? "" : "zeros:0");
+        vyre_strbuf_puts(text, value->size ? "" : "zeros:0");
     }
 }
 
-void cli_conform_smallest(const cli_conform_failure *failure, vyre_text *text) {
-    vyre_text_printf(text, "// %s\n// arguments:", failure->comparison.text);
+void cli_conform_smallest(const cli_conform_failure *failure, vyre_strbuf *text) {
+    vyre_strbuf_printf(text, "// %s\n// arguments:", failure->comparison.text);
     put_arguments(failure, text);
-    vyre_text_putc(text, '\n');
-    vyre_text_add(text, failure->text, failure->size);
+    vyre_strbuf_putc(text, '\n');
+    vyre_strbuf_add(text, failure->text, failure->size);
 }
 
 /* How to run it again. */
-static void put_repeat(const cli_conform *c, vyre_text *text) {
+static void put_repeat(const cli_conform *c, vyre_strbuf *text) {
     const cli_conform_failure *failure = &c->failure;
-    vyre_text_printf(text, "vyre conform -b %s ", vyre_device_name(c->device));
+    vyre_strbuf_printf(text, "vyre conform -b %s ", vyre_device_name(c->device));
     if (c->against) {
-        vyre_text_printf(text, "--against %s ", vyre_device_name(c->against));
+        vyre_strbuf_printf(text, "--against %s ", vyre_device_name(c->against));
     }
     if (failure->is_seeded) {
-        vyre_text_printf(text, "--suite %s --seed %llu --programs 1 --runs %llu",
-                         vyre_suite_name(failure->suite), (unsigned long long)failure->seed,
-                         (unsigned long long)failure->run);
+        vyre_strbuf_printf(text, "--suite %s --seed %llu --programs 1 --runs %llu",
+                           vyre_suite_name(failure->suite), (unsigned long long)failure->seed,
+                           (unsigned long long)failure->run);
     } else {
-        vyre_text_printf(text, "'%s' --runs %llu", failure->id, (unsigned long long)c->runs);
+        vyre_strbuf_printf(text, "'%s' --runs %llu", failure->id, (unsigned long long)c->runs);
     }
 }
 
@@ -62,12 +62,12 @@ static const cli_conform_case *first_failed(const cli_conform *c) {
     return NULL;
 }
 
-static void put_failures(const cli_conform *c, vyre_text *text) {
+static void put_failures(const cli_conform *c, vyre_strbuf *text) {
     uint64_t failed = cli_conform_total(c, CLI_FATE_FAILED), shown = 0;
     for (size_t i = 0; i < c->cases.count && shown < MOST_LINES; i++) {
         const cli_conform_case *one = &c->cases.items[i];
         if (one->fate == CLI_FATE_FAILED) {
-            vyre_text_printf(text, "failed: %s: %s\n", one->id, one->text);
+            vyre_strbuf_printf(text, "failed: %s: %s\n", one->id, one->text);
             shown++;
         }
     }
@@ -75,28 +75,28 @@ static void put_failures(const cli_conform *c, vyre_text *text) {
     for (vyre_suite_kind suite = VYRE_SUITE_SEEDED; suite < VYRE_SUITE_COUNT; suite++) {
         const cli_conform_seeded *seeded = &c->seeded[suite - VYRE_SUITE_SEEDED];
         if (seeded->failure) {
-            vyre_text_printf(text, "failed: %s.%llu: in run %llu: %s\n", vyre_suite_name(suite),
-                             (unsigned long long)seeded->failed_seed,
-                             (unsigned long long)seeded->failed_run, seeded->failure);
+            vyre_strbuf_printf(text, "failed: %s.%llu: in run %llu: %s\n", vyre_suite_name(suite),
+                               (unsigned long long)seeded->failed_seed,
+                               (unsigned long long)seeded->failed_run, seeded->failure);
             shown++;
         }
     }
     if (failed > shown) {
-        vyre_text_printf(text, "failed: %llu more\n", (unsigned long long)(failed - shown));
+        vyre_strbuf_printf(text, "failed: %llu more\n", (unsigned long long)(failed - shown));
     }
     if (failure->text) {
-        vyre_text_puts(text, failure->original.verdict ? "cut down:\n\n" : "its program:\n\n");
+        vyre_strbuf_puts(text, failure->original.verdict ? "cut down:\n\n" : "its program:\n\n");
         cli_conform_smallest(failure, text);
-        vyre_text_putc(text, '\n');
+        vyre_strbuf_putc(text, '\n');
     }
-    vyre_text_puts(text, "Fix: correct the backend; repeat with `");
+    vyre_strbuf_puts(text, "Fix: correct the backend; repeat with `");
     if (failure->is_known) {
         put_repeat(c, text);
     } else {
-        vyre_text_printf(text, "vyre conform -b %s '%s'", vyre_device_name(c->device),
-                         first_failed(c)->id);
+        vyre_strbuf_printf(text, "vyre conform -b %s '%s'", vyre_device_name(c->device),
+                           first_failed(c)->id);
     }
-    vyre_text_puts(text, "`\n");
+    vyre_strbuf_puts(text, "`\n");
 }
 
 /* Whether two reasons are the same but for names, which stand between backticks. */
@@ -114,7 +114,7 @@ static bool is_same_reason(const char *left, const char *right) {
 }
 
 /* Cases that were not compared: each reason once, with the first case that has it. */
-static void put_reasons(const cli_conform *c, cli_fate fate, vyre_text *text) {
+static void put_reasons(const cli_conform *c, cli_fate fate, vyre_strbuf *text) {
     size_t shown = 0;
     uint64_t told = 0;
     for (size_t i = 0; i < c->cases.count; i++) {
@@ -132,11 +132,11 @@ static void put_reasons(const cli_conform *c, cli_fate fate, vyre_text *text) {
             count +=
                 c->cases.items[k].fate == fate && is_same_reason(c->cases.items[k].text, one->text);
         }
-        vyre_text_printf(text, "%s: %s", cli_fate_name(fate), one->id);
+        vyre_strbuf_printf(text, "%s: %s", cli_fate_name(fate), one->id);
         if (count > 1) {
-            vyre_text_printf(text, " and %llu more", (unsigned long long)(count - 1));
+            vyre_strbuf_printf(text, " and %llu more", (unsigned long long)(count - 1));
         }
-        vyre_text_printf(text, ": %s\n", one->text);
+        vyre_strbuf_printf(text, ": %s\n", one->text);
         told += count;
         shown++;
     }
@@ -145,72 +145,73 @@ static void put_reasons(const cli_conform *c, cli_fate fate, vyre_text *text) {
         all += c->tallies[suite].counts[fate];
     }
     if (all > told) {
-        vyre_text_printf(text, "%s: %llu more, for other reasons\n", cli_fate_name(fate),
-                         (unsigned long long)(all - told));
+        vyre_strbuf_printf(text, "%s: %llu more, for other reasons\n", cli_fate_name(fate),
+                           (unsigned long long)(all - told));
     }
     for (vyre_suite_kind suite = VYRE_SUITE_SEEDED; suite < VYRE_SUITE_COUNT; suite++) {
         const cli_conform_seeded *seeded = &c->seeded[suite - VYRE_SUITE_SEEDED];
         uint64_t count = c->tallies[suite].counts[fate];
         if (count) {
-            vyre_text_printf(text, "%s: %llu %s program%s, as the one of seed %llu: %s\n",
-                             cli_fate_name(fate), (unsigned long long)count, vyre_suite_name(suite),
-                             cli_plural(count), (unsigned long long)seeded->refused_seed,
-                             seeded->refusal);
+            vyre_strbuf_printf(text, "%s: %llu %s program%s, as the one of seed %llu: %s\n",
+                               cli_fate_name(fate), (unsigned long long)count,
+                               vyre_suite_name(suite), cli_plural(count),
+                               (unsigned long long)seeded->refused_seed, seeded->refusal);
         }
     }
 }
 
-static void put_suites(const cli_conform *c, vyre_text *text) {
-    vyre_text_puts(text, "  suite       passed  failed  unsupported  skipped\n");
+static void put_suites(const cli_conform *c, vyre_strbuf *text) {
+    vyre_strbuf_puts(text, "  suite       passed  failed  unsupported  skipped\n");
     for (vyre_suite_kind kind = 0; kind < VYRE_SUITE_COUNT; kind++) {
         const uint64_t *counts = c->tallies[kind].counts;
         if (cli_conform_has_cases(c, kind)) {
-            vyre_text_printf(text, "  %-10s %7llu %7llu %12llu %8llu\n", vyre_suite_name(kind),
-                             (unsigned long long)counts[CLI_FATE_PASSED],
-                             (unsigned long long)counts[CLI_FATE_FAILED],
-                             (unsigned long long)counts[CLI_FATE_UNSUPPORTED],
-                             (unsigned long long)counts[CLI_FATE_SKIPPED]);
+            vyre_strbuf_printf(text, "  %-10s %7llu %7llu %12llu %8llu\n", vyre_suite_name(kind),
+                               (unsigned long long)counts[CLI_FATE_PASSED],
+                               (unsigned long long)counts[CLI_FATE_FAILED],
+                               (unsigned long long)counts[CLI_FATE_UNSUPPORTED],
+                               (unsigned long long)counts[CLI_FATE_SKIPPED]);
         }
     }
 }
 
-static void put_head(const cli_conform *c, vyre_text *text) {
+static void put_head(const cli_conform *c, vyre_strbuf *text) {
     uint64_t passed = cli_conform_total(c, CLI_FATE_PASSED);
     uint64_t failed = cli_conform_total(c, CLI_FATE_FAILED), ran = passed + failed;
     const char *name = vyre_device_name(c->device);
     if (failed) {
-        vyre_text_printf(text, "%s: %llu of %llu case%s that ran fail%s", name,
-                         (unsigned long long)failed, (unsigned long long)ran, cli_plural(ran),
-                         failed == 1 ? "s" : "");
+        vyre_strbuf_printf(text, "%s: %llu of %llu case%s that ran fail%s", name,
+                           (unsigned long long)failed, (unsigned long long)ran, cli_plural(ran),
+                           failed == 1 ? "s" : "");
     } else if (!passed) {
-        vyre_text_printf(text, "%s: nothing was compared", name);
+        vyre_strbuf_printf(text, "%s: nothing was compared", name);
     } else {
-        vyre_text_printf(text, "%s: %llu case%s, the same bytes as %s", name,
-                         (unsigned long long)passed, cli_plural(passed),
-                         c->against ? vyre_device_name(c->against) : "the oracle");
+        vyre_strbuf_printf(text, "%s: %llu case%s, the same bytes as %s", name,
+                           (unsigned long long)passed, cli_plural(passed),
+                           c->against ? vyre_device_name(c->against) : "the oracle");
     }
     for (cli_fate fate = CLI_FATE_UNSUPPORTED; fate < CLI_FATE_COUNT; fate++) {
         uint64_t count = cli_conform_total(c, fate);
         if (count) {
-            vyre_text_printf(text, "; %llu %s", (unsigned long long)count, cli_fate_name(fate));
+            vyre_strbuf_printf(text, "; %llu %s", (unsigned long long)count, cli_fate_name(fate));
         }
     }
-    vyre_text_putc(text, '\n');
+    vyre_strbuf_putc(text, '\n');
 }
 
-void cli_conform_print(const cli_conform *c, vyre_text *text) {
+void cli_conform_print(const cli_conform *c, vyre_strbuf *text) {
     put_head(c, text);
     put_suites(c, text);
     if (cli_conform_has_cases(c, VYRE_SUITE_SMALL) || cli_conform_has_cases(c, VYRE_SUITE_RANDOM)) {
         bool by_schedule = cli_device_is_reference(c->device);
-        vyre_text_printf(text, "programs: seeds from %llu on, %llu %s%s each, %llu instructions\n",
-                         (unsigned long long)c->seed, (unsigned long long)c->runs,
-                         by_schedule ? "random schedule" : "run", cli_plural(c->runs),
-                         (unsigned long long)c->instructions);
+        vyre_strbuf_printf(text,
+                           "programs: seeds from %llu on, %llu %s%s each, %llu instructions\n",
+                           (unsigned long long)c->seed, (unsigned long long)c->runs,
+                           by_schedule ? "random schedule" : "run", cli_plural(c->runs),
+                           (unsigned long long)c->instructions);
     }
     put_reasons(c, CLI_FATE_UNSUPPORTED, text);
     put_reasons(c, CLI_FATE_SKIPPED, text);
-    vyre_text_printf(text, "%.1f s\n", c->seconds);
+    vyre_strbuf_printf(text, "%.1f s\n", c->seconds);
     if (cli_conform_total(c, CLI_FATE_FAILED)) {
         put_failures(c, text);
     }
@@ -309,7 +310,7 @@ static void json_failure(const cli_conform *c, vyre_json *json) {
         vyre_json_null(json);
         return;
     }
-    vyre_text smallest = {0}, repeat = {0};
+    vyre_strbuf smallest = {0}, repeat = {0};
     cli_conform_smallest(failure, &smallest);
     put_repeat(c, &repeat);
     vyre_json_object(json);
@@ -321,12 +322,12 @@ static void json_failure(const cli_conform *c, vyre_json *json) {
         put_string(json, "id", failure->id);
     }
     put_string(json, "message", failure->original.text);
-    put_string(json, "smallest", vyre_text_string(&smallest));
-    put_string(json, "repeat", vyre_text_string(&repeat));
+    put_string(json, "smallest", vyre_strbuf_string(&smallest));
+    put_string(json, "repeat", vyre_strbuf_string(&repeat));
     vyre_json_object_end(json);
     json->text->failed |= smallest.failed || repeat.failed;
-    vyre_text_free(&smallest);
-    vyre_text_free(&repeat);
+    vyre_strbuf_free(&smallest);
+    vyre_strbuf_free(&repeat);
 }
 
 void cli_conform_json(const cli_conform *c, vyre_json *json) {
@@ -353,23 +354,23 @@ void cli_conform_json(const cli_conform *c, vyre_json *json) {
 
 /* Lists */
 
-void cli_conform_print_list(const cli_conform *c, vyre_text *text) {
+void cli_conform_print_list(const cli_conform *c, vyre_strbuf *text) {
     for (size_t i = 0; i < c->cases.count; i++) {
         const cli_conform_case *one = &c->cases.items[i];
-        vyre_text_printf(text, "%-44s", one->id);
+        vyre_strbuf_printf(text, "%-44s", one->id);
         for (vyre_tag tag = 1; tag < VYRE_TAG_COUNT; tag++) {
             if (one->tags & VYRE_TAG_BIT(tag)) {
-                vyre_text_printf(text, " %s", vyre_tag_name(tag));
+                vyre_strbuf_printf(text, " %s", vyre_tag_name(tag));
             }
         }
-        vyre_text_putc(text, '\n');
+        vyre_strbuf_putc(text, '\n');
     }
     for (vyre_suite_kind suite = VYRE_SUITE_SEEDED; suite < VYRE_SUITE_COUNT; suite++) {
         uint64_t count = cli_conform_count_seeds(c, suite);
         if (count) {
-            vyre_text_printf(text, "%s.%llu and so on: %llu program%s\n", vyre_suite_name(suite),
-                             (unsigned long long)c->seed, (unsigned long long)count,
-                             cli_plural(count));
+            vyre_strbuf_printf(text, "%s.%llu and so on: %llu program%s\n", vyre_suite_name(suite),
+                               (unsigned long long)c->seed, (unsigned long long)count,
+                               cli_plural(count));
         }
     }
 }

@@ -213,32 +213,32 @@ static void note_task(campaign *k, task *t, vyre_status status) {
 
 /* A lost device */
 
-static void put_names(const campaign *k, vyre_text *text) {
+static void put_names(const campaign *k, vyre_strbuf *text) {
     for (size_t i = 0; i < k->suspect_count && i < MOST_NAMES; i++) {
         const task *t = &k->suspects[i];
-        vyre_text_puts(text, i ? ", " : "");
+        vyre_strbuf_puts(text, i ? ", " : "");
         if (t->seeds) {
             uint64_t seed = k->c->seed + t->number;
-            vyre_text_printf(text, "%s.%llu", vyre_suite_name(t->seeds->suite),
-                             (unsigned long long)seed);
+            vyre_strbuf_printf(text, "%s.%llu", vyre_suite_name(t->seeds->suite),
+                               (unsigned long long)seed);
             continue;
         }
-        vyre_text_puts(text, k->c->cases.items[t->first].id);
+        vyre_strbuf_puts(text, k->c->cases.items[t->first].id);
         if (t->end - t->first > 1) {
-            vyre_text_printf(text, " to %s", k->c->cases.items[t->end - 1].id);
+            vyre_strbuf_printf(text, " to %s", k->c->cases.items[t->end - 1].id);
         }
     }
 }
 
 /* It cannot be had again: nobody can be asked any more. */
 static vyre_status give_up(const campaign *k, vyre_status why) {
-    vyre_text names = {0};
+    vyre_strbuf names = {0};
     put_names(k, &names);
     vyre_status status = vyre_status_make(
         VYRE_STATUS_DEVICE_LOST, "run each of them by itself, `vyre conform -b DEVICE ID`",
         "device %s was lost while %s ran, and cannot be recovered: %s",
-        vyre_device_name(k->c->device), vyre_text_string(&names), vyre_status_text(why));
-    vyre_text_free(&names);
+        vyre_device_name(k->c->device), vyre_strbuf_string(&names), vyre_status_text(why));
+    vyre_strbuf_free(&names);
     vyre_status_free(why);
     return status;
 }
@@ -246,26 +246,26 @@ static vyre_status give_up(const campaign *k, vyre_status why) {
 /* No one of them loses the device alone: it is a fault nevertheless, told of the first. */
 static vyre_status blame_company(campaign *k) {
     task *t = &k->suspects[0];
-    vyre_text names = {0}, text = {0};
+    vyre_strbuf names = {0}, text = {0};
     put_names(k, &names);
-    vyre_text_printf(&text,
-                     "the device was lost while these ran at once, and no one of them does that "
-                     "alone: %s",
-                     vyre_text_string(&names));
+    vyre_strbuf_printf(&text,
+                       "the device was lost while these ran at once, and no one of them does that "
+                       "alone: %s",
+                       vyre_strbuf_string(&names));
     bool stored = !text.failed && !names.failed;
     if (t->seeds) {
         t->attempt.comparison.verdict = VYRE_VERDICT_FAILED;
         snprintf(t->attempt.comparison.text, sizeof t->attempt.comparison.text, "%s",
-                 vyre_text_string(&text));
+                 vyre_strbuf_string(&text));
     } else {
         cli_conform_case *one = &k->c->cases.items[t->first];
         vyre_free(one->text);
         one->fate = CLI_FATE_FAILED;
-        one->text = cli_conform_copy(vyre_text_string(&text));
+        one->text = cli_conform_copy(vyre_strbuf_string(&text));
         stored &= one->text != NULL;
     }
-    vyre_text_free(&names);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&names);
+    vyre_strbuf_free(&text);
     return stored ? VYRE_OK : cli_conform_no_memory();
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "conform/compare.h"
 
@@ -144,7 +144,7 @@ static bool still_fails(shrinker *s, const vyre_program *program) {
 }
 
 /* Takes a text in place of the one so far, if it is smaller and still fails. */
-static bool try_text(shrinker *s, vyre_text *text) {
+static bool try_text(shrinker *s, vyre_strbuf *text) {
     vyre_module *module = NULL;
     vyre_program *program = NULL;
     char *printed = NULL;
@@ -174,14 +174,14 @@ static bool try_text(shrinker *s, vyre_text *text) {
 done:
     vyre_string_free(printed);
     vyre_module_free(module);
-    vyre_text_free(text);
+    vyre_strbuf_free(text);
     return taken;
 }
 
-static void put_lines(const shrinker *s, vyre_text *text, size_t first, size_t end) {
+static void put_lines(const shrinker *s, vyre_strbuf *text, size_t first, size_t end) {
     for (size_t i = first; i < end; i++) {
-        vyre_text_add(text, s->lines.items[i].text, s->lines.items[i].size);
-        vyre_text_putc(text, '\n');
+        vyre_strbuf_add(text, s->lines.items[i].text, s->lines.items[i].size);
+        vyre_strbuf_putc(text, '\n');
     }
 }
 
@@ -201,7 +201,7 @@ static bool drop_lines(shrinker *s) {
     bool any = false;
     for (size_t size = s->lines.count / 2; size > 0; size /= 2) {
         for (size_t i = 1; i + size < s->lines.count && !s->failed;) {
-            vyre_text text = {0};
+            vyre_strbuf text = {0};
             if (is_balanced(s, i, i + size)) {
                 put_lines(s, &text, 0, i);
                 put_lines(s, &text, i + size, s->lines.count);
@@ -238,7 +238,7 @@ static bool unwrap(shrinker *s) {
         size_t end = s->lines.items[middle].opens ? find_close(s, middle) : middle;
         size_t parts[3][2] = {{i, i}, {i + 1, middle}, {middle + 1, end}};
         for (int k = 0; k < (end > middle ? 3 : 2); k++) {
-            vyre_text text = {0};
+            vyre_strbuf text = {0};
             put_lines(s, &text, 0, i);
             put_lines(s, &text, parts[k][0], parts[k][1]);
             put_lines(s, &text, end + 1, s->lines.count);
@@ -256,11 +256,11 @@ static bool in_word(char c) {
 }
 
 /* Adds `text` with each word `name` replaced. */
-static void put_replaced(vyre_text *to, const char *text, size_t size, const char *name,
+static void put_replaced(vyre_strbuf *to, const char *text, size_t size, const char *name,
                          size_t name_size, const char *by, size_t by_size) {
     for (size_t i = 0; i < size;) {
         if (!in_word(text[i])) {
-            vyre_text_putc(to, text[i++]);
+            vyre_strbuf_putc(to, text[i++]);
             continue;
         }
         size_t end = i;
@@ -268,7 +268,7 @@ static void put_replaced(vyre_text *to, const char *text, size_t size, const cha
             end++;
         }
         bool same = end - i == name_size && !memcmp(text + i, name, name_size);
-        vyre_text_add(to, same ? by : text + i, same ? by_size : end - i);
+        vyre_strbuf_add(to, same ? by : text + i, same ? by_size : end - i);
         i = end;
     }
 }
@@ -276,12 +276,12 @@ static void put_replaced(vyre_text *to, const char *text, size_t size, const cha
 /* Takes the definition on lines [first, end) away and puts something in the place of its value. */
 static bool replace_value(shrinker *s, size_t first, size_t end, const char *name, size_t name_size,
                           const char *by, size_t by_size) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     put_lines(s, &text, 0, first);
     for (size_t i = end; i < s->lines.count; i++) {
         put_replaced(&text, s->lines.items[i].text, s->lines.items[i].size, name, name_size, by,
                      by_size);
-        vyre_text_putc(&text, '\n');
+        vyre_strbuf_putc(&text, '\n');
     }
     return try_text(s, &text);
 }
@@ -371,13 +371,13 @@ static bool drop_arguments(shrinker *s) {
             depth -= head->text[end] == ')' || head->text[end] == ']';
             end++;
         }
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         if (starts && end < head->size) {
             bool first = head->text[from] == '(';
-            vyre_text_add(&text, head->text, first ? from + 1 : from);
+            vyre_strbuf_add(&text, head->text, first ? from + 1 : from);
             end += first && head->text[end] == ',';
-            vyre_text_add(&text, head->text + end, head->size - end);
-            vyre_text_putc(&text, '\n');
+            vyre_strbuf_add(&text, head->text + end, head->size - end);
+            vyre_strbuf_putc(&text, '\n');
             put_lines(s, &text, 1, s->lines.count);
         }
         bool taken = text.size && try_text(s, &text);
@@ -387,9 +387,9 @@ static bool drop_arguments(shrinker *s) {
     static const char claim[] = " deterministic";
     const char *at = strstr(s->text, claim);
     if (at) {
-        vyre_text text = {0};
-        vyre_text_add(&text, s->text, (size_t)(at - s->text));
-        vyre_text_puts(&text, at + sizeof claim - 1);
+        vyre_strbuf text = {0};
+        vyre_strbuf_add(&text, s->text, (size_t)(at - s->text));
+        vyre_strbuf_puts(&text, at + sizeof claim - 1);
         any |= try_text(s, &text);
     }
     return any;
@@ -412,10 +412,10 @@ static bool lower_numbers(shrinker *s) {
                 if (smaller[k] >= number || (k && smaller[k] <= smaller[k - 1])) {
                     continue;
                 }
-                vyre_text text = {0};
-                vyre_text_add(&text, s->text, i);
-                vyre_text_u64(&text, smaller[k]);
-                vyre_text_puts(&text, end);
+                vyre_strbuf text = {0};
+                vyre_strbuf_add(&text, s->text, i);
+                vyre_strbuf_u64(&text, smaller[k]);
+                vyre_strbuf_puts(&text, end);
                 lower = try_text(s, &text);
             }
             any |= lower;

@@ -120,8 +120,8 @@ vyre_status cli_conform_explain(const cli_conform_shrinking *how, const cli_conf
         status = find_variant(how, one, &made, &comparison);
     }
     if (!status && made.trial.program) {
-        vyre_text id = {0};
-        vyre_text_puts(&id, one->id);
+        vyre_strbuf id = {0};
+        vyre_strbuf_puts(&id, one->id);
         status = id.failed ? cli_conform_no_memory() : VYRE_OK;
         /* Not found again: the bytes are not those on record, or come and go. */
         if (!comparison.verdict) {

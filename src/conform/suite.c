@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 const char *vyre_suite_name(vyre_suite_kind kind) {
     static const char *const names[] = {
@@ -33,13 +33,13 @@ VYRE_TYPES(SAME)
 
 void vyre_suite_add(vyre_suite *suite, bool *failed, uint64_t tags, uint32_t group,
                     const uint32_t part[3], const char *format, ...) {
-    vyre_text id = {0};
+    vyre_strbuf id = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&id, format, arguments);
+    vyre_strbuf_vprintf(&id, format, arguments);
     va_end(arguments);
     const char *copy = id.failed ? NULL : vyre_arena_copy(&suite->arena, id.data, id.size);
-    vyre_text_free(&id);
+    vyre_strbuf_free(&id);
     vyre_case row = {copy, tags, group, {part[0], part[1], part[2]}};
     *failed |= !copy || !vyre_vec_push(&suite->list, row);
 }

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/number.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "conform/suite.h"
 #include "ir/program.h"
 
@@ -117,7 +117,7 @@ static bool is_letter(char c) {
 }
 
 /* The text with the values of variables in the place of $NAME. */
-static void put_text(const family *f, size_t combination, vyre_str text, vyre_text *out) {
+static void put_text(const family *f, size_t combination, vyre_str text, vyre_strbuf *out) {
     for (size_t i = 0; i < text.size; i++) {
         size_t size = 0;
         while (text.data[i] == '$' && i + 1 + size < text.size &&
@@ -132,11 +132,11 @@ static void put_text(const family *f, size_t combination, vyre_str text, vyre_te
             }
         }
         if (which == f->variable_count) {
-            vyre_text_putc(out, text.data[i]);
+            vyre_strbuf_putc(out, text.data[i]);
             continue;
         }
         vyre_str value = value_of(f, which, combination);
-        vyre_text_add(out, value.data, value.size);
+        vyre_strbuf_add(out, value.data, value.size);
         i += size;
     }
 }
@@ -178,13 +178,13 @@ vyre_status vyre_suite_programs_list(vyre_suite *suite, bool *failed) {
                        !memcmp(f.fields[FIELD_ID].data, name, strlen(name)) &&
                        f.fields[FIELD_ID].data[strlen(name)] == '.';
         for (size_t i = 0; is_ours && i < f.combinations; i++) {
-            vyre_text id = {0};
+            vyre_strbuf id = {0};
             put_text(&f, i, f.fields[FIELD_ID], &id);
             const uint32_t part[3] = {0, place, (uint32_t)i};
             *failed |= id.failed;
             vyre_suite_add(suite, failed, tags_of(&f, i), ++group, part, "%s",
-                           vyre_text_string(&id));
-            vyre_text_free(&id);
+                           vyre_strbuf_string(&id));
+            vyre_strbuf_free(&id);
         }
     }
     return VYRE_OK;
@@ -292,7 +292,7 @@ static bool read_properties(const family *f, vyre_suite_trial *out) {
 vyre_status vyre_suite_programs_build(const vyre_suite *suite, const vyre_case *chosen,
                                       vyre_suite_trial *out_trial) {
     family f;
-    vyre_text text = {0}, arguments = {0};
+    vyre_strbuf text = {0}, arguments = {0};
     vyre_module *module = NULL;
     size_t combination = chosen->part[2];
     (void)suite;
@@ -318,7 +318,7 @@ vyre_status vyre_suite_programs_build(const vyre_suite *suite, const vyre_case *
                                   "no memory for the case");
     }
     vyre_module_free(module);
-    vyre_text_free(&text);
-    vyre_text_free(&arguments);
+    vyre_strbuf_free(&text);
+    vyre_strbuf_free(&arguments);
     return status;
 }

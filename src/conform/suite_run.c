@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "conform/suite.h"
 
 typedef struct running {
@@ -21,8 +21,8 @@ static void fail(running *r, size_t which, vyre_verdict verdict, const char *tex
     if (result->verdict) {
         return;
     }
-    vyre_text copy = {0};
-    vyre_text_puts(&copy, text);
+    vyre_strbuf copy = {0};
+    vyre_strbuf_puts(&copy, text);
     result->verdict = verdict;
     result->text = copy.data;
     r->no_memory |= copy.failed;

@@ -18,8 +18,8 @@ static vyre_status no_memory(const vyre_operation *operation) {
 vyre_status cli_witness_bind(const vyre_operation *operation, const char *arguments,
                              cli_binding *out_binding) {
     VYRE_VEC(const char *) words = {0};
-    vyre_text copy = {0};
-    vyre_text_puts(&copy, arguments);
+    vyre_strbuf copy = {0};
+    vyre_strbuf_puts(&copy, arguments);
     bool stored = !copy.failed;
     for (char *at = copy.data; stored && at && *at;) {
         size_t size = strcspn(at, "\n");
@@ -33,7 +33,7 @@ vyre_status cli_witness_bind(const vyre_operation *operation, const char *argume
                                            words.count, true, CLI_MISSING_REFUSED)
                                 : no_memory(operation);
     vyre_vec_free(&words);
-    vyre_text_free(&copy);
+    vyre_strbuf_free(&copy);
     return vyre_status_annotate(status, "in a witness of `%s`", operation->id);
 }
 
@@ -55,49 +55,49 @@ static uint32_t find_output(const vyre_ir *ir, vyre_str name, vyre_type *out_typ
     return VYRE_NONE;
 }
 
-static void describe(vyre_text *text, vyre_type type, const uint8_t *data, size_t size) {
+static void describe(vyre_strbuf *text, vyre_type type, const uint8_t *data, size_t size) {
     const size_t most = 8;
     size_t width = vyre_type_bytes(type), count = size / width;
     for (size_t i = 0; i < count && i < most; i++) {
-        vyre_text_puts(text, i ? "," : "");
+        vyre_strbuf_puts(text, i ? "," : "");
         cli_value_print(text, type, data + i * width);
     }
     if (count > most) {
-        vyre_text_printf(text, ",... (%zu)", count);
+        vyre_strbuf_printf(text, ",... (%zu)", count);
     }
-    vyre_text_puts(text, count ? "" : "nothing");
+    vyre_strbuf_puts(text, count ? "" : "nothing");
 }
 
 /* One word of what is expected. */
 static vyre_status compare(const vyre_operation *operation, const vyre_program *program,
                            const vyre_outputs *outputs, vyre_str word, cli_ops_tally *tally,
-                           vyre_text *failures) {
+                           vyre_strbuf *failures) {
     vyre_type type = VYRE_TYPE_VOID;
     vyre_str name = {word.data, strcspn(word.data, "=")};
     uint32_t output = find_output(vyre_program_ir(program), name, &type);
-    vyre_text value = {0}, label = {0}, bytes = {0};
+    vyre_strbuf value = {0}, label = {0}, bytes = {0};
     size_t offset = 0;
     bool stdin_used = true;
-    vyre_text_add(&label, name.data, name.size);
-    vyre_text_add(&value, name.data + name.size + 1, word.size - name.size - 1);
-    cli_buffer_source source = {vyre_text_string(&label), type, 0, &stdin_used};
-    vyre_status status = cli_buffer_parse(&source, vyre_text_string(&value), &bytes, &offset);
+    vyre_strbuf_add(&label, name.data, name.size);
+    vyre_strbuf_add(&value, name.data + name.size + 1, word.size - name.size - 1);
+    cli_buffer_source source = {vyre_strbuf_string(&label), type, 0, &stdin_used};
+    vyre_status status = cli_buffer_parse(&source, vyre_strbuf_string(&value), &bytes, &offset);
     if (!status && output < outputs->count) {
         const vyre_output *found = &outputs->items[output];
         if (found->size != bytes.size - offset ||
             (found->size && memcmp(found->data, bytes.data + offset, found->size) != 0)) {
             tally->failures++;
-            vyre_text_printf(failures, "%s: `%s` gives %s=", operation->id,
-                             vyre_program_name(program), vyre_text_string(&label));
+            vyre_strbuf_printf(failures, "%s: `%s` gives %s=", operation->id,
+                               vyre_program_name(program), vyre_strbuf_string(&label));
             describe(failures, type, found->data, found->size);
-            vyre_text_puts(failures, ", and the witness expects ");
+            vyre_strbuf_puts(failures, ", and the witness expects ");
             describe(failures, type, (const uint8_t *)bytes.data + offset, bytes.size - offset);
-            vyre_text_puts(failures, "\n");
+            vyre_strbuf_puts(failures, "\n");
         }
     }
-    vyre_text_free(&value);
-    vyre_text_free(&label);
-    vyre_text_free(&bytes);
+    vyre_strbuf_free(&value);
+    vyre_strbuf_free(&label);
+    vyre_strbuf_free(&bytes);
     return vyre_status_annotate(status, "in a witness of `%s`", operation->id);
 }
 
@@ -111,15 +111,15 @@ void cli_ops_tally_outputs(cli_ops_tally *tally, const vyre_outputs *outputs) {
 static vyre_status check_program(vyre_device *device, const vyre_operation *operation,
                                  const vyre_program *program, const vyre_witness *witness,
                                  const cli_binding *binding, cli_ops_tally *tally,
-                                 vyre_text *failures) {
+                                 vyre_strbuf *failures) {
     vyre_outputs outputs = {0};
     vyre_status status = vyre_device_dispatch(device, program, binding->inputs,
                                               binding->input_count, NULL, &outputs);
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
         tally->failures++;
         tally->unsupported += vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
-        vyre_text_printf(failures, "%s: `%s` cannot run its witness: %s\n", operation->id,
-                         vyre_program_name(program), vyre_status_text(status));
+        vyre_strbuf_printf(failures, "%s: `%s` cannot run its witness: %s\n", operation->id,
+                           vyre_program_name(program), vyre_status_text(status));
         vyre_status_free(status);
         return VYRE_OK;
     }
@@ -134,7 +134,7 @@ static vyre_status check_program(vyre_device *device, const vyre_operation *oper
 }
 
 vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *operation,
-                                cli_ops_tally *tally, vyre_text *failures) {
+                                cli_ops_tally *tally, vyre_strbuf *failures) {
     vyre_status status = VYRE_OK;
     for (size_t i = 0; i < operation->witness_count && !status; i++) {
         const vyre_witness *witness = &operation->witnesses[i];
@@ -155,7 +155,7 @@ vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *opera
         cli_binding_deinit(&binding);
         if (status && vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT) {
             tally->failures++;
-            vyre_text_printf(failures, "%s: %s\n", operation->id, vyre_status_text(status));
+            vyre_strbuf_printf(failures, "%s: %s\n", operation->id, vyre_status_text(status));
             vyre_status_free(status);
             status = VYRE_OK;
         }
@@ -164,7 +164,7 @@ vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *opera
 }
 
 vyre_status cli_samples_check(vyre_device *device, const vyre_operation *operation,
-                              cli_ops_tally *tally, vyre_text *failures) {
+                              cli_ops_tally *tally, vyre_strbuf *failures) {
     static const uint64_t sizes[] = {1, 100};
     vyre_status status = VYRE_OK;
     if (!operation->sample) {
@@ -186,8 +186,8 @@ vyre_status cli_samples_check(vyre_device *device, const vyre_operation *operati
         return status;
     }
     tally->failures++;
-    vyre_text_printf(failures, "%s: cannot run its sample: %s\n", operation->id,
-                     vyre_status_text(status));
+    vyre_strbuf_printf(failures, "%s: cannot run its sample: %s\n", operation->id,
+                       vyre_status_text(status));
     vyre_status_free(status);
     return VYRE_OK;
 }

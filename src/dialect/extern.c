@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "dialect/registry.h"
 #include "dialect/snapshot.h"
 
@@ -102,11 +102,11 @@ done:
     return status;
 }
 
-static void separate(vyre_text *errors) {
-    vyre_text_puts(errors, errors->size ? "; " : "");
+static void separate(vyre_strbuf *errors) {
+    vyre_strbuf_puts(errors, errors->size ? "; " : "");
 }
 
-static void check_dialects(const inventory *all, vyre_text *errors) {
+static void check_dialects(const inventory *all, vyre_strbuf *errors) {
     for (size_t i = 0, end; i < all->dialect_count; i = end) {
         const char *name = or_empty(all->dialects[i]->name);
         for (end = i + 1;
@@ -115,22 +115,22 @@ static void check_dialects(const inventory *all, vyre_text *errors) {
         }
         if (end - i > 1) {
             separate(errors);
-            vyre_text_printf(errors,
-                             "the extern dialect `%s` is registered %zu times. Fix: register it "
-                             "once",
-                             name, end - i);
+            vyre_strbuf_printf(errors,
+                               "the extern dialect `%s` is registered %zu times. Fix: register it "
+                               "once",
+                               name, end - i);
         }
         if (strncmp(name, prefix, sizeof prefix - 1) != 0) {
             separate(errors);
-            vyre_text_printf(errors,
-                             "the name of the extern dialect `%s` does not start with `%s`. Fix: "
-                             "rename it to `%s%s`",
-                             name, prefix, prefix, name);
+            vyre_strbuf_printf(errors,
+                               "the name of the extern dialect `%s` does not start with `%s`. Fix: "
+                               "rename it to `%s%s`",
+                               name, prefix, prefix, name);
         }
     }
 }
 
-static void check_operations(const inventory *all, vyre_text *errors) {
+static void check_operations(const inventory *all, vyre_strbuf *errors) {
     for (size_t i = 0; i < all->operation_count; i++) {
         const vyre_extern_operation *operation = all->operations[i];
         const char *name = or_empty(operation->dialect), *id = or_empty(operation->id);
@@ -139,23 +139,23 @@ static void check_operations(const inventory *all, vyre_text *errors) {
         if (!bsearch(&key, all->dialects, all->dialect_count, sizeof *all->dialects,
                      compare_dialects)) {
             separate(errors);
-            vyre_text_printf(errors,
-                             "the extern operation `%s` names the dialect `%s`, which nobody "
-                             "registers. Fix: register the dialect, or correct its name",
-                             id, name);
+            vyre_strbuf_printf(errors,
+                               "the extern operation `%s` names the dialect `%s`, which nobody "
+                               "registers. Fix: register the dialect, or correct its name",
+                               id, name);
         }
         if (!*id) {
             separate(errors);
-            vyre_text_printf(errors,
-                             "an extern operation of the dialect `%s` has an empty id. Fix: give "
-                             "it one",
-                             name);
+            vyre_strbuf_printf(errors,
+                               "an extern operation of the dialect `%s` has an empty id. Fix: give "
+                               "it one",
+                               name);
         }
     }
 }
 
 static vyre_status verify(const inventory *all) {
-    vyre_text errors = {0};
+    vyre_strbuf errors = {0};
     check_dialects(all, &errors);
     check_operations(all, &errors);
     vyre_status status = VYRE_OK;
@@ -166,9 +166,9 @@ static vyre_status verify(const inventory *all) {
             VYRE_STATUS_INVALID_ARGUMENT,
             "register each extern operation under a submitted extern dialect before the registry "
             "is built; invalid ones must not be ignored",
-            "the inventory of extern dialects is invalid: %s", vyre_text_string(&errors));
+            "the inventory of extern dialects is invalid: %s", vyre_strbuf_string(&errors));
     }
-    vyre_text_free(&errors);
+    vyre_strbuf_free(&errors);
     return status;
 }
 

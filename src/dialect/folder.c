@@ -93,7 +93,7 @@ static vyre_status open_file(const vyre_folder *folder, const char *path, int *o
 }
 
 static vyre_status read_file(const vyre_folder *folder, const char *path, size_t limit,
-                             vyre_text *out) {
+                             vyre_strbuf *out) {
     int file;
     vyre_status status = open_file(folder, path, &file);
     if (!status) {
@@ -103,24 +103,24 @@ static vyre_status read_file(const vyre_folder *folder, const char *path, size_t
     return status;
 }
 
-static vyre_status read_source(void *user, const char *name, vyre_text *out_text,
-                               vyre_text *out_path) {
+static vyre_status read_source(void *user, const char *name, vyre_strbuf *out_text,
+                               vyre_strbuf *out_path) {
     const vyre_folder *folder = user;
-    vyre_text_printf(out_path, "%s/%s", folder->path, name);
+    vyre_strbuf_printf(out_path, "%s/%s", folder->path, name);
     return out_path->failed ? no_memory()
                             : read_file(folder, out_path->data, VYRE_SOURCE_BYTES, out_text);
 }
 
 static vyre_status read_manifest(search *s, const vyre_folder *folder, const char *name) {
-    vyre_text path = {0}, data = {0};
+    vyre_strbuf path = {0}, data = {0};
     vyre_package *package = NULL;
-    vyre_text_printf(&path, "%s/%s", folder->path, name);
+    vyre_strbuf_printf(&path, "%s/%s", folder->path, name);
     vyre_status status = path.failed ? no_memory() : VYRE_OK;
     vyre_status reason = VYRE_OK;
     if (!status) {
         reason = read_file(folder, path.data, VYRE_MANIFEST_BYTES, &data);
         vyre_package_file file = {.path = path.data,
-                                  .data = vyre_text_string(&data),
+                                  .data = vyre_strbuf_string(&data),
                                   .size = data.size,
                                   .read = read_source,
                                   .user = (void *)(uintptr_t)folder};
@@ -143,8 +143,8 @@ static vyre_status read_manifest(search *s, const vyre_folder *folder, const cha
         status = no_memory();
     }
     vyre_package_release(package);
-    vyre_text_free(&data);
-    vyre_text_free(&path);
+    vyre_strbuf_free(&data);
+    vyre_strbuf_free(&path);
     return status;
 }
 
@@ -250,13 +250,13 @@ static vyre_package *find_previous(const search *s, const char *path) {
 static vyre_status give_up(search *s, candidate *c) {
     vyre_package *old = c->is_old ? NULL : find_previous(s, c->package->path);
     old = old && old->contents != c->package->contents ? old : NULL; /* it would fail again */
-    vyre_text reasons = {0};
+    vyre_strbuf reasons = {0};
     vyre_package_describe(c->package, &reasons);
     vyre_status status = reasons.failed
                              ? no_memory()
                              : settle(s, c->record, old ? VYRE_FOLDER_KEPT : VYRE_FOLDER_REFUSED,
-                                      vyre_text_string(&reasons));
-    vyre_text_free(&reasons);
+                                      vyre_strbuf_string(&reasons));
+    vyre_strbuf_free(&reasons);
     vyre_package_release(c->package);
     c->package = old ? vyre_package_retain(old) : NULL;
     c->is_old = true;
@@ -395,14 +395,14 @@ static vyre_status admit(search *s) {
             continue;
         }
         if (!c->is_old) {
-            vyre_text about = {0};
-            vyre_text_printf(&about, "%s %s, %zu operation%s", c->package->dialect,
-                             c->package->version, c->package->operation_count,
-                             c->package->operation_count == 1 ? "" : "s");
+            vyre_strbuf about = {0};
+            vyre_strbuf_printf(&about, "%s %s, %zu operation%s", c->package->dialect,
+                               c->package->version, c->package->operation_count,
+                               c->package->operation_count == 1 ? "" : "s");
             status = about.failed
                          ? no_memory()
-                         : settle(s, c->record, VYRE_FOLDER_ADMITTED, vyre_text_string(&about));
-            vyre_text_free(&about);
+                         : settle(s, c->record, VYRE_FOLDER_ADMITTED, vyre_strbuf_string(&about));
+            vyre_strbuf_free(&about);
         }
         if (!status && vyre_vec_push(&s->out->packages, c->package)) {
             c->package = NULL;

@@ -24,12 +24,12 @@ void vyre_folder_list_deinit(vyre_folder_list *list) {
 /* A folder whose name has two parts. */
 static vyre_status add_below(vyre_folder_list *list, const char *path, size_t size,
                              const char *rest, vyre_folder folder) {
-    vyre_text joined = {0};
-    vyre_text_add(&joined, path, size);
-    vyre_text_puts(&joined, rest);
+    vyre_strbuf joined = {0};
+    vyre_strbuf_add(&joined, path, size);
+    vyre_strbuf_puts(&joined, rest);
     folder.path = joined.failed ? NULL : vyre_arena_copy(&list->arena, joined.data, joined.size);
     bool stored = folder.path && vyre_vec_push(&list->folders, folder);
-    vyre_text_free(&joined);
+    vyre_strbuf_free(&joined);
     return stored ? VYRE_OK : no_memory();
 }
 

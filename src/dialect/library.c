@@ -13,14 +13,14 @@ static const vyre_library_file *find(const vyre_library_file *files, const char 
     return files->name ? files : NULL;
 }
 
-static vyre_status read_source(void *user, const char *name, vyre_text *out_text,
-                               vyre_text *out_path) {
+static vyre_status read_source(void *user, const char *name, vyre_strbuf *out_text,
+                               vyre_strbuf *out_path) {
     const vyre_library_file *file = find(user, name);
-    vyre_text_printf(out_path, "ops/%s", name);
+    vyre_strbuf_printf(out_path, "ops/%s", name);
     if (!file) {
         return vyre_status_make(VYRE_STATUS_NOT_FOUND, "put it there", "ops/%s is not there", name);
     }
-    vyre_text_add(out_text, file->data, file->size);
+    vyre_strbuf_add(out_text, file->data, file->size);
     return VYRE_OK;
 }
 
@@ -40,16 +40,16 @@ static vyre_status read_packages(const vyre_library_file *files, package_list *p
         if (!is_manifest(file->name)) {
             continue;
         }
-        vyre_text path = {0};
+        vyre_strbuf path = {0};
         vyre_package *package = NULL;
-        vyre_text_printf(&path, "ops/%s", file->name);
-        vyre_package_file found = {.path = vyre_text_string(&path),
+        vyre_strbuf_printf(&path, "ops/%s", file->name);
+        vyre_package_file found = {.path = vyre_strbuf_string(&path),
                                    .data = file->data,
                                    .size = file->size,
                                    .read = read_source,
                                    .user = (void *)(uintptr_t)files};
         status = path.failed ? no_memory() : vyre_package_read(&found, &package);
-        vyre_text_free(&path);
+        vyre_strbuf_free(&path);
         if (!status && !vyre_vec_push(packages, package)) {
             vyre_package_release(package);
             status = no_memory();

@@ -97,7 +97,7 @@ static void read_variants(manifest_reader *r, const vyre_toml_value *table,
 
 /* The words of `what`, a witness or a sample, separated by line feeds; NULL if there is none. */
 static const char *read_words(manifest_reader *r, const vyre_toml_value *value, const char *what) {
-    vyre_text words = {0};
+    vyre_strbuf words = {0};
     for (size_t i = 0; value && i < value->array.count; i++) {
         const vyre_toml_value *item = &value->array.items[i];
         size_t name = manifest_name_size(item->string.data);
@@ -115,14 +115,14 @@ static const char *read_words(manifest_reader *r, const vyre_toml_value *value, 
                                           "\"%s\" is in a file, where a %s cannot look",
                                           item->string.data, what));
         }
-        vyre_text_printf(&words, "%s%s", words.size ? "\n" : "", item->string.data);
+        vyre_strbuf_printf(&words, "%s%s", words.size ? "\n" : "", item->string.data);
     }
     if (words.failed && !r->status) {
         r->status = vyre_package_no_memory(r->package);
     }
     const char *copy =
-        value ? manifest_keep(r, (vyre_str){vyre_text_string(&words), words.size}) : NULL;
-    vyre_text_free(&words);
+        value ? manifest_keep(r, (vyre_str){vyre_strbuf_string(&words), words.size}) : NULL;
+    vyre_strbuf_free(&words);
     return copy;
 }
 
@@ -172,11 +172,11 @@ static void check_sample(manifest_reader *r, const vyre_toml_value *value, bool 
     static const uint64_t sizes[] = {1, VYRE_SAMPLE_LARGEST};
     vyre_status status = VYRE_OK;
     for (size_t i = 0; i < 2 && !status; i++) {
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         uint64_t number;
         status = is_word ? vyre_sample_expand(value->string.data, sizes[i], &text)
                          : vyre_sample_number(value->string, sizes[i], &number);
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
     }
     manifest_add(r, manifest_place(value), status);
 }
@@ -209,7 +209,7 @@ static void read_source(manifest_reader *r, const char *name, vyre_package_place
             return;
         }
     }
-    vyre_text text = {0}, path = {0};
+    vyre_strbuf text = {0}, path = {0};
     vyre_status status = VYRE_OK;
     if (strchr(name, '/') || *name == '.') {
         status = vyre_status_make(VYRE_STATUS_MALFORMED, "name a file beside the manifest",
@@ -223,16 +223,16 @@ static void read_source(manifest_reader *r, const char *name, vyre_package_place
     }
     vyre_package_source source = {
         .name = manifest_keep(r, (vyre_str){name, strlen(name)}),
-        .path = manifest_keep(r, (vyre_str){vyre_text_string(&path), path.size}),
-        .text = status ? NULL : manifest_keep(r, (vyre_str){vyre_text_string(&text), text.size}),
+        .path = manifest_keep(r, (vyre_str){vyre_strbuf_string(&path), path.size}),
+        .text = status ? NULL : manifest_keep(r, (vyre_str){vyre_strbuf_string(&text), text.size}),
         .size = text.size};
     package->contents = package->contents * 31 + vyre_hash_128(text.data, text.size).low;
     if (!r->status && !vyre_vec_push(&package->sources, source)) {
         r->status = vyre_package_no_memory(package);
     }
     manifest_add(r, place, status);
-    vyre_text_free(&text);
-    vyre_text_free(&path);
+    vyre_strbuf_free(&text);
+    vyre_strbuf_free(&path);
 }
 
 typedef struct outline {
@@ -324,14 +324,14 @@ static void read_operation(manifest_reader *r, const vyre_toml_value *table,
     operation->doc = doc ? doc : "";
     read_entry(r, table, operation, row);
     const vyre_toml_value *source = manifest_find_text(r, table, "source", false);
-    vyre_text name = {0};
-    vyre_text_printf(&name, "%s.vyre", r->package->dialect);
+    vyre_strbuf name = {0};
+    vyre_strbuf_printf(&name, "%s.vyre", r->package->dialect);
     if (name.failed && !r->status) {
         r->status = vyre_package_no_memory(r->package);
     }
-    read_source(r, source ? source->string.data : vyre_text_string(&name),
+    read_source(r, source ? source->string.data : vyre_strbuf_string(&name),
                 source ? manifest_place(source) : row->place, &row->source);
-    vyre_text_free(&name);
+    vyre_strbuf_free(&name);
     read_laws(r, table, document, operation);
     read_variants(r, table, document, operation, row);
     read_witnesses(r, table, document, operation, row);

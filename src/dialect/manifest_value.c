@@ -50,12 +50,13 @@ vyre_status vyre_package_mistake(vyre_package *package, vyre_package_place place
     return VYRE_OK;
 }
 
-void vyre_package_describe(const vyre_package *package, vyre_text *text) {
+void vyre_package_describe(const vyre_package *package, vyre_strbuf *text) {
     for (size_t i = 0; i < package->mistakes.count; i++) {
-        vyre_text_printf(text, "%s%s", i ? "\n" : "", vyre_status_text(package->mistakes.items[i]));
+        vyre_strbuf_printf(text, "%s%s", i ? "\n" : "",
+                           vyre_status_text(package->mistakes.items[i]));
     }
     if (package->mistakes.count >= VYRE_PACKAGE_MISTAKES) {
-        vyre_text_puts(text, "\nand perhaps more");
+        vyre_strbuf_puts(text, "\nand perhaps more");
     }
 }
 
@@ -92,19 +93,19 @@ void *manifest_take(manifest_reader *r, size_t count, size_t size) {
 
 /* Tells of a word that means nothing in its place; `names` ends with NULL. */
 vyre_status manifest_unknown(const char *what, vyre_str word, const char *const *names) {
-    vyre_text fix = {0};
+    vyre_strbuf fix = {0};
     vyre_near near;
     vyre_near_init(&near, word);
-    vyre_text_puts(&fix, "write one of ");
+    vyre_strbuf_puts(&fix, "write one of ");
     for (size_t i = 0; names[i]; i++) {
-        vyre_text_printf(&fix, "%s%s", i ? ", " : "", names[i]);
+        vyre_strbuf_printf(&fix, "%s%s", i ? ", " : "", names[i]);
         vyre_near_add(&near, (vyre_str){names[i], strlen(names[i])});
     }
     vyre_near_print(&near, &fix, "; perhaps ");
     vyre_status status =
-        vyre_status_make(VYRE_STATUS_MALFORMED, vyre_text_string(&fix), "there is no %s \"%.*s\"",
+        vyre_status_make(VYRE_STATUS_MALFORMED, vyre_strbuf_string(&fix), "there is no %s \"%.*s\"",
                          what, (int)word.size, word.data);
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     return status;
 }
 

@@ -14,7 +14,7 @@ typedef struct reading {
     vyre_package *package;
     const vyre_package_source *source;
     vyre_module *module, *extended;
-    vyre_text text; /* with those programs */
+    vyre_strbuf text; /* with those programs */
 } reading;
 
 void vyre_package_unresolve(vyre_package *package) {
@@ -66,7 +66,7 @@ static vyre_status parse(vyre_package *package, const char *path, const char *te
 
 static vyre_status no_entry(const reading *r, const char *entry) {
     vyre_near near;
-    vyre_text fix = {0};
+    vyre_strbuf fix = {0};
     vyre_near_init(&near, (vyre_str){entry, strlen(entry)});
     for (size_t i = 0; i < vyre_module_count(r->module); i++) {
         const char *name = vyre_program_name(vyre_module_program(r->module, i));
@@ -76,30 +76,30 @@ static vyre_status no_entry(const reading *r, const char *entry) {
     for (size_t i = 0; (function = vyre_module_function_at(r->module, i)); i++) {
         vyre_near_add(&near, (vyre_str){function->name, strlen(function->name)});
     }
-    vyre_text_puts(&fix, "name a program or fn of that file with `entry`");
+    vyre_strbuf_puts(&fix, "name a program or fn of that file with `entry`");
     vyre_near_print(&near, &fix, ", perhaps ");
     vyre_status status =
-        vyre_status_make(VYRE_STATUS_NOT_FOUND, vyre_text_string(&fix),
+        vyre_status_make(VYRE_STATUS_NOT_FOUND, vyre_strbuf_string(&fix),
                          "%s has neither a program nor a fn `%s`", r->source->path, entry);
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
 /* The name of the program for a function, one that the file does not have. */
-static void print_element_name(vyre_text *text, const reading *r, const vyre_operation *operation,
+static void print_element_name(vyre_strbuf *text, const reading *r, const vyre_operation *operation,
                                const vyre_variant *variant) {
-    vyre_text name = {0};
-    vyre_text_printf(&name, "%s%s%s", operation->id, variant ? "_" : "",
-                     variant ? variant->entry : "");
+    vyre_strbuf name = {0};
+    vyre_strbuf_printf(&name, "%s%s%s", operation->id, variant ? "_" : "",
+                       variant ? variant->entry : "");
     for (size_t i = 0; i < name.size; i++) {
         name.data[i] = name.data[i] == '.' ? '_' : name.data[i];
     }
     while (!name.failed && vyre_module_has(r->module, name.data)) {
-        vyre_text_putc(&name, '_');
+        vyre_strbuf_putc(&name, '_');
     }
-    vyre_text_puts(text, vyre_text_string(&name));
+    vyre_strbuf_puts(text, vyre_strbuf_string(&name));
     text->failed |= name.failed;
-    vyre_text_free(&name);
+    vyre_strbuf_free(&name);
 }
 
 /* Calls for each entry of the operations in this source: variants too, the operation's own first
@@ -135,14 +135,14 @@ static vyre_status append_element(reading *r, vyre_operation *operation, vyre_va
                    : vyre_package_mistake(r->package, place, no_entry(r, entry));
     }
     if (!r->text.size) {
-        vyre_text_add(&r->text, r->source->text, r->source->size);
-        vyre_text_putc(&r->text, '\n');
+        vyre_strbuf_add(&r->text, r->source->text, r->source->size);
+        vyre_strbuf_putc(&r->text, '\n');
     }
-    vyre_text name = {0};
+    vyre_strbuf name = {0};
     print_element_name(&name, r, operation, variant);
-    vyre_element_print(&r->text, function, vyre_text_string(&name));
+    vyre_element_print(&r->text, function, vyre_strbuf_string(&name));
     r->text.failed |= name.failed;
-    vyre_text_free(&name);
+    vyre_strbuf_free(&name);
     return VYRE_OK;
 }
 
@@ -177,20 +177,20 @@ static vyre_status describe_function(vyre_package *package, const vyre_module_fu
                                      vyre_operation *operation) {
     size_t count = (size_t)function->parameter_count + function->result_count;
     vyre_parameter *list = vyre_arena_alloc(&package->resolved, (count + 1) * sizeof *list);
-    vyre_text name = {0};
+    vyre_strbuf name = {0};
     for (size_t i = 0; list && i < count; i++) {
         bool is_result = i >= function->parameter_count;
         uint32_t result = (uint32_t)(i - function->parameter_count);
         const vyre_module_value *value =
             is_result ? &function->results[result] : &function->parameters[i];
-        vyre_text_cut(&name, 0);
+        vyre_strbuf_cut(&name, 0);
         if (is_result) {
             vyre_element_result(&name, function, result);
         } else {
-            vyre_text_puts(&name, value->name);
+            vyre_strbuf_puts(&name, value->name);
         }
         list[i] = (vyre_parameter){
-            .name = vyre_arena_copy(&package->resolved, vyre_text_string(&name), name.size),
+            .name = vyre_arena_copy(&package->resolved, vyre_strbuf_string(&name), name.size),
             .role = is_result           ? VYRE_ROLE_OUTPUT
                     : value->is_written ? VYRE_ROLE_UPDATED
                                         : VYRE_ROLE_INPUT,
@@ -199,7 +199,7 @@ static vyre_status describe_function(vyre_package *package, const vyre_module_fu
         list = list[i].name ? list : NULL;
     }
     bool stored = list && !name.failed;
-    vyre_text_free(&name);
+    vyre_strbuf_free(&name);
     operation->parameters = list;
     operation->parameter_count = stored ? count : 0;
     return stored ? VYRE_OK : vyre_package_no_memory(package);
@@ -225,11 +225,11 @@ static vyre_status resolve_entry(reading *r, vyre_operation *operation, vyre_var
     const char *entry = variant ? variant->entry : operation->entry;
     const vyre_module_function *function = vyre_module_find_function(r->module, entry);
     vyre_program *program = vyre_module_find(r->module, entry);
-    vyre_text name = {0};
+    vyre_strbuf name = {0};
     if (function) {
         print_element_name(&name, r, operation, variant);
-        program = vyre_module_find(r->extended, vyre_text_string(&name));
-        vyre_text_free(&name);
+        program = vyre_module_find(r->extended, vyre_strbuf_string(&name));
+        vyre_strbuf_free(&name);
     }
     if (!program || !vyre_vec_push(&package->programs, program)) {
         return vyre_package_no_memory(package);
@@ -257,9 +257,9 @@ static vyre_status resolve_entry(reading *r, vyre_operation *operation, vyre_var
 static vyre_status check_word(const vyre_operation *operation, const char *what, vyre_str name,
                               bool is_expected) {
     vyre_near near;
-    vyre_text fix = {0};
+    vyre_strbuf fix = {0};
     vyre_near_init(&near, name);
-    vyre_text_puts(&fix, is_expected ? "outputs are" : "inputs are");
+    vyre_strbuf_puts(&fix, is_expected ? "outputs are" : "inputs are");
     size_t count = 0;
     for (size_t i = 0; i < operation->parameter_count; i++) {
         const vyre_parameter *parameter = &operation->parameters[i];
@@ -267,22 +267,22 @@ static vyre_status check_word(const vyre_operation *operation, const char *what,
                     (parameter->role == VYRE_ROLE_OUTPUT) == is_expected;
         if (fits && strlen(parameter->name) == name.size &&
             !memcmp(parameter->name, name.data, name.size)) {
-            vyre_text_free(&fix);
+            vyre_strbuf_free(&fix);
             return VYRE_OK;
         }
         if (fits) {
             vyre_near_add(&near, (vyre_str){parameter->name, strlen(parameter->name)});
-            vyre_text_printf(&fix, "%s `%s`", count++ ? "," : "", parameter->name);
+            vyre_strbuf_printf(&fix, "%s `%s`", count++ ? "," : "", parameter->name);
         }
     }
-    vyre_text_puts(&fix, count ? "" : " none");
+    vyre_strbuf_puts(&fix, count ? "" : " none");
     vyre_near_print(&near, &fix, "; perhaps ");
-    vyre_status status = vyre_status_make(VYRE_STATUS_MALFORMED, vyre_text_string(&fix),
+    vyre_status status = vyre_status_make(VYRE_STATUS_MALFORMED, vyre_strbuf_string(&fix),
                                           "a %s names `%.*s`, which is no %s of "
                                           "`%s`",
                                           what, (int)name.size, name.data,
                                           is_expected ? "output" : "input", operation->id);
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
@@ -377,7 +377,7 @@ static vyre_status resolve_source(vyre_package *package, const vyre_package_sour
     }
     vyre_module_free(r.module);
     vyre_module_free(r.extended);
-    vyre_text_free(&r.text);
+    vyre_strbuf_free(&r.text);
     return status;
 }
 

@@ -9,7 +9,7 @@
 #define VYRE_DIALECT_PACKAGE_H
 
 #include "base/arena.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "dialect/linked.h"
 
 enum {
@@ -61,7 +61,7 @@ typedef struct vyre_package_file {
     const char *data;
     size_t size;
     /* Appends the text of a source, and its path for messages; a status is the package's fault. */
-    vyre_status (*read)(void *user, const char *name, vyre_text *out_text, vyre_text *out_path);
+    vyre_status (*read)(void *user, const char *name, vyre_strbuf *out_text, vyre_strbuf *out_path);
     void *user;
 } vyre_package_file;
 
@@ -79,7 +79,7 @@ VYRE_MUST_USE vyre_status vyre_package_mistake(vyre_package *package, vyre_packa
 VYRE_MUST_USE vyre_status vyre_package_no_memory(const vyre_package *package);
 
 /* All mistakes, one a line. */
-void vyre_package_describe(const vyre_package *package, vyre_text *text);
+void vyre_package_describe(const vyre_package *package, vyre_strbuf *text);
 
 /* The version's numbers compared: 1.10.0 is above 1.9.0. */
 int vyre_version_compare(const char *left, const char *right);

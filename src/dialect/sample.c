@@ -196,10 +196,10 @@ vyre_status vyre_sample_number(vyre_str expression, uint64_t n, uint64_t *out) {
     return r.status;
 }
 
-vyre_status vyre_sample_expand(const char *words, uint64_t n, vyre_text *out) {
+vyre_status vyre_sample_expand(const char *words, uint64_t n, vyre_strbuf *out) {
     while (*words) {
         size_t plain = strcspn(words, "{}");
-        vyre_text_add(out, words, plain);
+        vyre_strbuf_add(out, words, plain);
         words += plain;
         if (!*words) {
             break;
@@ -215,7 +215,7 @@ vyre_status vyre_sample_expand(const char *words, uint64_t n, vyre_text *out) {
         if (status) {
             return status;
         }
-        vyre_text_u64(out, value);
+        vyre_strbuf_u64(out, value);
         words += size + 2;
     }
     return out->failed ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",

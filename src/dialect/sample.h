@@ -11,7 +11,7 @@
 #include <vyre/base.h>
 #include <vyre/status.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* Every sample has a value for sizes from 1 to this one. */
 #define VYRE_SAMPLE_LARGEST ((uint64_t)1 << 26)
@@ -21,6 +21,6 @@
 VYRE_MUST_USE vyre_status vyre_sample_number(vyre_str expression, uint64_t n, uint64_t *out);
 
 /* Appends `words` with each {...} replaced by its value. */
-VYRE_MUST_USE vyre_status vyre_sample_expand(const char *words, uint64_t n, vyre_text *out);
+VYRE_MUST_USE vyre_status vyre_sample_expand(const char *words, uint64_t n, vyre_strbuf *out);
 
 #endif

@@ -322,17 +322,17 @@ const vyre_operation *vyre_dialects_at(const vyre_dialects *snapshot, size_t ind
 
 vyre_status vyre_dialects_unknown(const vyre_dialects *snapshot, const char *what, const char *id) {
     vyre_near near;
-    vyre_text message = {0};
+    vyre_strbuf message = {0};
     vyre_near_init(&near, (vyre_str){id, strlen(id)});
     for (size_t i = 0; i < vyre_dialects_count(snapshot); i++) {
         const char *other = vyre_dialects_at(snapshot, i)->id;
         vyre_near_add(&near, (vyre_str){other, strlen(other)});
     }
-    vyre_text_printf(&message, "there is no %s `%s`", what, id);
+    vyre_strbuf_printf(&message, "there is no %s `%s`", what, id);
     vyre_near_print(&near, &message, "; did you mean ");
-    vyre_text_puts(&message, near.count ? "?" : "");
+    vyre_strbuf_puts(&message, near.count ? "?" : "");
     vyre_status status = vyre_status_make(VYRE_STATUS_NOT_FOUND, "`vyre ops` lists the operations",
-                                          "%s", vyre_text_string(&message));
-    vyre_text_free(&message);
+                                          "%s", vyre_strbuf_string(&message));
+    vyre_strbuf_free(&message);
     return status;
 }

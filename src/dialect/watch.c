@@ -33,28 +33,28 @@ static vyre_status no_memory(void) {
 
 /* What an operation is, as one number */
 
-static void print_program(vyre_text *text, const vyre_program *program) {
+static void print_program(vyre_strbuf *text, const vyre_program *program) {
     vyre_digest digest = vyre_program_digest(program);
-    vyre_text_add(text, (const char *)&digest, sizeof digest);
+    vyre_strbuf_add(text, (const char *)&digest, sizeof digest);
 }
 
 /* A NUL parts what is written. */
-static void print_string(vyre_text *text, const char *string) {
-    vyre_text_puts(text, string ? string : "");
-    vyre_text_putc(text, '\0');
+static void print_string(vyre_strbuf *text, const char *string) {
+    vyre_strbuf_puts(text, string ? string : "");
+    vyre_strbuf_putc(text, '\0');
 }
 
-static void print_operation(vyre_text *text, const vyre_operation *operation) {
+static void print_operation(vyre_strbuf *text, const vyre_operation *operation) {
     print_string(text, operation->version);
     print_string(text, operation->doc);
     for (size_t i = 0; i < operation->parameter_count; i++) {
         const vyre_parameter *parameter = &operation->parameters[i];
         print_string(text, parameter->name);
-        vyre_text_printf(text, "%d %d %d ", (int)parameter->role, (int)parameter->type,
-                         parameter->is_buffer);
+        vyre_strbuf_printf(text, "%d %d %d ", (int)parameter->role, (int)parameter->type,
+                           parameter->is_buffer);
     }
     for (size_t i = 0; i < operation->law_count; i++) {
-        vyre_text_printf(text, "%d", (int)operation->laws[i].kind);
+        vyre_strbuf_printf(text, "%d", (int)operation->laws[i].kind);
         print_string(text, operation->laws[i].operand);
     }
     for (size_t i = 0; i < operation->witness_count; i++) {
@@ -76,19 +76,19 @@ static int compare_known(const void *left, const void *right) {
 }
 
 static vyre_status list_known(const vyre_folder_search *found, known_list *out) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     bool stored = true;
     for (size_t i = 0; i < found->packages.count; i++) {
         const vyre_package *package = found->packages.items[i];
         for (size_t k = 0; k < package->operation_count && stored; k++) {
             const vyre_operation *operation = &package->operations[k];
-            vyre_text_cut(&text, 0);
+            vyre_strbuf_cut(&text, 0);
             print_operation(&text, operation);
-            known row = {operation->id, vyre_hash_128(vyre_text_string(&text), text.size)};
+            known row = {operation->id, vyre_hash_128(vyre_strbuf_string(&text), text.size)};
             stored = !text.failed && vyre_vec_push(out, row);
         }
     }
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     if (out->count) {
         qsort(out->items, out->count, sizeof *out->items, compare_known);
     }

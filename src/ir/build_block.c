@@ -460,7 +460,7 @@ void vyre_build_continue(vyre_builder *builder, uint32_t count, const uint32_t *
     const block *to = &builder->blocks.items[loop];
     if (to->args != count || count > VYRE_LIMIT_CARRIED) {
         if (to->args != VYRE_NONE) {
-            vyre_build_report(builder, 506, "give the next turn every value the loop carries",
+            vyre_build_report(builder, 506, "give the next iteration every value the loop carries",
                               "`continue` gives %u value%s, the loop carries %u", count,
                               plural(count), to->args);
         }

@@ -19,8 +19,8 @@ static vyre_status start(vyre_builder *builder, const char *name) {
         status = vyre_diagnostics_create(&builder->diagnostics);
     }
     name = name ? name : "";
-    vyre_text_add(&builder->strings, name, strlen(name) + 1);
-    vyre_text_add(&builder->debug_strings, "", 1);
+    vyre_strbuf_add(&builder->strings, name, strlen(name) + 1);
+    vyre_strbuf_add(&builder->debug_strings, "", 1);
     if (status || builder->strings.failed || builder->debug_strings.failed) {
         vyre_status_free(status);
         return no_memory();
@@ -65,11 +65,11 @@ static void reset_map(vyre_map *map) {
     }
 }
 
-static void reset_text(vyre_text *text) {
+static void reset_text(vyre_strbuf *text) {
     if (text->capacity > KEPT_BYTES || text->failed) {
-        vyre_text_free(text);
+        vyre_strbuf_free(text);
     }
-    vyre_text_cut(text, 0);
+    vyre_strbuf_cut(text, 0);
 }
 
 vyre_status vyre_builder_reset(vyre_builder *builder, const char *name) {
@@ -144,8 +144,8 @@ void vyre_builder_free(vyre_builder *builder) {
         return;
     }
     vyre_diagnostics_free(builder->diagnostics);
-    vyre_text_free(&builder->strings);
-    vyre_text_free(&builder->debug_strings);
+    vyre_strbuf_free(&builder->strings);
+    vyre_strbuf_free(&builder->debug_strings);
     vyre_map_free(&builder->debug_map);
     vyre_vec_free(&builder->args);
     vyre_vec_free(&builder->resources);
@@ -225,7 +225,7 @@ uint32_t builder_name(vyre_builder *builder, const char *name) {
                           "the name `%.40s%s` is too much", name, size > 40 ? "..." : "");
         return 0;
     }
-    vyre_text_add(&builder->debug_strings, name, size + 1);
+    vyre_strbuf_add(&builder->debug_strings, name, size + 1);
     if (builder->debug_strings.failed ||
         !vyre_map_add(&builder->debug_map, hash, (uint32_t)offset)) {
         builder_no_memory(builder);
@@ -330,7 +330,7 @@ static uint32_t add_arg(vyre_builder *builder, const char *name, vyre_type type,
         return VYRE_NONE;
     }
     draft_arg arg = {(uint32_t)builder->strings.size, type, resource};
-    vyre_text_add(&builder->strings, name, size + 1);
+    vyre_strbuf_add(&builder->strings, name, size + 1);
     if (builder->strings.failed || !vyre_vec_push(&builder->args, arg)) {
         builder_no_memory(builder);
         return VYRE_NONE;

@@ -10,7 +10,7 @@
 #include <vyre/builder.h>
 
 #include "base/map.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "ir/build_ssa.h"
 
@@ -84,7 +84,7 @@ struct vyre_builder {
     bool no_memory, finished;
     uint32_t flags;
 
-    vyre_text strings, debug_strings;
+    vyre_strbuf strings, debug_strings;
     vyre_map debug_map;
     uint32_t file;
     VYRE_VEC(draft_arg) args;

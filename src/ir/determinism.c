@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
 
@@ -50,20 +50,20 @@ static void mark_needed(const vyre_ir *ir, uint8_t *needed) {
     }
 }
 
-static void explain(const vyre_ir *ir, vyre_text *text, uint32_t inst, const char *what) {
+static void explain(const vyre_ir *ir, vyre_strbuf *text, uint32_t inst, const char *what) {
     uint32_t line = vyre_ir_line(ir, inst);
-    vyre_text_printf(text, "`%s`", vyre_lookup_op(ir->insts[inst].op)->name);
+    vyre_strbuf_printf(text, "`%s`", vyre_lookup_op(ir->insts[inst].op)->name);
     const char *file = vyre_ir_other_file(ir, inst);
-    vyre_text_printf(text, line ? " in line %u " : " at instruction %u ", line ? line : inst);
+    vyre_strbuf_printf(text, line ? " in line %u " : " at instruction %u ", line ? line : inst);
     if (*file) {
-        vyre_text_printf(text, "of %s ", file);
+        vyre_strbuf_printf(text, "of %s ", file);
     }
-    vyre_text_puts(text, what);
+    vyre_strbuf_puts(text, what);
 }
 
 /* Looks for the first reason in a phase; leaves `text` empty if there is none. */
 static void judge_phase(const vyre_ir *ir, const vyre_phase *phase, const uint8_t *needed,
-                        use *uses, vyre_text *text) {
+                        use *uses, vyre_strbuf *text) {
     memset(uses, 0, ir->resource_count * sizeof *uses);
     for (uint32_t i = phase->first; i < phase->end && !text->size && !text->failed; i++) {
         const vyre_inst *inst = &ir->insts[i];
@@ -108,7 +108,7 @@ bool vyre_determinism_classify(const vyre_ir *ir, vyre_determinism *out_class, c
     }
     uint8_t *needed = vyre_alloc_array(ir->inst_count, 1);
     use *uses = vyre_alloc_array(ir->resource_count, sizeof *uses);
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     bool done = needed && uses;
     if (done) {
         mark_needed(ir, needed);
@@ -120,7 +120,7 @@ bool vyre_determinism_classify(const vyre_ir *ir, vyre_determinism *out_class, c
     vyre_free(needed);
     vyre_free(uses);
     if (!done || !text.size) {
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
         return done;
     }
     *out_class = ir->flags & VYRE_PROGRAM_DETERMINISTIC ? VYRE_CLAIMED : VYRE_SCHEDULE_DEPENDENT;

@@ -6,7 +6,7 @@
 #include <vyre/program.h>
 
 #include "base/arena.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 
 struct vyre_diagnostics {
@@ -205,17 +205,17 @@ static void add_text(vyre_diagnostics *list, const vyre_diagnostic *at, uint32_t
 
 void vyre_diagnostics_vadd(vyre_diagnostics *diagnostics, const vyre_diagnostic *at, uint32_t code,
                            const char *fix, const char *format, va_list arguments) {
-    vyre_text message = {0};
+    vyre_strbuf message = {0};
     if (!has_room(diagnostics, severity_of(code))) {
         return; /* a program may have millions of them */
     }
-    vyre_text_vprintf(&message, format, arguments);
+    vyre_strbuf_vprintf(&message, format, arguments);
     if (message.failed) {
         diagnostics->failed = true;
     } else {
-        add_text(diagnostics, at, code, fix, vyre_text_string(&message));
+        add_text(diagnostics, at, code, fix, vyre_strbuf_string(&message));
     }
-    vyre_text_free(&message);
+    vyre_strbuf_free(&message);
 }
 
 void vyre_diagnostics_add(vyre_diagnostics *diagnostics, const vyre_diagnostic *at, uint32_t code,

@@ -14,7 +14,7 @@
 
 typedef struct printer {
     const vyre_ir *ir;
-    vyre_text text;
+    vyre_strbuf text;
     uint8_t *used;    /* by instruction: whether its value is */
     size_t next_name; /* in value_names */
     uint32_t *names;  /* by instruction of the phase: its name, 0 if none */
@@ -27,21 +27,21 @@ typedef struct printer {
 
 /* The end of an instruction's line, with what there is to say about it. */
 static void end_line(printer *p, uint32_t at, const char *end) {
-    vyre_text_puts(&p->text, end);
+    vyre_strbuf_puts(&p->text, end);
     if (p->note) {
         size_t before = p->text.size;
-        vyre_text_puts(&p->text, "  // ");
+        vyre_strbuf_puts(&p->text, "  // ");
         size_t start = p->text.size;
         p->note(p->note_user, at, &p->text);
         if (p->text.size == start) {
-            vyre_text_cut(&p->text, before);
+            vyre_strbuf_cut(&p->text, before);
         }
     }
-    vyre_text_putc(&p->text, '\n');
+    vyre_strbuf_putc(&p->text, '\n');
 }
 
 static void line(printer *p) {
-    vyre_text_repeat(&p->text, ' ', (size_t)p->indent * 4);
+    vyre_strbuf_repeat(&p->text, ' ', (size_t)p->indent * 4);
 }
 
 /* Names */
@@ -60,14 +60,14 @@ static bool is_arg_name(const vyre_ir *ir, const char *name) {
 static void print_local(printer *p, const char *start_with, vyre_str name, const char *separator,
                         uint32_t number) {
     size_t start = p->text.size;
-    vyre_text_puts(&p->text, start_with);
+    vyre_strbuf_puts(&p->text, start_with);
     for (size_t i = 0; i < name.size; i++) { /* an operation's id has points */
-        vyre_text_putc(&p->text, name.data[i] == '.' ? '_' : name.data[i]);
+        vyre_strbuf_putc(&p->text, name.data[i] == '.' ? '_' : name.data[i]);
     }
-    vyre_text_puts(&p->text, separator);
-    vyre_text_u64(&p->text, number);
+    vyre_strbuf_puts(&p->text, separator);
+    vyre_strbuf_u64(&p->text, number);
     while (p->may_collide && !p->text.failed && is_arg_name(p->ir, p->text.data + start)) {
-        vyre_text_putc(&p->text, '_');
+        vyre_strbuf_putc(&p->text, '_');
     }
 }
 
@@ -109,7 +109,7 @@ static void print_resource(printer *p, uint32_t resource) {
     if (ir->resources[resource].kind == VYRE_RESOURCE_BUFFER) {
         for (uint32_t i = 0; i < ir->arg_count; i++) {
             if (ir->args[i].resource == resource) {
-                vyre_text_puts(&p->text, ir->strings + ir->args[i].name);
+                vyre_strbuf_puts(&p->text, ir->strings + ir->args[i].name);
                 return;
             }
         }
@@ -160,32 +160,32 @@ static void print_float(printer *p, vyre_type type, uint64_t bits) {
     vyre_float_format format = float_format(type);
     uint64_t exponent = bits >> format.mantissa_bits & ((1u << format.exponent_bits) - 1);
     if (exponent == (1u << format.exponent_bits) - 1) {
-        vyre_text_printf(&p->text, "bits<%s>(0x%llx)", vyre_type_name(type),
-                         (unsigned long long)bits);
+        vyre_strbuf_printf(&p->text, "bits<%s>(0x%llx)", vyre_type_name(type),
+                           (unsigned long long)bits);
         return;
     }
     vyre_float_print(&p->text, format, bits);
-    vyre_text_puts(&p->text, suffix(type));
+    vyre_strbuf_puts(&p->text, suffix(type));
 }
 
 static void print_const(printer *p, const vyre_const *row) {
     vyre_type type = (vyre_type)row->type;
     uint32_t width = vyre_type_bytes(type) * 8;
     switch (vyre_type_class_of(type)) {
-    case VYRE_CLASS_BOOL: vyre_text_puts(&p->text, row->bits ? "true" : "false"); return;
+    case VYRE_CLASS_BOOL: vyre_strbuf_puts(&p->text, row->bits ? "true" : "false"); return;
     case VYRE_CLASS_FLOAT: print_float(p, type, row->bits); return;
     case VYRE_CLASS_SIGNED:
         if (row->bits >> (width - 1)) {
             uint64_t mask = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
-            vyre_text_putc(&p->text, '-');
-            vyre_text_u64(&p->text, (~row->bits + 1) & mask);
+            vyre_strbuf_putc(&p->text, '-');
+            vyre_strbuf_u64(&p->text, (~row->bits + 1) & mask);
             break;
         }
-        vyre_text_u64(&p->text, row->bits);
+        vyre_strbuf_u64(&p->text, row->bits);
         break;
-    default: vyre_text_u64(&p->text, row->bits); break;
+    default: vyre_strbuf_u64(&p->text, row->bits); break;
     }
-    vyre_text_puts(&p->text, suffix(type));
+    vyre_strbuf_puts(&p->text, suffix(type));
 }
 
 static void print_operand(printer *p, uint32_t operand) {
@@ -198,7 +198,7 @@ static void print_operand(printer *p, uint32_t operand) {
 
 static void print_operands(printer *p, const uint32_t *values, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        vyre_text_puts(&p->text, i ? ", " : "");
+        vyre_strbuf_puts(&p->text, i ? ", " : "");
         print_operand(p, values[i]);
     }
 }
@@ -207,45 +207,45 @@ static void print_operands(printer *p, const uint32_t *values, uint32_t count) {
 
 static void print_element(printer *p, const vyre_inst *inst, uint32_t index) {
     print_resource(p, inst->a);
-    vyre_text_putc(&p->text, '[');
+    vyre_strbuf_putc(&p->text, '[');
     print_operand(p, index);
-    vyre_text_putc(&p->text, ']');
+    vyre_strbuf_putc(&p->text, ']');
 }
 
 /* A call whose first argument is an element: atomics and uniform_load. */
 static void print_element_call(printer *p, const vyre_inst *inst, const vyre_op_info *info) {
     const uint32_t *values;
     uint32_t count = vyre_inst_values(p->ir, inst, &values);
-    vyre_text_printf(&p->text, "%s(", info->name);
+    vyre_strbuf_printf(&p->text, "%s(", info->name);
     print_element(p, inst, values[0]);
     for (uint32_t i = 1; i < count; i++) {
-        vyre_text_puts(&p->text, ", ");
+        vyre_strbuf_puts(&p->text, ", ");
         print_operand(p, values[i]);
     }
     if (info->effects & VYRE_EFFECT_ATOMIC) {
         bool is_shared = p->ir->resources[inst->a].kind == VYRE_RESOURCE_SHARED;
         bool workgroup = inst->aux >> 3 == VYRE_SCOPE_WORKGROUP && !is_shared;
         if (inst->aux & 7 || workgroup) {
-            vyre_text_printf(&p->text, ", %s", vyre_ordering_name(inst->aux & 7));
+            vyre_strbuf_printf(&p->text, ", %s", vyre_ordering_name(inst->aux & 7));
         }
-        vyre_text_puts(&p->text, workgroup ? ", workgroup" : "");
+        vyre_strbuf_puts(&p->text, workgroup ? ", workgroup" : "");
     }
-    vyre_text_putc(&p->text, ')');
+    vyre_strbuf_putc(&p->text, ')');
 }
 
 static void print_surroundings(printer *p, const vyre_inst *inst, const vyre_op_info *info) {
     switch (inst->op) {
     case VYRE_OP_PARAM:
-        vyre_text_puts(&p->text, p->ir->strings + p->ir->args[inst->a].name);
+        vyre_strbuf_puts(&p->text, p->ir->strings + p->ir->args[inst->a].name);
         return;
     case VYRE_OP_ITERATION: print_step_name(p, inst->a); return;
     case VYRE_OP_GID:
     case VYRE_OP_LID:
     case VYRE_OP_WID:
     case VYRE_OP_NUM_WORKGROUPS:
-        vyre_text_printf(&p->text, "%s.%c", info->name, "xyz"[inst->a]);
+        vyre_strbuf_printf(&p->text, "%s.%c", info->name, "xyz"[inst->a]);
         return;
-    default: vyre_text_puts(&p->text, info->name); return;
+    default: vyre_strbuf_puts(&p->text, info->name); return;
     }
 }
 
@@ -254,36 +254,36 @@ static void print_expression(printer *p, const vyre_inst *inst) {
     const char *sign = vyre_operator_sign(inst->op);
     if (sign && info->shape == VYRE_SHAPE_V2) {
         print_operand(p, inst->a);
-        vyre_text_putc(&p->text, ' ');
-        vyre_text_puts(&p->text, sign);
-        vyre_text_putc(&p->text, ' ');
+        vyre_strbuf_putc(&p->text, ' ');
+        vyre_strbuf_puts(&p->text, sign);
+        vyre_strbuf_putc(&p->text, ' ');
         print_operand(p, inst->b);
         return;
     }
     switch (inst->op) {
     case VYRE_OP_LOAD: print_element(p, inst, inst->b); return;
     case VYRE_OP_LEN:
-        vyre_text_puts(&p->text, "len(");
+        vyre_strbuf_puts(&p->text, "len(");
         print_resource(p, inst->a);
-        vyre_text_putc(&p->text, ')');
+        vyre_strbuf_putc(&p->text, ')');
         return;
     case VYRE_OP_NEG: /* the parentheses keep the sign out of a constant */
-        vyre_text_puts(&p->text, "-(");
+        vyre_strbuf_puts(&p->text, "-(");
         print_operand(p, inst->a);
-        vyre_text_putc(&p->text, ')');
+        vyre_strbuf_putc(&p->text, ')');
         return;
     case VYRE_OP_NOT:
-        vyre_text_putc(&p->text, inst->type == VYRE_TYPE_BOOL ? '!' : '~');
+        vyre_strbuf_putc(&p->text, inst->type == VYRE_TYPE_BOOL ? '!' : '~');
         print_operand(p, inst->a);
         return;
-    case VYRE_OP_CONVERT: vyre_text_puts(&p->text, vyre_type_name((vyre_type)inst->type)); break;
+    case VYRE_OP_CONVERT: vyre_strbuf_puts(&p->text, vyre_type_name((vyre_type)inst->type)); break;
     case VYRE_OP_BITCAST:
-        vyre_text_printf(&p->text, "bitcast<%s>", vyre_type_name((vyre_type)inst->type));
+        vyre_strbuf_printf(&p->text, "bitcast<%s>", vyre_type_name((vyre_type)inst->type));
         break;
     case VYRE_OP_REDUCE:
     case VYRE_OP_SCAN:
     case VYRE_OP_SCAN_EXCLUSIVE:
-        vyre_text_puts(&p->text, vyre_op_written(inst->op, inst->aux));
+        vyre_strbuf_puts(&p->text, vyre_op_written(inst->op, inst->aux));
         break;
     default:
         if (info->shape == VYRE_SHAPE_NUMBER || info->shape == VYRE_SHAPE_NONE) {
@@ -294,14 +294,14 @@ static void print_expression(printer *p, const vyre_inst *inst) {
             print_element_call(p, inst, info);
             return;
         }
-        vyre_text_puts(&p->text, info->name);
+        vyre_strbuf_puts(&p->text, info->name);
         break;
     }
     const uint32_t *values;
     uint32_t count = vyre_inst_values(p->ir, inst, &values);
-    vyre_text_putc(&p->text, '(');
+    vyre_strbuf_putc(&p->text, '(');
     print_operands(p, values, count);
-    vyre_text_putc(&p->text, ')');
+    vyre_strbuf_putc(&p->text, ')');
 }
 
 /* Statements */
@@ -321,23 +321,23 @@ static void print_results(printer *p, uint32_t owner) {
     if (!count) {
         return;
     }
-    vyre_text_puts(&p->text, count > 1 ? "let (" : "let ");
+    vyre_strbuf_puts(&p->text, count > 1 ? "let (" : "let ");
     for (uint32_t i = 0; i < count; i++) {
-        vyre_text_puts(&p->text, i ? ", " : "");
+        vyre_strbuf_puts(&p->text, i ? ", " : "");
         print_value(p, first + i);
     }
-    vyre_text_puts(&p->text, count > 1 ? ") = " : " = ");
+    vyre_strbuf_puts(&p->text, count > 1 ? ") = " : " = ");
 }
 
 static void print_carried(printer *p, const uint32_t *values, uint32_t count, uint32_t first_arg) {
-    vyre_text_putc(&p->text, '(');
+    vyre_strbuf_putc(&p->text, '(');
     for (uint32_t i = 0; i < count; i++) {
-        vyre_text_puts(&p->text, i ? ", " : "");
+        vyre_strbuf_puts(&p->text, i ? ", " : "");
         print_value(p, first_arg + i);
-        vyre_text_puts(&p->text, " = ");
+        vyre_strbuf_puts(&p->text, " = ");
         print_operand(p, values[i]);
     }
-    vyre_text_puts(&p->text, ") ");
+    vyre_strbuf_puts(&p->text, ") ");
 }
 
 static void open_block(printer *p, uint32_t at) {
@@ -346,23 +346,23 @@ static void open_block(printer *p, uint32_t at) {
     vyre_inst_values(p->ir, inst, &values);
     line(p);
     print_results(p, at);
-    vyre_text_printf(&p->text, "%s ", vyre_op_info_of(inst->op)->name);
+    vyre_strbuf_printf(&p->text, "%s ", vyre_op_info_of(inst->op)->name);
     if (inst->op == VYRE_OP_IF) {
         print_operand(p, inst->a);
-        vyre_text_putc(&p->text, ' ');
+        vyre_strbuf_putc(&p->text, ' ');
     } else if (inst->op == VYRE_OP_LOOP && inst->b) {
         print_carried(p, values, inst->b, at + 1);
     } else if (inst->op == VYRE_OP_FOR) {
         print_value(p, at + 1);
-        vyre_text_puts(&p->text, " in ");
+        vyre_strbuf_puts(&p->text, " in ");
         print_operand(p, values[0]);
-        vyre_text_puts(&p->text, "..");
+        vyre_strbuf_puts(&p->text, "..");
         print_operand(p, values[1]);
-        vyre_text_puts(&p->text, " step ");
+        vyre_strbuf_puts(&p->text, " step ");
         print_operand(p, values[2]);
-        vyre_text_putc(&p->text, ' ');
+        vyre_strbuf_putc(&p->text, ' ');
         if (inst->b > 3) {
-            vyre_text_puts(&p->text, "with ");
+            vyre_strbuf_puts(&p->text, "with ");
             print_carried(p, values + 3, inst->b - 3, at + 2);
         }
     }
@@ -375,12 +375,12 @@ static void print_end(printer *p, const vyre_inst *inst, bool implied) {
         return;
     }
     line(p);
-    vyre_text_puts(&p->text, vyre_op_info_of(inst->op)->name);
-    vyre_text_puts(&p->text, inst->b ? " " : "");
+    vyre_strbuf_puts(&p->text, vyre_op_info_of(inst->op)->name);
+    vyre_strbuf_puts(&p->text, inst->b ? " " : "");
     const uint32_t *values;
     uint32_t count = vyre_inst_values(p->ir, inst, &values);
     print_operands(p, values, count);
-    vyre_text_puts(&p->text, ";\n");
+    vyre_strbuf_puts(&p->text, ";\n");
 }
 
 static void print_inst(printer *p, uint32_t at) {
@@ -394,21 +394,21 @@ static void print_inst(printer *p, uint32_t at) {
         print_expression(p, inst);
     } else if (inst->op == VYRE_OP_STORE) {
         print_element(p, inst, inst->b);
-        vyre_text_puts(&p->text, " = ");
+        vyre_strbuf_puts(&p->text, " = ");
         print_operand(p, inst->c);
     } else if (inst->op == VYRE_OP_CLEAR) {
-        vyre_text_puts(&p->text, "clear(");
+        vyre_strbuf_puts(&p->text, "clear(");
         print_resource(p, inst->a);
-        vyre_text_putc(&p->text, ')');
+        vyre_strbuf_putc(&p->text, ')');
     } else if (inst->op == VYRE_OP_ATOMIC_STORE) {
         print_element_call(p, inst, vyre_op_info_of(inst->op));
     } else {
         bool drop = inst->type == VYRE_TYPE_VOID ||
                     (!p->used[at] && vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_ATOMIC);
         if (!drop) {
-            vyre_text_puts(&p->text, "let ");
+            vyre_strbuf_puts(&p->text, "let ");
             print_value(p, at);
-            vyre_text_puts(&p->text, " = ");
+            vyre_strbuf_puts(&p->text, " = ");
         }
         print_expression(p, inst);
     }
@@ -454,13 +454,13 @@ static void print_code(printer *p, const vyre_phase *phase) {
             p->indent--;
             line(p);
             if (has_else && !empty_else) {
-                vyre_text_puts(&p->text, "} else {\n");
+                vyre_strbuf_puts(&p->text, "} else {\n");
                 p->indent++;
                 ends[depth - 1] = owner->c;
                 continue;
             }
             at += empty_else;
-            vyre_text_puts(&p->text, result_count(p, owners[depth - 1]) ? "};\n" : "}\n");
+            vyre_strbuf_puts(&p->text, result_count(p, owners[depth - 1]) ? "};\n" : "}\n");
             depth--;
         }
     }
@@ -476,63 +476,63 @@ static void print_arrays(printer *p, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end; i++) {
         const vyre_resource *row = &p->ir->resources[i];
         line(p);
-        vyre_text_puts(&p->text, row->kind == VYRE_RESOURCE_SHARED    ? "shared "
-                                 : row->kind == VYRE_RESOURCE_PRIVATE ? "var "
-                                                                      : "scratch ");
+        vyre_strbuf_puts(&p->text, row->kind == VYRE_RESOURCE_SHARED    ? "shared "
+                                   : row->kind == VYRE_RESOURCE_PRIVATE ? "var "
+                                                                        : "scratch ");
         print_resource(p, i);
-        vyre_text_printf(&p->text, ": %s[", vyre_type_name((vyre_type)row->type));
+        vyre_strbuf_printf(&p->text, ": %s[", vyre_type_name((vyre_type)row->type));
         if (row->kind == VYRE_RESOURCE_SCRATCH) {
             print_size(p, row->size);
         } else {
-            vyre_text_u64(&p->text, row->length);
+            vyre_strbuf_u64(&p->text, row->length);
         }
-        vyre_text_puts(&p->text, "];\n");
+        vyre_strbuf_puts(&p->text, "];\n");
     }
 }
 
 static void print_requirements(printer *p) {
     for (uint32_t i = 0; i < p->ir->requirement_count; i++) {
         line(p);
-        vyre_text_puts(&p->text, "require ");
+        vyre_strbuf_puts(&p->text, "require ");
         print_size(p, p->ir->requirements[i].left);
-        vyre_text_puts(&p->text, " == ");
+        vyre_strbuf_puts(&p->text, " == ");
         print_size(p, p->ir->requirements[i].right);
-        vyre_text_puts(&p->text, ";\n");
+        vyre_strbuf_puts(&p->text, ";\n");
     }
 }
 
 static void print_domain(printer *p, const vyre_phase *phase) {
-    vyre_text_puts(&p->text, " over ");
+    vyre_strbuf_puts(&p->text, " over ");
     if (phase->from_resource != VYRE_NONE) {
         print_resource(p, phase->from_resource);
-        vyre_text_putc(&p->text, '[');
+        vyre_strbuf_putc(&p->text, '[');
         print_size(p, phase->from_index);
-        vyre_text_puts(&p->text, "] max ");
+        vyre_strbuf_puts(&p->text, "] max ");
         print_size(p, phase->domain[0]);
     } else {
-        vyre_text_puts(&p->text, phase->dimensions > 1 ? "(" : "");
+        vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? "(" : "");
         for (uint32_t i = 0; i < phase->dimensions; i++) {
-            vyre_text_puts(&p->text, i ? ", " : "");
+            vyre_strbuf_puts(&p->text, i ? ", " : "");
             print_size(p, phase->domain[i]);
         }
-        vyre_text_puts(&p->text, phase->dimensions > 1 ? ")" : "");
+        vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? ")" : "");
     }
     if (phase->workgroup[0]) {
-        vyre_text_puts(&p->text, " workgroup ");
+        vyre_strbuf_puts(&p->text, " workgroup ");
         for (uint32_t i = 0; i < phase->dimensions; i++) {
-            vyre_text_puts(&p->text, i ? ", " : "");
-            vyre_text_u64(&p->text, phase->workgroup[i]);
+            vyre_strbuf_puts(&p->text, i ? ", " : "");
+            vyre_strbuf_u64(&p->text, phase->workgroup[i]);
         }
     }
     if (phase->subgroup) {
-        vyre_text_puts(&p->text, " subgroup ");
-        vyre_text_u64(&p->text, phase->subgroup);
+        vyre_strbuf_puts(&p->text, " subgroup ");
+        vyre_strbuf_u64(&p->text, phase->subgroup);
     }
 }
 
 static void print_phase(printer *p, const vyre_phase *phase) {
     print_domain(p, phase);
-    vyre_text_puts(&p->text, " {\n");
+    vyre_strbuf_puts(&p->text, " {\n");
     p->indent++;
     p->phase_first = phase->first;
     memset(p->names, 0, (phase->end - phase->first) * sizeof *p->names);
@@ -546,7 +546,7 @@ static void print_phase(printer *p, const vyre_phase *phase) {
     print_code(p, phase);
     p->indent--;
     line(p);
-    vyre_text_puts(&p->text, "}\n");
+    vyre_strbuf_puts(&p->text, "}\n");
 }
 
 static void print_steps(printer *p) {
@@ -557,30 +557,30 @@ static void print_steps(printer *p) {
             depth--;
             p->indent--;
             line(p);
-            vyre_text_puts(&p->text, "}\n");
+            vyre_strbuf_puts(&p->text, "}\n");
         }
         if (i == ir->step_count) {
             return;
         }
         const vyre_step *step = &ir->steps[i];
         line(p);
-        vyre_text_puts(&p->text, step->kind == VYRE_STEP_PHASE ? "phase " : "repeat ");
+        vyre_strbuf_puts(&p->text, step->kind == VYRE_STEP_PHASE ? "phase " : "repeat ");
         print_step_name(p, i);
         if (step->kind == VYRE_STEP_PHASE) {
             print_phase(p, &ir->phases[step->size]);
             continue;
         }
         if (step->kind == VYRE_STEP_REPEAT_WHILE) {
-            vyre_text_puts(&p->text, " while ");
+            vyre_strbuf_puts(&p->text, " while ");
             print_resource(p, step->resource);
-            vyre_text_putc(&p->text, '[');
+            vyre_strbuf_putc(&p->text, '[');
             print_size(p, step->size);
-            vyre_text_putc(&p->text, ']');
+            vyre_strbuf_putc(&p->text, ']');
         } else {
-            vyre_text_puts(&p->text, " in ");
+            vyre_strbuf_puts(&p->text, " in ");
             print_size(p, step->size);
         }
-        vyre_text_puts(&p->text, " {\n");
+        vyre_strbuf_puts(&p->text, " {\n");
         p->indent++;
         ends[depth++] = step->end;
     }
@@ -589,24 +589,24 @@ static void print_steps(printer *p) {
 static void print_header(printer *p) {
     const vyre_ir *ir = p->ir;
     static const char *const access[] = {"", "inout ", "out "};
-    vyre_text_printf(&p->text, "program %s(", ir->strings);
+    vyre_strbuf_printf(&p->text, "program %s(", ir->strings);
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         const vyre_arg *arg = &ir->args[i];
         const char *type = vyre_type_name((vyre_type)arg->type);
-        vyre_text_printf(&p->text, "%s%s: ", i ? ", " : "", ir->strings + arg->name);
+        vyre_strbuf_printf(&p->text, "%s%s: ", i ? ", " : "", ir->strings + arg->name);
         if (arg->resource == VYRE_NONE) {
-            vyre_text_puts(&p->text, type);
+            vyre_strbuf_puts(&p->text, type);
             continue;
         }
         const vyre_resource *row = &ir->resources[arg->resource];
-        vyre_text_printf(&p->text, "%sbuffer<%s>", access[row->access], type);
+        vyre_strbuf_printf(&p->text, "%sbuffer<%s>", access[row->access], type);
         if (row->size != VYRE_NONE) {
-            vyre_text_putc(&p->text, '[');
+            vyre_strbuf_putc(&p->text, '[');
             print_size(p, row->size);
-            vyre_text_putc(&p->text, ']');
+            vyre_strbuf_putc(&p->text, ']');
         }
     }
-    vyre_text_puts(&p->text, ir->flags & VYRE_PROGRAM_DETERMINISTIC ? ") deterministic" : ")");
+    vyre_strbuf_puts(&p->text, ir->flags & VYRE_PROGRAM_DETERMINISTIC ? ") deterministic" : ")");
 }
 
 static bool prepare(printer *p) {
@@ -657,12 +657,12 @@ vyre_status vyre_program_print_notes(const vyre_program *program, vyre_print_not
         if (ir->step_count == 1 && arrays == scratch && !ir->requirement_count) {
             print_phase(&p, &ir->phases[0]);
         } else {
-            vyre_text_puts(&p.text, " {\n");
+            vyre_strbuf_puts(&p.text, " {\n");
             p.indent++;
             print_arrays(&p, scratch, arrays);
             print_requirements(&p);
             print_steps(&p);
-            vyre_text_puts(&p.text, "}\n");
+            vyre_strbuf_puts(&p.text, "}\n");
         }
     } else {
         p.text.failed = true;
@@ -670,7 +670,7 @@ vyre_status vyre_program_print_notes(const vyre_program *program, vyre_print_not
     vyre_free(p.used);
     vyre_free(p.names);
     if (p.text.failed) {
-        vyre_text_free(&p.text);
+        vyre_strbuf_free(&p.text);
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                                 "no memory to print program `%s`", vyre_program_name(program));
     }

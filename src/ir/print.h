@@ -4,10 +4,10 @@
 
 #include <vyre/program.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* Adds what there is to say about an instruction, on one line; or nothing. */
-typedef void (*vyre_print_note)(void *user, uint32_t inst, vyre_text *text);
+typedef void (*vyre_print_note)(void *user, uint32_t inst, vyre_strbuf *text);
 
 /* As vyre_program_print, with notes behind instructions. */
 VYRE_MUST_USE vyre_status vyre_program_print_notes(const vyre_program *program,

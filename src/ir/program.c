@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "ir/determinism.h"
 #include "ir/diagnostic.h"
 #include "ir/section.h"

@@ -16,33 +16,33 @@ static bool is_call(uint32_t op) {
     return op == VYRE_SIZE_MIN || op == VYRE_SIZE_MAX || op == VYRE_SIZE_CEIL_DIV;
 }
 
-static void print_operand(vyre_text *text, const vyre_ir *ir, uint32_t size, bool in_operator) {
+static void print_operand(vyre_strbuf *text, const vyre_ir *ir, uint32_t size, bool in_operator) {
     bool wrap = in_operator && ir->sizes[size].op >= VYRE_SIZE_ADD && !is_call(ir->sizes[size].op);
-    vyre_text_puts(text, wrap ? "(" : "");
+    vyre_strbuf_puts(text, wrap ? "(" : "");
     vyre_size_print(text, ir, size);
-    vyre_text_puts(text, wrap ? ")" : "");
+    vyre_strbuf_puts(text, wrap ? ")" : "");
 }
 
 /* The depth of sizes is limited, and so is this recursion. */
-void vyre_size_print(vyre_text *text, const vyre_ir *ir, uint32_t size) {
+void vyre_size_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t size) {
     const vyre_size_node *node = &ir->sizes[size];
     switch (node->op) {
-    case VYRE_SIZE_CONST: vyre_text_u64(text, const_value(node)); return;
+    case VYRE_SIZE_CONST: vyre_strbuf_u64(text, const_value(node)); return;
     case VYRE_SIZE_LEN:
-        vyre_text_printf(text, "len(%s)", ir->strings + ir->args[node->a].name);
+        vyre_strbuf_printf(text, "len(%s)", ir->strings + ir->args[node->a].name);
         return;
-    case VYRE_SIZE_PARAM: vyre_text_puts(text, ir->strings + ir->args[node->a].name); return;
+    case VYRE_SIZE_PARAM: vyre_strbuf_puts(text, ir->strings + ir->args[node->a].name); return;
     default: break;
     }
     if (is_call(node->op)) {
-        vyre_text_printf(text, "%s(", names[node->op]);
+        vyre_strbuf_printf(text, "%s(", names[node->op]);
         print_operand(text, ir, node->a, false);
-        vyre_text_puts(text, ", ");
+        vyre_strbuf_puts(text, ", ");
         print_operand(text, ir, node->b, false);
-        vyre_text_putc(text, ')');
+        vyre_strbuf_putc(text, ')');
     } else {
         print_operand(text, ir, node->a, true);
-        vyre_text_printf(text, " %s ", names[node->op]);
+        vyre_strbuf_printf(text, " %s ", names[node->op]);
         print_operand(text, ir, node->b, true);
     }
 }
@@ -87,14 +87,14 @@ bool vyre_size_apply(uint32_t op, uint64_t left, uint64_t right, uint64_t *out,
 
 static vyre_status refuse(const vyre_program *program, uint32_t part, const char *problem,
                           uint64_t left, uint64_t right) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_size_print(&text, &program->ir, part);
     vyre_status status = vyre_status_make(
         VYRE_STATUS_INVALID_ARGUMENT, "pass buffers and arguments for which it can be computed",
         "program `%s`: the size %s %s, its operands being %llu and %llu",
-        vyre_program_name(program), vyre_text_string(&text), problem, (unsigned long long)left,
+        vyre_program_name(program), vyre_strbuf_string(&text), problem, (unsigned long long)left,
         (unsigned long long)right);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return status;
 }
 

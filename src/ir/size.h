@@ -4,9 +4,9 @@
 
 #include <vyre/program.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
-void vyre_size_print(vyre_text *text, const vyre_ir *ir, uint32_t size);
+void vyre_size_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t size);
 
 /* Applies an operator; false with what went wrong. */
 bool vyre_size_apply(uint32_t op, uint64_t left, uint64_t right, uint64_t *out,

@@ -11,10 +11,10 @@ typedef struct region {
     uint32_t end;
     uint32_t control;    /* where its blocks stand now */
     uint32_t before;     /* control flow in front of it */
-    uint32_t head;       /* if: at the start of a branch; loop: of a turn */
+    uint32_t head;       /* if: at the start of a branch; loop: of an iteration */
     uint32_t after;      /* where its ways out meet; 0 while there is no such point */
     uint32_t exits;      /* ways out seen so far; of an if, its yields */
-    uint32_t turns;      /* loops: ways to go on seen so far */
+    uint32_t iterations; /* loops: ways to go on seen so far */
     uint32_t loop, call; /* regions of the innermost loop and inline, itself included */
     uint32_t escape; /* outermost region that a jump from inside leaves for; own number if none */
     bool in_then;
@@ -159,7 +159,7 @@ static void open_loop(analysis *a, uint32_t at, const vyre_inst *inst) {
     if (!is_for) {
         return;
     }
-    /* The counter follows first number and step; all three decide who takes another turn. */
+    /* The counter follows first number and step; all three decide who takes another iteration. */
     add_edge(a, control, opened->after);
     depend(a, values[0], first_arg - 1);
     depend(a, values[2], first_arg - 1);
@@ -204,7 +204,7 @@ static void visit_yield(analysis *a, const vyre_inst *inst, region *top) {
     add_edge(a, top->control, top->after);
 }
 
-/* Some may break in an earlier turn than others, so who does shows in the results. */
+/* Some may break in an earlier iteration than others, so who does shows in the results. */
 static void visit_break(analysis *a, const vyre_inst *inst, region *loop, uint32_t control) {
     uint32_t first = node_of(a, a->ir->insts[loop->owner].c);
     hand_on(a, inst, first);
@@ -221,12 +221,12 @@ static void visit_continue(analysis *a, const vyre_inst *inst, region *loop, uin
     uint32_t first = node_of(a, loop->owner) + 1 + is_for;
     hand_on(a, inst, first);
     add_edge(a, control, loop->head);
-    if (++loop->turns == 2) {
+    if (++loop->iterations == 2) {
         blame(a, loop->head, first, inst->b);
     }
 }
 
-/* As with `continue`; but some may return in an earlier turn of a loop than others. The first
+/* As with `continue`; but some may return in an earlier iteration of a loop than others. The first
  * return needs no look at its control flow: who does not take it parts from those who do, and
  * returns later. */
 static void visit_return(analysis *a, const vyre_inst *inst, region *call, uint32_t control,

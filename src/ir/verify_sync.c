@@ -120,7 +120,7 @@ typedef struct shared_state {
 
 typedef struct shared_frame {
     uint32_t owner, end;
-    shared_state entry; /* if: before the branches; loop: at the start of a turn */
+    shared_state entry; /* if: before the branches; loop: at the start of an iteration */
     shared_state exit;  /* joined over the ways out */
     uint32_t loop, call;
     bool in_then;
@@ -129,8 +129,9 @@ typedef struct shared_frame {
 typedef struct shared_walk {
     verifier *v;
     const vyre_phase *phase;
-    shared_state *turns; /* by instruction of the phase: what loops have at the start of a turn */
-    uint64_t *bits;      /* by array of the phase: its own bit if it is shared, else 0 */
+    shared_state
+        *iterations; /* by instruction of the phase: what loops have at the start of an iteration */
+    uint64_t *bits;  /* by array of the phase: its own bit if it is shared, else 0 */
     shared_frame frames[VYRE_LIMIT_NESTING + 2];
     uint32_t depth;
     shared_state now;
@@ -180,8 +181,8 @@ static void visit_block(shared_walk *w, uint32_t at, const vyre_inst *inst) {
     shared_frame *opened = &w->frames[w->depth];
     bool is_loop = inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR;
     if (is_loop) {
-        join_state(&w->turns[at - w->phase->first], w->now);
-        w->now = w->turns[at - w->phase->first];
+        join_state(&w->iterations[at - w->phase->first], w->now);
+        w->now = w->iterations[at - w->phase->first];
     }
     *opened = (shared_frame){.owner = at,
                              .end = inst->op == VYRE_OP_IF ? inst->b : inst->c,
@@ -206,10 +207,10 @@ static void visit_end(shared_walk *w, const vyre_inst *inst) {
     } else if (inst->op == VYRE_OP_RETURN && top->call != VYRE_NONE) {
         join_state(&w->frames[top->call].exit, w->now);
     } else if (inst->op == VYRE_OP_CONTINUE) {
-        shared_state *turn = &w->turns[w->frames[top->loop].owner - w->phase->first];
-        shared_state before = *turn;
-        join_state(turn, w->now);
-        w->changed |= turn->written != before.written || turn->stale != before.stale;
+        shared_state *iteration = &w->iterations[w->frames[top->loop].owner - w->phase->first];
+        shared_state before = *iteration;
+        join_state(iteration, w->now);
+        w->changed |= iteration->written != before.written || iteration->stale != before.stale;
     }
     w->now.reachable = false;
 }
@@ -248,9 +249,9 @@ static void walk_shared(shared_walk *w) {
 
 void verify_shared(verifier *v, uint32_t phase) {
     shared_walk w = {.v = v, .phase = &v->ir->phases[phase]};
-    w.turns = vyre_alloc_zeroed(w.phase->end - w.phase->first, sizeof *w.turns);
+    w.iterations = vyre_alloc_zeroed(w.phase->end - w.phase->first, sizeof *w.iterations);
     w.bits = vyre_alloc_zeroed(w.phase->end_resource - w.phase->first_resource, sizeof *w.bits);
-    if (!w.turns || !w.bits) {
+    if (!w.iterations || !w.bits) {
         v->no_memory = true;
         goto done;
     }
@@ -264,6 +265,6 @@ void verify_shared(verifier *v, uint32_t phase) {
     w.report = true;
     walk_shared(&w);
 done:
-    vyre_free(w.turns);
+    vyre_free(w.iterations);
     vyre_free(w.bits);
 }

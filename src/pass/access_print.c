@@ -17,16 +17,16 @@ typedef struct facts {
     phase_facts *phases;
 } facts;
 
-static void put_number(vyre_text *text, vyre_wide number) {
+static void put_number(vyre_strbuf *text, vyre_wide number) {
     if (number < 0) {
-        vyre_text_putc(text, '-');
+        vyre_strbuf_putc(text, '-');
         number = -number;
     }
-    vyre_text_u64(text, (uint64_t)number);
+    vyre_strbuf_u64(text, (uint64_t)number);
 }
 
 /* Nothing where more than half of the type's numbers may be: that is no news. */
-static bool put_range(vyre_text *text, const vyre_range *range, vyre_type type) {
+static bool put_range(vyre_strbuf *text, const vyre_range *range, vyre_type type) {
     vyre_wide least, most;
     range_type(type, &least, &most);
     if (range->max - range->min > (most - least) / 2) {
@@ -34,41 +34,41 @@ static bool put_range(vyre_text *text, const vyre_range *range, vyre_type type) 
     }
     put_number(text, range->min);
     if (range->max != range->min) {
-        vyre_text_puts(text, "..");
+        vyre_strbuf_puts(text, "..");
         put_number(text, range->max);
     }
     return true;
 }
 
-static void put_stride(vyre_text *text, vyre_stride form, bool is_first) {
+static void put_stride(vyre_strbuf *text, vyre_stride form, bool is_first) {
     if (form.kind == VYRE_STRIDE_UNKNOWN) {
         return;
     }
-    vyre_text_puts(text, is_first ? "" : ", ");
+    vyre_strbuf_puts(text, is_first ? "" : ", ");
     if (form.kind == VYRE_STRIDE_UNIFORM) {
-        vyre_text_puts(text, "uniform");
+        vyre_strbuf_puts(text, "uniform");
     } else {
-        vyre_text_printf(text, "stride %lld%s", (long long)form.stride,
-                         form.exact ? "" : " wrapping");
+        vyre_strbuf_printf(text, "stride %lld%s", (long long)form.stride,
+                           form.exact ? "" : " wrapping");
     }
 }
 
-static void note_access(const facts *f, const phase_facts *p, uint32_t inst, vyre_text *text) {
+static void note_access(const facts *f, const phase_facts *p, uint32_t inst, vyre_strbuf *text) {
     const vyre_inst *i = &f->ir->insts[inst];
     uint32_t index =
         vyre_lookup_op(i->op)->shape == VYRE_SHAPE_R_LIST ? f->ir->operands[i->b] : i->b;
-    vyre_text_puts(text, vyre_range_of(&p->ranges, inst)->in_bounds ? "in bounds" : "checked");
+    vyre_strbuf_puts(text, vyre_range_of(&p->ranges, inst)->in_bounds ? "in bounds" : "checked");
     put_stride(text, vyre_stride_operand(&p->strides, index), false);
     const vyre_access_group *group = vyre_access_group_of(&p->accesses, inst);
     for (uint32_t k = 0; group && k < group->count; k++) {
         if (group->members[k] == inst) {
-            vyre_text_printf(text, ", %u of %u neighbours%s", k + 1, group->count,
-                             group->aligned ? ", aligned" : "");
+            vyre_strbuf_printf(text, ", %u of %u neighbours%s", k + 1, group->count,
+                               group->aligned ? ", aligned" : "");
         }
     }
 }
 
-static void note(void *user, uint32_t inst, vyre_text *text) {
+static void note(void *user, uint32_t inst, vyre_strbuf *text) {
     const facts *f = user;
     const vyre_inst *i = &f->ir->insts[inst];
     uint32_t phase = 0;

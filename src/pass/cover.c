@@ -36,7 +36,7 @@ static bool add_bound(uint32_t *bounds, uint32_t *count, uint32_t bound) {
 static void add_coordinate(prover *p, sum_kind kind, uint32_t a, uint32_t bound) {
     coordinate *added = &p->coordinates[p->count++];
     *added = (coordinate){.kind = kind, .a = a};
-    if (kind != SUM_TURN) {
+    if (kind != SUM_ITERATION) {
         added->bounds[added->bound_count++] = bound;
     }
 }
@@ -92,7 +92,7 @@ static bool choose_positions(prover *p, cover_store *store) {
         add_coordinate(p, SUM_LANE, 0, width);
     }
     for (uint32_t i = 0; i < store->loop_count; i++) {
-        add_coordinate(p, SUM_TURN, store->loops[i], SUM_UNKNOWN);
+        add_coordinate(p, SUM_ITERATION, store->loops[i], SUM_UNKNOWN);
     }
     return true;
 }
@@ -167,8 +167,8 @@ static bool use_offsets(prover *p, uint32_t *offsets, uint32_t count) {
     uint32_t zero = sum_number(sums, 0);
     while (count > 1) {
         uint32_t step = sum_same(sums, offsets[0], zero) ? offsets[1] : offsets[0];
-        uint32_t turns = 1, kept = 0, at = step;
-        for (; contains(sums, offsets, count, at); turns++) {
+        uint32_t iterations = 1, kept = 0, at = step;
+        for (; contains(sums, offsets, count, at); iterations++) {
             at = sum_add(sums, at, step);
         }
         uint32_t starts[MOST_OFFSETS];
@@ -178,19 +178,19 @@ static bool use_offsets(prover *p, uint32_t *offsets, uint32_t count) {
             }
             uint32_t run = 1;
             for (at = sum_add(sums, offsets[i], step);
-                 run < turns && contains(sums, offsets, count, at); run++) {
+                 run < iterations && contains(sums, offsets, count, at); run++) {
                 at = sum_add(sums, at, step);
             }
-            if (run == turns) {
+            if (run == iterations) {
                 starts[kept++] = offsets[i];
             }
         }
-        if (turns < 2 || kept >= count) {
+        if (iterations < 2 || kept >= count) {
             return false;
         }
         p->coordinates[p->count++] = (coordinate){.is_offset = true,
                                                   .stride = step,
-                                                  .bounds = {sum_number(sums, turns)},
+                                                  .bounds = {sum_number(sums, iterations)},
                                                   .bound_count = 1};
         count = kept;
         for (uint32_t i = 0; i < kept; i++) {

@@ -1,9 +1,9 @@
 /* Cover: whether the stores of a phase reach every element of an array, whatever the arguments are.
  *
- * The index of a store is a sum in which each coordinate (a position of the invocation, the turn of
- * a loop) has a stride. If the coordinate with stride 1 goes up to the next stride, that one up to
- * the one after and so on, the way digits make up a number, nothing is left out. Several stores
- * that lie side by side count as one more coordinate. */
+ * The index of a store is a sum in which each coordinate (a position of the invocation, the
+ * iteration of a loop) has a stride. If the coordinate with stride 1 goes up to the next stride,
+ * that one up to the one after and so on, the way digits make up a number, nothing is left out.
+ * Several stores that lie side by side count as one more coordinate. */
 #ifndef VYRE_PASS_COVER_H
 #define VYRE_PASS_COVER_H
 
@@ -17,12 +17,12 @@ typedef struct cover_guard {
     bool is_exact;      /* `end` is the number itself */
 } cover_guard;
 
-/* A store that every invocation of a domain runs, in all turns of the loops around it, as far as
- * the guards hold. */
+/* A store that every invocation of a domain runs, in all iterations of the loops around it, as far
+ * as the guards hold. */
 typedef struct cover_store {
     uint32_t index; /* a sum, up to a multiple of 2^32 */
     uint8_t guard_count, loop_count;
-    uint8_t loops[COVER_LOOPS]; /* by SUM_TURN */
+    uint8_t loops[COVER_LOOPS]; /* by SUM_ITERATION */
     cover_guard guards[COVER_GUARDS];
 } cover_store;
 

@@ -74,7 +74,7 @@ static void change_memory(search *s, const vyre_inst *inst, uint32_t last) {
     }
 }
 
-/* A turn of a loop sees what the turns before it wrote. */
+/* An iteration of a loop sees what the iterations before it wrote. */
 static void enter_loop(search *s, uint32_t first, uint32_t end) {
     size_t low = 0, high = s->writes.count;
     uint32_t last = s->version;

@@ -118,7 +118,7 @@ static frame *top_of(walk *w) {
     return &w->frames[w->depth - 1];
 }
 
-/* Whether a turn of a loop may be its last before the range is used up. */
+/* Whether an iteration of a loop may be its last before the range is used up. */
 static bool may_end_early(const vyre_ir *ir, uint32_t loop) {
     uint32_t inner_end = 0;
     for (uint32_t i = loop + 1; i < ir->insts[loop].c; i++) {
@@ -139,7 +139,7 @@ static bool may_end_early(const vyre_ir *ir, uint32_t loop) {
     return false;
 }
 
-/* The counter of a `for` is first + step * turn, as long as that is less than the end. */
+/* The counter of a `for` is first + step * iteration, as long as that is less than the end. */
 static bool open_for(walk *w, uint32_t at, uint32_t depth) {
     const uint32_t *range = w->ir->operands + w->ir->insts[at].a;
     vyre_type type = vyre_operand_type(w->ir, range[0]);
@@ -152,8 +152,8 @@ static bool open_for(walk *w, uint32_t at, uint32_t depth) {
         number <= 0) {
         return false;
     }
-    uint32_t turn = sum_of(&w->sums, SUM_TURN, depth, 0);
-    uint32_t counter = sum_add(&w->sums, first, sum_multiply(&w->sums, step, turn));
+    uint32_t iteration = sum_of(&w->sums, SUM_ITERATION, depth, 0);
+    uint32_t counter = sum_add(&w->sums, first, sum_multiply(&w->sums, step, iteration));
     fill_value_set(&w->values, at + 1, counter);
     return push_guard(w, counter, end, end_exact);
 }
@@ -351,14 +351,14 @@ static void walk_steps(walk *w, uint32_t first, uint32_t end, bool is_certain) {
             }
             continue;
         }
-        bool has_turn = false;
+        bool has_iteration = false;
         if (step->kind == VYRE_STEP_REPEAT_WHILE) {
             give_up(w, step->resource);
         } else {
-            has_turn =
+            has_iteration =
                 sum_reaches(&w->sums, sum_of_size(&w->sums, step->size), sum_number(&w->sums, 1));
         }
-        walk_steps(w, i + 1, step->end, is_certain && has_turn);
+        walk_steps(w, i + 1, step->end, is_certain && has_iteration);
     }
 }
 
@@ -423,24 +423,24 @@ static const char *phase_name(const vyre_ir *ir, uint32_t phase) {
     return "";
 }
 
-static void print_array(vyre_text *out, const vyre_ir *ir, uint32_t resource) {
+static void print_array(vyre_strbuf *out, const vyre_ir *ir, uint32_t resource) {
     const char *kind = ir->resources[resource].kind == VYRE_RESOURCE_SCRATCH ? "scratch" : "out";
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
         if (ir->args[arg].resource == resource) {
-            vyre_text_printf(out, "%s `%s`", kind, ir->strings + ir->args[arg].name);
+            vyre_strbuf_printf(out, "%s `%s`", kind, ir->strings + ir->args[arg].name);
             return;
         }
     }
     const char *name =
         resource < ir->resource_name_count ? ir->debug_strings + ir->resource_names[resource] : "";
     if (*name) {
-        vyre_text_printf(out, "%s `%s`", kind, name);
+        vyre_strbuf_printf(out, "%s `%s`", kind, name);
     } else {
-        vyre_text_printf(out, "%s %u", kind, resource);
+        vyre_strbuf_printf(out, "%s %u", kind, resource);
     }
 }
 
-vyre_status vyre_fill_print(const vyre_program *program, const char *prefix, vyre_text *out) {
+vyre_status vyre_fill_print(const vyre_program *program, const char *prefix, vyre_strbuf *out) {
     const vyre_ir *ir = vyre_program_ir(program);
     uint32_t *phases = vyre_alloc_array(ir->resource_count, sizeof *phases);
     vyre_status status = phases ? vyre_fill_find(program, phases) : no_memory(program);
@@ -448,20 +448,20 @@ vyre_status vyre_fill_print(const vyre_program *program, const char *prefix, vyr
         if (!starts_as_zeros(&ir->resources[i])) {
             continue;
         }
-        vyre_text_puts(out, prefix);
+        vyre_strbuf_puts(out, prefix);
         print_array(out, ir, i);
         if (phases[i] == VYRE_NONE) {
-            vyre_text_puts(out, " is filled with zeros first\n");
+            vyre_strbuf_puts(out, " is filled with zeros first\n");
             continue;
         }
         const char *name = phase_name(ir, phases[i]);
-        vyre_text_puts(out, " is not filled: ");
+        vyre_strbuf_puts(out, " is not filled: ");
         if (*name) {
-            vyre_text_printf(out, "phase `%s`", name);
+            vyre_strbuf_printf(out, "phase `%s`", name);
         } else {
-            vyre_text_printf(out, "phase %u", phases[i]);
+            vyre_strbuf_printf(out, "phase %u", phases[i]);
         }
-        vyre_text_puts(out, " overwrites it all before anybody reads it\n");
+        vyre_strbuf_puts(out, " overwrites it all before anybody reads it\n");
     }
     vyre_free(phases);
     return status;

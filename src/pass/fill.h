@@ -10,13 +10,13 @@
 
 #include <vyre/program.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* By resource: the phase that overwrites it; VYRE_NONE if it must be filled, or never is. */
 VYRE_MUST_USE vyre_status vyre_fill_find(const vyre_program *program, uint32_t *out_phases);
 
 /* The same for people, a line an array that starts as zeros, `prefix` in front of each. */
 VYRE_MUST_USE vyre_status vyre_fill_print(const vyre_program *program, const char *prefix,
-                                          vyre_text *out);
+                                          vyre_strbuf *out);
 
 #endif

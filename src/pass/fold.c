@@ -239,7 +239,7 @@ static bool fold_if(vyre_rebuild *r, uint32_t at) {
     return true;
 }
 
-static bool has_no_turn(vyre_rebuild *r, const uint32_t *range, vyre_type type) {
+static bool has_no_iteration(vyre_rebuild *r, const uint32_t *range, vyre_type type) {
     uint32_t first = vyre_rebuild_operand(r, range[0]), end = vyre_rebuild_operand(r, range[1]);
     uint32_t step = vyre_rebuild_operand(r, range[2]), zero = vyre_build_const(r->to, type, 0);
     uint64_t bits;
@@ -317,7 +317,7 @@ static bool fold_block(vyre_rebuild *r, uint32_t at) {
         }
         break;
     default:
-        if (has_no_turn(r, ir->operands + inst->a, (vyre_type)ir->insts[at + 1].type)) {
+        if (has_no_iteration(r, ir->operands + inst->a, (vyre_type)ir->insts[at + 1].type)) {
             for (uint32_t k = 0; k < inst->b - 3; k++) {
                 r->values[inst->c + k] = vyre_rebuild_operand(r, ir->operands[inst->a + 3 + k]);
             }

@@ -4,8 +4,8 @@
  * follow identities that hold for every value; floats only where the operation works on bits, or
  * where the result is the same number rounded in the same way. Branches on constants, or on what an
  * enclosing branch decided, are taken; small branches that only choose between values become
- * selects; loops without a turn, or with exactly one, and calls that return at their end alone, are
- * dissolved; what loops carry without changing it is taken from outside. */
+ * selects; loops without an iteration, or with exactly one, and calls that return at their end
+ * alone, are dissolved; what loops carry without changing it is taken from outside. */
 #ifndef VYRE_PASS_FOLD_H
 #define VYRE_PASS_FOLD_H
 

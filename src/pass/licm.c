@@ -19,7 +19,7 @@ typedef struct open_loop {
     uint32_t branches; /* open branches around it, of all loops */
     uint32_t speculated;
     bool waits;     /* there is a barrier in it */
-    bool may_leave; /* something before that place may have left the turn */
+    bool may_leave; /* something before that place may have left the iteration */
 } open_loop;
 
 typedef struct motion {
@@ -97,8 +97,8 @@ static bool is_changed(const motion *m, uint32_t place, uint32_t first, uint32_t
     return low < stop && m->writes[low] < end;
 }
 
-/* Whether the loop surely has a turn. */
-static bool has_turn(const vyre_ir *ir, uint32_t loop) {
+/* Whether the loop surely has an iteration. */
+static bool has_iteration(const vyre_ir *ir, uint32_t loop) {
     const vyre_inst *inst = &ir->insts[loop];
     const uint32_t *range = ir->operands + inst->a;
     if (inst->op == VYRE_OP_LOOP) {
@@ -125,7 +125,7 @@ static bool load_leaves(const motion *m, const vyre_inst *inst, const open_loop 
         return false;
     }
     return ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE ||
-           (!is_changed(m, ir->resource_count, first, end) && has_turn(ir, first) &&
+           (!is_changed(m, ir->resource_count, first, end) && has_iteration(ir, first) &&
             !loop->may_leave);
 }
 

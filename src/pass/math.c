@@ -4,7 +4,7 @@
 
 #include <vyre/text.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "pass/rebuild.h"
 
 /* The text of math.vyre, put into the library by the build. */
@@ -35,20 +35,20 @@ extern const char vyre_math_text[];
 /* math.vyre with a program around each function, so that its code can be had. Parsed on first use
  * and kept as long as the process; a failure for lack of memory is tried again. */
 static vyre_status parse_functions(vyre_module **out_module) {
-    vyre_text text = {0};
-    vyre_text_puts(&text, vyre_math_text);
+    vyre_strbuf text = {0};
+    vyre_strbuf_puts(&text, vyre_math_text);
 #define PROGRAM(name, function, arguments)                                                         \
-    vyre_text_printf(&text,                                                                        \
-                     "program of_%s(x: f32, y: f32, r: out buffer<f32>[1]) over 1 { "              \
-                     "r[0] = %s_f32(x%s); }\n",                                                    \
-                     function, function, arguments == 2 ? ", y" : "");
+    vyre_strbuf_printf(&text,                                                                      \
+                       "program of_%s(x: f32, y: f32, r: out buffer<f32>[1]) over 1 { "            \
+                       "r[0] = %s_f32(x%s); }\n",                                                  \
+                       function, function, arguments == 2 ? ", y" : "");
     ELEMENTARY(PROGRAM)
 #undef PROGRAM
     vyre_status status =
         text.failed ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                                        "no memory for the elementary functions")
                     : vyre_module_parse("math.vyre", text.data, text.size, NULL, out_module);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return status;
 }
 

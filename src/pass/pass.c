@@ -14,9 +14,9 @@ const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
 #undef ROW
 };
 
-/* In this order: what folds may make a range constant, turns of a loop make indices so, and arrays
- * of these are values then. Values leave loops before equal ones are looked for, and those that
- * turn out to be equal may make something simple. */
+/* In this order: what folds may make a range constant, iterations of a loop make indices so, and
+ * arrays of these are values then. Values leave loops before equal ones are looked for, and those
+ * that turn out to be equal may make something simple. */
 static const vyre_pass_id pipeline[] = {VYRE_PASS_FOLD,    VYRE_PASS_UNROLL, VYRE_PASS_FOLD,
                                         VYRE_PASS_PROMOTE, VYRE_PASS_LICM,   VYRE_PASS_CSE,
                                         VYRE_PASS_FOLD,    VYRE_PASS_DCE};
@@ -40,7 +40,7 @@ vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_progra
     return status;
 }
 
-vyre_status vyre_lower(const vyre_program *program, vyre_program **out_program) {
+vyre_status vyre_lower_program(const vyre_program *program, vyre_program **out_program) {
     vyre_program *expanded, *optimised = NULL;
     *out_program = NULL;
     vyre_status status = vyre_math_expand(program, &expanded);

@@ -19,7 +19,7 @@
     X(UNROLL, "unroll", vyre_unroll, "short loops of known ranges become straight code")           \
     X(PROMOTE, "promote", vyre_promote, "private arrays of constant indices become values")        \
     X(CSE, "cse", vyre_cse, "what was computed before is taken from there")                        \
-    X(LICM, "licm", vyre_licm, "what no turn of a loop changes is computed in front of it")        \
+    X(LICM, "licm", vyre_licm, "what no iteration of a loop changes is computed in front of it")   \
     X(DCE, "dce", vyre_dce, "what nobody needs goes away")
 
 typedef struct vyre_pass {
@@ -47,6 +47,7 @@ VYRE_MUST_USE vyre_status vyre_optimise(const vyre_program *program, vyre_progra
 
 /* The program that code is written for: without elementary functions, and optimised. Release it;
  * it may be `program` itself. */
-VYRE_MUST_USE vyre_status vyre_lower(const vyre_program *program, vyre_program **out_program);
+VYRE_MUST_USE vyre_status vyre_lower_program(const vyre_program *program,
+                                             vyre_program **out_program);
 
 #endif

@@ -107,7 +107,7 @@ static void declare_arguments(extraction *e, const uint8_t *scalars, const uint8
     }
     for (uint32_t i = 0; i < ir->step_count; i++) {
         if (repeats[i]) {
-            const char *name = name_or(vyre_rebuild_step_name(e->r, i), "turn");
+            const char *name = name_or(vyre_rebuild_step_name(e->r, i), "iteration");
             name =
                 add_binding(e, (vyre_phase_binding){VYRE_PHASE_ITERATION, i, VYRE_ACCESS_IN}, name);
             e->iterations[i] = vyre_build_scalar(e->r->to, name, VYRE_TYPE_U32);

@@ -8,7 +8,7 @@
 typedef enum vyre_phase_binding_kind {
     VYRE_PHASE_SCALAR,    /* index: argument of the whole program */
     VYRE_PHASE_RESOURCE,  /* index: buffer or scratch array of the whole program */
-    VYRE_PHASE_ITERATION, /* index: step, a repeat; a u32 that counts its turns */
+    VYRE_PHASE_ITERATION, /* index: step, a repeat; a u32 that counts its iterations */
     VYRE_PHASE_DOMAIN     /* index: dimension; a u64 */
 } vyre_phase_binding_kind;
 

@@ -180,8 +180,8 @@ static void walk_loop(range_state *s, uint32_t inst, const open_block *outer) {
     uint32_t first = is_for ? inst + 2 : inst + 1, carried = is_for ? i->b - 3 : i->b;
     const open_block open = {inst, outer, outer->loops + 1};
     size_t atoms = s->atoms.count, bounds = s->bounds.count, places = s->places.count;
-    guess turn = open.loops > MOST_GUESSES_DEEP ? GUESS_ANY : GUESS_FIRST;
-    for (;; turn++) {
+    guess iteration = open.loops > MOST_GUESSES_DEEP ? GUESS_ANY : GUESS_FIRST;
+    for (;; iteration++) {
         s->atoms.count = atoms;
         s->bounds.count = bounds;
         s->places.count = places;
@@ -191,13 +191,13 @@ static void walk_loop(range_state *s, uint32_t inst, const open_block *outer) {
             range_type((vyre_type)s->ir->insts[arg].type, &min, &max);
             range_value now = range_value_of(s, s->ir->operands[i->a + (is_for ? 3 : 0) + k]);
             range_value all = *gathered(s, arg), before = *value_at(s, arg);
-            if (turn == GUESS_ALL) {
+            if (iteration == GUESS_ALL) {
                 now.min = all.min < now.min ? all.min : now.min;
                 now.max = all.max > now.max ? all.max : now.max;
-            } else if (turn == GUESS_WIDE) {
+            } else if (iteration == GUESS_WIDE) {
                 now.min = all.min < before.min ? min : before.min;
                 now.max = all.max > before.max ? max : before.max;
-            } else if (turn == GUESS_ANY) {
+            } else if (iteration == GUESS_ANY) {
                 now.min = min;
                 now.max = max;
             }
@@ -214,7 +214,7 @@ static void walk_loop(range_state *s, uint32_t inst, const open_block *outer) {
             holds =
                 holds && (!is_number(s, first + k) || (all.min >= now.min && all.max <= now.max));
         }
-        if (holds || turn == GUESS_ANY) {
+        if (holds || iteration == GUESS_ANY) {
             break;
         }
     }

@@ -310,7 +310,7 @@ poly range_position(range_state *s, const vyre_inst *inst) {
     case VYRE_OP_SUBGROUP_ID:
         return position_atom(s, inst, 0,
                              phase->subgroup ? group_size(phase) / phase->subgroup - 1 : 0, NULL);
-    default: return position_atom(s, inst, min, max, NULL); /* the turn of a repeat */
+    default: return position_atom(s, inst, min, max, NULL); /* the iteration of a repeat */
     }
 }
 

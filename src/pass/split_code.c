@@ -66,7 +66,7 @@ static vyre_type unsigned_type(vyre_type type) {
     }
 }
 
-uint32_t split_build_first_turn(split *s, uint32_t loop) {
+uint32_t split_build_first_iteration(split *s, uint32_t loop) {
     const uint32_t *range = s->ir->operands + s->ir->insts[loop].a;
     uint32_t step = vyre_rebuild_operand(s->r, range[2]);
     uint32_t zero = vyre_build_const(s->r->to, vyre_build_type(s->r->to, step), 0);
@@ -77,7 +77,7 @@ uint32_t split_build_first_turn(split *s, uint32_t loop) {
 }
 
 /* What is left of the range, which is not empty, as a number without a sign: nothing can wrap. */
-uint32_t split_build_next_turn(split *s, uint32_t loop) {
+uint32_t split_build_next_iteration(split *s, uint32_t loop) {
     const uint32_t *range = s->ir->operands + s->ir->insts[loop].a;
     uint32_t step = vyre_rebuild_operand(s->r, range[2]);
     uint32_t left =

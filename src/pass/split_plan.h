@@ -81,7 +81,7 @@ typedef struct split {
     const vyre_ir *ir;
     const vyre_phase *phase;
     uint32_t step;
-    bool in_repeat; /* scratch may hold what an earlier turn left */
+    bool in_repeat; /* scratch may hold what an earlier iteration left */
     bool failed;    /* no memory */
     bool building;
 
@@ -155,9 +155,9 @@ void split_build_code(split *s, uint32_t first, uint32_t end);
 void split_build_barrier(split *s);
 void split_build_keep(split *s, uint32_t inst, uint32_t value);
 void split_build_jump(split *s, uint32_t to, vyre_uniformity level);
-/* Whether a `for` takes a first turn, or another one; the former looks at the range alone. */
-uint32_t split_build_first_turn(split *s, uint32_t loop);
-uint32_t split_build_next_turn(split *s, uint32_t loop);
+/* Whether a `for` takes a first iteration, or another one; the former looks at the range alone. */
+uint32_t split_build_first_iteration(split *s, uint32_t loop);
+uint32_t split_build_next_iteration(split *s, uint32_t loop);
 void split_build_segment(split *s, const split_segment *segment);
 
 /* What somebody called a value; NULL if nobody did. */

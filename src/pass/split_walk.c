@@ -62,7 +62,7 @@ static void leave(split *s, uint32_t owner, const uint32_t *values, uint32_t cou
 }
 
 /* To the head of a loop. */
-static void turn(split *s, uint32_t loop, const uint32_t *values, uint32_t count) {
+static void iteration(split *s, uint32_t loop, const uint32_t *values, uint32_t count) {
     uint32_t first = loop + 1 + (s->ir->insts[loop].op == VYRE_OP_FOR);
     for (uint32_t i = 0; i < count; i++) {
         hand_over(s, values[i], first + i);
@@ -70,14 +70,14 @@ static void turn(split *s, uint32_t loop, const uint32_t *values, uint32_t count
     jump(s, loop + 1, VYRE_UNIFORM_GRID);
 }
 
-/* A turn of a `for` if the condition says so, else out of it. */
-static void turn_or_leave(split *s, uint32_t loop, uint32_t condition, uint32_t counter,
-                          const uint32_t *values, uint32_t count) {
+/* An iteration of a `for` if the condition says so, else out of it. */
+static void iteration_or_leave(split *s, uint32_t loop, uint32_t condition, uint32_t counter,
+                               const uint32_t *values, uint32_t count) {
     if (s->building) {
         vyre_build_if(s->r->to, condition);
         split_build_keep(s, loop + 1, counter);
     }
-    turn(s, loop, values, count);
+    iteration(s, loop, values, count);
     if (s->building) {
         vyre_build_else(s->r->to);
     }
@@ -91,7 +91,7 @@ static void enter_loop(split *s, uint32_t loop) {
     const uint32_t *values;
     uint32_t count = vyre_inst_values(s->ir, &s->ir->insts[loop], &values);
     if (s->ir->insts[loop].op == VYRE_OP_LOOP) {
-        turn(s, loop, values, count);
+        iteration(s, loop, values, count);
         return;
     }
     uint32_t condition = VYRE_NONE, counter = VYRE_NONE;
@@ -99,15 +99,15 @@ static void enter_loop(split *s, uint32_t loop) {
         add_use(s, values[i], VYRE_NONE);
     }
     if (s->building) {
-        condition = split_build_first_turn(s, loop);
+        condition = split_build_first_iteration(s, loop);
         counter = vyre_rebuild_operand(s->r, values[0]);
     }
-    turn_or_leave(s, loop, condition, counter, values + 3, count - 3);
+    iteration_or_leave(s, loop, condition, counter, values + 3, count - 3);
 }
 
-static void next_turn(split *s, uint32_t loop, const uint32_t *values, uint32_t count) {
+static void next_iteration(split *s, uint32_t loop, const uint32_t *values, uint32_t count) {
     if (s->ir->insts[loop].op == VYRE_OP_LOOP) {
-        turn(s, loop, values, count);
+        iteration(s, loop, values, count);
         return;
     }
     const uint32_t *range = s->ir->operands + s->ir->insts[loop].a;
@@ -116,11 +116,11 @@ static void next_turn(split *s, uint32_t loop, const uint32_t *values, uint32_t 
     add_use(s, range[1], VYRE_NONE);
     add_use(s, range[2], VYRE_NONE);
     if (s->building) {
-        condition = split_build_next_turn(s, loop);
+        condition = split_build_next_iteration(s, loop);
         counter = vyre_build_op(s->r->to, VYRE_OP_ADD, s->r->values[loop + 1],
                                 vyre_rebuild_operand(s->r, range[2]), VYRE_NONE);
     }
-    turn_or_leave(s, loop, condition, counter, values, count);
+    iteration_or_leave(s, loop, condition, counter, values, count);
 }
 
 bool split_leaves(const split *s, uint32_t at) {
@@ -139,7 +139,7 @@ void split_end(split *s, uint32_t at, vyre_uniformity level) {
     if (target == VYRE_NONE) {
         jump(s, VYRE_NONE, level);
     } else if (s->ir->insts[at].op == VYRE_OP_CONTINUE) {
-        next_turn(s, target, values, count);
+        next_iteration(s, target, values, count);
     } else {
         leave(s, target, values, count, level);
     }

@@ -1,6 +1,7 @@
 /* Sums: whole numbers that are not known before a program runs, as sums of products of those that
- * it is given: lengths, scalar arguments, positions of invocations, turns of loops, and quotients
- * of such sums. Two that are written differently and are always the same are the same sum.
+ * it is given: lengths, scalar arguments, positions of invocations, iterations of loops, and
+ * quotients of such sums. Two that are written differently and are always the same are the same
+ * sum.
  *
  * All parts of a sum, which are called atoms, are from 0 on. So if all factors of a difference are,
  * one number is never less than the other.
@@ -31,8 +32,8 @@ typedef enum sum_kind {
     SUM_LID,
     SUM_SUBGROUP, /* number of the subgroup */
     SUM_LANE,
-    SUM_TURN, /* of a `for`; a: how many blocks are around it */
-    SUM_DIV,  /* a, b: sums; so for those that follow */
+    SUM_ITERATION, /* of a `for`; a: how many blocks are around it */
+    SUM_DIV,       /* a, b: sums; so for those that follow */
     SUM_REM,
     SUM_CEIL_DIV,
     SUM_MIN,
@@ -102,7 +103,7 @@ bool sum_is_positive(const sum_table *table, uint32_t sum);
 bool sum_reaches(sum_table *table, uint32_t left, uint32_t right);
 /* Whether an atom comes up in it. Inside of quotients, any of its kind counts. */
 bool sum_mentions(const sum_table *table, uint32_t sum, sum_kind kind, uint32_t a);
-/* Whether it is the same for all invocations and turns. */
+/* Whether it is the same for all invocations and iterations. */
 bool sum_is_fixed(const sum_table *table, uint32_t sum);
 /* Takes a sum apart: what an atom is multiplied by, and the rest. False if it comes up in any other
  * way. */

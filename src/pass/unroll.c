@@ -7,8 +7,8 @@
 /* In eighths of the cost of a simple instruction; one of which nothing will be left has one. */
 enum {
     WHOLE = 8,
-    MOST_TURNS = 512,
-    MOST_OF_LOOP = 512 * WHOLE,      /* a loop with all its turns */
+    MOST_ITERATIONS = 512,
+    MOST_OF_LOOP = 512 * WHOLE,      /* a loop with all its iterations */
     MOST_FOR_ARRAY = 2048 * WHOLE,   /* one that keeps a private array from becoming values */
     MOST_OF_PROGRAM = 32768 * WHOLE, /* what a program grows by */
 };
@@ -17,7 +17,7 @@ enum {
 typedef struct region {
     uint32_t owner;
     uint64_t weight;  /* so far, with loops inside in the form that they will have */
-    bool has_jump;    /* a turn may end before its end */
+    bool has_jump;    /* an iteration may end before its end */
     bool has_loop;    /* that stays */
     bool has_private; /* elements of private arrays that may become values */
     uint32_t loop;    /* innermost loop around, itself included; or VYRE_NONE */
@@ -36,7 +36,7 @@ typedef struct plan {
 
 typedef struct range {
     vyre_type type;
-    uint64_t first, step, turns;
+    uint64_t first, step, iterations;
 } range;
 
 /* A constant extended by its own sign rule. */
@@ -64,7 +64,7 @@ static bool read_range(const vyre_ir *ir, const vyre_inst *loop, range *out) {
                         : first >= end || !step;
     out->first = first;
     out->step = step;
-    out->turns = is_empty ? 0 : (end - first - 1) / step + 1;
+    out->iterations = is_empty ? 0 : (end - first - 1) / step + 1;
     return true;
 }
 
@@ -122,12 +122,13 @@ static bool pays(const plan *p, const region *r, uint64_t *out_weight) {
         return false;
     }
     uint64_t most = r->has_private ? MOST_FOR_ARRAY : MOST_OF_LOOP;
-    if (found.turns > 1 && ((r->has_loop && !r->has_private) || found.turns > MOST_TURNS ||
-                            found.turns * r->weight > most)) {
+    if (found.iterations > 1 &&
+        ((r->has_loop && !r->has_private) || found.iterations > MOST_ITERATIONS ||
+         found.iterations * r->weight > most)) {
         return false;
     }
-    *out_weight = found.turns * r->weight;
-    return found.turns <= 1 || p->grown + *out_weight - r->weight <= MOST_OF_PROGRAM;
+    *out_weight = found.iterations * r->weight;
+    return found.iterations <= 1 || p->grown + *out_weight - r->weight <= MOST_OF_PROGRAM;
 }
 
 static void close_region(plan *p) {
@@ -149,8 +150,8 @@ static void close_region(plan *p) {
     }
 }
 
-/* The end of a turn is one; any other way out of it is a jump. A return leaves with all the code
- * around it, as it does in straight code. */
+/* The end of an iteration is one; any other way out of it is a jump. A return leaves with all the
+ * code around it, as it does in straight code. */
 static void see_jump(plan *p, uint32_t at) {
     uint32_t loop = p->regions[p->depth - 1].loop;
     const region *target = &p->regions[loop];
@@ -197,7 +198,7 @@ static void make_plan(plan *p, const vyre_phase *phase) {
         if (inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE) {
             see_jump(p, at);
         } else if (info->effects & VYRE_EFFECT_END && ir->insts[top->owner].c == at + 1) {
-            top->has_jump = true; /* no turn comes to its end */
+            top->has_jump = true; /* no iteration comes to its end */
         }
     }
     while (p->depth) {
@@ -217,8 +218,9 @@ static bool unroll(vyre_rebuild *r, uint32_t at) {
         results[i] = vyre_rebuild_operand(r, r->ir->operands[inst->a + 3 + i]);
     }
     const uint32_t *next = r->ir->operands + r->ir->insts[inst->c - 1].a;
-    for (uint64_t turn = 0; turn < found.turns; turn++) {
-        r->values[at + 1] = vyre_build_const(r->to, found.type, found.first + turn * found.step);
+    for (uint64_t iteration = 0; iteration < found.iterations; iteration++) {
+        r->values[at + 1] =
+            vyre_build_const(r->to, found.type, found.first + iteration * found.step);
         for (uint32_t i = 0; i < carried; i++) {
             args[i] = results[i];
         }

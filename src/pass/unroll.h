@@ -1,11 +1,11 @@
 /* Unrolling: `for` loops whose range is made of constants become straight code, with a constant for
- * the counter in each turn, so that others can fold what depends on it and give arrays that it
+ * the counter in each iteration, so that others can fold what depends on it and give arrays that it
  * indexes away.
  *
- * Inner loops go first. A loop stays where it would grow too large, where something leaves a turn
- * early, or where it holds a loop that stays and no private array, since that saves nothing. All
- * loops of a program share a budget, so that code grows by a bounded amount, whatever the ranges
- * are. */
+ * Inner loops go first. A loop stays where it would grow too large, where something leaves an
+ * iteration early, or where it holds a loop that stays and no private array, since that saves
+ * nothing. All loops of a program share a budget, so that code grows by a bounded amount, whatever
+ * the ranges are. */
 #ifndef VYRE_PASS_UNROLL_H
 #define VYRE_PASS_UNROLL_H
 

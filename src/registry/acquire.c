@@ -41,9 +41,9 @@ uint32_t vyre_registration_device_count(const vyre_registration *registration) {
 }
 
 /* Splits `id` or `id:n`; false if it is neither. */
-static bool parse_name(const char *name, vyre_text *id, uint32_t *device) {
+static bool parse_name(const char *name, vyre_strbuf *id, uint32_t *device) {
     const char *colon = strchr(name, ':');
-    vyre_text_add(id, name, colon ? (size_t)(colon - name) : strlen(name));
+    vyre_strbuf_add(id, name, colon ? (size_t)(colon - name) : strlen(name));
     uint64_t number = 0;
     for (const char *c = colon ? colon + 1 : ""; *c; c++) {
         if (*c < '0' || *c > '9') {
@@ -63,28 +63,28 @@ static vyre_status unknown(vyre_registry *registry, const char *id) {
     const vyre_registration *const *list = vyre_registry_by_rank(registry, &count);
     vyre_near near;
     vyre_near_init(&near, (vyre_str){id, strlen(id)});
-    vyre_text fix = {0}, meant = {0};
-    vyre_text_puts(&fix, "link the driver that registers it or choose a registered id");
+    vyre_strbuf fix = {0}, meant = {0};
+    vyre_strbuf_puts(&fix, "link the driver that registers it or choose a registered id");
     for (size_t i = 0; i < count; i++) {
         vyre_near_add(&near, (vyre_str){list[i]->id, strlen(list[i]->id)});
         if (!i || strcmp(list[i]->id, list[i - 1]->id) != 0) {
-            vyre_text_printf(&fix, "%s%s", i ? ", " : ": ", list[i]->id);
+            vyre_strbuf_printf(&fix, "%s%s", i ? ", " : ": ", list[i]->id);
         }
     }
     vyre_near_print(&near, &meant, "; did you mean ");
-    vyre_text_puts(&meant, near.count ? "?" : "");
-    vyre_status status = vyre_status_make(VYRE_STATUS_NOT_FOUND, vyre_text_string(&fix),
+    vyre_strbuf_puts(&meant, near.count ? "?" : "");
+    vyre_status status = vyre_status_make(VYRE_STATUS_NOT_FOUND, vyre_strbuf_string(&fix),
                                           "backend `%s` is not linked into this binary%s", id,
-                                          vyre_text_string(&meant));
-    vyre_text_free(&fix);
-    vyre_text_free(&meant);
+                                          vyre_strbuf_string(&meant));
+    vyre_strbuf_free(&fix);
+    vyre_strbuf_free(&meant);
     return status;
 }
 
 vyre_status vyre_registry_acquire(vyre_registry *registry, const char *name,
                                   vyre_device **out_device) {
     *out_device = NULL;
-    vyre_text id = {0};
+    vyre_strbuf id = {0};
     uint32_t device = 0;
     vyre_status status = VYRE_OK;
     const vyre_registration *found = NULL;
@@ -100,13 +100,13 @@ vyre_status vyre_registry_acquire(vyre_registry *registry, const char *name,
                                   "no memory to look for `%s`", name);
         goto done;
     }
-    status = vyre_registry_find(registry, vyre_text_string(&id), &found);
+    status = vyre_registry_find(registry, vyre_strbuf_string(&id), &found);
     if (!status) {
         status = found ? vyre_registration_acquire(found, device, out_device)
-                       : unknown(registry, vyre_text_string(&id));
+                       : unknown(registry, vyre_strbuf_string(&id));
     }
 done:
-    vyre_text_free(&id);
+    vyre_strbuf_free(&id);
     return status;
 }
 

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "registry/registry.h"
 
@@ -27,7 +27,7 @@ static const char *stream_id(const vyre_bundle *bundle, bundle_stream stream, si
 /* How many entries a stream has for an id; those before bundle `end_bundle`, entry `end_entry`
  * alone, if that is not past the last. `origins`, if any, gets where they come from. */
 static size_t occurrences(vyre_registry *registry, bundle_stream stream, const char *id,
-                          size_t end_bundle, size_t end_entry, vyre_text *origins) {
+                          size_t end_bundle, size_t end_entry, vyre_strbuf *origins) {
     size_t found = 0;
     const char *origin;
     for (size_t b = 0; b <= end_bundle; b++) {
@@ -37,8 +37,8 @@ static size_t occurrences(vyre_registry *registry, bundle_stream stream, const c
         for (size_t i = 0; i < count; i++) {
             if (!strcmp(stream_id(bundle, stream, i), id)) {
                 if (origins) {
-                    vyre_text_puts(origins, found ? ", " : "");
-                    vyre_text_puts(origins, origin);
+                    vyre_strbuf_puts(origins, found ? ", " : "");
+                    vyre_strbuf_puts(origins, origin);
                 }
                 found++;
             }
@@ -51,15 +51,15 @@ static size_t occurrences(vyre_registry *registry, bundle_stream stream, const c
 }
 
 static size_t all_occurrences(vyre_registry *registry, bundle_stream stream, const char *id,
-                              vyre_text *origins) {
+                              vyre_strbuf *origins) {
     return occurrences(registry, stream, id, SIZE_MAX - 1, SIZE_MAX, origins);
 }
 
 static bool add(vyre_registry_findings *findings, vyre_registry_finding_kind kind, const char *id,
-                vyre_text *text) {
+                vyre_strbuf *text) {
     vyre_registry_finding finding = {kind, id, text->data};
     if (text->failed || !vyre_vec_push(findings, finding)) {
-        vyre_text_free(text);
+        vyre_strbuf_free(text);
         return false;
     }
     return true;
@@ -79,37 +79,38 @@ static bool inspect_id(vyre_registry *registry, bundle_stream stream, const char
         [PRECEDENCES] = {VYRE_REGISTRY_FINDING_DUPLICATE_PRECEDENCE, "has", "precedence entries",
                          "last"},
     };
-    vyre_text origins = {0}, text = {0};
+    vyre_strbuf origins = {0}, text = {0};
     bool done = true;
     size_t count = all_occurrences(registry, stream, id, &origins);
     if (count > 1) {
-        vyre_text_printf(&text,
-                         "backend `%s` %s %zu %s (%s); the %s one counts. Fix: keep one of them",
-                         id, rows[stream].has, count, rows[stream].entries,
-                         vyre_text_string(&origins), rows[stream].winner);
+        vyre_strbuf_printf(&text,
+                           "backend `%s` %s %zu %s (%s); the %s one counts. Fix: keep one of them",
+                           id, rows[stream].has, count, rows[stream].entries,
+                           vyre_strbuf_string(&origins), rows[stream].winner);
         done = add(findings, rows[stream].duplicate, id, &text);
-        text = (vyre_text){0};
+        text = (vyre_strbuf){0};
     }
     if (done && stream == REGISTRATIONS && !all_occurrences(registry, CAPABILITIES, id, NULL)) {
-        vyre_text_printf(&text,
-                         "backend `%s` (%s) has no capability entry, so it counts as one that does "
-                         "not dispatch. Fix: let its bundle have one",
-                         id, vyre_text_string(&origins));
+        vyre_strbuf_printf(
+            &text,
+            "backend `%s` (%s) has no capability entry, so it counts as one that does "
+            "not dispatch. Fix: let its bundle have one",
+            id, vyre_strbuf_string(&origins));
         done = add(findings, VYRE_REGISTRY_FINDING_NO_CAPABILITY, id, &text);
     } else if (done && stream != REGISTRATIONS &&
                !all_occurrences(registry, REGISTRATIONS, id, NULL)) {
-        vyre_text_printf(&text,
-                         "a %s entry (%s) names backend `%s`, which nobody registers. "
-                         "Fix: register it, or take the entry out",
-                         stream == CAPABILITIES ? "capability" : "precedence",
-                         vyre_text_string(&origins), id);
+        vyre_strbuf_printf(&text,
+                           "a %s entry (%s) names backend `%s`, which nobody registers. "
+                           "Fix: register it, or take the entry out",
+                           stream == CAPABILITIES ? "capability" : "precedence",
+                           vyre_strbuf_string(&origins), id);
         done = add(findings,
                    stream == CAPABILITIES ? VYRE_REGISTRY_FINDING_STRAY_CAPABILITY
                                           : VYRE_REGISTRY_FINDING_STRAY_PRECEDENCE,
                    id, &text);
     }
     done = done && !origins.failed;
-    vyre_text_free(&origins);
+    vyre_strbuf_free(&origins);
     return done;
 }
 
@@ -130,8 +131,8 @@ vyre_status vyre_registry_inspect(vyre_registry *registry, vyre_registry_finding
     }
     vyre_status plugins = vyre_registry_plugins_status(registry);
     if (done && plugins) {
-        vyre_text text = {0};
-        vyre_text_puts(&text, vyre_status_text(plugins));
+        vyre_strbuf text = {0};
+        vyre_strbuf_puts(&text, vyre_status_text(plugins));
         done = add(out_findings, VYRE_REGISTRY_FINDING_PLUGINS, "", &text);
     }
     if (!done) {

@@ -86,9 +86,9 @@ static vyre_status record_refusal(search *s, bool is_folder, const char *path, c
 
 static vyre_status admit(search *s, const vyre_bundle *bundle, const char *path,
                          const char *library) {
-    vyre_text ids = {0};
+    vyre_strbuf ids = {0};
     for (size_t i = 0; i < bundle->registration_count; i++) {
-        vyre_text_printf(&ids, "%s%s", i ? ", " : "", vyre_bundle_registration(bundle, i)->id);
+        vyre_strbuf_printf(&ids, "%s%s", i ? ", " : "", vyre_bundle_registration(bundle, i)->id);
     }
     /* Written down first: an admission cannot be taken back. */
     vyre_status status = ids.failed ? no_memory()
@@ -96,7 +96,7 @@ static vyre_status admit(search *s, const vyre_bundle *bundle, const char *path,
                                                                      .path = path,
                                                                      .library = library,
                                                                      .detail = ids.data});
-    vyre_text_free(&ids);
+    vyre_strbuf_free(&ids);
     if (!status) {
         const vyre_plugin_record *row = &s->list->records.items[s->list->records.count - 1];
         status = vyre_registry_admit(s->registry, bundle, row->library);
@@ -106,12 +106,12 @@ static vyre_status admit(search *s, const vyre_bundle *bundle, const char *path,
 }
 
 static vyre_status load_manifest(search *s, const char *folder, const char *name) {
-    vyre_text path = {0};
+    vyre_strbuf path = {0};
     vyre_manifest manifest;
     const vyre_bundle *bundle;
     vyre_status status = vyre_manifest_read(&s->self, folder, name, &manifest);
-    const char *library = vyre_text_string(&manifest.library);
-    vyre_text_printf(&path, "%s/%s", folder, name);
+    const char *library = vyre_strbuf_string(&manifest.library);
+    vyre_strbuf_printf(&path, "%s/%s", folder, name);
     if (path.failed) {
         vyre_status_free(status);
         status = no_memory();
@@ -137,7 +137,7 @@ static vyre_status load_manifest(search *s, const char *folder, const char *name
         status = record_refusal(s, false, path.data, library, status);
     }
 done:
-    vyre_text_free(&path);
+    vyre_strbuf_free(&path);
     vyre_manifest_free(&manifest);
     return status;
 }
@@ -255,12 +255,12 @@ static vyre_status load_folder(search *s, const char *path, const char *origin) 
 /* A folder whose name has two parts. */
 static vyre_status load_below(search *s, const char *path, size_t path_size, const char *rest,
                               const char *origin) {
-    vyre_text joined = {0};
-    vyre_text_add(&joined, path, path_size);
-    vyre_text_puts(&joined, rest);
+    vyre_strbuf joined = {0};
+    vyre_strbuf_add(&joined, path, path_size);
+    vyre_strbuf_puts(&joined, rest);
     vyre_status status =
-        joined.failed ? no_memory() : load_folder(s, vyre_text_string(&joined), origin);
-    vyre_text_free(&joined);
+        joined.failed ? no_memory() : load_folder(s, vyre_strbuf_string(&joined), origin);
+    vyre_strbuf_free(&joined);
     return status;
 }
 

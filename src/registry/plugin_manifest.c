@@ -9,22 +9,22 @@
 enum { MAX_MANIFEST_BYTES = 65536 };
 
 void vyre_manifest_free(vyre_manifest *manifest) {
-    vyre_text_free(&manifest->library);
+    vyre_strbuf_free(&manifest->library);
 }
 
 static vyre_status unknown_key(const vyre_toml_entry *entry) {
     static const char *const known[] = {"library", "enabled"};
     vyre_near near;
-    vyre_text fix = {0};
+    vyre_strbuf fix = {0};
     vyre_near_init(&near, entry->key);
-    vyre_text_puts(&fix, "remove it, or write one of library and enabled");
+    vyre_strbuf_puts(&fix, "remove it, or write one of library and enabled");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         vyre_near_add(&near, (vyre_str){known[i], strlen(known[i])});
     }
     vyre_near_print(&near, &fix, ", perhaps ");
-    vyre_status status = vyre_status_make(VYRE_STATUS_MALFORMED, vyre_text_string(&fix),
+    vyre_status status = vyre_status_make(VYRE_STATUS_MALFORMED, vyre_strbuf_string(&fix),
                                           "a manifest has no key \"%s\"", entry->key.data);
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
@@ -52,21 +52,21 @@ static vyre_status take_keys(const vyre_toml *document, const char *path, const 
         return vyre_toml_at(status, document, library);
     }
     if (*library->string.data != '/') {
-        vyre_text_printf(&manifest->library, "%s/", folder);
+        vyre_strbuf_printf(&manifest->library, "%s/", folder);
     }
-    vyre_text_puts(&manifest->library, library->string.data);
+    vyre_strbuf_puts(&manifest->library, library->string.data);
     return VYRE_OK;
 }
 
 vyre_status vyre_manifest_read(const vyre_plugin_self *self, const char *folder, const char *name,
                                vyre_manifest *out_manifest) {
-    vyre_text path = {0}, content = {0};
+    vyre_strbuf path = {0}, content = {0};
     vyre_toml *document = NULL;
     vyre_status status = VYRE_OK;
     char real[PATH_MAX];
     int file = -1;
     *out_manifest = (vyre_manifest){0};
-    vyre_text_printf(&path, "%s/%s", folder, name);
+    vyre_strbuf_printf(&path, "%s/%s", folder, name);
     if (path.failed) {
         goto done;
     }
@@ -75,7 +75,7 @@ vyre_status vyre_manifest_read(const vyre_plugin_self *self, const char *folder,
         status = vyre_file_read_open(file, path.data, MAX_MANIFEST_BYTES, &content);
     }
     if (!status) {
-        status = vyre_toml_read(path.data, vyre_text_string(&content), content.size, &document);
+        status = vyre_toml_read(path.data, vyre_strbuf_string(&content), content.size, &document);
     }
     if (!status) {
         status = take_keys(document, path.data, folder, out_manifest);
@@ -89,7 +89,7 @@ done:
         close(file);
     }
     vyre_toml_free(document);
-    vyre_text_free(&content);
-    vyre_text_free(&path);
+    vyre_strbuf_free(&content);
+    vyre_strbuf_free(&path);
     return status;
 }

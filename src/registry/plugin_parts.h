@@ -8,7 +8,7 @@
 #include <vyre/registry.h>
 #include <vyre/status.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* The file that this library is part of: libvyre itself, or a program or library that it is linked
  * into. */
@@ -32,7 +32,7 @@ VYRE_MUST_USE vyre_status vyre_plugin_open_file(const vyre_plugin_self *self, co
                                                 char real[PATH_MAX], int *out_file);
 
 typedef struct vyre_manifest {
-    vyre_text library; /* its path, made absolute */
+    vyre_strbuf library; /* its path, made absolute */
     bool enabled;
 } vyre_manifest;
 

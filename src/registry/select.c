@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "registry/registry.h"
 
 uint32_t vyre_capability_score(const vyre_profile *profile) {
@@ -64,19 +64,19 @@ int vyre_candidate_compare(const vyre_candidate *left, const vyre_candidate *rig
 }
 
 /* By what the first won over the second. */
-static void print_advantage(vyre_text *text, const vyre_candidate *winner,
+static void print_advantage(vyre_strbuf *text, const vyre_candidate *winner,
                             const vyre_candidate *other) {
 #define PRINT(field, less, name)                                                                   \
     if (winner->field != other->field) {                                                           \
-        vyre_text_puts(text, name " ");                                                            \
-        vyre_text_u64(text, winner->field);                                                        \
-        vyre_text_puts(text, " against ");                                                         \
-        vyre_text_u64(text, other->field);                                                         \
+        vyre_strbuf_puts(text, name " ");                                                          \
+        vyre_strbuf_u64(text, winner->field);                                                      \
+        vyre_strbuf_puts(text, " against ");                                                       \
+        vyre_strbuf_u64(text, other->field);                                                       \
         return;                                                                                    \
     }
     CRITERIA(PRINT)
 #undef PRINT
-    vyre_text_puts(text, "all else being equal, its id is the smaller one");
+    vyre_strbuf_puts(text, "all else being equal, its id is the smaller one");
 }
 
 bool vyre_is_oracle(const char *id) {
@@ -242,14 +242,14 @@ static size_t count_fate(const selection_search *search, vyre_fate fate) {
 
 /* The ids of those with a fate, after a text that says what they have in common; nothing where
  * there are none. */
-static void print_fate(vyre_text *text, const selection_search *search, vyre_fate fate,
+static void print_fate(vyre_strbuf *text, const selection_search *search, vyre_fate fate,
                        const char *before) {
     const char *separator = text->size ? "; " : "";
     for (size_t i = 0; i < search->count; i++) {
         if (search->attempts[i].facts.fate == fate) {
-            vyre_text_puts(text, separator);
-            vyre_text_puts(text, before);
-            vyre_text_puts(text, search->attempts[i].facts.id);
+            vyre_strbuf_puts(text, separator);
+            vyre_strbuf_puts(text, before);
+            vyre_strbuf_puts(text, search->attempts[i].facts.id);
             separator = ", ";
             before = "";
         }
@@ -257,7 +257,7 @@ static void print_fate(vyre_text *text, const selection_search *search, vyre_fat
 }
 
 /* Why none could be chosen. */
-static void print_detail(vyre_text *text, const selection_search *search) {
+static void print_detail(vyre_strbuf *text, const selection_search *search) {
     size_t software = count_fate(search, VYRE_FATE_SOFTWARE);
     size_t unfit = count_fate(search, VYRE_FATE_NO_GPU) + count_fate(search, VYRE_FATE_GRADE);
     size_t denied = count_fate(search, VYRE_FATE_DENIED);
@@ -265,8 +265,8 @@ static void print_detail(vyre_text *text, const selection_search *search) {
     for (size_t i = 0; i < search->count; i++) {
         const selection_attempt *attempt = &search->attempts[i];
         if (attempt->failure) {
-            vyre_text_printf(text, "%s%s: %s", text->size ? "; " : "", attempt->facts.id,
-                             vyre_status_text(attempt->failure));
+            vyre_strbuf_printf(text, "%s%s: %s", text->size ? "; " : "", attempt->facts.id,
+                               vyre_status_text(attempt->failure));
         }
     }
     if (only_software) {
@@ -275,7 +275,7 @@ static void print_detail(vyre_text *text, const selection_search *search) {
         print_fate(text, search, VYRE_FATE_REFERENCE,
                    "only reference oracle backend(s) were available: ");
     } else if (!text->size && !software && !unfit && !denied) {
-        vyre_text_puts(text, "no dispatch-capable backend is linked into this binary");
+        vyre_strbuf_puts(text, "no dispatch-capable backend is linked into this binary");
     }
     if (!only_software) {
         print_fate(text, search, VYRE_FATE_SOFTWARE, "dropped as software devices: ");
@@ -292,40 +292,41 @@ static vyre_status no_memory(void) {
 }
 
 static vyre_status none_usable(const selection_search *search) {
-    vyre_text detail = {0}, fix = {0};
+    vyre_strbuf detail = {0}, fix = {0};
     print_detail(&detail, search);
-    vyre_text_puts(&fix, "link a dispatch-capable GPU backend and repair the driver probe; the CPU "
-                         "reference is explicit oracle infrastructure only");
+    vyre_strbuf_puts(&fix,
+                     "link a dispatch-capable GPU backend and repair the driver probe; the CPU "
+                     "reference is explicit oracle infrastructure only");
     if (count_fate(search, VYRE_FATE_SOFTWARE)) {
-        vyre_text_puts(&fix, "; name a software device to run on it");
+        vyre_strbuf_puts(&fix, "; name a software device to run on it");
     }
     if (count_fate(search, VYRE_FATE_DENIED) + count_fate(search, VYRE_FATE_NO_GPU) +
         count_fate(search, VYRE_FATE_GRADE)) {
-        vyre_text_puts(&fix, "; or ask for less");
+        vyre_strbuf_puts(&fix, "; or ask for less");
     }
     vyre_status status = detail.failed || fix.failed
                              ? no_memory()
-                             : vyre_status_make(VYRE_STATUS_UNAVAILABLE, vyre_text_string(&fix),
+                             : vyre_status_make(VYRE_STATUS_UNAVAILABLE, vyre_strbuf_string(&fix),
                                                 "no usable GPU dispatch backend is available (%s)",
-                                                vyre_text_string(&detail));
-    vyre_text_free(&detail);
-    vyre_text_free(&fix);
+                                                vyre_strbuf_string(&detail));
+    vyre_strbuf_free(&detail);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
-static void print_why(vyre_text *text, const selection_search *search) {
+static void print_why(vyre_strbuf *text, const selection_search *search) {
     if (!search->chosen) {
-        vyre_text_puts(text, "none: ");
-        vyre_text detail = {0};
+        vyre_strbuf_puts(text, "none: ");
+        vyre_strbuf detail = {0};
         print_detail(&detail, search);
-        vyre_text_puts(text, vyre_text_string(&detail));
+        vyre_strbuf_puts(text, vyre_strbuf_string(&detail));
         text->failed = text->failed || detail.failed;
-        vyre_text_free(&detail);
+        vyre_strbuf_free(&detail);
     } else if (!search->second) {
-        vyre_text_printf(text, "`%s`: the only usable backend", search->chosen->facts.id);
+        vyre_strbuf_printf(text, "`%s`: the only usable backend", search->chosen->facts.id);
     } else {
-        vyre_text_printf(text, "`%s` before `%s`: ", search->chosen->facts.id,
-                         search->second->facts.id);
+        vyre_strbuf_printf(text, "`%s` before `%s`: ", search->chosen->facts.id,
+                           search->second->facts.id);
         print_advantage(text, &search->chosen->facts, &search->second->facts);
     }
 }
@@ -340,29 +341,29 @@ const char *vyre_grade_name(uint32_t grade) {
     return "unknown";
 }
 
-static void print_reason(vyre_text *text, const selection_attempt *attempt) {
+static void print_reason(vyre_strbuf *text, const selection_attempt *attempt) {
     if (attempt->failure) {
-        vyre_text_puts(text, vyre_status_text(attempt->failure));
+        vyre_strbuf_puts(text, vyre_status_text(attempt->failure));
     } else if (attempt->facts.fate == VYRE_FATE_SOFTWARE && attempt->profile.device) {
-        vyre_text_puts(text, attempt->profile.device);
+        vyre_strbuf_puts(text, attempt->profile.device);
     } else if (attempt->facts.fate == VYRE_FATE_GRADE) {
-        vyre_text_printf(text, "its grade is %s", vyre_grade_name(attempt->profile.grade));
+        vyre_strbuf_printf(text, "its grade is %s", vyre_grade_name(attempt->profile.grade));
     }
 }
 
 /* All texts of a decision lie in one block, that of `why`, one after the other. */
 static vyre_status make_decision(const selection_search *search, vyre_decision *out) {
-    vyre_text texts = {0};
+    vyre_strbuf texts = {0};
     vyre_candidate *candidates = vyre_alloc_array(search->count, sizeof *candidates);
     print_why(&texts, search);
-    vyre_text_putc(&texts, '\0');
+    vyre_strbuf_putc(&texts, '\0');
     for (size_t i = 0; i < search->count; i++) {
         print_reason(&texts, &search->attempts[i]);
-        vyre_text_putc(&texts, '\0');
+        vyre_strbuf_putc(&texts, '\0');
     }
     if (!candidates || texts.failed) {
         vyre_free(candidates);
-        vyre_text_free(&texts);
+        vyre_strbuf_free(&texts);
         return no_memory();
     }
     *out = (vyre_decision){candidates, search->count, search->count, texts.data};

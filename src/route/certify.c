@@ -41,22 +41,22 @@ static void share_bytes(const contest *c, size_t index) {
     while (first < index && c->trials[first].is_excluded) {
         first++;
     }
-    vyre_text where = {0};
+    vyre_strbuf where = {0};
     if (first < index && !trial->is_excluded &&
         vyre_route_same_outputs(&trial->outputs, &c->trials[first].outputs, &where)) {
         vyre_outputs_free(&trial->outputs);
         trial->same = &c->trials[first].outputs;
     }
-    vyre_text_free(&where);
+    vyre_strbuf_free(&where);
 }
 
-static void exclude(vyre_route_trial *trial, const char *whose, const vyre_text *where,
+static void exclude(vyre_route_trial *trial, const char *whose, const vyre_strbuf *where,
                     const char *end) {
     trial->is_excluded = true;
     trial->cause = VYRE_EXCLUDED_BYTES;
-    vyre_text_cut(&trial->reason, 0);
-    vyre_text_printf(&trial->reason, "its bytes are not those of `%s`: %s%s", whose,
-                     vyre_text_string(where), end);
+    vyre_strbuf_cut(&trial->reason, 0);
+    vyre_strbuf_printf(&trial->reason, "its bytes are not those of `%s`: %s%s", whose,
+                       vyre_strbuf_string(where), end);
     trial->reason.failed = trial->reason.failed || where->failed;
 }
 
@@ -93,7 +93,7 @@ static vyre_status ask_oracle(const contest *c, vyre_outputs *own, const vyre_ou
  * differs from. */
 static void judge(const contest *c, const vyre_outputs *right, const char *gone) {
     for (size_t i = 0; i < c->count; i++) {
-        vyre_text where = {0};
+        vyre_strbuf where = {0};
         if (c->trials[i].is_excluded) {
             continue;
         }
@@ -111,7 +111,7 @@ static void judge(const contest *c, const vyre_outputs *right, const char *gone)
                 }
             }
         }
-        vyre_text_free(&where);
+        vyre_strbuf_free(&where);
     }
 }
 
@@ -204,7 +204,7 @@ static vyre_exclusion describe_exclusion(const contest *c, size_t index) {
     return (vyre_exclusion){
         .who = vyre_device_identity(c->candidates[index].device),
         .cause = trial->cause,
-        .reason = vyre_text_string(&trial->reason),
+        .reason = vyre_strbuf_string(&trial->reason),
         .size_class = VYRE_NO_CLASS,
     };
 }

@@ -24,15 +24,15 @@ enum { LOCK_TRIES = 10000, LOCK_PAUSE_NS = 1000000 };
 vyre_status vyre_routes_default_path(char **out_path) {
     const char *config = vyre_environment_get("XDG_CONFIG_HOME");
     const char *home = vyre_environment_get("HOME");
-    vyre_text path = {0};
+    vyre_strbuf path = {0};
     *out_path = NULL;
     if (config && *config) {
-        vyre_text_printf(&path, "%s/vyre/pgo.toml", config);
+        vyre_strbuf_printf(&path, "%s/vyre/pgo.toml", config);
     } else {
-        vyre_text_printf(&path, "%s/.config/vyre/pgo.toml", home && *home ? home : ".");
+        vyre_strbuf_printf(&path, "%s/.config/vyre/pgo.toml", home && *home ? home : ".");
     }
     if (path.failed) {
-        vyre_text_free(&path);
+        vyre_strbuf_free(&path);
         return vyre_routes_no_memory();
     }
     *out_path = path.data;
@@ -81,7 +81,7 @@ static vyre_status too_large(const char *path) {
 }
 
 vyre_status vyre_routes_load(const char *path, vyre_routes **out_table) {
-    vyre_text data = {0};
+    vyre_strbuf data = {0};
     *out_table = NULL;
     vyre_status status = check_kind(path);
     status = status ? status : vyre_routes_create(out_table);
@@ -101,14 +101,14 @@ vyre_status vyre_routes_load(const char *path, vyre_routes **out_table) {
             explain(status, VYRE_STATUS_IO,
                     "make ~/.config/vyre readable, or the folder that it lies in", "read", path);
     } else {
-        status = vyre_routes_decode(path, vyre_text_string(&data), data.size, *out_table);
+        status = vyre_routes_decode(path, vyre_strbuf_string(&data), data.size, *out_table);
         if (status) {
             status = explain(status, VYRE_STATUS_MALFORMED,
                              "regenerate it with the cert gate: remove it, then run `vyre certify`",
                              "parse", path);
         }
     }
-    vyre_text_free(&data);
+    vyre_strbuf_free(&data);
     if (status) {
         vyre_routes_free(*out_table);
         *out_table = NULL;
@@ -117,10 +117,10 @@ vyre_status vyre_routes_load(const char *path, vyre_routes **out_table) {
 }
 
 static vyre_status lock_file(const char *path, int tries, int *out_lock) {
-    vyre_text name = {0};
-    vyre_text_printf(&name, "%s.lock", path);
+    vyre_strbuf name = {0};
+    vyre_strbuf_printf(&name, "%s.lock", path);
     if (name.failed) {
-        vyre_text_free(&name);
+        vyre_strbuf_free(&name);
         return vyre_routes_no_memory();
     }
     int lock = open(name.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -146,7 +146,7 @@ static vyre_status lock_file(const char *path, int tries, int *out_lock) {
     if (error && lock >= 0) {
         close(lock);
     }
-    vyre_text_free(&name);
+    vyre_strbuf_free(&name);
     *out_lock = lock;
     return status;
 }
@@ -162,9 +162,9 @@ static void unlock_file(int lock) {
 static void sweep(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t size = strlen(name);
-    vyre_text folder = {0};
-    vyre_text_add(&folder, path, (size_t)(name - path));
-    vyre_text_puts(&folder, slash ? "" : ".");
+    vyre_strbuf folder = {0};
+    vyre_strbuf_add(&folder, path, (size_t)(name - path));
+    vyre_strbuf_puts(&folder, slash ? "" : ".");
     DIR *opened = folder.failed ? NULL : opendir(folder.data);
     for (struct dirent *item; opened && (item = readdir(opened));) {
         size_t length = strlen(item->d_name);
@@ -176,7 +176,7 @@ static void sweep(const char *path) {
     if (opened) {
         closedir(opened);
     }
-    vyre_text_free(&folder);
+    vyre_strbuf_free(&folder);
 }
 
 static vyre_status make_parent(const char *path) {
@@ -184,15 +184,15 @@ static vyre_status make_parent(const char *path) {
     if (!slash || slash == path) {
         return VYRE_OK;
     }
-    vyre_text folder = {0};
-    vyre_text_add(&folder, path, (size_t)(slash - path));
+    vyre_strbuf folder = {0};
+    vyre_strbuf_add(&folder, path, (size_t)(slash - path));
     vyre_status status = folder.failed ? vyre_routes_no_memory() : vyre_folder_make(folder.data);
     if (status) {
         status = explain(status, VYRE_STATUS_IO,
                          "make ~/.config/vyre writable, or the folder that it is to lie in",
                          "make the folder for", path);
     }
-    vyre_text_free(&folder);
+    vyre_strbuf_free(&folder);
     return status;
 }
 
@@ -212,7 +212,7 @@ static void mark_saved(vyre_routes *table) {
 /* With the lock held. */
 static vyre_status merge_and_write(vyre_routes *table, const char *path) {
     vyre_routes *merged = NULL;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_status status = vyre_routes_load(path, &merged);
     status = status ? status : vyre_routes_overlay(merged, table);
     status = status ? status : vyre_routes_encode(merged, &text);
@@ -221,7 +221,7 @@ static vyre_status merge_and_write(vyre_routes *table, const char *path) {
     }
     if (!status) {
         sweep(path);
-        status = vyre_file_replace(path, vyre_text_string(&text), text.size);
+        status = vyre_file_replace(path, vyre_strbuf_string(&text), text.size);
         if (status) {
             status = explain(status, VYRE_STATUS_IO,
                              "make ~/.config/vyre writable, or the folder that it lies in", "write",
@@ -235,7 +235,7 @@ static vyre_status merge_and_write(vyre_routes *table, const char *path) {
         *table = *merged;
         *merged = old;
     }
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     vyre_routes_free(merged);
     return status;
 }

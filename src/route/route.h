@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 
 /* Nanoseconds that never go back. */
@@ -90,7 +90,7 @@ VYRE_MUST_USE vyre_status vyre_routes_try_save(vyre_routes *table, const char *p
 /* The table as text and back. `path` is for errors. A text that is no table is MALFORMED. */
 VYRE_MUST_USE vyre_status vyre_routes_decode(const char *path, const char *data, size_t size,
                                              vyre_routes *table);
-VYRE_MUST_USE vyre_status vyre_routes_encode(const vyre_routes *table, vyre_text *out);
+VYRE_MUST_USE vyre_status vyre_routes_encode(const vyre_routes *table, vyre_strbuf *out);
 
 /* What became of a candidate. */
 typedef struct vyre_route_trial {
@@ -99,7 +99,7 @@ typedef struct vyre_route_trial {
     vyre_outputs outputs;     /* of its last run; of its first with data of the host */
     bool is_excluded;
     vyre_exclusion_cause cause;
-    vyre_text reason;
+    vyre_strbuf reason;
 } vyre_route_trial;
 
 /* What candidates are run with. */
@@ -129,7 +129,7 @@ VYRE_MUST_USE vyre_status vyre_route_count_bytes(const vyre_program *program,
 bool vyre_route_is_comparable(const vyre_program *program);
 /* Whether outputs are the same; else says where they differ. */
 bool vyre_route_same_outputs(const vyre_outputs *found, const vyre_outputs *expected,
-                             vyre_text *out_where);
+                             vyre_strbuf *out_where);
 
 /* The middle one of a few, which it sorts. */
 uint64_t vyre_route_median(uint64_t *times, size_t count);

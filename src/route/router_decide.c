@@ -13,7 +13,7 @@ typedef struct choice {
     const char *op;
     const vyre_route_entry *entry; /* what the table knows of it; or NULL */
     vyre_routing facts;            /* with a device once there is one */
-    vyre_text why, note;
+    vyre_strbuf why, note;
     size_t note_count;
 } choice;
 
@@ -22,20 +22,20 @@ typedef struct choice {
 static void VYRE_PRINTF(2, 3) add_note(choice *c, const char *format, ...) {
     enum { MOST_NOTES = 8 };
     if (c->note_count >= MOST_NOTES) {
-        vyre_text_puts(&c->note, c->note_count++ == MOST_NOTES ? "; and more like it" : "");
+        vyre_strbuf_puts(&c->note, c->note_count++ == MOST_NOTES ? "; and more like it" : "");
         return;
     }
-    vyre_text more = {0};
+    vyre_strbuf more = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&more, format, arguments);
+    vyre_strbuf_vprintf(&more, format, arguments);
     va_end(arguments);
-    if (!strstr(vyre_text_string(&c->note), vyre_text_string(&more))) {
-        vyre_text_printf(&c->note, "%s%s", c->note.size ? "; " : "", vyre_text_string(&more));
+    if (!strstr(vyre_strbuf_string(&c->note), vyre_strbuf_string(&more))) {
+        vyre_strbuf_printf(&c->note, "%s%s", c->note.size ? "; " : "", vyre_strbuf_string(&more));
         c->note_count++;
     }
     c->note.failed |= more.failed;
-    vyre_text_free(&more);
+    vyre_strbuf_free(&more);
 }
 
 const vyre_exclusion *vyre_router_banned(const vyre_router *router, const char *op, vyre_data data,
@@ -127,11 +127,11 @@ static const vyre_route_measured *next_row(const choice *c, const bool *rejected
 
 static void explain_class(choice *c, const vyre_class_row *row) {
     const char *nearest = row->size_class == c->key->size_class ? "" : ", the nearest to class ";
-    vyre_text_printf(&c->why, "%s: %llu ns, the fastest measured for %s data of class %u",
-                     row->who.backend, (unsigned long long)row->latency_ns,
-                     vyre_data_name(row->data), row->size_class);
+    vyre_strbuf_printf(&c->why, "%s: %llu ns, the fastest measured for %s data of class %u",
+                       row->who.backend, (unsigned long long)row->latency_ns,
+                       vyre_data_name(row->data), row->size_class);
     if (*nearest) {
-        vyre_text_printf(&c->why, "%s%u", nearest, c->key->size_class);
+        vyre_strbuf_printf(&c->why, "%s%u", nearest, c->key->size_class);
     }
 }
 
@@ -184,12 +184,12 @@ static vyre_status choose_by_route(choice *c) {
             break;
         }
     }
-    vyre_text_printf(&c->why, "%s: certified as the fastest of %zu", route->backend,
-                     route->observation_count);
+    vyre_strbuf_printf(&c->why, "%s: certified as the fastest of %zu", route->backend,
+                       route->observation_count);
     if (c->facts.latency_ns != VYRE_NO_TIME) {
-        vyre_text_printf(&c->why, ", with %llu ns", (unsigned long long)c->facts.latency_ns);
+        vyre_strbuf_printf(&c->why, ", with %llu ns", (unsigned long long)c->facts.latency_ns);
     }
-    vyre_text_puts(&c->why, "; nothing fits better to this size");
+    vyre_strbuf_puts(&c->why, "; nothing fits better to this size");
     return VYRE_OK;
 }
 
@@ -224,7 +224,7 @@ static vyre_status prefer(choice *c, const char *deny, vyre_device **out_device)
     bool is_plain = !*deny && c->key->grade == VYRE_GRADE_EXACT;
     if (is_plain && router->preferred && !vyre_device_lost(router->preferred)) {
         *out_device = router->preferred;
-        vyre_text_puts(&c->why, router->preferred_why);
+        vyre_strbuf_puts(&c->why, router->preferred_why);
         return VYRE_OK;
     }
     vyre_decision decision;
@@ -235,7 +235,7 @@ static vyre_status prefer(choice *c, const char *deny, vyre_device **out_device)
         vyre_registry_acquire_preferred(router->registry, &selection, &decision, &made);
     *out_device = NULL;
     if (!status) {
-        vyre_text_puts(&c->why, decision.why ? decision.why : vyre_device_name(made));
+        vyre_strbuf_puts(&c->why, decision.why ? decision.why : vyre_device_name(made));
         status = adopt(router, made, out_device);
         if (is_plain && !status && !c->why.failed) {
             vyre_free(router->preferred_why);
@@ -252,18 +252,18 @@ static vyre_status prefer(choice *c, const char *deny, vyre_device **out_device)
 static vyre_status none_is_right(const choice *c, vyre_status status) {
     vyre_status told = vyre_status_make(
         VYRE_STATUS_UNAVAILABLE, "certify it again with an oracle, or name the device to run on",
-        "no device may run `%s` on auto (%s)", c->op, vyre_text_string(&c->note));
+        "no device may run `%s` on auto (%s)", c->op, vyre_strbuf_string(&c->note));
     vyre_status_free(status);
     return told;
 }
 
 static vyre_status choose_preferred(choice *c) {
-    vyre_text denied = {0};
+    vyre_strbuf denied = {0};
     vyre_status status = VYRE_OK;
     vyre_device *device = NULL;
     while (!status && !c->facts.device) {
-        vyre_text_cut(&c->why, 0);
-        status = prefer(c, vyre_text_string(&denied), &device);
+        vyre_strbuf_cut(&c->why, 0);
+        status = prefer(c, vyre_strbuf_string(&denied), &device);
         if (status) {
             if (denied.size && vyre_status_code_of(status) == VYRE_STATUS_UNAVAILABLE) {
                 status = none_is_right(c, status);
@@ -277,7 +277,7 @@ static vyre_status choose_preferred(choice *c) {
         }
         /* One that is slow is better than none. */
         if (ban && ban->cause != VYRE_EXCLUDED_TIME) {
-            vyre_text_printf(&denied, "%s%s", denied.size ? "," : "", vyre_device_id(device));
+            vyre_strbuf_printf(&denied, "%s%s", denied.size ? "," : "", vyre_device_id(device));
             status = denied.failed ? vyre_router_no_memory() : VYRE_OK;
         } else {
             c->facts.device = device;
@@ -285,15 +285,15 @@ static vyre_status choose_preferred(choice *c) {
     }
     if (!status) {
         c->facts.source = VYRE_ROUTE_BY_PREFERRED;
-        vyre_text before = c->why;
-        c->why = (vyre_text){0};
-        vyre_text_printf(&c->why, "%s; preferred selection takes %s",
-                         c->note.size ? "what the table says cannot be followed"
-                                      : "nothing is measured for it",
-                         vyre_text_string(&before));
-        vyre_text_free(&before);
+        vyre_strbuf before = c->why;
+        c->why = (vyre_strbuf){0};
+        vyre_strbuf_printf(&c->why, "%s; preferred selection takes %s",
+                           c->note.size ? "what the table says cannot be followed"
+                                        : "nothing is measured for it",
+                           vyre_strbuf_string(&before));
+        vyre_strbuf_free(&before);
     }
-    vyre_text_free(&denied);
+    vyre_strbuf_free(&denied);
     return status;
 }
 
@@ -319,11 +319,11 @@ vyre_status vyre_router_decide(vyre_router *router, const vyre_router_key *key, 
         status = vyre_router_no_memory();
     }
     if (!status) {
-        c.facts.why = vyre_text_string(&c.why);
-        c.facts.note = vyre_text_string(&c.note);
+        c.facts.why = vyre_strbuf_string(&c.why);
+        c.facts.note = vyre_strbuf_string(&c.note);
         status = vyre_router_make_decision(&c.facts, key, out_decision);
     }
-    vyre_text_free(&c.why);
-    vyre_text_free(&c.note);
+    vyre_strbuf_free(&c.why);
+    vyre_strbuf_free(&c.note);
     return status;
 }

@@ -162,15 +162,15 @@ static vyre_status survey(vyre_router *router) {
         }
         uint32_t devices = vyre_registration_device_count(list[i]);
         for (uint32_t k = 0; k < devices && !status; k++) {
-            vyre_text name = {0};
+            vyre_strbuf name = {0};
             vyre_router_device *kept;
-            vyre_text_puts(&name, list[i]->id);
+            vyre_strbuf_puts(&name, list[i]->id);
             if (k) {
-                vyre_text_printf(&name, ":%u", k);
+                vyre_strbuf_printf(&name, ":%u", k);
             }
             status =
                 name.failed ? vyre_routes_no_memory() : vyre_router_keep(router, name.data, &kept);
-            vyre_text_free(&name);
+            vyre_strbuf_free(&name);
         }
     }
     router->has_surveyed = !status;
@@ -222,7 +222,7 @@ typedef struct finding {
     uint64_t ns, total_ns;
     vyre_status status;
     bool is_other; /* its bytes */
-    vyre_text where;
+    vyre_strbuf where;
 } finding;
 
 static void try_device(const vyre_router *router, const vyre_router_run *run, vyre_device *device,
@@ -255,27 +255,27 @@ static void try_device(const vyre_router *router, const vyre_router_run *run, vy
 
 static void judge(vyre_router *router, const subject *s, const vyre_router_run *run,
                   vyre_device *device, const finding *found) {
-    vyre_text reason = {0};
+    vyre_strbuf reason = {0};
     vyre_exclusion_cause cause = VYRE_EXCLUDED_REFUSED;
     const char *chosen = vyre_device_name(run->routing->device);
     if (found->is_other) {
         cause = VYRE_EXCLUDED_BYTES;
-        vyre_text_printf(&reason, "its bytes are not those of `%s`, which was running: %s", chosen,
-                         vyre_text_string(&found->where));
+        vyre_strbuf_printf(&reason, "its bytes are not those of `%s`, which was running: %s",
+                           chosen, vyre_strbuf_string(&found->where));
     } else if (vyre_status_code_of(found->status) == VYRE_STATUS_TIMEOUT) {
         cause = VYRE_EXCLUDED_TIME;
-        vyre_text_printf(&reason, "it was called off after %llu ns; `%s` takes %llu ns",
-                         (unsigned long long)found->ns, chosen, (unsigned long long)run->ns);
+        vyre_strbuf_printf(&reason, "it was called off after %llu ns; `%s` takes %llu ns",
+                           (unsigned long long)found->ns, chosen, (unsigned long long)run->ns);
     } else if (found->status) {
-        vyre_text_puts(&reason, vyre_status_message(found->status));
+        vyre_strbuf_puts(&reason, vyre_status_message(found->status));
     }
     /* Memory that ran out is no property of the device. */
     if (reason.size && vyre_status_code_of(found->status) != VYRE_STATUS_OUT_OF_MEMORY) {
-        ban(router, s, device, cause, vyre_text_string(&reason));
+        ban(router, s, device, cause, vyre_strbuf_string(&reason));
     } else if (!found->status) {
         record(router, s, device, found->ns);
     }
-    vyre_text_free(&reason);
+    vyre_strbuf_free(&reason);
 }
 
 /* With the lock held, which is given away while the device runs. */
@@ -294,7 +294,7 @@ static void explore(vyre_router *router, const subject *s, const vyre_router_run
     router->exploring_ns += found.total_ns;
     judge(router, s, run, device, &found);
     vyre_status_free(found.status);
-    vyre_text_free(&found.where);
+    vyre_strbuf_free(&found.where);
     vyre_device_release(device);
 }
 

@@ -21,7 +21,7 @@ uint64_t vyre_route_median(uint64_t *times, size_t count) {
 
 void vyre_route_trial_free(vyre_route_trial *trial) {
     vyre_outputs_free(&trial->outputs);
-    vyre_text_free(&trial->reason);
+    vyre_strbuf_free(&trial->reason);
 }
 
 bool vyre_route_is_comparable(const vyre_program *program) {
@@ -29,15 +29,15 @@ bool vyre_route_is_comparable(const vyre_program *program) {
 }
 
 bool vyre_route_same_outputs(const vyre_outputs *found, const vyre_outputs *expected,
-                             vyre_text *out_where) {
+                             vyre_strbuf *out_where) {
     if (found->count != expected->count) {
-        vyre_text_printf(out_where, "%zu outputs, not %zu", found->count, expected->count);
+        vyre_strbuf_printf(out_where, "%zu outputs, not %zu", found->count, expected->count);
         return false;
     }
     for (size_t i = 0; i < found->count; i++) {
         const vyre_output *a = &found->items[i], *b = &expected->items[i];
         if (a->size != b->size) {
-            vyre_text_printf(out_where, "output %zu has %zu bytes, not %zu", i, a->size, b->size);
+            vyre_strbuf_printf(out_where, "output %zu has %zu bytes, not %zu", i, a->size, b->size);
             return false;
         }
         if (!a->size || !memcmp(a->data, b->data, a->size)) {
@@ -47,8 +47,8 @@ bool vyre_route_same_outputs(const vyre_outputs *found, const vyre_outputs *expe
         while (a->data[at] == b->data[at]) {
             at++;
         }
-        vyre_text_printf(out_where, "byte %zu of output %zu is 0x%02x, not 0x%02x", at, i,
-                         a->data[at], b->data[at]);
+        vyre_strbuf_printf(out_where, "byte %zu of output %zu is 0x%02x, not 0x%02x", at, i,
+                           a->data[at], b->data[at]);
         return false;
     }
     return true;
@@ -65,7 +65,7 @@ typedef struct stopwatch {
     /* Data that stays on the device. */
     vyre_plan plan;
     bool is_planned;
-    vyre_stay stay;
+    vyre_resident_set stay;
 } stopwatch;
 
 static uint64_t elapsed(const stopwatch *watch) {
@@ -84,9 +84,10 @@ static void print_budget(stopwatch *watch, const char *when) {
         return;
     }
     exclude(watch, VYRE_EXCLUDED_TIME);
-    vyre_text_printf(&watch->trial->reason, "it took longer than its budget of %llu ns: %llu ns %s",
-                     (unsigned long long)watch->work->budget_ns,
-                     (unsigned long long)watch->trial->latency_ns, when);
+    vyre_strbuf_printf(&watch->trial->reason,
+                       "it took longer than its budget of %llu ns: %llu ns %s",
+                       (unsigned long long)watch->work->budget_ns,
+                       (unsigned long long)watch->trial->latency_ns, when);
 }
 
 /* Sets the timeout of the next run; false if there is no time left. Watching for a timeout costs
@@ -115,7 +116,7 @@ static vyre_status judge_failure(stopwatch *watch, vyre_status status) {
                (code == VYRE_STATUS_UNSUPPORTED || code == VYRE_STATUS_LIMIT)) {
         if (!watch->trial->is_excluded) {
             exclude(watch, VYRE_EXCLUDED_REFUSED);
-            vyre_text_puts(&watch->trial->reason, vyre_status_message(status));
+            vyre_strbuf_puts(&watch->trial->reason, vyre_status_message(status));
         }
     } else {
         return status;
@@ -138,16 +139,16 @@ static vyre_status run_host(stopwatch *watch, int number, uint64_t *out_ns) {
         watch->trial->outputs = outputs;
         return VYRE_OK;
     }
-    vyre_text where = {0};
+    vyre_strbuf where = {0};
     if (vyre_route_is_comparable(vyre_pipeline_program(watch->pipeline)) &&
         !watch->trial->is_excluded &&
         !vyre_route_same_outputs(&outputs, &watch->trial->outputs, &where)) {
         exclude(watch, VYRE_EXCLUDED_BYTES);
-        vyre_text_printf(&watch->trial->reason,
-                         "it gives other bytes each time it runs: in run %d %s", number + 1,
-                         vyre_text_string(&where));
+        vyre_strbuf_printf(&watch->trial->reason,
+                           "it gives other bytes each time it runs: in run %d %s", number + 1,
+                           vyre_strbuf_string(&where));
     }
-    vyre_text_free(&where);
+    vyre_strbuf_free(&where);
     vyre_outputs_free(&outputs);
     return VYRE_OK;
 }
@@ -157,16 +158,16 @@ static vyre_status place_data(stopwatch *watch) {
     vyre_status status = vyre_plan_init(&watch->plan, watch->pipeline->program, work->inputs,
                                         work->input_count, &work->config);
     watch->is_planned = !status;
-    return status
-               ? status
-               : vyre_stay_init(&watch->stay, watch->pipeline->device, &watch->plan, work->inputs);
+    return status ? status
+                  : vyre_resident_set_init(&watch->stay, watch->pipeline->device, &watch->plan,
+                                           work->inputs);
 }
 
 static vyre_status remove_data(stopwatch *watch, vyre_status status) {
     if (!watch->is_planned) {
         return status;
     }
-    vyre_status removed = vyre_stay_deinit(&watch->stay);
+    vyre_status removed = vyre_resident_set_deinit(&watch->stay);
     vyre_plan_deinit(&watch->plan);
     if (status) {
         vyre_status_free(removed);
@@ -176,7 +177,8 @@ static vyre_status remove_data(stopwatch *watch, vyre_status status) {
 
 static vyre_status run_resident(stopwatch *watch, int number, uint64_t *out_ns) {
     const vyre_route_work *work = watch->work;
-    vyre_status status = number ? vyre_stay_renew(&watch->stay, work->inputs) : place_data(watch);
+    vyre_status status =
+        number ? vyre_resident_set_renew(&watch->stay, work->inputs) : place_data(watch);
     if (status) {
         return status;
     }
@@ -188,7 +190,7 @@ static vyre_status run_resident(stopwatch *watch, int number, uint64_t *out_ns) 
         return status;
     }
     status = vyre_outputs_make(&watch->plan, &watch->trial->outputs);
-    return status ? status : vyre_stay_read(&watch->stay, &watch->trial->outputs);
+    return status ? status : vyre_resident_set_read(&watch->stay, &watch->trial->outputs);
 }
 
 vyre_status vyre_route_time(const vyre_route_work *work, const vyre_route_candidate *candidate,

@@ -96,7 +96,7 @@ static vyre_status get_cause(const vyre_toml_value *table, vyre_exclusion_cause 
 /* All keys but those, as lines. */
 static vyre_status get_extra(vyre_routes *table, const vyre_toml_value *from,
                              const char *const *known, size_t count, const char **out) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_toml_writer writer = {.text = &text};
     for (const vyre_toml_entry *entry = from->table->first; entry; entry = entry->next) {
         bool is_known = false;
@@ -109,8 +109,8 @@ static vyre_status get_extra(vyre_routes *table, const vyre_toml_value *from,
             vyre_toml_write_value(&writer, &entry->value);
         }
     }
-    *out = text.failed ? NULL : vyre_routes_string(table, vyre_text_string(&text));
-    vyre_text_free(&text);
+    *out = text.failed ? NULL : vyre_routes_string(table, vyre_strbuf_string(&text));
+    vyre_strbuf_free(&text);
     return *out ? VYRE_OK : vyre_routes_no_memory();
 }
 
@@ -286,7 +286,7 @@ static void write_number(writing *w, const char *key, uint64_t number) {
 }
 
 static void write_extra(writing *w, const char *extra) {
-    vyre_text_puts(w->writer.text, extra);
+    vyre_strbuf_puts(w->writer.text, extra);
 }
 
 static void write_identity(writing *w, const vyre_identity *who) {
@@ -351,7 +351,7 @@ static void write_rows(writing *w, const vyre_route_entry *entry) {
     }
 }
 
-vyre_status vyre_routes_encode(const vyre_routes *table, vyre_text *out) {
+vyre_status vyre_routes_encode(const vyre_routes *table, vyre_strbuf *out) {
     writing w = {.writer = {.text = out}};
     write_extra(&w, table->extra);
     for (size_t i = 0; i < table->entries.count; i++) {

@@ -4,20 +4,20 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "registry/select.h"
 #include "runtime/wrap.h"
 #include "store/store.h"
 #include "trace/trace.h"
 
 static char *make_name(const char *id, uint32_t index) {
-    vyre_text name = {0};
-    vyre_text_puts(&name, id);
+    vyre_strbuf name = {0};
+    vyre_strbuf_puts(&name, id);
     if (index) {
-        vyre_text_printf(&name, ":%u", index);
+        vyre_strbuf_printf(&name, ":%u", index);
     }
     if (name.failed) {
-        vyre_text_free(&name);
+        vyre_strbuf_free(&name);
     }
     return name.data;
 }

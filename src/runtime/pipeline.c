@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "ir/section.h"
 #include "runtime/device.h"
 #include "runtime/wrap.h"
@@ -159,7 +159,7 @@ vyre_status vyre_compile_stored(const vyre_backend *backend, const vyre_program 
     const vyre_backend_slots *slots = backend->slots;
     uint8_t *bytes = NULL;
     size_t size = 0;
-    vyre_text stored = {0};
+    vyre_strbuf stored = {0};
     vyre_native made = {0};
     vyre_profile profile;
     slots->device_profile(backend, &profile);
@@ -211,7 +211,7 @@ vyre_status vyre_compile_stored(const vyre_backend *backend, const vyre_program 
                                                   .failed = status});
     }
     vyre_free(made.artifact);
-    vyre_text_free(&stored);
+    vyre_strbuf_free(&stored);
     vyre_bytes_free(bytes);
     return status;
 }

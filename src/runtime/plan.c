@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "ir/program.h"
 #include "ir/size.h"
 
@@ -169,27 +169,27 @@ static vyre_status size_buffers(vyre_plan *plan) {
 static vyre_status refuse_requirement(const vyre_plan *plan, uint32_t index) {
     const vyre_ir *ir = plan->ir;
     const vyre_requirement *row = &ir->requirements[index];
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     uint32_t scope =
         ir->requirement_place_count ? VYRE_PLACE_SCOPE(ir->requirement_places[index]) : 0;
-    vyre_text_printf(&text, "program `%s`", vyre_program_name(plan->program));
+    vyre_strbuf_printf(&text, "program `%s`", vyre_program_name(plan->program));
     for (bool first = true; scope; first = false) {
         const vyre_call_scope *call = &ir->scopes[scope - 1];
         scope = VYRE_PLACE_SCOPE(call->call);
         const char *file = vyre_ir_file(ir, scope);
-        vyre_text_printf(&text, "%s%s, called from %s%s%u:%u", first ? ": " : ", in ",
-                         ir->debug_strings + call->name, file, *file ? ":" : "line ",
-                         VYRE_PLACE_LINE(call->call), VYRE_PLACE_COLUMN(call->call));
+        vyre_strbuf_printf(&text, "%s%s, called from %s%s%u:%u", first ? ": " : ", in ",
+                           ir->debug_strings + call->name, file, *file ? ":" : "line ",
+                           VYRE_PLACE_LINE(call->call), VYRE_PLACE_COLUMN(call->call));
     }
-    vyre_text_puts(&text, " requires that ");
+    vyre_strbuf_puts(&text, " requires that ");
     vyre_size_print(&text, ir, row->left);
-    vyre_text_puts(&text, " is ");
+    vyre_strbuf_puts(&text, " is ");
     vyre_size_print(&text, ir, row->right);
     vyre_status status = vyre_status_make(
         VYRE_STATUS_INVALID_ARGUMENT, "pass buffers and arguments for which the two are equal",
-        "%s, found %llu and %llu", vyre_text_string(&text),
+        "%s, found %llu and %llu", vyre_strbuf_string(&text),
         (unsigned long long)plan->sizes[row->left], (unsigned long long)plan->sizes[row->right]);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return status;
 }
 

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "ir/program.h"
 
-static vyre_status upload(vyre_stay *stay, const vyre_input *inputs, bool all) {
+static vyre_status upload(vyre_resident_set *stay, const vyre_input *inputs, bool all) {
     const vyre_ir *ir = stay->plan->ir;
     vyre_status status = VYRE_OK;
     for (uint32_t i = 0, input = 0; i < ir->arg_count && !status; i++) {
@@ -25,10 +25,10 @@ static vyre_status upload(vyre_stay *stay, const vyre_input *inputs, bool all) {
     return status;
 }
 
-vyre_status vyre_stay_init(vyre_stay *stay, vyre_device *device, const vyre_plan *plan,
-                           const vyre_input *inputs) {
+vyre_status vyre_resident_set_init(vyre_resident_set *stay, vyre_device *device,
+                                   const vyre_plan *plan, const vyre_input *inputs) {
     const vyre_ir *ir = plan->ir;
-    *stay = (vyre_stay){.device = device, .plan = plan, .count = ir->arg_count};
+    *stay = (vyre_resident_set){.device = device, .plan = plan, .count = ir->arg_count};
     stay->bindings = vyre_alloc_zeroed(ir->arg_count, sizeof *stay->bindings);
     stay->buffers = vyre_alloc_zeroed(ir->arg_count, sizeof *stay->buffers);
     if (!stay->bindings || !stay->buffers) {
@@ -50,11 +50,11 @@ vyre_status vyre_stay_init(vyre_stay *stay, vyre_device *device, const vyre_plan
     return upload(stay, inputs, true);
 }
 
-vyre_status vyre_stay_renew(vyre_stay *stay, const vyre_input *inputs) {
+vyre_status vyre_resident_set_renew(vyre_resident_set *stay, const vyre_input *inputs) {
     return upload(stay, inputs, false);
 }
 
-vyre_status vyre_stay_read(const vyre_stay *stay, vyre_outputs *outputs) {
+vyre_status vyre_resident_set_read(const vyre_resident_set *stay, vyre_outputs *outputs) {
     vyre_status status = VYRE_OK;
     for (uint32_t i = 0; i < stay->plan->output_count && !status; i++) {
         vyre_output *to = &outputs->items[i];
@@ -66,7 +66,7 @@ vyre_status vyre_stay_read(const vyre_stay *stay, vyre_outputs *outputs) {
     return status;
 }
 
-vyre_status vyre_stay_deinit(vyre_stay *stay) {
+vyre_status vyre_resident_set_deinit(vyre_resident_set *stay) {
     vyre_status status = VYRE_OK;
     for (uint32_t i = 0; i < stay->made; i++) {
         if (stay->plan->ir->args[i].resource != VYRE_NONE) {
@@ -80,6 +80,6 @@ vyre_status vyre_stay_deinit(vyre_stay *stay) {
     }
     vyre_free(stay->bindings);
     vyre_free(stay->buffers);
-    *stay = (vyre_stay){0};
+    *stay = (vyre_resident_set){0};
     return status;
 }

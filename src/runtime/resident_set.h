@@ -1,10 +1,10 @@
 /* The arguments of a run as buffers that stay on a device, for who runs the same again and again.
  *
- *     vyre_stay stay = {0};
- *     status = vyre_stay_init(&stay, device, &plan, inputs);
+ *     vyre_resident_set stay = {0};
+ *     status = vyre_resident_set_init(&stay, device, &plan, inputs);
  *     status = vyre_pipeline_dispatch_resident(pipeline, stay.bindings, stay.count, ...);
- *     status = vyre_stay_read(&stay, &outputs);
- *     status = vyre_stay_deinit(&stay);
+ *     status = vyre_resident_set_read(&stay, &outputs);
+ *     status = vyre_resident_set_deinit(&stay);
  */
 #ifndef VYRE_RUNTIME_RESIDENT_SET_H
 #define VYRE_RUNTIME_RESIDENT_SET_H
@@ -13,24 +13,26 @@
 
 #include "runtime/plan.h"
 
-typedef struct vyre_stay {
+typedef struct vyre_resident_set {
     vyre_device *device;    /* borrowed, as the plan is */
     const vyre_plan *plan;  /* with the lengths of all arguments */
     vyre_binding *bindings; /* by argument */
     vyre_resident *buffers; /* likewise; scalars have none */
     uint32_t count;
     uint32_t made; /* arguments that are seen to */
-} vyre_stay;
+} vyre_resident_set;
 
 /* Makes buffers for all arguments and uploads what is read; to be deinitialized whatever comes
  * out. */
-VYRE_MUST_USE vyre_status vyre_stay_init(vyre_stay *stay, vyre_device *device,
-                                         const vyre_plan *plan, const vyre_input *inputs);
+VYRE_MUST_USE vyre_status vyre_resident_set_init(vyre_resident_set *stay, vyre_device *device,
+                                                 const vyre_plan *plan, const vyre_input *inputs);
 /* Uploads again what a run overwrites. */
-VYRE_MUST_USE vyre_status vyre_stay_renew(vyre_stay *stay, const vyre_input *inputs);
+VYRE_MUST_USE vyre_status vyre_resident_set_renew(vyre_resident_set *stay,
+                                                  const vyre_input *inputs);
 /* Reads what the buffers hold into outputs that vyre_outputs_make made by the same plan. */
-VYRE_MUST_USE vyre_status vyre_stay_read(const vyre_stay *stay, vyre_outputs *outputs);
+VYRE_MUST_USE vyre_status vyre_resident_set_read(const vyre_resident_set *stay,
+                                                 vyre_outputs *outputs);
 /* Frees all of it; the first failure of it. */
-VYRE_MUST_USE vyre_status vyre_stay_deinit(vyre_stay *stay);
+VYRE_MUST_USE vyre_status vyre_resident_set_deinit(vyre_resident_set *stay);
 
 #endif

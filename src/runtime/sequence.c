@@ -405,8 +405,8 @@ static vyre_status run_repeat(run *r, uint32_t index) {
     const vyre_step *step = &r->ir->steps[index];
     uint64_t size = r->plan.sizes[step->size];
     vyre_status status = VYRE_OK;
-    for (uint64_t turn = 0; !status; turn++) {
-        int64_t more = turn < size;
+    for (uint64_t iteration = 0; !status; iteration++) {
+        int64_t more = iteration < size;
         status = check_time(r);
         if (!status && step->kind == VYRE_STEP_REPEAT_WHILE) {
             status = read_element(r, step->resource, size, &more);
@@ -414,7 +414,7 @@ static vyre_status run_repeat(run *r, uint32_t index) {
         if (status || !more) {
             break;
         }
-        r->iterations[index] = (uint32_t)turn;
+        r->iterations[index] = (uint32_t)iteration;
         status = run_steps(r, index + 1, step->end);
     }
     return status;

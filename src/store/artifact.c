@@ -4,14 +4,14 @@
 
 #include "base/hash.h"
 
-size_t vyre_artifact_begin(const void *head, size_t head_bytes, vyre_text *out) {
+size_t vyre_artifact_begin(const void *head, size_t head_bytes, vyre_strbuf *out) {
     const uint64_t sum = 0; /* written at the end */
-    vyre_text_add(out, head, head_bytes);
-    vyre_text_add(out, (const char *)&sum, sizeof sum);
+    vyre_strbuf_add(out, head, head_bytes);
+    vyre_strbuf_add(out, (const char *)&sum, sizeof sum);
     return out->size;
 }
 
-void vyre_artifact_end(vyre_text *out, size_t body) {
+void vyre_artifact_end(vyre_strbuf *out, size_t body) {
     if (!out->failed) {
         uint64_t sum = vyre_hash(out->data + body, out->size - body);
         memcpy(out->data + body - sizeof sum, &sum, sizeof sum);

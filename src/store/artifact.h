@@ -2,17 +2,17 @@
  * bytes behind it, and these. One that is damaged, or whose head is another, does not fit.
  *
  *     size_t body = vyre_artifact_begin(&head, sizeof head, out);
- *     vyre_text_add(out, ...);
+ *     vyre_strbuf_add(out, ...);
  *     vyre_artifact_end(out, body);
  */
 #ifndef VYRE_STORE_ARTIFACT_H
 #define VYRE_STORE_ARTIFACT_H
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* Appends to `out`; a failure is in out->failed. */
-size_t vyre_artifact_begin(const void *head, size_t head_bytes, vyre_text *out);
-void vyre_artifact_end(vyre_text *out, size_t body);
+size_t vyre_artifact_begin(const void *head, size_t head_bytes, vyre_strbuf *out);
+void vyre_artifact_end(vyre_strbuf *out, size_t body);
 
 /* What lies behind the head, at least `least` bytes and aligned to nothing; NULL if the artifact
  * does not fit. */

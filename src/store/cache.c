@@ -21,7 +21,7 @@ static vyre_status no_memory(void) {
 /* Adds what one file holds; one that is no entry is only counted. */
 static vyre_status add_file(listing *l, const vyre_store_place *place,
                             const vyre_store_file *file) {
-    vyre_text bytes = {0};
+    vyre_strbuf bytes = {0};
     vyre_store_entry entry;
     vyre_store_key key;
     l->list.total_bytes += file->bytes;
@@ -35,7 +35,7 @@ static vyre_status add_file(listing *l, const vyre_store_place *place,
         !vyre_store_key_decode(entry.key, &key)) {
         l->list.other_count++;
         vyre_status_free(status);
-        vyre_text_free(&bytes);
+        vyre_strbuf_free(&bytes);
         return VYRE_OK;
     }
     vyre_cache_entry made = {.digest = key.digest, .bytes = file->bytes, .used_ns = file->used_ns};
@@ -53,7 +53,7 @@ static vyre_status add_file(listing *l, const vyre_store_place *place,
         enough = enough && *texts[i].to;
     }
     enough = enough && vyre_vec_push(&l->entries, made);
-    vyre_text_free(&bytes);
+    vyre_strbuf_free(&bytes);
     return enough ? VYRE_OK : no_memory();
 }
 

@@ -24,10 +24,10 @@ static void write_number(char *out, uint64_t number, size_t bytes) {
     }
 }
 
-static void put_number(vyre_text *out, uint64_t number, size_t bytes) {
+static void put_number(vyre_strbuf *out, uint64_t number, size_t bytes) {
     char written[8];
     write_number(written, number, bytes);
-    vyre_text_add(out, written, bytes);
+    vyre_strbuf_add(out, written, bytes);
 }
 
 static uint64_t get_number(const char *data, size_t bytes) {
@@ -46,7 +46,7 @@ static void list_parts(vyre_store_key *key, vyre_str *digest, vyre_str *parts[KE
     memcpy(parts, list, sizeof list);
 }
 
-void vyre_store_key_encode(const vyre_store_key *key, vyre_text *out) {
+void vyre_store_key_encode(const vyre_store_key *key, vyre_strbuf *out) {
     vyre_store_key copy = *key;
     char digest[16];
     vyre_str digest_bytes = {digest, sizeof digest}, *parts[KEY_PARTS];
@@ -55,7 +55,7 @@ void vyre_store_key_encode(const vyre_store_key *key, vyre_text *out) {
     list_parts(&copy, &digest_bytes, parts);
     for (size_t i = 0; i < KEY_PARTS; i++) {
         put_number(out, parts[i]->size, 8);
-        vyre_text_add(out, parts[i]->data, parts[i]->size);
+        vyre_strbuf_add(out, parts[i]->data, parts[i]->size);
     }
 }
 
@@ -96,15 +96,15 @@ uint64_t vyre_store_entry_bytes(const vyre_store_entry *entry) {
     return entry->name.size > UINT32_MAX ? UINT64_MAX : sum;
 }
 
-void vyre_store_entry_encode(const vyre_store_entry *entry, vyre_text *out) {
-    vyre_text_add(out, magic, sizeof magic);
+void vyre_store_entry_encode(const vyre_store_entry *entry, vyre_strbuf *out) {
+    vyre_strbuf_add(out, magic, sizeof magic);
     put_number(out, FORMAT_VERSION, 4);
     put_number(out, entry->name.size, 4);
     put_number(out, entry->key.size, 8);
     put_number(out, entry->payload.size, 8);
-    vyre_text_add(out, entry->name.data, entry->name.size);
-    vyre_text_add(out, entry->key.data, entry->key.size);
-    vyre_text_add(out, entry->payload.data, entry->payload.size);
+    vyre_strbuf_add(out, entry->name.data, entry->name.size);
+    vyre_strbuf_add(out, entry->key.data, entry->key.size);
+    vyre_strbuf_add(out, entry->payload.data, entry->payload.size);
     put_number(out, vyre_hash(out->data, out->size), CHECKSUM_SIZE);
 }
 

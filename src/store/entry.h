@@ -28,7 +28,7 @@ typedef enum vyre_store_verdict {
     VYRE_STORE_DAMAGED,
 } vyre_store_verdict;
 
-void vyre_store_key_encode(const vyre_store_key *key, vyre_text *out);
+void vyre_store_key_encode(const vyre_store_key *key, vyre_strbuf *out);
 
 /* The parts, all but the name; false if the bytes are no key. */
 bool vyre_store_key_decode(vyre_str bytes, vyre_store_key *out_key);
@@ -38,7 +38,7 @@ void vyre_store_file_name(vyre_str key, char out_name[VYRE_STORE_NAME_SIZE + 1])
 
 /* How large the file of an entry is; UINT64_MAX if that is not a number. */
 uint64_t vyre_store_entry_bytes(const vyre_store_entry *entry);
-void vyre_store_entry_encode(const vyre_store_entry *entry, vyre_text *out);
+void vyre_store_entry_encode(const vyre_store_entry *entry, vyre_strbuf *out);
 vyre_store_verdict vyre_store_entry_decode(vyre_str file, vyre_store_entry *out_entry);
 
 #endif

@@ -26,24 +26,24 @@ static vyre_status trouble(const vyre_store_place *place, const char *doing, int
     return vyre_status_make(VYRE_STATUS_IO,
                             "see to that folder, or set VYRE_CACHE_LIMIT to 0 to do without",
                             "cannot %s the cache of compiled programs in %s: %s", doing,
-                            vyre_text_string(&place->path), strerror(error));
+                            vyre_strbuf_string(&place->path), strerror(error));
 }
 
 /* As the XDG Base Directory Specification says: a path that is not absolute does not count. */
-static void find_path(vyre_text *path) {
+static void find_path(vyre_strbuf *path) {
     const char *cache = vyre_environment_get("XDG_CACHE_HOME");
     const char *home = vyre_environment_get("HOME");
     if (cache && *cache == '/') {
-        vyre_text_printf(path, "%s/vyre/pipelines", cache);
+        vyre_strbuf_printf(path, "%s/vyre/pipelines", cache);
     } else if (home && *home == '/') {
-        vyre_text_printf(path, "%s/.cache/vyre/pipelines", home);
+        vyre_strbuf_printf(path, "%s/.cache/vyre/pipelines", home);
     }
 }
 
 /* Compiled programs are executed: whoever can write them can do what this user can. */
 static vyre_status check_owner(const vyre_store_place *place) {
     struct stat about;
-    const char *path = vyre_text_string(&place->path);
+    const char *path = vyre_strbuf_string(&place->path);
     if (fstat(place->folder, &about) != 0) {
         return trouble(place, "look into", errno);
     }
@@ -92,7 +92,7 @@ void vyre_store_close(vyre_store_place *place) {
     if (place->folder >= 0) {
         close(place->folder);
     }
-    vyre_text_free(&place->path);
+    vyre_strbuf_free(&place->path);
     place->folder = -1;
 }
 
@@ -116,7 +116,7 @@ vyre_status vyre_store_lock(const vyre_store_place *place, bool wait, int *out_l
     if (error == EWOULDBLOCK) {
         return vyre_status_make(
             VYRE_STATUS_TIMEOUT, "see which process has it open, then try again",
-            "another process holds the file lock in %s", vyre_text_string(&place->path));
+            "another process holds the file lock in %s", vyre_strbuf_string(&place->path));
     }
     return trouble(place, "lock", error);
 }
@@ -193,7 +193,7 @@ bool vyre_store_remove(const vyre_store_place *place, const char *name) {
 }
 
 vyre_status vyre_store_read(const vyre_store_place *place, const char *name, uint64_t limit,
-                            vyre_text *out) {
+                            vyre_strbuf *out) {
     int file = openat(place->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) {
         return errno == ENOENT ? vyre_status_make(VYRE_STATUS_NOT_FOUND, NULL, "no such entry")

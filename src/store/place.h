@@ -4,13 +4,13 @@
 
 #include <vyre/status.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "store/entry.h"
 
 typedef struct vyre_store_place {
-    vyre_text path; /* empty: the environment names none */
-    int folder;     /* descriptor; -1: there is no such folder (yet) */
+    vyre_strbuf path; /* empty: the environment names none */
+    int folder;       /* descriptor; -1: there is no such folder (yet) */
 } vyre_store_place;
 
 /* Finds the folder, and makes it if asked to. One that others own or may write to is an error. The
@@ -45,7 +45,7 @@ bool vyre_store_remove(const vyre_store_place *place, const char *name);
 /* Reads one file into `out`, which must be empty and stays so on an error. A missing file is
  * NOT_FOUND. */
 VYRE_MUST_USE vyre_status vyre_store_read(const vyre_store_place *place, const char *name,
-                                          uint64_t limit, vyre_text *out);
+                                          uint64_t limit, vyre_strbuf *out);
 
 /* Marks an entry as used now, as far as that is possible. */
 void vyre_store_touch(const vyre_store_place *place, const char *name);

@@ -42,12 +42,12 @@ static void drop_damaged(const vyre_store_place *place, const char *name) {
     vyre_log(VYRE_LOG_WARNING,
              "dropped the damaged file %s/%s of the cache of compiled programs. Fix: nothing is "
              "lost; see that the disk works if this comes again",
-             vyre_text_string(&place->path), name);
+             vyre_strbuf_string(&place->path), name);
     vyre_store_remove(place, name);
 }
 
 /* Reads the entry's file and leaves in `out` its payload alone; false if that is not there. */
-static bool load(const vyre_store_place *place, vyre_str key, uint64_t budget, vyre_text *out) {
+static bool load(const vyre_store_place *place, vyre_str key, uint64_t budget, vyre_strbuf *out) {
     char name[VYRE_STORE_NAME_SIZE + 1];
     vyre_store_entry entry;
     vyre_store_file_name(key, name);
@@ -68,18 +68,18 @@ static bool load(const vyre_store_place *place, vyre_str key, uint64_t budget, v
     }
     if (verdict != VYRE_STORE_VALID || entry.key.size != key.size ||
         memcmp(entry.key.data, key.data, key.size) != 0) {
-        vyre_text_free(out);
+        vyre_strbuf_free(out);
         return false;
     }
     vyre_store_touch(place, name);
     memmove(out->data, entry.payload.data, entry.payload.size);
-    vyre_text_cut(out, entry.payload.size);
+    vyre_strbuf_cut(out, entry.payload.size);
     return true;
 }
 
-bool vyre_store_get(const vyre_store_key *key, vyre_text *out_payload) {
+bool vyre_store_get(const vyre_store_key *key, vyre_strbuf *out_payload) {
     vyre_store_place place;
-    vyre_text bytes = {0};
+    vyre_strbuf bytes = {0};
     uint64_t budget;
     bool hit = false;
     if (start(&place, false, &budget)) {
@@ -88,7 +88,7 @@ bool vyre_store_get(const vyre_store_key *key, vyre_text *out_payload) {
               load(&place, (vyre_str){bytes.data, bytes.size}, budget, out_payload);
         vyre_store_count(hit ? VYRE_STORE_COUNTER_HITS : VYRE_STORE_COUNTER_MISSES);
     }
-    vyre_text_free(&bytes);
+    vyre_strbuf_free(&bytes);
     vyre_store_close(&place);
     return hit;
 }
@@ -125,7 +125,7 @@ static vyre_status evict(const vyre_store_place *place, const char *name, uint64
         status =
             vyre_status_make(VYRE_STATUS_IO, "remove that folder, or give it back to this user",
                              "cannot remove files of the cache of compiled programs in %s",
-                             vyre_text_string(&place->path));
+                             vyre_strbuf_string(&place->path));
     }
     vyre_vec_free(&files.list);
     *out_bytes = total;
@@ -153,16 +153,16 @@ static vyre_status make_room(const vyre_store_place *place, int lock, const char
     return vyre_store_ledger_write(lock, &ledger)
                ? VYRE_OK
                : vyre_status_make(VYRE_STATUS_IO, "free some space on that file system",
-                                  "cannot write to %s/lock", vyre_text_string(&place->path));
+                                  "cannot write to %s/lock", vyre_strbuf_string(&place->path));
 }
 
 static vyre_status store(const vyre_store_place *place, const vyre_store_entry *entry,
-                         const vyre_text *file, uint64_t budget) {
+                         const vyre_strbuf *file, uint64_t budget) {
     char name[VYRE_STORE_NAME_SIZE + 1];
-    vyre_text path = {0};
+    vyre_strbuf path = {0};
     int lock;
     vyre_store_file_name(entry->key, name);
-    vyre_text_printf(&path, "%s/%s", vyre_text_string(&place->path), name);
+    vyre_strbuf_printf(&path, "%s/%s", vyre_strbuf_string(&place->path), name);
     vyre_status status = path.failed || file->failed
                              ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL,
                                                 "no memory to store a compiled program")
@@ -176,13 +176,13 @@ static vyre_status store(const vyre_store_place *place, const vyre_store_entry *
         vyre_store_counts_save(lock);
         vyre_store_unlock(lock);
     }
-    vyre_text_free(&path);
+    vyre_strbuf_free(&path);
     return status;
 }
 
 void vyre_store_put(const vyre_store_key *key, const void *payload, size_t size) {
     vyre_store_place place;
-    vyre_text bytes = {0}, file = {0};
+    vyre_strbuf bytes = {0}, file = {0};
     uint64_t budget;
     if (start(&place, true, &budget)) {
         vyre_store_key_encode(key, &bytes);
@@ -199,8 +199,8 @@ void vyre_store_put(const vyre_store_key *key, const void *payload, size_t size)
             tell(store(&place, &entry, &file, budget));
         }
     }
-    vyre_text_free(&bytes);
-    vyre_text_free(&file);
+    vyre_strbuf_free(&bytes);
+    vyre_strbuf_free(&file);
     vyre_store_close(&place);
 }
 

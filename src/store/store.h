@@ -4,7 +4,7 @@
  * Nothing here fails for whoever runs a program: trouble goes to the log and reads as a miss, or as
  * not stored. Any number of threads and processes may use the same folder.
  *
- *     vyre_text artifact = {0};
+ *     vyre_strbuf artifact = {0};
  *     if (!vyre_store_get(&key, &artifact)) {
  *         ... compile ...
  *         vyre_store_put(&key, artifact.data, artifact.size);
@@ -16,7 +16,7 @@
 
 #include <vyre/program.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* Any bytes; all borrowed. */
 typedef struct vyre_store_key {
@@ -29,7 +29,7 @@ typedef struct vyre_store_key {
 
 /* Whether there is such an entry; then `out_payload`, which must be empty, holds it. A hit makes
  * the entry the last one to be dropped. Waits for nobody. */
-bool vyre_store_get(const vyre_store_key *key, vyre_text *out_payload);
+bool vyre_store_get(const vyre_store_key *key, vyre_strbuf *out_payload);
 
 /* Replaces what the key had. Entries that were not used for the longest time go until the new one
  * fits; one that is larger than the whole budget is not stored. Waits for other processes that

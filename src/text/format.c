@@ -6,7 +6,7 @@
 #include <vyre/limits.h>
 #include <vyre/text.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "text/parser.h"
 
@@ -32,7 +32,7 @@ typedef struct formatter {
     vyre_source *source;
     VYRE_VEC(piece) pieces;
     VYRE_VEC(trailer) trailers; /* of the lines in front of this one */
-    vyre_text out;
+    vyre_strbuf out;
     size_t line_start; /* of the line that is being written */
     uint32_t depth;    /* blocks that are open */
     bool in_statement; /* the statement has begun and not ended */
@@ -217,7 +217,7 @@ static void align_trailers(formatter *f) {
         shift += column - f->trailers.items[i].column;
     }
     f->line_start += shift;
-    vyre_text_repeat(&f->out, ' ', shift); /* room at the end */
+    vyre_strbuf_repeat(&f->out, ' ', shift); /* room at the end */
     for (size_t i = f->trailers.count; i-- > 0 && shift && !f->out.failed;) {
         const trailer *here = &f->trailers.items[i];
         memmove(f->out.data + here->at + shift, f->out.data + here->at, end - here->at);
@@ -229,11 +229,11 @@ static void align_trailers(formatter *f) {
 }
 
 static size_t column_of(const formatter *f) {
-    return width_of(vyre_text_string(&f->out) + f->line_start, f->out.size - f->line_start);
+    return width_of(vyre_strbuf_string(&f->out) + f->line_start, f->out.size - f->line_start);
 }
 
 static void end_line(formatter *f, bool has_trailer) {
-    vyre_text_putc(&f->out, '\n');
+    vyre_strbuf_putc(&f->out, '\n');
     f->line_start = f->out.size;
     if (!has_trailer) {
         align_trailers(f);
@@ -291,7 +291,7 @@ static void start_line(formatter *f, const piece *before, const piece *here) {
                here->kind != VYRE_TOKEN_LEFT_BRACE) {
         levels++;
     }
-    vyre_text_repeat(&f->out, ' ', levels * INDENT);
+    vyre_strbuf_repeat(&f->out, ' ', levels * INDENT);
 }
 
 static void put_piece(formatter *f, size_t index) {
@@ -304,10 +304,10 @@ static void put_piece(formatter *f, size_t index) {
         bool empty_block =
             before->kind == VYRE_TOKEN_LEFT_BRACE && here->kind == VYRE_TOKEN_RIGHT_BRACE;
         if (!empty_block && wants_space(before, here)) {
-            vyre_text_putc(&f->out, ' ');
+            vyre_strbuf_putc(&f->out, ' ');
         }
         if (here->kind == VYRE_TOKEN_COMMENT && text[1] == '/') {
-            vyre_text_putc(&f->out, ' ');
+            vyre_strbuf_putc(&f->out, ' ');
             if (!vyre_vec_push(&f->trailers, (trailer){f->out.size, column_of(f)})) {
                 f->out.failed = true;
             }
@@ -321,7 +321,7 @@ static void put_piece(formatter *f, size_t index) {
             f->flat[f->depth] = outer_flat || is_flat(f, index, column_of(f));
         }
     }
-    vyre_text_add(&f->out, text, here->length);
+    vyre_strbuf_add(&f->out, text, here->length);
     if (here->breaks && text[1] == '*') {
         const char *newline = text + here->length;
         while (newline[-1] != '\n') {
@@ -397,7 +397,7 @@ vyre_status vyre_text_format(const char *name, const char *text, size_t size,
             end_line(&f, true);
             align_trailers(&f);
         }
-        vyre_text_add(&f.out, "", 0); /* a string even where there is nothing */
+        vyre_strbuf_add(&f.out, "", 0); /* a string even where there is nothing */
     }
     if (!status && (!memory || source.no_memory || f.out.failed || !f.out.data)) {
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
@@ -406,10 +406,10 @@ vyre_status vyre_text_format(const char *name, const char *text, size_t size,
     if (!status) {
         *out_text = f.out.data;
         *out_size = f.out.size;
-        f.out = (vyre_text){0};
+        f.out = (vyre_strbuf){0};
     }
 done:
-    vyre_text_free(&f.out);
+    vyre_strbuf_free(&f.out);
     vyre_vec_free(&f.pieces);
     vyre_vec_free(&f.trailers);
     vyre_names_deinit(&names);

@@ -5,7 +5,7 @@
 #include <vyre/limits.h>
 
 #include "base/near.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "ir/diagnostic.h"
 
 void lower_no_memory(vyre_lower *lower) {
@@ -28,10 +28,10 @@ bool lower_start(vyre_lower *lower, const char *name) {
 
 void lower_report(vyre_lower *lower, vyre_spot spot, uint32_t code, const char *fix,
                   const char *format, ...) {
-    vyre_text message = {0};
+    vyre_strbuf message = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&message, format, arguments);
+    vyre_strbuf_vprintf(&message, format, arguments);
     va_end(arguments);
     if (message.failed) {
         lower_no_memory(lower);
@@ -42,7 +42,7 @@ void lower_report(vyre_lower *lower, vyre_spot spot, uint32_t code, const char *
         vyre_source_report(&lower->unit->source, spot, code, fix, "%s", message.data);
         lower->poisoned = true;
     }
-    vyre_text_free(&message);
+    vyre_strbuf_free(&message);
 }
 
 void lower_keep(vyre_lower *lower, const vyre_diagnostic *item) {
@@ -88,13 +88,13 @@ const char *lower_name(const vyre_lower *lower, uint32_t symbol, vyre_name_text 
     return out->text;
 }
 
-void lower_bind(vyre_lower *lower, vyre_node name, vyre_binding binding) {
+void lower_bind(vyre_lower *lower, vyre_node name, vyre_name_binding binding) {
     vyre_str own =
         name.kind == VYRE_NODE_NAME ? vyre_symbol_text(&lower->unit->names, name.a) : (vyre_str){0};
     if (!own.size || (own.size == 1 && *own.data == '_')) {
         return; /* `_` is for what nobody wants to name */
     }
-    const vyre_binding *found = vyre_names_find(&lower->unit->names, name.a);
+    const vyre_name_binding *found = vyre_names_find(&lower->unit->names, name.a);
     uint32_t scope = lower->blocks.items[lower->blocks.count - 1].bindings;
     if (found && found >= lower->unit->names.bindings.items + scope &&
         found->kind != VYRE_BINDING_POISON) {
@@ -127,7 +127,7 @@ const char *lower_kind_of(const vyre_lower *lower, uint32_t symbol) {
     static const char *const items[] = {[VYRE_ITEM_PROGRAM] = "a program",
                                         [VYRE_ITEM_FUNCTION] = "a function",
                                         [VYRE_ITEM_CONSTANT] = "a constant"};
-    const vyre_binding *binding = vyre_names_find(&lower->unit->names, symbol);
+    const vyre_name_binding *binding = vyre_names_find(&lower->unit->names, symbol);
     if (binding) {
         return bindings[binding->kind];
     }
@@ -163,33 +163,34 @@ static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
 void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_call) {
     vyre_str text = vyre_symbol_text(&lower->unit->names, symbol);
     const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[symbol].word);
-    vyre_text fix = {0};
+    vyre_strbuf fix = {0};
     if (lower->builder && vyre_builder_errors(lower->builder) > VYRE_LIMIT_DIAGNOSTICS) {
         return; /* nobody will see it */
     }
     if (word->class_of == VYRE_WORD_OPERATOR && is_call) {
-        vyre_text_printf(&fix, "write it as an operator: %s",
-                         vyre_operator_form((vyre_op)word->code));
+        vyre_strbuf_printf(&fix, "write it as an operator: %s",
+                           vyre_operator_form((vyre_op)word->code));
     } else {
         vyre_near near;
         vyre_near_init(&near, text);
         find_near(lower, &near, is_call);
         vyre_near_print(&near, &fix, "did you mean ");
-        vyre_text_puts(&fix, near.count ? "?"
-                             : is_call  ? "declare a function of that name with `fn`, or see "
-                                          "docs/operations.md for what there is"
-                                       : "declare it with `let`, `var` or `const` before using it");
+        vyre_strbuf_puts(&fix, near.count ? "?"
+                               : is_call
+                                   ? "declare a function of that name with `fn`, or see "
+                                     "docs/operations.md for what there is"
+                                   : "declare it with `let`, `var` or `const` before using it");
     }
     vyre_spot spot = vyre_node_spot(&node);
-    lower_report(lower, spot, is_call ? 206 : 201, vyre_text_string(&fix),
+    lower_report(lower, spot, is_call ? 206 : 201, vyre_strbuf_string(&fix),
                  is_call ? "unknown operation or function `%.*s`" : "unknown name `%.*s`",
                  (int)text.size, text.data);
     if (fix.failed) {
         lower_no_memory(lower);
     }
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     if (!is_call && lower->builder && lower->blocks.count) {
-        vyre_binding poison = {.symbol = symbol, .kind = VYRE_BINDING_POISON, .used = true};
+        vyre_name_binding poison = {.symbol = symbol, .kind = VYRE_BINDING_POISON, .used = true};
         if (!vyre_names_bind(&lower->unit->names, poison)) {
             lower_no_memory(lower);
         }
@@ -205,7 +206,7 @@ bool lower_open(vyre_lower *lower, vyre_lower_block block) {
     return true;
 }
 
-static void warn_unused(vyre_lower *lower, const vyre_binding *binding) {
+static void warn_unused(vyre_lower *lower, const vyre_name_binding *binding) {
     static const char *const kinds[] = {[VYRE_BINDING_VALUE] = "value",
                                         [VYRE_BINDING_PARAMETER] = "parameter",
                                         [VYRE_BINDING_VARIABLE] = "variable",

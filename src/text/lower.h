@@ -20,7 +20,7 @@
 
 #include <vyre/builder.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "text/library.h"
 #include "text/parser.h"
 #include "text/plain.h"
@@ -91,7 +91,7 @@ typedef struct vyre_function {
 
 /* What a call gives to a parameter of a program. */
 typedef struct vyre_given {
-    vyre_binding binding;
+    vyre_name_binding binding;
     vyre_spot spot;
     bool zero; /* an array that holds zeros in any case */
 } vyre_given;
@@ -210,7 +210,7 @@ const char *lower_name(const vyre_lower *lower, uint32_t symbol, vyre_name_text 
 
 /* Declares a NAME node; reports a name that the same block declares already. An ERROR node is
  * passed over. */
-void lower_bind(vyre_lower *lower, vyre_node name, vyre_binding binding);
+void lower_bind(vyre_lower *lower, vyre_node name, vyre_name_binding binding);
 
 /* Reports a name that stands for nothing; further uses in the block are silent. */
 void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_call);
@@ -289,10 +289,10 @@ vyre_operand lower_look_through(vyre_lower *lower, vyre_node call);
 void lower_group(vyre_lower *lower, vyre_node call);
 
 /* An array that a name stands for, NULL if none; reports. */
-const vyre_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
+const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
 
 /* False, after a report, if the array may not be written. From then on it counts as written. */
-bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_binding *array);
+bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_binding *array);
 
 /* lower_function.c */
 
@@ -312,9 +312,9 @@ void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call);
 bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint32_t wanted);
 
 /* The array that an argument names, as the parameter wants it; NULL after a report. */
-const vyre_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
-                                         vyre_lower_parameter parameter, uint32_t position,
-                                         vyre_callee callee);
+const vyre_name_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
+                                              vyre_lower_parameter parameter, uint32_t position,
+                                              vyre_callee callee);
 
 /* Looks through a function that no program uses. */
 void lower_check_function(vyre_lower *lower, uint32_t number);
@@ -337,7 +337,7 @@ void lower_unread(vyre_lower *lower);
 uint32_t lower_size(vyre_lower *lower, uint32_t node);
 
 /* The length of an array as a size. */
-uint32_t lower_length_of(vyre_lower *lower, const vyre_binding *array);
+uint32_t lower_length_of(vyre_lower *lower, const vyre_name_binding *array);
 
 /* What a size gives, as a value of the phase. The program must have made sure that it fits. */
 uint32_t lower_size_value(vyre_lower *lower, uint32_t size, vyre_type type);
@@ -398,7 +398,7 @@ vyre_callee lower_operation_of(vyre_lower *lower, vyre_node call, vyre_library_f
 
 /* What to do about a call that is wrong: write it as the operation's text has it. A function is
  * near at hand, so there it is `otherwise`. */
-const char *lower_how(vyre_callee callee, const char *otherwise, vyre_text *text);
+const char *lower_how(vyre_callee callee, const char *otherwise, vyre_strbuf *text);
 
 /* lower_splice.c */
 

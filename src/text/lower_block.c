@@ -25,7 +25,7 @@ static bool keep_names(vyre_lower *lower, uint32_t list, uint32_t stride, uint32
     return true;
 }
 
-static void bind_value(vyre_lower *lower, vyre_node name, uint32_t value, vyre_binding_kind kind,
+static void bind_value(vyre_lower *lower, vyre_node name, uint32_t value, vyre_name_kind kind,
                        bool used) {
     vyre_type type = vyre_build_type(lower->builder, value);
     value = type == VYRE_TYPE_VOID ? VYRE_NONE : value;
@@ -34,7 +34,7 @@ static void bind_value(vyre_lower *lower, vyre_node name, uint32_t value, vyre_b
         vyre_build_name(lower->builder, value, lower_name(lower, name.a, &text));
     }
     lower_bind(lower, name,
-               (vyre_binding){
+               (vyre_name_binding){
                    .kind = (uint8_t)kind, .type = (uint8_t)type, .handle = value, .used = used});
 }
 
@@ -92,10 +92,10 @@ static void open_loop(vyre_lower *lower, vyre_node head, vyre_lower_block block,
     uint32_t *args = lower->values.items + initial + count;
     memset(args, 0xff, count * sizeof *args);
     lower_at(lower, vyre_node_spot(&head));
-    uint32_t turn = VYRE_NONE;
+    uint32_t iteration = VYRE_NONE;
     if (range) {
-        turn = vyre_build_for(lower->builder, range[0], range[1], range[2], count,
-                              lower->values.items + initial, args);
+        iteration = vyre_build_for(lower->builder, range[0], range[1], range[2], count,
+                                   lower->values.items + initial, args);
     } else {
         vyre_build_loop(lower->builder, count, lower->values.items + initial, args);
     }
@@ -104,7 +104,7 @@ static void open_loop(vyre_lower *lower, vyre_node head, vyre_lower_block block,
         return;
     }
     if (range) {
-        bind_value(lower, counter, turn, VYRE_BINDING_COUNTER, true);
+        bind_value(lower, counter, iteration, VYRE_BINDING_COUNTER, true);
     }
     for (uint32_t i = 0; i < count; i++) {
         bind_value(lower, lower->block_names.items[block.carried + i],
@@ -411,12 +411,12 @@ void lower_jump(vyre_lower *lower, uint32_t number) {
         lower->values.count = base;
         return;
     }
-    bool to_next_turn = node.kind == VYRE_NODE_CONTINUE ||
-                        (node.kind == VYRE_NODE_BREAK && target.kind == VYRE_NODE_FOR);
-    push_values(lower, node.a, to_next_turn ? target.carried : target.results,
-                to_next_turn   ? target.carried_count
-                : target.gives ? target.result_count
-                               : 0);
+    bool to_next_iteration = node.kind == VYRE_NODE_CONTINUE ||
+                             (node.kind == VYRE_NODE_BREAK && target.kind == VYRE_NODE_FOR);
+    push_values(lower, node.a, to_next_iteration ? target.carried : target.results,
+                to_next_iteration ? target.carried_count
+                : target.gives    ? target.result_count
+                                  : 0);
     lower_at(lower, spot);
     const uint32_t *values = lower->values.items + base;
     switch (node.kind) {

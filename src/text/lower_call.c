@@ -189,8 +189,8 @@ void lower_group(vyre_lower *lower, vyre_node call) {
 
 /* Operations on arrays */
 
-const vyre_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
-    vyre_binding *binding = vyre_names_find(&lower->unit->names, symbol);
+const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
+    vyre_name_binding *binding = vyre_names_find(&lower->unit->names, symbol);
     const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[symbol].word);
     if (binding) {
         binding->used = true;
@@ -215,7 +215,7 @@ const vyre_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symb
     return NULL;
 }
 
-bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_binding *array) {
+bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_binding *array) {
     if (array->writable) {
         while (lower->written.count <= array->handle && array->handle != VYRE_NONE) {
             if (!vyre_vec_push(&lower->written, 0)) {
@@ -251,7 +251,7 @@ static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre
         }
         return lower_poison();
     }
-    const vyre_binding *array = lower_array(lower, node, node.a);
+    const vyre_name_binding *array = lower_array(lower, node, node.a);
     if (!array) {
         return lower_poison();
     }
@@ -317,7 +317,7 @@ static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vy
         }
         return lower_look_through(lower, call);
     }
-    const vyre_binding *array = lower_array(lower, place, place.a);
+    const vyre_name_binding *array = lower_array(lower, place, place.a);
     vyre_type type = array ? (vyre_type)array->type : VYRE_TYPE_VOID;
     uint32_t resource = array ? array->handle : VYRE_NONE;
     bool valid = array && (!(info->effects & VYRE_EFFECT_WRITE) ||
@@ -383,7 +383,7 @@ vyre_callee lower_callee(vyre_lower *lower, vyre_node node) {
         return callee;
     }
     const vyre_symbol *symbol = &lower->unit->names.symbols.items[node.a];
-    const vyre_binding *binding = vyre_names_find(&lower->unit->names, node.a);
+    const vyre_name_binding *binding = vyre_names_find(&lower->unit->names, node.a);
     if (!binding && symbol->item == VYRE_NONE) {
         const vyre_word *word = vyre_word_of(symbol->word);
         if (word->class_of == VYRE_WORD_CONTEXT && word->code == VYRE_WORD_CEIL_DIV) {

@@ -469,7 +469,7 @@ static vyre_operand lower_position(vyre_lower *lower, vyre_node node, vyre_op op
     return built_as(type, vyre_build_position(lower->builder, op, dimension));
 }
 
-static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_binding *binding) {
+static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_name_binding *binding) {
     vyre_name_text text;
     binding->used = true;
     uint32_t handle = binding->handle;
@@ -505,7 +505,7 @@ static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_bindin
 static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
     vyre_symbol symbol = lower->unit->names.symbols.items[node.a];
     vyre_name_text text;
-    vyre_binding *binding = vyre_names_find(&lower->unit->names, node.a);
+    vyre_name_binding *binding = vyre_names_find(&lower->unit->names, node.a);
     if (binding && lower->builder) {
         return lower_binding(lower, node, binding);
     }
@@ -559,7 +559,7 @@ static vyre_operand lower_element(vyre_lower *lower, vyre_node node) {
         not_constant(lower, node, "an element of an array");
         return lower_poison();
     }
-    const vyre_binding *array = lower_array(lower, node, node.a);
+    const vyre_name_binding *array = lower_array(lower, node, node.a);
     uint32_t resource = array ? array->handle : VYRE_NONE;
     vyre_type type = array ? (vyre_type)array->type : VYRE_TYPE_VOID;
     uint32_t index = lower_index(lower, node.b);

@@ -168,13 +168,13 @@ static void bind_parameters(vyre_lower *lower, const vyre_function *function, si
             .length = (uint32_t)vyre_symbol_text(&lower->unit->names, parameter.symbol).size,
             .a = parameter.symbol};
         bool is_array = parameter.kind != VYRE_ARGUMENT_SCALAR;
-        vyre_binding binding = {.kind = handle == VYRE_NONE ? VYRE_BINDING_POISON
-                                        : is_array          ? VYRE_BINDING_ARRAY
-                                                            : VYRE_BINDING_PARAMETER,
-                                .type = parameter.type,
-                                .handle = handle,
-                                .size = VYRE_NONE,
-                                .writable = parameter.kind == VYRE_ARGUMENT_INOUT};
+        vyre_name_binding binding = {.kind = handle == VYRE_NONE ? VYRE_BINDING_POISON
+                                             : is_array          ? VYRE_BINDING_ARRAY
+                                                                 : VYRE_BINDING_PARAMETER,
+                                     .type = parameter.type,
+                                     .handle = handle,
+                                     .size = VYRE_NONE,
+                                     .writable = parameter.kind == VYRE_ARGUMENT_INOUT};
         lower_bind(lower, name, binding);
     }
 }
@@ -236,24 +236,24 @@ static void inline_body(vyre_lower *lower, vyre_callee callee, size_t arguments,
     lower_leave(lower, &caller);
 }
 
-const vyre_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
-                                         vyre_lower_parameter parameter, uint32_t position,
-                                         vyre_callee callee) {
+const vyre_name_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
+                                              vyre_lower_parameter parameter, uint32_t position,
+                                              vyre_callee callee) {
     vyre_node head = vyre_parser_node(&lower->parser, node);
     vyre_spot spot = vyre_node_spot(&head);
     vyre_name_text name;
-    vyre_text how = {0};
+    vyre_strbuf how = {0};
     if (head.kind != VYRE_NODE_NAME) {
         if (head.kind != VYRE_NODE_ERROR) {
             lower_report(lower, spot, 309,
                          lower_how(callee, "pass the name of an array, without an index", &how),
                          "argument %u of `%s` is a value, expected an array", position,
                          lower_callee_name(callee, &name));
-            vyre_text_free(&how);
+            vyre_strbuf_free(&how);
         }
         return NULL;
     }
-    const vyre_binding *array = lower_array(lower, head, head.a);
+    const vyre_name_binding *array = lower_array(lower, head, head.a);
     if (!array) {
         return NULL;
     }
@@ -263,7 +263,7 @@ const vyre_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
                      "argument %u of `%s` has %s elements, expected %s", position,
                      lower_callee_name(callee, &name), vyre_type_name((vyre_type)array->type),
                      vyre_type_name((vyre_type)parameter.type));
-        vyre_text_free(&how);
+        vyre_strbuf_free(&how);
         return NULL;
     }
     bool is_written = parameter.kind == VYRE_ARGUMENT_INOUT || parameter.kind == VYRE_ARGUMENT_OUT;
@@ -290,11 +290,11 @@ static uint32_t lower_scalar_argument(vyre_lower *lower, uint32_t node,
 /* Reports a circle of calls, with all that are in it. */
 static void report_circle(vyre_lower *lower, size_t first, vyre_callee callee, vyre_spot spot) {
     vyre_name_text text;
-    vyre_text circle = {0};
+    vyre_strbuf circle = {0};
     for (size_t i = first; i < lower->calls.count; i++) {
-        vyre_text_printf(&circle, "%s -> ", lower_callee_name(lower->calls.items[i], &text));
+        vyre_strbuf_printf(&circle, "%s -> ", lower_callee_name(lower->calls.items[i], &text));
     }
-    vyre_text_puts(&circle, lower_callee_name(callee, &text));
+    vyre_strbuf_puts(&circle, lower_callee_name(callee, &text));
     if (circle.failed) {
         lower_no_memory(lower);
     } else if (first + 1 == lower->calls.count) {
@@ -304,7 +304,7 @@ static void report_circle(vyre_lower *lower, size_t first, vyre_callee callee, v
         lower_report(lower, spot, 205, "write a loop; functions are always inlined",
                      "`%s` calls itself through others: %s", text.text, circle.data);
     }
-    vyre_text_free(&circle);
+    vyre_strbuf_free(&circle);
 }
 
 bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint32_t wanted) {
@@ -322,12 +322,12 @@ bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint3
     }
     if (found != wanted) {
         vyre_name_text text;
-        vyre_text how = {0};
+        vyre_strbuf how = {0};
         const char *fix = found < wanted ? "add what is missing" : "remove what is too much";
         lower_report(lower, spot, 303, lower_how(callee, fix, &how),
                      "`%s` takes %u argument%s, found %u", lower_callee_name(callee, &text), wanted,
                      wanted == 1 ? "" : "s", found);
-        vyre_text_free(&how);
+        vyre_strbuf_free(&how);
         return false;
     }
     if (lower->exhausted) {
@@ -373,7 +373,7 @@ void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
         if (parameter.kind == VYRE_ARGUMENT_SCALAR) {
             value = lower_scalar_argument(lower, argument, parameter, i + 1, name);
         } else {
-            const vyre_binding *array =
+            const vyre_name_binding *array =
                 lower_array_argument(lower, argument, parameter, i + 1, callee);
             value = array ? array->handle : VYRE_NONE;
         }

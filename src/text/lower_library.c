@@ -32,20 +32,20 @@ static bool read_id(vyre_lower *lower, vyre_node call, vyre_name_text *out) {
 
 static void report_unknown(vyre_lower *lower, vyre_node call, const char *id) {
     vyre_near near;
-    vyre_text fix = {0};
+    vyre_strbuf fix = {0};
     vyre_near_init(&near, (vyre_str){id, strlen(id)});
     vyre_str known;
     for (size_t i = 0; (known = vyre_library_at(&lower->library, i)).data; i++) {
         vyre_near_add(&near, known);
     }
     vyre_near_print(&near, &fix, "did you mean ");
-    vyre_text_puts(&fix, near.count ? "?" : "see `vyre ops` for the operations there are");
-    lower_report(lower, vyre_node_spot(&call), 206, vyre_text_string(&fix),
+    vyre_strbuf_puts(&fix, near.count ? "?" : "see `vyre ops` for the operations there are");
+    lower_report(lower, vyre_node_spot(&call), 206, vyre_strbuf_string(&fix),
                  "unknown operation `%s`", id);
     if (fix.failed) {
         lower_no_memory(lower);
     }
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
 }
 
 /* Asks the library; false after a report. */
@@ -184,7 +184,7 @@ vyre_callee lower_operation_of(vyre_lower *lower, vyre_node call, vyre_library_f
     return callee;
 }
 
-const char *lower_how(vyre_callee callee, const char *otherwise, vyre_text *text) {
+const char *lower_how(vyre_callee callee, const char *otherwise, vyre_strbuf *text) {
     if (!callee.id) {
         return otherwise;
     }
@@ -192,16 +192,16 @@ const char *lower_how(vyre_callee callee, const char *otherwise, vyre_text *text
     vyre_token token;
     vyre_lexer_next(&lexer, &token); /* the keyword */
     vyre_lexer_next(&lexer, &token); /* the name */
-    vyre_text_printf(text, "write %s", callee.id);
+    vyre_strbuf_printf(text, "write %s", callee.id);
     uint32_t depth = 0, end = token.offset + token.length;
     do {
         vyre_lexer_next(&lexer, &token);
         bool gap = token.offset > end && depth && text->data && text->data[text->size - 1] != '(';
         depth += token.kind == VYRE_TOKEN_LEFT_PAREN;
         depth -= token.kind == VYRE_TOKEN_RIGHT_PAREN && depth;
-        vyre_text_puts(text, gap && token.kind != VYRE_TOKEN_RIGHT_PAREN ? " " : "");
-        vyre_text_add(text, callee.unit->source.text + token.offset, token.length);
+        vyre_strbuf_puts(text, gap && token.kind != VYRE_TOKEN_RIGHT_PAREN ? " " : "");
+        vyre_strbuf_add(text, callee.unit->source.text + token.offset, token.length);
         end = token.offset + token.length;
     } while (depth && token.kind != VYRE_TOKEN_END && !text->failed);
-    return text->failed ? otherwise : vyre_text_string(text);
+    return text->failed ? otherwise : vyre_strbuf_string(text);
 }

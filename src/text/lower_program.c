@@ -14,11 +14,11 @@ static void lower_argument(vyre_lower *lower, vyre_node node) {
     bool is_buffer = node.detail != VYRE_ARGUMENT_SCALAR;
     uint32_t size = node.b == VYRE_NONE ? VYRE_NONE : lower_size(lower, node.b);
     bool size_failed = node.b != VYRE_NONE && size == VYRE_NONE;
-    vyre_binding binding = {.kind = VYRE_BINDING_POISON,
-                            .type = (uint8_t)type,
-                            .size = VYRE_NONE,
-                            .writable = node.detail != VYRE_ARGUMENT_IN,
-                            .used = true};
+    vyre_name_binding binding = {.kind = VYRE_BINDING_POISON,
+                                 .type = (uint8_t)type,
+                                 .size = VYRE_NONE,
+                                 .writable = node.detail != VYRE_ARGUMENT_IN,
+                                 .used = true};
     if (name.kind == VYRE_NODE_NAME && type != VYRE_TYPE_VOID) {
         static const vyre_access access[] = {[VYRE_ARGUMENT_IN] = VYRE_ACCESS_IN,
                                              [VYRE_ARGUMENT_INOUT] = VYRE_ACCESS_INOUT,
@@ -41,11 +41,11 @@ static void lower_argument(vyre_lower *lower, vyre_node node) {
 static void lower_scratch(vyre_lower *lower, vyre_node node) {
     vyre_node name = node_of(lower, node.a);
     uint32_t size = lower_size(lower, node.b);
-    vyre_binding binding = {.kind = VYRE_BINDING_POISON,
-                            .type = name.detail,
-                            .size = VYRE_NONE,
-                            .writable = true,
-                            .used = true};
+    vyre_name_binding binding = {.kind = VYRE_BINDING_POISON,
+                                 .type = name.detail,
+                                 .size = VYRE_NONE,
+                                 .writable = true,
+                                 .used = true};
     if (name.kind == VYRE_NODE_NAME && name.detail && size != VYRE_NONE) {
         vyre_name_text text, full;
         lower_name(lower, name.a, &text);
@@ -74,7 +74,7 @@ static bool lower_outer_element(vyre_lower *lower, uint32_t number, uint32_t *re
     if (node.kind != VYRE_NODE_ELEMENT) {
         return false;
     }
-    const vyre_binding *array = lower_array(lower, node, node.a);
+    const vyre_name_binding *array = lower_array(lower, node, node.a);
     *resource = array ? array->handle : VYRE_NONE;
     *index = lower_size(lower, node.b);
     return array && *index != VYRE_NONE;
@@ -162,10 +162,10 @@ static void lower_repeat(vyre_lower *lower, vyre_node node) {
     }
     lower_bind(
         lower, name,
-        (vyre_binding){.kind = handle == VYRE_NONE ? VYRE_BINDING_POISON : VYRE_BINDING_REPEAT,
-                       .type = VYRE_TYPE_U32,
-                       .handle = handle,
-                       .used = true});
+        (vyre_name_binding){.kind = handle == VYRE_NONE ? VYRE_BINDING_POISON : VYRE_BINDING_REPEAT,
+                            .type = VYRE_TYPE_U32,
+                            .handle = handle,
+                            .used = true});
 }
 
 static void lower_require(vyre_lower *lower, vyre_node node) {

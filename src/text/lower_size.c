@@ -134,13 +134,13 @@ static uint32_t lower_size_constant(vyre_lower *lower, vyre_node node, vyre_oper
     return vyre_build_size_const(lower->builder, number);
 }
 
-uint32_t lower_length_of(vyre_lower *lower, const vyre_binding *array) {
+uint32_t lower_length_of(vyre_lower *lower, const vyre_name_binding *array) {
     return array->size == VYRE_NONE ? vyre_build_size_len(lower->builder, array->handle)
                                     : vyre_build_size_copy(lower->builder, array->size);
 }
 
 static uint32_t lower_length(vyre_lower *lower, vyre_node node, uint32_t symbol) {
-    const vyre_binding *array = lower_array(lower, node, symbol);
+    const vyre_name_binding *array = lower_array(lower, node, symbol);
     lower_at(lower, vyre_node_spot(&node));
     return array ? lower_length_of(lower, array) : VYRE_NONE;
 }
@@ -148,7 +148,7 @@ static uint32_t lower_length(vyre_lower *lower, vyre_node node, uint32_t symbol)
 static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
     vyre_symbol symbol = lower->unit->names.symbols.items[node.a];
     const vyre_word *word = vyre_word_of(symbol.word);
-    vyre_binding *binding = vyre_names_find(&lower->unit->names, node.a);
+    vyre_name_binding *binding = vyre_names_find(&lower->unit->names, node.a);
     if (word->class_of == VYRE_WORD_OP) {
         vyre_name_text text;
         snprintf(text.text, sizeof text.text, "`%s`", word->text);

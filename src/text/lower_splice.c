@@ -66,27 +66,27 @@ static bool is_untouched(const vyre_lower *lower, uint32_t resource) {
 static vyre_given array_argument(vyre_lower *lower, uint32_t node, vyre_lower_parameter parameter,
                                  uint32_t position, vyre_callee callee) {
     vyre_node head = node_of(lower, node);
-    const vyre_binding *named =
+    const vyre_name_binding *named =
         head.kind == VYRE_NODE_NAME ? vyre_names_find(&lower->unit->names, head.a) : NULL;
     bool zero = named && named->kind == VYRE_BINDING_ARRAY && is_untouched(lower, named->handle);
-    const vyre_binding *array = lower_array_argument(lower, node, parameter, position, callee);
+    const vyre_name_binding *array = lower_array_argument(lower, node, parameter, position, callee);
     vyre_spot spot = vyre_node_spot(&head);
     return array ? (vyre_given){.binding = *array, .spot = spot, .zero = zero} : poisoned(spot);
 }
 
 static vyre_given wrong_scalar(vyre_lower *lower, vyre_node node, vyre_callee callee,
                                uint32_t position, const char *found, vyre_type wanted) {
-    vyre_text how = {0};
+    vyre_strbuf how = {0};
     vyre_name_text name;
     lower_report(lower, vyre_node_spot(&node), 301, lower_how(callee, "", &how),
                  "argument %u of `%s` is %s, expected %s", position,
                  lower_callee_name(callee, &name), found, vyre_type_name(wanted));
-    vyre_text_free(&how);
+    vyre_strbuf_free(&how);
     return poisoned(vyre_node_spot(&node));
 }
 
 /* A scalar argument or the count of a repeat goes on as what it is. */
-static vyre_given named_scalar(vyre_lower *lower, vyre_node node, const vyre_binding *binding,
+static vyre_given named_scalar(vyre_lower *lower, vyre_node node, const vyre_name_binding *binding,
                                vyre_lower_parameter parameter, uint32_t position,
                                vyre_callee callee) {
     if (binding->type != parameter.type) {
@@ -127,7 +127,7 @@ static vyre_given scalar_argument(vyre_lower *lower, uint32_t number,
                                   vyre_callee callee) {
     vyre_node node = node_of(lower, number);
     vyre_type wanted = (vyre_type)parameter.type;
-    const vyre_binding *binding =
+    const vyre_name_binding *binding =
         node.kind == VYRE_NODE_NAME ? vyre_names_find(&lower->unit->names, node.a) : NULL;
     if (binding && binding->kind != VYRE_BINDING_ARRAY) {
         return named_scalar(lower, node, binding, parameter, position, callee);
@@ -238,7 +238,7 @@ static void require_length(vyre_lower *lower, vyre_callee callee, const vyre_giv
 static void bind_argument(vyre_lower *lower, vyre_callee callee, vyre_node node, uint32_t position,
                           const vyre_given *argument) {
     vyre_node name = node_of(lower, node.a);
-    vyre_binding binding = argument->binding;
+    vyre_name_binding binding = argument->binding;
     uint32_t size = node.b == VYRE_NONE ? VYRE_NONE : lower_size(lower, node.b);
     if (binding.kind == VYRE_BINDING_ARRAY && node.b != VYRE_NONE) {
         require_length(lower, callee, argument, position, size, vyre_node_spot(&name));
@@ -270,8 +270,8 @@ void lower_start_steps(vyre_lower *lower) {
     }
     uint32_t domain = VYRE_NONE;
     for (size_t i = splice->fills; i < lower->fills.count; i++) {
-        vyre_binding array = {.handle = lower->fills.items[i].resource,
-                              .size = lower->fills.items[i].size};
+        vyre_name_binding array = {.handle = lower->fills.items[i].resource,
+                                   .size = lower->fills.items[i].size};
         uint32_t length = lower_length_of(lower, &array);
         domain = domain == VYRE_NONE ? length
                                      : vyre_build_size_op(builder, VYRE_SIZE_MAX, domain, length);

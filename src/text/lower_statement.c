@@ -14,7 +14,7 @@ static void name_value(vyre_lower *lower, uint32_t value, vyre_node name, vyre_n
         return;
     }
     if (from.kind == VYRE_NODE_NAME) {
-        const vyre_binding *binding = vyre_names_find(&lower->unit->names, from.a);
+        const vyre_name_binding *binding = vyre_names_find(&lower->unit->names, from.a);
         if (binding && binding->kind >= VYRE_BINDING_VALUE &&
             binding->kind <= VYRE_BINDING_COUNTER) {
             return;
@@ -31,8 +31,9 @@ static void lower_let(vyre_lower *lower, vyre_node node) {
                                             : lower_typed(lower, node.b, type, "the value of",
                                                           name.kind ? name.a : VYRE_NONE);
     name_value(lower, value, name, node_of(lower, node.b));
-    lower_bind(lower, name,
-               (vyre_binding){.kind = VYRE_BINDING_VALUE, .type = (uint8_t)type, .handle = value});
+    lower_bind(
+        lower, name,
+        (vyre_name_binding){.kind = VYRE_BINDING_VALUE, .type = (uint8_t)type, .handle = value});
 }
 
 static void lower_let_list(vyre_lower *lower, vyre_node node) {
@@ -80,9 +81,9 @@ static void lower_let_list(vyre_lower *lower, vyre_node node) {
                          vyre_type_name((vyre_type)name.detail));
         }
         name_value(lower, value, name, call);
-        lower_bind(
-            lower, name,
-            (vyre_binding){.kind = VYRE_BINDING_VALUE, .type = (uint8_t)type, .handle = value});
+        lower_bind(lower, name,
+                   (vyre_name_binding){
+                       .kind = VYRE_BINDING_VALUE, .type = (uint8_t)type, .handle = value});
     }
     lower->values.count = base;
 }
@@ -98,7 +99,7 @@ static void lower_var(vyre_lower *lower, vyre_node node) {
     } else {
         first = lower_typed(lower, node.b, type, "the value of", name.kind ? name.a : VYRE_NONE);
     }
-    vyre_binding binding = {.kind = VYRE_BINDING_POISON, .type = (uint8_t)type, .used = true};
+    vyre_name_binding binding = {.kind = VYRE_BINDING_POISON, .type = (uint8_t)type, .used = true};
     if (first != VYRE_NONE && name.kind == VYRE_NODE_NAME) {
         vyre_name_text text;
         lower_at(lower, vyre_node_spot(&name));
@@ -118,11 +119,11 @@ static void lower_array_declaration(vyre_lower *lower, vyre_node node) {
     uint32_t most = is_shared ? VYRE_LIMIT_SHARED_BYTES : VYRE_LIMIT_PRIVATE_BYTES;
     uint32_t length =
         lower_count(lower, node.b, most, 604, is_shared ? "a shared array" : "a private array");
-    vyre_binding binding = {.kind = VYRE_BINDING_POISON,
-                            .type = name.detail,
-                            .size = VYRE_NONE,
-                            .writable = true,
-                            .used = true};
+    vyre_name_binding binding = {.kind = VYRE_BINDING_POISON,
+                                 .type = name.detail,
+                                 .size = VYRE_NONE,
+                                 .writable = true,
+                                 .used = true};
     if (length && name.kind == VYRE_NODE_NAME && name.detail) {
         vyre_name_text text;
         lower_name(lower, name.a, &text);
@@ -179,7 +180,7 @@ static uint32_t lower_assigned(vyre_lower *lower, uint32_t number, uint32_t old,
 
 static void lower_assign_element(vyre_lower *lower, uint32_t number, vyre_node place) {
     vyre_node node = node_of(lower, number);
-    const vyre_binding *array = lower_array(lower, place, place.a);
+    const vyre_name_binding *array = lower_array(lower, place, place.a);
     vyre_type type = array ? (vyre_type)array->type : VYRE_TYPE_VOID;
     uint32_t resource = VYRE_NONE;
     if (array && lower_check_writable(lower, place, array)) {
@@ -201,7 +202,7 @@ static void lower_assign_element(vyre_lower *lower, uint32_t number, vyre_node p
 
 static void lower_assign_name(vyre_lower *lower, uint32_t number, vyre_node place) {
     vyre_node node = node_of(lower, number);
-    vyre_binding *binding = vyre_names_find(&lower->unit->names, place.a);
+    vyre_name_binding *binding = vyre_names_find(&lower->unit->names, place.a);
     uint32_t item = lower->unit->names.symbols.items[place.a].item;
     const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[place.a].word);
     if (!binding && item == VYRE_NONE && word->class_of != VYRE_WORD_OP) {

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "text/lower.h"
 

@@ -63,7 +63,7 @@ uint32_t vyre_names_symbol(vyre_names *names, const char *at, uint32_t length) {
     return symbol;
 }
 
-bool vyre_names_bind(vyre_names *names, vyre_binding binding) {
+bool vyre_names_bind(vyre_names *names, vyre_name_binding binding) {
     vyre_symbol *symbol = &names->symbols.items[binding.symbol];
     binding.previous = symbol->binding;
     uint32_t number = (uint32_t)names->bindings.count;
@@ -75,6 +75,6 @@ bool vyre_names_bind(vyre_names *names, vyre_binding binding) {
 }
 
 void vyre_names_pop(vyre_names *names) {
-    const vyre_binding *last = &names->bindings.items[--names->bindings.count];
+    const vyre_name_binding *last = &names->bindings.items[--names->bindings.count];
     names->symbols.items[last->symbol].binding = last->previous;
 }

@@ -23,7 +23,7 @@ typedef struct vyre_symbol {
     uint16_t word; /* number of the word of the language, 0 for none */
 } vyre_symbol;
 
-typedef enum vyre_binding_kind {
+typedef enum vyre_name_kind {
     VYRE_BINDING_POISON,    /* its declaration is wrong: uses are passed over in silence */
     VYRE_BINDING_VALUE,     /* handle: value */
     VYRE_BINDING_PARAMETER, /* a value too */
@@ -34,9 +34,9 @@ typedef enum vyre_binding_kind {
     VYRE_BINDING_REPEAT,    /* handle: repeat, whose turns it counts */
     VYRE_BINDING_NUMBER,    /* bits: what a spliced program's scalar is */
     VYRE_BINDING_SIZE       /* size: what a spliced program's scalar is computed from */
-} vyre_binding_kind;
+} vyre_name_kind;
 
-typedef struct vyre_binding {
+typedef struct vyre_name_binding {
     uint32_t symbol, previous; /* previous declaration of the same symbol */
     uint32_t handle;
     uint32_t size; /* of a scratch array, to be copied; other arrays VYRE_NONE */
@@ -45,7 +45,7 @@ typedef struct vyre_binding {
     uint8_t kind, type;
     bool writable; /* arrays */
     bool used;     /* or nobody needs to know */
-} vyre_binding;
+} vyre_name_binding;
 
 /* A name that was looked up lately: up to 15 bytes as two numbers, so that finding it again takes
  * neither a hash of its text nor a look at where it stands. */
@@ -63,7 +63,7 @@ typedef struct vyre_names {
     vyre_map map;
     vyre_recent_name recent[VYRE_RECENT_NAMES];
     VYRE_VEC(vyre_symbol) symbols;
-    VYRE_VEC(vyre_binding) bindings;
+    VYRE_VEC(vyre_name_binding) bindings;
     uint32_t frame; /* the first binding that the current function or program made */
 } vyre_names;
 
@@ -83,13 +83,13 @@ static inline vyre_str vyre_symbol_text(const vyre_names *names, uint32_t symbol
 }
 
 /* The local declaration that a symbol stands for here, NULL if none. Valid until the next one. */
-static inline vyre_binding *vyre_names_find(const vyre_names *names, uint32_t symbol) {
+static inline vyre_name_binding *vyre_names_find(const vyre_names *names, uint32_t symbol) {
     uint32_t binding = names->symbols.items[symbol].binding;
     return binding == VYRE_NONE || binding < names->frame ? NULL : &names->bindings.items[binding];
 }
 
 /* Declares; false without memory. `previous` is filled in. */
-bool vyre_names_bind(vyre_names *names, vyre_binding binding);
+bool vyre_names_bind(vyre_names *names, vyre_name_binding binding);
 
 /* Forgets the newest declaration. */
 void vyre_names_pop(vyre_names *names);

@@ -6,7 +6,7 @@
 #include <vyre/limits.h>
 
 #include "base/near.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "text/parse.h"
 

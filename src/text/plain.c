@@ -307,8 +307,8 @@ void vyre_plain_show(const char *source, const vyre_plain *plain, char out[VYRE_
                  cut ? VYRE_PLAIN_SHOWN - 8 : (int)literal.size, literal.data, cut ? "..." : "");
         return;
     }
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_float_print(&text, VYRE_FLOAT_F64, plain->number);
-    snprintf(out, VYRE_PLAIN_SHOWN, "%s%s", sign, vyre_text_string(&text));
-    vyre_text_free(&text);
+    snprintf(out, VYRE_PLAIN_SHOWN, "%s%s", sign, vyre_strbuf_string(&text));
+    vyre_strbuf_free(&text);
 }

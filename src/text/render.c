@@ -19,7 +19,7 @@ static const palette colored = {"\033[1;31m", "\033[1;35m", "\033[1m", "\033[34m
                                 "\033[1;32m", "\033[36m",   "\033[0m"};
 
 typedef struct renderer {
-    vyre_text *out;
+    vyre_strbuf *out;
     const palette *colors;
     const char *name;
     const char *line_start, *end; /* of the text's line `line` */
@@ -36,12 +36,12 @@ static size_t character(const char *at, const char *end, bool *shown) {
 }
 
 /* What could act on a terminal becomes a question mark. */
-static void put_safely(vyre_text *out, const char *text) {
+static void put_safely(vyre_strbuf *out, const char *text) {
     const char *end = text + strlen(text);
     while (text < end) {
         bool shown;
         size_t size = character(text, end, &shown);
-        vyre_text_add(out, shown ? text : "?", shown ? size : 1);
+        vyre_strbuf_add(out, shown ? text : "?", shown ? size : 1);
         text += size;
     }
 }
@@ -109,35 +109,35 @@ static void put_excerpt(renderer *r, const vyre_diagnostic *item) {
         from = boundary(place - BEFORE_CARET, start);
     }
     const palette *c = r->colors;
-    vyre_text_printf(r->out, " %s%u |%s %s", c->gutter, item->line, c->reset,
-                     from > start ? "..." : "");
+    vyre_strbuf_printf(r->out, " %s%u |%s %s", c->gutter, item->line, c->reset,
+                       from > start ? "..." : "");
     size_t column = 0, caret = 0, marked = 0, lead = from > start ? 3 : 0;
     const char *at = from;
     for (bool shown; at < end && column < WINDOW;) {
         size_t bytes, columns = columns_of(at, end, column, &shown, &bytes);
         if (*at == '\t') {
-            vyre_text_repeat(r->out, ' ', columns);
+            vyre_strbuf_repeat(r->out, ' ', columns);
         } else {
-            vyre_text_add(r->out, shown ? at : "?", shown ? bytes : 1);
+            vyre_strbuf_add(r->out, shown ? at : "?", shown ? bytes : 1);
         }
         caret += at < place ? columns : 0;
         marked += at >= place && at < last ? columns : 0;
         column += columns;
         at += bytes;
     }
-    vyre_text_puts(r->out, at < end ? "...\n" : "\n");
-    vyre_text_repeat(r->out, ' ', gutter_width(item));
-    vyre_text_printf(r->out, "%s|%s ", c->gutter, c->reset);
-    vyre_text_repeat(r->out, ' ', lead + caret);
-    vyre_text_puts(r->out, c->caret);
-    vyre_text_putc(r->out, '^');
-    vyre_text_repeat(r->out, '~', marked > 1 ? marked - 1 : 0);
-    vyre_text_printf(r->out, "%s\n", c->reset);
+    vyre_strbuf_puts(r->out, at < end ? "...\n" : "\n");
+    vyre_strbuf_repeat(r->out, ' ', gutter_width(item));
+    vyre_strbuf_printf(r->out, "%s|%s ", c->gutter, c->reset);
+    vyre_strbuf_repeat(r->out, ' ', lead + caret);
+    vyre_strbuf_puts(r->out, c->caret);
+    vyre_strbuf_putc(r->out, '^');
+    vyre_strbuf_repeat(r->out, '~', marked > 1 ? marked - 1 : 0);
+    vyre_strbuf_printf(r->out, "%s\n", c->reset);
 }
 
 static void put_note(renderer *r, const vyre_diagnostic *item, const char *label) {
-    vyre_text_repeat(r->out, ' ', gutter_width(item));
-    vyre_text_printf(r->out, "%s= %s%s", r->colors->fix, label, r->colors->reset);
+    vyre_strbuf_repeat(r->out, ' ', gutter_width(item));
+    vyre_strbuf_printf(r->out, "%s= %s%s", r->colors->fix, label, r->colors->reset);
 }
 
 /* Of a function of the text the line of its call is enough. What goes through other files is told
@@ -148,17 +148,17 @@ static void put_calls(renderer *r, const vyre_diagnostic *item) {
             continue;
         }
         put_note(r, item, "In: ");
-        vyre_text_puts(r->out, strchr(call->function, '.') ? "`" : "function `");
+        vyre_strbuf_puts(r->out, strchr(call->function, '.') ? "`" : "function `");
         put_safely(r->out, call->function);
-        vyre_text_putc(r->out, '`');
+        vyre_strbuf_putc(r->out, '`');
         if (call->line && item->file) {
-            vyre_text_puts(r->out, ", called from ");
+            vyre_strbuf_puts(r->out, ", called from ");
             put_safely(r->out, call->file ? call->file : r->name);
-            vyre_text_printf(r->out, ":%u:%u", call->line, call->column);
+            vyre_strbuf_printf(r->out, ":%u:%u", call->line, call->column);
         } else if (call->line) {
-            vyre_text_printf(r->out, ", called in line %u, column %u", call->line, call->column);
+            vyre_strbuf_printf(r->out, ", called in line %u, column %u", call->line, call->column);
         }
-        vyre_text_putc(r->out, '\n');
+        vyre_strbuf_putc(r->out, '\n');
         if (!item->file) {
             return;
         }
@@ -169,26 +169,26 @@ static void put_calls(renderer *r, const vyre_diagnostic *item) {
 static void put_diagnostic(renderer *r, const vyre_diagnostic *item, const char *label) {
     const palette *c = r->colors;
     bool is_error = item->severity == VYRE_SEVERITY_ERROR;
-    vyre_text_puts(r->out, c->bold);
+    vyre_strbuf_puts(r->out, c->bold);
     put_safely(r->out, item->file ? item->file : r->name);
     if (item->line) {
-        vyre_text_printf(r->out, ":%u:%u", item->line, item->column);
+        vyre_strbuf_printf(r->out, ":%u:%u", item->line, item->column);
     }
-    vyre_text_printf(r->out, ":%s %s", c->reset, is_error ? c->error : c->warning);
+    vyre_strbuf_printf(r->out, ":%s %s", c->reset, is_error ? c->error : c->warning);
     if (label) {
-        vyre_text_puts(r->out, label);
+        vyre_strbuf_puts(r->out, label);
     } else {
-        vyre_text_printf(r->out, "%s[V%04u]", is_error ? "error" : "warning", item->code);
+        vyre_strbuf_printf(r->out, "%s[V%04u]", is_error ? "error" : "warning", item->code);
     }
-    vyre_text_printf(r->out, "%s%s: ", c->reset, c->bold);
+    vyre_strbuf_printf(r->out, "%s%s: ", c->reset, c->bold);
     put_safely(r->out, item->message);
-    vyre_text_printf(r->out, "%s\n", c->reset);
+    vyre_strbuf_printf(r->out, "%s\n", c->reset);
     put_excerpt(r, item);
     put_calls(r, item);
     if (item->fix && *item->fix) {
         put_note(r, item, "Fix: ");
         put_safely(r->out, item->fix);
-        vyre_text_putc(r->out, '\n');
+        vyre_strbuf_putc(r->out, '\n');
     }
 }
 
@@ -255,7 +255,7 @@ static void put_json(vyre_json *json, const char *name, const vyre_diagnostic *i
 }
 
 void vyre_diagnostic_render(const vyre_diagnostic *item, const char *label, const char *name,
-                            vyre_str source, bool color, vyre_text *out) {
+                            vyre_str source, bool color, vyre_strbuf *out) {
     renderer r = {.out = out,
                   .colors = color ? &colored : &plain,
                   .name = name,
@@ -272,7 +272,7 @@ vyre_status vyre_diagnostics_render(const vyre_diagnostics *diagnostics, const c
     *out_size = 0;
     name = vyre_source_name(name);
     text = text ? text : ""; /* of 0 bytes */
-    vyre_text out = {0};
+    vyre_strbuf out = {0};
     vyre_json json = {.text = &out};
     renderer r = {.out = &out,
                   .colors = form == VYRE_FORM_COLOR_TEXT ? &colored : &plain,
@@ -293,11 +293,11 @@ vyre_status vyre_diagnostics_render(const vyre_diagnostics *diagnostics, const c
     }
     if (form == VYRE_FORM_JSON) {
         vyre_json_array_end(&json);
-        vyre_text_putc(&out, '\n');
+        vyre_strbuf_putc(&out, '\n');
     }
-    vyre_text_add(&out, "", 0); /* a string even where there is nothing */
+    vyre_strbuf_add(&out, "", 0); /* a string even where there is nothing */
     if (out.failed) {
-        vyre_text_free(&out);
+        vyre_strbuf_free(&out);
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                                 "no memory to show the diagnostics of %s", name);
     }

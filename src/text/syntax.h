@@ -55,7 +55,7 @@
     X(ARGUMENT)     /* a: NAME, b: size; detail: vyre_argument_kind */                             \
     X(TYPE)         /* detail: type */                                                             \
     X(SCRATCH)      /* a: NAME, b: size */                                                         \
-    X(PHASE)        /* a: parts, see vyre_phase_part */                                            \
+    X(PHASE)        /* a: parts, see vyre_phase_clause */                                          \
     X(REPEAT)       /* a: NAME or none, b: size */                                                 \
     X(REPEAT_WHILE) /* a: NAME or none, b: ELEMENT */                                              \
     X(REQUIRE)      /* a: size, b: size; both VYRE_NONE after a mistake */                         \
@@ -91,14 +91,14 @@ typedef enum vyre_function_part {
     VYRE_FUNCTION_PARTS
 } vyre_function_part;
 
-typedef enum vyre_phase_part {
+typedef enum vyre_phase_clause {
     VYRE_PHASE_NAME,   /* NAME or none */
     VYRE_PHASE_DOMAIN, /* list of sizes */
     VYRE_PHASE_FROM,   /* ELEMENT that holds the size, the domain then being the maximum; or none */
     VYRE_PHASE_WORKGROUP, /* list of constants, or none */
     VYRE_PHASE_SUBGROUP,  /* constant or none */
     VYRE_PHASE_PARTS
-} vyre_phase_part;
+} vyre_phase_clause;
 
 typedef enum vyre_argument_kind {
     VYRE_ARGUMENT_SCALAR,

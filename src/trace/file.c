@@ -59,17 +59,17 @@ bool vyre_trace_file_is_own(const char *name) {
 vyre_status vyre_trace_file_open(vyre_trace_file *out_file, const char *name,
                                  const vyre_trace_line *first) {
     *out_file = (vyre_trace_file){.file = -1};
-    vyre_text path = {0}, begin = {0};
+    vyre_strbuf path = {0}, begin = {0};
     const char *rest = name;
     for (const char *number; (number = find_number(rest)) != NULL; rest = number + 2) {
-        vyre_text_add(&path, rest, (size_t)(number - rest));
-        vyre_text_printf(&path, "%ld", (long)getpid());
+        vyre_strbuf_add(&path, rest, (size_t)(number - rest));
+        vyre_strbuf_printf(&path, "%ld", (long)getpid());
     }
-    vyre_text_puts(&path, rest);
-    vyre_text_puts(&begin, head);
-    vyre_text_add(&begin, first->text, first->size);
+    vyre_strbuf_puts(&path, rest);
+    vyre_strbuf_puts(&begin, head);
+    vyre_strbuf_add(&begin, first->text, first->size);
     uint64_t end = begin.size;
-    vyre_text_puts(&begin, tail);
+    vyre_strbuf_puts(&begin, tail);
     vyre_status status =
         path.failed || begin.failed
             ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
@@ -81,8 +81,8 @@ vyre_status vyre_trace_file_open(vyre_trace_file *out_file, const char *name,
         out_file->node = about.st_ino;
     }
     out_file->end = end;
-    vyre_text_free(&path);
-    vyre_text_free(&begin);
+    vyre_strbuf_free(&path);
+    vyre_strbuf_free(&begin);
     return status;
 }
 

@@ -16,28 +16,28 @@ static const char *name_of(const vyre_ir *ir, uint32_t arg) {
 
 static vyre_status unknown_name(const cli_binding *binding, vyre_str name) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
-    vyre_text message = {0}, fix = {0};
+    vyre_strbuf message = {0}, fix = {0};
     vyre_near near;
     vyre_near_init(&near, name);
-    vyre_text_printf(&fix, "`%s` takes", vyre_program_name(binding->program));
+    vyre_strbuf_printf(&fix, "`%s` takes", vyre_program_name(binding->program));
     size_t count = 0;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         if (!vyre_ir_is_out(ir, i)) {
             vyre_near_add(&near, (vyre_str){name_of(ir, i), strlen(name_of(ir, i))});
-            vyre_text_puts(&fix, count++ ? ", `" : " `");
+            vyre_strbuf_puts(&fix, count++ ? ", `" : " `");
             cli_describe_argument(&fix, ir, i);
-            vyre_text_putc(&fix, '`');
+            vyre_strbuf_putc(&fix, '`');
         }
     }
-    vyre_text_puts(&fix, count ? "" : " no argument");
-    vyre_text_printf(&message, "`%s` has no argument `%.*s`", vyre_program_name(binding->program),
-                     (int)name.size, name.data);
+    vyre_strbuf_puts(&fix, count ? "" : " no argument");
+    vyre_strbuf_printf(&message, "`%s` has no argument `%.*s`", vyre_program_name(binding->program),
+                       (int)name.size, name.data);
     vyre_near_print(&near, &message, "; did you mean ");
-    vyre_text_puts(&message, near.count ? "?" : "");
-    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
-                                          "%s", vyre_text_string(&message));
-    vyre_text_free(&message);
-    vyre_text_free(&fix);
+    vyre_strbuf_puts(&message, near.count ? "?" : "");
+    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
+                                          "%s", vyre_strbuf_string(&message));
+    vyre_strbuf_free(&message);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
@@ -51,7 +51,7 @@ static vyre_status bind_value(cli_binding *binding, uint32_t arg, const char *va
     const vyre_ir *ir = vyre_program_ir(binding->program);
     const char *name = name_of(ir, arg);
     vyre_type type = (vyre_type)ir->args[arg].type;
-    vyre_text *bytes = &binding->bytes[arg];
+    vyre_strbuf *bytes = &binding->bytes[arg];
     if (vyre_ir_is_out(ir, arg)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
                                 "`%s` is an `out` buffer, which takes no value: it starts as zeros",
@@ -104,41 +104,42 @@ static vyre_status bind_word(cli_binding *binding, const char *word) {
 
 static vyre_status refuse_missing(cli_binding *binding) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
-    vyre_text list = {0}, fix = {0};
+    vyre_strbuf list = {0}, fix = {0};
     size_t count = 0;
-    vyre_text_puts(&fix, "add, for instance,");
+    vyre_strbuf_puts(&fix, "add, for instance,");
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         if (!vyre_ir_is_out(ir, i) && !binding->given[i]) {
-            vyre_text_puts(&list, count++ ? ", `" : "`");
+            vyre_strbuf_puts(&list, count++ ? ", `" : "`");
             cli_describe_argument(&list, ir, i);
-            vyre_text_putc(&list, '`');
-            vyre_text_putc(&fix, ' ');
+            vyre_strbuf_putc(&list, '`');
+            vyre_strbuf_putc(&fix, ' ');
             cli_bind_example(binding, i, &fix);
         }
     }
-    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
+    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
                                           "%zu argument%s of `%s` ha%s no value: %s", count,
                                           cli_plural(count), vyre_program_name(binding->program),
-                                          count == 1 ? "s" : "ve", vyre_text_string(&list));
-    vyre_text_free(&list);
-    vyre_text_free(&fix);
+                                          count == 1 ? "s" : "ve", vyre_strbuf_string(&list));
+    vyre_strbuf_free(&list);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
 static vyre_status fill_missing(cli_binding *binding) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     vyre_status status = VYRE_OK;
-    vyre_text word = {0};
+    vyre_strbuf word = {0};
     for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
         if (!vyre_ir_is_out(ir, i) && !binding->given[i]) {
-            vyre_text_cut(&word, 0);
+            vyre_strbuf_cut(&word, 0);
             cli_bind_example(binding, i, &word);
-            vyre_text_printf(&binding->filled, "%s%s", binding->filled.size ? " " : "",
-                             vyre_text_string(&word));
-            status = word.failed ? no_memory(binding) : bind_word(binding, vyre_text_string(&word));
+            vyre_strbuf_printf(&binding->filled, "%s%s", binding->filled.size ? " " : "",
+                               vyre_strbuf_string(&word));
+            status =
+                word.failed ? no_memory(binding) : bind_word(binding, vyre_strbuf_string(&word));
         }
     }
-    vyre_text_free(&word);
+    vyre_strbuf_free(&word);
     return status;
 }
 
@@ -197,7 +198,7 @@ vyre_status cli_bind(cli_binding *binding, const vyre_program *program, const ch
     status = status ? status : bind_missing(binding, missing);
     for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
         if (!vyre_ir_is_out(ir, i)) {
-            const vyre_text *bytes = &binding->bytes[i];
+            const vyre_strbuf *bytes = &binding->bytes[i];
             size_t size = bytes->size - binding->offsets[i];
             binding->inputs[binding->input_count++] =
                 (vyre_input){size ? bytes->data + binding->offsets[i] : NULL, size};
@@ -208,13 +209,13 @@ vyre_status cli_bind(cli_binding *binding, const vyre_program *program, const ch
 
 void cli_binding_deinit(cli_binding *binding) {
     for (uint32_t i = 0; binding->bytes && i < vyre_program_ir(binding->program)->arg_count; i++) {
-        vyre_text_free(&binding->bytes[i]);
+        vyre_strbuf_free(&binding->bytes[i]);
     }
     vyre_free(binding->bytes);
     vyre_free(binding->offsets);
     vyre_free(binding->given);
     vyre_free(binding->numbers);
     vyre_free(binding->inputs);
-    vyre_text_free(&binding->filled);
+    vyre_strbuf_free(&binding->filled);
     *binding = (cli_binding){0};
 }

@@ -4,12 +4,12 @@
 
 #include <vyre/dispatch.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "values/words.h"
 
 typedef struct cli_binding {
     const vyre_program *program; /* borrowed */
-    vyre_text *bytes;            /* by argument: what it was given */
+    vyre_strbuf *bytes;          /* by argument: what it was given */
     size_t *offsets;             /* by argument: where its elements start in that */
     bool *given;                 /* by argument */
     uint64_t *numbers;  /* by argument: a buffer's length, an integer's value, as far as known */
@@ -18,7 +18,7 @@ typedef struct cli_binding {
     bool stdin_used;
     bool has_words; /* an argument is an automaton: what `accept` and `overlap` are then */
     cli_automaton automaton;
-    vyre_text filled; /* "a=0.5 x=rand:1024": what was filled in */
+    vyre_strbuf filled; /* "a=0.5 x=rand:1024": what was filled in */
 } cli_binding;
 
 typedef enum cli_missing {
@@ -37,6 +37,6 @@ void cli_binding_deinit(cli_binding *binding);
 void cli_bind_scale(cli_binding *binding);
 
 /* "x=rand:1024": a value for an argument of the length or size in `numbers`. */
-void cli_bind_example(const cli_binding *binding, uint32_t arg, vyre_text *text);
+void cli_bind_example(const cli_binding *binding, uint32_t arg, vyre_strbuf *text);
 
 #endif

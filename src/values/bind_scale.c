@@ -93,24 +93,24 @@ void cli_bind_scale(cli_binding *binding) {
     (void)set_numbers(binding, best);
 }
 
-void cli_bind_example(const cli_binding *binding, uint32_t arg, vyre_text *text) {
+void cli_bind_example(const cli_binding *binding, uint32_t arg, vyre_strbuf *text) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     vyre_type type = (vyre_type)ir->args[arg].type;
     vyre_type_class class_of = vyre_type_class_of(type);
     uint64_t number = binding->numbers[arg], largest = largest_of(type);
-    vyre_text_printf(text, "%s=", ir->strings + ir->args[arg].name);
+    vyre_strbuf_printf(text, "%s=", ir->strings + ir->args[arg].name);
     if (ir->args[arg].resource == VYRE_NONE) {
-        vyre_text_puts(text, class_of == VYRE_CLASS_FLOAT  ? "0.5"
-                             : class_of == VYRE_CLASS_BOOL ? "true"
-                                                           : "");
+        vyre_strbuf_puts(text, class_of == VYRE_CLASS_FLOAT  ? "0.5"
+                               : class_of == VYRE_CLASS_BOOL ? "true"
+                                                             : "");
         if (class_of & VYRE_CLASS_INTEGER) {
-            vyre_text_u64(text, number);
+            vyre_strbuf_u64(text, number);
         }
         return;
     }
-    vyre_text_printf(text, "rand:%" PRIu64, number);
+    vyre_strbuf_printf(text, "rand:%" PRIu64, number);
     /* Integers are often places in another buffer. */
     if ((class_of & VYRE_CLASS_INTEGER) && number && largest >= number) {
-        vyre_text_printf(text, ":%u:%" PRIu64, arg, number);
+        vyre_strbuf_printf(text, ":%u:%" PRIu64, arg, number);
     }
 }

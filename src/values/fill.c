@@ -12,12 +12,12 @@ __extension__ typedef unsigned __int128 uint128;
 enum { BLOCK = 512 };
 
 /* Room behind what is there; NULL without memory. */
-static char *make_room(vyre_text *out, vyre_type type, uint64_t count) {
+static char *make_room(vyre_strbuf *out, vyre_type type, uint64_t count) {
     size_t start = out->size, width = vyre_type_bytes(type);
     if (count > SIZE_MAX / width) {
         out->failed = true;
     } else {
-        vyre_text_repeat(out, 0, count * width);
+        vyre_strbuf_repeat(out, 0, count * width);
     }
     return out->failed ? NULL : out->data + start;
 }
@@ -77,7 +77,7 @@ static void make_fractions(vyre_type type, uint64_t *draws, size_t count, const 
     }
 }
 
-void cli_fill_random(vyre_text *out, vyre_type type, uint64_t count, uint64_t seed,
+void cli_fill_random(vyre_strbuf *out, vyre_type type, uint64_t count, uint64_t seed,
                      uint64_t bound) {
     enum { SMALL_DIGITS = 11 }; /* of f16; bf16 has 8 */
     uint64_t draws[BLOCK], small[1 << SMALL_DIGITS];
@@ -105,7 +105,7 @@ void cli_fill_random(vyre_text *out, vyre_type type, uint64_t count, uint64_t se
 }
 
 /* Copies what is there until it is all. */
-static void repeat(char *to, size_t size, const vyre_text *list) {
+static void repeat(char *to, size_t size, const vyre_strbuf *list) {
     size_t done = size < list->size ? size : list->size;
     memcpy(to, list->data, done);
     while (done < size) {
@@ -127,7 +127,7 @@ static uint64_t step_float(vyre_type type, double first, double step, uint64_t t
     return bits;
 }
 
-void cli_fill_cycle(vyre_text *out, vyre_type type, uint64_t count, const vyre_text *list,
+void cli_fill_cycle(vyre_strbuf *out, vyre_type type, uint64_t count, const vyre_strbuf *list,
                     uint64_t step) {
     bool is_float = vyre_type_class_of(type) == VYRE_CLASS_FLOAT;
     uint32_t width = vyre_type_bytes(type);

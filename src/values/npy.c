@@ -183,7 +183,7 @@ static vyre_status damaged(const char *name, const char *what) {
 }
 
 /* The start of the header and of the elements behind it. */
-static vyre_status find_header(const vyre_text *bytes, const char *name, size_t *start,
+static vyre_status find_header(const vyre_strbuf *bytes, const char *name, size_t *start,
                                size_t *end) {
     const unsigned char *data = (const unsigned char *)bytes->data;
     size_t size = bytes->size;
@@ -224,20 +224,20 @@ static const char *dtype_name(vyre_str code) {
 
 static vyre_status wrong_type(const header *found, const char *name, const char *argument,
                               vyre_type type) {
-    vyre_text fix = {0};
+    vyre_strbuf fix = {0};
     if (type == VYRE_TYPE_BF16) {
-        vyre_text_puts(&fix, "save its bits, as a.view('uint16') gives them for an array of "
-                             "bfloat16");
+        vyre_strbuf_puts(&fix, "save its bits, as a.view('uint16') gives them for an array of "
+                               "bfloat16");
     } else {
-        vyre_text_printf(&fix, "save a.astype('%s')", dtypes[type].name);
+        vyre_strbuf_printf(&fix, "save a.astype('%s')", dtypes[type].name);
     }
     int size = found->dtype.size < 40 ? (int)found->dtype.size : 40;
     vyre_status status = vyre_status_make(
-        VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
+        VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
         "%s holds `%.*s` (%s), and the elements of `%s` are %s (`%s%s`, %s)", name, size,
         found->dtype.data, found->is_simple ? dtype_name(found->dtype) : "a type with fields",
         argument, vyre_type_name(type), dtypes[type].order, dtypes[type].code, dtypes[type].name);
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
@@ -261,7 +261,7 @@ static void swap_bytes(unsigned char *data, uint64_t count, uint32_t width) {
     }
 }
 
-vyre_status cli_npy_read(vyre_text *bytes, const char *name, const char *argument, vyre_type type,
+vyre_status cli_npy_read(vyre_strbuf *bytes, const char *name, const char *argument, vyre_type type,
                          size_t *out_offset) {
     size_t start = 0, end = 0;
     header found;
@@ -295,17 +295,18 @@ vyre_status cli_npy_read(vyre_text *bytes, const char *name, const char *argumen
     return VYRE_OK;
 }
 
-void cli_npy_header(vyre_text *out, vyre_type type, uint64_t count) {
-    vyre_text text = {0};
-    vyre_text_printf(&text, "{'descr': '%s%s', 'fortran_order': False, 'shape': (%" PRIu64 ",), }",
-                     dtypes[type].order, dtypes[type].code, count);
+void cli_npy_header(vyre_strbuf *out, vyre_type type, uint64_t count) {
+    vyre_strbuf text = {0};
+    vyre_strbuf_printf(&text,
+                       "{'descr': '%s%s', 'fortran_order': False, 'shape': (%" PRIu64 ",), }",
+                       dtypes[type].order, dtypes[type].code, count);
     size_t before = MAGIC_BYTES + 4, size = before + text.size + 1;
-    vyre_text_repeat(&text, ' ', (ALIGNMENT - size % ALIGNMENT) % ALIGNMENT);
-    vyre_text_putc(&text, '\n');
-    vyre_text_add(out, MAGIC "\x01\x00", MAGIC_BYTES + 2);
-    vyre_text_putc(out, (char)(text.size & 0xff));
-    vyre_text_putc(out, (char)(text.size >> 8));
-    vyre_text_add(out, text.data, text.size);
+    vyre_strbuf_repeat(&text, ' ', (ALIGNMENT - size % ALIGNMENT) % ALIGNMENT);
+    vyre_strbuf_putc(&text, '\n');
+    vyre_strbuf_add(out, MAGIC "\x01\x00", MAGIC_BYTES + 2);
+    vyre_strbuf_putc(out, (char)(text.size & 0xff));
+    vyre_strbuf_putc(out, (char)(text.size >> 8));
+    vyre_strbuf_add(out, text.data, text.size);
     out->failed |= text.failed;
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }

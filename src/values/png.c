@@ -27,48 +27,48 @@ static uint32_t crc(uint32_t state, const char *data, size_t size) {
     return state;
 }
 
-static void put_u32(vyre_text *out, uint32_t number) {
+static void put_u32(vyre_strbuf *out, uint32_t number) {
     for (int shift = 24; shift >= 0; shift -= 8) {
-        vyre_text_putc(out, (char)(number >> shift));
+        vyre_strbuf_putc(out, (char)(number >> shift));
     }
 }
 
-static void put_u16_little(vyre_text *out, uint32_t number) {
-    vyre_text_putc(out, (char)number);
-    vyre_text_putc(out, (char)(number >> 8));
+static void put_u16_little(vyre_strbuf *out, uint32_t number) {
+    vyre_strbuf_putc(out, (char)number);
+    vyre_strbuf_putc(out, (char)(number >> 8));
 }
 
 /* The sum is that of the name and the contents, which come last in `out`. */
-static void end_chunk(vyre_text *out, size_t name_at) {
+static void end_chunk(vyre_strbuf *out, size_t name_at) {
     put_u32(out, out->failed ? 0 : ~crc(~0u, out->data + name_at, out->size - name_at));
 }
 
-static void put_chunk(vyre_text *out, const char name[5], const char *data, size_t size) {
+static void put_chunk(vyre_strbuf *out, const char name[5], const char *data, size_t size) {
     put_u32(out, (uint32_t)size);
     size_t at = out->size;
-    vyre_text_add(out, name, 4);
-    vyre_text_add(out, data, size);
+    vyre_strbuf_add(out, name, 4);
+    vyre_strbuf_add(out, data, size);
     end_chunk(out, at);
 }
 
 /* The rows, each behind a filter of 0, in blocks that are not compressed. */
-static void put_rows(vyre_text *out, const uint8_t *pixels, uint32_t width, uint32_t height) {
+static void put_rows(vyre_strbuf *out, const uint8_t *pixels, uint32_t width, uint32_t height) {
     uint64_t rest = (uint64_t)height * (width + UINT64_C(1));
     uint64_t blocks = (rest + BLOCK - 1) / BLOCK;
     put_u32(out, (uint32_t)(rest + 5 * blocks + 6));
     size_t name_at = out->size;
-    vyre_text_puts(out, "IDAT\x78\x01");
+    vyre_strbuf_puts(out, "IDAT\x78\x01");
     uint32_t low = 1, high = 0, in_block = 0;
     for (uint32_t row = 0; row < height; row++) {
         for (uint64_t column = 0; column <= width; column++) {
             if (!in_block) {
                 in_block = rest < BLOCK ? (uint32_t)rest : BLOCK;
-                vyre_text_putc(out, in_block == rest);
+                vyre_strbuf_putc(out, in_block == rest);
                 put_u16_little(out, in_block);
                 put_u16_little(out, ~in_block);
             }
             uint8_t byte = column ? pixels[(uint64_t)row * width + column - 1] : 0;
-            vyre_text_putc(out, (char)byte);
+            vyre_strbuf_putc(out, (char)byte);
             low = (low + byte) % 65521;
             high = (high + low) % 65521;
             in_block--;
@@ -79,21 +79,21 @@ static void put_rows(vyre_text *out, const uint8_t *pixels, uint32_t width, uint
     end_chunk(out, name_at);
 }
 
-static void put_palette(vyre_text *out) {
-    vyre_text colours = {0};
+static void put_palette(vyre_strbuf *out) {
+    vyre_strbuf colours = {0};
     for (int i = 0, stop = 0; i < WHEEL; i++) {
         stop += i == stops[stop + 1].at;
         int from = stops[stop].at, length = stops[stop + 1].at - from, way = i - from;
 #define MIX(field) ((stops[stop].field * (length - way) + stops[stop + 1].field * way) / length)
-        vyre_text_putc(&colours, (char)MIX(red));
-        vyre_text_putc(&colours, (char)MIX(green));
-        vyre_text_putc(&colours, (char)MIX(blue));
+        vyre_strbuf_putc(&colours, (char)MIX(red));
+        vyre_strbuf_putc(&colours, (char)MIX(green));
+        vyre_strbuf_putc(&colours, (char)MIX(blue));
 #undef MIX
     }
-    vyre_text_repeat(&colours, 0, 3); /* the last one is black */
+    vyre_strbuf_repeat(&colours, 0, 3); /* the last one is black */
     out->failed |= colours.failed;
-    put_chunk(out, "PLTE", vyre_text_string(&colours), colours.size);
-    vyre_text_free(&colours);
+    put_chunk(out, "PLTE", vyre_strbuf_string(&colours), colours.size);
+    vyre_strbuf_free(&colours);
 }
 
 static void make_pixels(uint8_t *pixels, vyre_type type, const uint8_t *elements, uint64_t count) {
@@ -129,8 +129,8 @@ static uint64_t root_of(uint64_t count) {
     return root;
 }
 
-vyre_status cli_png_make(vyre_text *out, const char *name, vyre_type type, const uint8_t *elements,
-                         uint64_t count, uint64_t width) {
+vyre_status cli_png_make(vyre_strbuf *out, const char *name, vyre_type type,
+                         const uint8_t *elements, uint64_t count, uint64_t width) {
     bool is_square = !width;
     width = width ? width : root_of(count);
     uint64_t height = width ? count / width : 0;
@@ -154,20 +154,20 @@ vyre_status cli_png_make(vyre_text *out, const char *name, vyre_type type, const
     }
     make_pixels(pixels, type, elements, count);
     bool is_grey = type != VYRE_TYPE_U32;
-    vyre_text head = {0};
+    vyre_strbuf head = {0};
     put_u32(&head, (uint32_t)width);
     put_u32(&head, (uint32_t)height);
     const char kind[] = {8, (char)(is_grey ? GREY : PALETTE), 0, 0, 0};
-    vyre_text_add(&head, kind, sizeof kind);
+    vyre_strbuf_add(&head, kind, sizeof kind);
     out->failed |= head.failed;
-    vyre_text_puts(out, "\x89PNG\r\n\x1a\n");
-    put_chunk(out, "IHDR", vyre_text_string(&head), head.size);
+    vyre_strbuf_puts(out, "\x89PNG\r\n\x1a\n");
+    put_chunk(out, "IHDR", vyre_strbuf_string(&head), head.size);
     if (!is_grey) {
         put_palette(out);
     }
     put_rows(out, pixels, (uint32_t)width, (uint32_t)height);
     put_chunk(out, "IEND", "", 0);
-    vyre_text_free(&head);
+    vyre_strbuf_free(&head);
     vyre_free(pixels);
     return VYRE_OK;
 }

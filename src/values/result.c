@@ -35,27 +35,27 @@ static vyre_type type_of(const vyre_ir *ir, size_t output) {
 static vyre_status find_output(const vyre_program *program, vyre_str name, const char *option,
                                size_t *out) {
     const vyre_ir *ir = vyre_program_ir(program);
-    vyre_text fix = {0}, message = {0};
+    vyre_strbuf fix = {0}, message = {0};
     vyre_near near;
     vyre_near_init(&near, name);
-    vyre_text_printf(&fix, "`%s` writes", vyre_program_name(program));
+    vyre_strbuf_printf(&fix, "`%s` writes", vyre_program_name(program));
     for (*out = 0; argument_of(ir, *out) != VYRE_NONE; ++*out) {
         const char *here = name_of(ir, *out);
         if (strlen(here) == name.size && !memcmp(here, name.data, name.size)) {
-            vyre_text_free(&fix);
+            vyre_strbuf_free(&fix);
             return VYRE_OK;
         }
         vyre_near_add(&near, (vyre_str){here, strlen(here)});
-        vyre_text_printf(&fix, "%s `%s`", *out ? "," : "", here);
+        vyre_strbuf_printf(&fix, "%s `%s`", *out ? "," : "", here);
     }
-    vyre_text_puts(&fix, *out ? "" : " nothing");
-    vyre_text_printf(&message, "%s: `%.*s` is no output", option, (int)name.size, name.data);
+    vyre_strbuf_puts(&fix, *out ? "" : " nothing");
+    vyre_strbuf_printf(&message, "%s: `%.*s` is no output", option, (int)name.size, name.data);
     vyre_near_print(&near, &message, "; did you mean ");
-    vyre_text_puts(&message, near.count ? "?" : "");
-    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
-                                          "%s", vyre_text_string(&message));
-    vyre_text_free(&fix);
-    vyre_text_free(&message);
+    vyre_strbuf_puts(&message, near.count ? "?" : "");
+    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
+                                          "%s", vyre_strbuf_string(&message));
+    vyre_strbuf_free(&fix);
+    vyre_strbuf_free(&message);
     return status;
 }
 
@@ -128,31 +128,31 @@ static void print_output(const vyre_ir *ir, const vyre_outputs *outputs, size_t 
     vyre_type type = type_of(ir, output);
     uint64_t length = length_of(ir, outputs, output);
     uint64_t shown = length < most ? length : most;
-    vyre_text text = {0}, element = {0};
-    vyre_text_printf(&text, "%s: %s[%" PRIu64 "]", name_of(ir, output), vyre_type_name(type),
-                     length);
+    vyre_strbuf text = {0}, element = {0};
+    vyre_strbuf_printf(&text, "%s: %s[%" PRIu64 "]", name_of(ir, output), vyre_type_name(type),
+                       length);
     size_t column = CLI_PAGE_WIDTH;
     for (uint64_t i = 0; i < shown; i++) {
-        vyre_text_cut(&element, 0);
+        vyre_strbuf_cut(&element, 0);
         cli_value_print(&element, type, outputs->items[output].data + i * vyre_type_bytes(type));
         if (column + 1 + element.size > CLI_PAGE_WIDTH) {
-            vyre_text_putc(&text, '\n');
-            vyre_text_repeat(&text, ' ', indent);
+            vyre_strbuf_putc(&text, '\n');
+            vyre_strbuf_repeat(&text, ' ', indent);
             column = indent;
         } else {
-            vyre_text_putc(&text, ' ');
+            vyre_strbuf_putc(&text, ' ');
             column++;
         }
-        vyre_text_add(&text, element.data, element.size);
+        vyre_strbuf_add(&text, element.data, element.size);
         column += element.size;
     }
-    vyre_text_putc(&text, '\n');
+    vyre_strbuf_putc(&text, '\n');
     if (shown < length) {
-        vyre_text_printf(&text, "%*sand %" PRIu64 " more (--print %s:all)\n", (int)indent, "",
-                         length - shown, name_of(ir, output));
+        vyre_strbuf_printf(&text, "%*sand %" PRIu64 " more (--print %s:all)\n", (int)indent, "",
+                           length - shown, name_of(ir, output));
     }
     text.failed |= element.failed;
-    vyre_text_free(&element);
+    vyre_strbuf_free(&element);
     cli_output_write(&text);
 }
 
@@ -190,15 +190,15 @@ void cli_result_json(vyre_json *json, const vyre_program *program, const vyre_ou
         vyre_type type = type_of(ir, i);
         uint64_t length = length_of(ir, outputs, i), most;
         vyre_hash128 hash = vyre_hash_128(outputs->items[i].data, outputs->items[i].size);
-        vyre_text digest = {0};
-        vyre_text_printf(&digest, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+        vyre_strbuf digest = {0};
+        vyre_strbuf_printf(&digest, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
         vyre_json_object(json);
         cli_json_string(json, "name", name_of(ir, i));
         cli_json_string(json, "type", vyre_type_name(type));
         cli_json_number(json, "length", length);
-        cli_json_string(json, "digest", vyre_text_string(&digest));
+        cli_json_string(json, "digest", vyre_strbuf_string(&digest));
         json->text->failed |= digest.failed;
-        vyre_text_free(&digest);
+        vyre_strbuf_free(&digest);
         if (is_printed(requests, count, i, &most)) {
             vyre_json_key(json, "values");
             vyre_json_array(json);
@@ -215,8 +215,8 @@ void cli_result_json(vyre_json *json, const vyre_program *program, const vyre_ou
 static vyre_status save_picture(const vyre_ir *ir, const vyre_outputs *outputs,
                                 const cli_request *request) {
     size_t output = request->output;
-    vyre_text path = {0}, picture = {0};
-    vyre_text_add(&path, request->path, request->path_size);
+    vyre_strbuf path = {0}, picture = {0};
+    vyre_strbuf_add(&path, request->path, request->path_size);
     vyre_status status =
         cli_png_make(&picture, name_of(ir, output), type_of(ir, output),
                      outputs->items[output].data, length_of(ir, outputs, output), request->width);
@@ -225,8 +225,8 @@ static vyre_status save_picture(const vyre_ir *ir, const vyre_outputs *outputs,
                                   "no memory for the name of a file");
     }
     status = status ? status : cli_output_save(path.data, &picture);
-    vyre_text_free(&path);
-    vyre_text_free(&picture);
+    vyre_strbuf_free(&path);
+    vyre_strbuf_free(&picture);
     return status;
 }
 
@@ -237,7 +237,7 @@ vyre_status cli_result_save(const vyre_program *program, const vyre_outputs *out
     }
     const vyre_ir *ir = vyre_program_ir(program);
     const vyre_output *output = &outputs->items[request->output];
-    vyre_text bytes = {0};
+    vyre_strbuf bytes = {0};
     if (request->path_size) {
         return save_picture(ir, outputs, request);
     }
@@ -245,35 +245,35 @@ vyre_status cli_result_save(const vyre_program *program, const vyre_outputs *out
         cli_npy_header(&bytes, type_of(ir, request->output),
                        length_of(ir, outputs, request->output));
     }
-    vyre_text_add(&bytes, (const char *)output->data, output->size);
+    vyre_strbuf_add(&bytes, (const char *)output->data, output->size);
     return cli_output_save(request->path, &bytes);
 }
 
-static void show_element(vyre_text *text, vyre_type type, const uint8_t *element) {
+static void show_element(vyre_strbuf *text, vyre_type type, const uint8_t *element) {
     cli_value_print(text, type, element);
-    vyre_text_printf(text, " (0x%0*" PRIx64 ")", (int)vyre_type_bytes(type) * 2,
-                     cli_value_load(type, element));
+    vyre_strbuf_printf(text, " (0x%0*" PRIx64 ")", (int)vyre_type_bytes(type) * 2,
+                       cli_value_load(type, element));
 }
 
 bool cli_result_compare(const vyre_program *program, const vyre_outputs *found,
-                        const vyre_outputs *expected, vyre_text *difference) {
+                        const vyre_outputs *expected, vyre_strbuf *difference) {
     const vyre_ir *ir = vyre_program_ir(program);
     for (size_t i = 0; i < expected->count; i++) {
         vyre_type type = type_of(ir, i);
         size_t width = vyre_type_bytes(type), size = expected->items[i].size, at = 0;
         const uint8_t *a = found->items[i].data, *b = expected->items[i].data;
         if (found->items[i].size != size) {
-            vyre_text_printf(difference, "`%s` has %zu bytes, the oracle's has %zu", name_of(ir, i),
-                             found->items[i].size, size);
+            vyre_strbuf_printf(difference, "`%s` has %zu bytes, the oracle's has %zu",
+                               name_of(ir, i), found->items[i].size, size);
             return false;
         }
         while (at < size && !memcmp(a + at, b + at, width)) {
             at += width;
         }
         if (at < size) {
-            vyre_text_printf(difference, "element %zu of `%s` is ", at / width, name_of(ir, i));
+            vyre_strbuf_printf(difference, "element %zu of `%s` is ", at / width, name_of(ir, i));
             show_element(difference, type, a + at);
-            vyre_text_puts(difference, ", the oracle's is ");
+            vyre_strbuf_puts(difference, ", the oracle's is ");
             show_element(difference, type, b + at);
             return false;
         }

@@ -5,7 +5,7 @@
 #include <vyre/dispatch.h>
 
 #include "base/json.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 enum { CLI_PRINT_DEFAULT = 16 }; /* elements */
 
@@ -39,6 +39,6 @@ VYRE_MUST_USE vyre_status cli_result_save(const vyre_program *program, const vyr
 
 /* Whether both have the same bytes; else appends the first difference, found and expected. */
 bool cli_result_compare(const vyre_program *program, const vyre_outputs *found,
-                        const vyre_outputs *expected, vyre_text *difference);
+                        const vyre_outputs *expected, vyre_strbuf *difference);
 
 #endif

@@ -40,7 +40,7 @@ static vyre_status no_memory(const char *name) {
 }
 
 /* A word of random elements for each buffer. */
-static vyre_status print_buffers(const vyre_program *program, uint64_t n, vyre_text *out) {
+static vyre_status print_buffers(const vyre_program *program, uint64_t n, vyre_strbuf *out) {
     const vyre_ir *ir = vyre_program_ir(program);
     uint64_t *lengths = vyre_alloc_zeroed(ir->arg_count, sizeof *lengths);
     vyre_status status = lengths ? VYRE_OK : no_memory(vyre_program_name(program));
@@ -53,8 +53,8 @@ static vyre_status print_buffers(const vyre_program *program, uint64_t n, vyre_t
             status = vyre_size_eval(program, size, lengths, &lengths[i]);
         }
         if (!status && !vyre_ir_is_out(ir, i)) {
-            vyre_text_printf(out, "%s%s=rand:%" PRIu64, out->size ? "\n" : "",
-                             ir->strings + ir->args[i].name, lengths[i]);
+            vyre_strbuf_printf(out, "%s%s=rand:%" PRIu64, out->size ? "\n" : "",
+                               ir->strings + ir->args[i].name, lengths[i]);
         }
     }
     vyre_free(lengths);
@@ -62,7 +62,7 @@ static vyre_status print_buffers(const vyre_program *program, uint64_t n, vyre_t
 }
 
 static vyre_status print_words(const vyre_operation *operation, const vyre_program *program,
-                               uint64_t n, vyre_text *out) {
+                               uint64_t n, vyre_strbuf *out) {
     const char *name = operation ? operation->id : vyre_program_name(program);
     vyre_status status = VYRE_OK;
     if (!n) {
@@ -102,7 +102,7 @@ vyre_status cli_sample_complete(cli_binding *binding, const vyre_operation *oper
                                 size_t count, bool stdin_used) {
     const char *name = operation ? operation->id : vyre_program_name(program);
     VYRE_VEC(const char *) all = {0};
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     bool stored = true;
     *binding = (cli_binding){0};
     vyre_status status = print_words(operation, program, n, &text);
@@ -122,7 +122,7 @@ vyre_status cli_sample_complete(cli_binding *binding, const vyre_operation *oper
                         : no_memory(name);
     }
     vyre_vec_free(&all);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return vyre_status_annotate(status, "in a sample of `%s` of size %" PRIu64, name, n);
 }
 

@@ -40,13 +40,13 @@ uint64_t cli_value_load(vyre_type type, const uint8_t *element) {
     return bits;
 }
 
-void cli_value_store(vyre_text *bytes, vyre_type type, uint64_t bits) {
+void cli_value_store(vyre_strbuf *bytes, vyre_type type, uint64_t bits) {
     char element[8];
     uint32_t width = vyre_type_bytes(type);
     for (uint32_t i = 0; i < width; i++) {
         element[i] = (char)(bits >> 8 * i & 0xff);
     }
-    vyre_text_add(bytes, element, width);
+    vyre_strbuf_add(bytes, element, width);
 }
 
 /* Long or unprintable text is not repeated in full. */
@@ -109,14 +109,14 @@ static vyre_status parse_integer(const char *argument, vyre_type type, vyre_str 
     uint64_t largest = is_signed ? mask >> 1 : mask;
     uint64_t limit = !negative ? largest : is_signed ? largest + 1 : 0;
     if (overflow || value > limit) {
-        vyre_text fix = {0};
-        vyre_text_printf(&fix, "%s holds ", vyre_type_name(type));
-        vyre_text_printf(&fix, is_signed ? "-%llu to %llu" : "0 to %llu",
-                         (unsigned long long)(is_signed ? largest + 1 : largest),
-                         (unsigned long long)largest);
+        vyre_strbuf fix = {0};
+        vyre_strbuf_printf(&fix, "%s holds ", vyre_type_name(type));
+        vyre_strbuf_printf(&fix, is_signed ? "-%llu to %llu" : "0 to %llu",
+                           (unsigned long long)(is_signed ? largest + 1 : largest),
+                           (unsigned long long)largest);
         vyre_status status =
-            refuse(argument, type, text, "does not fit into", vyre_text_string(&fix));
-        vyre_text_free(&fix);
+            refuse(argument, type, text, "does not fit into", vyre_strbuf_string(&fix));
+        vyre_strbuf_free(&fix);
         return status;
     }
     *bits = (negative ? 0 - value : value) & mask;
@@ -138,18 +138,18 @@ static int64_t sign_extended(vyre_type type, uint64_t bits) {
     return (int64_t)(bits << unused) >> unused;
 }
 
-void cli_value_print(vyre_text *text, vyre_type type, const uint8_t *element) {
+void cli_value_print(vyre_strbuf *text, vyre_type type, const uint8_t *element) {
     uint64_t bits = cli_value_load(type, element);
     switch (vyre_type_class_of(type)) {
-    case VYRE_CLASS_BOOL: vyre_text_puts(text, bits ? "true" : "false"); break;
+    case VYRE_CLASS_BOOL: vyre_strbuf_puts(text, bits ? "true" : "false"); break;
     case VYRE_CLASS_FLOAT: vyre_float_print(text, cli_float_format(type), bits); break;
     case VYRE_CLASS_SIGNED: {
         int64_t value = sign_extended(type, bits);
-        vyre_text_puts(text, value < 0 ? "-" : "");
-        vyre_text_u64(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+        vyre_strbuf_puts(text, value < 0 ? "-" : "");
+        vyre_strbuf_u64(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
         break;
     }
-    default: vyre_text_u64(text, bits); break;
+    default: vyre_strbuf_u64(text, bits); break;
     }
 }
 
@@ -158,16 +158,16 @@ void cli_value_json(vyre_json *json, vyre_type type, const uint8_t *element) {
         vyre_json_bool(json, cli_value_load(type, element) != 0);
         return;
     }
-    vyre_text number = {0};
+    vyre_strbuf number = {0};
     cli_value_print(&number, type, element);
-    bool is_number = !strpbrk(vyre_text_string(&number), "nf");
+    bool is_number = !strpbrk(vyre_strbuf_string(&number), "nf");
     if (is_number) {
-        vyre_json_paste(json, (vyre_str){vyre_text_string(&number), number.size});
+        vyre_json_paste(json, (vyre_str){vyre_strbuf_string(&number), number.size});
     } else {
-        vyre_json_string(json, vyre_text_string(&number));
+        vyre_json_string(json, vyre_strbuf_string(&number));
     }
     json->text->failed |= number.failed;
-    vyre_text_free(&number);
+    vyre_strbuf_free(&number);
 }
 
 vyre_status cli_number_parse(const char *name, const char *text, uint64_t *out) {

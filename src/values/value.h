@@ -21,14 +21,14 @@
 
 #include "base/json.h"
 #include "base/number.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* One number of a type as text: 12, -0x1f, 1.5e-3, nan, -inf, true. The result is its bits. */
 VYRE_MUST_USE vyre_status cli_value_parse(const char *argument, vyre_type type, vyre_str text,
                                           uint64_t *out_bits);
 
 /* The shortest text that reads back as the same number; every NaN is `nan`. */
-void cli_value_print(vyre_text *text, vyre_type type, const uint8_t *element);
+void cli_value_print(vyre_strbuf *text, vyre_type type, const uint8_t *element);
 
 /* The same as JSON: what is no number there is a string. */
 void cli_value_json(vyre_json *json, vyre_type type, const uint8_t *element);
@@ -41,7 +41,7 @@ double cli_float_to(vyre_type type, uint64_t bits);
 
 /* The bits of an element: little-endian bytes as a number, and back. */
 uint64_t cli_value_load(vyre_type type, const uint8_t *element);
-void cli_value_store(vyre_text *bytes, vyre_type type, uint64_t bits);
+void cli_value_store(vyre_strbuf *bytes, vyre_type type, uint64_t bits);
 
 /* Where a buffer's elements come from. */
 typedef struct cli_buffer_source {
@@ -53,7 +53,7 @@ typedef struct cli_buffer_source {
 
 /* Reads a buffer's VALUE. The elements are the bytes from `*out_offset` on. */
 VYRE_MUST_USE vyre_status cli_buffer_parse(const cli_buffer_source *source, const char *value,
-                                           vyre_text *out_bytes, size_t *out_offset);
+                                           vyre_strbuf *out_bytes, size_t *out_offset);
 
 /* Values of options; `name` is the option's. */
 VYRE_MUST_USE vyre_status cli_number_parse(const char *name, const char *text, uint64_t *out);

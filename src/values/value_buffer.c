@@ -30,7 +30,7 @@ static vyre_status check_count(const cli_buffer_source *source, const char *valu
 }
 
 /* An element, and behind a * how often it comes. */
-static vyre_status parse_element(const cli_buffer_source *source, vyre_str text, vyre_text *out) {
+static vyre_status parse_element(const cli_buffer_source *source, vyre_str text, vyre_strbuf *out) {
     const char *star = memchr(text.data, '*', text.size);
     vyre_str element = {text.data, star ? (size_t)(star - text.data) : text.size};
     uint64_t bits, times = 1;
@@ -44,20 +44,20 @@ static vyre_status parse_element(const cli_buffer_source *source, vyre_str text,
     if (!status && times == 1) {
         cli_value_store(out, source->type, bits);
     } else if (!status) {
-        vyre_text one = {0};
+        vyre_strbuf one = {0};
         cli_value_store(&one, source->type, bits);
         out->failed |= one.failed;
         if (!out->failed) {
             cli_fill_cycle(out, source->type, times, &one, 0);
         }
-        vyre_text_free(&one);
+        vyre_strbuf_free(&one);
     }
     return status;
 }
 
 /* Reads elements parted by commas, up to `end`. */
 static vyre_status parse_list(const cli_buffer_source *source, const char *value, const char *end,
-                              vyre_text *out) {
+                              vyre_strbuf *out) {
     for (;;) {
         vyre_str text = {value, strcspn(value, ",")};
         text.size = value + text.size > end ? (size_t)(end - value) : text.size;
@@ -140,7 +140,7 @@ static vyre_status check_length(const parts *p, uint64_t count) {
     return check_count(p->source, p->value, count);
 }
 
-static vyre_status parse_rand(const parts *p, uint64_t count, vyre_text *out) {
+static vyre_status parse_rand(const parts *p, uint64_t count, vyre_strbuf *out) {
     uint64_t seed = p->source->seed, bound = 0;
     vyre_status status = parse_part(p, 1, VYRE_TYPE_U64, &seed);
     status = status ? status : parse_part(p, 2, VYRE_TYPE_U64, &bound);
@@ -153,12 +153,12 @@ static vyre_status parse_rand(const parts *p, uint64_t count, vyre_text *out) {
 }
 
 /* The STEP is a number of the type; of floats it may be any f64. */
-static vyre_status parse_cycle(const parts *p, rule kind, uint64_t count, vyre_text *out) {
+static vyre_status parse_cycle(const parts *p, rule kind, uint64_t count, vyre_strbuf *out) {
     vyre_type type = p->source->type;
     bool is_iota = kind == RULE_IOTA, is_float = vyre_type_class_of(type) == VYRE_CLASS_FLOAT;
     double one = 1;
     uint64_t step = is_iota;
-    vyre_text list = {0};
+    vyre_strbuf list = {0};
     if (is_iota && is_float) {
         memcpy(&step, &one, sizeof step);
     }
@@ -180,12 +180,12 @@ static vyre_status parse_cycle(const parts *p, rule kind, uint64_t count, vyre_t
     } else if (!status) {
         cli_fill_cycle(out, type, count, &list, step);
     }
-    vyre_text_free(&list);
+    vyre_strbuf_free(&list);
     return status;
 }
 
 static vyre_status parse_rule(const cli_buffer_source *source, rule kind, const char *value,
-                              vyre_text *out) {
+                              vyre_strbuf *out) {
     parts p = {.source = source, .value = value};
     uint64_t count = 0;
     vyre_status status = split(&p, rules[kind].most);
@@ -195,13 +195,13 @@ static vyre_status parse_rule(const cli_buffer_source *source, rule kind, const 
     }
     if (kind == RULE_ZEROS) {
         status = check_length(&p, count);
-        vyre_text_repeat(out, 0, status ? 0 : count * vyre_type_bytes(source->type));
+        vyre_strbuf_repeat(out, 0, status ? 0 : count * vyre_type_bytes(source->type));
         return status;
     }
     return kind == RULE_RAND ? parse_rand(&p, count, out) : parse_cycle(&p, kind, count, out);
 }
 
-static vyre_status parse_file(const cli_buffer_source *source, const char *path, vyre_text *out,
+static vyre_status parse_file(const cli_buffer_source *source, const char *path, vyre_strbuf *out,
                               size_t *offset) {
     const size_t header_room = 1 << 20;
     size_t width = vyre_type_bytes(source->type), length = strlen(path);
@@ -234,7 +234,7 @@ static vyre_status parse_file(const cli_buffer_source *source, const char *path,
 }
 
 vyre_status cli_buffer_parse(const cli_buffer_source *source, const char *value,
-                             vyre_text *out_bytes, size_t *out_offset) {
+                             vyre_strbuf *out_bytes, size_t *out_offset) {
     *out_offset = 0;
     if (*value == '@') {
         return parse_file(source, value + 1, out_bytes, out_offset);

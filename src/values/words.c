@@ -64,10 +64,10 @@ static uint32_t number_states(tree *t) {
     return accept;
 }
 
-static void write_table(const tree *t, vyre_type type, vyre_text *out) {
+static void write_table(const tree *t, vyre_type type, vyre_strbuf *out) {
     size_t first = out->size, width = vyre_type_bytes(type);
     size_t states = type == VYRE_TYPE_U8 ? BYTES : t->count;
-    vyre_text_repeat(out, 0, states * BYTES * width);
+    vyre_strbuf_repeat(out, 0, states * BYTES * width);
     for (uint32_t i = 0; i < t->count && !out->failed; i++) {
         for (uint32_t byte = 0; byte < BYTES; byte++) {
             uint32_t next = t->nodes[t->nodes[i].next[byte]].number;
@@ -98,7 +98,7 @@ static size_t count_letters(const char *words, size_t *longest) {
 }
 
 vyre_status cli_words_make(const char *argument, vyre_type type, const char *words,
-                           vyre_text *out_table, cli_automaton *out_automaton) {
+                           vyre_strbuf *out_table, cli_automaton *out_automaton) {
     uint32_t states = type == VYRE_TYPE_U8 ? 256 : 65536;
     size_t longest = 0, letters = count_letters(words, &longest);
     if (type != VYRE_TYPE_U8 && type != VYRE_TYPE_U16) {

@@ -9,7 +9,7 @@
 #include <vyre/status.h>
 #include <vyre/types.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 typedef struct cli_automaton {
     uint32_t accept;
@@ -19,6 +19,6 @@ typedef struct cli_automaton {
 /* Appends the table for `words`, which commas part, in elements of `type`. `argument` is whom it is
  * for, for errors. */
 VYRE_MUST_USE vyre_status cli_words_make(const char *argument, vyre_type type, const char *words,
-                                         vyre_text *out_table, cli_automaton *out_automaton);
+                                         vyre_strbuf *out_table, cli_automaton *out_automaton);
 
 #endif

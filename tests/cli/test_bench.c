@@ -52,7 +52,7 @@ static vyre_status report_all(void) {
     cli_bench bench;
     cli_bench_figures figures = {0};
     cli_bench_comparison comparison = {0};
-    vyre_text texts[5] = {{0}};
+    vyre_strbuf texts[5] = {{0}};
     vyre_status status = cli_bench_read(made, &bench);
     status = status ? status : cli_bench_figures_make(&bench, &figures);
     status = status ? status : cli_bench_compare(&bench, &bench, made, &comparison);
@@ -68,7 +68,7 @@ static vyre_status report_all(void) {
         if (!status && texts[i].failed) {
             status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "none", "a report failed");
         }
-        vyre_text_free(&texts[i]);
+        vyre_strbuf_free(&texts[i]);
     }
     cli_bench_comparison_deinit(&comparison);
     cli_bench_figures_deinit(&figures);

@@ -192,7 +192,7 @@ static void memory_may_run_out_in_a_report(void **state) {
     cli_contest contest;
     expect_ok(hold(&contest));
     for (size_t n = 1; failing_allocator_start(n); n++) {
-        vyre_text text = {0}, object = {0}, rows = {0};
+        vyre_strbuf text = {0}, object = {0}, rows = {0};
         vyre_json json = {.text = &object};
         cli_route_steps steps = {0};
         cli_table table;
@@ -205,9 +205,9 @@ static void memory_may_run_out_in_a_report(void **state) {
         cli_table_write(&rows, &table, CLI_FORMAT_CSV);
         bool failed = text.failed || object.failed || rows.failed;
         cli_route_steps_free(&steps);
-        vyre_text_free(&text);
-        vyre_text_free(&object);
-        vyre_text_free(&rows);
+        vyre_strbuf_free(&text);
+        vyre_strbuf_free(&object);
+        vyre_strbuf_free(&rows);
         failing_allocator_stop();
         assert_int_equal(failed, failing_allocator_failed());
         if (!failed) {

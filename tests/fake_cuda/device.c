@@ -117,7 +117,7 @@ static uint64_t scalar(const frame *f, const vyre_phase_binding *binding) {
     default: break;
     }
     uint32_t turn;
-    const uint8_t *counted = (const uint8_t *)(uintptr_t)word(f, f->layout.turns);
+    const uint8_t *counted = (const uint8_t *)(uintptr_t)word(f, f->layout.device_iterations);
     memcpy(&turn, (counted ? counted : f->bytes + f->layout.iterations) + binding->index * 4,
            sizeof turn);
     return turn;

@@ -12,11 +12,11 @@ typedef struct source {
     size_t size;
 } source;
 
-static vyre_status read_source(void *user, const char *name, vyre_text *out_text,
-                               vyre_text *out_path) {
+static vyre_status read_source(void *user, const char *name, vyre_strbuf *out_text,
+                               vyre_strbuf *out_path) {
     const source *s = user;
-    vyre_text_puts(out_path, name);
-    vyre_text_add(out_text, s->text, s->size);
+    vyre_strbuf_puts(out_path, name);
+    vyre_strbuf_add(out_text, s->text, s->size);
     return VYRE_OK;
 }
 
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     vyre_package_file file = {"fuzz.toml", size ? text : "", head, read_source, &s};
     vyre_streams none = {0};
     vyre_package *package;
-    vyre_text told = {0};
+    vyre_strbuf told = {0};
     vyre_status status = vyre_package_read(&file, &package);
     status = status ? status : vyre_packages_resolve(&package, 1, &none);
     if (status) {
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             abort();
         }
     }
-    vyre_text_free(&told);
+    vyre_strbuf_free(&told);
     vyre_package_release(package);
     return 0;
 }

@@ -15,7 +15,7 @@ static void check(vyre_status status) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     vyre_routes *table, *again;
-    vyre_text first = {0}, second = {0};
+    vyre_strbuf first = {0}, second = {0};
     check(vyre_routes_create(&table));
     vyre_status status = vyre_routes_decode("fuzz", (const char *)data, size, table);
     if (status) {
@@ -28,9 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     check(vyre_routes_encode(table, &first));
     check(vyre_routes_create(&again));
-    check(vyre_routes_decode("written", vyre_text_string(&first), first.size, again));
+    check(vyre_routes_decode("written", vyre_strbuf_string(&first), first.size, again));
     check(vyre_routes_encode(again, &second));
-    if (strcmp(vyre_text_string(&first), vyre_text_string(&second)) != 0 ||
+    if (strcmp(vyre_strbuf_string(&first), vyre_strbuf_string(&second)) != 0 ||
         vyre_routes_count(table) != vyre_routes_count(again)) {
         abort();
     }
@@ -39,8 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             abort();
         }
     }
-    vyre_text_free(&first);
-    vyre_text_free(&second);
+    vyre_strbuf_free(&first);
+    vyre_strbuf_free(&second);
     vyre_routes_free(again);
     vyre_routes_free(table);
     return 0;

@@ -12,21 +12,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { START_SIZE = 12, CHECKSUM_SIZE = 8 };
 
 static void fix(char *bytes, size_t size) {
-    vyre_text empty = {0};
+    vyre_strbuf empty = {0};
     vyre_store_entry_encode(&(vyre_store_entry){0}, &empty);
     memcpy(bytes, empty.data, START_SIZE);
-    vyre_text_free(&empty);
+    vyre_strbuf_free(&empty);
     uint64_t checksum = vyre_hash(bytes, size - CHECKSUM_SIZE);
     for (size_t i = 0; i < CHECKSUM_SIZE; i++) {
         bytes[size - CHECKSUM_SIZE + i] = (char)(checksum >> 8 * i);
     }
 }
 
-static void check_same(vyre_text *again, const char *bytes, size_t size) {
+static void check_same(vyre_strbuf *again, const char *bytes, size_t size) {
     if (again->failed || again->size != size || memcmp(again->data, bytes, size) != 0) {
         abort(); /* a second form of the same */
     }
-    vyre_text_free(again);
+    vyre_strbuf_free(again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     vyre_store_entry entry;
     vyre_store_key key;
     if (vyre_store_entry_decode((vyre_str){bytes, size}, &entry) == VYRE_STORE_VALID) {
-        vyre_text again = {0};
+        vyre_strbuf again = {0};
         vyre_store_entry_encode(&entry, &again);
         if (vyre_store_entry_bytes(&entry) != size) {
             abort();

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     vyre_toml *document, *again;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_status status = vyre_toml_read("fuzz", (const char *)data, size, &document);
     if (status) {
         const char *file;
@@ -21,12 +21,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     }
     vyre_toml_write(&text, document);
-    status = vyre_toml_read("written", vyre_text_string(&text), text.size, &again);
+    status = vyre_toml_read("written", vyre_strbuf_string(&text), text.size, &again);
     if (text.failed || status || !toml_equal(vyre_toml_root(document), vyre_toml_root(again))) {
         abort();
     }
     vyre_toml_free(again);
     vyre_toml_free(document);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return 0;
 }

@@ -303,13 +303,13 @@ static void programs_are_as_expected(void **state) {
 
 static void check_ptx(const golden *file) {
     vyre_module *module = parse(file->name, file->data, file->text);
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     cuda_phase_info infos[4];
     cuda_target target = cuda_baseline();
     vyre_status status = cuda_emit(vyre_module_program(module, 0), &target, &text, infos);
     assert_null(status);
-    expect(file, vyre_text_string(&text));
-    vyre_text_free(&text);
+    expect(file, vyre_strbuf_string(&text));
+    vyre_strbuf_free(&text);
     vyre_module_free(module);
 }
 

@@ -16,7 +16,7 @@
 
 #include <vyre/text.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "pass/pass.h"
 
 static bool update;
@@ -59,7 +59,7 @@ static void check_places(const char *path, const vyre_ir *from, const vyre_ir *t
     }
 }
 
-static void print(const char *path, const vyre_program *program, vyre_text *out) {
+static void print(const char *path, const vyre_program *program, vyre_strbuf *out) {
     char *printed;
     size_t size;
     assert_null(vyre_program_print(program, &printed, &size));
@@ -69,7 +69,7 @@ static void print(const char *path, const vyre_program *program, vyre_text *out)
     if (one.low != other.low || one.high != other.high) {
         fail_msg("%s: another program after printing\n%s", path, printed);
     }
-    vyre_text_add(out, printed, size);
+    vyre_strbuf_add(out, printed, size);
     vyre_module_free(again);
     vyre_string_free(printed);
 }
@@ -95,7 +95,7 @@ static void check_case(const vyre_pass *pass, char *path) {
     char *text = read_all(path);
     assert_non_null(text);
     vyre_module *module = parse(path, text);
-    vyre_text found = {0};
+    vyre_strbuf found = {0};
     for (size_t i = 0; i < vyre_module_count(module); i++) {
         const vyre_program *program = vyre_module_program(module, i);
         vyre_program *result;
@@ -108,13 +108,13 @@ static void check_case(const vyre_pass *pass, char *path) {
             check_places(path, vyre_program_ir(program), vyre_program_ir(result));
             print(path, result, &found);
         } else {
-            vyre_text_printf(&found, "// %s is unchanged.\n", vyre_program_name(program));
+            vyre_strbuf_printf(&found, "// %s is unchanged.\n", vyre_program_name(program));
         }
         vyre_program_release(result);
     }
     strcpy(path + strlen(path) - strlen(".vyre"), ".expected");
-    expect(path, vyre_text_string(&found));
-    vyre_text_free(&found);
+    expect(path, vyre_strbuf_string(&found));
+    vyre_strbuf_free(&found);
     vyre_module_free(module);
     free(text);
 }

@@ -132,7 +132,7 @@ static void drill_trap_inside(void) {
     must(cuda_check(own, own->cuda->cuModuleGetFunction(&function, module, "drill"), "finding"));
     must(cuda_check(own,
                     own->cuda->cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0,
-                                              own->lanes.shared[0].stream, NULL, NULL),
+                                              own->streams.shared[0].handle, NULL, NULL),
                     "starting the trap"));
     uint32_t x[64] = {1};
     const vyre_input input = {x, sizeof x};
@@ -328,15 +328,15 @@ static void drill_artifact(void) {
     must(vyre_device_prepare(device));
     cuda_device *own = device->inner->state;
     CUcontext before;
-    cuda_native *native;
-    vyre_text artifact = {0}, none = {0};
+    cuda_executable *native;
+    vyre_strbuf artifact = {0}, none = {0};
     must(cuda_device_enter(own, &before));
-    must(cuda_native_make(own, twice, NULL, 0, &artifact, &native));
+    must(cuda_executable_make(own, twice, NULL, 0, &artifact, &native));
     uint32_t registers = native->codes[0].phases[0].registers;
-    cuda_native_release(native);
-    must(cuda_native_make(own, twice, (uint8_t *)artifact.data, artifact.size, &none, &native));
+    cuda_executable_release(native);
+    must(cuda_executable_make(own, twice, (uint8_t *)artifact.data, artifact.size, &none, &native));
     CHECK(!none.size, "the stored form was not taken");
-    cuda_native_release(native);
+    cuda_executable_release(native);
     printf("artifact: %zu bytes, %u registers\n", artifact.size, registers);
     vyre_device_release(device);
 }

@@ -46,8 +46,8 @@ static const char *text_of(const vyre_toml_value *table, const char *key, const 
     return value ? value->string.data : otherwise;
 }
 
-static void read_file(const char *path, vyre_text *out) {
-    *out = (vyre_text){0};
+static void read_file(const char *path, vyre_strbuf *out) {
+    *out = (vyre_strbuf){0};
     check(vyre_file_read(path, MOST_BYTES, out));
 }
 
@@ -65,12 +65,12 @@ static size_t find_once(const mutant *m, const char *text, const char *wanted, c
 }
 
 static void read_list(const char *path) {
-    vyre_text text;
+    vyre_strbuf text;
     vyre_toml *document; /* kept: all names point into it */
     const vyre_toml_value *all;
     read_file(path, &text);
-    check(vyre_toml_read(path, vyre_text_string(&text), text.size, &document));
-    vyre_text_free(&text);
+    check(vyre_toml_read(path, vyre_strbuf_string(&text), text.size, &document));
+    vyre_strbuf_free(&text);
     check(vyre_toml_get(vyre_toml_root(document), "mutant", VYRE_TOML_ARRAY, &all));
     for (size_t i = 0; i < all->array.count; i++) {
         const vyre_toml_value *row = &all->array.items[i];
@@ -81,9 +81,9 @@ static void read_list(const char *path) {
                     .after = text_of(row, "new", NULL)};
         const char *around = text_of(row, "at", m.before);
         read_file(m.file, &text);
-        m.offset = find_once(&m, vyre_text_string(&text), around, "its text");
+        m.offset = find_once(&m, vyre_strbuf_string(&text), around, "its text");
         m.offset += find_once(&m, around, m.before, "`old` in `at`");
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
         for (size_t k = 0; k < mutants.count; k++) {
             if (!strcmp(mutants.items[k].name, m.name)) {
                 fail(&m, "there is another one of that name");
@@ -101,27 +101,27 @@ static int by_place(const void *left, const void *right) {
     return order ? order : (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static void put_choice(vyre_text *to, size_t number, const mutant *m) {
+static void put_choice(vyre_strbuf *to, size_t number, const mutant *m) {
     size_t size = strlen(m->before);
     char last = size ? m->before[size - 1] : 0;
     bool is_statement = last == ';' || last == '}';
-    vyre_text_printf(
+    vyre_strbuf_printf(
         to, is_statement ? "if (mutant == %zu) {%s} else {%s}" : "(mutant == %zu ? (%s) : (%s))",
         number, m->after, m->before);
 }
 
-static void write_file(const char *folder, const char *file, const vyre_text *text) {
+static void write_file(const char *folder, const char *file, const vyre_strbuf *text) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, file);
-    check(vyre_file_replace(path, vyre_text_string(text), text->size));
+    check(vyre_file_replace(path, vyre_strbuf_string(text), text->size));
 }
 
 /* The mutants of one file, from number `first` on; gives the number behind the last. */
 static size_t plant(const char *folder, size_t first) {
     const char *file = mutants.items[first].file;
-    vyre_text from, to = {0};
+    vyre_strbuf from, to = {0};
     read_file(file, &from);
-    vyre_text_puts(&to, "extern int mutant;\n");
+    vyre_strbuf_puts(&to, "extern int mutant;\n");
     size_t at = 0, i = first;
     for (; i < mutants.count && !strcmp(mutants.items[i].file, file); i++) {
         const mutant *m = &mutants.items[i];
@@ -129,14 +129,14 @@ static size_t plant(const char *folder, size_t first) {
             fail(m, "its text overlaps with that of another one");
             continue;
         }
-        vyre_text_add(&to, from.data + at, m->offset - at);
+        vyre_strbuf_add(&to, from.data + at, m->offset - at);
         put_choice(&to, i + 1, m);
         at = m->offset + strlen(m->before);
     }
-    vyre_text_add(&to, from.data + at, from.size - at);
+    vyre_strbuf_add(&to, from.data + at, from.size - at);
     write_file(folder, file, &to);
-    vyre_text_free(&from);
-    vyre_text_free(&to);
+    vyre_strbuf_free(&from);
+    vyre_strbuf_free(&to);
     return i;
 }
 
@@ -155,14 +155,14 @@ int main(int argc, char **argv) {
     if (failed) {
         return 1;
     }
-    vyre_text choice = {0};
-    vyre_text_puts(&choice, "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
-                            "extern int mutant;\nint mutant;\n\n"
-                            "static const char *const names[] = {\n");
+    vyre_strbuf choice = {0};
+    vyre_strbuf_puts(&choice, "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
+                              "extern int mutant;\nint mutant;\n\n"
+                              "static const char *const names[] = {\n");
     for (size_t i = 0; i < mutants.count; i++) {
-        vyre_text_printf(&choice, "    \"%s\",\n", mutants.items[i].name);
+        vyre_strbuf_printf(&choice, "    \"%s\",\n", mutants.items[i].name);
     }
-    vyre_text_puts(
+    vyre_strbuf_puts(
         &choice,
         "};\n\n__attribute__((constructor)) static void choose(void) {\n"
         "    const char *name = getenv(\"MUTANT\");\n"
@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
         "        fprintf(stderr, \"no mutant is called `%s`\\n\", name);\n"
         "        exit(2);\n    }\n}\n");
     write_file(argv[1], "mutants.c", &choice);
-    vyre_text_free(&choice);
+    vyre_strbuf_free(&choice);
     vyre_vec_free(&mutants);
     return 0;
 }

@@ -140,16 +140,16 @@ static inline size_t ops_devices(vyre_device *const **out_devices) {
 }
 
 /* A scalar as it is typed. */
-static inline void ops_type_scalar(vyre_text *command, vyre_type type, const ops_value *value) {
+static inline void ops_type_scalar(vyre_strbuf *command, vyre_type type, const ops_value *value) {
     uint64_t bits = 0;
     float number;
     memcpy(&bits, value->data, value->size);
     memcpy(&number, value->data, sizeof number);
     if (type == VYRE_TYPE_F32) {
-        vyre_text_printf(command, " %s=%.9g", value->name, (double)number);
+        vyre_strbuf_printf(command, " %s=%.9g", value->name, (double)number);
     } else {
         assert_true(type == VYRE_TYPE_U32 || type == VYRE_TYPE_U64 || type == VYRE_TYPE_U8);
-        vyre_text_printf(command, " %s=%llu", value->name, (unsigned long long)bits);
+        vyre_strbuf_printf(command, " %s=%llu", value->name, (unsigned long long)bits);
     }
 }
 
@@ -203,8 +203,8 @@ static inline void ops_command(const vyre_operation *operation, const ops_values
                                const ops_values *expected) {
     const char *folder = ops_folder();
     char path[64];
-    vyre_text command = {0};
-    vyre_text_printf(&command, "\"$VYRE\" run %s", operation->id);
+    vyre_strbuf command = {0};
+    vyre_strbuf_printf(&command, "\"$VYRE\" run %s", operation->id);
     for (size_t k = 0; k < operation->parameter_count; k++) {
         const vyre_parameter *p = &operation->parameters[k];
         if (p->role == VYRE_ROLE_ATTRIBUTE) {
@@ -215,28 +215,28 @@ static inline void ops_command(const vyre_operation *operation, const ops_values
             const ops_value *value = ops_find(inputs, operation->id, p->name);
             snprintf(path, sizeof path, "%s/%zu.bin", folder, k);
             ops_ok(vyre_file_replace(path, value->data, value->size), path);
-            vyre_text_printf(&command, " %s=@%s", p->name, path);
+            vyre_strbuf_printf(&command, " %s=@%s", p->name, path);
         }
         if (p->role != VYRE_ROLE_INPUT) {
-            vyre_text_printf(&command, " --out %s=%s/%zu.out.bin", p->name, folder, k);
+            vyre_strbuf_printf(&command, " --out %s=%s/%zu.out.bin", p->name, folder, k);
         }
     }
-    vyre_text_printf(&command, " 2>%s/log", folder);
+    vyre_strbuf_printf(&command, " 2>%s/log", folder);
     assert_false(command.failed);
-    int status = system(vyre_text_string(&command));
+    int status = system(vyre_strbuf_string(&command));
     if (status) {
-        fail_msg("status %d of: %s", status, vyre_text_string(&command));
+        fail_msg("status %d of: %s", status, vyre_strbuf_string(&command));
     }
-    vyre_text_free(&command);
+    vyre_strbuf_free(&command);
     for (size_t k = 0; k < operation->parameter_count; k++) {
         const vyre_parameter *p = &operation->parameters[k];
         if (p->role == VYRE_ROLE_OUTPUT || p->role == VYRE_ROLE_UPDATED) {
             const ops_value *right = ops_find(expected, operation->id, p->name);
-            vyre_text found = {0};
+            vyre_strbuf found = {0};
             snprintf(path, sizeof path, "%s/%zu.out.bin", folder, k);
             ops_ok(vyre_file_read(path, right->size + 1, &found), path);
             ops_compare(operation->id, "vyre run", "auto", right, found.data, found.size);
-            vyre_text_free(&found);
+            vyre_strbuf_free(&found);
             assert_int_equal(unlink(path), 0);
         }
     }

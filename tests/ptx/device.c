@@ -194,7 +194,7 @@ static bool place_arrays(run *r) {
 }
 
 static vyre_status compile(run *r) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     ptx_error error;
     cuda_target target = cuda_baseline();
     target.any_domain = r->call->config->grid[0];
@@ -207,10 +207,10 @@ static vyre_status compile(run *r) {
     }
     vyre_status status = cuda_emit(r->program, &target, &text, r->infos);
     if (!status) {
-        r->module = ptx_module_make(vyre_text_string(&text), &error);
+        r->module = ptx_module_make(vyre_strbuf_string(&text), &error);
         status = r->module ? VYRE_OK : wrong(r, error.text);
     }
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return status;
 }
 
@@ -254,7 +254,7 @@ static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
     unsigned turn = atomic_fetch_add(&turns, 1);
     vyre_program *expanded = NULL;
     /* Mostly as a device gets it, and now and then as it was written. */
-    vyre_status status = turn % 4 ? vyre_lower(call->program, &expanded)
+    vyre_status status = turn % 4 ? vyre_lower_program(call->program, &expanded)
                                   : vyre_math_expand(call->program, &expanded);
     if (status) {
         return status;

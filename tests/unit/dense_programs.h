@@ -8,12 +8,12 @@
 #define VYRE_TESTS_DENSE_PROGRAMS_H
 
 #include "base/random.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 enum { DENSE_INVOCATIONS = 32, DENSE_ELEMENTS = 4 /* of each */ };
 
 typedef struct dense {
-    vyre_text text;
+    vyre_strbuf text;
     uint64_t random;
     uint32_t depth, loops; /* of blocks; of those, in the same function */
     uint32_t counters;     /* how many names were given */
@@ -27,7 +27,7 @@ static inline uint32_t dense_draw(dense *d, uint32_t bound) {
 }
 
 static inline void dense_puts(dense *d, const char *text) {
-    vyre_text_puts(&d->text, text);
+    vyre_strbuf_puts(&d->text, text);
 }
 
 static inline const char *dense_variable(dense *d) {
@@ -40,11 +40,11 @@ static inline void dense_place(dense *d) {
     uint32_t kind = d->in_function ? 1 : dense_draw(d, d->has_groups ? 5 : 4);
     uint32_t element = dense_draw(d, 2);
     switch (kind) {
-    case 0: vyre_text_printf(&d->text, "y[gid * %d + %u]", DENSE_ELEMENTS, element); break;
-    case 1: vyre_text_printf(&d->text, "%s[%u]", d->in_function ? "x" : "p", element); break;
-    case 2: vyre_text_printf(&d->text, "p[%s & 3]", dense_variable(d)); break;
-    case 3: vyre_text_printf(&d->text, "r[%u]", element); break;
-    default: vyre_text_printf(&d->text, "s[lid * %d + %u]", DENSE_ELEMENTS, element); break;
+    case 0: vyre_strbuf_printf(&d->text, "y[gid * %d + %u]", DENSE_ELEMENTS, element); break;
+    case 1: vyre_strbuf_printf(&d->text, "%s[%u]", d->in_function ? "x" : "p", element); break;
+    case 2: vyre_strbuf_printf(&d->text, "p[%s & 3]", dense_variable(d)); break;
+    case 3: vyre_strbuf_printf(&d->text, "r[%u]", element); break;
+    default: vyre_strbuf_printf(&d->text, "s[lid * %d + %u]", DENSE_ELEMENTS, element); break;
     }
 }
 
@@ -55,14 +55,14 @@ static inline void dense_value(dense *d, int depth) {
     if (kind < 3) {
         dense_puts(d, dense_variable(d));
     } else if (kind == 3) {
-        vyre_text_printf(&d->text, "x[%s & 7]", dense_variable(d));
+        vyre_strbuf_printf(&d->text, "x[%s & 7]", dense_variable(d));
     } else if (kind == 4) {
         dense_place(d);
     } else if (kind == 5) {
         dense_puts(d, numbers[dense_draw(d, 5)]);
         dense_puts(d, "u");
     } else if (kind == 11 && !d->in_function) {
-        vyre_text_printf(&d->text, "f%u(", dense_draw(d, 2));
+        vyre_strbuf_printf(&d->text, "f%u(", dense_draw(d, 2));
         dense_value(d, 0);
         dense_puts(d, ", ");
         dense_value(d, 0);
@@ -70,7 +70,7 @@ static inline void dense_value(dense *d, int depth) {
     } else {
         dense_puts(d, "(");
         dense_value(d, depth - 1);
-        vyre_text_printf(&d->text, " %s ", operators[dense_draw(d, 10)]);
+        vyre_strbuf_printf(&d->text, " %s ", operators[dense_draw(d, 10)]);
         dense_value(d, depth - 1);
         dense_puts(d, ")");
     }
@@ -96,7 +96,7 @@ static inline void dense_condition(dense *d, int depth) {
         break;
     default:
         dense_puts(d, dense_variable(d));
-        vyre_text_printf(&d->text, " %s ", operators[dense_draw(d, 4)]);
+        vyre_strbuf_printf(&d->text, " %s ", operators[dense_draw(d, 4)]);
         dense_value(d, 0);
         break;
     }
@@ -109,13 +109,13 @@ static inline void dense_loop(dense *d) {
     uint32_t counter = d->counters++;
     d->loops++;
     if (dense_draw(d, 2)) {
-        vyre_text_printf(&d->text, "for i%u_ in %uu..%s step %uu ", counter, dense_draw(d, 4),
-                         ends[dense_draw(d, 5)], 1 + dense_draw(d, 2));
+        vyre_strbuf_printf(&d->text, "for i%u_ in %uu..%s step %uu ", counter, dense_draw(d, 4),
+                           ends[dense_draw(d, 5)], 1 + dense_draw(d, 2));
         dense_block(d);
     } else {
-        vyre_text_printf(&d->text,
-                         "var t%u_ = 0u;\nloop {\nif t%u_ == %uu { break; }\nt%u_ += 1;\n", counter,
-                         counter, 1 + dense_draw(d, 3), counter);
+        vyre_strbuf_printf(&d->text,
+                           "var t%u_ = 0u;\nloop {\nif t%u_ == %uu { break; }\nt%u_ += 1;\n",
+                           counter, counter, 1 + dense_draw(d, 3), counter);
         dense_block(d);
         dense_puts(d, "}\n");
     }
@@ -127,7 +127,7 @@ static inline void dense_statement(dense *d) {
     bool nests = d->depth < 4 && d->budget > 2;
     d->budget--;
     if (kind < 5) {
-        vyre_text_printf(&d->text, "%s = ", dense_variable(d));
+        vyre_strbuf_printf(&d->text, "%s = ", dense_variable(d));
         dense_value(d, 2);
         dense_puts(d, ";\n");
     } else if (kind < 8 && !d->in_function) {
@@ -162,10 +162,11 @@ static inline void dense_statement(dense *d) {
     } else if (kind == 14 && !d->in_function && dense_draw(d, 3) == 0) {
         dense_puts(d, "clear(r);\n");
     } else if (kind == 14 && !d->in_function) {
-        vyre_text_printf(&d->text, "atomic_add(h[%u], %s);\n", dense_draw(d, 2), dense_variable(d));
+        vyre_strbuf_printf(&d->text, "atomic_add(h[%u], %s);\n", dense_draw(d, 2),
+                           dense_variable(d));
     } else if (d->depth == 1 && d->has_groups && !d->in_function) {
-        vyre_text_printf(&d->text, "barrier;\n%s += s[(lid ^ 1) * %d + %u];\nbarrier;\n",
-                         dense_variable(d), DENSE_ELEMENTS, dense_draw(d, 2));
+        vyre_strbuf_printf(&d->text, "barrier;\n%s += s[(lid ^ 1) * %d + %u];\nbarrier;\n",
+                           dense_variable(d), DENSE_ELEMENTS, dense_draw(d, 2));
     }
 }
 
@@ -180,31 +181,32 @@ static inline void dense_block(dense *d) {
 }
 
 /* The text of a program `dense(x: buffer<u32>, y, h: inout buffer<u32>)`; free it. */
-static inline vyre_text dense_program(uint64_t seed) {
+static inline vyre_strbuf dense_program(uint64_t seed) {
     dense d = {.random = seed * 0x9e3779b97f4a7c15u, .in_function = true};
     for (uint32_t i = 0; i < 2; i++) {
-        vyre_text_printf(&d.text,
-                         "fn f%u(first: u32, second: u32, x: buffer<u32>) -> u32 {\n"
-                         "var a = first;\nvar b = second;\nvar c = 3u;\nvar q = first < second;\n",
-                         i);
+        vyre_strbuf_printf(
+            &d.text,
+            "fn f%u(first: u32, second: u32, x: buffer<u32>) -> u32 {\n"
+            "var a = first;\nvar b = second;\nvar c = 3u;\nvar q = first < second;\n",
+            i);
         d.budget = 6;
         dense_block(&d);
         dense_puts(&d, "return select(q, a + b, c);\n}\n");
     }
     d.in_function = false;
     d.has_groups = dense_draw(&d, 2);
-    vyre_text_printf(&d.text,
-                     "program dense(x: buffer<u32>, y: inout buffer<u32>, h: inout buffer<u32>) "
-                     "over %d%s {\n%svar p: u32[%d];\nvar r: u32[2];\nvar a = x[gid];\n"
-                     "var b = x[gid + 1];\nvar c = gid & 3;\nvar q = a < b;\n",
-                     DENSE_INVOCATIONS, d.has_groups ? " workgroup 16" : "",
-                     d.has_groups ? "shared s: u32[64];\n" : "", DENSE_ELEMENTS);
+    vyre_strbuf_printf(&d.text,
+                       "program dense(x: buffer<u32>, y: inout buffer<u32>, h: inout buffer<u32>) "
+                       "over %d%s {\n%svar p: u32[%d];\nvar r: u32[2];\nvar a = x[gid];\n"
+                       "var b = x[gid + 1];\nvar c = gid & 3;\nvar q = a < b;\n",
+                       DENSE_INVOCATIONS, d.has_groups ? " workgroup 16" : "",
+                       d.has_groups ? "shared s: u32[64];\n" : "", DENSE_ELEMENTS);
     d.budget = 40;
     d.depth = 1;
     while (d.budget > 0) {
         dense_statement(&d);
     }
-    vyre_text_printf(
+    vyre_strbuf_printf(
         &d.text, "y[gid * %d + 3] += a ^ b * 3 ^ c * 5 ^ p[0] ^ p[1] ^ r[0] ^ r[1] ^ u32(q);\n}\n",
         DENSE_ELEMENTS);
     return d.text;

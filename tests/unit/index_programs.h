@@ -12,12 +12,12 @@
 #include <vyre/text.h>
 
 #include "base/random.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 enum { INDEX_INPUTS = 9, INDEX_LONGEST = 1400 };
 
 typedef struct index_program {
-    vyre_text text;
+    vyre_strbuf text;
     uint64_t random;
     uint32_t k;     /* records have so many elements */
     bool is_flat;   /* one dimension */
@@ -38,7 +38,7 @@ static inline void index_put(index_program *p, const char *format, ...) VYRE_PRI
 static inline void index_put(index_program *p, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&p->text, format, arguments);
+    vyre_strbuf_vprintf(&p->text, format, arguments);
     va_end(arguments);
 }
 

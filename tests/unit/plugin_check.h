@@ -51,8 +51,8 @@ static inline void write_text(const char *path, const char *text) {
 }
 
 /* A library as it was built. */
-static inline vyre_text read_library(const char *name) {
-    vyre_text library = {0};
+static inline vyre_strbuf read_library(const char *name) {
+    vyre_strbuf library = {0};
     char path[PLUGIN_PATH];
     snprintf(path, sizeof path, "%s/%s.so", PLUGIN_FOLDER, name);
     assert_null(vyre_file_read(path, MAX_LIBRARY, &library));
@@ -66,10 +66,10 @@ static inline void make_folder(const char *path) {
 /* Copies a library into a folder below the place, which is made, with a manifest of that name. */
 static inline void plugin_install(const char *folder, const char *manifest, const char *name) {
     char text[256];
-    vyre_text library = read_library(name);
+    vyre_strbuf library = read_library(name);
     make_folder(below("%s", folder));
     write_file(below("%s/%s.so", folder, name), library.data, library.size);
-    vyre_text_free(&library);
+    vyre_strbuf_free(&library);
     snprintf(text, sizeof text, "library = \"%s.so\"\n", name);
     write_text(below("%s/%s.toml", folder, manifest), text);
 }

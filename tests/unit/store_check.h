@@ -122,10 +122,10 @@ static inline void store_put_text(const char *program, const char *payload) {
 /* Makes an entry look as if it had been used last at that time. */
 static inline void store_age(const vyre_store_key *key, time_t used) {
     char name[VYRE_STORE_NAME_SIZE + 1], path[512];
-    vyre_text bytes = {0};
+    vyre_strbuf bytes = {0};
     vyre_store_key_encode(key, &bytes);
     vyre_store_file_name((vyre_str){bytes.data, bytes.size}, name);
-    vyre_text_free(&bytes);
+    vyre_strbuf_free(&bytes);
     store_path(path, name);
     struct timespec times[2] = {{.tv_sec = used}, {.tv_sec = used}};
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
@@ -140,16 +140,16 @@ static inline void store_put_aged(const char *program, int64_t seconds) {
 
 /* Whether there is an entry; it must then be `payload`. */
 static inline bool store_has(const char *program, const char *payload) {
-    vyre_text found = {0};
+    vyre_strbuf found = {0};
     vyre_store_key key = store_key(program);
     bool hit = vyre_store_get(&key, &found);
     if (hit) {
         assert_int_equal(found.size, strlen(payload));
-        assert_memory_equal(vyre_text_string(&found), payload, found.size);
+        assert_memory_equal(vyre_strbuf_string(&found), payload, found.size);
     } else {
         assert_null(found.data);
     }
-    vyre_text_free(&found);
+    vyre_strbuf_free(&found);
     return hit;
 }
 

@@ -45,8 +45,8 @@ static int end(void **state) {
     return 0;
 }
 
-static vyre_text make(void) {
-    vyre_text text = {0};
+static vyre_strbuf make(void) {
+    vyre_strbuf text = {0};
     cli_certificate_write(&conform, &text);
     assert_false(text.failed);
     return text;
@@ -54,30 +54,30 @@ static vyre_text make(void) {
 
 /* Reads it with `from` replaced, and with the digest of what is there then. */
 static vyre_status read_forged(const char *from, const char *to, cli_certificate *out) {
-    vyre_text text = make(), forged = {0};
+    vyre_strbuf text = make(), forged = {0};
     char *end_of_text = strstr(text.data, "\n[certificate]\n"), *at = strstr(text.data, from);
     assert_true(end_of_text && at && at < end_of_text);
-    vyre_text_add(&forged, text.data, (size_t)(at - text.data));
-    vyre_text_puts(&forged, to);
-    vyre_text_add(&forged, at + strlen(from), (size_t)(end_of_text - at) - strlen(from));
+    vyre_strbuf_add(&forged, text.data, (size_t)(at - text.data));
+    vyre_strbuf_puts(&forged, to);
+    vyre_strbuf_add(&forged, at + strlen(from), (size_t)(end_of_text - at) - strlen(from));
     vyre_hash128 digest = vyre_hash_128(forged.data, forged.size);
-    vyre_text_printf(&forged, "\n[certificate]\ndigest = \"%016llx%016llx\"\n",
-                     (unsigned long long)digest.high, (unsigned long long)digest.low);
+    vyre_strbuf_printf(&forged, "\n[certificate]\ndigest = \"%016llx%016llx\"\n",
+                       (unsigned long long)digest.high, (unsigned long long)digest.low);
     vyre_status status = cli_certificate_parse("forged", (vyre_str){forged.data, forged.size}, out);
-    vyre_text_free(&text);
-    vyre_text_free(&forged);
+    vyre_strbuf_free(&text);
+    vyre_strbuf_free(&forged);
     return status;
 }
 
 static void expect_differences(const char *from, const char *to, const char *expected) {
     cli_certificate certificate;
-    vyre_text lines = {0};
+    vyre_strbuf lines = {0};
     size_t count = 0;
     expect_ok(read_forged(from, to, &certificate));
     expect_ok(cli_certificate_compare(&certificate, &conform, &lines, &count));
-    assert_string_equal(vyre_text_string(&lines), expected);
+    assert_string_equal(vyre_strbuf_string(&lines), expected);
     assert_int_equal(count, *expected ? 1 : 0);
-    vyre_text_free(&lines);
+    vyre_strbuf_free(&lines);
     cli_certificate_free(&certificate);
 }
 
@@ -146,7 +146,7 @@ static void wrong_types_are_refused(void **state) {
 
 static void what_was_asked_for_comes_back(void **state) {
     (void)state;
-    vyre_text text = make();
+    vyre_strbuf text = make();
     cli_certificate read;
     expect_ok(cli_certificate_parse("certificate", (vyre_str){text.data, text.size}, &read));
     assert_string_equal(read.device, "reference");
@@ -157,13 +157,13 @@ static void what_was_asked_for_comes_back(void **state) {
     assert_int_equal(read.programs, 2);
     assert_int_equal(read.runs, 1);
     cli_certificate_free(&read);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 /* Each byte changed, and each place it may be cut off at. */
 static void every_changed_byte_and_every_cut_is_refused(void **state) {
     (void)state;
-    vyre_text text = make();
+    vyre_strbuf text = make();
     for (size_t i = 0; i < text.size; i++) {
         for (int cut = 0; cut < 2; cut++) {
             cli_certificate read;
@@ -179,22 +179,22 @@ static void every_changed_byte_and_every_cut_is_refused(void **state) {
             text.data[i] = before;
         }
     }
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 static void the_same_run_gives_the_same_certificate(void **state) {
     (void)state;
-    vyre_text before = make();
+    vyre_strbuf before = make();
     cli_certificate read;
-    vyre_text lines = {0};
+    vyre_strbuf lines = {0};
     size_t count = 0;
     expect_ok(cli_certificate_parse("before", (vyre_str){before.data, before.size}, &read));
     expect_ok(cli_conform_run(&conform, device));
     expect_ok(cli_certificate_compare(&read, &conform, &lines, &count));
-    assert_string_equal(vyre_text_string(&lines), "");
+    assert_string_equal(vyre_strbuf_string(&lines), "");
     assert_int_equal(count, 0);
-    vyre_text_free(&lines);
-    vyre_text_free(&before);
+    vyre_strbuf_free(&lines);
+    vyre_strbuf_free(&before);
     cli_certificate_free(&read);
 }
 

@@ -12,7 +12,7 @@
 #include "backend/cpu/runtime/executable.h"
 #include "backend/cpu/runtime/memory.h"
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "runtime/device.h"
 #include "tests/unit/failing_allocator.h"
 
@@ -88,7 +88,7 @@ static void backend_says_what_it_is(void **state) {
     vyre_device_max_workgroup_size(device, size);
     assert_int_equal(size[0], 1024);
     assert_int_equal(vyre_device_max_invocations_per_workgroup(device), 1024);
-    expect_ok(cpu_native_lanes(&lanes));
+    expect_ok(cpu_executable_lanes(&lanes));
     assert_int_equal(vyre_device_subgroup_size(device), lanes);
     vyre_device_release(device);
 
@@ -193,35 +193,35 @@ static void runs_end_in_time(void **state) {
 static void values_change_places_over_a_barrier(void **state) {
     (void)state;
     enum { VALUES = 150 };
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     uint32_t turns = 3, x[128];
     contract_numbers(x, 128);
-    vyre_text_printf(&text,
-                     "program turn(n: u32, x: buffer<u32>, y: out buffer<u32>[len(x) * %d]) "
-                     "over x workgroup 64 { ",
-                     VALUES);
+    vyre_strbuf_printf(&text,
+                       "program turn(n: u32, x: buffer<u32>, y: out buffer<u32>[len(x) * %d]) "
+                       "over x workgroup 64 { ",
+                       VALUES);
     for (int i = 0; i < VALUES; i++) {
-        vyre_text_printf(&text, "var v%d = x[gid] + %d; ", i, i);
+        vyre_strbuf_printf(&text, "var v%d = x[gid] + %d; ", i, i);
     }
-    vyre_text_puts(&text, "for t in 0..n { barrier; let first = v0; ");
+    vyre_strbuf_puts(&text, "for t in 0..n { barrier; let first = v0; ");
     for (int i = 0; i + 1 < VALUES; i++) {
-        vyre_text_printf(&text, "v%d = v%d; ", i, i + 1);
+        vyre_strbuf_printf(&text, "v%d = v%d; ", i, i + 1);
     }
-    vyre_text_printf(&text, "v%d = first; } ", VALUES - 1);
+    vyre_strbuf_printf(&text, "v%d = first; } ", VALUES - 1);
     for (int i = 0; i < VALUES; i++) {
-        vyre_text_printf(&text, "y[gid * %d + %d] = v%d; ", VALUES, i, i);
+        vyre_strbuf_printf(&text, "y[gid * %d + %d] = v%d; ", VALUES, i, i);
     }
-    vyre_text_puts(&text, "}");
+    vyre_strbuf_puts(&text, "}");
     static const char *const lanes[] = {"1", "4", "auto"};
     for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
         setenv("VYRE_CPU_LANES", lanes[i], 1);
         vyre_device *device = open_cpu();
         const vyre_input inputs[] = {{&turns, 4}, {x, sizeof x}};
-        expect_reference(device, vyre_text_string(&text), inputs, 2);
+        expect_reference(device, vyre_strbuf_string(&text), inputs, 2);
         vyre_device_release(device);
     }
     unsetenv("VYRE_CPU_LANES");
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 /* A thread with little room of its own runs programs with large private arrays. */
@@ -374,35 +374,37 @@ static void rounding_of_the_caller_does_not_matter(void **state) {
 static void artifacts_are_taken_or_made_again(void **state) {
     (void)state;
     vyre_program *program = contract_program(STEPS);
-    vyre_text artifact = {0}, none = {0};
-    cpu_native *native;
-    expect_ok(cpu_native_make(program, NULL, 0, &artifact, &native));
+    vyre_strbuf artifact = {0}, none = {0};
+    cpu_executable *native;
+    expect_ok(cpu_executable_make(program, NULL, 0, &artifact, &native));
     assert_true(artifact.size > 100);
-    cpu_native_release(native);
-    expect_ok(cpu_native_make(program, (uint8_t *)artifact.data, artifact.size, &none, &native));
+    cpu_executable_release(native);
+    expect_ok(
+        cpu_executable_make(program, (uint8_t *)artifact.data, artifact.size, &none, &native));
     assert_int_equal(none.size, 0); /* nothing new to store */
-    cpu_native_release(native);
+    cpu_executable_release(native);
     artifact.data[artifact.size / 2] ^= 1;
-    expect_ok(cpu_native_make(program, (uint8_t *)artifact.data, artifact.size, &none, &native));
+    expect_ok(
+        cpu_executable_make(program, (uint8_t *)artifact.data, artifact.size, &none, &native));
     assert_int_equal(none.size, artifact.size);
     artifact.data[artifact.size / 2] ^= 1;
     assert_memory_equal(none.data, artifact.data, none.size);
-    cpu_native_release(native);
-    vyre_text_free(&none);
-    vyre_text_free(&artifact);
+    cpu_executable_release(native);
+    vyre_strbuf_free(&none);
+    vyre_strbuf_free(&artifact);
     vyre_program_release(program);
 }
 
 static void programs_are_shown(void **state) {
     (void)state;
     vyre_program *program = contract_program(TWICE);
-    vyre_text text = {0};
-    expect_ok(cpu_native_show(program, false, &text));
+    vyre_strbuf text = {0};
+    expect_ok(cpu_executable_show(program, false, &text));
     assert_non_null(strstr(text.data, "define"));
-    vyre_text_free(&text);
-    expect_ok(cpu_native_show(program, true, &text));
+    vyre_strbuf_free(&text);
+    expect_ok(cpu_executable_show(program, true, &text));
     assert_non_null(strstr(text.data, "phase_0:"));
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     vyre_program_release(program);
 }
 

@@ -55,10 +55,10 @@ static void programs_about_indices(void **state) {
          seed++) {
         index_generate(&p, seed);
         if (getenv("VYRE_TEST_SHOW")) {
-            print_message("%llu\n%s\n", (unsigned long long)seed, vyre_text_string(&p.text));
+            print_message("%llu\n%s\n", (unsigned long long)seed, vyre_strbuf_string(&p.text));
         }
-        run_text(vyre_text_string(&p.text), p.inputs, INDEX_INPUTS, NULL);
-        vyre_text_free(&p.text);
+        run_text(vyre_strbuf_string(&p.text), p.inputs, INDEX_INPUTS, NULL);
+        vyre_strbuf_free(&p.text);
     }
 }
 

@@ -45,27 +45,27 @@ static const char good_ir[] =
     "define void @phase_1(ptr %f, i64 %first, i64 %end, ptr %s) nounwind { ret void }\n"
     "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n";
 
-static vyre_text text_of(const char *string) {
-    vyre_text text = {0};
-    vyre_text_puts(&text, string);
+static vyre_strbuf text_of(const char *string) {
+    vyre_strbuf text = {0};
+    vyre_strbuf_puts(&text, string);
     assert_false(text.failed);
     return text;
 }
 
-static vyre_status compile_text(const char *ir, cpu_llvm_form form, vyre_text *out) {
-    vyre_text source = text_of(ir);
+static vyre_status compile_text(const char *ir, cpu_llvm_form form, vyre_strbuf *out) {
+    vyre_strbuf source = text_of(ir);
     vyre_status status = cpu_llvm_compile(&source, form, out);
-    vyre_text_free(&source);
+    vyre_strbuf_free(&source);
     return status;
 }
 
-static vyre_text good_object(void) {
-    vyre_text object = {0};
+static vyre_strbuf good_object(void) {
+    vyre_strbuf object = {0};
     expect_ok(compile_text(good_ir, CPU_LLVM_OBJECT, &object));
     return object;
 }
 
-static vyre_status load(const vyre_text *object, cpu_code *code, cpu_kernel kernels[2]) {
+static vyre_status load(const vyre_strbuf *object, cpu_code *code, cpu_kernel kernels[2]) {
     return cpu_code_load((const uint8_t *)object->data, object->size, 2, code, kernels);
 }
 
@@ -99,11 +99,11 @@ static void llvm_tells_what_it_is(void **state) {
 
 static void llvm_code_runs(void **state) {
     (void)state;
-    vyre_text object = good_object();
+    vyre_strbuf object = good_object();
     cpu_code code;
     cpu_kernel kernels[2];
     expect_ok(load(&object, &code, kernels));
-    vyre_text_free(&object);
+    vyre_strbuf_free(&object);
     expect_runs(kernels);
     cpu_code_unload(&code);
     assert_null(code.mapping);
@@ -112,45 +112,47 @@ static void llvm_code_runs(void **state) {
 
 static void llvm_shows_its_work(void **state) {
     (void)state;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     expect_ok(compile_text(good_ir, CPU_LLVM_IR, &text));
     assert_non_null(strstr(text.data, "define"));
     assert_null(strstr(text.data, "@helper")); /* inlined, and gone */
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     expect_ok(compile_text(good_ir, CPU_LLVM_ASSEMBLY, &text));
     assert_non_null(strstr(text.data, "phase_0:"));
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 /* Phases that store their number, as long as text can make them. */
-static vyre_text many_phases(uint32_t count) {
-    vyre_text ir = {0};
-    vyre_text_puts(&ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n\n");
+static vyre_strbuf many_phases(uint32_t count) {
+    vyre_strbuf ir = {0};
+    vyre_strbuf_puts(&ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n\n");
     for (uint32_t phase = 0; phase < count; phase++) {
-        vyre_text_printf(&ir,
-                         "define internal i32 @phase_%u_number() alwaysinline nounwind {\nentry:\n"
-                         "  ret i32 %u\n}\n\n",
-                         phase, phase * 3 + 1);
-        vyre_text_printf(&ir,
-                         "define void @phase_%u(ptr %%f, i64 %%first, i64 %%end, ptr %%s) nounwind "
-                         "{\nentry:\n",
-                         phase);
+        vyre_strbuf_printf(
+            &ir,
+            "define internal i32 @phase_%u_number() alwaysinline nounwind {\nentry:\n"
+            "  ret i32 %u\n}\n\n",
+            phase, phase * 3 + 1);
+        vyre_strbuf_printf(
+            &ir,
+            "define void @phase_%u(ptr %%f, i64 %%first, i64 %%end, ptr %%s) nounwind "
+            "{\nentry:\n",
+            phase);
         for (int i = 0; i < 200; i++) {
-            vyre_text_printf(&ir, "  %%a%d = load volatile i8, ptr @zeros\n", i);
+            vyre_strbuf_printf(&ir, "  %%a%d = load volatile i8, ptr @zeros\n", i);
         }
-        vyre_text_printf(&ir,
-                         "  %%n = call i32 @phase_%u_number()\n  store i32 %%n, ptr %%s\n"
-                         "  ret void\n}\n\n",
-                         phase);
+        vyre_strbuf_printf(&ir,
+                           "  %%n = call i32 @phase_%u_number()\n  store i32 %%n, ptr %%s\n"
+                           "  ret void\n}\n\n",
+                           phase);
     }
-    vyre_text_puts(&ir, "!0 = !{}\n");
+    vyre_strbuf_puts(&ir, "!0 = !{}\n");
     assert_false(ir.failed);
     return ir;
 }
 
 static void modules_are_cut_between_phases(void **state) {
     (void)state;
-    vyre_text parts[CPU_MOST_PARTS], ir = many_phases(7);
+    vyre_strbuf parts[CPU_MOST_PARTS], ir = many_phases(7);
     assert_int_equal(cpu_llvm_cut(&ir, 1, parts), 1);
     assert_int_equal(cpu_llvm_cut(&ir, 3, parts), 3);
     for (uint32_t phase = 0; phase < 7; phase++) {
@@ -159,22 +161,22 @@ static void modules_are_cut_between_phases(void **state) {
         snprintf(kernel, sizeof kernel, "define void @phase_%u(", phase);
         snprintf(number, sizeof number, "define internal i32 @phase_%u_number(", phase);
         for (uint32_t i = 0; i < 3; i++) {
-            const char *text = vyre_text_string(&parts[i]);
+            const char *text = vyre_strbuf_string(&parts[i]);
             homes += strstr(text, kernel) != NULL;
             assert_int_equal(strstr(text, kernel) != NULL, strstr(text, number) != NULL);
         }
         assert_int_equal(homes, 1);
     }
     for (uint32_t i = 0; i < 3; i++) {
-        assert_non_null(strstr(vyre_text_string(&parts[i]), "@zeros = internal"));
-        assert_non_null(strstr(vyre_text_string(&parts[i]), "!0 = !{}"));
+        assert_non_null(strstr(vyre_strbuf_string(&parts[i]), "@zeros = internal"));
+        assert_non_null(strstr(vyre_strbuf_string(&parts[i]), "!0 = !{}"));
         assert_true(parts[i].size > ir.size / 5 && parts[i].size < ir.size / 2);
-        vyre_text_free(&parts[i]);
+        vyre_strbuf_free(&parts[i]);
     }
     for (size_t n = 1; failing_allocator_start(n); n++) {
         uint32_t count = cpu_llvm_cut(&ir, 2, parts);
         for (uint32_t i = 0; i < count; i++) {
-            vyre_text_free(&parts[i]);
+            vyre_strbuf_free(&parts[i]);
         }
         failing_allocator_stop();
         assert_int_equal(count, failing_allocator_failed() ? 0 : 2);
@@ -182,19 +184,19 @@ static void modules_are_cut_between_phases(void **state) {
             break;
         }
     }
-    vyre_text_free(&ir);
-    vyre_text whole = text_of(good_ir); /* its functions are not those of phases alone */
+    vyre_strbuf_free(&ir);
+    vyre_strbuf whole = text_of(good_ir); /* its functions are not those of phases alone */
     assert_int_equal(cpu_llvm_cut(&whole, 8, parts), 1);
-    vyre_text_free(&whole);
-    vyre_text small = many_phases(1);
+    vyre_strbuf_free(&whole);
+    vyre_strbuf small = many_phases(1);
     assert_int_equal(cpu_llvm_cut(&small, 8, parts), 1);
-    vyre_text_free(&small);
+    vyre_strbuf_free(&small);
 }
 
 static void parts_are_translated_and_loaded_together(void **state) {
     (void)state;
     enum { PHASES = 9 };
-    vyre_text ir = many_phases(PHASES), objects = {0};
+    vyre_strbuf ir = many_phases(PHASES), objects = {0};
     cpu_code code;
     cpu_kernel kernels[PHASES];
     expect_ok(cpu_llvm_compile(&ir, CPU_LLVM_OBJECT, &objects));
@@ -214,19 +216,19 @@ static void parts_are_translated_and_loaded_together(void **state) {
     expect_fail(
         cpu_code_load((const uint8_t *)objects.data, objects.size - 64, PHASES, &code, kernels),
         VYRE_STATUS_BACKEND, "cannot be loaded");
-    vyre_text twice = {0};
-    vyre_text_add(&twice, objects.data, objects.size);
-    vyre_text_add(&twice, objects.data, objects.size);
+    vyre_strbuf twice = {0};
+    vyre_strbuf_add(&twice, objects.data, objects.size);
+    vyre_strbuf_add(&twice, objects.data, objects.size);
     expect_fail(cpu_code_load((const uint8_t *)twice.data, twice.size, PHASES, &code, kernels),
                 VYRE_STATUS_BACKEND, "there twice");
-    vyre_text_cut(&twice, objects.size);
-    vyre_text_puts(&twice,
-                   "something else that is longer than the head of a file is, which has 64");
+    vyre_strbuf_cut(&twice, objects.size);
+    vyre_strbuf_puts(&twice,
+                     "something else that is longer than the head of a file is, which has 64");
     expect_fail(cpu_code_load((const uint8_t *)twice.data, twice.size, PHASES, &code, kernels),
                 VYRE_STATUS_BACKEND, "no relocatable ELF file");
-    vyre_text_free(&twice);
-    vyre_text_free(&objects);
-    vyre_text_free(&ir);
+    vyre_strbuf_free(&twice);
+    vyre_strbuf_free(&objects);
+    vyre_strbuf_free(&ir);
 }
 
 static void llvm_refuses_what_is_no_code(void **state) {
@@ -242,7 +244,7 @@ static void llvm_refuses_what_is_no_code(void **state) {
         undominated,
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        vyre_text out = {0};
+        vyre_strbuf out = {0};
         expect_fail(compile_text(wrong[i], CPU_LLVM_OBJECT, &out), VYRE_STATUS_BACKEND, "LLVM");
         assert_null(out.data);
     }
@@ -250,18 +252,18 @@ static void llvm_refuses_what_is_no_code(void **state) {
 
 static void llvm_does_not_contract(void **state) {
     (void)state;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     expect_ok(compile_text("define float @f(float %a, float %b, float %c) {\n"
                            "  %p = fmul float %a, %b\n  %s = fadd float %p, %c\n"
                            "  ret float %s }\n",
                            CPU_LLVM_ASSEMBLY, &text));
     assert_null(strstr(text.data, "fma"));
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 static void code_may_call_the_table_alone(void **state) {
     (void)state;
-    vyre_text object = {0};
+    vyre_strbuf object = {0};
     cpu_code code;
     cpu_kernel kernels[2];
     expect_ok(compile_text("declare void @system(ptr)\n"
@@ -271,12 +273,12 @@ static void code_may_call_the_table_alone(void **state) {
                            CPU_LLVM_OBJECT, &object));
     expect_fail(load(&object, &code, kernels), VYRE_STATUS_BACKEND, "`system`");
     assert_null(code.mapping);
-    vyre_text_free(&object);
+    vyre_strbuf_free(&object);
 }
 
 static void code_has_no_variables(void **state) {
     (void)state;
-    vyre_text object = {0};
+    vyre_strbuf object = {0};
     cpu_code code;
     cpu_kernel kernels[2];
     expect_ok(compile_text("@counter = global [9 x i64] zeroinitializer\n"
@@ -285,26 +287,26 @@ static void code_has_no_variables(void **state) {
                            "define void @phase_1(ptr %f, i64 %a, i64 %b, ptr %s) { ret void }\n",
                            CPU_LLVM_OBJECT, &object));
     expect_fail(load(&object, &code, kernels), VYRE_STATUS_BACKEND, "variables");
-    vyre_text_free(&object);
+    vyre_strbuf_free(&object);
 }
 
 static void code_must_have_every_phase(void **state) {
     (void)state;
-    vyre_text object = good_object();
+    vyre_strbuf object = good_object();
     cpu_code code;
     cpu_kernel kernels[3];
     expect_fail(cpu_code_load((const uint8_t *)object.data, object.size, 3, &code, kernels),
                 VYRE_STATUS_BACKEND, "a phase is missing");
     expect_ok(cpu_code_load((const uint8_t *)object.data, object.size, 1, &code, kernels));
     cpu_code_unload(&code);
-    vyre_text_free(&object);
+    vyre_strbuf_free(&object);
 }
 
 /* Cut off anywhere, it is refused; with any byte changed, it is refused or loads. Nothing is run.
  */
 static void code_that_is_damaged_is_refused(void **state) {
     (void)state;
-    vyre_text object = good_object();
+    vyre_strbuf object = good_object();
     cpu_code code;
     cpu_kernel kernels[2];
     for (size_t size = 0; size < object.size; size++) {
@@ -327,7 +329,7 @@ static void code_that_is_damaged_is_refused(void **state) {
     expect_ok(load(&object, &code, kernels));
     expect_runs(kernels);
     cpu_code_unload(&code);
-    vyre_text_free(&object);
+    vyre_strbuf_free(&object);
 }
 
 static vyre_status_code code_and_free(vyre_status status) {
@@ -338,7 +340,7 @@ static vyre_status_code code_and_free(vyre_status status) {
 
 static void code_loads_without_alignment_and_memory(void **state) {
     (void)state;
-    vyre_text object = good_object();
+    vyre_strbuf object = good_object();
     char *moved = malloc(object.size + 1);
     assert_non_null(moved);
     memcpy(moved + 1, object.data, object.size);
@@ -356,23 +358,23 @@ static void code_loads_without_alignment_and_memory(void **state) {
     expect_runs(kernels);
     cpu_code_unload(&code);
     free(moved);
-    vyre_text_free(&object);
+    vyre_strbuf_free(&object);
 }
 
 static void compile_without_memory_is_a_status(void **state) {
     (void)state;
-    vyre_text source = text_of(good_ir);
+    vyre_strbuf source = text_of(good_ir);
     for (size_t n = 1; failing_allocator_start(n); n++) {
-        vyre_text out = {0};
+        vyre_strbuf out = {0};
         vyre_status_code found = code_and_free(cpu_llvm_compile(&source, CPU_LLVM_OBJECT, &out));
-        vyre_text_free(&out);
+        vyre_strbuf_free(&out);
         failing_allocator_stop();
         assert_int_equal(found, failing_allocator_failed() ? VYRE_STATUS_OUT_OF_MEMORY : 0);
         if (!failing_allocator_failed()) {
             break;
         }
     }
-    vyre_text_free(&source);
+    vyre_strbuf_free(&source);
 }
 
 /* Both architectures, whichever this is: words as the manuals have them. */
@@ -418,7 +420,7 @@ static void artifacts_fit_or_not(void **state) {
     const cpu_artifact_key key = {"znver3", "+avx2", 8, 2};
     const cpu_phase_info infos[] = {{.storage_bytes = 4096},
                                     {.storage_bytes = UINT64_C(1) << 40, .block = 256}};
-    vyre_text object = text_of("an object"), artifact = {0};
+    vyre_strbuf object = text_of("an object"), artifact = {0};
     cpu_artifact_write(&key, infos, &object, &artifact);
     assert_false(artifact.failed);
     cpu_phase_info found[2];
@@ -445,8 +447,8 @@ static void artifacts_fit_or_not(void **state) {
         assert_false(cpu_artifact_read(&key, bytes, artifact.size, found, &inside, &size));
         bytes[cut] ^= 4;
     }
-    vyre_text_free(&object);
-    vyre_text_free(&artifact);
+    vyre_strbuf_free(&object);
+    vyre_strbuf_free(&artifact);
 }
 
 int main(void) {

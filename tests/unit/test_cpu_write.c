@@ -44,16 +44,16 @@ static cpu_type_text memory_type(vyre_type type, uint32_t lanes) {
 
 /* %tN of `lanes` elements of array `array` at %i. */
 static uint32_t write_load(cpu_writer *w, vyre_type type, uint32_t lanes, uint32_t array) {
-    vyre_text_printf(&w->code, "  %%g%u = getelementptr %s, ptr %%a%u, i64 %%i\n", array,
-                     memory_type(type, 1).text, array);
+    vyre_strbuf_printf(&w->code, "  %%g%u = getelementptr %s, ptr %%a%u, i64 %%i\n", array,
+                       memory_type(type, 1).text, array);
     uint32_t value = w->next++;
-    vyre_text_printf(&w->code, "  %%t%u = load volatile %s, ptr %%g%u, align %u\n", value,
-                     memory_type(type, lanes).text, array, vyre_type_bytes(type));
+    vyre_strbuf_printf(&w->code, "  %%t%u = load volatile %s, ptr %%g%u, align %u\n", value,
+                       memory_type(type, lanes).text, array, vyre_type_bytes(type));
     if (type == VYRE_TYPE_BOOL) {
         uint32_t byte = value;
         value = w->next++;
-        vyre_text_printf(&w->code, "  %%t%u = trunc %s %%t%u to %s\n", value,
-                         memory_type(type, lanes).text, byte, cpu_type(type, lanes).text);
+        vyre_strbuf_printf(&w->code, "  %%t%u = trunc %s %%t%u to %s\n", value,
+                           memory_type(type, lanes).text, byte, cpu_type(type, lanes).text);
     }
     return value;
 }
@@ -63,15 +63,15 @@ static void write_store(cpu_writer *w, vyre_type type, uint32_t lanes, uint32_t 
     if (type == VYRE_TYPE_BOOL) {
         uint32_t bit = value;
         value = w->next++;
-        vyre_text_printf(&w->code, "  %%t%u = zext %s %%t%u to %s\n", value,
-                         cpu_type(type, lanes).text, bit, memory_type(type, lanes).text);
+        vyre_strbuf_printf(&w->code, "  %%t%u = zext %s %%t%u to %s\n", value,
+                           cpu_type(type, lanes).text, bit, memory_type(type, lanes).text);
     }
     uint32_t at = w->next++;
-    vyre_text_printf(&w->code, "  %%o%u = add i64 %%i, %llu\n", at, (unsigned long long)offset);
-    vyre_text_printf(&w->code, "  %%g%u = getelementptr %s, ptr %%a%u, i64 %%o%u\n", at + 100,
-                     memory_type(type, 1).text, (unsigned)RESULT, at);
-    vyre_text_printf(&w->code, "  store volatile %s %%t%u, ptr %%g%u, align %u\n",
-                     memory_type(type, lanes).text, value, at + 100, vyre_type_bytes(type));
+    vyre_strbuf_printf(&w->code, "  %%o%u = add i64 %%i, %llu\n", at, (unsigned long long)offset);
+    vyre_strbuf_printf(&w->code, "  %%g%u = getelementptr %s, ptr %%a%u, i64 %%o%u\n", at + 100,
+                       memory_type(type, 1).text, (unsigned)RESULT, at);
+    vyre_strbuf_printf(&w->code, "  store volatile %s %%t%u, ptr %%g%u, align %u\n",
+                       memory_type(type, lanes).text, value, at + 100, vyre_type_bytes(type));
 }
 
 static uint32_t write_case(cpu_writer *w, const eval_case *c, uint32_t lanes, const uint32_t *x) {
@@ -83,38 +83,39 @@ static uint32_t write_case(cpu_writer *w, const eval_case *c, uint32_t lanes, co
 }
 
 static void write_head(cpu_writer *w, uint32_t phase) {
-    vyre_text_printf(&w->code,
-                     "define void @phase_%u(ptr %%frame, i64 %%first, i64 %%end, ptr %%storage) #0 "
-                     "{\nentry:\n  %%arrays = load ptr, ptr %%frame\n",
-                     phase);
+    vyre_strbuf_printf(
+        &w->code,
+        "define void @phase_%u(ptr %%frame, i64 %%first, i64 %%end, ptr %%storage) #0 "
+        "{\nentry:\n  %%arrays = load ptr, ptr %%frame\n",
+        phase);
     for (uint32_t i = 0; i < 4; i++) {
-        vyre_text_printf(&w->code,
-                         "  %%p%u = getelementptr ptr, ptr %%arrays, i64 %u\n"
-                         "  %%a%u = load ptr, ptr %%p%u\n",
-                         i, i, i, i);
+        vyre_strbuf_printf(&w->code,
+                           "  %%p%u = getelementptr ptr, ptr %%arrays, i64 %u\n"
+                           "  %%a%u = load ptr, ptr %%p%u\n",
+                           i, i, i, i);
     }
-    vyre_text_puts(&w->code, "  br label %loop\nloop:\n"
-                             "  %i = phi i64 [ %first, %entry ], [ %n, %loop ]\n");
+    vyre_strbuf_puts(&w->code, "  br label %loop\nloop:\n"
+                               "  %i = phi i64 [ %first, %entry ], [ %n, %loop ]\n");
 }
 
 static void write_tail(cpu_writer *w, uint32_t step) {
-    vyre_text_printf(&w->code,
-                     "  %%n = add i64 %%i, %u\n  %%more = icmp ult i64 %%n, %%end\n"
-                     "  br i1 %%more, label %%loop, label %%done\ndone:\n  ret void\n}\n",
-                     step);
+    vyre_strbuf_printf(&w->code,
+                       "  %%n = add i64 %%i, %u\n  %%more = icmp ult i64 %%n, %%end\n"
+                       "  br i1 %%more, label %%loop, label %%done\ndone:\n  ret void\n}\n",
+                       step);
 }
 
-static void finish(cpu_writer *w, const machine *m, vyre_text *ir) {
-    vyre_text_puts(ir, vyre_text_string(&w->declarations));
-    vyre_text_puts(ir, vyre_text_string(&w->code));
-    vyre_text_printf(ir, "attributes #0 = { nounwind %s }\n", m->attributes);
+static void finish(cpu_writer *w, const machine *m, vyre_strbuf *ir) {
+    vyre_strbuf_puts(ir, vyre_strbuf_string(&w->declarations));
+    vyre_strbuf_puts(ir, vyre_strbuf_string(&w->code));
+    vyre_strbuf_printf(ir, "attributes #0 = { nounwind %s }\n", m->attributes);
     assert_false(w->code.failed || w->declarations.failed || ir->failed);
-    vyre_text_free(&w->code);
-    vyre_text_free(&w->declarations);
+    vyre_strbuf_free(&w->code);
+    vyre_strbuf_free(&w->declarations);
 }
 
 /* One function a case. */
-static void write_all(const machine *m, vyre_text *ir) {
+static void write_all(const machine *m, vyre_strbuf *ir) {
     cpu_writer w = {.has_half = m->has_half, .has_long = m->has_long};
     for (uint32_t k = 0; k < case_count; k++) {
         const eval_case *c = &cases[k];
@@ -136,12 +137,12 @@ static void check(vyre_status status) {
     }
 }
 
-static cpu_code load(const vyre_text *ir, uint32_t count, cpu_kernel *kernels) {
-    vyre_text object = {0};
+static cpu_code load(const vyre_strbuf *ir, uint32_t count, cpu_kernel *kernels) {
+    vyre_strbuf object = {0};
     cpu_code code = {0};
     check(cpu_llvm_compile(ir, CPU_LLVM_OBJECT, &object));
     check(cpu_code_load((const uint8_t *)object.data, object.size, count, &code, kernels));
-    vyre_text_free(&object);
+    vyre_strbuf_free(&object);
     return code;
 }
 
@@ -331,10 +332,10 @@ static void operations_give_the_bytes_of_the_evaluators(void **state) {
     collect_cases();
     for (size_t i = 0; i < MACHINES; i++) {
         if (can_run(&info, &machines[i])) {
-            vyre_text ir = {0};
+            vyre_strbuf ir = {0};
             write_all(&machines[i], &ir);
             codes[i] = load(&ir, case_count, kernels[i]);
-            vyre_text_free(&ir);
+            vyre_strbuf_free(&ir);
         }
     }
     uint64_t compared = 0;
@@ -389,10 +390,10 @@ static void with_constants(const machine *m, uint32_t fixed) {
         }
         write_tail(&w, CONSTANTS * m->lanes);
     }
-    vyre_text ir = {0};
+    vyre_strbuf ir = {0};
     finish(&w, m, &ir);
     cpu_code code = load(&ir, case_count, kernels);
-    vyre_text_free(&ir);
+    vyre_strbuf_free(&ir);
     for (uint32_t k = 0; k < case_count; k++) {
         const eval_case *c = &cases[k];
         uint64_t count = CONSTANTS * m->lanes;
@@ -446,10 +447,10 @@ static void splats_and_lane_numbers_fill_the_lanes(void **state) {
         write_store(&w, u32, lanes[k], sum, 0);
         write_tail(&w, lanes[k]);
     }
-    vyre_text ir = {0};
+    vyre_strbuf ir = {0};
     finish(&w, &machines[0], &ir);
     cpu_code code = load(&ir, FUNCTIONS, kernels);
-    vyre_text_free(&ir);
+    vyre_strbuf_free(&ir);
     for (uint32_t k = 0; k < FUNCTIONS; k++) {
         eval_put(memory[0], 0, 4, 1000);
         run(kernels[k], 1);
@@ -470,7 +471,7 @@ static void intrinsics_are_declared_once(void **state) {
     cpu_write_declare(&w, "declare i8 @llvm.ctpop.i8(i8)");
     assert_string_equal(w.declarations.data,
                         "declare i8 @llvm.ctpop.i8(i8)\ndeclare i16 @llvm.ctpop.i16(i16)\n");
-    vyre_text_free(&w.declarations);
+    vyre_strbuf_free(&w.declarations);
 }
 
 int main(void) {

@@ -549,27 +549,27 @@ static void artifacts_are_taken_or_made_again(void **state) {
     vyre_device *device = fake_device_open(0);
     expect_ok(vyre_device_prepare(device));
     cuda_device *own = device->inner->state;
-    vyre_text artifact = {0}, none = {0};
-    cuda_native *native;
+    vyre_strbuf artifact = {0}, none = {0};
+    cuda_executable *native;
     uint64_t before = fake->calls(FAKE_cuLinkCreate);
-    expect_ok(cuda_native_make(own, program, NULL, 0, &artifact, &native));
+    expect_ok(cuda_executable_make(own, program, NULL, 0, &artifact, &native));
     assert_true(artifact.size > 100);
-    cuda_native_release(native);
+    cuda_executable_release(native);
     uint64_t links = fake->calls(FAKE_cuLinkCreate), made = links - before;
     assert_true(made >= 1); /* one a binary */
-    expect_ok(
-        cuda_native_make(own, program, (uint8_t *)artifact.data, artifact.size, &none, &native));
+    expect_ok(cuda_executable_make(own, program, (uint8_t *)artifact.data, artifact.size, &none,
+                                   &native));
     assert_int_equal(none.size, 0); /* nothing new to store */
     assert_int_equal(fake->calls(FAKE_cuLinkCreate), links);
-    cuda_native_release(native);
+    cuda_executable_release(native);
     artifact.data[artifact.size / 2] ^= 1;
-    expect_ok(
-        cuda_native_make(own, program, (uint8_t *)artifact.data, artifact.size, &none, &native));
+    expect_ok(cuda_executable_make(own, program, (uint8_t *)artifact.data, artifact.size, &none,
+                                   &native));
     assert_int_equal(fake->calls(FAKE_cuLinkCreate), links + made);
     assert_int_equal(none.size, artifact.size);
-    cuda_native_release(native);
-    vyre_text_free(&none);
-    vyre_text_free(&artifact);
+    cuda_executable_release(native);
+    vyre_strbuf_free(&none);
+    vyre_strbuf_free(&artifact);
     vyre_program_release(program);
     vyre_device_release(device);
 }

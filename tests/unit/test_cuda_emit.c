@@ -28,7 +28,7 @@ enum { BATCH_BYTES = 2000000 };
 
 static char assembler[512];
 static char folder[] = P_tmpdir "/vyre-ptx-XXXXXX";
-static vyre_text batch;
+static vyre_strbuf batch;
 static uint32_t batch_programs, all_programs;
 
 static void expect_ok(vyre_status status) {
@@ -67,16 +67,16 @@ static void assemble_from(size_t first) {
                  path);
         FILE *out = popen(command, "r");
         assert_non_null(out);
-        vyre_text said = {0};
+        vyre_strbuf said = {0};
         while (fgets(line, sizeof line, out)) {
-            vyre_text_puts(&said, line);
+            vyre_strbuf_puts(&said, line);
         }
         if (pclose(out) != 0) {
-            fail_msg("%s for %s: %.2000s", path, devices[i], vyre_text_string(&said));
+            fail_msg("%s for %s: %.2000s", path, devices[i], vyre_strbuf_string(&said));
         }
-        vyre_text_free(&said);
+        vyre_strbuf_free(&said);
     }
-    vyre_text_cut(&batch, 0);
+    vyre_strbuf_cut(&batch, 0);
     batch_programs = 0;
 }
 
@@ -94,7 +94,7 @@ static void add_for(const vyre_program *program, cuda_target target) {
         vyre_alloc_zeroed(vyre_program_ir(plain)->phase_count + 1, sizeof *infos);
     if (!batch_programs) {
         cuda_emit_head(&target, &batch);
-        cuda_turns_write(&batch);
+        cuda_iterations_write(&batch);
     }
     snprintf(prefix, sizeof prefix, "p%u", all_programs++);
     target.prefix = prefix;
@@ -130,7 +130,7 @@ static int finish(void **state) {
     snprintf(path, sizeof path, "%s/batch.ptx", folder);
     unlink(path);
     rmdir(folder);
-    vyre_text_free(&batch);
+    vyre_strbuf_free(&batch);
     return 0;
 }
 
@@ -160,16 +160,16 @@ static void add_folder(const char *path) {
             continue;
         }
         char name[512];
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         vyre_module *module;
         snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
         expect_ok(vyre_file_read(name, 1 << 20, &text));
-        expect_ok(vyre_module_parse(name, vyre_text_string(&text), text.size, NULL, &module));
+        expect_ok(vyre_module_parse(name, vyre_strbuf_string(&text), text.size, NULL, &module));
         for (size_t i = 0; i < vyre_module_count(module); i++) {
             add(vyre_module_program(module, i));
         }
         vyre_module_free(module);
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
     }
     closedir(opened);
 }
@@ -222,11 +222,11 @@ static void every_allocation_may_fail(void **state) {
         cuda_target target = cuda_baseline();
         size_t step = vyre_program_ir(program)->inst_count / 300 + 1;
         for (size_t n = 1; failing_allocator_start(n); n += step) {
-            vyre_text text = {0};
+            vyre_strbuf text = {0};
             vyre_status status = cuda_emit(program, &target, &text, infos);
             vyre_status_code code = vyre_status_code_of(status);
             vyre_status_free(status);
-            vyre_text_free(&text);
+            vyre_strbuf_free(&text);
             failing_allocator_stop();
             assert_int_equal(code, failing_allocator_failed() ? VYRE_STATUS_OUT_OF_MEMORY : 0);
             if (!failing_allocator_failed()) {
@@ -251,11 +251,11 @@ static void neighbours_past_the_end(void **state) {
     vyre_module *module;
     cuda_phase_info info;
     cuda_target target = cuda_baseline();
-    vyre_text ptx = {0};
+    vyre_strbuf ptx = {0};
     expect_ok(vyre_module_parse("test.vyre", text, sizeof text - 1, NULL, &module));
     expect_ok(cuda_emit(vyre_module_program(module, 0), &target, &ptx, &info));
-    assert_non_null(strstr(vyre_text_string(&ptx), ", [phase_0_private+20]")); /* the load */
-    vyre_text_free(&ptx);
+    assert_non_null(strstr(vyre_strbuf_string(&ptx), ", [phase_0_private+20]")); /* the load */
+    vyre_strbuf_free(&ptx);
     vyre_module_free(module);
 }
 

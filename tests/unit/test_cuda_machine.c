@@ -110,10 +110,10 @@ static void programs_about_indices(void **state) {
         index_generate(&p, seed);
         char name[64];
         snprintf(name, sizeof name, "indices, seed %llu", (unsigned long long)seed);
-        vyre_program *program = parsed(vyre_text_string(&p.text));
+        vyre_program *program = parsed(vyre_strbuf_string(&p.text));
         run_both(program, p.inputs, INDEX_INPUTS, NULL, name);
         vyre_program_release(program);
-        vyre_text_free(&p.text);
+        vyre_strbuf_free(&p.text);
     }
 }
 
@@ -204,11 +204,11 @@ static void run_text(const char *text, const char *program, const uint64_t *numb
 
 static void run_example(const char *file, const char *program, const uint64_t *numbers) {
     char path[128];
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     snprintf(path, sizeof path, "examples/%s.vyre", file);
     expect_ok(vyre_file_read(path, 1 << 20, &text));
-    run_text(vyre_text_string(&text), program, numbers, VYRE_VERDICT_SAME);
-    vyre_text_free(&text);
+    run_text(vyre_strbuf_string(&text), program, numbers, VYRE_VERDICT_SAME);
+    vyre_strbuf_free(&text);
 }
 
 static void examples(void **state) {
@@ -429,7 +429,7 @@ static void products(void **state) {
     static const uint32_t sizes[][3] = {
         {130, 132, 20}, {5, 129, 9}, {128, 4, 8}, {1, 1, 1}, {7, 6, 0}};
     static float numbers[2][20000];
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_module *module;
     expect_ok(vyre_file_read("ops/matmul.vyre", 1 << 20, &text));
     expect_ok(vyre_module_parse("matmul.vyre", text.data, text.size, NULL, &module));
@@ -453,7 +453,7 @@ static void products(void **state) {
     }
     vyre_module_free(module);
     vyre_program_release(plain);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 /* Subgroups that are parts of warps: where the whole workgroup comes along, all lanes of a warp
@@ -483,11 +483,11 @@ static void parts_of_warps(void **state) {
         const vyre_input input = {numbers, sizeof numbers};
         const cuda_target target = {.sm = 90, .isa = 80, .prefix = "phase"};
         cuda_phase_info info;
-        vyre_text ptx = {0};
+        vyre_strbuf ptx = {0};
         expect_ok(cuda_emit(program, &target, &ptx, &info));
-        assert_non_null(strstr(vyre_text_string(&ptx), rows[i].mask));
+        assert_non_null(strstr(vyre_strbuf_string(&ptx), rows[i].mask));
         run_both(program, &input, 1, NULL, rows[i].text);
-        vyre_text_free(&ptx);
+        vyre_strbuf_free(&ptx);
         vyre_program_release(program);
     }
 }

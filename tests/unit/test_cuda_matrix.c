@@ -15,10 +15,10 @@ enum { KINDS = 5 };
 #endif
 
 /* Compiles the program for a device of that kind. */
-static vyre_text emitted(uint32_t sm, uint32_t isa) {
+static vyre_strbuf emitted(uint32_t sm, uint32_t isa) {
     vyre_program *program = contract_program(MATRIX_TEXT);
     cuda_phase_info info;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     const cuda_target target = {.sm = sm, .isa = isa, .prefix = "phase"};
     expect_ok(cuda_emit(program, &target, &text, &info));
     vyre_program_release(program);
@@ -46,13 +46,13 @@ static void devices_get_what_they_have(void **state) {
         {90, 84, 1, 0, 0, CUDA_MATRIX_WHOLE},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        vyre_text text = emitted(rows[i].sm, rows[i].isa);
-        const char *ptx = vyre_text_string(&text);
+        vyre_strbuf text = emitted(rows[i].sm, rows[i].isa);
+        const char *ptx = vyre_strbuf_string(&text);
         assert_int_equal(count_of(ptx, "mma.sync.aligned.m16n8k32"), rows[i].whole);
         assert_int_equal(count_of(ptx, "mma.sync.aligned.m8n8k16"), rows[i].pieces);
         assert_int_equal(count_of(ptx, "dp4a.s32.s32"), rows[i].words);
         assert_int_equal(cuda_matrix_form(rows[i].sm, rows[i].isa), rows[i].form);
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
     }
 }
 
@@ -88,17 +88,17 @@ static void benchmark_gives_the_plain_product(void **state) {
     vyre_device_release(device);
     vyre_program *program = matrix_whole_program(), *lowered;
     cuda_phase_info info;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     const cuda_target target = {.sm = 90, .isa = 80, .prefix = "phase"};
-    expect_ok(vyre_lower(program, &lowered));
+    expect_ok(vyre_lower_program(program, &lowered));
     expect_ok(cuda_emit(lowered, &target, &text, &info));
-    const char *ptx = vyre_text_string(&text);
+    const char *ptx = vyre_strbuf_string(&text);
     assert_int_equal(count_of(ptx, "mma.sync.aligned.m16n8k32"), 64);
     assert_int_equal(count_of(ptx, "ld.shared.v4.u32"), 16);
     assert_int_equal(count_of(ptx, "ld.shared.u32"), 0);
     assert_int_equal(count_of(ptx, "ld.global.nc.v4.u32"), 12);
     assert_int_equal(info.local_bytes, 0); /* sums are in registers */
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     vyre_program_release(lowered);
     vyre_program_release(program);
 }

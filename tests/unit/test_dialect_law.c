@@ -5,7 +5,7 @@
 
 #include <vyre/device.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "cli/ops.h"
 #include "dialect/library.h"
 
@@ -99,14 +99,14 @@ static const law_case cases[] = {
     {"mix", "idempotent", "\"x=1,2\", \"y=4,8\"", "z=5,10", "does not hold"},
 };
 
-static void write_operation(vyre_text *text, const char *id, const law_case *row, bool has_law) {
-    vyre_text_printf(text, "[[operation]]\nid = \"t.%s\"\nentry = \"%s\"\ndoc = \"D.\"\n", id,
-                     row->entry);
+static void write_operation(vyre_strbuf *text, const char *id, const law_case *row, bool has_law) {
+    vyre_strbuf_printf(text, "[[operation]]\nid = \"t.%s\"\nentry = \"%s\"\ndoc = \"D.\"\n", id,
+                       row->entry);
     if (has_law) {
-        vyre_text_printf(text, "laws = [\"%s\"]\n", row->law);
+        vyre_strbuf_printf(text, "laws = [\"%s\"]\n", row->law);
     }
-    vyre_text_printf(text, "[[operation.witness]]\narguments = [%s]\nexpected = [\"%s\"]\n",
-                     row->arguments, row->expected);
+    vyre_strbuf_printf(text, "[[operation.witness]]\narguments = [%s]\nexpected = [\"%s\"]\n",
+                       row->arguments, row->expected);
 }
 
 /* A dialect with the operation of a case, and those that may undo it. */
@@ -115,11 +115,11 @@ static void run_case(vyre_device *device, const law_case *row) {
                                       {"sub", "", PAIR, "result=0", NULL},
                                       {"back", "", ONE, "result=0", NULL},
                                       {"flip", "", ONE, "result=4294967294", NULL}};
-    vyre_text manifest = {0}, failures = {0};
+    vyre_strbuf manifest = {0}, failures = {0};
     vyre_streams streams = {0};
     vyre_dialects *snapshot;
     cli_ops_tally tally = {0};
-    vyre_text_puts(&manifest, "dialect = \"t\"\nversion = \"1.0.0\"\ndoc = \"T.\"\n");
+    vyre_strbuf_puts(&manifest, "dialect = \"t\"\nversion = \"1.0.0\"\ndoc = \"T.\"\n");
     write_operation(&manifest, "tested", row, true);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         write_operation(&manifest, others[i].entry, &others[i], false);
@@ -135,7 +135,7 @@ static void run_case(vyre_device *device, const law_case *row) {
         fail_msg("%s: %s", row->entry, failures.data);
     }
     expect_ok(cli_laws_check(device, snapshot, tested, &tally, &failures));
-    const char *told = vyre_text_string(&failures);
+    const char *told = vyre_strbuf_string(&failures);
     if (tally.failures != (row->failure != NULL) || (row->failure && !strstr(told, row->failure))) {
         fail_msg("%s, %s: %zu failures: %s", row->entry, row->law, tally.failures, told);
     }
@@ -145,8 +145,8 @@ static void run_case(vyre_device *device, const law_case *row) {
     }
     vyre_dialects_release(snapshot);
     vyre_streams_free(&streams);
-    vyre_text_free(&manifest);
-    vyre_text_free(&failures);
+    vyre_strbuf_free(&manifest);
+    vyre_strbuf_free(&failures);
 }
 
 static void laws_are_tested(void **state) {
@@ -169,11 +169,11 @@ static void small_domains_are_tried_whole(void **state) {
     vyre_device *device;
     expect_ok(vyre_acquire("reference", &device));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        vyre_text manifest = {0}, failures = {0};
+        vyre_strbuf manifest = {0}, failures = {0};
         vyre_streams streams = {0};
         vyre_dialects *snapshot;
         cli_ops_tally tally = {0};
-        vyre_text_puts(&manifest, "dialect = \"t\"\nversion = \"1.0.0\"\ndoc = \"T.\"\n");
+        vyre_strbuf_puts(&manifest, "dialect = \"t\"\nversion = \"1.0.0\"\ndoc = \"T.\"\n");
         write_operation(&manifest, "tested", &rows[i], true);
         const vyre_library_file files[] = {{"t.toml", manifest.data, manifest.size},
                                            {"t.vyre", source, sizeof source - 1},
@@ -187,8 +187,8 @@ static void small_domains_are_tried_whole(void **state) {
         assert_int_equal(tally.cases, expected[i]);
         vyre_dialects_release(snapshot);
         vyre_streams_free(&streams);
-        vyre_text_free(&manifest);
-        vyre_text_free(&failures);
+        vyre_strbuf_free(&manifest);
+        vyre_strbuf_free(&failures);
     }
     vyre_device_release(device);
 }
@@ -208,7 +208,7 @@ static void witnesses_are_compared(void **state) {
                                        {NULL, NULL, 0}};
     vyre_device *device;
     vyre_streams streams = {0};
-    vyre_text failures = {0};
+    vyre_strbuf failures = {0};
     cli_ops_tally tally = {0};
     expect_ok(vyre_acquire("reference", &device));
     expect_ok(vyre_library_add(&streams, files));
@@ -219,7 +219,7 @@ static void witnesses_are_compared(void **state) {
                                           "witness expects 4,6\n"));
     assert_non_null(strstr(failures.data, "cannot run its witness"));
     assert_non_null(strstr(failures.data, "300"));
-    vyre_text_free(&failures);
+    vyre_strbuf_free(&failures);
     vyre_streams_free(&streams);
     vyre_device_release(device);
 }

@@ -185,13 +185,13 @@ typedef struct mistake_case {
     const char *expected; /* all that is told, one a line */
 } mistake_case;
 
-static vyre_status read_source(void *user, const char *name, vyre_text *out_text,
-                               vyre_text *out_path) {
-    vyre_text_puts(out_path, name);
+static vyre_status read_source(void *user, const char *name, vyre_strbuf *out_text,
+                               vyre_strbuf *out_path) {
+    vyre_strbuf_puts(out_path, name);
     if (strcmp(name, "d.vyre") != 0) {
         return vyre_status_make(VYRE_STATUS_NOT_FOUND, "put it there", "%s is not there", name);
     }
-    vyre_text_puts(out_text, user);
+    vyre_strbuf_puts(out_text, user);
     return VYRE_OK;
 }
 
@@ -280,28 +280,28 @@ static void mistakes_are_all_told(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         vyre_package *package;
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         expect_ok(read_package(&mistakes[i], &package));
         vyre_package_describe(package, &text);
-        if (strcmp(vyre_text_string(&text), mistakes[i].expected) != 0) {
-            printf("case %zu:\n%s\nexpected:\n%s\n", i, vyre_text_string(&text),
+        if (strcmp(vyre_strbuf_string(&text), mistakes[i].expected) != 0) {
+            printf("case %zu:\n%s\nexpected:\n%s\n", i, vyre_strbuf_string(&text),
                    mistakes[i].expected);
             fail();
         }
         for (size_t k = 0; k < package->operation_count; k++) {
             assert_null(package->operations[k].composition);
         }
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
         vyre_package_release(package);
     }
 }
 
 static void limits_hold(void **state) {
     (void)state;
-    vyre_text manifest = {0}, told = {0};
-    vyre_text_puts(&manifest, HEAD);
+    vyre_strbuf manifest = {0}, told = {0};
+    vyre_strbuf_puts(&manifest, HEAD);
     for (int i = 0; i <= VYRE_MANIFEST_OPERATIONS; i++) {
-        vyre_text_printf(&manifest, "[[operation]]\nid = \"d.f%d\"\n", i);
+        vyre_strbuf_printf(&manifest, "[[operation]]\nid = \"d.f%d\"\n", i);
     }
     mistake_case row = {.manifest = manifest.data};
     vyre_package *package;
@@ -310,8 +310,8 @@ static void limits_hold(void **state) {
     assert_non_null(strstr(told.data, "4097 operations are more than the 4096"));
     assert_int_equal(package->operation_count, 0);
     vyre_package_release(package);
-    vyre_text_free(&manifest);
-    vyre_text_free(&told);
+    vyre_strbuf_free(&manifest);
+    vyre_strbuf_free(&told);
 }
 
 static void versions_compare_as_versions(void **state) {

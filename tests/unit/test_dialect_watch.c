@@ -7,11 +7,11 @@
 #include <vyre/reference.h>
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "dialect/watch.h"
 
 static vyre_dialects_watch *watch;
-static vyre_text told;
+static vyre_strbuf told;
 
 static void tell(void *user, const vyre_dialect_event *event) {
     static const char *const names[] = {
@@ -22,10 +22,10 @@ static void tell(void *user, const vyre_dialect_event *event) {
     assert_ptr_equal(user, &told);
     assert_non_null(event->snapshot);
     const char *slash = strrchr(event->name, '/');
-    vyre_text_printf(&told, "%s%s %s", told.size ? ", " : "", names[event->kind],
-                     slash ? slash + 1 : event->name);
+    vyre_strbuf_printf(&told, "%s%s %s", told.size ? ", " : "", names[event->kind],
+                       slash ? slash + 1 : event->name);
     if (event->kind == VYRE_DIALECT_EVENT_REFUSED) {
-        vyre_text_puts(&told, event->is_kept ? " (kept)" : "");
+        vyre_strbuf_puts(&told, event->is_kept ? " (kept)" : "");
         assert_non_null(strstr(event->detail, "Fix: "));
     }
 }
@@ -42,7 +42,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     vyre_dialects_watch_close(watch);
     watch = NULL;
-    vyre_text_free(&told);
+    vyre_strbuf_free(&told);
     return dialect_root_remove(state);
 }
 
@@ -53,11 +53,11 @@ static void start(bool looks) {
 
 /* Waits until something is told, and compares. */
 static void expect_told(const char *expected) {
-    vyre_text_cut(&told, 0);
+    vyre_strbuf_cut(&told, 0);
     for (int i = 0; i < 100 && !told.size; i++) {
         expect_ok(vyre_dialects_watch_wait(watch, 50, tell, &told));
     }
-    assert_string_equal(vyre_text_string(&told), expected);
+    assert_string_equal(vyre_strbuf_string(&told), expected);
 }
 
 /* What the operation in force makes of 5; 0 if there is none. */
@@ -123,7 +123,7 @@ static void idle_changes_are_not_told(void **state) {
     write_dialect("d", "w", "1.0.0", "a + 1");
     start(false);
     expect_told("added w.f");
-    vyre_text_cut(&told, 0);
+    vyre_strbuf_cut(&told, 0);
     const vyre_dialects *before = vyre_dialects_enter(&first);
     write_dialect("d", "w", "1.0.0", "a + 1");
     write_file("d/notes.txt", "nothing");

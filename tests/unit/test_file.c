@@ -51,11 +51,11 @@ static size_t count_files(void) {
 }
 
 static void check_contents(const char *path, const void *data, size_t size) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     assert_null(vyre_file_read(path, LIMIT, &text));
     assert_int_equal(text.size, size);
-    assert_memory_equal(vyre_text_string(&text), size ? data : "", size);
-    vyre_text_free(&text);
+    assert_memory_equal(vyre_strbuf_string(&text), size ? data : "", size);
+    vyre_strbuf_free(&text);
 }
 
 static void check_error(vyre_status status, vyre_status_code code, const char *part) {
@@ -82,10 +82,10 @@ static void file_reads_back_what_was_written(void **state) {
 
 static void file_larger_than_the_limit_is_refused(void **state) {
     (void)state;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     assert_null(vyre_file_replace("data", "0123456789", 10));
     assert_null(vyre_file_read("data", 10, &text));
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     check_error(vyre_file_read("data", 9, &text), VYRE_STATUS_LIMIT, "data is larger than the 9");
     assert_null(text.data);
     check_error(vyre_file_read("/dev/zero", 100000, &text), VYRE_STATUS_LIMIT, "100000");
@@ -94,7 +94,7 @@ static void file_larger_than_the_limit_is_refused(void **state) {
 
 static void file_that_is_missing_or_a_directory_is_an_error(void **state) {
     (void)state;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     check_error(vyre_file_read("missing", LIMIT, &text), VYRE_STATUS_NOT_FOUND, "missing");
     check_error(vyre_file_read(".", LIMIT, &text), VYRE_STATUS_IO, "a directory");
     check_error(vyre_file_replace(".", "", 0), VYRE_STATUS_IO, "not a directory");
@@ -124,7 +124,7 @@ static void *write_slowly(void *argument) {
 static void file_may_be_a_pipe(void **state) {
     (void)state;
     pthread_t thread;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     char name[] = "pipe";
     assert_int_equal(mkfifo(name, 0600), 0);
     assert_int_equal(pthread_create(&thread, NULL, write_slowly, name), 0);
@@ -132,7 +132,7 @@ static void file_may_be_a_pipe(void **state) {
     pthread_join(thread, NULL);
     assert_int_equal(text.size, 160);
     assert_memory_equal(text.data + 152, "line 19\n", 8);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     unlink(name);
 }
 
@@ -222,13 +222,13 @@ static void file_read_survives_every_failed_allocation(void **state) {
     static char data[300000];
     assert_null(vyre_file_replace("data", data, sizeof data));
     for (size_t n = 1; failing_allocator_start(n); n++) {
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         vyre_status status = vyre_file_read("data", LIMIT, &text);
         assert_int_equal(status != VYRE_OK, failing_allocator_failed());
         assert_int_equal(text.size, status ? 0 : sizeof data);
         bool failed = status != VYRE_OK;
         vyre_status_free(status);
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
         failing_allocator_stop();
         if (!failed) {
             assert_true(n > 1);

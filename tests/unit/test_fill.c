@@ -1,7 +1,7 @@
 /* Which arrays nobody has to fill with zeros: case by case, and for random stores, whose programs
  * must give the same bytes on arrays full of garbage. */
 #include "base/random.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "pass/fill.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
@@ -310,14 +310,14 @@ static void scratch_arrays(void **state) {
     assert_int_equal(phases[0], 1);
     assert_int_equal(phases[1], 0);
     assert_int_equal(phases[2], VYRE_NONE);
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     assert_null(vyre_fill_print(program, "// ", &text));
     assert_string_equal(
-        vyre_text_string(&text),
+        vyre_strbuf_string(&text),
         "// out `y` is not filled: phase `two` overwrites it all before anybody reads it\n"
         "// scratch `a` is not filled: phase `one` overwrites it all before anybody reads it\n"
         "// scratch `b` is filled with zeros first\n");
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     free(phases);
     vyre_program_release(program);
 }
@@ -368,80 +368,80 @@ static const char *draw_condition(bool has_groups) {
                       "len(x) > gid.x");
 }
 
-static void add_statement(vyre_text *text, const char *array, bool has_groups, bool is_flat,
+static void add_statement(vyre_strbuf *text, const char *array, bool has_groups, bool is_flat,
                           uint32_t depth) {
     switch (depth < 3 ? below(12) : 11) {
     case 0:
     case 1:
-        vyre_text_printf(text, "if %s { ", draw_condition(has_groups));
+        vyre_strbuf_printf(text, "if %s { ", draw_condition(has_groups));
         add_statement(text, array, has_groups, is_flat, depth + 1);
-        vyre_text_puts(text, "} ");
+        vyre_strbuf_puts(text, "} ");
         return;
-    case 2: vyre_text_printf(text, "if %s { return; } ", draw_condition(has_groups)); return;
+    case 2: vyre_strbuf_printf(text, "if %s { return; } ", draw_condition(has_groups)); return;
     case 3:
     case 4:
-        vyre_text_printf(text, "for i in %s..%s step %s { ", PICK("0", "0", "0", "1", "gid.x"),
-                         PICK("2", "4", "w", "h", "len(y)", "8", "w * h"),
-                         PICK("1", "1", "2", "4", "8"));
+        vyre_strbuf_printf(text, "for i in %s..%s step %s { ", PICK("0", "0", "0", "1", "gid.x"),
+                           PICK("2", "4", "w", "h", "len(y)", "8", "w * h"),
+                           PICK("1", "1", "2", "4", "8"));
         add_statement(text, array, has_groups, is_flat, depth + 1);
         if (below(6) == 0) {
-            vyre_text_printf(text, "if %s { %s; } ", draw_condition(has_groups),
-                             PICK("break", "continue", "return"));
+            vyre_strbuf_printf(text, "if %s { %s; } ", draw_condition(has_groups),
+                               PICK("break", "continue", "return"));
             add_statement(text, array, has_groups, is_flat, depth + 1);
         }
-        vyre_text_puts(text, "} ");
+        vyre_strbuf_puts(text, "} ");
         return;
     case 5:
-        vyre_text_printf(text, "z[gid.x] = %s[%s]; ", array, draw_index(has_groups, is_flat));
+        vyre_strbuf_printf(text, "z[gid.x] = %s[%s]; ", array, draw_index(has_groups, is_flat));
         return;
     default: break;
     }
-    vyre_text_printf(text, "%s[%s] = 7; ", array, draw_index(has_groups, is_flat));
+    vyre_strbuf_printf(text, "%s[%s] = 7; ", array, draw_index(has_groups, is_flat));
 }
 
 /* The text of a program that stores in `y` alone, which is scratch or a buffer; with garbage, it is
  * one that the caller brings. What is not declared by a loop is 0. */
 static char *draw_program(uint64_t from, bool is_scratch, bool with_garbage) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     seed = from;
     const char *size = draw_size();
-    vyre_text_puts(&text, "program p(w: u32, h: u32, x: buffer<u32>, z: inout buffer<u32>");
+    vyre_strbuf_puts(&text, "program p(w: u32, h: u32, x: buffer<u32>, z: inout buffer<u32>");
     if (with_garbage) {
-        vyre_text_printf(&text, ", y: inout buffer<u32>[%s]", size);
+        vyre_strbuf_printf(&text, ", y: inout buffer<u32>[%s]", size);
     } else if (!is_scratch) {
-        vyre_text_printf(&text, ", y: out buffer<u32>[%s]", size);
+        vyre_strbuf_printf(&text, ", y: out buffer<u32>[%s]", size);
     }
     if (is_scratch) {
-        vyre_text_printf(&text, ", copy: out buffer<u32>[%s]", size);
+        vyre_strbuf_printf(&text, ", copy: out buffer<u32>[%s]", size);
     }
-    vyre_text_puts(&text, ") deterministic { ");
+    vyre_strbuf_puts(&text, ") deterministic { ");
     if (is_scratch && !with_garbage) {
-        vyre_text_printf(&text, "scratch y: u32[%s]; ", size);
+        vyre_strbuf_printf(&text, "scratch y: u32[%s]; ", size);
     }
     uint32_t phases = 1 + below(2);
     for (uint32_t i = 0; i < phases; i++) {
         bool is_flat = below(2), has_groups = below(3) == 0, is_repeated = below(5) == 0;
         if (is_repeated) {
-            vyre_text_printf(&text, "repeat %s { ", PICK("2", "w", "h + 1"));
+            vyre_strbuf_printf(&text, "repeat %s { ", PICK("2", "w", "h + 1"));
         }
         const char *first = below(2) ? size : draw_size(), *second = PICK("h", "w", "2", "h + 1");
-        vyre_text_printf(&text, is_flat ? "phase over %s " : "phase over (%s, %s) ",
-                         is_flat ? first : PICK("w", "w", "h", "4"), second);
-        vyre_text_printf(&text, "%s { let i = 0u; ",
-                         !has_groups ? ""
-                         : is_flat   ? "workgroup 4"
-                                     : "workgroup 4, 2");
+        vyre_strbuf_printf(&text, is_flat ? "phase over %s " : "phase over (%s, %s) ",
+                           is_flat ? first : PICK("w", "w", "h", "4"), second);
+        vyre_strbuf_printf(&text, "%s { let i = 0u; ",
+                           !has_groups ? ""
+                           : is_flat   ? "workgroup 4"
+                                       : "workgroup 4, 2");
         uint32_t statements = 1 + below(3);
         for (uint32_t k = 0; k < statements; k++) {
             add_statement(&text, "y", has_groups, is_flat, 0);
         }
-        vyre_text_puts(&text, is_repeated ? "} } " : "} ");
+        vyre_strbuf_puts(&text, is_repeated ? "} } " : "} ");
     }
-    vyre_text_puts(&text, is_scratch ? "phase over copy { copy[gid] = y[gid]; } }" : "}");
+    vyre_strbuf_puts(&text, is_scratch ? "phase over copy { copy[gid] = y[gid]; } }" : "}");
     char *copied = malloc(text.size + 1);
     assert_non_null(copied);
-    memcpy(copied, vyre_text_string(&text), text.size + 1);
-    vyre_text_free(&text);
+    memcpy(copied, vyre_strbuf_string(&text), text.size + 1);
+    vyre_strbuf_free(&text);
     return copied;
 }
 
@@ -568,13 +568,14 @@ static void large_programs_take_no_time(void **state) {
         "k = k / (n + k); y[k] = 1; ",  "k = min(k, n) + max(n, k + 1); y[k] = 1; ",
     };
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
-        vyre_text text = {0};
-        vyre_text_puts(&text, "program p(n: u32, y: out buffer<u32>[4 * n]) over n { var k = n; ");
+        vyre_strbuf text = {0};
+        vyre_strbuf_puts(&text,
+                         "program p(n: u32, y: out buffer<u32>[4 * n]) over n { var k = n; ");
         for (uint32_t k = 0; k < 20000; k++) {
-            vyre_text_puts(&text, bodies[i]);
+            vyre_strbuf_puts(&text, bodies[i]);
         }
-        vyre_text_puts(&text, "}");
-        vyre_program *program = check_parse(vyre_text_string(&text));
+        vyre_strbuf_puts(&text, "}");
+        vyre_program *program = check_parse(vyre_strbuf_string(&text));
         double start = check_seconds();
         free(find(program));
         double seconds = check_seconds() - start;
@@ -582,7 +583,7 @@ static void large_programs_take_no_time(void **state) {
             fail_msg("%s, 20000 times: %g seconds", bodies[i], seconds);
         }
         vyre_program_release(program);
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
     }
 }
 

@@ -11,7 +11,7 @@
 
 static void json_nests_objects_and_arrays(void **state) {
     (void)state;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
     vyre_json_object(&json);
     vyre_json_key(&json, "name");
@@ -27,21 +27,21 @@ static void json_nests_objects_and_arrays(void **state) {
     vyre_json_key(&json, "last");
     vyre_json_null(&json);
     vyre_json_object_end(&json);
-    assert_string_equal(vyre_text_string(&text), "{\n"
-                                                 "  \"name\": \"saxpy\",\n"
-                                                 "  \"sizes\": [\n"
-                                                 "    1,\n"
-                                                 "    [],\n"
-                                                 "    {}\n"
-                                                 "  ],\n"
-                                                 "  \"last\": null\n"
-                                                 "}");
-    vyre_text_free(&text);
+    assert_string_equal(vyre_strbuf_string(&text), "{\n"
+                                                   "  \"name\": \"saxpy\",\n"
+                                                   "  \"sizes\": [\n"
+                                                   "    1,\n"
+                                                   "    [],\n"
+                                                   "    {}\n"
+                                                   "  ],\n"
+                                                   "  \"last\": null\n"
+                                                   "}");
+    vyre_strbuf_free(&text);
 }
 
 static void json_writes_every_kind_of_value_to_its_limits(void **state) {
     (void)state;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
     vyre_json_array(&json);
     vyre_json_u64(&json, UINT64_MAX);
@@ -58,30 +58,30 @@ static void json_writes_every_kind_of_value_to_its_limits(void **state) {
     vyre_json_f64(&json, (double)NAN);
     vyre_json_f64(&json, (double)-INFINITY);
     vyre_json_array_end(&json);
-    assert_string_equal(vyre_text_string(&text), "[\n"
-                                                 "  18446744073709551615,\n"
-                                                 "  -9223372036854775808,\n"
-                                                 "  9223372036854775807,\n"
-                                                 "  0,\n"
-                                                 "  true,\n"
-                                                 "  false,\n"
-                                                 "  0.1,\n"
-                                                 "  1.0,\n"
-                                                 "  -0.0,\n"
-                                                 "  1e300,\n"
-                                                 "  5e-324,\n"
-                                                 "  null,\n"
-                                                 "  null\n"
-                                                 "]");
-    vyre_text_free(&text);
+    assert_string_equal(vyre_strbuf_string(&text), "[\n"
+                                                   "  18446744073709551615,\n"
+                                                   "  -9223372036854775808,\n"
+                                                   "  9223372036854775807,\n"
+                                                   "  0,\n"
+                                                   "  true,\n"
+                                                   "  false,\n"
+                                                   "  0.1,\n"
+                                                   "  1.0,\n"
+                                                   "  -0.0,\n"
+                                                   "  1e300,\n"
+                                                   "  5e-324,\n"
+                                                   "  null,\n"
+                                                   "  null\n"
+                                                   "]");
+    vyre_strbuf_free(&text);
 }
 
 static void check_string(vyre_str string, const char *expected) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
     vyre_json_str(&json, string);
-    assert_string_equal(vyre_text_string(&text), expected);
-    vyre_text_free(&text);
+    assert_string_equal(vyre_strbuf_string(&text), expected);
+    vyre_strbuf_free(&text);
 }
 
 static void json_escapes_what_must_be(void **state) {
@@ -101,7 +101,7 @@ static void json_keeps_utf8_and_replaces_the_rest(void **state) {
 static void json_shows_every_failed_allocation(void **state) {
     (void)state;
     for (size_t n = 1; failing_allocator_start(n); n++) {
-        vyre_text text = {0};
+        vyre_strbuf text = {0};
         vyre_json json = {.text = &text};
         vyre_json_object(&json);
         for (int i = 0; i < 100; i++) {
@@ -110,7 +110,7 @@ static void json_shows_every_failed_allocation(void **state) {
         }
         vyre_json_object_end(&json);
         bool failed = text.failed;
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
         failing_allocator_stop();
         assert_int_equal(failed, failing_allocator_failed());
         if (!failed) {
@@ -123,7 +123,7 @@ static void json_shows_every_failed_allocation(void **state) {
 static void json_pastes_what_another_writer_wrote(void **state) {
     (void)state;
     const char *value = "[\n  \"a\\n\"\n]\n";
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
     vyre_json_object(&json);
     vyre_json_key(&json, "list");
@@ -131,13 +131,13 @@ static void json_pastes_what_another_writer_wrote(void **state) {
     vyre_json_key(&json, "next");
     vyre_json_paste(&json, (vyre_str){"1", 1});
     vyre_json_object_end(&json);
-    assert_string_equal(vyre_text_string(&text), "{\n"
-                                                 "  \"list\": [\n"
-                                                 "    \"a\\n\"\n"
-                                                 "  ],\n"
-                                                 "  \"next\": 1\n"
-                                                 "}");
-    vyre_text_free(&text);
+    assert_string_equal(vyre_strbuf_string(&text), "{\n"
+                                                   "  \"list\": [\n"
+                                                   "    \"a\\n\"\n"
+                                                   "  ],\n"
+                                                   "  \"next\": 1\n"
+                                                   "}");
+    vyre_strbuf_free(&text);
 }
 
 int main(void) {

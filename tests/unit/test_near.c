@@ -16,14 +16,14 @@ static vyre_str str(const char *string) {
 /* The suggestions for a name among those of a NULL-terminated list, "" if there are none. */
 static void check(const char *wanted, const char *const *names, const char *expected) {
     vyre_near near;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_near_init(&near, str(wanted));
     for (; *names; names++) {
         vyre_near_add(&near, str(*names));
     }
     vyre_near_print(&near, &text, "did you mean ");
-    assert_string_equal(vyre_text_string(&text), expected);
-    vyre_text_free(&text);
+    assert_string_equal(vyre_strbuf_string(&text), expected);
+    vyre_strbuf_free(&text);
 }
 
 static const char *const operations[] = {"fma",     "sqrt",        "atomic_add", "atomic_sub",

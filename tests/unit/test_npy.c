@@ -13,27 +13,27 @@
 #define F4 "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
 
 /* A file of that version whose header is `header` padded to 64 bytes, and these elements. */
-static vyre_text make(int version, const char *header, const char *elements, size_t size) {
-    vyre_text text = {0};
+static vyre_strbuf make(int version, const char *header, const char *elements, size_t size) {
+    vyre_strbuf text = {0};
     size_t width = version == 1 ? 2 : 4, length = strlen(header) + 1;
     while ((8 + width + length) % 64) {
         length++;
     }
-    vyre_text_add(&text, "\x93NUMPY", 6);
-    vyre_text_putc(&text, (char)version);
-    vyre_text_putc(&text, 0);
+    vyre_strbuf_add(&text, "\x93NUMPY", 6);
+    vyre_strbuf_putc(&text, (char)version);
+    vyre_strbuf_putc(&text, 0);
     for (size_t i = 0; i < width; i++) {
-        vyre_text_putc(&text, (char)(length >> 8 * i & 0xff));
+        vyre_strbuf_putc(&text, (char)(length >> 8 * i & 0xff));
     }
-    vyre_text_puts(&text, header);
-    vyre_text_repeat(&text, ' ', length - strlen(header) - 1);
-    vyre_text_putc(&text, '\n');
-    vyre_text_add(&text, elements, size);
+    vyre_strbuf_puts(&text, header);
+    vyre_strbuf_repeat(&text, ' ', length - strlen(header) - 1);
+    vyre_strbuf_putc(&text, '\n');
+    vyre_strbuf_add(&text, elements, size);
     assert_false(text.failed);
     return text;
 }
 
-static void expect_elements(vyre_text file, vyre_type type, const char *elements, size_t size) {
+static void expect_elements(vyre_strbuf file, vyre_type type, const char *elements, size_t size) {
     size_t offset;
     vyre_status status = cli_npy_read(&file, "x.npy", "x", type, &offset);
     if (status) {
@@ -41,10 +41,11 @@ static void expect_elements(vyre_text file, vyre_type type, const char *elements
     }
     assert_int_equal(file.size - offset, size);
     assert_memory_equal(file.data + offset, elements, size);
-    vyre_text_free(&file);
+    vyre_strbuf_free(&file);
 }
 
-static void expect_error(vyre_text file, vyre_type type, vyre_status_code code, const char *part) {
+static void expect_error(vyre_strbuf file, vyre_type type, vyre_status_code code,
+                         const char *part) {
     size_t offset;
     vyre_status status = cli_npy_read(&file, "x.npy", "x", type, &offset);
     assert_non_null(status);
@@ -54,20 +55,20 @@ static void expect_error(vyre_text file, vyre_type type, vyre_status_code code, 
     }
     assert_non_null(strstr(vyre_status_text(status), "Fix: "));
     vyre_status_free(status);
-    vyre_text_free(&file);
+    vyre_strbuf_free(&file);
 }
 
 /* What numpy.save writes for numpy.array([1, -2], 'float32'). */
 static void test_header_bytes(void **state) {
     (void)state;
-    vyre_text out = {0};
+    vyre_strbuf out = {0};
     cli_npy_header(&out, VYRE_TYPE_F32, 2);
     char expected[128] = "\x93NUMPY\x01\x00\x76\x00" F4;
     memset(expected + 10 + strlen(F4), ' ', sizeof expected - 11 - strlen(F4));
     expected[127] = '\n';
     assert_int_equal(out.size, 128);
     assert_memory_equal(out.data, expected, 128);
-    vyre_text_free(&out);
+    vyre_strbuf_free(&out);
 }
 
 static void test_types(void **state) {
@@ -82,13 +83,13 @@ static void test_types(void **state) {
         {VYRE_TYPE_BF16, "'<u2'"}, {VYRE_TYPE_F32, "'<f4'"}, {VYRE_TYPE_F64, "'<f8'"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        vyre_text out = {0};
+        vyre_strbuf out = {0};
         char elements[16] = {1, 0, 1};
         size_t size = 2 * (size_t)vyre_type_bytes(rows[i].type);
         cli_npy_header(&out, rows[i].type, 2);
         assert_int_equal(out.size % 64, 0);
         assert_non_null(strstr(out.data + 10, rows[i].code));
-        vyre_text_add(&out, elements, size);
+        vyre_strbuf_add(&out, elements, size);
         expect_elements(out, rows[i].type, elements, size);
     }
 }
@@ -97,11 +98,11 @@ static void test_types(void **state) {
 static void test_header_aligned(void **state) {
     (void)state;
     for (uint64_t count = 0; count <= UINT32_MAX; count = count * 10 + 9) {
-        vyre_text out = {0};
+        vyre_strbuf out = {0};
         cli_npy_header(&out, VYRE_TYPE_U8, count);
         assert_int_equal(out.size, 128);
         assert_int_equal(out.data[127], '\n');
-        vyre_text_free(&out);
+        vyre_strbuf_free(&out);
     }
 }
 
@@ -207,27 +208,27 @@ static void test_damage(void **state) {
 static void test_every_cut_and_byte(void **state) {
     (void)state;
     size_t offset;
-    vyre_text whole = make(2, F4, "12345678", 8);
+    vyre_strbuf whole = make(2, F4, "12345678", 8);
     for (size_t size = 0; size < whole.size; size++) {
-        vyre_text part = {0};
-        vyre_text_add(&part, whole.data, size);
+        vyre_strbuf part = {0};
+        vyre_strbuf_add(&part, whole.data, size);
         vyre_status status = cli_npy_read(&part, "x.npy", "x", VYRE_TYPE_F32, &offset);
         assert_non_null(status);
         vyre_status_free(status);
-        vyre_text_free(&part);
+        vyre_strbuf_free(&part);
     }
     for (size_t i = 0; i < whole.size - 8; i++) {
         for (int byte = 0; byte < 256; byte += 5) {
-            vyre_text copy = {0};
-            vyre_text_add(&copy, whole.data, whole.size);
+            vyre_strbuf copy = {0};
+            vyre_strbuf_add(&copy, whole.data, whole.size);
             copy.data[i] = (char)byte;
             vyre_status status = cli_npy_read(&copy, "x.npy", "x", VYRE_TYPE_F32, &offset);
             assert_true(status || copy.size - offset == 8);
             vyre_status_free(status);
-            vyre_text_free(&copy);
+            vyre_strbuf_free(&copy);
         }
     }
-    vyre_text_free(&whole);
+    vyre_strbuf_free(&whole);
 }
 
 int main(void) {

@@ -33,10 +33,10 @@ static uint64_t parse(const char *text, vyre_float_format format) {
 }
 
 static const char *print(vyre_float_format format, uint64_t bits) {
-    static vyre_text text;
-    vyre_text_cut(&text, 0);
+    static vyre_strbuf text;
+    vyre_strbuf_cut(&text, 0);
     vyre_float_print(&text, format, bits);
-    return vyre_text_string(&text);
+    return vyre_strbuf_string(&text);
 }
 
 static uint64_t f64_bits(double number) {

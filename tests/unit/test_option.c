@@ -181,7 +181,7 @@ static void option_error_survives_every_failed_allocation(void **state) {
 static void option_variables_do_not_count_in_a_privileged_process(void **state) {
     (void)state;
     char folder[] = P_tmpdir "/vyre-option-XXXXXX", program[sizeof folder + 8];
-    vyre_text self = {0};
+    vyre_strbuf self = {0};
     assert_false(vyre_environment_is_foreign());
     if (geteuid() != 0) {
         skip(); /* only root can make such a program */
@@ -191,7 +191,7 @@ static void option_variables_do_not_count_in_a_privileged_process(void **state) 
     snprintf(program, sizeof program, "%s/program", folder);
     assert_null(vyre_file_read("/proc/self/exe", MAX_PROGRAM, &self));
     assert_null(vyre_file_replace(program, self.data, self.size));
-    vyre_text_free(&self);
+    vyre_strbuf_free(&self);
     assert_int_equal(chown(program, 65534, 65534), 0);
     assert_int_equal(chmod(program, 04755), 0);
     pid_t child = fork();

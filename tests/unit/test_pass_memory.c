@@ -1,7 +1,7 @@
 /* Passes where memory ends: each allocation of each of them fails once, and the answer is that
  * there is no memory, with nothing left behind. And what they do to programs that are very large,
  * or nested as deep as can be, in time. */
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "pass/pass.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
@@ -69,46 +69,49 @@ static void optimise_soon(const char *what, const char *text) {
 /* Time must not grow with the square of anything. */
 static void large_programs(void **state) {
     (void)state;
-    vyre_text text = {0};
-    vyre_text_puts(&text, "program p(x: buffer<u32>, y: inout buffer<u32>) over y { var s = 0u;\n");
+    vyre_strbuf text = {0};
+    vyre_strbuf_puts(&text,
+                     "program p(x: buffer<u32>, y: inout buffer<u32>) over y { var s = 0u;\n");
     for (uint32_t i = 0; i < 9000; i++) {
-        vyre_text_printf(&text, "s = s * %u + x[gid + %u]; if s > %u { y[gid] += s; }\n", i % 9,
-                         i % 40, i % 30);
+        vyre_strbuf_printf(&text, "s = s * %u + x[gid + %u]; if s > %u { y[gid] += s; }\n", i % 9,
+                           i % 40, i % 30);
     }
-    vyre_text_puts(&text, "y[gid] = s; }");
-    optimise_soon("long", vyre_text_string(&text));
-    vyre_text_free(&text);
+    vyre_strbuf_puts(&text, "y[gid] = s; }");
+    optimise_soon("long", vyre_strbuf_string(&text));
+    vyre_strbuf_free(&text);
 
-    vyre_text_puts(&text, "program p(x: buffer<u32>, y: inout buffer<u32>) over y { var s = 0u;\n");
+    vyre_strbuf_puts(&text,
+                     "program p(x: buffer<u32>, y: inout buffer<u32>) over y { var s = 0u;\n");
     for (uint32_t i = 0; i < VYRE_LIMIT_NESTING - 8; i++) {
-        vyre_text_printf(&text, "for i_%u in 0..x[%u] { y[gid] += s; s += x[gid] * %u;\n", i, i, i);
+        vyre_strbuf_printf(&text, "for i_%u in 0..x[%u] { y[gid] += s; s += x[gid] * %u;\n", i, i,
+                           i);
     }
     for (uint32_t i = 0; i < 5000; i++) {
-        vyre_text_printf(&text, "s += x[i_%u] * (gid + %u); y[%u] = s;\n", i % 100, i, i);
+        vyre_strbuf_printf(&text, "s += x[i_%u] * (gid + %u); y[%u] = s;\n", i % 100, i, i);
     }
     for (uint32_t i = 0; i < VYRE_LIMIT_NESTING - 8; i++) {
-        vyre_text_puts(&text, "}");
+        vyre_strbuf_puts(&text, "}");
     }
-    vyre_text_puts(&text, "y[gid] = s; }");
-    optimise_soon("deep", vyre_text_string(&text));
-    vyre_text_free(&text);
+    vyre_strbuf_puts(&text, "y[gid] = s; }");
+    optimise_soon("deep", vyre_strbuf_string(&text));
+    vyre_strbuf_free(&text);
 
-    vyre_text_puts(&text, "program p(x: buffer<u32>, y: inout buffer<u32>) over y {\n");
+    vyre_strbuf_puts(&text, "program p(x: buffer<u32>, y: inout buffer<u32>) over y {\n");
     for (uint32_t i = 0; i < 4000; i++) {
-        vyre_text_printf(&text, "var a_%u = x[%u];\n", i, i);
+        vyre_strbuf_printf(&text, "var a_%u = x[%u];\n", i, i);
     }
-    vyre_text_puts(&text, "for i in 0..x[9] { for k in 0..x[8] {\n");
+    vyre_strbuf_puts(&text, "for i in 0..x[9] { for k in 0..x[8] {\n");
     for (uint32_t i = 0; i < 4000; i++) {
-        vyre_text_printf(&text, "a_%u += a_%u;%s\n", i, (i + 1) % 4000,
-                         i % 100 ? "" : " if a_7 == 3 { break; }");
+        vyre_strbuf_printf(&text, "a_%u += a_%u;%s\n", i, (i + 1) % 4000,
+                           i % 100 ? "" : " if a_7 == 3 { break; }");
     }
-    vyre_text_puts(&text, "} }\n");
+    vyre_strbuf_puts(&text, "} }\n");
     for (uint32_t i = 0; i < 4000; i++) {
-        vyre_text_printf(&text, "y[gid + %u] = a_%u;\n", i, i);
+        vyre_strbuf_printf(&text, "y[gid + %u] = a_%u;\n", i, i);
     }
-    vyre_text_puts(&text, "}");
-    optimise_soon("wide", vyre_text_string(&text));
-    vyre_text_free(&text);
+    vyre_strbuf_puts(&text, "}");
+    optimise_soon("wide", vyre_strbuf_string(&text));
+    vyre_strbuf_free(&text);
 }
 
 int main(void) {

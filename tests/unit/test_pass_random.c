@@ -191,11 +191,11 @@ static void programs_of_few_words(void **state) {
         for (size_t i = 0; i < sizeof y / sizeof *y; i++) {
             y[i] = (uint32_t)vyre_random_below(&random, 8);
         }
-        vyre_text text = dense_program(seed);
-        vyre_program *program = check_parse(vyre_text_string(&text));
+        vyre_strbuf text = dense_program(seed);
+        vyre_program *program = check_parse(vyre_strbuf_string(&text));
         check_all(seed, program, LIST(BYTES(x), BYTES(y), BYTES(h)), &counts);
         vyre_program_release(program);
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
     }
     check_tally(&counts, false);
 }

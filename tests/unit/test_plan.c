@@ -12,7 +12,7 @@
 #include <vyre/reference.h>
 #include <vyre/text.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "runtime/plan.h"
 #include "tests/unit/failing_allocator.h"
 
@@ -413,16 +413,16 @@ static void allocation_failures_while_planning(void **state) {
     vyre_program_release(program);
 
     enum { MANY = 200 };
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_input many[MANY];
-    vyre_text_puts(&text, "program many(");
+    vyre_strbuf_puts(&text, "program many(");
     for (int i = 0; i < MANY; i++) {
-        vyre_text_printf(&text, "a%d: i32, ", i);
+        vyre_strbuf_printf(&text, "a%d: i32, ", i);
         many[i] = BYTES(n);
     }
-    vyre_text_puts(&text, "x: out buffer<i32>[1]) over x { x[gid] = a7; }");
-    program = parse(vyre_text_string(&text));
-    vyre_text_free(&text);
+    vyre_strbuf_puts(&text, "x: out buffer<i32>[1]) over x { x[gid] = a7; }");
+    program = parse(vyre_strbuf_string(&text));
+    vyre_strbuf_free(&text);
     assert_int_equal(sweep(&(attempt){program, many, MANY, 0}, make_plan), 1);
     vyre_program_release(program);
 }

@@ -356,7 +356,7 @@ static bool give_other_rights(const char *program) {
 /* A program with more rights than its user must not let that user choose the code that it runs. */
 static void search_ignores_the_user_in_a_privileged_process(void **state) {
     (void)state;
-    vyre_text self = {0};
+    vyre_strbuf self = {0};
     plugin_install("listed", "a", "good");
     plugin_install("home/.config/vyre/backends.d", "a", "other");
     plugin_install("installed/bin/" VYRE_LIBRARY_FROM_PROGRAM "/vyre/backends.d", "a",
@@ -370,7 +370,7 @@ static void search_ignores_the_user_in_a_privileged_process(void **state) {
     snprintf(program, sizeof program, "%s", below("installed/bin/program"));
     assert_null(vyre_file_read("/proc/self/exe", MAX_LIBRARY, &self));
     write_file(program, self.data, self.size);
-    vyre_text_free(&self);
+    vyre_strbuf_free(&self);
     assert_int_equal(chmod(program, 0755), 0);
     assert_int_equal(run_copy(program), SAW_LISTED | SAW_HOME | SAW_INSTALLED);
     if (!give_other_rights(program)) {

@@ -99,7 +99,7 @@ static void install_bytes(const char *name, const void *data, size_t size) {
 
 static void library_that_is_no_library_is_refused(void **state) {
     (void)state;
-    vyre_text good = read_library("good");
+    vyre_strbuf good = read_library("good");
     Elf64_Ehdr *header = (void *)good.data; /* the fields that matter lie alike in both classes */
     install_bytes("text", "#!/bin/sh\nexit 0\n", 17);
     install_bytes("empty", "", 0);
@@ -117,7 +117,7 @@ static void library_that_is_no_library_is_refused(void **state) {
     header->e_machine = machine;
     header->e_phoff = UINT64_MAX - 8;
     install_bytes("wild", good.data, good.size);
-    vyre_text_free(&good);
+    vyre_strbuf_free(&good);
     write_text(below("all/absent.toml"), "library = \"absent.so\"\n");
     write_text(below("all/folder.toml"), "library = \".\"\n");
     plugin_install("all", "z", "good");
@@ -153,7 +153,7 @@ static size_t loaded_size(const char *library) {
 
 static void library_cut_anywhere_is_refused(void **state) {
     (void)state;
-    vyre_text good = read_library("good");
+    vyre_strbuf good = read_library("good");
     size_t end = loaded_size(good.data);
     set_folder("VYRE_BACKEND_PATH", "all");
     for (size_t size = 0; size < end; size += size < 1024 ? 37 : 911) {
@@ -161,7 +161,7 @@ static void library_cut_anywhere_is_refused(void **state) {
         plugin_search();
         assert_int_equal(plugin_record("all/cut.toml")->fate, VYRE_PLUGIN_REFUSED);
     }
-    vyre_text_free(&good);
+    vyre_strbuf_free(&good);
 }
 
 static void acquire_refused(const char *id, vyre_status_code code, const char *reason) {

@@ -162,10 +162,10 @@ static void ranges_of_programs_about_indices(void **state) {
     for (uint64_t seed = first; seed < first + number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
          seed++) {
         index_generate(&p, seed);
-        vyre_program *program = check_parse(vyre_text_string(&p.text));
-        check(program, p.inputs, INDEX_INPUTS, vyre_text_string(&p.text), seed, &w);
+        vyre_program *program = check_parse(vyre_strbuf_string(&p.text));
+        check(program, p.inputs, INDEX_INPUTS, vyre_strbuf_string(&p.text), seed, &w);
         vyre_program_release(program);
-        vyre_text_free(&p.text);
+        vyre_strbuf_free(&p.text);
     }
     print_message("%llu of %llu accesses in bounds, %llu narrow ranges\n",
                   (unsigned long long)w.proven, (unsigned long long)w.accesses,

@@ -1,6 +1,6 @@
 /* Random programs of nested branches, loops, calls and jumps, run by the reference backend for many
  * invocations at once, and here for one after the other, statement by statement. */
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "tests/unit/random_programs.h"
 #include "tests/unit/reference_check.h"
 
@@ -8,51 +8,51 @@ enum { PROGRAMS = 400, INVOCATIONS = 150, TURNS = 40 };
 
 /* Text. Jumps hide behind a condition that holds, so that what follows is not refused. */
 
-static void write_block(vyre_text *text, const random_source *s, uint32_t *at) {
+static void write_block(vyre_strbuf *text, const random_source *s, uint32_t *at) {
     for (;; ++*at) {
         const random_statement *row = &s->statements[*at];
         switch (row->kind) {
-        case DECLARE: vyre_text_printf(text, "var v%u = v%u;\n", row->variable, row->from); break;
+        case DECLARE: vyre_strbuf_printf(text, "var v%u = v%u;\n", row->variable, row->from); break;
         case ASSIGN:
-            vyre_text_printf(text, "v%u = v%u * 3 + v%u + %u;\n", row->variable, row->variable,
-                             row->from, row->number);
+            vyre_strbuf_printf(text, "v%u = v%u * 3 + v%u + %u;\n", row->variable, row->variable,
+                               row->from, row->number);
             break;
-        case LOG: vyre_text_printf(text, "h = h * 31 + v%u;\ny[i] = h;\n", row->variable); break;
+        case LOG: vyre_strbuf_printf(text, "h = h * 31 + v%u;\ny[i] = h;\n", row->variable); break;
         case IF:
-            vyre_text_printf(text, "if v%u %% 4 == %u {\n", row->variable, row->number);
+            vyre_strbuf_printf(text, "if v%u %% 4 == %u {\n", row->variable, row->number);
             ++*at;
             write_block(text, s, at);
             if (s->statements[*at].kind == ELSE) {
-                vyre_text_puts(text, "} else {\n");
+                vyre_strbuf_puts(text, "} else {\n");
                 ++*at;
                 write_block(text, s, at);
             }
-            vyre_text_puts(text, "}\n");
+            vyre_strbuf_puts(text, "}\n");
             break;
         case LOOP:
         case FOR:
             if (row->kind == LOOP) {
-                vyre_text_puts(text, "loop {\n");
+                vyre_strbuf_puts(text, "loop {\n");
             } else if (row->number) {
-                vyre_text_printf(text, "for k in 0..%uu {\nh += k;\n", row->number);
+                vyre_strbuf_printf(text, "for k in 0..%uu {\nh += k;\n", row->number);
             } else {
-                vyre_text_printf(text, "for k in v%u %% 3..v%u %% 9 step v%u %% 5 {\nh += k;\n",
-                                 row->variable, row->variable, row->variable);
+                vyre_strbuf_printf(text, "for k in v%u %% 3..v%u %% 9 step v%u %% 5 {\nh += k;\n",
+                                   row->variable, row->variable, row->variable);
             }
-            vyre_text_printf(text, "turns += 1;\nif turns > %d { break; }\n", TURNS);
+            vyre_strbuf_printf(text, "turns += 1;\nif turns > %d { break; }\n", TURNS);
             ++*at;
             write_block(text, s, at);
-            vyre_text_puts(text, "}\n");
+            vyre_strbuf_puts(text, "}\n");
             break;
         case CALL:
-            vyre_text_puts(text, "inline {\n");
+            vyre_strbuf_puts(text, "inline {\n");
             ++*at;
             write_block(text, s, at);
-            vyre_text_puts(text, "}\n");
+            vyre_strbuf_puts(text, "}\n");
             break;
-        case BREAK: vyre_text_puts(text, "if h == h { break; }\n"); break;
-        case CONTINUE: vyre_text_puts(text, "if h == h { continue; }\n"); break;
-        case RETURN: vyre_text_puts(text, "if h == h { return; }\n"); break;
+        case BREAK: vyre_strbuf_puts(text, "if h == h { break; }\n"); break;
+        case CONTINUE: vyre_strbuf_puts(text, "if h == h { continue; }\n"); break;
+        case RETURN: vyre_strbuf_puts(text, "if h == h { return; }\n"); break;
         case ELSE:
         case END: return;
         }
@@ -165,14 +165,14 @@ static void random_programs_do_what_their_statements_say(void **state) {
     for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
         random_source source;
         random_make(&source, seed * 7919);
-        vyre_text text = {0};
-        vyre_text_printf(&text, "program random(n: u32, y: out buffer<u32>[%d]) over %d%s {\n",
-                         INVOCATIONS, INVOCATIONS, seed % 2 ? " workgroup 50" : "");
-        vyre_text_puts(&text, "let i = gid;\nvar h = 0u;\nvar turns = 0u;\n"
-                              "var v0 = i;\nvar v1 = i / 32;\nvar v2 = i % 50;\nvar v3 = n;\n");
+        vyre_strbuf text = {0};
+        vyre_strbuf_printf(&text, "program random(n: u32, y: out buffer<u32>[%d]) over %d%s {\n",
+                           INVOCATIONS, INVOCATIONS, seed % 2 ? " workgroup 50" : "");
+        vyre_strbuf_puts(&text, "let i = gid;\nvar h = 0u;\nvar turns = 0u;\n"
+                                "var v0 = i;\nvar v1 = i / 32;\nvar v2 = i % 50;\nvar v3 = n;\n");
         uint32_t at = 0;
         write_block(&text, &source, &at);
-        vyre_text_puts(&text, "}\n");
+        vyre_strbuf_puts(&text, "}\n");
         assert_false(text.failed);
 
         uint32_t n[1] = {(uint32_t)seed}, y[INVOCATIONS];
@@ -182,13 +182,13 @@ static void random_programs_do_what_their_statements_say(void **state) {
             y[i] = v.out;
         }
         different += memcmp(y, y + 1, sizeof y - sizeof *y) != 0;
-        vyre_program *program = check_parse(vyre_text_string(&text));
+        vyre_program *program = check_parse(vyre_strbuf_string(&text));
         vyre_outputs outputs = check_run_seed(program, LIST(BYTES(n)), seed % 3);
         vyre_input expected = BYTES(y);
         check_bytes(program, seed, 0, &outputs.items[0], &expected);
         vyre_outputs_free(&outputs);
         vyre_program_release(program);
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
     }
     assert_true(different > PROGRAMS / 4);
 }

@@ -26,10 +26,10 @@ static void write_file(const char *path, const char *text) {
 }
 
 static void expect_file(const char *path, const char *text) {
-    vyre_text found = {0};
+    vyre_strbuf found = {0};
     expect_ok(vyre_file_read(path, 1 << 20, &found));
-    assert_string_equal(vyre_text_string(&found), text);
-    vyre_text_free(&found);
+    assert_string_equal(vyre_strbuf_string(&found), text);
+    vyre_strbuf_free(&found);
 }
 
 static vyre_routes *load(const char *path) {
@@ -41,12 +41,12 @@ static vyre_routes *load(const char *path) {
 
 /* Equal as a whole: the texts are. */
 static void expect_equal(const vyre_routes *left, const vyre_routes *right) {
-    vyre_text a = {0}, b = {0};
+    vyre_strbuf a = {0}, b = {0};
     expect_ok(vyre_routes_encode(left, &a));
     expect_ok(vyre_routes_encode(right, &b));
-    assert_string_equal(vyre_text_string(&a), vyre_text_string(&b));
-    vyre_text_free(&a);
-    vyre_text_free(&b);
+    assert_string_equal(vyre_strbuf_string(&a), vyre_strbuf_string(&b));
+    vyre_strbuf_free(&a);
+    vyre_strbuf_free(&b);
 }
 
 static void load_S115_a_missing_file_is_an_empty_table(void **state) {
@@ -454,7 +454,7 @@ static void keys_of_a_newer_version_are_kept(void **state) {
     expect_ok(vyre_routes_save(table, path));
     vyre_routes *again = load(path);
     expect_equal(table, again);
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     expect_ok(vyre_file_read(path, 1 << 20, &text));
     static const char *const kept[] = {"format = 2\n",
                                        "future = {",
@@ -466,7 +466,7 @@ static void keys_of_a_newer_version_are_kept(void **state) {
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         assert_non_null(strstr(text.data, kept[i]));
     }
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     vyre_routes_free(again);
     /* A new measurement is not what the old one's keys speak of. */
     expect_ok(certify(table, "kept", a, NULL));
@@ -475,7 +475,7 @@ static void keys_of_a_newer_version_are_kept(void **state) {
     assert_null(strstr(text.data, "spread"));
     assert_null(strstr(text.data, "runs = 9"));
     assert_non_null(strstr(text.data, "joules = 1.5\n"));
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     vyre_routes_free(table);
     unlink(path);
 }
@@ -571,7 +571,7 @@ static void without_memory_nothing_changes(void **state) {
     b->wrong_byte = 1;
     bool failed = true;
     size_t n = 1;
-    vyre_text before = {0};
+    vyre_strbuf before = {0};
     expect_ok(vyre_file_read(path, 1 << 20, &before));
     for (; failed; n++) {
         write_file(path, before.data); /* a save may do without some of the memory */
@@ -602,7 +602,7 @@ static void without_memory_nothing_changes(void **state) {
         assert_non_null(vyre_routes_find(found, "before"));
         vyre_routes_free(found);
     }
-    vyre_text_free(&before);
+    vyre_strbuf_free(&before);
     assert_true(n > 30);
     vyre_routes *found = load(path);
     assert_string_equal(vyre_routes_fastest(found, "new"), "a");

@@ -124,7 +124,7 @@ static void the_nearest_class_decides(void **state) {
 
 static void keep_log(void *user, vyre_log_level level, const char *message) {
     assert_int_equal(level, VYRE_LOG_WARNING);
-    vyre_text_printf(user, "%s\n", message);
+    vyre_strbuf_printf(user, "%s\n", message);
 }
 
 static void a_note_says_each_thing_once_and_is_logged_once(void **state) {
@@ -137,19 +137,19 @@ static void a_note_says_each_thing_once_and_is_logged_once(void **state) {
     assert_null(strstr(first + 1, "names `tpu`"));
     vyre_routing_release(routing);
     /* A table of many machines: enough of it, and then no more. */
-    vyre_text many = {0};
+    vyre_strbuf many = {0};
     for (int i = 0; i < 30; i++) {
-        vyre_text_printf(&many, ROW(6, "gpu", "other %d", "1", 5), i);
+        vyre_strbuf_printf(&many, ROW(6, "gpu", "other %d", "1", 5), i);
     }
-    write_table(vyre_text_string(&many));
-    vyre_text_free(&many);
+    write_table(vyre_strbuf_string(&many));
+    vyre_strbuf_free(&many);
     routing = ask_for(of_class(6));
     assert_non_null(strstr(routing->note, "on \"other 10\""));
     assert_null(strstr(routing->note, "; and more like it; "));
     assert_true(strlen(routing->note) < 600);
     const char *end = routing->note + strlen(routing->note) - strlen("; and more like it");
     assert_string_equal(end, "; and more like it");
-    vyre_text logged = {0};
+    vyre_strbuf logged = {0};
     vyre_log_set(keep_log, &logged, VYRE_LOG_INFO);
     vyre_routing_log(routing);
     vyre_routing_log(routing);
@@ -158,8 +158,8 @@ static void a_note_says_each_thing_once_and_is_logged_once(void **state) {
     vyre_log_set(NULL, NULL, VYRE_LOG_ERROR);
     char expected[1200];
     snprintf(expected, sizeof expected, "routing: %s\n", routing->note);
-    assert_string_equal(vyre_text_string(&logged), expected);
-    vyre_text_free(&logged);
+    assert_string_equal(vyre_strbuf_string(&logged), expected);
+    vyre_strbuf_free(&logged);
     vyre_routing_release(quiet);
     vyre_routing_release(routing);
 }

@@ -114,15 +114,15 @@ static void expressions_that_are_wrong_are_refused(void **state) {
 
 static void words_are_expanded(void **state) {
     (void)state;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     expect_ok(vyre_sample_expand("x=rand:{2 * n}:1:{n}\na=2", 5, &text));
     assert_string_equal(text.data, "x=rand:10:1:5\na=2");
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     expect_error(vyre_sample_expand("x=rand:{n", 5, &text), VYRE_STATUS_MALFORMED, "brace");
     expect_error(vyre_sample_expand("x=rand:n}", 5, &text), VYRE_STATUS_MALFORMED, "brace");
     expect_error(vyre_sample_expand("x={n\n}", 5, &text), VYRE_STATUS_MALFORMED, "brace");
     expect_error(vyre_sample_expand("x={{n}}", 5, &text), VYRE_STATUS_MALFORMED, "brace");
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 /* A dialect of three operations: one with a sample, one with the usual one, one without. */

@@ -2,7 +2,7 @@
  * kernels with one mistake each, and the same ones without it, under several schedules.
  *
  * Buffers have 256 elements, element i being i modulo 8; scalars are 5. */
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "tests/unit/reference_check.h"
 #include "tests/unit/sanitizer_kernels.h"
 
@@ -161,17 +161,17 @@ static void several_mistakes_are_found_together(void **state) {
 
 static void so_many_findings_are_kept(void **state) {
     (void)state;
-    vyre_text text = {0};
-    vyre_text_puts(&text, "program p(y: inout buffer<u32>) over y {\n");
+    vyre_strbuf text = {0};
+    vyre_strbuf_puts(&text, "program p(y: inout buffer<u32>) over y {\n");
     for (int i = 0; i < VYRE_FINDINGS_LIMIT + 10; i++) {
-        vyre_text_puts(&text, "    y[gid / 2] = gid;\n");
+        vyre_strbuf_puts(&text, "    y[gid / 2] = gid;\n");
     }
-    vyre_text_puts(&text, "}\n");
+    vyre_strbuf_puts(&text, "}\n");
     assert_false(text.failed);
-    vyre_findings *findings = sanitize("many", vyre_text_string(&text), 0);
+    vyre_findings *findings = sanitize("many", vyre_strbuf_string(&text), 0);
     assert_int_equal(vyre_findings_count(findings), VYRE_FINDINGS_LIMIT);
     vyre_findings_free(findings);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 int main(void) {

@@ -1,6 +1,6 @@
 /* Random kernels of loads, stores, relaxed atomics and barriers: the sanitizer reports a race if
  * and only if two accesses of the kernel, all compared with all, are one. */
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "tests/unit/reference_check.h"
 
 enum { PROGRAMS = 1500, GROUPS = 3, LANES = 6, ELEMENTS = 4, STATEMENTS = 7 };
@@ -32,23 +32,23 @@ static void make(statement *s) {
     s->to = draw(2) ? LANES : s->from + 1;
 }
 
-static void put(vyre_text *text, const statement *s) {
+static void put(vyre_strbuf *text, const statement *s) {
     if (s->what == BARRIER) {
-        vyre_text_puts(text, "    barrier;\n");
+        vyre_strbuf_puts(text, "    barrier;\n");
         return;
     }
-    vyre_text_printf(text, "    if lid >= %u && lid < %u", s->from, s->to);
+    vyre_strbuf_printf(text, "    if lid >= %u && lid < %u", s->from, s->to);
     if (s->group < GROUPS) {
-        vyre_text_printf(text, " && wid == %u", s->group);
+        vyre_strbuf_printf(text, " && wid == %u", s->group);
     }
     char place[64];
     snprintf(place, sizeof place, "%s[(lid * %u + %u) %% %d]", s->shared ? "s" : "y", s->factor,
              s->offset, ELEMENTS);
     switch (s->what) {
-    case LOAD: vyre_text_printf(text, " { v += %s; }\n", place); break;
-    case STORE: vyre_text_printf(text, " { %s = 1; }\n", place); break;
-    case ATOMIC: vyre_text_printf(text, " { atomic_add(%s, 1); }\n", place); break;
-    default: vyre_text_printf(text, " { v += atomic_load(%s); }\n", place); break;
+    case LOAD: vyre_strbuf_printf(text, " { v += %s; }\n", place); break;
+    case STORE: vyre_strbuf_printf(text, " { %s = 1; }\n", place); break;
+    case ATOMIC: vyre_strbuf_printf(text, " { atomic_add(%s, 1); }\n", place); break;
+    default: vyre_strbuf_printf(text, " { v += atomic_load(%s); }\n", place); break;
     }
 }
 
@@ -97,18 +97,18 @@ static void races_are_reported_if_there_are_any(void **state) {
         random_state = number;
         draw(2);
         statement list[STATEMENTS];
-        vyre_text text = {0};
-        vyre_text_printf(&text,
-                         "program p(y: inout buffer<u32>, z: out buffer<u32>[%d])\n"
-                         "over %d workgroup %d {\n    shared s: u32[%d];\n    var v = 0u;\n",
-                         GROUPS * LANES, GROUPS * LANES, LANES, ELEMENTS);
+        vyre_strbuf text = {0};
+        vyre_strbuf_printf(&text,
+                           "program p(y: inout buffer<u32>, z: out buffer<u32>[%d])\n"
+                           "over %d workgroup %d {\n    shared s: u32[%d];\n    var v = 0u;\n",
+                           GROUPS * LANES, GROUPS * LANES, LANES, ELEMENTS);
         for (int i = 0; i < STATEMENTS; i++) {
             make(&list[i]);
             put(&text, &list[i]);
         }
-        vyre_text_puts(&text, "    z[gid] = v;\n}\n");
+        vyre_strbuf_puts(&text, "    z[gid] = v;\n}\n");
         assert_false(text.failed);
-        vyre_program *program = check_parse(vyre_text_string(&text));
+        vyre_program *program = check_parse(vyre_strbuf_string(&text));
         bool expected = has_race(list);
         races += expected;
         for (uint64_t seed = 0; seed < 4; seed++) {
@@ -124,12 +124,12 @@ static void races_are_reported_if_there_are_any(void **state) {
             }
             if (found != expected) {
                 fail_msg("seed %llu: a race is %s in\n%s", (unsigned long long)seed,
-                         found ? "found that is not" : "not found", vyre_text_string(&text));
+                         found ? "found that is not" : "not found", vyre_strbuf_string(&text));
             }
             vyre_findings_free(findings);
         }
         vyre_program_release(program);
-        vyre_text_free(&text);
+        vyre_strbuf_free(&text);
     }
     assert_true(races > PROGRAMS / 10 && races < PROGRAMS * 9 / 10);
 }

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "ir/size.h"
 #include "tests/unit/build_check.h"
 
@@ -168,11 +168,11 @@ static void size_of_many_terms_is_computed_and_shown(void **state) {
     uint64_t arguments[3] = {10, 4, 8}, value;
     assert_null(vyre_size_eval(program, domain_of(program), arguments, &value));
     assert_int_equal(value, (10 - (4 - 1)) * 9 / (8 / 4 % 3));
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_size_print(&text, vyre_program_ir(program), domain_of(program));
-    assert_string_equal(vyre_text_string(&text),
+    assert_string_equal(vyre_strbuf_string(&text),
                         "((n - (m - 1)) * min(len(x) + 1, n * 2)) / ((len(x) / m) % 3)");
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     /* The part at fault is shown, not the whole. */
     arguments[1] = 0;
     vyre_status status = vyre_size_eval(program, domain_of(program), arguments, &value);

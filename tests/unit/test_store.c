@@ -40,21 +40,21 @@ static void store_keeps_large_binary_payloads_and_programs(void **state) {
         program[i] = (char)(i * 31);
     }
     vyre_store_key key = store_key("");
-    vyre_text found = {0};
+    vyre_strbuf found = {0};
     key.program = (vyre_str){program, sizeof program};
     vyre_store_put(&key, payload, sizeof payload);
     assert_true(vyre_store_get(&key, &found));
     assert_int_equal(found.size, sizeof payload);
     assert_memory_equal(found.data, payload, sizeof payload);
     assert_int_equal((uintptr_t)found.data % 16, 0);
-    vyre_text_free(&found);
+    vyre_strbuf_free(&found);
     program[sizeof program - 1] ^= 1;
     assert_false(vyre_store_get(&key, &found));
 }
 
 static void store_every_part_of_the_key_counts_but_the_name(void **state) {
     (void)state;
-    vyre_text found = {0};
+    vyre_strbuf found = {0};
     store_put_text("p", "payload");
     vyre_store_key key = store_key("p");
     vyre_str *const parts[] = {&key.backend, &key.backend_version, &key.device, &key.driver_version,
@@ -79,7 +79,7 @@ static void store_every_part_of_the_key_counts_but_the_name(void **state) {
     key = store_key("p");
     key.name = store_str("another name");
     assert_true(vyre_store_get(&key, &found));
-    vyre_text_free(&found);
+    vyre_strbuf_free(&found);
 }
 
 /* A file under the name of another key is what two keys of one hash would give. */
@@ -103,7 +103,7 @@ static void store_key_with_the_same_hash_is_a_miss(void **state) {
 }
 
 /* Puts one entry and reads its file; `out_path` is where that lies. */
-static void put_one(vyre_text *file, char out_path[512]) {
+static void put_one(vyre_strbuf *file, char out_path[512]) {
     char name[256];
     store_empty();
     store_put_text("p", "load");
@@ -125,20 +125,20 @@ static void check_dropped(const char *path, const char *bytes, size_t size) {
 
 static void store_file_cut_at_any_length_is_a_miss_and_dropped(void **state) {
     (void)state;
-    vyre_text file = {0};
+    vyre_strbuf file = {0};
     char path[512];
     put_one(&file, path);
     for (size_t size = 0; size < file.size; size++) {
         check_dropped(path, file.data, size);
     }
-    vyre_text_putc(&file, '\0');
+    vyre_strbuf_putc(&file, '\0');
     check_dropped(path, file.data, file.size);
-    vyre_text_free(&file);
+    vyre_strbuf_free(&file);
 }
 
 static void store_file_with_any_byte_changed_is_a_miss(void **state) {
     (void)state;
-    vyre_text file = {0};
+    vyre_strbuf file = {0};
     char path[512];
     put_one(&file, path);
     for (size_t i = 0; i < file.size; i++) {
@@ -157,10 +157,10 @@ static void store_file_with_any_byte_changed_is_a_miss(void **state) {
     }
     assert_null(vyre_file_replace(path, file.data, file.size));
     assert_true(store_has("p", "load"));
-    vyre_text_free(&file);
+    vyre_strbuf_free(&file);
 }
 
-static void sign(vyre_text *file) {
+static void sign(vyre_strbuf *file) {
     uint64_t checksum = vyre_hash(file->data, file->size - 8);
     for (size_t i = 0; i < 8; i++) {
         file->data[file->size - 8 + i] = (char)(checksum >> 8 * i);
@@ -169,7 +169,7 @@ static void sign(vyre_text *file) {
 
 static void store_file_of_another_format_version_is_a_miss_and_stays(void **state) {
     (void)state;
-    vyre_text file = {0};
+    vyre_strbuf file = {0};
     char path[512];
     put_one(&file, path);
     file.data[8]++;
@@ -180,13 +180,13 @@ static void store_file_of_another_format_version_is_a_miss_and_stays(void **stat
     store_check_logged(0, "");
     store_put_text("p", "load");
     assert_true(store_has("p", "load"));
-    vyre_text_free(&file);
+    vyre_strbuf_free(&file);
 }
 
 /* Sizes that do not add up, under a checksum that is right. */
 static void store_file_with_wrong_sizes_is_a_miss_and_dropped(void **state) {
     (void)state;
-    vyre_text file = {0};
+    vyre_strbuf file = {0};
     char path[512];
     put_one(&file, path);
     static const struct { size_t at, size; } fields[] = {{12, 4}, {16, 8}, {24, 8}};
@@ -199,7 +199,7 @@ static void store_file_with_wrong_sizes_is_a_miss_and_dropped(void **state) {
             file.data[fields[i].at + k] = before;
         }
     }
-    vyre_text_free(&file);
+    vyre_strbuf_free(&file);
 }
 
 static void store_survives_every_failed_allocation(void **state) {

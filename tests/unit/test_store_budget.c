@@ -185,13 +185,13 @@ static void *use_store(void *argument) {
         char text[8];
         snprintf(text, sizeof text, "%d", (i + *(const int *)argument) % 7);
         vyre_store_key key = store_key(text);
-        vyre_text found = {0};
+        vyre_strbuf found = {0};
         if (vyre_store_get(&key, &found)) {
             wrong += found.size != 1 || found.data[0] != text[0];
         } else {
             vyre_store_put(&key, text, 1);
         }
-        vyre_text_free(&found);
+        vyre_strbuf_free(&found);
     }
     return (void *)wrong;
 }

@@ -213,7 +213,7 @@ static void counts_start_again_when_everything_is_dropped(void **state) {
 
 static void counts_start_again_where_the_ledger_is_damaged(void **state) {
     (void)state;
-    vyre_text ledger = {0};
+    vyre_strbuf ledger = {0};
     char path[512];
     store_path(path, "lock");
     store_put_text("p", "load");
@@ -234,7 +234,7 @@ static void counts_start_again_where_the_ledger_is_damaged(void **state) {
     }
     assert_null(vyre_file_replace(path, ledger.data, ledger.size));
     CHECK_LISTED(.hits = 1, .stores = 1);
-    vyre_text_free(&ledger);
+    vyre_strbuf_free(&ledger);
     store_check_logged(0, "");
 }
 

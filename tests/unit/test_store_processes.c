@@ -53,7 +53,7 @@ static vyre_store_key make_key(uint32_t number, char text[32]) {
 /* Whether the store has the entry; a wrong one counts. */
 static bool try_get(uint32_t number) {
     char text[32], expected[LARGEST];
-    vyre_text found = {0};
+    vyre_strbuf found = {0};
     vyre_store_key key = make_key(number, text);
     bool hit = vyre_store_get(&key, &found);
     if (hit) {
@@ -62,7 +62,7 @@ static bool try_get(uint32_t number) {
             atomic_fetch_add(&shared->wrong, 1);
         }
     }
-    vyre_text_free(&found);
+    vyre_strbuf_free(&found);
     return hit;
 }
 

@@ -389,7 +389,7 @@ static void ptx_names_the_files(void **state) {
                                   "    far.copy(x, y);\n"
                                   "    phase over y { y[gid] = mix.mix(y[gid], 1); }\n"
                                   "}");
-    vyre_text ptx = {0};
+    vyre_strbuf ptx = {0};
     cuda_phase_info infos[2];
     cuda_target target = {.sm = 90, .isa = 80};
     assert_null(cuda_emit(program, &target, &ptx, infos));
@@ -398,7 +398,7 @@ static void ptx_names_the_files(void **state) {
     assert_non_null(strstr(ptx.data, "\t// ops/far.vyre:4\n\t.loc 2 4 "));
     assert_non_null(strstr(ptx.data, "\t// line 3\n\t.loc 1 3 "));
     assert_non_null(strstr(ptx.data, "\t// ops/mix.vyre:5\n\t.loc 3 5 "));
-    vyre_text_free(&ptx);
+    vyre_strbuf_free(&ptx);
     vyre_program_release(program);
 }
 

@@ -28,7 +28,7 @@ enum { SKIPPED = 77, MAX_FILE = 1 << 20 };
 static const char packaged[] =
     "/usr/share/gocode/src/github.com/BurntSushi/toml/internal/toml-test/tests";
 static const char *folder;
-static vyre_text listed; /* the list of TOML 1.0, empty if there is none */
+static vyre_strbuf listed; /* the list of TOML 1.0, empty if there is none */
 
 /* JSON as far as the corpus needs it: objects, arrays, strings. */
 typedef struct json_node {
@@ -48,12 +48,12 @@ static void skip_json_space(json_parser *parser) {
 }
 
 static vyre_str parse_json_string(json_parser *parser) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     assert_int_equal(*parser->at++, '"');
     while (*parser->at != '"') {
         if (*parser->at != '\\') {
             assert_int_not_equal(*parser->at, '\0');
-            vyre_text_putc(&text, *parser->at++);
+            vyre_strbuf_putc(&text, *parser->at++);
             continue;
         }
         static const char letters[] = "bfnrt\"\\/", meanings[] = "\b\f\n\r\t\"\\/";
@@ -62,7 +62,7 @@ static vyre_str parse_json_string(json_parser *parser) {
         if (c != 'u') {
             const char *letter = strchr(letters, c);
             assert_non_null(letter);
-            vyre_text_putc(&text, meanings[letter - letters]);
+            vyre_strbuf_putc(&text, meanings[letter - letters]);
             continue;
         }
         unsigned code, low;
@@ -74,12 +74,12 @@ static vyre_str parse_json_string(json_parser *parser) {
             code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         }
         char bytes[4];
-        vyre_text_add(&text, bytes, vyre_utf8_write(code, bytes));
+        vyre_strbuf_add(&text, bytes, vyre_utf8_write(code, bytes));
     }
     parser->at++;
-    vyre_str result = {vyre_arena_copy(&parser->arena, vyre_text_string(&text), text.size),
+    vyre_str result = {vyre_arena_copy(&parser->arena, vyre_strbuf_string(&text), text.size),
                        text.size};
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return result;
 }
 
@@ -228,18 +228,18 @@ static bool matches(const vyre_toml_value *value, const json_node *node) {
 }
 
 static bool survives_writing(const vyre_toml *document) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_toml *again = NULL;
     vyre_toml_write(&text, document);
-    vyre_status status = vyre_toml_read("written", vyre_text_string(&text), text.size, &again);
+    vyre_status status = vyre_toml_read("written", vyre_strbuf_string(&text), text.size, &again);
     bool same =
         !text.failed && !status && toml_equal(vyre_toml_root(document), vyre_toml_root(again));
     if (!same) {
-        print_error("written as\n%s%s\n", vyre_text_string(&text), vyre_status_text(status));
+        print_error("written as\n%s%s\n", vyre_strbuf_string(&text), vyre_status_text(status));
     }
     vyre_status_free(status);
     vyre_toml_free(again);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return same;
 }
 
@@ -251,17 +251,17 @@ static bool valid_file_passes(const char *path, vyre_str contents) {
         vyre_status_free(status);
         return false;
     }
-    vyre_text expected = {0};
+    vyre_strbuf expected = {0};
     char json_path[1024];
     snprintf(json_path, sizeof json_path, "%.*sjson", (int)strlen(path) - 4, path);
     assert_null(vyre_file_read(json_path, MAX_FILE, &expected));
-    json_parser parser = {.at = vyre_text_string(&expected)};
+    json_parser parser = {.at = vyre_strbuf_string(&expected)};
     vyre_arena_init(&parser.arena);
     json_node *node = parse_json(&parser);
     assert_int_equal(*parser.at, '\0');
     bool passes = matches(vyre_toml_root(document), node) && survives_writing(document);
     vyre_arena_deinit(&parser.arena);
-    vyre_text_free(&expected);
+    vyre_strbuf_free(&expected);
     vyre_toml_free(document);
     return passes;
 }
@@ -294,7 +294,7 @@ static bool is_listed(const char *path) {
     }
     char line[1024];
     snprintf(line, sizeof line, "\n%s\n", name);
-    return strstr(vyre_text_string(&listed), line) != NULL;
+    return strstr(vyre_strbuf_string(&listed), line) != NULL;
 }
 
 static void walk(const char *path, file_test test, tally *counts) {
@@ -309,14 +309,14 @@ static void walk(const char *path, file_test test, tally *counts) {
         if (S_ISDIR(about.st_mode) && item->d_name[0] != '.') {
             walk(inside, test, counts);
         } else if (size > 5 && strcmp(inside + size - 5, ".toml") == 0 && is_listed(inside)) {
-            vyre_text contents = {0};
+            vyre_strbuf contents = {0};
             assert_null(vyre_file_read(inside, MAX_FILE, &contents));
             counts->files++;
-            if (!test(inside, (vyre_str){vyre_text_string(&contents), contents.size})) {
+            if (!test(inside, (vyre_str){vyre_strbuf_string(&contents), contents.size})) {
                 counts->failures++;
                 print_error("failed: %s\n", inside);
             }
-            vyre_text_free(&contents);
+            vyre_strbuf_free(&contents);
         }
     }
     closedir(opened);
@@ -353,24 +353,24 @@ int main(void) {
         return SKIPPED;
     }
     snprintf(list, sizeof list, "%s/files-toml-1.0.0", folder);
-    vyre_text_putc(&listed, '\n');
+    vyre_strbuf_putc(&listed, '\n');
     if (stat(list, &about) == 0) {
-        vyre_text files = {0};
+        vyre_strbuf files = {0};
         vyre_status status = vyre_file_read(list, MAX_FILE, &files);
-        vyre_text_puts(&listed, vyre_text_string(&files));
-        vyre_text_free(&files);
+        vyre_strbuf_puts(&listed, vyre_strbuf_string(&files));
+        vyre_strbuf_free(&files);
         if (status) {
             fprintf(stderr, "%s\n", vyre_status_text(status));
             return 1;
         }
     } else {
-        vyre_text_cut(&listed, 0);
+        vyre_strbuf_cut(&listed, 0);
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(toml_corpus_valid_files_read_as_expected_and_survive_writing),
         cmocka_unit_test(toml_corpus_invalid_files_are_refused_with_a_place),
     };
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    vyre_text_free(&listed);
+    vyre_strbuf_free(&listed);
     return failures;
 }

@@ -298,18 +298,18 @@ static void toml_nul_byte_is_refused(void **state) {
 
 static vyre_status_code read_repeated(const char *before, const char *part, size_t count,
                                       const char *after) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_toml *document;
-    vyre_text_puts(&text, before);
+    vyre_strbuf_puts(&text, before);
     for (size_t i = 0; i < count; i++) {
-        vyre_text_puts(&text, part);
+        vyre_strbuf_puts(&text, part);
     }
-    vyre_text_puts(&text, after);
-    vyre_status status = vyre_toml_read("deep", vyre_text_string(&text), text.size, &document);
+    vyre_strbuf_puts(&text, after);
+    vyre_status status = vyre_toml_read("deep", vyre_strbuf_string(&text), text.size, &document);
     vyre_status_code code = vyre_status_code_of(status);
     vyre_status_free(status);
     vyre_toml_free(document);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return code;
 }
 
@@ -339,40 +339,40 @@ static void toml_nesting_is_bounded_however_it_is_written(void **state) {
 static void toml_hundreds_of_thousands_of_keys_and_items_are_read(void **state) {
     (void)state;
     enum { KEYS = 200000 };
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_toml *document;
     for (int i = 0; i < KEYS; i++) {
-        vyre_text_printf(&text, "key-%d = %d\n", i, i);
+        vyre_strbuf_printf(&text, "key-%d = %d\n", i, i);
     }
     for (int i = 0; i < KEYS; i++) {
-        vyre_text_puts(&text, "[[items]]\nx = 1\n");
+        vyre_strbuf_puts(&text, "[[items]]\nx = 1\n");
     }
-    vyre_text_puts(&text, "[list]\narray = [");
+    vyre_strbuf_puts(&text, "[list]\narray = [");
     for (int i = 0; i < KEYS; i++) {
-        vyre_text_puts(&text, "'\xc3\xa9', ");
+        vyre_strbuf_puts(&text, "'\xc3\xa9', ");
     }
-    vyre_text_puts(&text, "]\n");
-    assert_null(vyre_toml_read("large", vyre_text_string(&text), text.size, &document));
+    vyre_strbuf_puts(&text, "]\n");
+    assert_null(vyre_toml_read("large", vyre_strbuf_string(&text), text.size, &document));
     assert_int_equal(look(document, "key-199999")->integer, 199999);
     assert_int_equal(look(document, "items")->array.count, KEYS);
     assert_int_equal(look(document, "items.131072.x")->integer, 1);
     assert_int_equal(look(document, "list.array")->array.count, KEYS);
     vyre_toml_free(document);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 static void toml_document_beyond_the_size_limit_is_refused(void **state) {
     (void)state;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_toml *document;
-    vyre_text_repeat(&text, '\n', VYRE_TOML_MAX_BYTES);
-    assert_null(vyre_toml_read("large", vyre_text_string(&text), text.size, &document));
+    vyre_strbuf_repeat(&text, '\n', VYRE_TOML_MAX_BYTES);
+    assert_null(vyre_toml_read("large", vyre_strbuf_string(&text), text.size, &document));
     vyre_toml_free(document);
-    vyre_text_putc(&text, '\n');
-    vyre_status status = vyre_toml_read("large", vyre_text_string(&text), text.size, &document);
+    vyre_strbuf_putc(&text, '\n');
+    vyre_status status = vyre_toml_read("large", vyre_strbuf_string(&text), text.size, &document);
     assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_LIMIT);
     vyre_status_free(status);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 static void toml_get_checks_key_and_type(void **state) {
@@ -421,28 +421,28 @@ static const char everything[] = "title = \"an \\u00e9scaped string\"\n"
                                  "[[items]]\n[items.sub]\nn = 3\n";
 
 /* Enough of everything that each kind of thing meets the end of the memory at hand. */
-static void build_large(vyre_text *text) {
-    vyre_text_puts(text, everything);
+static void build_large(vyre_strbuf *text) {
+    vyre_strbuf_puts(text, everything);
     for (int i = 0; i < 600; i++) {
-        vyre_text_printf(text, "[[items]]\nn%d = 'a longer string %d'\n", i, i);
+        vyre_strbuf_printf(text, "[[items]]\nn%d = 'a longer string %d'\n", i, i);
     }
-    vyre_text_puts(text, "[more]\n");
+    vyre_strbuf_puts(text, "[more]\n");
     for (int i = 0; i < 300; i++) {
-        vyre_text_printf(text, "k%d = {a.b = 1, c = [2, 3]}\nl%d.m = []\n", i, i);
+        vyre_strbuf_printf(text, "k%d = {a.b = 1, c = [2, 3]}\nl%d.m = []\n", i, i);
     }
     for (int i = 0; i < 300; i++) {
-        vyre_text_printf(text, "[h%d.i]\nx = \"\\u00e9\"\n", i);
+        vyre_strbuf_printf(text, "[h%d.i]\nx = \"\\u00e9\"\n", i);
     }
-    vyre_text_puts(text, "[last]\nlist = [");
+    vyre_strbuf_puts(text, "[last]\nlist = [");
     for (int i = 0; i < 1000; i++) {
-        vyre_text_puts(text, "[{}, 1], ");
+        vyre_strbuf_puts(text, "[{}, 1], ");
     }
-    vyre_text_puts(text, "]\n");
+    vyre_strbuf_puts(text, "]\n");
 }
 
 static void toml_reading_survives_every_failed_allocation(void **state) {
     (void)state;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     build_large(&text);
     for (size_t n = 1; failing_allocator_start(n); n++) {
         vyre_toml *document;
@@ -461,7 +461,7 @@ static void toml_reading_survives_every_failed_allocation(void **state) {
             break;
         }
     }
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 static void toml_errors_survive_every_failed_allocation(void **state) {

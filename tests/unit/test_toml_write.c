@@ -26,15 +26,15 @@ static vyre_toml *read_text(vyre_str text) {
 
 /* Reads, writes, compares the text, reads again, compares the documents. */
 static void check(const char *text, const char *expected) {
-    vyre_text written = {0};
+    vyre_strbuf written = {0};
     vyre_toml *document = read_text(str(text));
     vyre_toml_write(&written, document);
-    assert_string_equal(vyre_text_string(&written), expected);
-    vyre_toml *again = read_text((vyre_str){vyre_text_string(&written), written.size});
+    assert_string_equal(vyre_strbuf_string(&written), expected);
+    vyre_toml *again = read_text((vyre_str){vyre_strbuf_string(&written), written.size});
     assert_true(toml_equal(vyre_toml_root(document), vyre_toml_root(again)));
     vyre_toml_free(again);
     vyre_toml_free(document);
-    vyre_text_free(&written);
+    vyre_strbuf_free(&written);
 }
 
 static void toml_write_puts_keys_before_tables(void **state) {
@@ -87,41 +87,41 @@ static void toml_write_keeps_dates_and_times(void **state) {
 
 static void toml_write_breaks_long_arrays_into_lines(void **state) {
     (void)state;
-    vyre_text text = {0}, written = {0};
-    vyre_text_puts(&text, "a = [");
+    vyre_strbuf text = {0}, written = {0};
+    vyre_strbuf_puts(&text, "a = [");
     for (int i = 0; i < 200; i++) {
-        vyre_text_printf(&text, "{n = %d, list = [1, 2, 3]}, ", i);
+        vyre_strbuf_printf(&text, "{n = %d, list = [1, 2, 3]}, ", i);
     }
-    vyre_text_puts(&text, "1]\nb = 2\n");
+    vyre_strbuf_puts(&text, "1]\nb = 2\n");
     vyre_toml *document = read_text((vyre_str){text.data, text.size});
     vyre_toml_write(&written, document);
-    for (const char *line = vyre_text_string(&written); *line; line = strchr(line, '\n') + 1) {
+    for (const char *line = vyre_strbuf_string(&written); *line; line = strchr(line, '\n') + 1) {
         assert_true(strcspn(line, "\n") < 130);
     }
     vyre_toml *again = read_text((vyre_str){written.data, written.size});
     assert_true(toml_equal(vyre_toml_root(document), vyre_toml_root(again)));
     vyre_toml_free(again);
     vyre_toml_free(document);
-    vyre_text_free(&written);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&written);
+    vyre_strbuf_free(&text);
 }
 
 static void toml_write_goes_as_deep_as_reading_does(void **state) {
     (void)state;
-    vyre_text text = {0}, written = {0};
+    vyre_strbuf text = {0}, written = {0};
     for (int i = 0; i < VYRE_TOML_MAX_DEPTH - 1; i++) {
-        vyre_text_puts(&text, i == 0 ? "[a" : ".a");
+        vyre_strbuf_puts(&text, i == 0 ? "[a" : ".a");
     }
-    vyre_text_puts(&text, "]\nb = [1]\n");
+    vyre_strbuf_puts(&text, "]\nb = [1]\n");
     vyre_toml *document = read_text((vyre_str){text.data, text.size});
     vyre_toml_write(&written, document);
-    assert_string_equal(vyre_text_string(&written), vyre_text_string(&text));
+    assert_string_equal(vyre_strbuf_string(&written), vyre_strbuf_string(&text));
     vyre_toml_free(document);
-    vyre_text_free(&written);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&written);
+    vyre_strbuf_free(&text);
 }
 
-static void write_by_calls(vyre_text *text) {
+static void write_by_calls(vyre_strbuf *text) {
     vyre_toml_writer writer = {.text = text};
     vyre_toml_write_key(&writer, str("version"));
     vyre_toml_write_integer(&writer, -1);
@@ -158,10 +158,10 @@ static const char by_calls[] = "version = -1\n"
 
 static void toml_write_by_calls_gives_the_same_text_as_a_document(void **state) {
     (void)state;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     write_by_calls(&text);
-    assert_string_equal(vyre_text_string(&text), by_calls);
-    vyre_text_free(&text);
+    assert_string_equal(vyre_strbuf_string(&text), by_calls);
+    vyre_strbuf_free(&text);
     check(by_calls, by_calls);
 }
 
@@ -169,12 +169,12 @@ static void toml_write_shows_every_failed_allocation(void **state) {
     (void)state;
     vyre_toml *document = read_text(str(by_calls));
     for (size_t n = 1; failing_allocator_start(n); n++) {
-        vyre_text from_calls = {0}, from_document = {0};
+        vyre_strbuf from_calls = {0}, from_document = {0};
         write_by_calls(&from_calls);
         vyre_toml_write(&from_document, document);
         bool failed = from_calls.failed || from_document.failed;
-        vyre_text_free(&from_calls);
-        vyre_text_free(&from_document);
+        vyre_strbuf_free(&from_calls);
+        vyre_strbuf_free(&from_document);
         failing_allocator_stop();
         assert_int_equal(failed, failing_allocator_failed());
         if (!failed) {

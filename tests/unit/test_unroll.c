@@ -1,6 +1,6 @@
 /* Unrolling and promotion stay within bounds, whatever the program is. What they make of programs
  * is in tests/golden/passes. */
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "pass/pass.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
@@ -23,50 +23,50 @@ static vyre_program *apply(vyre_pass_id pass, const char *text, double most_seco
 
 /* A program whose body is `many` times `middle` between `first` and `last`. */
 static char *repeated(const char *first, const char *middle, const char *last, uint32_t many) {
-    vyre_text text = {0};
-    vyre_text_puts(&text, "program p(n: u32, y: inout buffer<u32>) over y { ");
-    vyre_text_puts(&text, first);
+    vyre_strbuf text = {0};
+    vyre_strbuf_puts(&text, "program p(n: u32, y: inout buffer<u32>) over y { ");
+    vyre_strbuf_puts(&text, first);
     for (uint32_t i = 0; i < many; i++) {
-        vyre_text_puts(&text, middle);
+        vyre_strbuf_puts(&text, middle);
     }
-    vyre_text_puts(&text, last);
-    vyre_text_puts(&text, " }");
+    vyre_strbuf_puts(&text, last);
+    vyre_strbuf_puts(&text, " }");
     char *copied = malloc(text.size + 1);
     assert_non_null(copied);
-    memcpy(copied, vyre_text_string(&text), text.size + 1);
-    vyre_text_free(&text);
+    memcpy(copied, vyre_strbuf_string(&text), text.size + 1);
+    vyre_strbuf_free(&text);
     return copied;
 }
 
 static void loops_in_one_another_do_not_explode(void **state) {
     (void)state;
-    vyre_text text = {0};
-    vyre_text_puts(&text, "program p(y: inout buffer<u32>) over y { ");
+    vyre_strbuf text = {0};
+    vyre_strbuf_puts(&text, "program p(y: inout buffer<u32>) over y { ");
     for (uint32_t i = 0; i < 100; i++) {
-        vyre_text_printf(&text, "for t%u in 0u..%s { ", i, i % 2 ? "4294967295" : "2");
+        vyre_strbuf_printf(&text, "for t%u in 0u..%s { ", i, i % 2 ? "4294967295" : "2");
     }
-    vyre_text_puts(&text, "y[gid] += t99 * t98; ");
+    vyre_strbuf_puts(&text, "y[gid] += t99 * t98; ");
     for (uint32_t i = 0; i < 100; i++) {
-        vyre_text_puts(&text, "} ");
+        vyre_strbuf_puts(&text, "} ");
     }
-    vyre_text_puts(&text, "}");
-    vyre_program *result = apply(VYRE_PASS_UNROLL, vyre_text_string(&text), 0.1);
+    vyre_strbuf_puts(&text, "}");
+    vyre_program *result = apply(VYRE_PASS_UNROLL, vyre_strbuf_string(&text), 0.1);
     assert_null(result);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 
-    vyre_text_puts(&text, "program p(y: inout buffer<u32>) over y { ");
+    vyre_strbuf_puts(&text, "program p(y: inout buffer<u32>) over y { ");
     for (uint32_t i = 0; i < 100; i++) {
-        vyre_text_printf(&text, "for t%u in 0u..2u { y[gid] += t%u; ", i, i);
+        vyre_strbuf_printf(&text, "for t%u in 0u..2u { y[gid] += t%u; ", i, i);
     }
     for (uint32_t i = 0; i < 100; i++) {
-        vyre_text_puts(&text, "} ");
+        vyre_strbuf_puts(&text, "} ");
     }
-    vyre_text_puts(&text, "}");
-    result = apply(VYRE_PASS_UNROLL, vyre_text_string(&text), 0.1);
+    vyre_strbuf_puts(&text, "}");
+    result = apply(VYRE_PASS_UNROLL, vyre_strbuf_string(&text), 0.1);
     assert_non_null(result);
     assert_true(vyre_program_ir(result)->inst_count < 3000);
     vyre_program_release(result);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
 }
 
 static void a_program_grows_by_so_much(void **state) {
@@ -124,52 +124,53 @@ static void blocks_carry_so_much(void **state) {
     vyre_program_release(result);
     free(text);
 
-    vyre_text all = {0};
-    vyre_text_puts(&all, "var a: u32[64]; ");
+    vyre_strbuf all = {0};
+    vyre_strbuf_puts(&all, "var a: u32[64]; ");
     for (uint32_t i = 0; i < 64; i++) {
-        vyre_text_printf(&all, "a[%u] = a[%u] + 1; ", i, 63 - i);
+        vyre_strbuf_printf(&all, "a[%u] = a[%u] + 1; ", i, 63 - i);
     }
-    text =
-        repeated(vyre_text_string(&all), "if y[gid] == 3 { clear(a); } ", "y[gid] = a[0];", 30000);
+    text = repeated(vyre_strbuf_string(&all), "if y[gid] == 3 { clear(a); } ", "y[gid] = a[0];",
+                    30000);
     assert_null(apply(VYRE_PASS_PROMOTE, text, 0.5));
     free(text);
-    text = repeated(vyre_text_string(&all), "if y[gid] == 3 { clear(a); } ", "y[gid] = a[0];", 100);
+    text =
+        repeated(vyre_strbuf_string(&all), "if y[gid] == 3 { clear(a); } ", "y[gid] = a[0];", 100);
     result = apply(VYRE_PASS_PROMOTE, text, 0.1);
     assert_non_null(result);
     vyre_program_release(result);
     free(text);
-    vyre_text_free(&all);
+    vyre_strbuf_free(&all);
 
     /* Many ways out of one block. */
-    vyre_text_puts(&all, "loop { ");
+    vyre_strbuf_puts(&all, "loop { ");
     for (uint32_t i = 0; i < 64; i++) {
-        vyre_text_printf(&all, "a[%u] = a[%u] + n; ", i, 63 - i);
+        vyre_strbuf_printf(&all, "a[%u] = a[%u] + n; ", i, 63 - i);
     }
     char first[8192];
-    snprintf(first, sizeof first, "var a: u32[64]; %s", vyre_text_string(&all));
+    snprintf(first, sizeof first, "var a: u32[64]; %s", vyre_strbuf_string(&all));
     text = repeated(first, "if y[gid] == n { break; } ", "} y[gid] = a[9];", 20000);
     assert_null(apply(VYRE_PASS_PROMOTE, text, 0.5));
     free(text);
-    vyre_text_free(&all);
+    vyre_strbuf_free(&all);
 }
 
 /* More arrays than a block can carry elements of. */
 static void blocks_carry_so_many(void **state) {
     (void)state;
-    vyre_text text = {0};
-    vyre_text_puts(&text, "program p(n: u32, y: inout buffer<u32>) over y { ");
+    vyre_strbuf text = {0};
+    vyre_strbuf_puts(&text, "program p(n: u32, y: inout buffer<u32>) over y { ");
     for (uint32_t i = 0; i < 80; i++) {
-        vyre_text_printf(&text, "var a%u: u8[64]; ", i);
+        vyre_strbuf_printf(&text, "var a%u: u8[64]; ", i);
     }
-    vyre_text_puts(&text, "var sum = 0u8; for i in 0..n { ");
+    vyre_strbuf_puts(&text, "var sum = 0u8; for i in 0..n { ");
     for (uint32_t i = 0; i < 80; i++) {
         for (uint32_t k = 0; k < 64; k++) {
-            vyre_text_printf(&text, "sum += a%u[%u]; a%u[%u] = sum; ", i, k, i, k);
+            vyre_strbuf_printf(&text, "sum += a%u[%u]; a%u[%u] = sum; ", i, k, i, k);
         }
     }
-    vyre_text_puts(&text, "} y[gid] = u32(sum); }");
-    assert_null(apply(VYRE_PASS_PROMOTE, vyre_text_string(&text), 0.5));
-    vyre_text_free(&text);
+    vyre_strbuf_puts(&text, "} y[gid] = u32(sum); }");
+    assert_null(apply(VYRE_PASS_PROMOTE, vyre_strbuf_string(&text), 0.5));
+    vyre_strbuf_free(&text);
 }
 
 static void large_programs_take_no_time(void **state) {

@@ -105,7 +105,7 @@ static void test_round_trip(void **state) {
         uint64_t count = type == VYRE_TYPE_BOOL ? 2 : width <= 8 ? 256 : 4096;
         for (uint64_t i = 0; i < count; i++) {
             uint64_t bits = width <= 8 ? i : i * 0x9e3779b97f4a7c15u >> (64 - width), back;
-            vyre_text bytes = {0}, text = {0};
+            vyre_strbuf bytes = {0}, text = {0};
             cli_value_store(&bytes, (vyre_type)type, bits);
             assert_int_equal(cli_value_load((vyre_type)type, (uint8_t *)bytes.data), bits);
             cli_value_print(&text, (vyre_type)type, (uint8_t *)bytes.data);
@@ -114,22 +114,22 @@ static void test_round_trip(void **state) {
             if (strcmp(text.data, "nan") != 0 && back != bits) {
                 fail_msg("%s: %s", vyre_type_name((vyre_type)type), text.data);
             }
-            vyre_text_free(&bytes);
-            vyre_text_free(&text);
+            vyre_strbuf_free(&bytes);
+            vyre_strbuf_free(&text);
         }
     }
 }
 
-static vyre_status parse(vyre_type type, const char *value, vyre_text *bytes, size_t *offset) {
+static vyre_status parse(vyre_type type, const char *value, vyre_strbuf *bytes, size_t *offset) {
     static bool stdin_used;
     stdin_used = true;
     cli_buffer_source source = {"x", type, 0, &stdin_used};
-    *bytes = (vyre_text){0};
+    *bytes = (vyre_strbuf){0};
     return cli_buffer_parse(&source, value, bytes, offset);
 }
 
 static void expect_buffer(vyre_type type, const char *value, const char *expected, size_t size) {
-    vyre_text bytes;
+    vyre_strbuf bytes;
     size_t offset;
     vyre_status status = parse(type, value, &bytes, &offset);
     if (status) {
@@ -138,7 +138,7 @@ static void expect_buffer(vyre_type type, const char *value, const char *expecte
     assert_int_equal(offset, 0);
     assert_int_equal(bytes.size, size);
     assert_memory_equal(bytes.data, expected, size);
-    vyre_text_free(&bytes);
+    vyre_strbuf_free(&bytes);
 }
 
 static void test_buffers(void **state) {
@@ -149,15 +149,15 @@ static void test_buffers(void **state) {
     expect_buffer(VYRE_TYPE_I8, "iota:3", "\x00\x01\x02", 3);
     expect_buffer(VYRE_TYPE_F16, "iota:3", "\x00\x00\x00\x3c\x00\x40", 6);
     expect_buffer(VYRE_TYPE_BF16, "iota:2", "\x00\x00\x80\x3f", 4);
-    vyre_text bytes;
+    vyre_strbuf bytes;
     size_t offset;
     assert_null(parse(VYRE_TYPE_U8, "iota:258", &bytes, &offset));
     assert_int_equal(bytes.data[257], 1);
-    vyre_text_free(&bytes);
+    vyre_strbuf_free(&bytes);
     /* 257 has no place in bf16, between 256 and 258: it is rounded to even. */
     assert_null(parse(VYRE_TYPE_BF16, "iota:258", &bytes, &offset));
     assert_memory_equal(bytes.data + 257 * 2, "\x80\x43", 2);
-    vyre_text_free(&bytes);
+    vyre_strbuf_free(&bytes);
     expect_buffer(VYRE_TYPE_U8, "zeros:0", "", 0);
 }
 
@@ -176,7 +176,7 @@ static void test_steps_and_cycles(void **state) {
     expect_buffer(VYRE_TYPE_U8, "cycle:0:1", "", 0);
     expect_buffer(VYRE_TYPE_F32, "cycle:2:1:0.5", "\x00\x00\x80\x3f\x00\x00\xc0\x3f", 8);
     /* Past the first block of elements. */
-    vyre_text bytes;
+    vyre_strbuf bytes;
     size_t offset;
     assert_null(parse(VYRE_TYPE_U32, "cycle:5000:0,1,5:3", &bytes, &offset));
     for (uint32_t i = 0; i < 5000; i++) {
@@ -184,7 +184,7 @@ static void test_steps_and_cycles(void **state) {
         assert_int_equal(cli_value_load(VYRE_TYPE_U32, (uint8_t *)bytes.data + i * 4),
                          list[i % 3] + i / 3 * 3);
     }
-    vyre_text_free(&bytes);
+    vyre_strbuf_free(&bytes);
 }
 
 /* Every element is what its own draw gives, whatever the way it is computed. */
@@ -192,21 +192,21 @@ static void test_many_random(void **state) {
     (void)state;
     static const uint64_t bounds[] = {1, 2, 3, 7, 1000, 1u << 20, (1u << 31) + 11, UINT32_MAX};
     enum { COUNT = 5000 };
-    vyre_text bytes, value = {0};
+    vyre_strbuf bytes, value = {0};
     size_t offset;
     for (size_t k = 0; k < sizeof bounds / sizeof *bounds; k++) {
         uint64_t seed = 5;
-        vyre_text_cut(&value, 0);
-        vyre_text_printf(&value, "rand:%d:5:%llu", COUNT, (unsigned long long)bounds[k]);
+        vyre_strbuf_cut(&value, 0);
+        vyre_strbuf_printf(&value, "rand:%d:5:%llu", COUNT, (unsigned long long)bounds[k]);
         assert_null(parse(VYRE_TYPE_U32, value.data, &bytes, &offset));
         assert_int_equal(bytes.size, COUNT * 4);
         for (size_t i = 0; i < COUNT; i++) {
             assert_int_equal(cli_value_load(VYRE_TYPE_U32, (uint8_t *)bytes.data + i * 4),
                              vyre_random(&seed) % bounds[k]);
         }
-        vyre_text_free(&bytes);
+        vyre_strbuf_free(&bytes);
     }
-    vyre_text_free(&value);
+    vyre_strbuf_free(&value);
     static const vyre_type types[] = {VYRE_TYPE_F16, VYRE_TYPE_BF16, VYRE_TYPE_F32, VYRE_TYPE_F64};
     for (size_t k = 0; k < 4; k++) {
         uint32_t digits = cli_float_format(types[k]).mantissa_bits + 1u;
@@ -221,7 +221,7 @@ static void test_many_random(void **state) {
                                    cli_value_load(types[k], (uint8_t *)bytes.data + i * width));
             assert_memory_equal(&found, &wanted, 8);
         }
-        vyre_text_free(&bytes);
+        vyre_strbuf_free(&bytes);
     }
 }
 
@@ -232,14 +232,14 @@ static void test_random(void **state) {
                   "\xaf\xcd\x1d\x7b\x39\xa8\x20\xe2"
                   "\xf4\x65\xb9\xa1\x6a\x9e\x78\x6e",
                   16);
-    vyre_text bytes;
+    vyre_strbuf bytes;
     size_t offset;
     assert_null(parse(VYRE_TYPE_U64, "rand:1:1234567", &bytes, &offset));
     assert_int_equal(cli_value_load(VYRE_TYPE_U64, (uint8_t *)bytes.data), 6457827717110365317u);
-    vyre_text_free(&bytes);
+    vyre_strbuf_free(&bytes);
     assert_null(parse(VYRE_TYPE_U64, "rand:1:1234567:1000", &bytes, &offset));
     assert_int_equal(cli_value_load(VYRE_TYPE_U64, (uint8_t *)bytes.data), 317);
-    vyre_text_free(&bytes);
+    vyre_strbuf_free(&bytes);
     /* 0xe220a8... of seed 0: the high bits are the fraction, exactly, the low ones the integer. */
     expect_buffer(VYRE_TYPE_U32, "rand:1:0", "\xaf\xcd\x1d\x7b", 4);
     expect_buffer(VYRE_TYPE_U8, "rand:1:0", "\xaf", 1);
@@ -247,12 +247,12 @@ static void test_random(void **state) {
     float f32;
     memcpy(&f32, bytes.data, sizeof f32);
     assert_true(f32 == (float)0xe220a8 / 16777216.0f);
-    vyre_text_free(&bytes);
+    vyre_strbuf_free(&bytes);
     assert_null(parse(VYRE_TYPE_F64, "rand:1:0", &bytes, &offset));
     double f64;
     memcpy(&f64, bytes.data, sizeof f64);
     assert_true(f64 == (double)(0xe220a8397b1dcdafu >> 11) / 9007199254740992.0);
-    vyre_text_free(&bytes);
+    vyre_strbuf_free(&bytes);
     /* 0xe2 = 226 of 256, and 0x711 of 2048 = 0xe22 / 2. */
     expect_buffer(VYRE_TYPE_BF16, "rand:1:0", "\x62\x3f", 2);
     expect_buffer(VYRE_TYPE_F16, "rand:1:0", "\x11\x3b", 2);
@@ -300,7 +300,7 @@ static void test_wrong_buffers(void **state) {
         {VYRE_TYPE_U32, "@-", 0}, /* stdin is taken */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        vyre_text bytes;
+        vyre_strbuf bytes;
         size_t offset;
         vyre_status status = parse(rows[i].type, rows[i].text, &bytes, &offset);
         if (!status) {
@@ -309,7 +309,7 @@ static void test_wrong_buffers(void **state) {
         assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_INVALID_ARGUMENT);
         assert_non_null(strstr(vyre_status_text(status), "Fix: "));
         vyre_status_free(status);
-        vyre_text_free(&bytes);
+        vyre_strbuf_free(&bytes);
     }
     expect_buffer(VYRE_TYPE_I8, "rand:1:0:128", "\x2f", 1);
 }

@@ -6,14 +6,14 @@
 #include <time.h>
 
 #include "base/file.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "oracle.h"
 
 enum { CHUNK = 1 << 14 };
 
 vyre_status proof_module(const char *path, vyre_module **out_module) {
     *out_module = NULL;
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     vyre_status status = vyre_file_read(path, 1 << 20, &text);
     if (status) {
         return vyre_status_annotate(status, "reading the expansions");
@@ -21,7 +21,7 @@ vyre_status proof_module(const char *path, vyre_module **out_module) {
     for (size_t i = 0; i < math_function_count; i++) {
         const char *name = math_functions[i].name;
         bool two = math_functions[i].operands == 2;
-        vyre_text_printf(
+        vyre_strbuf_printf(
             &text,
             "program prove_%s(x: buffer<u32>, %sresult: out buffer<u32>[len(x)])"
             " over x { result[gid] = bitcast<u32>(%s_f32(bitcast<f32>(x[gid])%s)); }\n",
@@ -30,7 +30,7 @@ vyre_status proof_module(const char *path, vyre_module **out_module) {
     status = text.failed
                  ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL, "no memory for %s", path)
                  : vyre_module_parse(path, text.data, text.size, NULL, out_module);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return status;
 }
 

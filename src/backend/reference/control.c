@@ -94,13 +94,13 @@ static uint64_t read_integer(const uint8_t *values, vyre_type type, uint32_t lan
 
 /* How many turns a range has: ceil((end - first) / step), none if empty or the step is not
  * positive. */
-static uint64_t count_turns(uint64_t first, uint64_t end, uint64_t step, bool is_signed) {
+static uint64_t count_iterations(uint64_t first, uint64_t end, uint64_t step, bool is_signed) {
     bool empty =
         is_signed ? (int64_t)first >= (int64_t)end || (int64_t)step <= 0 : first >= end || !step;
     return empty ? 0 : (end - first - 1) / step + 1;
 }
 
-static uint64_t *turns_left(const machine *m, const fiber *f, uint32_t owner) {
+static uint64_t *iterations_left(const machine *m, const fiber *f, uint32_t owner) {
     size_t stride = (size_t)m->layout.lanes * REGISTER_BYTES;
     return (void *)(f->registers + m->layout.spare[owner - m->phase->first] * stride);
 }
@@ -108,11 +108,11 @@ static uint64_t *turns_left(const machine *m, const fiber *f, uint32_t owner) {
 /* Lanes whose range is used up leave a `for` with what they carry; the others stay in `mask`. */
 static void leave_used_up(machine *m, fiber *f, frame *loop) {
     const vyre_inst *inst = &m->ir->insts[loop->owner];
-    const uint64_t *turns = turns_left(m, f, loop->owner);
+    const uint64_t *iterations = iterations_left(m, f, loop->owner);
     uint32_t lanes = m->layout.lanes;
     for (uint32_t i = 0; i < lanes; i++) {
-        loop->other[i] = loop->mask[i] & (turns[i] == 0);
-        loop->mask[i] &= turns[i] != 0;
+        loop->other[i] = loop->mask[i] & (iterations[i] == 0);
+        loop->mask[i] &= iterations[i] != 0;
     }
     if (any(loop->other, lanes)) {
         for (uint32_t i = 0; i < inst->b - 3; i++) {
@@ -129,11 +129,12 @@ static void open_for(machine *m, fiber *f, uint32_t at) {
     uint32_t lanes = m->layout.lanes;
     vyre_type type = vyre_operand_type(m->ir, values[0]);
     bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
-    uint64_t *turns = turns_left(m, f, at);
+    uint64_t *iterations = iterations_left(m, f, at);
     for (uint32_t i = 0; i < lanes; i++) {
-        turns[i] = count_turns(read_integer(value_of(m, f, values[0]), type, i),
-                               read_integer(value_of(m, f, values[1]), type, i),
-                               read_integer(value_of(m, f, values[2]), type, i), is_signed);
+        iterations[i] =
+            count_iterations(read_integer(value_of(m, f, values[0]), type, i),
+                             read_integer(value_of(m, f, values[1]), type, i),
+                             read_integer(value_of(m, f, values[2]), type, i), is_signed);
     }
     const uint8_t *mask = top_frame(f)->mask;
     frame *opened = push_frame(m, f, at, inst->c);
@@ -204,17 +205,17 @@ void control_leave(machine *m, fiber *f, uint32_t at) {
 
 /* Closing */
 
-/* Starts the next turn of a loop for the lanes that want one; false if nobody does. */
-static bool next_turn(machine *m, fiber *f, frame *loop) {
+/* Starts the next iteration of a loop for the lanes that want one; false if nobody does. */
+static bool next_iteration(machine *m, fiber *f, frame *loop) {
     const vyre_inst *inst = &m->ir->insts[loop->owner];
     uint32_t lanes = m->layout.lanes, args = inst->b;
     memcpy(loop->mask, loop->other, lanes);
     memset(loop->other, 0, lanes);
     if (inst->op == VYRE_OP_FOR) {
         args -= 2;
-        uint64_t *turns = turns_left(m, f, loop->owner);
+        uint64_t *iterations = iterations_left(m, f, loop->owner);
         for (uint32_t i = 0; i < lanes; i++) {
-            turns[i] -= loop->mask[i];
+            iterations[i] -= loop->mask[i];
         }
         leave_used_up(m, f, loop);
         uint32_t counter = loop->owner + 1, step = m->ir->operands[inst->a + 2];
@@ -237,7 +238,7 @@ bool control_close(machine *m, fiber *f) {
         f->pc = any(top->mask, m->layout.lanes) ? inst->b : inst->c;
         return false;
     }
-    if ((inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR) && next_turn(m, f, top)) {
+    if ((inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR) && next_iteration(m, f, top)) {
         return true;
     }
     frame *parent = top - 1;

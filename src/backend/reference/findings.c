@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/map.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 
 struct vyre_findings {
@@ -97,17 +97,18 @@ bool vyre_findings_again(vyre_findings *findings, const vyre_finding *found) {
 
 bool vyre_findings_add(vyre_findings *findings, const vyre_finding *found, const char *fix,
                        const char *format, ...) {
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&text, format, arguments);
+    vyre_strbuf_vprintf(&text, format, arguments);
     va_end(arguments);
     vyre_finding item = *found;
     item.count = 1;
-    item.message =
-        text.failed ? NULL : vyre_arena_copy(&findings->arena, vyre_text_string(&text), text.size);
+    item.message = text.failed
+                       ? NULL
+                       : vyre_arena_copy(&findings->arena, vyre_strbuf_string(&text), text.size);
     item.fix = vyre_arena_copy(&findings->arena, fix, strlen(fix));
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     uint32_t index = (uint32_t)findings->items.count;
     if (!item.message || !item.fix || !keep_names(findings, &item.first) ||
         !keep_names(findings, &item.second) || !vyre_vec_reserve(&findings->items, 1) ||

@@ -3,8 +3,8 @@
 #include "backend/reference/machine.h"
 #include "base/alloc.h"
 
-/* Until when an instruction needs an operand. A `for` needs its step for each turn, and the others
- * until its counter and its args are set, one after the other. */
+/* Until when an instruction needs an operand. A `for` needs its step for each iteration, and the
+ * others until its counter and its args are set, one after the other. */
 static uint32_t needed_until(const vyre_inst *inst, uint32_t at, uint32_t operand) {
     if (inst->op == VYRE_OP_FOR) {
         return operand == 2 ? inst->c : at + inst->b - 2;
@@ -13,8 +13,8 @@ static uint32_t needed_until(const vyre_inst *inst, uint32_t at, uint32_t operan
 }
 
 /* Last instruction that needs each value. A value from outside of a loop is needed until the loop's
- * end, for the next turn; results are there from their owner on, because a branch or a break may
- * write them early. */
+ * end, for the next iteration; results are there from their owner on, because a branch or a break
+ * may write them early. */
 static void find_last_uses(const vyre_ir *ir, const vyre_phase *phase, uint32_t *last) {
     uint32_t loops[VYRE_LIMIT_NESTING + 1], loop_count = 0;
     for (uint32_t at = phase->first; at < phase->end; at++) {

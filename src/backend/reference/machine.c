@@ -229,14 +229,14 @@ static vyre_status run_steps(machine *m, uint32_t first, uint32_t end);
 static vyre_status run_repeat(machine *m, uint32_t index) {
     const vyre_step *step = &m->ir->steps[index];
     vyre_status status = VYRE_OK;
-    for (uint64_t turn = 0; !status; turn++) {
+    for (uint64_t iteration = 0; !status; iteration++) {
         bool more = step->kind == VYRE_STEP_REPEAT_COUNT
-                        ? turn < m->plan->sizes[step->size]
+                        ? iteration < m->plan->sizes[step->size]
                         : read_element(m, step->resource, m->plan->sizes[step->size]) != 0;
         if (!more) {
             break;
         }
-        m->iterations[index] = (uint32_t)turn;
+        m->iterations[index] = (uint32_t)iteration;
         if (!machine_charge(m, NULL, 1 << 12)) { /* so that a repeat of nothing ends too */
             return m->status;
         }

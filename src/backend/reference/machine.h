@@ -26,7 +26,7 @@ typedef struct phase_layout {
     uint32_t registers; /* how many there are */
     uint32_t depth;     /* blocks nested in one another */
     uint32_t *slots;    /* by instruction of the phase: its register */
-    uint32_t *spare;    /* by instruction: a `for`'s own register, which counts the turns left */
+    uint32_t *spare; /* by instruction: a `for`'s own register, which counts the iterations left */
     vyre_evaluator *evaluators; /* by instruction: what computes it, NULL if no evaluator does */
     uint8_t *constants;         /* by constant of the program: its value in every lane */
     uint32_t *lids;             /* three for each lane: position in the workgroup */
@@ -47,7 +47,7 @@ typedef struct frame {
     uint32_t loop, call; /* frames of the innermost loop and inline, itself included */
     bool in_then;
     uint8_t *mask;  /* lanes that run */
-    uint8_t *other; /* if: lanes for the else block; loop: lanes that take another turn */
+    uint8_t *other; /* if: lanes for the else block; loop: lanes that take another iteration */
     uint8_t *left;  /* lanes that are through */
 } frame;
 
@@ -76,7 +76,7 @@ struct machine {
     const vyre_ir *ir;
     const vyre_reference_options *options;
     array *arrays;        /* by resource: buffers and scratch */
-    uint32_t *iterations; /* by step: turns of a repeat so far */
+    uint32_t *iterations; /* by step: iterations of a repeat so far */
 
     const vyre_phase *phase;
     phase_layout layout;
@@ -105,7 +105,8 @@ outcome fiber_run(machine *m, fiber *f);
 /* Control flow; `at` is the instruction. Each leaves the program counter where it goes on. */
 void control_open(machine *m, fiber *f, uint32_t at);
 void control_leave(machine *m, fiber *f, uint32_t at);
-/* The end of a block is reached. True if the fiber may be set aside: a loop takes another turn. */
+/* The end of a block is reached. True if the fiber may be set aside: a loop takes another
+ * iteration. */
 bool control_close(machine *m, fiber *f);
 
 /* False if it fails. */

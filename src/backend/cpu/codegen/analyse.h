@@ -25,7 +25,7 @@ typedef struct cpu_fact {
     bool group;     /* blocks and jumps: the workgroup's own control flow */
     bool divergent; /* blocks: lanes part there; jumps: not all lanes that are in the target go */
     bool partial;   /* blocks: some lanes may leave before the end of the block */
-    bool blends;    /* loops: several ways lead to the next turn, at different times */
+    bool blends;    /* loops: several ways lead to the next iteration, at different times */
 } cpu_fact;
 
 typedef struct cpu_facts {
@@ -47,7 +47,7 @@ static inline cpu_fact *cpu_fact_of(const cpu_facts *facts, uint32_t inst) {
     return &facts->facts[inst - facts->phase->first];
 }
 
-/* Whether a value is made canonical where it leaves its loop, and not in every turn. */
+/* Whether a value is made canonical where it leaves its loop, and not in every iteration. */
 bool cpu_settles_late(const cpu_facts *facts, uint32_t inst);
 
 /* Whether an operand differs between lanes. */

@@ -8,16 +8,16 @@ enum { VECTOR, SCALAR, FORMS };
 /* What an operation takes, in cycles: of a whole chunk in vectors, of one scalar. */
 typedef struct cost {
     double work[FORMS];  /* while it keeps a core busy */
-    double chain[FORMS]; /* while the next turn of a loop waits for it */
+    double chain[FORMS]; /* while the next iteration of a loop waits for it */
     double apart;        /* the part of a scalar's chains that its neighbours cannot shorten */
 } cost;
 
 /* Where values go that leave a block. */
 typedef struct goal {
-    uint32_t call;      /* the innermost inlined call, or VYRE_NONE */
-    uint32_t first;     /* values of instructions before this one do not change in the loop */
-    double start;       /* when a value is there that waits for nothing: BEFORE in a loop */
-    double turn[FORMS]; /* of a loop: from what it carries in to what it carries on */
+    uint32_t call;           /* the innermost inlined call, or VYRE_NONE */
+    uint32_t first;          /* values of instructions before this one do not change in the loop */
+    double start;            /* when a value is there that waits for nothing: BEFORE in a loop */
+    double iteration[FORMS]; /* of a loop: from what it carries in to what it carries on */
 } goal;
 
 typedef struct estimate {
@@ -25,11 +25,11 @@ typedef struct estimate {
     const vyre_ir *ir;
     const cpu_facts *facts;
     cpu_choice *choice;
-    double (
-        *depths)[FORMS];   /* by instruction: since the start of the loop's turn; below 0: before */
-    bool *rows;            /* by instruction: grows by 1 from lane to lane */
-    double longest[FORMS]; /* way from the start of the phase through its code */
-    uint32_t carried;      /* the most varying values that a loop carries */
+    double (*depths)[FORMS]; /* by instruction: since the start of the loop's iteration; below 0:
+                                before */
+    bool *rows;              /* by instruction: grows by 1 from lane to lane */
+    double longest[FORMS];   /* way from the start of the phase through its code */
+    uint32_t carried;        /* the most varying values that a loop carries */
 } estimate;
 
 static const double BEFORE = -1;
@@ -91,7 +91,7 @@ static void flow_back(estimate *s, goal *g, uint32_t inst) {
     for (uint32_t k = 0; k < i->b; k++) {
         for (int form = 0; form < FORMS; form++) {
             double depth = operand_depth(s, g, s->ir->operands[i->a + k], form);
-            g->turn[form] = larger(g->turn[form], depth);
+            g->iteration[form] = larger(g->iteration[form], depth);
         }
     }
 }
@@ -111,7 +111,7 @@ static void visit_end(estimate *s, goal *g, uint32_t inst, uint32_t owner) {
 }
 
 /* How often a loop goes round; a guess, if that is not written down. */
-static double turns_of(const vyre_ir *ir, uint32_t inst) {
+static double iterations_of(const vyre_ir *ir, uint32_t inst) {
     enum { GUESS = 24, MOST = 4096 };
     const vyre_inst *i = &ir->insts[inst];
     const uint32_t *values = vyre_lookup_list(ir, i->a);
@@ -128,8 +128,8 @@ static double turns_of(const vyre_ir *ir, uint32_t inst) {
     if (numbers[1] <= numbers[0] || !numbers[2]) {
         return 0;
     }
-    uint64_t turns = (numbers[1] - numbers[0] + numbers[2] - 1) / numbers[2];
-    return (double)(turns < MOST ? turns : MOST);
+    uint64_t iterations = (numbers[1] - numbers[0] + numbers[2] - 1) / numbers[2];
+    return (double)(iterations < MOST ? iterations : MOST);
 }
 
 static void add(cost *to, const cost *from, double times) {
@@ -161,7 +161,7 @@ static cost visit_if(estimate *s, goal *g, uint32_t inst) {
     return sum;
 }
 
-/* Results of a loop are there when its last turn is. */
+/* Results of a loop are there when its last iteration is. */
 static void leave_loop(estimate *s, const goal *outer, uint32_t inst, const double *chain) {
     const vyre_inst *i = &s->ir->insts[inst];
     const uint32_t *values = vyre_lookup_list(s->ir, i->a);
@@ -186,7 +186,7 @@ static cost visit_loop(estimate *s, const goal *outer, uint32_t inst) {
         bool counts = i->op == VYRE_OP_FOR && k == inst + 1;
         depth_of(s, k)[VECTOR] = depth_of(s, k)[SCALAR] = counts ? BEFORE : 0;
     }
-    double turns = turns_of(s->ir, inst);
+    double iterations = iterations_of(s->ir, inst);
     cost body = walk(s, &g, inst + 1, i->c, inst), sum = {0};
     uint32_t carried = 0;
     for (uint32_t k = inst + 1; k < i->c && s->ir->insts[k].op == VYRE_OP_ARG; k++) {
@@ -196,13 +196,13 @@ static cost visit_loop(estimate *s, const goal *outer, uint32_t inst) {
     body.work[VECTOR] += fact->divergent ? 5 : 1;
     body.work[SCALAR] += 0.5;
     for (int form = 0; form < FORMS; form++) {
-        body.chain[form] = larger(body.chain[form], g.turn[form]);
+        body.chain[form] = larger(body.chain[form], g.iteration[form]);
     }
     if (fact->divergent || fact->partial) {
         s->choice->splits++;
         body.apart = body.chain[SCALAR];
     }
-    add(&sum, &body, turns);
+    add(&sum, &body, iterations);
     if (fact->divergent) { /* a vector goes round until its last lane is through */
         sum.work[VECTOR] *= 1.6;
         sum.chain[VECTOR] *= 1.6;
@@ -525,22 +525,22 @@ bool cpu_choose(const cpu_target *target, const vyre_ir *ir, uint32_t phase, cpu
     return made;
 }
 
-void cpu_choice_print(const cpu_choice *c, vyre_text *out) {
+void cpu_choice_print(const cpu_choice *c, vyre_strbuf *out) {
     if (!c->scalar) {
-        vyre_text_printf(out, "vectors of %u lanes: ", c->lanes);
+        vyre_strbuf_printf(out, "vectors of %u lanes: ", c->lanes);
     } else if (c->lanes > 1) {
-        vyre_text_printf(out, "%u scalars side by side: ", c->lanes);
+        vyre_strbuf_printf(out, "%u scalars side by side: ", c->lanes);
     } else {
-        vyre_text_puts(out, "scalars one by one: ");
+        vyre_strbuf_puts(out, "scalars one by one: ");
     }
     if (c->because) {
-        vyre_text_puts(out, c->because);
+        vyre_strbuf_puts(out, c->because);
         return;
     }
-    vyre_text_printf(out,
-                     "%.1f cycles an invocation in vectors, %.1f as scalars, of which one alone "
-                     "waits %.1f for itself; %u operations, %u rows, %u lookups, %u atomics, %u "
-                     "splits",
-                     c->vector_time, c->scalar_time, c->scalar_wait, c->operations, c->rows,
-                     c->lookups, c->atomics, c->splits);
+    vyre_strbuf_printf(out,
+                       "%.1f cycles an invocation in vectors, %.1f as scalars, of which one alone "
+                       "waits %.1f for itself; %u operations, %u rows, %u lookups, %u atomics, %u "
+                       "splits",
+                       c->vector_time, c->scalar_time, c->scalar_wait, c->operations, c->rows,
+                       c->lookups, c->atomics, c->splits);
 }

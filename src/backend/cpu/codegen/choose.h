@@ -7,7 +7,7 @@
 #define VYRE_CPU_CODEGEN_CHOOSE_H
 
 #include "backend/cpu/codegen/analyse.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* What code is written for. False is right everywhere, and slower where it could be true. */
 typedef struct cpu_target {
@@ -41,6 +41,6 @@ bool cpu_choose(const cpu_target *target, const vyre_ir *ir, uint32_t phase, cpu
                 cpu_choice *out_choice);
 
 /* A line for people, without its end: "16 lanes: ...". */
-void cpu_choice_print(const cpu_choice *choice, vyre_text *out);
+void cpu_choice_print(const cpu_choice *choice, vyre_strbuf *out);
 
 #endif

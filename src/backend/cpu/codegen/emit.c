@@ -156,8 +156,8 @@ static void find_arrays(emit *e) {
         if (row->kind == VYRE_RESOURCE_PRIVATE && e->uses_stack) {
             unsigned long long bytes = private_bytes(e, i->a);
             e->arrays[i->a] = emit_new(e);
-            vyre_text_printf(&e->allocas, "  %%t%u = alloca [%llu x i8], align 64\n",
-                             e->arrays[i->a], bytes + 1);
+            vyre_strbuf_printf(&e->allocas, "  %%t%u = alloca [%llu x i8], align 64\n",
+                               e->arrays[i->a], bytes + 1);
         }
     }
 }
@@ -368,20 +368,20 @@ static void emit_row(emit *e) {
 }
 
 static void begin_function(emit *e) {
-    vyre_text_cut(&e->w.code, 0);
-    vyre_text_cut(&e->allocas, 0);
+    vyre_strbuf_cut(&e->w.code, 0);
+    vyre_strbuf_cut(&e->allocas, 0);
     e->terminated = false;
     e->depth = 0;
 }
 
-static void end_function(emit *e, vyre_text *out, const char *head) {
-    vyre_text_printf(out, "%s {\nentry:\n%s  br label %%start\nstart:\n%s  ret void\n}\n\n", head,
-                     vyre_text_string(&e->allocas), vyre_text_string(&e->w.code));
+static void end_function(emit *e, vyre_strbuf *out, const char *head) {
+    vyre_strbuf_printf(out, "%s {\nentry:\n%s  br label %%start\nstart:\n%s  ret void\n}\n\n", head,
+                       vyre_strbuf_string(&e->allocas), vyre_strbuf_string(&e->w.code));
     out->failed |= e->allocas.failed | e->w.code.failed;
 }
 
 /* The code of a chunk of a row, or of its first `count` scalars. */
-static void emit_chunk_function(emit *e, uint32_t count, vyre_text *out) {
+static void emit_chunk_function(emit *e, uint32_t count, vyre_strbuf *out) {
     begin_function(e);
     e->lane_count = e->scalar ? count : 1;
     e->storage = emit_new(e);
@@ -391,24 +391,24 @@ static void emit_chunk_function(emit *e, uint32_t count, vyre_text *out) {
     e->wid[2] = emit_new(e);
     e->in_group = false;
     e->region = 0;
-    vyre_text head = {0};
-    vyre_text_printf(&head,
-                     "define internal void @phase_%u_chunk_%u(ptr %%frame, ptr %%t%u, %s %%t%u, "
-                     "i32 %%t%u, i32 %%t%u, i32 %%t%u) alwaysinline nounwind",
-                     e->phase_index, count, e->storage, cpu_type(VYRE_TYPE_BOOL, e->lanes).text,
-                     e->mask, e->row, e->wid[1], e->wid[2]);
+    vyre_strbuf head = {0};
+    vyre_strbuf_printf(&head,
+                       "define internal void @phase_%u_chunk_%u(ptr %%frame, ptr %%t%u, %s %%t%u, "
+                       "i32 %%t%u, i32 %%t%u, i32 %%t%u) alwaysinline nounwind",
+                       e->phase_index, count, e->storage, cpu_type(VYRE_TYPE_BOOL, e->lanes).text,
+                       e->mask, e->row, e->wid[1], e->wid[2]);
     find_arrays(e);
     clear_arrays(e, VYRE_RESOURCE_PRIVATE);
     uint32_t rest = emit_label(e);
     open_phase(e, rest);
     emit_region_block(e, e->phase->first, e->phase->end);
     emit_start(e, rest);
-    end_function(e, out, vyre_text_string(&head));
+    end_function(e, out, vyre_strbuf_string(&head));
     out->failed |= head.failed;
-    vyre_text_free(&head);
+    vyre_strbuf_free(&head);
 }
 
-static void emit_multiply_function(emit *e, vyre_text *out) {
+static void emit_multiply_function(emit *e, vyre_strbuf *out) {
     char head[96];
     snprintf(head, sizeof head,
              "define internal void @phase_%u_multiply(ptr %%list) noinline nounwind",
@@ -418,15 +418,16 @@ static void emit_multiply_function(emit *e, vyre_text *out) {
     end_function(e, out, head);
 }
 
-static void emit_kernel(emit *e, vyre_text *out) {
+static void emit_kernel(emit *e, vyre_strbuf *out) {
     begin_function(e);
     uint32_t first = emit_new(e), end = emit_new(e);
     e->storage = emit_new(e);
-    vyre_text head = {0};
-    vyre_text_printf(&head,
-                     "define void @phase_%u(ptr %%frame, i64 %%t%u, i64 %%t%u, ptr %%t%u) nounwind "
-                     "\"probe-stack\"=\"inline-asm\"",
-                     e->phase_index, first, end, e->storage);
+    vyre_strbuf head = {0};
+    vyre_strbuf_printf(
+        &head,
+        "define void @phase_%u(ptr %%frame, i64 %%t%u, i64 %%t%u, ptr %%t%u) nounwind "
+        "\"probe-stack\"=\"inline-asm\"",
+        e->phase_index, first, end, e->storage);
     e->chunk = emit_variable(e, VYRE_TYPE_U64, 1);
     uint32_t unit = emit_variable(e, VYRE_TYPE_U64, 1), at = emit_new(e), more = emit_new(e);
     uint32_t head_label = emit_label(e), inside = emit_label(e), behind = emit_label(e);
@@ -450,9 +451,9 @@ static void emit_kernel(emit *e, vyre_text *out) {
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, unit);
     emit_jump(e, head_label);
     emit_start(e, behind);
-    end_function(e, out, vyre_text_string(&head));
+    end_function(e, out, vyre_strbuf_string(&head));
     out->failed |= head.failed;
-    vyre_text_free(&head);
+    vyre_strbuf_free(&head);
 }
 
 static bool find_facts(emit *e, uint32_t index, bool own_domain) {
@@ -473,22 +474,22 @@ static bool find_facts(emit *e, uint32_t index, bool own_domain) {
 
 /* Arrays do not overlap: each is a scope of its own, and accesses say which ones they stay out of.
  * Node 1 is the domain, then come the scopes, the lists of one, and the lists of all others. */
-static void write_scopes(vyre_text *out, uint32_t count) {
-    vyre_text_puts(out, "!1 = distinct !{!1}\n");
+static void write_scopes(vyre_strbuf *out, uint32_t count) {
+    vyre_strbuf_puts(out, "!1 = distinct !{!1}\n");
     for (uint32_t r = 0; r < count; r++) {
         uint32_t own = 2 + r;
-        vyre_text_printf(out, "!%u = distinct !{!%u, !1}\n!%u = !{!%u}\n!%u = !{", own, own,
-                         own + count, own, own + 2 * count);
+        vyre_strbuf_printf(out, "!%u = distinct !{!%u, !1}\n!%u = !{!%u}\n!%u = !{", own, own,
+                           own + count, own, own + 2 * count);
         for (uint32_t other = 0, some = 0; other < count; other++) {
             if (other != r) {
-                vyre_text_printf(out, "%s!%u", some++ ? ", " : "", 2 + other);
+                vyre_strbuf_printf(out, "%s!%u", some++ ? ", " : "", 2 + other);
             }
         }
-        vyre_text_puts(out, "}\n");
+        vyre_strbuf_puts(out, "}\n");
     }
 }
 
-static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_text *out,
+static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_strbuf *out,
                        cpu_phase_info *info) {
     e->phase_index = index;
     e->phase = &e->ir->phases[index];
@@ -534,7 +535,7 @@ static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_t
     return made;
 }
 
-vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre_text *out_ir,
+vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre_strbuf *out_ir,
                      cpu_phase_info *out_infos) {
     const vyre_ir *ir = vyre_program_ir(program);
     emit e = {.ir = ir, .w = {.next = 1}, .touched = VYRE_NONE};
@@ -544,19 +545,19 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
     e.lengths = vyre_alloc_zeroed(ir->resource_count, sizeof *e.lengths);
     e.array_offsets = vyre_alloc_zeroed(ir->resource_count, sizeof *e.array_offsets);
     bool made = e.arrays && e.lengths && e.array_offsets;
-    vyre_text_puts(out_ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n\n");
+    vyre_strbuf_puts(out_ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n\n");
     for (uint32_t i = 0; i < ir->phase_count && made; i++) {
         made = emit_phase(&e, i, target, out_ir, &out_infos[i]);
     }
-    vyre_text_puts(out_ir, vyre_text_string(&e.w.declarations));
-    vyre_text_puts(out_ir, "!0 = !{}\n");
+    vyre_strbuf_puts(out_ir, vyre_strbuf_string(&e.w.declarations));
+    vyre_strbuf_puts(out_ir, "!0 = !{}\n");
     if (ir->resource_count <= EMIT_MOST_SCOPES) {
         write_scopes(out_ir, ir->resource_count);
     }
     made = made && !out_ir->failed && !e.w.code.failed && !e.w.declarations.failed;
-    vyre_text_free(&e.w.code);
-    vyre_text_free(&e.w.declarations);
-    vyre_text_free(&e.allocas);
+    vyre_strbuf_free(&e.w.code);
+    vyre_strbuf_free(&e.w.declarations);
+    vyre_strbuf_free(&e.allocas);
     vyre_free(e.arrays);
     vyre_free(e.lengths);
     vyre_free(e.array_offsets);

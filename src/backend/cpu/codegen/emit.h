@@ -6,14 +6,14 @@
 #include <vyre/program.h>
 
 #include "backend/cpu/codegen/choose.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* What a kernel gets. Its layout is known to emit.c. */
 typedef struct cpu_frame {
     uint8_t *const *arrays;     /* by resource: buffers and scratch arrays; aligned to elements */
     const uint64_t *lengths;    /* by resource: elements of these */
     const uint64_t *arguments;  /* by argument: a scalar's bits, extended by its sign */
-    const uint32_t *iterations; /* by step: turns of repeats */
+    const uint32_t *iterations; /* by step: iterations of repeats */
     uint64_t domain[3];
     uint64_t groups[3];   /* workgroups; without a workgroup clause, blocks of invocations */
     uint64_t block;       /* invocations of such a block, along x */
@@ -34,6 +34,6 @@ typedef struct cpu_phase_info {
 /* `program` has no elementary functions and no grid barriers. `out_infos` has room for one a phase.
  */
 VYRE_MUST_USE vyre_status cpu_emit(const vyre_program *program, const cpu_target *target,
-                                   vyre_text *out_ir, cpu_phase_info *out_infos);
+                                   vyre_strbuf *out_ir, cpu_phase_info *out_infos);
 
 #endif

@@ -151,7 +151,7 @@ static void atomic_lanes(emit *e, uint32_t inst, uint32_t index, uint32_t value,
     }
     uint32_t start = emit_array_start(e, i->a), width = e->lanes;
     uint32_t bits = emit_new(e), rest = emit_new(e), now = emit_new(e), more = emit_new(e);
-    vyre_text_printf(&e->allocas, "  %%t%u = alloca i%u\n", rest, width);
+    vyre_strbuf_printf(&e->allocas, "  %%t%u = alloca i%u\n", rest, width);
     uint32_t zeros = cpu_write_const(&e->w, type, e->lanes, 0);
     emit_assign(e, type, e->lanes, result, zeros);
     emit_line(e, "%%t%u = bitcast <%u x i1> %%t%u to i%u", bits, width, mask, width);

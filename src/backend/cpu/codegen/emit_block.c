@@ -213,7 +213,7 @@ static void emit_inline(emit *e, uint32_t inst) {
     meet(e, before);
 }
 
-/* Ranges: how many turns, counted in 64 bits. */
+/* Ranges: how many iterations, counted in 64 bits. */
 
 static uint32_t widen(emit *e, vyre_type type, uint32_t lanes, uint32_t value) {
     vyre_type wide = vyre_type_class_of(type) == VYRE_CLASS_SIGNED ? VYRE_TYPE_I64 : VYRE_TYPE_U64;
@@ -255,10 +255,10 @@ emit_range emit_make_range(emit *e, uint32_t inst, bool group) {
         count = emit_new(e);
         emit_line(e, "%%t%u = add %s %%t%u, %%t%u", count, text.text, whole, one);
     }
-    r.turns =
+    r.iterations =
         cpu_write_op(&e->w, VYRE_OP_SELECT, VYRE_TYPE_U64, VYRE_TYPE_U64, lanes, some, count, zero);
-    r.turn = emit_variable(e, VYRE_TYPE_U64, 1);
-    emit_line(e, "store i64 0, ptr %%t%u", r.turn);
+    r.iteration = emit_variable(e, VYRE_TYPE_U64, 1);
+    emit_line(e, "store i64 0, ptr %%t%u", r.iteration);
     return r;
 }
 
@@ -275,15 +275,15 @@ static void leave_used_up(emit *e, uint32_t inst, bool blend) {
     }
 }
 
-/* Whether there are turns left; the lanes that have none leave with what they carry. */
-static uint32_t more_turns(emit *e, uint32_t inst, const emit_range *r, uint32_t exec) {
-    uint32_t turn = emit_read(e, VYRE_TYPE_U64, 1, r->turn), id = emit_new(e);
+/* Whether there are iterations left; the lanes that have none leave with what they carry. */
+static uint32_t more_iterations(emit *e, uint32_t inst, const emit_range *r, uint32_t exec) {
+    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration), id = emit_new(e);
     if (!r->varying) {
-        emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", id, turn, r->turns);
+        emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", id, iteration, r->iterations);
         return id;
     }
-    uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U64, e->lanes, turn);
-    emit_line(e, "%%t%u = icmp ult <%u x i64> %%t%u, %%t%u", id, e->lanes, all, r->turns);
+    uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U64, e->lanes, iteration);
+    emit_line(e, "%%t%u = icmp ult <%u x i64> %%t%u, %%t%u", id, e->lanes, all, r->iterations);
     uint32_t now = emit_read(e, VYRE_TYPE_BOOL, e->lanes, exec);
     uint32_t stay = emit_and(e, now, id);
     e->mask = emit_and_not(e, now, id);
@@ -301,19 +301,20 @@ static bool has_inner_loop(const emit *e, uint32_t inst) {
     return false;
 }
 
-/* Loops of many turns look now and then whether the run is to end; those with others inside do so
- * in every turn. */
-enum { TURNS_AT_ONCE = 1 << 16 };
+/* Loops of many iterations look now and then whether the run is to end; those with others inside do
+ * so in every iteration. */
+enum { ITERATIONS_AT_ONCE = 1 << 16 };
 
 static bool may_take_long(const emit *e, uint32_t inst) {
     const vyre_range *counter = vyre_range_of(&e->ranges, inst + 1);
-    return counter->max - counter->min >= TURNS_AT_ONCE;
+    return counter->max - counter->min >= ITERATIONS_AT_ONCE;
 }
 
-static void check_some_turns(emit *e, const emit_range *r, uint32_t behind) {
-    uint32_t turn = emit_read(e, VYRE_TYPE_U64, 1, r->turn), low = emit_new(e), id = emit_new(e);
+static void check_some_iterations(emit *e, const emit_range *r, uint32_t behind) {
+    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration), low = emit_new(e),
+             id = emit_new(e);
     uint32_t check = emit_label(e), go_on = emit_label(e);
-    emit_line(e, "%%t%u = and i64 %%t%u, %u", low, turn, TURNS_AT_ONCE - 1);
+    emit_line(e, "%%t%u = and i64 %%t%u, %u", low, iteration, ITERATIONS_AT_ONCE - 1);
     emit_line(e, "%%t%u = icmp ne i64 %%t%u, 0", id, low);
     emit_likely_branch(e, id, go_on, check);
     emit_start(e, check);
@@ -334,13 +335,13 @@ static void next_counter(emit *e, uint32_t inst, const emit_range *r) {
             all.next = all.first + all.count; /* all have the same one */
         }
     }
-    uint32_t turn = emit_read(e, VYRE_TYPE_U64, 1, r->turn), next = emit_new(e);
-    emit_line(e, "%%t%u = add i64 %%t%u, 1", next, turn);
-    emit_line(e, "store i64 %%t%u, ptr %%t%u", next, r->turn);
+    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration), next = emit_new(e);
+    emit_line(e, "%%t%u = add i64 %%t%u, 1", next, iteration);
+    emit_line(e, "store i64 %%t%u, ptr %%t%u", next, r->iteration);
 }
 
 /* The code of a loop up to its end, results being in their slots. */
-static void emit_turns(emit *e, uint32_t inst, emit_range r) {
+static void emit_iterations(emit *e, uint32_t inst, emit_range r) {
     const vyre_inst *i = &e->ir->insts[inst];
     const uint32_t *values = vyre_lookup_list(e->ir, i->a);
     bool is_for = i->op == VYRE_OP_FOR;
@@ -362,7 +363,7 @@ static void emit_turns(emit *e, uint32_t inst, emit_range r) {
     emit_start(e, head);
     e->mask = before;
     if (is_for) {
-        emit_branch(e, more_turns(e, inst, &r, exec), inside, used_up);
+        emit_branch(e, more_iterations(e, inst, &r, exec), inside, used_up);
     } else if (exec) {
         emit_branch(e, emit_any(e, emit_read(e, VYRE_TYPE_BOOL, e->lanes, exec)), inside, behind);
     } else {
@@ -395,7 +396,7 @@ static void emit_turns(emit *e, uint32_t inst, emit_range r) {
     if (!is_for || has_inner_loop(e, inst)) {
         emit_stop_check(e, behind);
     } else if (may_take_long(e, inst)) {
-        check_some_turns(e, &r, behind);
+        check_some_iterations(e, &r, behind);
     }
     emit_jump(e, head);
 
@@ -420,21 +421,21 @@ static void emit_loop(emit *e, uint32_t inst) {
     make_slots(e, i->c, results);
     if (i->op == VYRE_OP_FOR) {
         r = emit_make_range(e, inst, false);
-        test = r.varying ? 0 : emit_loop_test(e, inst, r.turns);
+        test = r.varying ? 0 : emit_loop_test(e, inst, r.iterations);
     }
     if (test) {
         uint32_t inside = emit_label(e), checked = emit_label(e), behind = emit_label(e);
         emit_branch(e, test, inside, checked);
         emit_start(e, inside);
         emit_loop_tested(e, inst, true);
-        emit_turns(e, inst, r);
+        emit_iterations(e, inst, r);
         emit_loop_tested(e, inst, false);
         emit_jump(e, behind);
         emit_start(e, checked);
-        emit_turns(e, inst, r);
+        emit_iterations(e, inst, r);
         emit_start(e, behind);
     } else {
-        emit_turns(e, inst, r);
+        emit_iterations(e, inst, r);
     }
     get_list(e, i->c, results);
     meet(e, before);

@@ -20,8 +20,8 @@ uint32_t emit_inside_mask(emit *e, uint32_t inst, uint32_t wide) {
                : emit_and(e, e->mask, emit_inside(e, wide, e->lengths[resource], e->lanes));
 }
 
-/* Indices that grow by the same number with every turn of a loop, in the arithmetic of their type.
- * Then the first and the last one tell of all. */
+/* Indices that grow by the same number with every iteration of a loop, in the arithmetic of their
+ * type. Then the first and the last one tell of all. */
 
 enum { MOST_TESTS = 24, MOST_CODE = 600, MOST_DEPTH = 12, MOST_STRIDE = 64 };
 
@@ -58,7 +58,7 @@ static bool grows(const emit *e, uint32_t loop, uint32_t operand, uint32_t depth
     }
 }
 
-/* Whether an operand is the same in all turns, and can be computed before them. */
+/* Whether an operand is the same in all iterations, and can be computed before them. */
 static bool is_steady(const emit *e, uint32_t loop, uint32_t operand, uint32_t depth) {
     if (!is_in_loop(e, loop, operand)) {
         return true;
@@ -83,8 +83,8 @@ static bool is_steady(const emit *e, uint32_t loop, uint32_t operand, uint32_t d
     }
 }
 
-/* Lane 0 of an operand in the turn where the counter is `counter`. */
-static uint32_t in_turn(emit *e, uint32_t loop, uint32_t operand, uint32_t counter) {
+/* Lane 0 of an operand in the iteration where the counter is `counter`. */
+static uint32_t in_iteration(emit *e, uint32_t loop, uint32_t operand, uint32_t counter) {
     if (operand == loop + 1) {
         return counter;
     }
@@ -98,8 +98,8 @@ static uint32_t in_turn(emit *e, uint32_t loop, uint32_t operand, uint32_t count
         return emit_first(e, operand);
     }
     bool is_binary = vyre_op_info_of(i->op)->shape == VYRE_SHAPE_V2;
-    uint32_t a = in_turn(e, loop, i->a, counter);
-    uint32_t b = is_binary ? in_turn(e, loop, i->b, counter) : 0;
+    uint32_t a = in_iteration(e, loop, i->a, counter);
+    uint32_t b = is_binary ? in_iteration(e, loop, i->b, counter) : 0;
     return cpu_write_op(&e->w, (vyre_op)i->op, vyre_operand_type(e->ir, i->a), (vyre_type)i->type,
                         1, a, b, 0);
 }
@@ -146,9 +146,9 @@ static uint32_t find_tests(const emit *e, uint32_t loop, uint32_t *tests) {
 /* The largest index of all turns and lanes, in 64 bits, below the length: no sum on the way there
  * was too large for the type, so none wrapped around. */
 static uint32_t test_access(emit *e, uint32_t loop, uint32_t inst, uint32_t first, uint32_t next,
-                            uint32_t turns) {
+                            uint32_t iterations) {
     uint32_t index = index_of(e, inst), length = e->lengths[e->ir->insts[inst].a];
-    uint32_t from = in_turn(e, loop, index, first), to = in_turn(e, loop, index, next);
+    uint32_t from = in_iteration(e, loop, index, first), to = in_iteration(e, loop, index, next);
     uint32_t step = emit_new(e), base = emit_new(e), wide = emit_new(e), last = emit_new(e);
     uint32_t way = emit_new(e), sum = emit_new(e), most = emit_new(e), id = emit_new(e);
     uint64_t lanes = cpu_varies(&e->facts, index)
@@ -157,7 +157,7 @@ static uint32_t test_access(emit *e, uint32_t loop, uint32_t inst, uint32_t firs
     emit_line(e, "%%t%u = sub i32 %%t%u, %%t%u", step, to, from);
     emit_line(e, "%%t%u = zext i32 %%t%u to i64", base, from);
     emit_line(e, "%%t%u = zext i32 %%t%u to i64", wide, step);
-    emit_line(e, "%%t%u = sub i64 %%t%u, 1", last, turns);
+    emit_line(e, "%%t%u = sub i64 %%t%u, 1", last, iterations);
     emit_line(e, "%%t%u = mul i64 %%t%u, %%t%u", way, wide, last);
     emit_line(e, "%%t%u = add i64 %%t%u, %%t%u", sum, base, way);
     emit_line(e, "%%t%u = add i64 %%t%u, %llu", most, sum, (unsigned long long)lanes);
@@ -171,7 +171,7 @@ static uint32_t test_access(emit *e, uint32_t loop, uint32_t inst, uint32_t firs
     return id;
 }
 
-uint32_t emit_loop_test(emit *e, uint32_t inst, uint32_t turns) {
+uint32_t emit_loop_test(emit *e, uint32_t inst, uint32_t iterations) {
     const uint32_t *values = e->ir->operands + e->ir->insts[inst].a;
     uint32_t tests[MOST_TESTS], count = find_tests(e, inst, tests), all = 0;
     if (!count) {
@@ -180,7 +180,7 @@ uint32_t emit_loop_test(emit *e, uint32_t inst, uint32_t turns) {
     uint32_t first = emit_scalar(e, values[0]), next = emit_new(e);
     emit_line(e, "%%t%u = add i32 %%t%u, %%t%u", next, first, emit_scalar(e, values[2]));
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t one = test_access(e, inst, tests[k], first, next, turns), both = one;
+        uint32_t one = test_access(e, inst, tests[k], first, next, iterations), both = one;
         if (all) {
             both = emit_new(e);
             emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", both, all, one);

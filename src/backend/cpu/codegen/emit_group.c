@@ -174,8 +174,8 @@ static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
     transfer_all(e, first, is_for ? values + 3 : values, carried, false);
     emit_start(e, head);
     if (is_for) {
-        uint32_t turn = emit_read(e, VYRE_TYPE_U64, 1, r.turn), more = emit_new(e);
-        emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", more, turn, r.turns);
+        uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r.iteration), more = emit_new(e);
+        emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", more, iteration, r.iterations);
         emit_branch(e, more, inside, used_up);
     } else {
         emit_jump(e, inside);
@@ -192,9 +192,9 @@ static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
         uint32_t now = emit_read(e, type, 1, counter), next = emit_new(e);
         emit_line(e, "%%t%u = add %s %%t%u, %%t%u", next, cpu_type(type, 1).text, now, step);
         emit_assign(e, type, 1, counter, next);
-        uint32_t turn = emit_read(e, VYRE_TYPE_U64, 1, r.turn), later = emit_new(e);
-        emit_line(e, "%%t%u = add i64 %%t%u, 1", later, turn);
-        emit_line(e, "store i64 %%t%u, ptr %%t%u", later, r.turn);
+        uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r.iteration), later = emit_new(e);
+        emit_line(e, "%%t%u = add i64 %%t%u, 1", later, iteration);
+        emit_line(e, "store i64 %%t%u, ptr %%t%u", later, r.iteration);
     }
     emit_stop_check(e, e->group_end);
     emit_jump(e, head);

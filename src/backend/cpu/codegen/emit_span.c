@@ -20,7 +20,7 @@ static bool is_wide_enough(vyre_type type) {
 static uint32_t has_room(emit *e, uint32_t resource, vyre_type type, uint32_t first,
                          uint64_t elements) {
     uint32_t length = e->lengths[resource];
-    if (type == VYRE_TYPE_I32) { /* beyond, an index would turn negative */
+    if (type == VYRE_TYPE_I32) { /* beyond, an index would iteration negative */
         uint32_t less = emit_new(e), cut = emit_new(e);
         emit_line(e, "%%t%u = icmp ult i64 %%t%u, 2147483648", less, length);
         emit_line(e, "%%t%u = select i1 %%t%u, i64 %%t%u, i64 2147483648", cut, less, length);
@@ -80,13 +80,13 @@ bool emit_find_span(emit *e, uint32_t inst, int64_t below, uint32_t count, emit_
 static uint32_t shuffle(emit *e, uint32_t bits, uint32_t lanes, uint32_t a, uint32_t b,
                         const uint32_t *from, uint32_t count) {
     uint32_t id = emit_new(e);
-    vyre_text_printf(&e->w.code,
-                     "  %%t%u = shufflevector <%u x i%u> %%t%u, <%u x i%u> %%t%u, <%u x i32> <", id,
-                     lanes, bits, a, lanes, bits, b, count);
+    vyre_strbuf_printf(&e->w.code,
+                       "  %%t%u = shufflevector <%u x i%u> %%t%u, <%u x i%u> %%t%u, <%u x i32> <",
+                       id, lanes, bits, a, lanes, bits, b, count);
     for (uint32_t k = 0; k < count; k++) {
-        vyre_text_printf(&e->w.code, "%si32 %u", k ? ", " : "", from[k]);
+        vyre_strbuf_printf(&e->w.code, "%si32 %u", k ? ", " : "", from[k]);
     }
-    vyre_text_puts(&e->w.code, ">\n");
+    vyre_strbuf_puts(&e->w.code, ">\n");
     return id;
 }
 
@@ -158,9 +158,11 @@ static void load_rows(emit *e, const emit_span *span, uint32_t element, uint32_t
         rows[lane] = emit_new(e);
         emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, span->pointer,
                   (unsigned long long)distance * lane);
-        vyre_text_printf(&e->w.code, words > 1 ? "  %%t%u = load <%u x i%u>" : "  %%t%u = load i%u",
-                         rows[lane], words > 1 ? words : bits, bits);
-        vyre_text_printf(&e->w.code, ", ptr %%t%u, align %u%s\n", at, element, emit_alias(e).text);
+        vyre_strbuf_printf(&e->w.code,
+                           words > 1 ? "  %%t%u = load <%u x i%u>" : "  %%t%u = load i%u",
+                           rows[lane], words > 1 ? words : bits, bits);
+        vyre_strbuf_printf(&e->w.code, ", ptr %%t%u, align %u%s\n", at, element,
+                           emit_alias(e).text);
     }
 }
 
@@ -178,9 +180,9 @@ static void load_words(emit *e, const emit_span *span, uint32_t element, uint32_
     if (words == 1) {
         for (uint32_t lane = 0; lane < lanes; lane++) {
             uint32_t id = emit_new(e);
-            vyre_text_printf(&e->w.code, "  %%t%u = insertelement <%u x i%u> ", id, lanes, bits);
-            vyre_text_printf(&e->w.code, lane ? "%%t%u" : "poison", vectors[0]);
-            vyre_text_printf(&e->w.code, ", i%u %%t%u, i64 %u\n", bits, rows[lane], lane);
+            vyre_strbuf_printf(&e->w.code, "  %%t%u = insertelement <%u x i%u> ", id, lanes, bits);
+            vyre_strbuf_printf(&e->w.code, lane ? "%%t%u" : "poison", vectors[0]);
+            vyre_strbuf_printf(&e->w.code, ", i%u %%t%u, i64 %u\n", bits, rows[lane], lane);
             vectors[0] = id;
         }
         return;

@@ -31,7 +31,7 @@ typedef struct emit_open {
     uint32_t owner; /* VYRE_NONE: the phase */
     uint32_t live;  /* lanes that have not left it, in memory; 0 unless some may */
     uint32_t exec;  /* loops that lanes leave one by one: who is still in it, in memory */
-    uint32_t exit, latch, rest; /* labels: behind it, next turn, end of the block */
+    uint32_t exit, latch, rest; /* labels: behind it, next iteration, end of the block */
 } emit_open;
 
 /* A group block that is open. */
@@ -45,7 +45,7 @@ typedef struct emit_group {
 
 typedef struct emit {
     cpu_writer w;
-    vyre_text allocas; /* of the function, for its entry */
+    vyre_strbuf allocas; /* of the function, for its entry */
     const vyre_ir *ir;
     cpu_facts facts;
     const vyre_phase *phase;
@@ -225,9 +225,9 @@ bool emit_is_inside(const emit *e, uint32_t inst);
 uint32_t emit_inside(emit *e, uint32_t index, uint32_t length, uint32_t lanes);
 /* The lanes that run and whose index, in 64 bits, is inside. */
 uint32_t emit_inside_mask(emit *e, uint32_t inst, uint32_t wide);
-/* Tests before a `for` whether all its accesses stay inside; 0 if there is nothing to test. Turns
- * are i64. */
-uint32_t emit_loop_test(emit *e, uint32_t inst, uint32_t turns);
+/* Tests before a `for` whether all its accesses stay inside; 0 if there is nothing to test.
+ * Iterations are i64. */
+uint32_t emit_loop_test(emit *e, uint32_t inst, uint32_t iterations);
 /* Whether accesses of the loop are taken for tested. */
 void emit_loop_tested(emit *e, uint32_t inst, bool tested);
 
@@ -245,11 +245,11 @@ uint32_t emit_all(emit *e, uint32_t mask);
 /* Loads of what lies at a distance of more than 1, with neighbours; false: nothing was done. */
 bool emit_load_span(emit *e, uint32_t inst);
 
-/* The turns of a `for`, counted in 64 bits. */
+/* The iterations of a `for`, counted in 64 bits. */
 typedef struct emit_range {
     bool varying;
-    uint32_t turns; /* i64, scalar or vector */
-    uint32_t turn;  /* variable: turns so far, i64 */
+    uint32_t iterations; /* i64, scalar or vector */
+    uint32_t iteration;  /* variable: iterations so far, i64 */
 } emit_range;
 emit_range emit_make_range(emit *e, uint32_t inst, bool group);
 

@@ -9,13 +9,13 @@ static uint32_t permute(emit *e, vyre_type type, uint32_t value, uint32_t other,
                         const uint32_t *from) {
     cpu_type_text text = cpu_type(type, e->lanes);
     uint32_t id = emit_new(e);
-    vyre_text_printf(&e->w.code, "  %%t%u = shufflevector %s %%t%u, %s %%t%u, <%u x i32> <", id,
-                     text.text, value, text.text, other, e->lanes);
+    vyre_strbuf_printf(&e->w.code, "  %%t%u = shufflevector %s %%t%u, %s %%t%u, <%u x i32> <", id,
+                       text.text, value, text.text, other, e->lanes);
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
-        vyre_text_printf(&e->w.code, "%si32 %u", lane ? ", " : "",
-                         from[lane] < e->lanes ? from[lane] : e->lanes + lane);
+        vyre_strbuf_printf(&e->w.code, "%si32 %u", lane ? ", " : "",
+                           from[lane] < e->lanes ? from[lane] : e->lanes + lane);
     }
-    vyre_text_puts(&e->w.code, ">\n");
+    vyre_strbuf_puts(&e->w.code, ">\n");
     return id;
 }
 
@@ -149,13 +149,13 @@ static void widen(emit *e, uint32_t words, uint32_t out[PAIRS]) {
 
 static uint32_t every_other(emit *e, uint32_t products, uint32_t first) {
     uint32_t id = emit_new(e), lanes = 2 * e->lanes;
-    vyre_text_printf(&e->w.code,
-                     "  %%t%u = shufflevector <%u x i32> %%t%u, <%u x i32> %%t%u, <%u x i32> <", id,
-                     lanes, products, lanes, products, e->lanes);
+    vyre_strbuf_printf(&e->w.code,
+                       "  %%t%u = shufflevector <%u x i32> %%t%u, <%u x i32> %%t%u, <%u x i32> <",
+                       id, lanes, products, lanes, products, e->lanes);
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
-        vyre_text_printf(&e->w.code, "%si32 %u", lane ? ", " : "", 2 * lane + first);
+        vyre_strbuf_printf(&e->w.code, "%si32 %u", lane ? ", " : "", 2 * lane + first);
     }
-    vyre_text_puts(&e->w.code, ">\n");
+    vyre_strbuf_puts(&e->w.code, ">\n");
     return id;
 }
 
@@ -254,8 +254,8 @@ static void multiplied(emit *e, uint32_t inst) {
         char list[16];
         uint32_t id = emit_new(e);
         snprintf(list, sizeof list, "%%t%u", id);
-        vyre_text_printf(&e->allocas, "  %s = alloca [%u x <%u x i32>], align 64\n", list,
-                         VYRE_MATRIX_OPERANDS, e->lanes);
+        vyre_strbuf_printf(&e->allocas, "  %s = alloca [%u x <%u x i32>], align 64\n", list,
+                           VYRE_MATRIX_OPERANDS, e->lanes);
         for (uint32_t k = 0; k < VYRE_MATRIX_OPERANDS; k++) {
             store_to_list(e, list, k, words[k]);
         }

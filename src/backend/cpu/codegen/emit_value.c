@@ -7,9 +7,9 @@
 void emit_line(emit *e, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_puts(&e->w.code, "  ");
-    vyre_text_vprintf(&e->w.code, format, arguments);
-    vyre_text_putc(&e->w.code, '\n');
+    vyre_strbuf_puts(&e->w.code, "  ");
+    vyre_strbuf_vprintf(&e->w.code, format, arguments);
+    vyre_strbuf_putc(&e->w.code, '\n');
     va_end(arguments);
 }
 
@@ -25,7 +25,7 @@ void emit_start(emit *e, uint32_t label) {
     if (!e->terminated) {
         emit_jump(e, label);
     }
-    vyre_text_printf(&e->w.code, "b%u:\n", label);
+    vyre_strbuf_printf(&e->w.code, "b%u:\n", label);
     e->terminated = false;
 }
 
@@ -52,17 +52,17 @@ void emit_likely_branch(emit *e, uint32_t condition, uint32_t yes, uint32_t no) 
 
 static uint32_t make_variable(emit *e, const char *type) {
     uint32_t id = emit_new(e);
-    vyre_text_printf(&e->allocas,
-                     "  %%t%u = alloca %s, align 64\n  store %s zeroinitializer, ptr %%t%u\n", id,
-                     type, type, id);
+    vyre_strbuf_printf(&e->allocas,
+                       "  %%t%u = alloca %s, align 64\n  store %s zeroinitializer, ptr %%t%u\n", id,
+                       type, type, id);
     return id;
 }
 
 /* LLVM has no zeroinitializer for scalars of some types. */
 static uint32_t make_scalar_variable(emit *e, const char *type, const char *zero) {
     uint32_t id = emit_new(e);
-    vyre_text_printf(&e->allocas, "  %%t%u = alloca %s\n  store %s %s, ptr %%t%u\n", id, type, type,
-                     zero, id);
+    vyre_strbuf_printf(&e->allocas, "  %%t%u = alloca %s\n  store %s %s, ptr %%t%u\n", id, type,
+                       type, zero, id);
     return id;
 }
 

@@ -7,7 +7,7 @@
 
 #include <vyre/status.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* What is known once it is open; valid as long as the process. */
 typedef struct cpu_llvm_info {
@@ -33,6 +33,7 @@ typedef enum cpu_llvm_form {
 /* Optimises and translates for the CPU at hand, without fast math or contraction. `out` must be
  * empty, and stays so on an error. What LLVM objects to is a BACKEND status with its words. Phases
  * are translated on all threads of the pool: objects then stand one behind the other. */
-VYRE_MUST_USE vyre_status cpu_llvm_compile(const vyre_text *ir, cpu_llvm_form form, vyre_text *out);
+VYRE_MUST_USE vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form,
+                                           vyre_strbuf *out);
 
 #endif

@@ -46,11 +46,11 @@ static void hear_diagnostic(LLVMDiagnosticInfoRef info, void *argument) {
     }
 }
 
-static bool parse(translation *t, const vyre_text *ir) {
+static bool parse(translation *t, const vyre_strbuf *ir) {
     const llvm_table *llvm = t->llvm;
     char *message = NULL;
     LLVMMemoryBufferRef source =
-        llvm->LLVMCreateMemoryBufferWithMemoryRange(vyre_text_string(ir), ir->size, "program", 1);
+        llvm->LLVMCreateMemoryBufferWithMemoryRange(vyre_strbuf_string(ir), ir->size, "program", 1);
     if (llvm->LLVMParseIRInContext(t->context, source, &t->module, &message)) {
         t->module = NULL;
         object_and_dispose(t, message);
@@ -101,9 +101,9 @@ static bool optimise(translation *t) {
     return !error;
 }
 
-static bool write_ir(translation *t, vyre_text *out) {
+static bool write_ir(translation *t, vyre_strbuf *out) {
     char *text = t->llvm->LLVMPrintModuleToString(t->module);
-    vyre_text_puts(out, text);
+    vyre_strbuf_puts(out, text);
     t->llvm->LLVMDisposeMessage(text);
     return true;
 }
@@ -119,7 +119,7 @@ static bool write_code(translation *t, int file) {
     return true;
 }
 
-static bool write_form(translation *t, cpu_llvm_form form, vyre_text *out) {
+static bool write_form(translation *t, cpu_llvm_form form, vyre_strbuf *out) {
     switch (form) {
     case CPU_LLVM_IR: return write_ir(t, out);
     case CPU_LLVM_ASSEMBLY: return write_code(t, LLVM_ASSEMBLY_FILE);
@@ -151,8 +151,8 @@ static vyre_status no_memory(void) {
 }
 
 /* IR goes to `out`, anything else to `out_code`, which is LLVM's. */
-static vyre_status translate(const llvm_table *llvm, const vyre_text *ir, cpu_llvm_form form,
-                             vyre_text *out, LLVMMemoryBufferRef *out_code) {
+static vyre_status translate(const llvm_table *llvm, const vyre_strbuf *ir, cpu_llvm_form form,
+                             vyre_strbuf *out, LLVMMemoryBufferRef *out_code) {
     translation t = {.llvm = llvm};
     vyre_status status = VYRE_OK;
     t.context = llvm->LLVMContextCreate();
@@ -179,8 +179,8 @@ static vyre_status translate(const llvm_table *llvm, const vyre_text *ir, cpu_ll
     return status;
 }
 
-static vyre_status translate_or_escape(const llvm_table *llvm, const vyre_text *ir,
-                                       cpu_llvm_form form, vyre_text *out,
+static vyre_status translate_or_escape(const llvm_table *llvm, const vyre_strbuf *ir,
+                                       cpu_llvm_form form, vyre_strbuf *out,
                                        LLVMMemoryBufferRef *out_code) {
     *out_code = NULL;
     if (setjmp(escape.back)) {
@@ -198,10 +198,10 @@ static vyre_status translate_or_escape(const llvm_table *llvm, const vyre_text *
 typedef struct work {
     const llvm_table *llvm;
     cpu_llvm_form form;
-    const vyre_text *ir;
-    vyre_text *out;
+    const vyre_strbuf *ir;
+    vyre_strbuf *out;
     uint32_t count;
-    vyre_text parts[CPU_MOST_PARTS];
+    vyre_strbuf parts[CPU_MOST_PARTS];
     LLVMMemoryBufferRef codes[CPU_MOST_PARTS];
     vyre_status statuses[CPU_MOST_PARTS];
 } work;
@@ -230,22 +230,22 @@ static vyre_status collect(work *w, vyre_status status) {
             status = w->statuses[i];
         }
         if (w->codes[i] && !status) {
-            vyre_text_add(w->out, w->llvm->LLVMGetBufferStart(w->codes[i]),
-                          w->llvm->LLVMGetBufferSize(w->codes[i]));
+            vyre_strbuf_add(w->out, w->llvm->LLVMGetBufferStart(w->codes[i]),
+                            w->llvm->LLVMGetBufferSize(w->codes[i]));
         }
         if (w->codes[i]) {
             w->llvm->LLVMDisposeMemoryBuffer(w->codes[i]);
         }
-        vyre_text_free(&w->parts[i]);
+        vyre_strbuf_free(&w->parts[i]);
     }
     status = !status && w->out->failed ? no_memory() : status;
     if (status) {
-        vyre_text_free(w->out);
+        vyre_strbuf_free(w->out);
     }
     return status;
 }
 
-vyre_status cpu_llvm_compile(const vyre_text *ir, cpu_llvm_form form, vyre_text *out) {
+vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form, vyre_strbuf *out) {
     const llvm_table *llvm;
     uint32_t threads = 1;
     vyre_status status = cpu_llvm_functions(&llvm);

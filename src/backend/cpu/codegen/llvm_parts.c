@@ -30,11 +30,11 @@ static unsigned long phase_of(const char *function) {
 }
 
 /* How many parts are worth it. */
-static uint32_t count_parts(const vyre_text *ir, uint32_t most) {
+static uint32_t count_parts(const vyre_strbuf *ir, uint32_t most) {
     uint32_t phases = 0;
     unsigned long last = no_phase;
     const char *end;
-    for (const char *at = vyre_text_string(ir); (at = find_function(at, &end)); at = end) {
+    for (const char *at = vyre_strbuf_string(ir); (at = find_function(at, &end)); at = end) {
         unsigned long phase = phase_of(at);
         if (phase == no_phase || !end) {
             return 1;
@@ -48,7 +48,7 @@ static uint32_t count_parts(const vyre_text *ir, uint32_t most) {
     return by_size > most ? most : by_size ? (uint32_t)by_size : 1;
 }
 
-static uint32_t smallest(const vyre_text *parts, uint32_t count) {
+static uint32_t smallest(const vyre_strbuf *parts, uint32_t count) {
     uint32_t best = 0;
     for (uint32_t i = 1; i < count; i++) {
         best = parts[i].size < parts[best].size ? i : best;
@@ -56,7 +56,7 @@ static uint32_t smallest(const vyre_text *parts, uint32_t count) {
     return best;
 }
 
-uint32_t cpu_llvm_cut(const vyre_text *ir, uint32_t most, vyre_text out_parts[CPU_MOST_PARTS]) {
+uint32_t cpu_llvm_cut(const vyre_strbuf *ir, uint32_t most, vyre_strbuf out_parts[CPU_MOST_PARTS]) {
     uint32_t count = count_parts(ir, most);
     if (count < 2) {
         return 1;
@@ -65,22 +65,22 @@ uint32_t cpu_llvm_cut(const vyre_text *ir, uint32_t most, vyre_text out_parts[CP
     unsigned long last = no_phase;
     uint32_t part = 0;
     bool failed = false;
-    const char *at = vyre_text_string(ir), *end, *function;
+    const char *at = vyre_strbuf_string(ir), *end, *function;
     while ((function = find_function(at, &end))) {
         for (uint32_t i = 0; i < count; i++) {
-            vyre_text_add(&out_parts[i], at, (size_t)(function - at));
+            vyre_strbuf_add(&out_parts[i], at, (size_t)(function - at));
         }
         part = phase_of(function) == last ? part : smallest(out_parts, count);
         last = phase_of(function);
-        vyre_text_add(&out_parts[part], function, (size_t)(end - function));
+        vyre_strbuf_add(&out_parts[part], function, (size_t)(end - function));
         at = end;
     }
     for (uint32_t i = 0; i < count; i++) {
-        vyre_text_puts(&out_parts[i], at);
+        vyre_strbuf_puts(&out_parts[i], at);
         failed |= out_parts[i].failed;
     }
     for (uint32_t i = 0; i < count && failed; i++) {
-        vyre_text_free(&out_parts[i]);
+        vyre_strbuf_free(&out_parts[i]);
     }
     return failed ? 0 : count;
 }

@@ -49,26 +49,26 @@ cpu_intrinsic_text cpu_intrinsic(const char *name, vyre_type type, uint32_t lane
 
 void cpu_write_declare(cpu_writer *w, const char *declaration) {
     size_t size = strlen(declaration);
-    const char *at = vyre_text_string(&w->declarations);
+    const char *at = vyre_strbuf_string(&w->declarations);
     while ((at = strstr(at, declaration)) && at[size] != '\n') {
         at += size;
     }
     if (!at) {
-        vyre_text_puts(&w->declarations, declaration);
-        vyre_text_putc(&w->declarations, '\n');
+        vyre_strbuf_puts(&w->declarations, declaration);
+        vyre_strbuf_putc(&w->declarations, '\n');
     }
 }
 
 uint32_t cpu_put(cpu_site s, const char *format, ...) {
     uint32_t value = s.w->next++;
-    vyre_text_puts(&s.w->code, "  %t");
-    vyre_text_u64(&s.w->code, value);
-    vyre_text_puts(&s.w->code, " = ");
+    vyre_strbuf_puts(&s.w->code, "  %t");
+    vyre_strbuf_u64(&s.w->code, value);
+    vyre_strbuf_puts(&s.w->code, " = ");
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&s.w->code, format, arguments);
+    vyre_strbuf_vprintf(&s.w->code, format, arguments);
     va_end(arguments);
-    vyre_text_putc(&s.w->code, '\n');
+    vyre_strbuf_putc(&s.w->code, '\n');
     return value;
 }
 
@@ -104,25 +104,25 @@ vyre_type cpu_bits_type(vyre_type type) {
 uint32_t cpu_put_const(cpu_site s, vyre_type type, uint64_t bits) {
     vyre_type plain = cpu_bits_type(type);
     const char *element = type_texts[plain];
-    vyre_text *code = &s.w->code;
+    vyre_strbuf *code = &s.w->code;
     uint32_t value = s.w->next++;
     bits &= plain == VYRE_TYPE_BOOL ? 1 : ~(uint64_t)0 >> (64 - 8 * vyre_type_bytes(plain));
-    vyre_text_printf(code, "  %%t%u = bitcast %s ", value, cpu_type(plain, s.lanes).text);
+    vyre_strbuf_printf(code, "  %%t%u = bitcast %s ", value, cpu_type(plain, s.lanes).text);
     if (bits == 0 && s.lanes > 1) {
-        vyre_text_puts(code, "zeroinitializer");
+        vyre_strbuf_puts(code, "zeroinitializer");
     } else {
-        vyre_text_puts(code, s.lanes > 1 ? "<" : "");
+        vyre_strbuf_puts(code, s.lanes > 1 ? "<" : "");
         for (uint32_t i = 0; i < s.lanes; i++) {
-            vyre_text_puts(code, i ? ", " : "");
+            vyre_strbuf_puts(code, i ? ", " : "");
             if (s.lanes > 1) {
-                vyre_text_puts(code, element);
-                vyre_text_putc(code, ' ');
+                vyre_strbuf_puts(code, element);
+                vyre_strbuf_putc(code, ' ');
             }
-            vyre_text_u64(code, bits);
+            vyre_strbuf_u64(code, bits);
         }
-        vyre_text_puts(code, s.lanes > 1 ? ">" : "");
+        vyre_strbuf_puts(code, s.lanes > 1 ? ">" : "");
     }
-    vyre_text_printf(code, " to %s\n", cpu_type(type, s.lanes).text);
+    vyre_strbuf_printf(code, " to %s\n", cpu_type(type, s.lanes).text);
     return value;
 }
 
@@ -176,11 +176,11 @@ uint32_t cpu_write_lane_numbers(cpu_writer *w, uint32_t lanes) {
     }
     cpu_type_text t = cpu_type(VYRE_TYPE_U32, lanes);
     uint32_t value = w->next++;
-    vyre_text_printf(&w->code, "  %%t%u = bitcast %s <", value, t.text);
+    vyre_strbuf_printf(&w->code, "  %%t%u = bitcast %s <", value, t.text);
     for (uint32_t i = 0; i < lanes; i++) {
-        vyre_text_printf(&w->code, "%si32 %u", i ? ", " : "", i);
+        vyre_strbuf_printf(&w->code, "%si32 %u", i ? ", " : "", i);
     }
-    vyre_text_printf(&w->code, "> to %s\n", t.text);
+    vyre_strbuf_printf(&w->code, "> to %s\n", t.text);
     return value;
 }
 

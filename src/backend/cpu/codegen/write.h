@@ -4,12 +4,12 @@
 
 #include <vyre/op.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 typedef struct cpu_writer {
-    vyre_text code;         /* of the function under way */
-    vyre_text declarations; /* of intrinsics, one a line, none twice */
-    uint32_t next;          /* value */
+    vyre_strbuf code;         /* of the function under way */
+    vyre_strbuf declarations; /* of intrinsics, one a line, none twice */
+    uint32_t next;            /* value */
     /* What the machine has instructions for. Without, other code does it. */
     bool has_half; /* f16 to and from f32: F16C, AArch64 */
     bool has_long; /* vectors of 64-bit integers to and from floats: AVX-512DQ, AArch64 */

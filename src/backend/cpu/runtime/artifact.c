@@ -28,14 +28,14 @@ static head make_head(const cpu_artifact_key *key) {
 }
 
 void cpu_artifact_write(const cpu_artifact_key *key, const cpu_phase_info *infos,
-                        const vyre_text *object, vyre_text *out) {
+                        const vyre_strbuf *object, vyre_strbuf *out) {
     const head h = make_head(key);
     size_t body = vyre_artifact_begin(&h, sizeof h, out);
     for (uint32_t i = 0; i < key->phase_count; i++) {
         const phase_row row = {infos[i].storage_bytes, infos[i].block, 0};
-        vyre_text_add(out, (const char *)&row, sizeof row);
+        vyre_strbuf_add(out, (const char *)&row, sizeof row);
     }
-    vyre_text_add(out, object->data, object->size);
+    vyre_strbuf_add(out, object->data, object->size);
     vyre_artifact_end(out, body);
 }
 

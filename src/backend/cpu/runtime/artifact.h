@@ -4,7 +4,7 @@
 #define VYRE_CPU_RUNTIME_ARTIFACT_H
 
 #include "backend/cpu/codegen/emit.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* Grows whenever the same program is translated into other code by this version of the library. */
 enum { CPU_ARTIFACT_VERSION = 8 };
@@ -18,7 +18,7 @@ typedef struct cpu_artifact_key {
 
 /* Appends to `out`; a failure is in out->failed. */
 void cpu_artifact_write(const cpu_artifact_key *key, const cpu_phase_info *infos,
-                        const vyre_text *object, vyre_text *out);
+                        const vyre_strbuf *object, vyre_strbuf *out);
 
 /* Whether it fits; then `out_infos` has one a phase and the object is a part of the artifact. */
 bool cpu_artifact_read(const cpu_artifact_key *key, const uint8_t *artifact, size_t size,

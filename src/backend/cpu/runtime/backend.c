@@ -42,38 +42,38 @@ static const char *version(const vyre_backend *backend) {
 }
 
 /* The compiled program of a call; where the host has none, one for this call. Released with
- * cpu_native_release. */
-static vyre_status native_of(const vyre_call *call, cpu_native **out_native) {
+ * cpu_executable_release. */
+static vyre_status executable_of(const vyre_call *call, cpu_executable **out_executable) {
     if (call->native) {
-        *out_native = cpu_native_retain(call->native->state);
+        *out_executable = cpu_executable_retain(call->native->state);
         return VYRE_OK;
     }
-    vyre_text artifact = {0};
-    vyre_status status = cpu_native_make(call->program, NULL, 0, &artifact, out_native);
-    vyre_text_free(&artifact);
+    vyre_strbuf artifact = {0};
+    vyre_status status = cpu_executable_make(call->program, NULL, 0, &artifact, out_executable);
+    vyre_strbuf_free(&artifact);
     return status;
 }
 
 static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
                             vyre_output *outputs) {
     (void)backend;
-    cpu_native *native;
-    vyre_status status = native_of(call, &native);
+    cpu_executable *executable;
+    vyre_status status = executable_of(call, &executable);
     if (!status) {
         atomic_uint stop = 0;
-        status = cpu_run_host(native, call, outputs, &stop);
-        cpu_native_release(native);
+        status = cpu_run_host(executable, call, outputs, &stop);
+        cpu_executable_release(executable);
     }
     return status;
 }
 
 static vyre_status start(const vyre_call *call, vyre_output *outputs, bool is_borrowed,
                          vyre_pending_run *out_run) {
-    cpu_native *native;
-    vyre_status status = native_of(call, &native);
+    cpu_executable *executable;
+    vyre_status status = executable_of(call, &executable);
     if (!status) {
-        status = cpu_queue_start(native, call, outputs, is_borrowed, out_run);
-        cpu_native_release(native);
+        status = cpu_queue_start(executable, call, outputs, is_borrowed, out_run);
+        cpu_executable_release(executable);
     }
     return status;
 }
@@ -153,12 +153,12 @@ static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vy
     (void)backend;
     uint64_t begin = vyre_now_ns();
     uint8_t *memory[VYRE_LIMIT_ARGUMENTS];
-    cpu_native *native;
-    vyre_status status = native_of(call, &native);
+    cpu_executable *executable;
+    vyre_status status = executable_of(call, &executable);
     if (!status) {
         find_memory(call, buffers, memory);
-        status = cpu_queue_run(native, call, memory);
-        cpu_native_release(native);
+        status = cpu_queue_run(executable, call, memory);
+        cpu_executable_release(executable);
     }
     *out_timing = vyre_wall_time(begin);
     return status;
@@ -176,17 +176,17 @@ static vyre_status ticket_wait(const vyre_backend *backend, uint64_t ticket) {
 
 /* Pipelines */
 
-static vyre_status pipeline_dispatch(const vyre_native *native, const vyre_call *call,
+static vyre_status pipeline_dispatch(const vyre_native *executable, const vyre_call *call,
                                      vyre_output *outputs) {
     atomic_uint stop = 0;
-    return cpu_run_host(native->state, call, outputs, &stop);
+    return cpu_run_host(executable->state, call, outputs, &stop);
 }
 
-static vyre_status pipeline_enqueue(const vyre_native *native, const vyre_call *call,
+static vyre_status pipeline_enqueue(const vyre_native *executable, const vyre_call *call,
                                     const uint64_t *buffers, uint64_t *out_ticket) {
     uint8_t *memory[VYRE_LIMIT_ARGUMENTS];
     find_memory(call, buffers, memory);
-    vyre_status status = cpu_queue_enqueue(native->state, call, memory, out_ticket);
+    vyre_status status = cpu_queue_enqueue(executable->state, call, memory, out_ticket);
     for (size_t i = 0; i < call->argument_count && !status; i++) {
         if (buffers[i]) {
             atomic_store(&resident_of(buffers[i])->ticket, *out_ticket);
@@ -195,13 +195,13 @@ static vyre_status pipeline_enqueue(const vyre_native *native, const vyre_call *
     return status;
 }
 
-static uint64_t pipeline_size_bytes(const vyre_native *native) {
-    const cpu_native *own = native->state;
+static uint64_t pipeline_size_bytes(const vyre_native *executable) {
+    const cpu_executable *own = executable->state;
     return sizeof *own + own->phase_count * sizeof *own->phases + own->code.size;
 }
 
-static void pipeline_destroy(const vyre_native *native) {
-    cpu_native_release(native->state);
+static void pipeline_destroy(const vyre_native *executable) {
+    cpu_executable_release(executable->state);
 }
 
 static const vyre_pipeline_slots pipeline_slots = {
@@ -215,17 +215,17 @@ static const vyre_pipeline_slots pipeline_slots = {
 };
 
 static vyre_status compile(const vyre_backend *backend, const vyre_compile *compile,
-                           vyre_native *out_native) {
+                           vyre_native *out_executable) {
     (void)backend;
-    vyre_text artifact = {0};
-    cpu_native *native;
-    vyre_status status = cpu_native_make(compile->program, compile->artifact,
-                                         compile->artifact_size, &artifact, &native);
+    vyre_strbuf artifact = {0};
+    cpu_executable *executable;
+    vyre_status status = cpu_executable_make(compile->program, compile->artifact,
+                                             compile->artifact_size, &artifact, &executable);
     if (!status) {
-        out_native->slots = &pipeline_slots;
-        out_native->state = native;
-        out_native->artifact = (uint8_t *)artifact.data; /* from the allocator of the host */
-        out_native->artifact_size = artifact.size;
+        out_executable->slots = &pipeline_slots;
+        out_executable->state = executable;
+        out_executable->artifact = (uint8_t *)artifact.data; /* from the allocator of the host */
+        out_executable->artifact_size = artifact.size;
     }
     return status;
 }
@@ -315,7 +315,7 @@ static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *o
     }
     device made = {0};
     vyre_status status = cpu_llvm_open(&made.llvm);
-    status = status ? status : cpu_native_lanes(&made.lanes);
+    status = status ? status : cpu_executable_lanes(&made.lanes);
     status = status ? status : cpu_pool_size(&made.threads);
     if (status) {
         return status;

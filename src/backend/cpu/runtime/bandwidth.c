@@ -30,12 +30,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* whoever measures */
 static atomic_ullong known;
 
 /* What the number depends on, as the file tells it. */
-static void describe(vyre_text *out) {
+static void describe(vyre_strbuf *out) {
     char name[CPU_NAME_BYTES];
     uint32_t threads = 0;
     cpu_brand(name);
     vyre_status_free(cpu_pool_size(&threads));
-    vyre_text_printf(out, "%s, %u threads, GB/s: ", name, threads);
+    vyre_strbuf_printf(out, "%s, %u threads, GB/s: ", name, threads);
 }
 
 static bool is_kept(void) {
@@ -45,20 +45,20 @@ static bool is_kept(void) {
     return !status && limit;
 }
 
-static void file_name(const vyre_text *key, vyre_text *out) {
-    vyre_text_printf(out, "memory-%016llx",
-                     (unsigned long long)vyre_hash(vyre_text_string(key), key->size));
+static void file_name(const vyre_strbuf *key, vyre_strbuf *out) {
+    vyre_strbuf_printf(out, "memory-%016llx",
+                       (unsigned long long)vyre_hash(vyre_strbuf_string(key), key->size));
 }
 
 /* What an earlier process has left; anything else in the file is as good as none. */
 static void read_file(void) {
     vyre_store_place place = {.folder = -1};
-    vyre_text key = {0}, name = {0}, found = {0};
+    vyre_strbuf key = {0}, name = {0}, found = {0};
     describe(&key);
     file_name(&key, &name);
     vyre_status status = is_kept() ? vyre_store_open(&place, false) : VYRE_OK;
     if (!status && place.folder >= 0 && !key.failed && !name.failed) {
-        status = vyre_store_read(&place, vyre_text_string(&name), FILE_LIMIT, &found);
+        status = vyre_store_read(&place, vyre_strbuf_string(&name), FILE_LIMIT, &found);
     }
     uint64_t number;
     bool too_large = false;
@@ -70,29 +70,29 @@ static void read_file(void) {
     }
     vyre_status_free(status);
     vyre_store_close(&place);
-    vyre_text_free(&key);
-    vyre_text_free(&name);
-    vyre_text_free(&found);
+    vyre_strbuf_free(&key);
+    vyre_strbuf_free(&name);
+    vyre_strbuf_free(&found);
 }
 
 static void write_file(uint64_t number) {
     vyre_store_place place = {.folder = -1};
-    vyre_text text = {0}, path = {0};
+    vyre_strbuf text = {0}, path = {0};
     vyre_status status = is_kept() ? vyre_store_open(&place, true) : VYRE_OK;
     if (!status && place.folder >= 0) {
         describe(&text);
-        vyre_text_printf(&path, "%s/", vyre_text_string(&place.path));
+        vyre_strbuf_printf(&path, "%s/", vyre_strbuf_string(&place.path));
         file_name(&text, &path);
-        vyre_text_u64(&text, number);
-        vyre_text_puts(&text, "\n");
+        vyre_strbuf_u64(&text, number);
+        vyre_strbuf_puts(&text, "\n");
         if (!text.failed && !path.failed) {
-            status = vyre_file_replace(vyre_text_string(&path), text.data, text.size);
+            status = vyre_file_replace(vyre_strbuf_string(&path), text.data, text.size);
         }
     }
     vyre_status_free(status);
     vyre_store_close(&place);
-    vyre_text_free(&text);
-    vyre_text_free(&path);
+    vyre_strbuf_free(&text);
+    vyre_strbuf_free(&path);
 }
 
 uint64_t cpu_bandwidth_known(void) {

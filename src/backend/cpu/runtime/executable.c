@@ -54,7 +54,7 @@ static vyre_status find_target(cpu_target *out_target, int *out_option) {
     return VYRE_OK;
 }
 
-vyre_status cpu_native_lanes(uint32_t *out_lanes) {
+vyre_status cpu_executable_lanes(uint32_t *out_lanes) {
     cpu_target target = {0};
     int option;
     vyre_status status = find_target(&target, &option);
@@ -73,10 +73,10 @@ static vyre_status split(const vyre_program *program, bool *out_split, vyre_prog
 }
 
 /* The program as LLVM IR. */
-static vyre_status emit(const vyre_program *program, const cpu_target *target, vyre_text *out_ir,
+static vyre_status emit(const vyre_program *program, const cpu_target *target, vyre_strbuf *out_ir,
                         cpu_phase_info *out_infos) {
     vyre_program *lowered;
-    vyre_status status = vyre_lower(program, &lowered);
+    vyre_status status = vyre_lower_program(program, &lowered);
     if (!status) {
         status = cpu_emit(lowered, target, out_ir, out_infos);
         vyre_program_release(lowered);
@@ -87,7 +87,7 @@ static vyre_status emit(const vyre_program *program, const cpu_target *target, v
 /* What a phase costs, and whether its workgroups can wait for one another: then they look at an
  * array again and again. */
 static void weigh(const vyre_ir *ir, uint32_t index, cpu_phase *out_phase) {
-    enum { TURNS = 32 }; /* how often a loop goes round, if one must guess */
+    enum { ITERATIONS = 32 }; /* how often a loop goes round, if one must guess */
     const vyre_phase *phase = &ir->phases[index];
     uint64_t cost = 0;
     uint32_t loop_end = phase->first;
@@ -99,7 +99,7 @@ static void weigh(const vyre_ir *ir, uint32_t index, cpu_phase *out_phase) {
             loop_end = inst->c > loop_end ? inst->c : loop_end;
             out_phase->has_loops = true;
         }
-        cost += (uint64_t)info->cost * (in_loop ? TURNS : 1);
+        cost += (uint64_t)info->cost * (in_loop ? ITERATIONS : 1);
         out_phase->may_wait |= in_loop && info->effects & VYRE_EFFECT_ATOMIC &&
                                info->effects & VYRE_EFFECT_READ &&
                                ir->resources[inst->a].kind <= VYRE_RESOURCE_SCRATCH;
@@ -110,75 +110,76 @@ static void weigh(const vyre_ir *ir, uint32_t index, cpu_phase *out_phase) {
     out_phase->weight = (cost / 8 + 1) * invocations; /* vectors have about so many lanes */
 }
 
-/* Loads what an artifact holds into the native program. */
-static vyre_status load(cpu_native *native, const cpu_phase_info *infos, const uint8_t *object,
-                        size_t size) {
-    const vyre_ir *ir = vyre_program_ir(native->program);
-    cpu_kernel *kernels = vyre_alloc_array(native->phase_count, sizeof *kernels);
+/* Loads what an artifact holds into the executable program. */
+static vyre_status load(cpu_executable *executable, const cpu_phase_info *infos,
+                        const uint8_t *object, size_t size) {
+    const vyre_ir *ir = vyre_program_ir(executable->program);
+    cpu_kernel *kernels = vyre_alloc_array(executable->phase_count, sizeof *kernels);
     if (!kernels) {
-        return no_memory(native->program);
+        return no_memory(executable->program);
     }
-    vyre_status status = cpu_code_load(object, size, native->phase_count, &native->code, kernels);
-    for (uint32_t i = 0; i < native->phase_count && !status; i++) {
-        native->phases[i] = (cpu_phase){.kernel = kernels[i], .info = infos[i]};
-        weigh(ir, i, &native->phases[i]);
+    vyre_status status =
+        cpu_code_load(object, size, executable->phase_count, &executable->code, kernels);
+    for (uint32_t i = 0; i < executable->phase_count && !status; i++) {
+        executable->phases[i] = (cpu_phase){.kernel = kernels[i], .info = infos[i]};
+        weigh(ir, i, &executable->phases[i]);
     }
     vyre_free(kernels);
     return status;
 }
 
 /* From an artifact; false if it does not fit, or does not load, which is as good as none. */
-static bool load_artifact(cpu_native *native, const cpu_artifact_key *key, const uint8_t *artifact,
-                          size_t size, cpu_phase_info *infos) {
+static bool load_artifact(cpu_executable *executable, const cpu_artifact_key *key,
+                          const uint8_t *artifact, size_t size, cpu_phase_info *infos) {
     const uint8_t *object;
     size_t object_size;
     if (!artifact || !cpu_artifact_read(key, artifact, size, infos, &object, &object_size)) {
         return false;
     }
-    vyre_status status = load(native, infos, object, object_size);
+    vyre_status status = load(executable, infos, object, object_size);
     if (status) {
         vyre_log(VYRE_LOG_INFO, "cpu: `%s` is compiled again, since what was stored fails: %s",
-                 vyre_program_name(native->program), vyre_status_text(status));
+                 vyre_program_name(executable->program), vyre_status_text(status));
         vyre_status_free(status);
     }
     return !status;
 }
 
-static vyre_status compile(cpu_native *native, const cpu_artifact_key *key,
+static vyre_status compile(cpu_executable *executable, const cpu_artifact_key *key,
                            const cpu_target *target, cpu_phase_info *infos,
-                           vyre_text *out_artifact) {
-    vyre_text ir = {0}, object = {0};
-    vyre_status status = emit(native->program, target, &ir, infos);
+                           vyre_strbuf *out_artifact) {
+    vyre_strbuf ir = {0}, object = {0};
+    vyre_status status = emit(executable->program, target, &ir, infos);
     status = status ? status : cpu_llvm_compile(&ir, CPU_LLVM_OBJECT, &object);
     if (!status) {
         cpu_artifact_write(key, infos, &object, out_artifact);
         status = out_artifact->failed
-                     ? no_memory(native->program)
-                     : load(native, infos, (const uint8_t *)object.data, object.size);
+                     ? no_memory(executable->program)
+                     : load(executable, infos, (const uint8_t *)object.data, object.size);
     }
-    vyre_text_free(&ir);
-    vyre_text_free(&object);
+    vyre_strbuf_free(&ir);
+    vyre_strbuf_free(&object);
     return status;
 }
 
 /* `program` as it runs; takes it over. */
 static vyre_status make(vyre_program *program, bool was_split, bool any_domain,
-                        const uint8_t *artifact, size_t artifact_size, vyre_text *out_artifact,
-                        cpu_native **out_native) {
+                        const uint8_t *artifact, size_t artifact_size, vyre_strbuf *out_artifact,
+                        cpu_executable **out_executable) {
     cpu_llvm_info info;
     cpu_artifact_key key = {.phase_count = vyre_program_ir(program)->phase_count};
     cpu_target target;
     int option;
     vyre_status status = cpu_llvm_open(&info);
     status = status ? status : find_target(&target, &option);
-    cpu_native *native = vyre_alloc_zeroed(1, sizeof *native);
+    cpu_executable *executable = vyre_alloc_zeroed(1, sizeof *executable);
     cpu_phase *phases = vyre_alloc_zeroed(key.phase_count, sizeof *phases);
     cpu_phase_info *infos = vyre_alloc_zeroed(key.phase_count, sizeof *infos);
     uint32_t *overwritten =
         vyre_alloc_array(vyre_program_ir(program)->resource_count, sizeof *overwritten);
-    if (status || !native || !phases || !infos || !overwritten) {
+    if (status || !executable || !phases || !infos || !overwritten) {
         status = status ? status : no_memory(program);
-        vyre_free(native);
+        vyre_free(executable);
         vyre_free(phases);
         vyre_free(infos);
         vyre_free(overwritten);
@@ -189,88 +190,90 @@ static vyre_status make(vyre_program *program, bool was_split, bool any_domain,
     key.lanes = (uint32_t)option;
     key.cpu = info.cpu;
     key.features = info.features;
-    atomic_init(&native->references, 1);
-    native->program = program;
-    native->was_split = was_split;
-    native->phases = phases;
-    native->phase_count = key.phase_count;
-    native->overwritten = overwritten;
+    atomic_init(&executable->references, 1);
+    executable->program = program;
+    executable->was_split = was_split;
+    executable->phases = phases;
+    executable->phase_count = key.phase_count;
+    executable->overwritten = overwritten;
     status = vyre_fill_find(program, overwritten);
-    if (!status && !load_artifact(native, &key, artifact, artifact_size, infos)) {
-        status = compile(native, &key, &target, infos, out_artifact);
+    if (!status && !load_artifact(executable, &key, artifact, artifact_size, infos)) {
+        status = compile(executable, &key, &target, infos, out_artifact);
     }
     vyre_free(infos);
     if (status) {
-        vyre_text_free(out_artifact);
-        cpu_native_release(native);
+        vyre_strbuf_free(out_artifact);
+        cpu_executable_release(executable);
         return status;
     }
-    *out_native = native;
+    *out_executable = executable;
     return VYRE_OK;
 }
 
-vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact,
-                            size_t artifact_size, vyre_text *out_artifact,
-                            cpu_native **out_native) {
-    *out_native = NULL;
+vyre_status cpu_executable_make(const vyre_program *program, const uint8_t *artifact,
+                                size_t artifact_size, vyre_strbuf *out_artifact,
+                                cpu_executable **out_executable) {
+    *out_executable = NULL;
     bool was_split;
     vyre_program *own;
     vyre_status status = split(program, &was_split, &own);
-    return status ? status
-                  : make(own, was_split, false, artifact, artifact_size, out_artifact, out_native);
+    return status
+               ? status
+               : make(own, was_split, false, artifact, artifact_size, out_artifact, out_executable);
 }
 
-vyre_status cpu_native_wider(const cpu_native *native, const cpu_native **out_native) {
+vyre_status cpu_executable_for_large_grids(const cpu_executable *executable,
+                                           const cpu_executable **out_executable) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    cpu_native *own = (cpu_native *)(uintptr_t)native;
-    vyre_text artifact = {0};
+    cpu_executable *own = (cpu_executable *)(uintptr_t)executable;
+    vyre_strbuf artifact = {0};
     vyre_status status = VYRE_OK;
     pthread_mutex_lock(&lock);
-    if (!own->wider) {
+    if (!own->large_grid) {
         status = make(vyre_program_retain(own->program), own->was_split, true, NULL, 0, &artifact,
-                      &own->wider);
+                      &own->large_grid);
     }
-    *out_native = own->wider;
+    *out_executable = own->large_grid;
     pthread_mutex_unlock(&lock);
-    vyre_text_free(&artifact);
+    vyre_strbuf_free(&artifact);
     return status;
 }
 
-cpu_native *cpu_native_retain(cpu_native *native) {
-    atomic_fetch_add(&native->references, 1);
-    return native;
+cpu_executable *cpu_executable_retain(cpu_executable *executable) {
+    atomic_fetch_add(&executable->references, 1);
+    return executable;
 }
 
-void cpu_native_release(cpu_native *native) {
-    if (!native || atomic_fetch_sub(&native->references, 1) != 1) {
+void cpu_executable_release(cpu_executable *executable) {
+    if (!executable || atomic_fetch_sub(&executable->references, 1) != 1) {
         return;
     }
-    cpu_native_release(native->wider);
-    cpu_code_unload(&native->code);
-    vyre_program_release(native->program);
-    vyre_free(native->phases);
-    vyre_free(native->overwritten);
-    vyre_free(native);
+    cpu_executable_release(executable->large_grid);
+    cpu_code_unload(&executable->code);
+    vyre_program_release(executable->program);
+    vyre_free(executable->phases);
+    vyre_free(executable->overwritten);
+    vyre_free(executable);
 }
 
 /* How a phase runs, and why. */
 static void print_choice(const vyre_ir *ir, uint32_t phase, const cpu_choice *choice,
-                         const char *comment, vyre_text *out) {
-    vyre_text_printf(out, "%s phase", comment);
+                         const char *comment, vyre_strbuf *out) {
+    vyre_strbuf_printf(out, "%s phase", comment);
     for (uint32_t k = 0; k < ir->step_name_count; k++) {
         const vyre_step *step = &ir->steps[k];
         if (step->kind == VYRE_STEP_PHASE && step->size == phase && ir->step_names[k]) {
-            vyre_text_printf(out, " %s", ir->debug_strings + ir->step_names[k]);
+            vyre_strbuf_printf(out, " %s", ir->debug_strings + ir->step_names[k]);
         }
     }
-    vyre_text_puts(out, ": ");
+    vyre_strbuf_puts(out, ": ");
     cpu_choice_print(choice, out);
-    vyre_text_putc(out, '\n');
+    vyre_strbuf_putc(out, '\n');
 }
 
 /* The text with a comment in front of each phase's function. */
 static void explain(const vyre_program *program, bool assembly, const cpu_phase_info *infos,
-                    const char *text, vyre_text *out) {
+                    const char *text, vyre_strbuf *out) {
     const vyre_ir *ir = vyre_program_ir(program);
     const char *format = assembly ? "\nphase_%u:" : "\ndefine void @phase_%u(";
     for (uint32_t phase = 0; phase < ir->phase_count; phase++) {
@@ -279,22 +282,22 @@ static void explain(const vyre_program *program, bool assembly, const cpu_phase_
         const char *at = strstr(text, start);
         if (at) {
             at++; /* the end of the line before */
-            vyre_text_add(out, text, (size_t)(at - text));
+            vyre_strbuf_add(out, text, (size_t)(at - text));
             text = at;
         }
         print_choice(ir, phase, &infos[phase].choice, assembly ? "#" : ";", out);
     }
-    vyre_text_puts(out, text);
+    vyre_strbuf_puts(out, text);
 }
 
 /* A program in one of LLVM's forms, the program as it runs, and what is known of its phases: to be
  * freed, also after an error. */
-static vyre_status translate(const vyre_program *program, cpu_llvm_form form, vyre_text *out,
+static vyre_status translate(const vyre_program *program, cpu_llvm_form form, vyre_strbuf *out,
                              vyre_program **out_program, cpu_phase_info **out_infos) {
     cpu_target target;
     int option;
     bool was_split;
-    vyre_text ir = {0};
+    vyre_strbuf ir = {0};
     *out_program = NULL;
     *out_infos = NULL;
     vyre_status status = find_target(&target, &option);
@@ -305,22 +308,22 @@ static vyre_status translate(const vyre_program *program, cpu_llvm_form form, vy
         status = *out_infos ? emit(*out_program, &target, &ir, *out_infos) : no_memory(program);
     }
     status = status ? status : cpu_llvm_compile(&ir, form, out);
-    vyre_text_free(&ir);
+    vyre_strbuf_free(&ir);
     return status;
 }
 
-vyre_status cpu_native_show(const vyre_program *program, bool assembly, vyre_text *out) {
-    vyre_text text = {0};
+vyre_status cpu_executable_show(const vyre_program *program, bool assembly, vyre_strbuf *out) {
+    vyre_strbuf text = {0};
     vyre_program *own;
     cpu_phase_info *infos;
     vyre_status status =
         translate(program, assembly ? CPU_LLVM_ASSEMBLY : CPU_LLVM_IR, &text, &own, &infos);
     if (!status) {
-        explain(own, assembly, infos, vyre_text_string(&text), out);
+        explain(own, assembly, infos, vyre_strbuf_string(&text), out);
         status = out->failed ? no_memory(program) : VYRE_OK;
     }
     vyre_free(infos);
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     vyre_program_release(own);
     return status;
 }
@@ -330,7 +333,7 @@ static vyre_status emit_module(const vyre_emitter *emitter, const vyre_program *
                                size_t *out_size) {
     (void)emitter;
     (void)options;
-    vyre_text object = {0};
+    vyre_strbuf object = {0};
     vyre_program *own;
     cpu_phase_info *infos;
     vyre_status status = translate(program, CPU_LLVM_MODULE, &object, &own, &infos);

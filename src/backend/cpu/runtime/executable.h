@@ -7,7 +7,7 @@
 #include <vyre/program.h>
 
 #include "backend/cpu/runtime/code.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 typedef struct cpu_phase {
     cpu_kernel kernel;
@@ -17,7 +17,7 @@ typedef struct cpu_phase {
     bool has_loops;  /* so that a unit may take much longer than that */
 } cpu_phase;
 
-typedef struct cpu_native {
+typedef struct cpu_executable {
     atomic_uint references; /* of the pipeline, and of runs that are enqueued */
     vyre_program *program;  /* as it runs */
     bool was_split;         /* it had grid barriers: sizes and phases are not the driver's */
@@ -25,25 +25,26 @@ typedef struct cpu_native {
     uint32_t phase_count;
     uint32_t *overwritten; /* by resource, as vyre_fill_find says */
     cpu_code code;
-    struct cpu_native *wider; /* made when a run asks for it */
-} cpu_native;
+    struct cpu_executable *large_grid; /* made when a run asks for it */
+} cpu_executable;
 
 /* Number of 32-bit lanes that vectors have: VYRE_CPU_LANES, or what suits the CPU. */
-VYRE_MUST_USE vyre_status cpu_native_lanes(uint32_t *out_lanes);
+VYRE_MUST_USE vyre_status cpu_executable_lanes(uint32_t *out_lanes);
 
 /* Takes the code of a program from an artifact that fits. Where there is none it is compiled, and
  * `out_artifact`, which must be empty, has what can be stored. */
-VYRE_MUST_USE vyre_status cpu_native_make(const vyre_program *program, const uint8_t *artifact,
-                                          size_t artifact_size, vyre_text *out_artifact,
-                                          cpu_native **out_native);
+VYRE_MUST_USE vyre_status cpu_executable_make(const vyre_program *program, const uint8_t *artifact,
+                                              size_t artifact_size, vyre_strbuf *out_artifact,
+                                              cpu_executable **out_executable);
 /* The same program for runs whose config has a domain larger than the program's own, about which
- * the code knows nothing; compiled the first time. It lives as long as `native`. */
-VYRE_MUST_USE vyre_status cpu_native_wider(const cpu_native *native, const cpu_native **out_native);
-cpu_native *cpu_native_retain(cpu_native *native);
-void cpu_native_release(cpu_native *native); /* NULL is allowed */
+ * the code knows nothing; compiled the first time. It lives as long as `executable`. */
+VYRE_MUST_USE vyre_status cpu_executable_for_large_grids(const cpu_executable *executable,
+                                                         const cpu_executable **out_executable);
+cpu_executable *cpu_executable_retain(cpu_executable *executable);
+void cpu_executable_release(cpu_executable *executable); /* NULL is allowed */
 
 /* What LLVM makes of a program, as text for people. `out` must be empty. */
-VYRE_MUST_USE vyre_status cpu_native_show(const vyre_program *program, bool assembly,
-                                          vyre_text *out);
+VYRE_MUST_USE vyre_status cpu_executable_show(const vyre_program *program, bool assembly,
+                                              vyre_strbuf *out);
 
 #endif

@@ -48,7 +48,7 @@ static atomic_uint post_count;
 static atomic_uint worker_count;
 static atomic_uint sleeper_count; /* who sleeps, or is about to, and is not to be woken yet */
 static atomic_uint wake_count;    /* who is to be woken by the next one that is awake */
-static sem_t bed;
+static sem_t sleepers;
 static uint32_t thread_count; /* of all; 0 where the option has a wrong value */
 static bool spins;            /* whether there is a CPU for each thread */
 
@@ -68,7 +68,7 @@ static void after_fork_child(void) {
     atomic_store(&worker_count, 0);
     atomic_store(&sleeper_count, 0);
     atomic_store(&wake_count, 0);
-    sem_init(&bed, 0, 0);
+    sem_init(&sleepers, 0, 0);
     pthread_cond_init(&left, NULL);
     pthread_mutex_unlock(&lock);
 }
@@ -88,7 +88,7 @@ static void init(void) {
     thread_count = status ? 0 : wanted ? wanted : cpus;
     spins = thread_count <= cpus;
     vyre_status_free(status);
-    sem_init(&bed, 0, 0);
+    sem_init(&sleepers, 0, 0);
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
@@ -178,7 +178,7 @@ static bool take_one(atomic_uint *count) {
 
 static void wake_some(void) {
     for (int i = 0; i < WAKES && take_one(&wake_count); i++) {
-        sem_post(&bed);
+        sem_post(&sleepers);
     }
 }
 
@@ -199,7 +199,7 @@ static void sleep_until_post(unsigned seen) {
     if (atomic_load(&post_count) != seen && take_one(&sleeper_count)) {
         return;
     }
-    while (sem_wait(&bed)) { /* a signal */
+    while (sem_wait(&sleepers)) { /* a signal */
     }
     wake_some();
 }

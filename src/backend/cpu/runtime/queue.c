@@ -13,7 +13,7 @@
 typedef enum job_state { QUEUED, RUNNING, DONE } job_state;
 
 typedef struct job {
-    cpu_native *native;
+    cpu_executable *executable;
     const vyre_call *call;
     uint8_t *const *memory; /* of a run on memory by argument; else */
     vyre_output *outputs;
@@ -70,7 +70,7 @@ static void init(void) {
 
 static void free_owned(job *j) {
     owned_job *owned = (owned_job *)(void *)j;
-    cpu_native_release(j->native);
+    cpu_executable_release(j->executable);
     vyre_status_free(j->status);
     cpu_memory_give(owned->inputs);
     vyre_free(owned);
@@ -98,8 +98,8 @@ static void run_first(void) {
     j->state = RUNNING;
     is_busy = true;
     pthread_mutex_unlock(&lock);
-    vyre_status status = j->memory ? cpu_run_resident(j->native, j->call, j->memory, &j->stop)
-                                   : cpu_run_host(j->native, j->call, j->outputs, &j->stop);
+    vyre_status status = j->memory ? cpu_run_resident(j->executable, j->call, j->memory, &j->stop)
+                                   : cpu_run_host(j->executable, j->call, j->outputs, &j->stop);
     pthread_mutex_lock(&lock);
     bool is_enqueued = j->is_enqueued;
     j->status = status;
@@ -176,15 +176,15 @@ static size_t padded(size_t bytes) {
     return (bytes + 7) / 8 * 8;
 }
 
-static vyre_status no_memory(const cpu_native *native) {
+static vyre_status no_memory(const cpu_executable *executable) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                             "no memory to enqueue a run of `%s`",
-                            vyre_program_name(native->program));
+                            vyre_program_name(executable->program));
 }
 
 /* Copies the call, without bytes of inputs. */
-static vyre_status make_job(cpu_native *native, const vyre_call *call, uint8_t *const *memory,
-                            owned_job **out_job) {
+static vyre_status make_job(cpu_executable *executable, const vyre_call *call,
+                            uint8_t *const *memory, owned_job **out_job) {
     size_t arguments = call->argument_count * sizeof *call->arguments;
     size_t sizes = call->size_count * sizeof *call->sizes;
     size_t grids = call->grid_count * sizeof *call->grids;
@@ -194,7 +194,7 @@ static vyre_status make_job(cpu_native *native, const vyre_call *call, uint8_t *
                                   padded(grids) + padded(inputs) + padded(places));
     *out_job = owned;
     if (!owned) {
-        return no_memory(native);
+        return no_memory(executable);
     }
     uint64_t *room = owned->room;
     owned->call = *call;
@@ -206,17 +206,17 @@ static vyre_status make_job(cpu_native *native, const vyre_call *call, uint8_t *
     owned->call.sizes = copy_list(&room, call->sizes, sizes);
     owned->call.grids = copy_list(&room, call->grids, grids);
     owned->call.inputs = copy_list(&room, call->inputs, inputs);
-    owned->job = (job){.native = cpu_native_retain(native), .call = &owned->call};
+    owned->job = (job){.executable = cpu_executable_retain(executable), .call = &owned->call};
     if (memory) {
         owned->job.memory = copy_list(&room, memory, places);
     }
     return VYRE_OK;
 }
 
-vyre_status cpu_queue_enqueue(cpu_native *native, const vyre_call *call, uint8_t *const *memory,
-                              uint64_t *out_ticket) {
+vyre_status cpu_queue_enqueue(cpu_executable *executable, const vyre_call *call,
+                              uint8_t *const *memory, uint64_t *out_ticket) {
     owned_job *owned;
-    vyre_status status = make_job(native, call, memory, &owned);
+    vyre_status status = make_job(executable, call, memory, &owned);
     if (!status) {
         owned->job.is_enqueued = true;
         *out_ticket = submit(&owned->job, false);
@@ -224,8 +224,9 @@ vyre_status cpu_queue_enqueue(cpu_native *native, const vyre_call *call, uint8_t
     return status;
 }
 
-vyre_status cpu_queue_run(cpu_native *native, const vyre_call *call, uint8_t *const *memory) {
-    job j = {.native = native, .call = call, .memory = memory};
+vyre_status cpu_queue_run(cpu_executable *executable, const vyre_call *call,
+                          uint8_t *const *memory) {
+    job j = {.executable = executable, .call = call, .memory = memory};
     submit(&j, true);
     pthread_mutex_lock(&lock);
     settle(j.ticket);
@@ -282,7 +283,7 @@ static vyre_status copy_inputs(owned_job *owned, vyre_input *inputs) {
     }
     uint8_t *next = owned->inputs = cpu_memory_take(bytes);
     if (!next) {
-        return no_memory(owned->job.native);
+        return no_memory(owned->job.executable);
     }
     for (size_t i = 0; i < owned->call.input_count; i++) {
         cpu_copy(next, inputs[i].data, inputs[i].size);
@@ -299,10 +300,10 @@ static const vyre_run_slots pending_slots = {
     .free = pending_free,
 };
 
-vyre_status cpu_queue_start(cpu_native *native, const vyre_call *call, vyre_output *outputs,
+vyre_status cpu_queue_start(cpu_executable *executable, const vyre_call *call, vyre_output *outputs,
                             bool is_borrowed, vyre_pending_run *out_run) {
     owned_job *owned;
-    vyre_status status = make_job(native, call, NULL, &owned);
+    vyre_status status = make_job(executable, call, NULL, &owned);
     if (status) {
         return status;
     }

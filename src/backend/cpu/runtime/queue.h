@@ -9,15 +9,15 @@
 #include "backend/cpu/runtime/executable.h"
 
 /* Appends a run on memory by argument; everything else is copied. Tickets grow by the order. */
-VYRE_MUST_USE vyre_status cpu_queue_enqueue(cpu_native *native, const vyre_call *call,
+VYRE_MUST_USE vyre_status cpu_queue_enqueue(cpu_executable *executable, const vyre_call *call,
                                             uint8_t *const *memory, uint64_t *out_ticket);
 
 /* The same, and waits for it. */
-VYRE_MUST_USE vyre_status cpu_queue_run(cpu_native *native, const vyre_call *call,
+VYRE_MUST_USE vyre_status cpu_queue_run(cpu_executable *executable, const vyre_call *call,
                                         uint8_t *const *memory);
 
 /* Appends a run with buffers of the host, whose inputs are copied where they are borrowed. */
-VYRE_MUST_USE vyre_status cpu_queue_start(cpu_native *native, const vyre_call *call,
+VYRE_MUST_USE vyre_status cpu_queue_start(cpu_executable *executable, const vyre_call *call,
                                           vyre_output *outputs, bool is_borrowed,
                                           vyre_pending_run *out_run);
 

@@ -12,7 +12,7 @@
 
 /* A run. Everything by resource covers buffers and scratch arrays, which come first. */
 typedef struct run {
-    const cpu_native *native;
+    const cpu_executable *executable;
     const vyre_call *call;
     vyre_plan plan; /* of a program that was split, like `own` */
     vyre_call own;
@@ -30,7 +30,7 @@ typedef struct run {
 
 static vyre_status no_memory(const run *r) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory to run `%s`", vyre_program_name(r->native->program));
+                            "no memory to run `%s`", vyre_program_name(r->executable->program));
 }
 
 static vyre_status check_stop(const run *r) {
@@ -38,7 +38,7 @@ static vyre_status check_stop(const run *r) {
     if (!reason) {
         return VYRE_OK;
     }
-    const char *name = vyre_program_name(r->native->program);
+    const char *name = vyre_program_name(r->executable->program);
     return reason == CPU_STOP_TIMEOUT
                ? vyre_status_make(VYRE_STATUS_TIMEOUT, "raise the timeout, or give it less to do",
                                   "`%s` took longer than its timeout", name)
@@ -124,17 +124,17 @@ static bool is_larger(const run *r, uint32_t index) {
 }
 
 static vyre_status run_phase(run *r, uint32_t index) {
-    const cpu_native *native = r->native;
+    const cpu_executable *executable = r->executable;
     uint32_t threads;
     vyre_status status = check_stop(r);
     status = status ? status : cpu_pool_size(&threads);
     if (!status && is_larger(r, index)) {
-        status = cpu_native_wider(r->native, &native);
+        status = cpu_executable_for_large_grids(r->executable, &executable);
     }
     if (status) {
         return status;
     }
-    const cpu_phase *phase = &native->phases[index];
+    const cpu_phase *phase = &executable->phases[index];
     uint64_t units = enter_phase(r, phase, index, threads);
     if (!units) {
         return VYRE_OK;
@@ -156,14 +156,14 @@ static vyre_status run_repeat(run *r, uint32_t index) {
     const vyre_step *step = &r->ir->steps[index];
     uint64_t size = r->call->sizes[step->size];
     vyre_status status = check_stop(r);
-    for (uint64_t turn = 0; !status; turn++) {
+    for (uint64_t iteration = 0; !status; iteration++) {
         bool more = step->kind == VYRE_STEP_REPEAT_COUNT
-                        ? turn < size
+                        ? iteration < size
                         : read_element(r, step->resource, size) != 0;
         if (!more) {
             break;
         }
-        r->iterations[index] = (uint32_t)turn;
+        r->iterations[index] = (uint32_t)iteration;
         status = run_steps(r, index + 1, step->end);
         status = status ? status : check_stop(r);
     }
@@ -186,26 +186,26 @@ static uint64_t array_bytes(const run *r, uint32_t resource) {
 /* Fills an array with the zeros that it starts as, unless the program overwrites them all unseen.
  * That is known for its own domains alone. */
 static void fill(const run *r, uint32_t resource, uint8_t *memory) {
-    if (r->native->overwritten[resource] == VYRE_NONE || r->call->config->grid[0]) {
+    if (r->executable->overwritten[resource] == VYRE_NONE || r->call->config->grid[0]) {
         cpu_fill_zero(memory, array_bytes(r, resource));
     }
 }
 
-static vyre_status start(run *r, const cpu_native *native, const vyre_call *call,
+static vyre_status start(run *r, const cpu_executable *executable, const vyre_call *call,
                          atomic_uint *stop) {
-    const vyre_ir *ir = vyre_program_ir(native->program);
+    const vyre_ir *ir = vyre_program_ir(executable->program);
     uint32_t count = 0;
     while (count < ir->resource_count && ir->resources[count].kind <= VYRE_RESOURCE_SCRATCH) {
         count++;
     }
-    r->native = native;
+    r->executable = executable;
     r->ir = ir;
     r->array_count = count;
     r->stop = stop;
     r->block = NULL;
     r->plan.block = NULL;
-    if (native->was_split) {
-        vyre_status status = vyre_plan_init_again(&r->plan, native->program, true, call);
+    if (executable->was_split) {
+        vyre_status status = vyre_plan_init_again(&r->plan, executable->program, true, call);
         if (status) {
             return status;
         }
@@ -341,15 +341,15 @@ static void take_from_aside(run *r, vyre_output *outputs, uint8_t *const *aside)
     }
 }
 
-vyre_status cpu_run_host(const cpu_native *native, const vyre_call *call, vyre_output *outputs,
-                         atomic_uint *stop) {
+vyre_status cpu_run_host(const cpu_executable *executable, const vyre_call *call,
+                         vyre_output *outputs, atomic_uint *stop) {
     run r;
     uint8_t *aside[VYRE_LIMIT_ARGUMENTS];
-    uint32_t arg_count = vyre_program_ir(native->program)->arg_count;
+    uint32_t arg_count = vyre_program_ir(executable->program)->arg_count;
     for (uint32_t i = 0; i < arg_count; i++) {
         aside[i] = NULL;
     }
-    vyre_status status = start(&r, native, call, stop);
+    vyre_status status = start(&r, executable, call, stop);
     bool started = !status;
     status = status ? status : place_on_host(&r, outputs, aside);
     status = status ? status : run_all(&r);
@@ -363,10 +363,10 @@ vyre_status cpu_run_host(const cpu_native *native, const vyre_call *call, vyre_o
     return status;
 }
 
-vyre_status cpu_run_resident(const cpu_native *native, const vyre_call *call,
+vyre_status cpu_run_resident(const cpu_executable *executable, const vyre_call *call,
                              uint8_t *const *memory, atomic_uint *stop) {
     run r;
-    vyre_status status = start(&r, native, call, stop);
+    vyre_status status = start(&r, executable, call, stop);
     bool started = !status;
     for (uint32_t arg = 0; arg < r.ir->arg_count && !status; arg++) {
         uint32_t row = r.ir->args[arg].resource;

@@ -41,11 +41,12 @@ static vyre_status find_target(const char *device, cuda_target *out_target) {
             return VYRE_OK;
         }
     }
-    vyre_text fix = {0};
-    vyre_text_printf(&fix, "name one of %s, or none for text that runs on all of them", &names[2]);
-    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_text_string(&fix),
+    vyre_strbuf fix = {0};
+    vyre_strbuf_printf(&fix, "name one of %s, or none for text that runs on all of them",
+                       &names[2]);
+    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
                                           "PTX is not written for `%s`", device);
-    vyre_text_free(&fix);
+    vyre_strbuf_free(&fix);
     return status;
 }
 
@@ -54,11 +55,11 @@ static vyre_status no_memory(const vyre_program *program) {
                             "no memory to write `%s` as PTX", vyre_program_name(program));
 }
 
-vyre_status cuda_ahead(const vyre_program *program, const char *device, vyre_text *out_ptx) {
+vyre_status cuda_ahead(const vyre_program *program, const char *device, vyre_strbuf *out_ptx) {
     cuda_target target;
     vyre_program *lowered = NULL;
     vyre_status status = find_target(device, &target);
-    status = status ? status : vyre_lower(program, &lowered);
+    status = status ? status : vyre_lower_program(program, &lowered);
     if (status) {
         return status;
     }
@@ -72,13 +73,13 @@ vyre_status cuda_ahead(const vyre_program *program, const char *device, vyre_tex
 static vyre_status emit(const vyre_emitter *emitter, const vyre_program *program,
                         const vyre_emit_options *options, uint8_t **out_bytes, size_t *out_size) {
     (void)emitter;
-    vyre_text ptx = {0};
+    vyre_strbuf ptx = {0};
     vyre_status status = cuda_ahead(program, options->device, &ptx);
     if (!status && ptx.failed) {
         status = no_memory(program);
     }
     if (status) {
-        vyre_text_free(&ptx);
+        vyre_strbuf_free(&ptx);
         return status;
     }
     *out_bytes = (uint8_t *)ptx.data;

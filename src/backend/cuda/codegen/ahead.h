@@ -4,10 +4,10 @@
 
 #include <vyre/emit.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* For a device by name, "sm_90", or for all that the backend runs on where it is NULL. */
 VYRE_MUST_USE vyre_status cuda_ahead(const vyre_program *program, const char *device,
-                                     vyre_text *out_ptx);
+                                     vyre_strbuf *out_ptx);
 
 #endif

@@ -400,7 +400,7 @@ static bool number_of(const vyre_ir *ir, uint32_t operand, int64_t *out) {
     return true;
 }
 
-uint32_t cuda_constant_turns(const vyre_ir *ir, uint32_t inst) {
+uint32_t cuda_constant_iterations(const vyre_ir *ir, uint32_t inst) {
     const vyre_inst *i = &ir->insts[inst];
     int64_t first, end, step;
     if (i->op != VYRE_OP_FOR || !number_of(ir, ir->operands[i->a], &first) ||
@@ -408,17 +408,17 @@ uint32_t cuda_constant_turns(const vyre_ir *ir, uint32_t inst) {
         !number_of(ir, ir->operands[i->a + 2], &step) || step <= 0 || first >= end) {
         return 0;
     }
-    uint64_t turns = ((uint64_t)end - (uint64_t)first - 1) / (uint64_t)step + 1;
-    return turns <= UINT32_MAX ? (uint32_t)turns : 0;
+    uint64_t iterations = ((uint64_t)end - (uint64_t)first - 1) / (uint64_t)step + 1;
+    return iterations <= UINT32_MAX ? (uint32_t)iterations : 0;
 }
 
 bool cuda_ends_soon(const vyre_ir *ir, uint32_t inst) {
     enum { FEW = 1024 };
-    uint32_t turns = cuda_constant_turns(ir, inst);
-    uint64_t all = turns;
+    uint32_t iterations = cuda_constant_iterations(ir, inst);
+    uint64_t all = iterations;
     for (uint32_t k = inst + 1; k < ir->insts[inst].c && all && all <= FEW; k++) {
         if (vyre_lookup_is_loop(ir->insts[k].op)) {
-            all *= cuda_constant_turns(ir, k);
+            all *= cuda_constant_iterations(ir, k);
         }
     }
     return all && all <= FEW;

@@ -61,7 +61,7 @@ static inline bool cuda_is_uniform(const cuda_facts *facts, uint32_t operand) {
            facts->map.levels[operand - facts->phase->first] >= VYRE_UNIFORM_WORKGROUP;
 }
 
-/* Whether a value is made canonical where it leaves its loop, and not in every turn. */
+/* Whether a value is made canonical where it leaves its loop, and not in every iteration. */
 bool cuda_settles_late(const cuda_facts *facts, uint32_t inst);
 
 /* Whether an access stays in its array. */
@@ -72,9 +72,9 @@ static inline bool cuda_is_inside(const cuda_facts *facts, uint32_t inst) {
 /* Whether it is 1 / sqrt(x) of f32, which is done at once. */
 bool cuda_is_inverse_root(const vyre_ir *ir, const vyre_inst *inst);
 
-/* Turns of a `for` whose range is constant; 0 if it is not, or is empty, or they are too many for
- * 32 bits. */
-uint32_t cuda_constant_turns(const vyre_ir *ir, uint32_t inst);
+/* Iterations of a `for` whose range is constant; 0 if it is not, or is empty, or they are too many
+ * for 32 bits. */
+uint32_t cuda_constant_iterations(const vyre_ir *ir, uint32_t inst);
 
 /* Whether a loop ends soon whatever happens, so that nobody has to be able to stop it. */
 bool cuda_ends_soon(const vyre_ir *ir, uint32_t inst);

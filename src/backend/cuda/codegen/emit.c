@@ -23,7 +23,7 @@ cuda_layout cuda_layout_of(const vyre_ir *ir) {
         {&layout.from, 8},
         {&layout.stop, 8},
         {&layout.counters, 8},
-        {&layout.turns, 8},
+        {&layout.device_iterations, 8},
         {&layout.gate, 8},
         {&layout.arrays, 8 * layout.array_count},
         {&layout.lengths, 8 * layout.array_count},
@@ -199,17 +199,17 @@ static void mention_line(emit *e, uint32_t inst) {
     e->line = line;
     e->file_mentioned = other;
     if (other) {
-        vyre_text_printf(&e->w.code, "\t// %s:%u\n", ir->debug_strings + other, line);
+        vyre_strbuf_printf(&e->w.code, "\t// %s:%u\n", ir->debug_strings + other, line);
     } else {
-        vyre_text_printf(&e->w.code, "\t// line %u\n", line);
+        vyre_strbuf_printf(&e->w.code, "\t// line %u\n", line);
     }
     while (e->files && number < e->files->count &&
            e->files->names[number] != (other ? other : ir->file)) {
         number++;
     }
     if (e->files && number < e->files->count) {
-        vyre_text_printf(&e->w.code, "\t.loc %u %u %u\n", number + 1, line,
-                         VYRE_PLACE_COLUMN(ir->places[inst]));
+        vyre_strbuf_printf(&e->w.code, "\t.loc %u %u %u\n", number + 1, line,
+                           VYRE_PLACE_COLUMN(ir->places[inst]));
     }
 }
 
@@ -271,32 +271,34 @@ static void choose_launch(emit *e) {
                        (from_memory || e->phase->dimensions > 1 || size[0] == 1);
 }
 
-static void put_entry(emit *e, vyre_text *out) {
+static void put_entry(emit *e, vyre_strbuf *out) {
     if (e->info->dynamic_bytes) {
-        vyre_text_printf(out, ".extern .shared .align 16 .b8 %s_shared[];\n", e->name);
+        vyre_strbuf_printf(out, ".extern .shared .align 16 .b8 %s_shared[];\n", e->name);
     }
-    vyre_text_printf(out,
-                     ".visible .entry %s(.param .align 8 .b8 frame[%u])\n.maxntid %u, 1, 1\n{\n",
-                     e->name, e->layout.by_pointer ? 8 : e->layout.bytes, e->info->threads);
+    vyre_strbuf_printf(out,
+                       ".visible .entry %s(.param .align 8 .b8 frame[%u])\n.maxntid %u, 1, 1\n{\n",
+                       e->name, e->layout.by_pointer ? 8 : e->layout.bytes, e->info->threads);
     for (uint32_t kind = CUDA_PRED; kind < CUDA_CLASS_COUNT; kind++) {
         if (e->w.next[kind]) {
             cuda_name name = cuda_reg_name((cuda_reg){(uint8_t)kind, false, 0});
             name.text[2] = '\0'; /* without the number */
-            vyre_text_printf(out, "\t.reg .%s %s<%u>;\n", cuda_class_type((cuda_class)kind),
-                             name.text, e->w.next[kind] + 1);
+            vyre_strbuf_printf(out, "\t.reg .%s %s<%u>;\n", cuda_class_type((cuda_class)kind),
+                               name.text, e->w.next[kind] + 1);
         }
     }
     if (e->info->shared_bytes) {
-        vyre_text_printf(out, "\t.shared .align 16 .b8 %s_shared[%u];\n", e->name, e->shared_bytes);
+        vyre_strbuf_printf(out, "\t.shared .align 16 .b8 %s_shared[%u];\n", e->name,
+                           e->shared_bytes);
     }
     if (e->local_bytes) {
-        vyre_text_printf(out, "\t.local .align 16 .b8 %s_private[%u];\n", e->name, e->local_bytes);
+        vyre_strbuf_printf(out, "\t.local .align 16 .b8 %s_private[%u];\n", e->name,
+                           e->local_bytes);
     }
-    vyre_text_puts(out, vyre_text_string(&e->head));
-    vyre_text_puts(out, vyre_text_string(&e->w.code));
-    vyre_text_puts(out, "\tret;\n");
-    vyre_text_puts(out, vyre_text_string(&e->cold));
-    vyre_text_puts(out, "}\n\n");
+    vyre_strbuf_puts(out, vyre_strbuf_string(&e->head));
+    vyre_strbuf_puts(out, vyre_strbuf_string(&e->w.code));
+    vyre_strbuf_puts(out, "\tret;\n");
+    vyre_strbuf_puts(out, vyre_strbuf_string(&e->cold));
+    vyre_strbuf_puts(out, "}\n\n");
     out->failed |= e->head.failed | e->w.code.failed | e->cold.failed;
 }
 
@@ -311,7 +313,8 @@ static bool is_in_while(const vyre_ir *ir, uint32_t phase) {
     return found;
 }
 
-/* Ends a phase of a turn that is not to be: turns are launched before it is known how many. */
+/* Ends a phase of an iteration that is not to be: turns are launched before it is known how many.
+ */
 static void write_gate(emit *e) {
     cuda_reg gate = cuda_emit_frame(e, CUDA_B64, e->layout.gate);
     cuda_reg open = cuda_new(&e->w, CUDA_B32);
@@ -321,7 +324,7 @@ static void write_gate(emit *e) {
     cuda_emit_if(e, cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, open, cuda_u32(0)), "exit");
 }
 
-static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info *info) {
+static bool write_phase(emit *e, uint32_t index, vyre_strbuf *out, cuda_phase_info *info) {
     e->phase_index = index;
     e->phase = &e->ir->phases[index];
     e->info = info;
@@ -336,9 +339,9 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
     bool made = e->values && e->arrays && e->wheres;
     if (made) {
         snprintf(e->name, sizeof e->name, "%s_%u", e->target->prefix, index);
-        vyre_text_cut(&e->w.code, 0);
-        vyre_text_cut(&e->head, 0);
-        vyre_text_cut(&e->cold, 0);
+        vyre_strbuf_cut(&e->w.code, 0);
+        vyre_strbuf_cut(&e->head, 0);
+        vyre_strbuf_cut(&e->cold, 0);
         for (uint32_t kind = 0; kind < CUDA_CLASS_COUNT; kind++) {
             e->w.next[kind] = 0;
         }
@@ -368,7 +371,7 @@ static bool write_phase(emit *e, uint32_t index, vyre_text *out, cuda_phase_info
 }
 
 static vyre_status write_entries(const vyre_program *program, const cuda_target *target,
-                                 const emit_files *files, vyre_text *out_ptx,
+                                 const emit_files *files, vyre_strbuf *out_ptx,
                                  cuda_phase_info *out_infos, size_t *out_ends) {
     const vyre_ir *ir = vyre_program_ir(program);
     emit *e = vyre_alloc_zeroed(1, sizeof *e);
@@ -387,9 +390,9 @@ static vyre_status write_entries(const vyre_program *program, const cuda_target 
         }
         lack = e->lack;
         made = made && !out_ptx->failed;
-        vyre_text_free(&e->w.code);
-        vyre_text_free(&e->head);
-        vyre_text_free(&e->cold);
+        vyre_strbuf_free(&e->w.code);
+        vyre_strbuf_free(&e->head);
+        vyre_strbuf_free(&e->cold);
         vyre_free(e);
     }
     if (!made) {
@@ -403,13 +406,13 @@ static vyre_status write_entries(const vyre_program *program, const cuda_target 
                 : VYRE_OK;
 }
 
-void cuda_emit_head(const cuda_target *target, vyre_text *out_ptx) {
-    vyre_text_printf(out_ptx, ".version %u.%u\n.target sm_%u\n.address_size 64\n\n",
-                     target->isa / 10, target->isa % 10, target->sm);
+void cuda_emit_head(const cuda_target *target, vyre_strbuf *out_ptx) {
+    vyre_strbuf_printf(out_ptx, ".version %u.%u\n.target sm_%u\n.address_size 64\n\n",
+                       target->isa / 10, target->isa % 10, target->sm);
 }
 
 vyre_status cuda_emit_entries(const vyre_program *program, const cuda_target *target,
-                              vyre_text *out_ptx, cuda_phase_info *out_infos, size_t *out_ends) {
+                              vyre_strbuf *out_ptx, cuda_phase_info *out_infos, size_t *out_ends) {
     return write_entries(program, target, NULL, out_ptx, out_infos, out_ends);
 }
 
@@ -423,7 +426,7 @@ static void add_file(emit_files *files, uint32_t name) {
     }
 }
 
-vyre_status cuda_emit(const vyre_program *program, const cuda_target *target, vyre_text *out_ptx,
+vyre_status cuda_emit(const vyre_program *program, const cuda_target *target, vyre_strbuf *out_ptx,
                       cuda_phase_info *out_infos) {
     const vyre_ir *ir = vyre_program_ir(program);
     emit_files files = {0};
@@ -433,15 +436,16 @@ vyre_status cuda_emit(const vyre_program *program, const cuda_target *target, vy
             add_file(&files, ir->scopes[i].file);
         }
     }
-    vyre_text_printf(out_ptx, "// %s\n", vyre_program_name(program));
+    vyre_strbuf_printf(out_ptx, "// %s\n", vyre_program_name(program));
     cuda_emit_head(target, out_ptx);
     for (uint32_t i = 0; i < files.count; i++) {
-        vyre_text_printf(out_ptx, ".file %u \"", i + 1);
+        vyre_strbuf_printf(out_ptx, ".file %u \"", i + 1);
         for (const char *c = ir->debug_strings + files.names[i]; *c; c++) {
-            vyre_text_putc(out_ptx, *c == '"' || *c == '\\' || (unsigned char)*c < ' ' ? '?' : *c);
+            vyre_strbuf_putc(out_ptx,
+                             *c == '"' || *c == '\\' || (unsigned char)*c < ' ' ? '?' : *c);
         }
-        vyre_text_puts(out_ptx, "\"\n");
+        vyre_strbuf_puts(out_ptx, "\"\n");
     }
-    vyre_text_puts(out_ptx, files.count ? "\n" : "");
+    vyre_strbuf_puts(out_ptx, files.count ? "\n" : "");
     return write_entries(program, target, &files, out_ptx, out_infos, NULL);
 }

@@ -8,7 +8,7 @@
 
 #include <vyre/program.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 enum {
     CUDA_FRAME_LIMIT = 4096,
@@ -27,26 +27,26 @@ enum { CUDA_STOP_HOST_AT = 8 };
 /* Where things stand in a frame, in bytes. Arrays are the buffers and scratch arrays, which are the
  * first resources. Everything is aligned to its size. */
 typedef struct cuda_layout {
-    uint32_t arrays;     /* u64 by array: device pointer, aligned to 16 bytes */
-    uint32_t lengths;    /* u64 by array: elements */
-    uint32_t arguments;  /* u64 by argument: a scalar's bits, extended by its sign */
-    uint32_t iterations; /* u32 by step: turns of repeats so far */
-    uint32_t turns;      /* u64: pointer to the same as u32 by step in device memory, or 0 */
-    uint32_t gate;       /* u64: pointer to a u32, or 0; phases of a `repeat while` do nothing where
-                          * it is 0. It does not change while they run */
-    uint32_t domain;     /* u64[3], 1 where there is no dimension; from memory: the maximum */
-    uint32_t groups;     /* u64[3]: domain / tile, rounded up */
-    uint32_t shape;      /* u32[2]: what cuda_shape_of says */
-    uint32_t from;       /* u64: pointer to the element that a domain from memory is read from, or
-                          * to a copy of it made before the launch where the phase writes the
-                          * array; 0 where it is out of bounds */
-    uint32_t stop;       /* u64: pointer to a u32 on the device; not 0 means to end soon. Behind
-                          * it, at CUDA_STOP_HOST_AT, stands where the host says so. 0 where nobody
-                          * will ask for that */
-    uint32_t counters;   /* u64: pointer to CUDA_COUNTER_BYTES of this phase's own, aligned to 8:
-                          * zero before the first launch, left as the next one needs them, unless
-                          * it was stopped: then zero again */
-    uint32_t bytes;      /* of all, a multiple of 8 */
+    uint32_t arrays;            /* u64 by array: device pointer, aligned to 16 bytes */
+    uint32_t lengths;           /* u64 by array: elements */
+    uint32_t arguments;         /* u64 by argument: a scalar's bits, extended by its sign */
+    uint32_t iterations;        /* u32 by step: iterations of repeats so far */
+    uint32_t device_iterations; /* u64: pointer to the same as u32 by step in device memory, or 0 */
+    uint32_t gate;     /* u64: pointer to a u32, or 0; phases of a `repeat while` do nothing where
+                        * it is 0. It does not change while they run */
+    uint32_t domain;   /* u64[3], 1 where there is no dimension; from memory: the maximum */
+    uint32_t groups;   /* u64[3]: domain / tile, rounded up */
+    uint32_t shape;    /* u32[2]: what cuda_shape_of says */
+    uint32_t from;     /* u64: pointer to the element that a domain from memory is read from, or
+                        * to a copy of it made before the launch where the phase writes the
+                        * array; 0 where it is out of bounds */
+    uint32_t stop;     /* u64: pointer to a u32 on the device; not 0 means to end soon. Behind
+                        * it, at CUDA_STOP_HOST_AT, stands where the host says so. 0 where nobody
+                        * will ask for that */
+    uint32_t counters; /* u64: pointer to CUDA_COUNTER_BYTES of this phase's own, aligned to 8:
+                        * zero before the first launch, left as the next one needs them, unless
+                        * it was stopped: then zero again */
+    uint32_t bytes;    /* of all, a multiple of 8 */
     uint32_t array_count;
     bool by_pointer; /* the parameter is a pointer to it */
 } cuda_layout;
@@ -107,13 +107,13 @@ bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array);
 /* `program` has no elementary functions. What cannot be had on these devices is refused as
  * unsupported. `out_infos` has room for one a phase. */
 VYRE_MUST_USE vyre_status cuda_emit(const vyre_program *program, const cuda_target *target,
-                                    vyre_text *out_ptx, cuda_phase_info *out_infos);
+                                    vyre_strbuf *out_ptx, cuda_phase_info *out_infos);
 
 /* The entries of a program alone, without the head of the file, for several in one. `out_ends`, if
  * given, has one a phase: where its entry ends in the text. */
-void cuda_emit_head(const cuda_target *target, vyre_text *out_ptx);
+void cuda_emit_head(const cuda_target *target, vyre_strbuf *out_ptx);
 VYRE_MUST_USE vyre_status cuda_emit_entries(const vyre_program *program, const cuda_target *target,
-                                            vyre_text *out_ptx, cuda_phase_info *out_infos,
+                                            vyre_strbuf *out_ptx, cuda_phase_info *out_infos,
                                             size_t *out_ends);
 
 #endif

@@ -119,7 +119,7 @@ void cuda_emit_restore_slots(emit *e, uint32_t first, uint32_t count, cuda_reg *
     vyre_free(kept);
 }
 
-/* The args of the next turn are the values of this one. */
+/* The args of the next iteration are the values of this one. */
 static void bind(emit *e, uint32_t first, const uint32_t *operands, uint32_t count) {
     uint32_t parts = e->end_part - e->first_part;
     cuda_reg *values = vyre_alloc_array((size_t)count * parts + 1, sizeof *values);

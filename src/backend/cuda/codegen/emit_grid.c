@@ -114,7 +114,8 @@ static void write_open(emit *e) {
     cuda_reg x = find_open(e, out);
     uint32_t parts = e->facts.parts;
     if (parts > 1) {
-        uint32_t single = cuda_emit_label(e), turn = cuda_emit_label(e), next = cuda_emit_label(e);
+        uint32_t single = cuda_emit_label(e), iteration = cuda_emit_label(e),
+                 next = cuda_emit_label(e);
         cuda_reg fits =
             cuda_two(&e->w, "and.pred", CUDA_PRED, has_all_parts(e), cuda_emit_own_rows_fit(e, x));
         cuda_emit_branch(e, fits, false, single, false);
@@ -127,13 +128,14 @@ static void write_open(emit *e) {
         cuda_move(&e->w, at, x);
         cuda_move(&e->w, low, e->position[0]);
         e->position[0] = low;
-        cuda_emit_place(e, turn);
+        cuda_emit_place(e, iteration);
         e->parts = e->end_part = 1;
         cuda_emit_body(e, next);
         cuda_emit_place(e, next);
         cuda_line(&e->w, "add.u64 %s, %s, 1", cuda_reg_name(at).text, cuda_reg_name(at).text);
         cuda_line(&e->w, "add.u32 %s, %s, 1", cuda_reg_name(low).text, cuda_reg_name(low).text);
-        cuda_emit_branch(e, cuda_two(&e->w, "setp.lt.u64", CUDA_PRED, at, last), true, turn, false);
+        cuda_emit_branch(e, cuda_two(&e->w, "setp.lt.u64", CUDA_PRED, at, last), true, iteration,
+                         false);
     } else {
         e->parts = e->end_part = 1;
         cuda_emit_body(e, out);

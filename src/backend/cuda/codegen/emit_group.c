@@ -74,8 +74,8 @@ void cuda_emit_clear_shared(emit *e) {
     cuda_emit_barrier(e);
 }
 
-/* The workgroups count themselves in; the first of them adds what is missing to turn the highest
- * bit, for which the others wait. So nobody has to set the word back. */
+/* The workgroups count themselves in; the first of them adds what is missing to iteration the
+ * highest bit, for which the others wait. So nobody has to set the word back. */
 void cuda_emit_grid_barrier(emit *e) {
     enum { WORD = 16 };
     cuda_writer *w = &e->w;

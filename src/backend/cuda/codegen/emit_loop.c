@@ -4,16 +4,16 @@
 #include "ir/lookup.h"
 
 enum {
-    POLL_TURNS = 1024,     /* between two looks at whether to stop */
-    POLL_SELDOM = 8,       /* times as many where loads for later turns are under way */
-    WHOLE_LIMIT = 512,     /* instructions that a loop written out may become, */
-    STRAIGHT_LIMIT = 1024, /* and one that only computes */
-    REPEATED_LIMIT = 24,   /* of a body that is written several times a turn */
-    REPEATED = 4,          /* at least that often, */
-    REPEATED_LOADS = 16,   /* and at most, if there is something to wait for */
-    REPEATED_SIZE = 128,   /* as long as it is no larger */
-    REPEATED_LOADING = 48, /* of a body that has to wait for memory */
-    INVARIANT_DEPTH = 6,   /* operations in one another that are done before a loop */
+    POLL_ITERATIONS = 1024, /* between two looks at whether to stop */
+    POLL_SELDOM = 8,        /* times as many where loads for later turns are under way */
+    WHOLE_LIMIT = 512,      /* instructions that a loop written out may become, */
+    STRAIGHT_LIMIT = 1024,  /* and one that only computes */
+    REPEATED_LIMIT = 24,    /* of a body that is written several times an iteration */
+    REPEATED = 4,           /* at least that often, */
+    REPEATED_LOADS = 16,    /* and at most, if there is something to wait for */
+    REPEATED_SIZE = 128,    /* as long as it is no larger */
+    REPEATED_LOADING = 48,  /* of a body that has to wait for memory */
+    INVARIANT_DEPTH = 6,    /* operations in one another that are done before a loop */
 };
 
 /* Out of the way, where it is due, and on at a label: ends the thread if somebody asked for that.
@@ -24,7 +24,7 @@ static void poll(emit *e, cuda_reg due, uint32_t on, cuda_reg countdown) {
     cuda_emit_begin_cold(e);
     cuda_emit_place(e, away);
     if (countdown.kind) {
-        cuda_move(&e->w, countdown, cuda_u32(POLL_TURNS));
+        cuda_move(&e->w, countdown, cuda_u32(POLL_ITERATIONS));
     }
     cuda_emit_stop_check(e);
     cuda_emit_jump(e, on);
@@ -38,7 +38,7 @@ void cuda_emit_loop(emit *e, uint32_t inst) {
     cuda_emit_slots(e, inst + 1, i->b);
     cuda_emit_slots(e, i->c, cuda_emit_result_count(e, inst));
     cuda_emit_assign(e, inst + 1, vyre_lookup_list(e->ir, i->a), i->b);
-    cuda_move(&e->w, countdown, cuda_u32(POLL_TURNS));
+    cuda_move(&e->w, countdown, cuda_u32(POLL_ITERATIONS));
     cuda_emit_place(e, head);
     cuda_emit_open(e, inst, behind, latch);
     cuda_emit_block(e, inst + 1 + i->b, i->c);
@@ -57,13 +57,14 @@ void cuda_emit_loop(emit *e, uint32_t inst) {
 typedef struct range {
     uint32_t inst, args; /* args: of the block, the counter included */
     vyre_type type;      /* of the counter */
-    cuda_class kind;     /* of the turns */
+    cuda_class kind;     /* of the iterations */
     cuda_reg counter, step, left;
     uint32_t latch, behind;
 } range;
 
-/* Turns of a range that is not constant: 0 if it is empty or the step is not positive. */
-static cuda_reg count_turns(emit *e, const range *r, cuda_reg first, cuda_reg end, cuda_reg step) {
+/* Iterations of a range that is not constant: 0 if it is empty or the step is not positive. */
+static cuda_reg count_iterations(emit *e, const range *r, cuda_reg first, cuda_reg end,
+                                 cuda_reg step) {
     cuda_writer *w = &e->w;
     bool wide = r->kind == CUDA_B64, is_signed = cuda_is_signed(r->type);
     cuda_reg zero = cuda_number(r->kind, 0), one = cuda_number(r->kind, 1);
@@ -82,7 +83,7 @@ static cuda_reg count_turns(emit *e, const range *r, cuda_reg first, cuda_reg en
     return cuda_choose(w, some, count, zero);
 }
 
-/* Whether a turn has one way to the next one, at its end. */
+/* Whether an iteration has one way to the next one, at its end. */
 static bool has_one_way(const emit *e, const range *r) {
     uint32_t end = e->ir->insts[r->inst].c, loop_end = 0;
     bool found = true;
@@ -97,7 +98,7 @@ static bool has_one_way(const emit *e, const range *r) {
 
 /* The body, from the args as they are to what they become: the same registers, or, where `binds`,
  * those of the values. */
-static void write_turn(emit *e, const range *r, bool binds) {
+static void write_iteration(emit *e, const range *r, bool binds) {
     uint32_t latch = cuda_emit_label(e);
     cuda_emit_open(e, r->inst, r->behind, latch);
     e->stack[e->depth - 1].binds = binds;
@@ -108,16 +109,16 @@ static void write_turn(emit *e, const range *r, bool binds) {
     }
 }
 
-/* The counter of the next turn, from that of this one. */
+/* The counter of the next iteration, from that of this one. */
 static void step_on(emit *e, const range *r, cuda_reg to, cuda_reg from) {
     cuda_line(&e->w, "add.%s %s, %s, %s", cuda_width(r->type) == 64 ? "u64" : "u32",
               cuda_reg_name(to).text, cuda_reg_name(from).text, cuda_reg_name(r->step).text);
 }
 
-static void count_down(emit *e, const range *r, uint32_t turns_done) {
+static void count_down(emit *e, const range *r, uint32_t iterations_done) {
     cuda_name left = cuda_reg_name(r->left);
     cuda_line(&e->w, "sub.%s %s, %s, %u", r->kind == CUDA_B64 ? "u64" : "u32", left.text, left.text,
-              turns_done);
+              iterations_done);
 }
 
 /* How many instructions a loop written out may become: many of one that reads and computes alone,
@@ -138,10 +139,10 @@ static uint64_t weight_of(const emit *e, uint32_t first, uint32_t end) {
     uint64_t weight = 0;
     for (uint32_t inst = first; inst < end;) {
         const vyre_inst *i = &e->ir->insts[inst];
-        uint32_t turns = cuda_constant_turns(e->ir, inst);
-        if (turns) {
-            uint64_t inner = weight_of(e, inst + 1, i->c) * turns;
-            weight += inner <= whole_limit(e, inst) ? inner : inner / turns;
+        uint32_t iterations = cuda_constant_iterations(e->ir, inst);
+        if (iterations) {
+            uint64_t inner = weight_of(e, inst + 1, i->c) * iterations;
+            weight += inner <= whole_limit(e, inst) ? inner : inner / iterations;
             inst = i->c;
         } else {
             bool is_code = !(vyre_lookup_op(i->op)->effects & VYRE_EFFECT_END) &&
@@ -153,14 +154,15 @@ static uint64_t weight_of(const emit *e, uint32_t first, uint32_t end) {
     return weight;
 }
 
-/* How often the body of a loop is written in a turn: loads of several turns are under way at once
- * then. Loops inside must be such that are written out. */
+/* How often the body of a loop is written in an iteration: loads of several turns are under way at
+ * once then. Loops inside must be such that are written out. */
 static uint32_t how_often(const emit *e, uint32_t first, uint32_t end) {
     bool loads = false;
     for (uint32_t inst = first; inst < end; inst++) {
         const vyre_inst *i = &e->ir->insts[inst];
-        uint32_t effects = vyre_lookup_op(i->op)->effects, turns = cuda_constant_turns(e->ir, inst);
-        bool whole = turns && weight_of(e, inst + 1, i->c) * turns <= REPEATED_SIZE;
+        uint32_t effects = vyre_lookup_op(i->op)->effects,
+                 iterations = cuda_constant_iterations(e->ir, inst);
+        bool whole = iterations && weight_of(e, inst + 1, i->c) * iterations <= REPEATED_SIZE;
         if ((effects & VYRE_EFFECT_BLOCK && !whole) || effects & VYRE_EFFECT_SYNC) {
             return 1;
         }
@@ -212,7 +214,7 @@ static void write_following(emit *e, uint32_t first, uint32_t operand) {
 }
 
 /* The value that is added to the counter to give the index of a load, VYRE_NONE if there is none;
- * false if it is something else, or changes from turn to turn. */
+ * false if it is something else, or changes from iteration to iteration. */
 static bool base_of(const emit *e, const range *r, uint32_t index, uint32_t *out_base) {
     uint32_t counter = r->inst + 1;
     *out_base = VYRE_NONE;
@@ -264,7 +266,7 @@ static bool growth_of(const emit *e, const range *r, uint32_t operand, uint32_t 
     }
 }
 
-/* Elements from turn to turn; 0 if they are not always as many, or far apart. */
+/* Elements from iteration to iteration; 0 if they are not always as many, or far apart. */
 static uint32_t stride_of(const emit *e, const range *r, uint32_t index) {
     enum { FAR = 1 << 20 };
     uint32_t step = e->ir->operands[e->ir->insts[r->inst].a + 2], growth;
@@ -282,8 +284,8 @@ static bool steps_by_one(const emit *e, const range *r) {
            e->ir->consts[step & ~VYRE_CONSTANT].bits == 1;
 }
 
-/* Whether each turn comes to its end, and is followed by another one while there are. */
-static bool all_turns_run(const emit *e, const range *r) {
+/* Whether each iteration comes to its end, and is followed by another one while there are. */
+static bool all_iterations_run(const emit *e, const range *r) {
     uint32_t end = e->ir->insts[r->inst].c;
     for (uint32_t inst = r->inst + 1; inst < end; inst++) {
         uint32_t op = e->ir->insts[inst].op;
@@ -309,7 +311,7 @@ static bool exchanges(const emit *e, const range *r) {
 static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
     const vyre_inst *loop = &e->ir->insts[r->inst];
     out->count = 0;
-    out->all_run = all_turns_run(e, r);
+    out->all_run = all_iterations_run(e, r);
     bool stays = any && exchanges(e, r); /* nobody may escape */
     for (uint32_t inst = r->inst + 1 + r->args; inst < loop->c && out->count < EMIT_MOST_AHEAD;) {
         const vyre_inst *i = &e->ir->insts[inst];
@@ -335,9 +337,9 @@ static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
     }
 }
 
-/* The loads of some turns from a counter on, for places from `turn` on. */
-static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn, uint32_t turns,
-                      uint32_t escape) {
+/* The loads of some iterations from a counter on, for places from `iteration` on. */
+static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t iteration,
+                      uint32_t iterations, uint32_t escape) {
     emit_row rows[EMIT_MOST_ROWS];
     uint32_t count = 0;
     for (uint32_t k = 0; k < e->ahead.count; k++) {
@@ -352,26 +354,26 @@ static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t turn, 
             first = cuda_two(&e->w, "add.u32", CUDA_B32, base, counter);
         }
         rows[count++] = (emit_row){.resource = i->a,
-                                   .count = turns,
+                                   .count = iterations,
                                    .index_type = r->type,
                                    .first = cuda_in_register(&e->w, first),
                                    .is_inside = e->ahead.all_run &&
                                                 cuda_is_inside(&e->facts, e->ahead.insts[k]),
-                                   .out_values = &e->ahead.values[k][turn]};
+                                   .out_values = &e->ahead.values[k][iteration]};
     }
     if (count) {
         cuda_emit_rows(e, rows, count, escape);
     }
 }
 
-static cuda_reg counter_at(emit *e, const range *r, cuda_reg first, uint32_t turn) {
+static cuda_reg counter_at(emit *e, const range *r, cuda_reg first, uint32_t iteration) {
     bool wide = cuda_width(r->type) == 64;
     cuda_class kind = wide ? CUDA_B64 : CUDA_B32;
-    cuda_reg by = r->step.immediate ? cuda_number(kind, wide ? r->step.bits * turn
-                                                             : (uint32_t)(r->step.bits * turn))
+    cuda_reg by = r->step.immediate ? cuda_number(kind, wide ? r->step.bits * iteration
+                                                             : (uint32_t)(r->step.bits * iteration))
                                     : cuda_two(&e->w, wide ? "mul.lo.u64" : "mul.lo.u32", kind,
-                                               r->step, cuda_number(kind, turn));
-    return turn ? cuda_two(&e->w, wide ? "add.u64" : "add.u32", kind, first, by) : first;
+                                               r->step, cuda_number(kind, iteration));
+    return iteration ? cuda_two(&e->w, wide ? "add.u64" : "add.u32", kind, first, by) : first;
 }
 
 static cuda_reg and_also(emit *e, cuda_reg left, cuda_reg right) {
@@ -387,10 +389,10 @@ static cuda_reg all_inside(emit *e, uint32_t inst, cuda_reg index, uint32_t dist
     return and_also(e, inside, cuda_two(&e->w, "setp.ge.u32", CUDA_PRED, last, index));
 }
 
-/* The loads of so many turns that have a stride, from the counter as it is on: without a look at
- * each, since one at the first and the last of each array tells whether all are inside; else it
+/* The loads of so many iterations that have a stride, from the counter as it is on: without a look
+ * at each, since one at the first and the last of each array tells whether all are inside; else it
  * goes on at `escape`. */
-static void load_strided(emit *e, const range *r, uint32_t turns, uint32_t escape) {
+static void load_strided(emit *e, const range *r, uint32_t iterations, uint32_t escape) {
     cuda_reg fits = cuda_none();
     emit_where wheres[EMIT_MOST_AHEAD];
     for (uint32_t k = 0; k < e->ahead.count; k++) {
@@ -402,45 +404,46 @@ static void load_strided(emit *e, const range *r, uint32_t turns, uint32_t escap
         write_following(e, r->inst + 2, i->b);
         cuda_reg index = cuda_in_register(&e->w, cuda_emit_operand(e, i->b, e->first_part));
         if (!cuda_is_inside(&e->facts, inst)) {
-            fits = and_also(e, fits, all_inside(e, inst, index, e->ahead.strides[k] * (turns - 1)));
+            fits = and_also(e, fits,
+                            all_inside(e, inst, index, e->ahead.strides[k] * (iterations - 1)));
         }
         wheres[k] = cuda_emit_where(e, i->a, vyre_operand_type(e->ir, i->b), index);
     }
     if (fits.kind) {
         cuda_emit_branch(e, fits, false, escape, false);
     }
-    for (uint32_t turn = 0; turn < turns; turn++) {
+    for (uint32_t iteration = 0; iteration < iterations; iteration++) {
         for (uint32_t k = 0; k < e->ahead.count; k++) {
             uint32_t resource = e->ir->insts[e->ahead.insts[k]].a;
             vyre_type type = (vyre_type)e->ir->resources[resource].type;
             if (!e->ahead.strides[k] || e->ahead.rows[k]) {
                 continue;
             }
-            int64_t more = (int64_t)turn * e->ahead.strides[k] * vyre_type_bytes(type);
+            int64_t more = (int64_t)iteration * e->ahead.strides[k] * vyre_type_bytes(type);
             cuda_reg value = cuda_new(&e->w, cuda_emit_memory_class(type));
             cuda_line(&e->w, "%s.%s %s, %s", cuda_emit_load_name(e, resource),
                       cuda_emit_memory_type(type), cuda_reg_name(value).text,
                       cuda_emit_place_of(e, resource, wheres[k], more).text);
-            e->ahead.values[k][turn] = value;
+            e->ahead.values[k][iteration] = value;
         }
     }
 }
 
-/* All loads of `turns` turns from turn `from` on; the counter stands at turn 0. Where those at
- * regular distances are not all inside it goes on at `escape`. */
-static void load_turns(emit *e, const range *r, uint32_t part, uint32_t from, uint32_t turns,
-                       uint32_t escape) {
+/* All loads of `iterations` iterations from iteration `from` on; the counter stands at iteration 0.
+ * Where those at regular distances are not all inside it goes on at `escape`. */
+static void load_iterations(emit *e, const range *r, uint32_t part, uint32_t from,
+                            uint32_t iterations, uint32_t escape) {
     cuda_reg *counter = emit_slot(e, r->inst + 1, part), kept = *counter;
     uint32_t count = e->ahead.count;
     if (!count) {
         return;
     }
     *counter = counter_at(e, r, kept, from);
-    load_strided(e, r, turns, escape);
-    for (uint32_t turn = 0; turn < turns; turn++) {
-        *counter = counter_at(e, r, kept, from + turn);
-        if (turn % EMIT_AHEAD == 0) {
-            load_rows(e, r, *counter, turn, EMIT_AHEAD, escape);
+    load_strided(e, r, iterations, escape);
+    for (uint32_t iteration = 0; iteration < iterations; iteration++) {
+        *counter = counter_at(e, r, kept, from + iteration);
+        if (iteration % EMIT_AHEAD == 0) {
+            load_rows(e, r, *counter, iteration, EMIT_AHEAD, escape);
         }
         for (uint32_t k = 0; k < count; k++) {
             uint32_t inst = e->ahead.insts[k];
@@ -448,7 +451,7 @@ static void load_turns(emit *e, const range *r, uint32_t part, uint32_t from, ui
                 e->ahead.count = 0;
                 write_following(e, r->inst + 2, e->ir->insts[inst].b);
                 cuda_emit_load(e, inst);
-                e->ahead.values[k][turn] = *emit_slot(e, inst, emit_first(e, inst));
+                e->ahead.values[k][iteration] = *emit_slot(e, inst, emit_first(e, inst));
                 e->ahead.count = count;
             }
         }
@@ -468,8 +471,8 @@ static bool may_escape(const emit *e) {
     return may;
 }
 
-/* All turns one behind the other, the counter being a number. */
-static void write_whole(emit *e, const range *r, uint32_t turns, uint32_t part) {
+/* All iterations one behind the other, the counter being a number. */
+static void write_whole(emit *e, const range *r, uint32_t iterations, uint32_t part) {
     const uint32_t *values = vyre_lookup_list(e->ir, e->ir->insts[r->inst].a);
     uint64_t first = e->ir->consts[values[0] & ~VYRE_CONSTANT].bits;
     uint64_t step = e->ir->consts[values[2] & ~VYRE_CONSTANT].bits;
@@ -479,19 +482,19 @@ static void write_whole(emit *e, const range *r, uint32_t turns, uint32_t part) 
     bool binds = has_one_way(e, r);
     find_ahead(e, r, false, &e->ahead);
     /* A few of one row are loaded at once. */
-    bool is_one = e->ahead.count == 1 && e->ahead.all_run && turns <= EMIT_MOST_TURNS &&
-                  turns % EMIT_AHEAD == 0;
-    uint32_t row = is_one ? turns : EMIT_AHEAD;
-    for (uint32_t turn = 0; turn < turns; turn++) {
-        cuda_reg counter = cuda_constant(&e->w, r->type, (first + turn * step) & mask);
+    bool is_one = e->ahead.count == 1 && e->ahead.all_run && iterations <= EMIT_MOST_ITERATIONS &&
+                  iterations % EMIT_AHEAD == 0;
+    uint32_t row = is_one ? iterations : EMIT_AHEAD;
+    for (uint32_t iteration = 0; iteration < iterations; iteration++) {
+        cuda_reg counter = cuda_constant(&e->w, r->type, (first + iteration * step) & mask);
         *emit_slot(e, r->inst + 1, part) = counter;
-        e->ahead.turn = turn % row;
-        if (!e->ahead.turn && turns - turn >= row) {
+        e->ahead.iteration = iteration % row;
+        if (!e->ahead.iteration && iterations - iteration >= row) {
             load_rows(e, r, counter, 0, row, 0);
-        } else if (!e->ahead.turn) {
+        } else if (!e->ahead.iteration) {
             e->ahead.count = 0;
         }
-        write_turn(e, r, binds);
+        write_iteration(e, r, binds);
     }
     e->ahead = outer;
 }
@@ -506,7 +509,7 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
     emit_ahead now;
     bool overlaps = e->facts.few_threads && e->ahead.count && e->ahead.all_run;
     if (overlaps) {
-        load_turns(e, r, part, 0, often, single);
+        load_iterations(e, r, part, 0, often, single);
     }
     cuda_emit_place(e, several);
     cuda_reg last = cuda_none();
@@ -516,7 +519,7 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
         last =
             cuda_two(&e->w, fewer, CUDA_PRED, r->left, cuda_number(r->kind, (uint64_t)2 * often));
         cuda_emit_branch(e, last, true, apart, uniform);
-        load_turns(e, r, part, often, often, outside);
+        load_iterations(e, r, part, often, often, outside);
         if (may_escape(e)) {
             cuda_emit_jump(e, apart);
             cuda_emit_place(e, outside);
@@ -527,16 +530,17 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
         e->ahead = now;
         now = next;
     } else {
-        load_turns(e, r, part, 0, often, single);
+        load_iterations(e, r, part, 0, often, single);
     }
     bool binds = has_one_way(e, r);
     cuda_reg *kept = binds ? cuda_emit_keep_slots(e, r->inst + 2, r->args - 1) : NULL;
     cuda_reg *counter = emit_slot(e, r->inst + 1, part);
     for (uint32_t k = 0; k < often; k++) {
-        e->ahead.turn = k;
-        write_turn(e, r, binds);
+        e->ahead.iteration = k;
+        write_iteration(e, r, binds);
         if (k + 1 < often) {
-            /* What is bound may be the counter of an earlier turn, so that each has its own. */
+            /* What is bound may be the counter of an earlier iteration, so that each has its own.
+             */
             cuda_reg next = binds ? cuda_new(&e->w, cuda_class_of(r->type)) : r->counter;
             step_on(e, r, next, *counter);
             *counter = next;
@@ -551,8 +555,8 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
     if (overlaps) {
         cuda_emit_branch(e, last, true, behind, uniform);
         for (uint32_t k = 0; k < e->ahead.count; k++) {
-            for (uint32_t turn = 0; turn < often; turn++) {
-                cuda_move(&e->w, e->ahead.values[k][turn], now.values[k][turn]);
+            for (uint32_t iteration = 0; iteration < often; iteration++) {
+                cuda_move(&e->w, e->ahead.values[k][iteration], now.values[k][iteration]);
             }
         }
         cuda_line(&e->w, "bra%s L%u", uniform ? ".uni" : "", several);
@@ -580,14 +584,14 @@ static void write_row(emit *e, range *r, uint32_t often, uint32_t part, bool uni
     }
     e->ahead.count = 0;
     cuda_emit_place(e, single);
-    write_turn(e, r, false);
+    write_iteration(e, r, false);
     step_on(e, r, r->counter, r->counter);
     count_down(e, r, 1);
     cuda_emit_branch(e, cuda_two(&e->w, none, CUDA_PRED, r->left, zero), false, single, uniform);
     cuda_emit_place(e, done);
 }
 
-static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
+static void write_iterations(emit *e, range *r, uint32_t iterations, uint32_t part) {
     const vyre_inst *i = &e->ir->insts[r->inst];
     const uint32_t *values = vyre_lookup_list(e->ir, i->a);
     bool uniform = cuda_emit_together(e, r->inst) && cuda_emit_together(e, i->c - 1);
@@ -604,11 +608,12 @@ static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
     r->step = cuda_emit_operand(e, values[2], part);
     cuda_reg all = cuda_new(&e->w, r->kind);
     cuda_move(&e->w, all,
-              turns ? cuda_number(r->kind, turns) : count_turns(e, r, first, end, r->step));
+              iterations ? cuda_number(r->kind, iterations)
+                         : count_iterations(e, r, first, end, r->step));
     r->counter = *emit_slot(e, r->inst + 1, part) = cuda_new(&e->w, cuda_class_of(r->type));
     cuda_move(&e->w, r->counter, first);
     cuda_reg zero = cuda_number(r->kind, 0);
-    if (!turns) {
+    if (!iterations) {
         cuda_emit_branch(
             e, cuda_two(&e->w, wide ? "setp.eq.u64" : "setp.eq.u32", CUDA_PRED, all, zero), true,
             done, uniform);
@@ -617,7 +622,7 @@ static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
         r->left = all;
         write_row(e, r, often, part, uniform);
     } else {
-        uint64_t most = (uint64_t)POLL_TURNS * (e->facts.few_threads ? POLL_SELDOM : 1);
+        uint64_t most = (uint64_t)POLL_ITERATIONS * (e->facts.few_threads ? POLL_SELDOM : 1);
         cuda_emit_place(e, next);
         cuda_reg row =
             cuda_two(&e->w, wide ? "min.u64" : "min.u32", r->kind, all, cuda_number(r->kind, most));
@@ -636,7 +641,7 @@ static void write_turns(emit *e, range *r, uint32_t turns, uint32_t part) {
 void cuda_emit_for(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     const uint32_t *values = vyre_lookup_list(e->ir, i->a);
-    uint32_t carried = i->b - 3, turns = cuda_constant_turns(e->ir, inst);
+    uint32_t carried = i->b - 3, iterations = cuda_constant_iterations(e->ir, inst);
     range r = {.inst = inst, .args = carried + 1, .type = vyre_operand_type(e->ir, values[0])};
     r.kind = cuda_width(r.type) == 64 ? CUDA_B64 : CUDA_B32;
     r.behind = cuda_emit_label(e);
@@ -645,10 +650,10 @@ void cuda_emit_for(emit *e, uint32_t inst) {
     cuda_emit_slots(e, i->c, cuda_emit_result_count(e, inst));
     cuda_emit_assign(e, inst + 2, values + 3, carried);
     uint64_t weight = weight_of(e, inst + 1 + r.args, i->c);
-    if (turns && weight * turns <= whole_limit(e, inst)) {
-        write_whole(e, &r, turns, part);
+    if (iterations && weight * iterations <= whole_limit(e, inst)) {
+        write_whole(e, &r, iterations, part);
     } else {
-        write_turns(e, &r, turns, part);
+        write_iterations(e, &r, iterations, part);
     }
     for (uint32_t k = 0; k < carried; k++) { /* used up: with what it carries */
         uint32_t arg = inst + 2 + k;

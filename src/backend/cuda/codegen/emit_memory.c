@@ -276,7 +276,7 @@ void cuda_emit_load(emit *e, uint32_t inst) {
     forget_where(e, inst);
     for (uint32_t k = 0; k < e->ahead.count; k++) {
         if (e->ahead.insts[k] == inst) { /* is there already */
-            *emit_slot(e, inst, emit_first(e, inst)) = e->ahead.values[k][e->ahead.turn];
+            *emit_slot(e, inst, emit_first(e, inst)) = e->ahead.values[k][e->ahead.iteration];
             return;
         }
     }

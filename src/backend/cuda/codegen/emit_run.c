@@ -40,10 +40,10 @@ static void new_values(emit *e, run *r) {
 /* A list of registers in braces, for an access of several. */
 static void put_vector(emit *e, const cuda_reg *regs, uint32_t count) {
     for (uint32_t k = 0; k < count; k++) {
-        vyre_text_puts(&e->w.code, k ? ", " : "{");
-        vyre_text_puts(&e->w.code, cuda_reg_name(regs[k]).text);
+        vyre_strbuf_puts(&e->w.code, k ? ", " : "{");
+        vyre_strbuf_puts(&e->w.code, cuda_reg_name(regs[k]).text);
     }
-    vyre_text_putc(&e->w.code, '}');
+    vyre_strbuf_putc(&e->w.code, '}');
 }
 
 /* Small elements are accessed as words. */
@@ -54,9 +54,9 @@ static void load_words(emit *e, const run *r, const cuda_reg *values, uint32_t c
     for (uint32_t k = 0; k < words; k++) {
         list[k] = cuda_new(&e->w, CUDA_B32);
     }
-    vyre_text_printf(&e->w.code, "\t%s.v%u.u32 ", cuda_emit_load_name(e, r->resource), words);
+    vyre_strbuf_printf(&e->w.code, "\t%s.v%u.u32 ", cuda_emit_load_name(e, r->resource), words);
     put_vector(e, list, words);
-    vyre_text_printf(&e->w.code, ", %s;\n", place);
+    vyre_strbuf_printf(&e->w.code, ", %s;\n", place);
     for (uint32_t k = 0; k < count; k++) {
         cuda_line(&e->w, "bfe.%s %s, %s, %u, %u", cuda_is_signed(r->type) ? "s32" : "u32",
                   cuda_reg_name(values[k]).text, cuda_reg_name(list[k / a_word]).text,
@@ -76,10 +76,10 @@ static void store_words(emit *e, const run *r, const cuda_reg *values, uint32_t 
                   cuda_reg_name(values[k]).text, cuda_reg_name(before).text, k % a_word * width,
                   width);
     }
-    vyre_text_printf(&e->w.code, "\tst.%s.v%u.u32 %s, ", cuda_emit_space(e, r->resource), words,
-                     place);
+    vyre_strbuf_printf(&e->w.code, "\tst.%s.v%u.u32 %s, ", cuda_emit_space(e, r->resource), words,
+                       place);
     put_vector(e, list, words);
-    vyre_text_puts(&e->w.code, ";\n");
+    vyre_strbuf_puts(&e->w.code, ";\n");
 }
 
 /* `count` elements, a power of 2, by one instruction. */
@@ -104,15 +104,15 @@ static void access_piece(emit *e, const run *r, uint32_t from, uint32_t count, b
                       place.text);
         }
     } else if (stores) {
-        vyre_text_printf(&e->w.code, "\tst.%s.v%u.%s %s, ", cuda_emit_space(e, r->resource), count,
-                         type, place.text);
+        vyre_strbuf_printf(&e->w.code, "\tst.%s.v%u.%s %s, ", cuda_emit_space(e, r->resource),
+                           count, type, place.text);
         put_vector(e, values, count);
-        vyre_text_puts(&e->w.code, ";\n");
+        vyre_strbuf_puts(&e->w.code, ";\n");
     } else {
-        vyre_text_printf(&e->w.code, "\t%s.v%u.%s ", cuda_emit_load_name(e, r->resource), count,
-                         type);
+        vyre_strbuf_printf(&e->w.code, "\t%s.v%u.%s ", cuda_emit_load_name(e, r->resource), count,
+                           type);
         put_vector(e, values, count);
-        vyre_text_printf(&e->w.code, ", %s;\n", place.text);
+        vyre_strbuf_printf(&e->w.code, ", %s;\n", place.text);
     }
 }
 
@@ -156,22 +156,22 @@ static void access_own(emit *e, const run *r, uint32_t offset, bool stores) {
     const char *type = cuda_emit_memory_type(r->type);
     uint32_t vector = r->bytes == 4 && r->count % 4 == 0 ? 4 : 1;
     for (uint32_t k = 0; k < r->count; k += vector) {
-        vyre_text *code = &e->w.code;
+        vyre_strbuf *code = &e->w.code;
         uint32_t at = offset + k * r->bytes;
-        vyre_text_printf(code, "\t%s.local%s.%s ", stores ? "st" : "ld", vector == 4 ? ".v4" : "",
-                         type);
+        vyre_strbuf_printf(code, "\t%s.local%s.%s ", stores ? "st" : "ld", vector == 4 ? ".v4" : "",
+                           type);
         if (stores) {
-            vyre_text_printf(code, "[%s_private+%u], ", e->name, at);
+            vyre_strbuf_printf(code, "[%s_private+%u], ", e->name, at);
         }
         if (vector == 4) {
             put_vector(e, r->values + k, vector);
         } else {
-            vyre_text_puts(code, cuda_reg_name(r->values[k]).text);
+            vyre_strbuf_puts(code, cuda_reg_name(r->values[k]).text);
         }
         if (!stores) {
-            vyre_text_printf(code, ", [%s_private+%u]", e->name, at);
+            vyre_strbuf_printf(code, ", [%s_private+%u]", e->name, at);
         }
-        vyre_text_puts(code, ";\n");
+        vyre_strbuf_puts(code, ";\n");
     }
 }
 

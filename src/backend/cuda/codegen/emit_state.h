@@ -15,9 +15,9 @@
 /* A block that is open. */
 typedef struct emit_open {
     uint32_t owner;       /* VYRE_NONE: the phase */
-    uint32_t exit, latch; /* labels: behind it; the next turn */
-    bool binds;           /* loops: the next turn stands behind this one, and takes its values as
-                           * they are */
+    uint32_t exit, latch; /* labels: behind it; the next iteration */
+    bool binds; /* loops: the next iteration stands behind this one, and takes its values as
+                 * they are */
 } emit_open;
 
 /* What is known of an array, once somebody asked. */
@@ -30,16 +30,16 @@ typedef struct emit_array {
 } emit_array;
 
 /* Loads of a loop's body, from memory that nobody writes, done for several turns at once before
- * them: at base + counter four turns by one access, others one by one; these at one address where
- * they are as many elements apart from turn to turn. */
-enum { EMIT_AHEAD = 4, EMIT_MOST_AHEAD = 8, EMIT_MOST_TURNS = 16 };
+ * them: at base + counter four iterations by one access, others one by one; these at one address
+ * where they are as many elements apart from iteration to iteration. */
+enum { EMIT_AHEAD = 4, EMIT_MOST_AHEAD = 8, EMIT_MOST_ITERATIONS = 16 };
 typedef struct emit_ahead {
-    uint32_t count, turn; /* turn: which of them the code at hand is for */
-    bool all_run;         /* no turn ends before the last load, nor is one the last */
+    uint32_t count, iteration; /* iteration: which of them the code at hand is for */
+    bool all_run;              /* no iteration ends before the last load, nor is one the last */
     bool rows[EMIT_MOST_AHEAD];
-    uint32_t strides[EMIT_MOST_AHEAD];                       /* elements from turn to turn, or 0 */
+    uint32_t strides[EMIT_MOST_AHEAD]; /* elements from iteration to iteration, or 0 */
     uint32_t insts[EMIT_MOST_AHEAD], bases[EMIT_MOST_AHEAD]; /* VYRE_NONE: the counter alone */
-    cuda_reg values[EMIT_MOST_AHEAD][EMIT_MOST_TURNS];
+    cuda_reg values[EMIT_MOST_AHEAD][EMIT_MOST_ITERATIONS];
 } emit_ahead;
 
 /* Where an element is: bytes behind a register, or, without one, in the block of all shared or
@@ -64,8 +64,8 @@ typedef struct emit_files {
 
 typedef struct emit {
     cuda_writer w;
-    vyre_text head; /* in front of the code: what is read of the frame */
-    vyre_text cold; /* behind it: what is seldom done */
+    vyre_strbuf head; /* in front of the code: what is read of the frame */
+    vyre_strbuf cold; /* behind it: what is seldom done */
     const vyre_ir *ir;
     const cuda_target *target;
     cuda_layout layout;

@@ -10,13 +10,13 @@ uint32_t cuda_emit_label(emit *e) {
 
 /* A jump there that stands right in front is none. */
 void cuda_emit_place(emit *e, uint32_t label) {
-    vyre_text *code = &e->w.code;
+    vyre_strbuf *code = &e->w.code;
     char jump[32];
     size_t size = (size_t)snprintf(jump, sizeof jump, "\tbra L%u;\n", label);
     if (code->size >= size && !memcmp(code->data + code->size - size, jump, size)) {
-        vyre_text_cut(code, code->size - size);
+        vyre_strbuf_cut(code, code->size - size);
     }
-    vyre_text_printf(code, "L%u:\n", label);
+    vyre_strbuf_printf(code, "L%u:\n", label);
 }
 
 void cuda_emit_jump(emit *e, uint32_t label) {
@@ -31,17 +31,17 @@ void cuda_emit_branch(emit *e, cuda_reg predicate, bool holds, uint32_t label, b
 void cuda_emit_if(emit *e, cuda_reg predicate, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_putc(&e->w.code, '\t');
+    vyre_strbuf_putc(&e->w.code, '\t');
     if (predicate.kind) {
-        vyre_text_printf(&e->w.code, "@%s ", cuda_reg_name(predicate).text);
+        vyre_strbuf_printf(&e->w.code, "@%s ", cuda_reg_name(predicate).text);
     }
-    vyre_text_vprintf(&e->w.code, format, arguments);
-    vyre_text_puts(&e->w.code, ";\n");
+    vyre_strbuf_vprintf(&e->w.code, format, arguments);
+    vyre_strbuf_puts(&e->w.code, ";\n");
     va_end(arguments);
 }
 
-static void swap(vyre_text *left, vyre_text *right) {
-    vyre_text kept = *left;
+static void swap(vyre_strbuf *left, vyre_strbuf *right) {
+    vyre_strbuf kept = *left;
     *left = *right;
     *right = kept;
 }
@@ -186,11 +186,11 @@ static cuda_reg from_bits(emit *e, vyre_type type, cuda_reg bits) {
 /* From the frame, or from where the device counts the turns itself. */
 static cuda_reg iteration(emit *e, uint32_t step) {
     cuda_reg number = cuda_emit_frame(e, CUDA_B32, e->layout.iterations + 4 * step);
-    cuda_reg turns = cuda_emit_frame(e, CUDA_B64, e->layout.turns);
+    cuda_reg iterations = cuda_emit_frame(e, CUDA_B64, e->layout.device_iterations);
     cuda_emit_begin_head(e);
-    cuda_reg counted = cuda_two(&e->w, "setp.ne.u64", CUDA_PRED, turns, cuda_u64(0));
+    cuda_reg counted = cuda_two(&e->w, "setp.ne.u64", CUDA_PRED, iterations, cuda_u64(0));
     cuda_emit_if(e, counted, "ld.global.u32 %s, [%s+%u]", cuda_reg_name(number).text,
-                 cuda_reg_name(turns).text, 4 * step);
+                 cuda_reg_name(iterations).text, 4 * step);
     cuda_emit_end_head(e);
     return number;
 }

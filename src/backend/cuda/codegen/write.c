@@ -61,20 +61,20 @@ cuda_reg cuda_new(cuda_writer *w, cuda_class kind) {
 void cuda_line(cuda_writer *w, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_putc(&w->code, '\t');
-    vyre_text_vprintf(&w->code, format, arguments);
-    vyre_text_puts(&w->code, ";\n");
+    vyre_strbuf_putc(&w->code, '\t');
+    vyre_strbuf_vprintf(&w->code, format, arguments);
+    vyre_strbuf_puts(&w->code, ";\n");
     va_end(arguments);
 }
 
 void cuda_put(cuda_writer *w, const char *op, const cuda_reg *operands, uint32_t count) {
-    vyre_text_putc(&w->code, '\t');
-    vyre_text_puts(&w->code, op);
+    vyre_strbuf_putc(&w->code, '\t');
+    vyre_strbuf_puts(&w->code, op);
     for (uint32_t i = 0; i < count; i++) {
-        vyre_text_puts(&w->code, i ? ", " : " ");
-        vyre_text_puts(&w->code, cuda_reg_name(operands[i]).text);
+        vyre_strbuf_puts(&w->code, i ? ", " : " ");
+        vyre_strbuf_puts(&w->code, cuda_reg_name(operands[i]).text);
     }
-    vyre_text_puts(&w->code, ";\n");
+    vyre_strbuf_puts(&w->code, ";\n");
 }
 
 cuda_reg cuda_one(cuda_writer *w, const char *op, cuda_class to, cuda_reg a) {

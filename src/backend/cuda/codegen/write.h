@@ -11,7 +11,7 @@
 
 #include <vyre/op.h>
 
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* X(name, letters of its registers, type for declarations and moves) */
 #define CUDA_CLASSES(X)                                                                            \
@@ -38,7 +38,7 @@ typedef struct cuda_reg {
 } cuda_reg;
 
 typedef struct cuda_writer {
-    vyre_text code;
+    vyre_strbuf code;
     uint32_t next[CUDA_CLASS_COUNT]; /* register of each class */
 } cuda_writer;
 

@@ -233,8 +233,8 @@ static cuda_reg bool_op(cuda_writer *w, vyre_op op, cuda_reg a, cuda_reg b) {
     }
 }
 
-/* What is made of two numbers, as in the turns of a loop that is written out; false if that is left
- * to the driver's compiler. */
+/* What is made of two numbers, as in the iterations of a loop that is written out; false if that is
+ * left to the driver's compiler. */
 static bool fold(vyre_op op, vyre_type type, cuda_reg a, cuda_reg b, cuda_reg *out) {
     uint64_t x = a.bits, y = b.bits;
     if (!a.immediate || !b.immediate || (type != VYRE_TYPE_U32 && type != VYRE_TYPE_I32)) {

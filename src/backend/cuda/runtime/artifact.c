@@ -59,18 +59,18 @@ static cuda_phase_info info_of(const phase_row *row) {
 }
 
 void cuda_artifact_write(const cuda_artifact_key *key, const cuda_phase_info *infos,
-                         const cuda_images *images, vyre_text *out) {
+                         const cuda_images *images, vyre_strbuf *out) {
     const head h = make_head(key);
     image_table table = {.count = images->count};
     size_t body = vyre_artifact_begin(&h, sizeof h, out);
     for (uint32_t i = 0; i < key->phase_count; i++) {
         const phase_row row = row_of(&infos[i]);
-        vyre_text_add(out, (const char *)&row, sizeof row);
+        vyre_strbuf_add(out, (const char *)&row, sizeof row);
     }
     memcpy(table.bytes, images->bytes, images->count * sizeof *table.bytes);
-    vyre_text_add(out, (const char *)&table, sizeof table);
+    vyre_strbuf_add(out, (const char *)&table, sizeof table);
     for (uint32_t i = 0; i < images->count; i++) {
-        vyre_text_add(out, (const char *)images->data[i], (size_t)images->bytes[i]);
+        vyre_strbuf_add(out, (const char *)images->data[i], (size_t)images->bytes[i]);
     }
     vyre_artifact_end(out, body);
 }

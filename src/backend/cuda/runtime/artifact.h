@@ -5,7 +5,7 @@
 #define VYRE_CUDA_RUNTIME_ARTIFACT_H
 
 #include "backend/cuda/codegen/emit.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* Grows whenever the same program is translated into other code by this version of the library. */
 enum { CUDA_ARTIFACT_VERSION = 7 };
@@ -27,7 +27,7 @@ typedef struct cuda_images {
 
 /* Appends to `out`; a failure is in out->failed. */
 void cuda_artifact_write(const cuda_artifact_key *key, const cuda_phase_info *infos,
-                         const cuda_images *images, vyre_text *out);
+                         const cuda_images *images, vyre_strbuf *out);
 
 /* Whether it fits; then `out_infos` has one a phase and the images are parts of the artifact. */
 bool cuda_artifact_read(const cuda_artifact_key *key, const uint8_t *artifact, size_t size,

@@ -25,39 +25,39 @@ static const char *version(const vyre_backend *backend) {
 /* Compiles in the device's context. */
 static vyre_status make_native(cuda_device *device, const vyre_program *program,
                                const uint8_t *artifact, size_t artifact_size,
-                               vyre_text *out_artifact, cuda_native **out_native) {
+                               vyre_strbuf *out_artifact, cuda_executable **out_executable) {
     CUcontext before;
-    *out_native = NULL;
+    *out_executable = NULL;
     vyre_status status = cuda_check_lost(device);
     status = status ? status : cuda_device_enter(device, &before);
     if (!status) {
-        status =
-            cuda_native_make(device, program, artifact, artifact_size, out_artifact, out_native);
+        status = cuda_executable_make(device, program, artifact, artifact_size, out_artifact,
+                                      out_executable);
         cuda_device_leave(device, before);
     }
     return status;
 }
 
 /* The compiled program of a call; where the host has none, one for this call. */
-static vyre_status native_of(const vyre_backend *backend, const vyre_call *call,
-                             cuda_native **out_native) {
+static vyre_status executable_of(const vyre_backend *backend, const vyre_call *call,
+                                 cuda_executable **out_executable) {
     if (call->native) {
-        *out_native = cuda_native_retain(call->native->state);
+        *out_executable = cuda_executable_retain(call->native->state);
         return VYRE_OK;
     }
-    vyre_text artifact = {0};
+    vyre_strbuf artifact = {0};
     vyre_status status =
-        make_native(device_of(backend), call->program, NULL, 0, &artifact, out_native);
-    vyre_text_free(&artifact);
+        make_native(device_of(backend), call->program, NULL, 0, &artifact, out_executable);
+    vyre_strbuf_free(&artifact);
     return status;
 }
 
 static vyre_status dispatch_borrowed_timed(const vyre_backend *backend, const vyre_call *call,
                                            vyre_output *outputs, vyre_timing *out_timing) {
-    cuda_native *native;
-    vyre_status status = native_of(backend, call, &native);
-    status = status ? status : cuda_dispatch(native, call, outputs, NULL, out_timing);
-    cuda_native_release(native);
+    cuda_executable *executable;
+    vyre_status status = executable_of(backend, call, &executable);
+    status = status ? status : cuda_dispatch(executable, call, outputs, NULL, out_timing);
+    cuda_executable_release(executable);
     return status;
 }
 
@@ -68,10 +68,10 @@ static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
 
 static vyre_status start(const vyre_backend *backend, const vyre_call *call, vyre_output *outputs,
                          bool is_borrowed, vyre_pending_run *out_run) {
-    cuda_native *native;
-    vyre_status status = native_of(backend, call, &native);
-    status = status ? status : cuda_dispatch_start(native, call, outputs, is_borrowed, out_run);
-    cuda_native_release(native);
+    cuda_executable *executable;
+    vyre_status status = executable_of(backend, call, &executable);
+    status = status ? status : cuda_dispatch_start(executable, call, outputs, is_borrowed, out_run);
+    cuda_executable_release(executable);
     return status;
 }
 
@@ -106,10 +106,10 @@ static vyre_status resident_free(const vyre_backend *backend, uint64_t buffer) {
 
 static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vyre_call *call,
                                            const uint64_t *buffers, vyre_timing *out_timing) {
-    cuda_native *native;
-    vyre_status status = native_of(backend, call, &native);
-    status = status ? status : cuda_resident_run(native, call, buffers, out_timing);
-    cuda_native_release(native);
+    cuda_executable *executable;
+    vyre_status status = executable_of(backend, call, &executable);
+    status = status ? status : cuda_resident_run(executable, call, buffers, out_timing);
+    cuda_executable_release(executable);
     return status;
 }
 
@@ -123,23 +123,23 @@ static vyre_status ticket_wait(const vyre_backend *backend, uint64_t ticket) {
 
 /* Pipelines */
 
-static vyre_status pipeline_dispatch(const vyre_native *native, const vyre_call *call,
+static vyre_status pipeline_dispatch(const vyre_native *executable, const vyre_call *call,
                                      vyre_output *outputs) {
-    return cuda_dispatch(native->state, call, outputs, NULL, NULL);
+    return cuda_dispatch(executable->state, call, outputs, NULL, NULL);
 }
 
-static vyre_status pipeline_dispatch_timed(const vyre_native *native, const vyre_call *call,
+static vyre_status pipeline_dispatch_timed(const vyre_native *executable, const vyre_call *call,
                                            vyre_output *outputs, vyre_timing *out_timing) {
-    return cuda_dispatch(native->state, call, outputs, NULL, out_timing);
+    return cuda_dispatch(executable->state, call, outputs, NULL, out_timing);
 }
 
-static vyre_status pipeline_enqueue(const vyre_native *native, const vyre_call *call,
+static vyre_status pipeline_enqueue(const vyre_native *executable, const vyre_call *call,
                                     const uint64_t *buffers, uint64_t *out_ticket) {
-    return cuda_resident_enqueue(native->state, call, buffers, out_ticket);
+    return cuda_resident_enqueue(executable->state, call, buffers, out_ticket);
 }
 
-static uint64_t pipeline_size_bytes(const vyre_native *native) {
-    const cuda_native *own = native->state;
+static uint64_t pipeline_size_bytes(const vyre_native *executable) {
+    const cuda_executable *own = executable->state;
     uint64_t bytes = sizeof *own + own->image_bytes;
     for (uint32_t i = 0; i < own->code_count; i++) {
         bytes += own->codes[i].phase_count * sizeof *own->codes[i].phases;
@@ -147,8 +147,8 @@ static uint64_t pipeline_size_bytes(const vyre_native *native) {
     return bytes;
 }
 
-static void pipeline_destroy(const vyre_native *native) {
-    cuda_native_release(native->state);
+static void pipeline_destroy(const vyre_native *executable) {
+    cuda_executable_release(executable->state);
 }
 
 static const vyre_pipeline_slots pipeline_slots = {
@@ -163,16 +163,16 @@ static const vyre_pipeline_slots pipeline_slots = {
 };
 
 static vyre_status compile(const vyre_backend *backend, const vyre_compile *compile,
-                           vyre_native *out_native) {
-    vyre_text artifact = {0};
-    cuda_native *native;
+                           vyre_native *out_executable) {
+    vyre_strbuf artifact = {0};
+    cuda_executable *executable;
     vyre_status status = make_native(device_of(backend), compile->program, compile->artifact,
-                                     compile->artifact_size, &artifact, &native);
+                                     compile->artifact_size, &artifact, &executable);
     if (!status) {
-        out_native->slots = &pipeline_slots;
-        out_native->state = native;
-        out_native->artifact = (uint8_t *)artifact.data; /* from the allocator of the host */
-        out_native->artifact_size = artifact.size;
+        out_executable->slots = &pipeline_slots;
+        out_executable->state = executable;
+        out_executable->artifact = (uint8_t *)artifact.data; /* from the allocator of the host */
+        out_executable->artifact_size = artifact.size;
     }
     return status;
 }
@@ -252,9 +252,9 @@ static vyre_status flush(const vyre_backend *backend) {
     if (status) {
         return status;
     }
-    for (int i = 0; i < CUDA_SHARED_LANES && !status; i++) {
-        cuda_lane *lane = &device->lanes.shared[i];
-        status = cuda_lane_settle(lane, atomic_load(&lane->submitted));
+    for (int i = 0; i < CUDA_SHARED_STREAMS && !status; i++) {
+        cuda_stream *stream = &device->streams.shared[i];
+        status = cuda_stream_settle(stream, atomic_load(&stream->submitted));
     }
     cuda_device_leave(device, before);
     return status;

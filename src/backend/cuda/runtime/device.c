@@ -7,7 +7,7 @@
 #include "backend/cuda/runtime/executable.h"
 #include "backend/cuda/runtime/resident.h"
 #include "base/alloc.h"
-#include "base/text.h"
+#include "base/strbuf.h"
 
 /* Compute capability 7.0: threads of a warp that go their own ways. */
 enum { OLDEST_SM = 70 };
@@ -17,10 +17,10 @@ vyre_status cuda_check(cuda_device *device, CUresult result, const char *format,
         return VYRE_OK;
     }
     char error[CUDA_ERROR_TEXT_BYTES];
-    vyre_text what = {0};
+    vyre_strbuf what = {0};
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(&what, format, arguments);
+    vyre_strbuf_vprintf(&what, format, arguments);
     va_end(arguments);
     cuda_error_text(device->cuda, result, error);
     bool is_final = cuda_error_is_final(result);
@@ -37,8 +37,8 @@ vyre_status cuda_check(cuda_device *device, CUresult result, const char *format,
                                "GPU, or ask for less"
                              : "try again; if it stays, see that `nvidia-smi` works "
                                "and the driver is up to date",
-                         "%s on %s: %s", vyre_text_string(&what), device->info.name, error);
-    vyre_text_free(&what);
+                         "%s on %s: %s", vyre_strbuf_string(&what), device->info.name, error);
+    vyre_strbuf_free(&what);
     return status;
 }
 
@@ -169,7 +169,7 @@ vyre_status cuda_device_create(uint32_t index, cuda_device **out_device) {
         return status;
     }
     cuda_memory_init(&device->memory, device->info.memory_bytes);
-    cuda_lanes_init(&device->lanes);
+    cuda_streams_init(&device->streams);
     cuda_queue_init(&device->ordered, 1);
     cuda_queue_init(&device->pending, CUDA_QUEUE_THREADS);
     pthread_mutex_init(&device->unloading, NULL);
@@ -183,7 +183,7 @@ void cuda_device_free(cuda_device *device) {
     cuda_natives_unload(device); /* what was let go since */
     cuda_queue_deinit(&device->ordered);
     cuda_queue_deinit(&device->pending);
-    cuda_lanes_deinit(&device->lanes);
+    cuda_streams_deinit(&device->streams);
     cuda_memory_deinit(&device->memory);
     pthread_mutex_destroy(&device->lock);
     pthread_mutex_destroy(&device->unloading);
@@ -205,7 +205,7 @@ vyre_status cuda_device_open(cuda_device *device) {
     }
     status = cuda_device_enter(device, &before);
     if (!status) {
-        status = cuda_lanes_open(device);
+        status = cuda_streams_open(device);
         if (status) {
             vyre_status_free(cuda_memory_trim(device));
         }
@@ -232,7 +232,7 @@ static vyre_status close_all(cuda_device *device) {
     }
     cuda_natives_unload(device);
     cuda_residents_drop(device);
-    cuda_lanes_close(device);
+    cuda_streams_close(device);
     vyre_status trimmed = cuda_memory_trim(device);
     if (entered) {
         cuda_device_leave(device, before);

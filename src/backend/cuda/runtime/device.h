@@ -1,8 +1,8 @@
 /* A device: what it is, its context while it is in use, and everything in it that somebody holds.
  *
  * It is created without a context, which costs a quarter of a second: cuda_device_open makes one
- * before the first work, cuda_device_close gives everything back. Runs go on lanes (lane.h), memory
- * comes from a pool (memory.h), work that needs a host goes through queues (queue.h). */
+ * before the first work, cuda_device_close gives everything back. Runs go on streams (stream.h),
+ * memory comes from a pool (memory.h), work that needs a host goes through queues (queue.h). */
 #ifndef VYRE_CUDA_RUNTIME_DEVICE_H
 #define VYRE_CUDA_RUNTIME_DEVICE_H
 
@@ -27,7 +27,7 @@ typedef struct cuda_info {
     uint64_t memory_bytes;
 } cuda_info;
 
-typedef struct cuda_native cuda_native;
+typedef struct cuda_executable cuda_executable;
 
 typedef struct cuda_device {
     const cuda_table *cuda;
@@ -39,14 +39,14 @@ typedef struct cuda_device {
     atomic_bool is_lost;
 
     cuda_memory memory;
-    cuda_lanes lanes;
+    cuda_streams streams;
     cuda_queue ordered; /* runs on resident buffers that need a host */
     cuda_queue pending; /* runs with data of the host that go on by themselves */
 
     pthread_mutex_t unloading; /* while code is unloaded; taken before the next one */
     pthread_mutex_t lock;      /* of what follows; not held where the driver may wait for a run */
-    cuda_native *natives;      /* with code on the device */
-    cuda_native *left;         /* that nobody holds, but are not freed yet */
+    cuda_executable *natives;  /* with code on the device */
+    cuda_executable *left;     /* that nobody holds, but are not freed yet */
     struct cuda_resident *residents;
 } cuda_device;
 
@@ -57,7 +57,7 @@ uint32_t cuda_device_count(void);
 VYRE_MUST_USE vyre_status cuda_device_create(uint32_t index, cuda_device **out_device);
 void cuda_device_free(cuda_device *device);
 
-/* Context and lanes. Does nothing if it is open. */
+/* Context and streams. Does nothing if it is open. */
 VYRE_MUST_USE vyre_status cuda_device_open(cuda_device *device);
 /* Gives everything back; no run is under way. What natives have on the device is gone. */
 VYRE_MUST_USE vyre_status cuda_device_close(cuda_device *device);

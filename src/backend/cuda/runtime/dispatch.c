@@ -9,33 +9,33 @@
 #include "ir/program.h"
 #include "runtime/slots.h"
 
-static vyre_status make_timers(cuda_lane *lane) {
-    cuda_device *device = lane->device;
-    CUresult result = lane->begin ? CUDA_SUCCESS : device->cuda->cuEventCreate(&lane->begin, 0);
-    if (!result && !lane->end) {
-        result = device->cuda->cuEventCreate(&lane->end, 0);
+static vyre_status make_timers(cuda_stream *stream) {
+    cuda_device *device = stream->device;
+    CUresult result = stream->begin ? CUDA_SUCCESS : device->cuda->cuEventCreate(&stream->begin, 0);
+    if (!result && !stream->end) {
+        result = device->cuda->cuEventCreate(&stream->end, 0);
     }
     return cuda_check(device, result, "making an event");
 }
 
-static vyre_status stamp(cuda_lane *lane, CUevent event) {
-    return cuda_check(lane->device, lane->device->cuda->cuEventRecord(event, lane->stream),
+static vyre_status stamp(cuda_stream *stream, CUevent event) {
+    return cuda_check(stream->device, stream->device->cuda->cuEventRecord(event, stream->handle),
                       "taking the time");
 }
 
-/* Puts the steps on the lane, between two stamps if the time is wanted. */
+/* Puts the steps on the stream, between two stamps if the time is wanted. */
 static vyre_status put(cuda_run *run, bool is_timed) {
-    cuda_lane *lane = run->lane;
-    vyre_status status = is_timed ? make_timers(lane) : VYRE_OK;
-    status = status || !is_timed ? status : stamp(lane, lane->begin);
+    cuda_stream *stream = run->stream;
+    vyre_status status = is_timed ? make_timers(stream) : VYRE_OK;
+    status = status || !is_timed ? status : stamp(stream, stream->begin);
     status = status ? status : cuda_run_put(run);
-    return status || !is_timed ? status : stamp(lane, lane->end);
+    return status || !is_timed ? status : stamp(stream, stream->end);
 }
 
-static vyre_status read_time(cuda_lane *lane, uint64_t *out_ns) {
+static vyre_status read_time(cuda_stream *stream, uint64_t *out_ns) {
     float ms = 0;
     vyre_status status = cuda_check(
-        lane->device, lane->device->cuda->cuEventElapsedTime(&ms, lane->begin, lane->end),
+        stream->device, stream->device->cuda->cuEventElapsedTime(&ms, stream->begin, stream->end),
         "reading the time");
     *out_ns = status ? VYRE_NO_TIME : (uint64_t)((double)ms * 1e6);
     return status;
@@ -48,13 +48,13 @@ static vyre_status first_of(vyre_status first, vyre_status second) {
     return first ? first : second;
 }
 
-/* Ends a run on a lane of its own, however it went: nothing is under way afterwards. */
+/* Ends a run on a stream of its own, however it went: nothing is under way afterwards. */
 static vyre_status finish(cuda_run *run, vyre_status status) {
-    cuda_lane *lane = run->lane;
+    cuda_stream *stream = run->stream;
     if (status && !atomic_load(&run->device->is_lost)) {
         status = first_of(status, cuda_run_wait(run));
         if (run->stop) {
-            status = first_of(status, cuda_lane_renew(lane));
+            status = first_of(status, cuda_stream_renew(stream));
         }
     }
     cuda_run_deinit(run, false);
@@ -73,7 +73,7 @@ static vyre_status upload_inputs(cuda_run *run) {
         }
         status = cuda_run_place(run, row);
         if (!status && from) {
-            status = cuda_upload(run->lane, run->blocks[row]->address, from->data, from->size);
+            status = cuda_upload(run->stream, run->blocks[row]->address, from->data, from->size);
         }
     }
     return status;
@@ -87,14 +87,14 @@ static vyre_status download_outputs(cuda_run *run, vyre_output *outputs) {
         uint32_t row = ir->args[arg].resource;
         if (row != VYRE_NONE && ir->resources[row].access != VYRE_ACCESS_IN) {
             const vyre_output *to = &outputs[output++];
-            status = cuda_download(run->lane, to->data, run->blocks[row]->address, to->size);
+            status = cuda_download(run->stream, to->data, run->blocks[row]->address, to->size);
         }
     }
     return status;
 }
 
-/* A run on a lane of its own; `outputs` NULL: on `buffers`. */
-static vyre_status run_on(cuda_native *native, cuda_lane *lane, const vyre_call *call,
+/* A run on a stream of its own; `outputs` NULL: on `buffers`. */
+static vyre_status run_on(cuda_executable *executable, cuda_stream *stream, const vyre_call *call,
                           vyre_output *outputs, const CUdeviceptr *buffers,
                           const atomic_uint *cancel, vyre_timing *timing) {
     vyre_plan plan;
@@ -102,11 +102,11 @@ static vyre_status run_on(cuda_native *native, cuda_lane *lane, const vyre_call 
     cuda_run run;
     cuda_code *code;
     const vyre_call *chosen;
-    vyre_status status = cuda_run_choose(native, call, &plan, &own, &code, &chosen);
+    vyre_status status = cuda_run_choose(executable, call, &plan, &own, &code, &chosen);
     if (status) {
         return status;
     }
-    status = cuda_run_init(&run, lane, code, chosen, cancel);
+    status = cuda_run_init(&run, stream, code, chosen, cancel);
     if (!status) {
         uint64_t start = vyre_now_ns();
         if (buffers) {
@@ -127,7 +127,7 @@ static vyre_status run_on(cuda_native *native, cuda_lane *lane, const vyre_call 
         if (timing) {
             timing->enqueue_ns = enqueued - start;
             timing->wait_ns = vyre_now_ns() - enqueued;
-            status = status ? status : read_time(lane, &timing->device_ns);
+            status = status ? status : read_time(stream, &timing->device_ns);
         }
         if (!status && !buffers) {
             status = download_outputs(&run, outputs);
@@ -141,12 +141,12 @@ static vyre_status run_on(cuda_native *native, cuda_lane *lane, const vyre_call 
     return status;
 }
 
-static vyre_status run_alone(cuda_native *native, const vyre_call *call, vyre_output *outputs,
-                             const CUdeviceptr *buffers, const atomic_uint *cancel,
-                             vyre_timing *out_timing) {
-    cuda_device *device = native->device;
+static vyre_status run_alone(cuda_executable *executable, const vyre_call *call,
+                             vyre_output *outputs, const CUdeviceptr *buffers,
+                             const atomic_uint *cancel, vyre_timing *out_timing) {
+    cuda_device *device = executable->device;
     uint64_t start = vyre_now_ns();
-    cuda_lane *lane = NULL;
+    cuda_stream *stream = NULL;
     CUcontext before;
     if (out_timing) {
         *out_timing = vyre_no_times;
@@ -156,10 +156,10 @@ static vyre_status run_alone(cuda_native *native, const vyre_call *call, vyre_ou
     if (status) {
         return status;
     }
-    status = cuda_lane_take(device, &lane);
+    status = cuda_stream_take(device, &stream);
     if (!status) {
-        status = run_on(native, lane, call, outputs, buffers, cancel, out_timing);
-        cuda_lane_give(lane);
+        status = run_on(executable, stream, call, outputs, buffers, cancel, out_timing);
+        cuda_stream_give(stream);
     }
     cuda_device_leave(device, before);
     if (out_timing) {
@@ -168,14 +168,14 @@ static vyre_status run_alone(cuda_native *native, const vyre_call *call, vyre_ou
     return status;
 }
 
-vyre_status cuda_dispatch(cuda_native *native, const vyre_call *call, vyre_output *outputs,
+vyre_status cuda_dispatch(cuda_executable *executable, const vyre_call *call, vyre_output *outputs,
                           const atomic_uint *cancel, vyre_timing *out_timing) {
-    return run_alone(native, call, outputs, NULL, cancel, out_timing);
+    return run_alone(executable, call, outputs, NULL, cancel, out_timing);
 }
 
-vyre_status cuda_dispatch_on(cuda_native *native, const vyre_call *call, const CUdeviceptr *buffers,
-                             vyre_timing *out_timing) {
-    return run_alone(native, call, NULL, buffers, NULL, out_timing);
+vyre_status cuda_dispatch_on(cuda_executable *executable, const vyre_call *call,
+                             const CUdeviceptr *buffers, vyre_timing *out_timing) {
+    return run_alone(executable, call, NULL, buffers, NULL, out_timing);
 }
 
 static size_t padded(size_t bytes) {
@@ -220,7 +220,7 @@ void *cuda_call_copy(const vyre_call *call, size_t before, vyre_call **out_call)
 /* A run that goes on by itself. */
 typedef struct pending_job {
     cuda_job job;
-    cuda_native *native;
+    cuda_executable *executable;
     vyre_call *call;
     vyre_output *outputs;
     uint8_t *bytes; /* of borrowed inputs; or NULL */
@@ -228,19 +228,19 @@ typedef struct pending_job {
 
 static vyre_status pending_run(cuda_job *job) {
     pending_job *own = (pending_job *)(void *)job;
-    return cuda_dispatch(own->native, own->call, own->outputs, &job->cancel, NULL);
+    return cuda_dispatch(own->executable, own->call, own->outputs, &job->cancel, NULL);
 }
 
 static void pending_job_free(cuda_job *job) {
     pending_job *own = (pending_job *)(void *)job;
-    cuda_native_release(own->native);
+    cuda_executable_release(own->executable);
     vyre_status_free(job->status);
     vyre_free(own->bytes);
     vyre_free(own);
 }
 
 static cuda_queue *queue_of(void *state) {
-    return &((pending_job *)state)->native->device->pending;
+    return &((pending_job *)state)->executable->device->pending;
 }
 
 static bool pending_is_ready(void *state) {
@@ -252,7 +252,7 @@ static vyre_status pending_wait(void *state) {
 }
 
 static void pending_free(void *state) {
-    cuda_device *device = ((pending_job *)state)->native->device;
+    cuda_device *device = ((pending_job *)state)->executable->device;
     cuda_queue_end(&device->pending, state);
     cuda_natives_free_left(device);
 }
@@ -278,13 +278,13 @@ static const vyre_run_slots pending_slots = {
     .free = pending_free,
 };
 
-vyre_status cuda_dispatch_start(cuda_native *native, const vyre_call *call, vyre_output *outputs,
-                                bool is_borrowed, vyre_pending_run *out_run) {
+vyre_status cuda_dispatch_start(cuda_executable *executable, const vyre_call *call,
+                                vyre_output *outputs, bool is_borrowed, vyre_pending_run *out_run) {
     vyre_call *copy;
     pending_job *job = cuda_call_copy(call, sizeof *job, &copy);
     if (job) {
         *job = (pending_job){.job = {.run = pending_run, .free = pending_job_free},
-                             .native = cuda_native_retain(native),
+                             .executable = cuda_executable_retain(executable),
                              .call = copy,
                              .outputs = outputs};
     }
@@ -294,9 +294,9 @@ vyre_status cuda_dispatch_start(cuda_native *native, const vyre_call *call, vyre
         }
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                                 "no memory to start a run of `%s`",
-                                vyre_program_name(native->codes[0].program));
+                                vyre_program_name(executable->codes[0].program));
     }
     *out_run = (vyre_pending_run){&pending_slots, job};
-    cuda_queue_start(&native->device->pending, &job->job);
+    cuda_queue_start(&executable->device->pending, &job->job);
     return VYRE_OK;
 }

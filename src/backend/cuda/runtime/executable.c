@@ -15,19 +15,19 @@ static vyre_status no_memory(const vyre_program *program) {
                             "no memory to compile `%s`", vyre_program_name(program));
 }
 
-static vyre_status refuse_phase(const cuda_native *native, const cuda_code *code, uint32_t index,
-                                const char *what, uint64_t found, uint64_t most) {
+static vyre_status refuse_phase(const cuda_executable *executable, const cuda_code *code,
+                                uint32_t index, const char *what, uint64_t found, uint64_t most) {
     return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
                             "use a smaller workgroup or smaller arrays, or another device",
                             "phase %u of `%s` needs %s: %llu, and %s has at most %llu", index,
                             vyre_program_name(code->program), what, (unsigned long long)found,
-                            native->device->info.name, (unsigned long long)most);
+                            executable->device->info.name, (unsigned long long)most);
 }
 
 /* Finds the kernel of a phase, and how many blocks of it fit. */
-static vyre_status load_phase(cuda_native *native, const cuda_code *code, const char *prefix,
-                              uint32_t index) {
-    cuda_device *device = native->device;
+static vyre_status load_phase(cuda_executable *executable, const cuda_code *code,
+                              const char *prefix, uint32_t index) {
+    cuda_device *device = executable->device;
     const cuda_table *cuda = device->cuda;
     cuda_phase *phase = &code->phases[index];
     const cuda_phase_info *info = &phase->info;
@@ -35,12 +35,12 @@ static vyre_status load_phase(cuda_native *native, const cuda_code *code, const 
     char name[32];
     snprintf(name, sizeof name, "%s_%u", prefix, index);
     if (info->shared_bytes + info->dynamic_bytes > device->info.most_shared_bytes) {
-        return refuse_phase(native, code, index, "bytes of shared memory",
+        return refuse_phase(executable, code, index, "bytes of shared memory",
                             (uint64_t)info->shared_bytes + info->dynamic_bytes,
                             device->info.most_shared_bytes);
     }
     CUresult result =
-        cuda->cuModuleGetFunction(&phase->function, native->modules[info->image], name);
+        cuda->cuModuleGetFunction(&phase->function, executable->modules[info->image], name);
     result =
         result ? result
                : cuda->cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, phase->function);
@@ -58,21 +58,21 @@ static vyre_status load_phase(cuda_native *native, const cuda_code *code, const 
     phase->registers = (uint32_t)registers;
     phase->most_blocks = (uint64_t)blocks * device->info.multiprocessors;
     if (!result && (info->threads > (uint32_t)threads || !phase->most_blocks)) {
-        return refuse_phase(native, code, index, "threads of a block", info->threads,
+        return refuse_phase(executable, code, index, "threads of a block", info->threads,
                             (uint64_t)threads);
     }
     return cuda_check(device, result, "finding %s", name);
 }
 
 /* In the device's context, unless it is gone. */
-static void unload(cuda_native *native) {
-    cuda_device *device = native->device;
+static void unload(cuda_executable *executable) {
+    cuda_device *device = executable->device;
     for (uint32_t i = 0; i < CUDA_MOST_IMAGES; i++) {
-        if (native->modules[i] && !atomic_load(&device->is_lost)) {
-            vyre_status_free(cuda_check(device, device->cuda->cuModuleUnload(native->modules[i]),
-                                        "unloading code"));
+        if (executable->modules[i] && !atomic_load(&device->is_lost)) {
+            vyre_status_free(cuda_check(
+                device, device->cuda->cuModuleUnload(executable->modules[i]), "unloading code"));
         }
-        native->modules[i] = NULL;
+        executable->modules[i] = NULL;
     }
 }
 
@@ -90,71 +90,72 @@ static bool is_one_launch(const cuda_code *code) {
     return is_one;
 }
 
-static vyre_status load(cuda_native *native, const cuda_phase_info *infos,
+static vyre_status load(cuda_executable *executable, const cuda_phase_info *infos,
                         const cuda_images *images) {
     vyre_status status = VYRE_OK;
-    native->image_bytes = 0;
+    executable->image_bytes = 0;
     for (uint32_t i = 0; i < images->count && !status; i++) {
-        status = cuda_module_load(native->device, images->data[i], (size_t)images->bytes[i],
-                                  &native->modules[i]);
-        native->image_bytes += (size_t)images->bytes[i];
+        status = cuda_module_load(executable->device, images->data[i], (size_t)images->bytes[i],
+                                  &executable->modules[i]);
+        executable->image_bytes += (size_t)images->bytes[i];
     }
-    for (uint32_t c = 0; c < native->code_count && !status; c++) {
-        cuda_code *code = &native->codes[c];
+    for (uint32_t c = 0; c < executable->code_count && !status; c++) {
+        cuda_code *code = &executable->codes[c];
         for (uint32_t i = 0; i < code->phase_count && !status; i++) {
             code->phases[i].info = *infos++;
             code->has_counters |= code->phases[i].info.ordered || code->phases[i].info.cooperative;
-            status = load_phase(native, code, cuda_prefixes[c], i);
+            status = load_phase(executable, code, cuda_prefixes[c], i);
         }
         code->is_one_launch = is_one_launch(code);
         if (!status && code->has_while) {
-            status = cuda_check(
-                native->device,
-                native->device->cuda->cuModuleGetFunction(&code->turn, native->modules[0], "turn"),
-                "finding turn");
+            status = cuda_check(executable->device,
+                                executable->device->cuda->cuModuleGetFunction(
+                                    &code->iteration, executable->modules[0], "iteration"),
+                                "finding iteration");
         }
     }
     if (status) {
-        unload(native);
+        unload(executable);
     }
     return status;
 }
 
 /* From an artifact; false if it does not fit, or does not load, which is as good as none. */
-static bool load_artifact(cuda_native *native, const cuda_artifact_key *key,
+static bool load_artifact(cuda_executable *executable, const cuda_artifact_key *key,
                           const uint8_t *artifact, size_t size, cuda_phase_info *infos) {
     cuda_images images;
     if (!artifact || !cuda_artifact_read(key, artifact, size, infos, &images)) {
         return false;
     }
-    vyre_status status = load(native, infos, &images);
+    vyre_status status = load(executable, infos, &images);
     if (status) {
         vyre_log(VYRE_LOG_INFO, "cuda: `%s` is compiled again, since what was stored fails: %s",
-                 vyre_program_name(native->codes[0].program), vyre_status_text(status));
+                 vyre_program_name(executable->codes[0].program), vyre_status_text(status));
         vyre_status_free(status);
     }
     return !status;
 }
 
-static vyre_status compile(cuda_native *native, const cuda_artifact_key *key,
-                           cuda_phase_info *infos, vyre_text *out_artifact) {
-    const char *name = vyre_program_name(native->codes[0].program);
+static vyre_status compile(cuda_executable *executable, const cuda_artifact_key *key,
+                           cuda_phase_info *infos, vyre_strbuf *out_artifact) {
+    const char *name = vyre_program_name(executable->codes[0].program);
     cuda_texts t = {0};
-    vyre_text made[CUDA_MOST_IMAGES] = {{0}};
+    vyre_strbuf made[CUDA_MOST_IMAGES] = {{0}};
     cuda_images images = {0};
-    vyre_status status = cuda_texts_write(&t, native, key->phase_count, infos);
-    status = status ? status : cuda_module_translate(native->device, t.images, t.count, name, made);
+    vyre_status status = cuda_texts_write(&t, executable, key->phase_count, infos);
+    status =
+        status ? status : cuda_module_translate(executable->device, t.images, t.count, name, made);
     for (; !status && images.count < t.count; images.count++) {
         images.data[images.count] = (const uint8_t *)made[images.count].data;
         images.bytes[images.count] = made[images.count].size;
     }
-    status = status ? status : load(native, infos, &images);
+    status = status ? status : load(executable, infos, &images);
     if (!status) {
         cuda_artifact_write(key, infos, &images, out_artifact);
-        status = out_artifact->failed ? no_memory(native->codes[0].program) : VYRE_OK;
+        status = out_artifact->failed ? no_memory(executable->codes[0].program) : VYRE_OK;
     }
     for (uint32_t i = 0; i < CUDA_MOST_IMAGES; i++) {
-        vyre_text_free(&made[i]);
+        vyre_strbuf_free(&made[i]);
     }
     cuda_texts_free(&t);
     return status;
@@ -180,166 +181,168 @@ static vyre_status describe(cuda_code *code, vyre_program *program) {
                                              : no_memory(program);
 }
 
-static vyre_status describe_all(cuda_native *native, const vyre_program *program) {
+static vyre_status describe_all(cuda_executable *executable, const vyre_program *program) {
     vyre_program *split = NULL, *own = vyre_program_retain((vyre_program *)(uintptr_t)program);
-    native->code_count = 1;
-    vyre_status status = describe(&native->codes[0], own);
-    if (!status && native->codes[0].has_barrier) {
+    executable->code_count = 1;
+    vyre_status status = describe(&executable->codes[0], own);
+    if (!status && executable->codes[0].has_barrier) {
         status = vyre_split_grid_barriers(program, &split);
     }
     if (!status && split) {
-        native->code_count = 2;
-        status = describe(&native->codes[1], split);
+        executable->code_count = 2;
+        status = describe(&executable->codes[1], split);
     }
     return status;
 }
 
 static vyre_status make(cuda_device *device, const vyre_program *program, bool any_domain,
-                        const uint8_t *artifact, size_t artifact_size, vyre_text *out_artifact,
-                        cuda_native **out_native) {
-    *out_native = NULL;
-    cuda_native *native = vyre_alloc_zeroed(1, sizeof *native);
-    if (!native) {
+                        const uint8_t *artifact, size_t artifact_size, vyre_strbuf *out_artifact,
+                        cuda_executable **out_executable) {
+    *out_executable = NULL;
+    cuda_executable *executable = vyre_alloc_zeroed(1, sizeof *executable);
+    if (!executable) {
         return no_memory(program);
     }
-    atomic_init(&native->references, 1);
-    native->device = device;
-    native->any_domain = any_domain;
-    cuda_replays_init(&native->replays);
-    vyre_status status = describe_all(native, program);
+    atomic_init(&executable->references, 1);
+    executable->device = device;
+    executable->any_domain = any_domain;
+    cuda_replays_init(&executable->replays);
+    vyre_status status = describe_all(executable, program);
     cuda_artifact_key key = {device->info.sm, device->info.isa, (uint32_t)device->cuda->version, 0};
-    for (uint32_t c = 0; c < native->code_count; c++) {
-        key.phase_count += native->codes[c].phase_count;
+    for (uint32_t c = 0; c < executable->code_count; c++) {
+        key.phase_count += executable->codes[c].phase_count;
     }
     cuda_phase_info *infos = vyre_alloc_zeroed(key.phase_count, sizeof *infos);
     status = status || infos ? status : no_memory(program);
-    if (!status && !load_artifact(native, &key, artifact, artifact_size, infos)) {
-        status = compile(native, &key, infos, out_artifact);
+    if (!status && !load_artifact(executable, &key, artifact, artifact_size, infos)) {
+        status = compile(executable, &key, infos, out_artifact);
     }
     vyre_free(infos);
-    if (native->modules[0]) {
+    if (executable->modules[0]) {
         pthread_mutex_lock(&device->lock);
-        native->next = device->natives;
-        if (native->next) {
-            native->next->previous = native;
+        executable->next = device->natives;
+        if (executable->next) {
+            executable->next->previous = executable;
         }
-        device->natives = native;
+        device->natives = executable;
         pthread_mutex_unlock(&device->lock);
     }
     if (status) {
-        vyre_text_free(out_artifact);
-        cuda_native_release(native);
+        vyre_strbuf_free(out_artifact);
+        cuda_executable_release(executable);
         return status;
     }
-    *out_native = native;
+    *out_executable = executable;
     return VYRE_OK;
 }
 
-vyre_status cuda_native_make(cuda_device *device, const vyre_program *program,
-                             const uint8_t *artifact, size_t artifact_size, vyre_text *out_artifact,
-                             cuda_native **out_native) {
-    return make(device, program, false, artifact, artifact_size, out_artifact, out_native);
+vyre_status cuda_executable_make(cuda_device *device, const vyre_program *program,
+                                 const uint8_t *artifact, size_t artifact_size,
+                                 vyre_strbuf *out_artifact, cuda_executable **out_executable) {
+    return make(device, program, false, artifact, artifact_size, out_artifact, out_executable);
 }
 
-vyre_status cuda_native_wider(cuda_native *native, cuda_native **out_native) {
+vyre_status cuda_executable_for_large_grids(cuda_executable *executable,
+                                            cuda_executable **out_executable) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    cuda_device *device = native->device;
-    vyre_text artifact = {0};
+    cuda_device *device = executable->device;
+    vyre_strbuf artifact = {0};
     CUcontext before;
     pthread_mutex_lock(&lock);
-    vyre_status status = native->wider ? VYRE_OK : cuda_device_enter(device, &before);
-    if (!status && !native->wider) {
-        status = make(device, native->codes[0].program, true, NULL, 0, &artifact, &native->wider);
+    vyre_status status = executable->large_grid ? VYRE_OK : cuda_device_enter(device, &before);
+    if (!status && !executable->large_grid) {
+        status = make(device, executable->codes[0].program, true, NULL, 0, &artifact,
+                      &executable->large_grid);
         cuda_device_leave(device, before);
     }
-    *out_native = native->wider;
+    *out_executable = executable->large_grid;
     pthread_mutex_unlock(&lock);
-    vyre_text_free(&artifact);
+    vyre_strbuf_free(&artifact);
     return status;
 }
 
-cuda_native *cuda_native_retain(cuda_native *native) {
-    atomic_fetch_add(&native->references, 1);
-    return native;
+cuda_executable *cuda_executable_retain(cuda_executable *executable) {
+    atomic_fetch_add(&executable->references, 1);
+    return executable;
 }
 
 /* Takes the code off the device, in its context; nothing runs it. */
-static void take_off(cuda_native *native) {
-    cuda_device *device = native->device;
+static void take_off(cuda_executable *executable) {
+    cuda_device *device = executable->device;
     pthread_mutex_lock(&device->lock);
-    bool is_on = native->modules[0];
+    bool is_on = executable->modules[0];
     if (is_on) {
-        *(native->previous ? &native->previous->next : &device->natives) = native->next;
-        if (native->next) {
-            native->next->previous = native->previous;
+        *(executable->previous ? &executable->previous->next : &device->natives) = executable->next;
+        if (executable->next) {
+            executable->next->previous = executable->previous;
         }
-        native->next = native->previous = NULL;
+        executable->next = executable->previous = NULL;
     }
     pthread_mutex_unlock(&device->lock);
     if (!is_on) {
         return;
     }
-    cuda_replays_deinit(device, &native->replays);
+    cuda_replays_deinit(device, &executable->replays);
     for (uint32_t c = 0; c < CUDA_CODES; c++) {
-        cuda_turns_free(device, native->codes[c].kept_turns);
-        native->codes[c].kept_turns = NULL;
-        native->codes[c].kept_turn_count = 0;
-        for (uint32_t i = 0; i < CUDA_SHARED_LANES; i++) {
-            cuda_memory_give(device, native->codes[c].counters[i]);
-            native->codes[c].counters[i] = NULL;
+        cuda_iterations_free(device, executable->codes[c].kept_iterations);
+        executable->codes[c].kept_iterations = NULL;
+        executable->codes[c].kept_iteration_count = 0;
+        for (uint32_t i = 0; i < CUDA_SHARED_STREAMS; i++) {
+            cuda_memory_give(device, executable->codes[c].counters[i]);
+            executable->codes[c].counters[i] = NULL;
         }
     }
-    unload(native);
+    unload(executable);
 }
 
-/* Waits for runs on shared lanes before the code goes. */
-static void settle(cuda_native *native) {
-    for (uint32_t i = 0; i < CUDA_SHARED_LANES; i++) {
-        uint64_t last = atomic_load(&native->last[i]);
+/* Waits for runs on shared streams before the code goes. */
+static void settle(cuda_executable *executable) {
+    for (uint32_t i = 0; i < CUDA_SHARED_STREAMS; i++) {
+        uint64_t last = atomic_load(&executable->last[i]);
         if (last) {
-            vyre_status_free(cuda_lane_settle(&native->device->lanes.shared[i], last));
+            vyre_status_free(cuda_stream_settle(&executable->device->streams.shared[i], last));
         }
     }
 }
 
 /* One that nobody holds, in the lock for unloading. */
-static void free_native(cuda_native *native) {
-    cuda_device *device = native->device;
+static void free_native(cuda_executable *executable) {
+    cuda_device *device = executable->device;
     CUcontext before;
-    if (native->modules[0]) {
+    if (executable->modules[0]) {
         vyre_status status = cuda_device_enter(device, &before);
         if (!status) {
-            settle(native);
+            settle(executable);
         }
-        take_off(native);
+        take_off(executable);
         if (!status) {
             cuda_device_leave(device, before);
         }
         vyre_status_free(status);
     }
-    cuda_native_release(native->wider);
+    cuda_executable_release(executable->large_grid);
     for (uint32_t c = 0; c < CUDA_CODES; c++) {
-        vyre_program_release(native->codes[c].program);
-        vyre_free(native->codes[c].phases);
-        vyre_free(native->codes[c].overwritten);
+        vyre_program_release(executable->codes[c].program);
+        vyre_free(executable->codes[c].phases);
+        vyre_free(executable->codes[c].overwritten);
     }
-    pthread_mutex_destroy(&native->replays.lock);
-    vyre_free(native);
+    pthread_mutex_destroy(&executable->replays.lock);
+    vyre_free(executable);
 }
 
 /* In the lock for unloading. */
 static void free_left(cuda_device *device) {
     for (;;) {
         pthread_mutex_lock(&device->lock);
-        cuda_native *native = device->left;
-        if (native) {
-            device->left = native->next_left;
+        cuda_executable *executable = device->left;
+        if (executable) {
+            device->left = executable->next_left;
         }
         pthread_mutex_unlock(&device->lock);
-        if (!native) {
+        if (!executable) {
             return;
         }
-        free_native(native);
+        free_native(executable);
     }
 }
 
@@ -363,25 +366,25 @@ void cuda_natives_unload(cuda_device *device) {
     pthread_mutex_lock(&device->unloading);
     for (;;) {
         pthread_mutex_lock(&device->lock);
-        cuda_native *native = device->natives;
+        cuda_executable *executable = device->natives;
         pthread_mutex_unlock(&device->lock);
-        if (!native) {
+        if (!executable) {
             break;
         }
-        take_off(native);
+        take_off(executable);
     }
     free_left(device);
     pthread_mutex_unlock(&device->unloading);
 }
 
-void cuda_native_release(cuda_native *native) {
-    if (!native || atomic_fetch_sub(&native->references, 1) != 1) {
+void cuda_executable_release(cuda_executable *executable) {
+    if (!executable || atomic_fetch_sub(&executable->references, 1) != 1) {
         return;
     }
-    cuda_device *device = native->device;
+    cuda_device *device = executable->device;
     pthread_mutex_lock(&device->lock);
-    native->next_left = device->left;
-    device->left = native;
+    executable->next_left = device->left;
+    device->left = executable;
     pthread_mutex_unlock(&device->lock);
     cuda_natives_free_left(device);
 }

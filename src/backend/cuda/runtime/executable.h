@@ -17,7 +17,7 @@ typedef struct cuda_phase {
     uint64_t most_blocks; /* that the device has room for at once */
 } cuda_phase;
 
-/* The launch of a program of one phase that needs nothing else, as it was put on a lane last. */
+/* The launch of a program of one phase that needs nothing else, as it was put on a stream last. */
 enum { CUDA_KEPT_ARGUMENTS = 8, CUDA_KEPT_BYTES = 384 };
 typedef struct cuda_kept_launch {
     bool is_set;
@@ -34,46 +34,48 @@ typedef struct cuda_code {
     cuda_layout layout;
     cuda_phase *phases;
     uint32_t phase_count;
-    uint32_t *overwritten;  /* by resource, as vyre_fill_find says */
-    bool has_while;         /* the host looks at memory to know how it goes on */
-    bool has_barrier;       /* grid barriers */
-    bool has_counters;      /* phases with counters of their own */
-    bool copies_element;    /* of a domain from memory, before the phase that overwrites it */
-    bool is_one_launch;     /* runs over the program's own domain are */
-    CUfunction turn;        /* of a code with `repeat while` */
-    cuda_turns *kept_turns; /* that no run holds; in the device's lock */
-    uint32_t kept_turn_count;
-    cuda_block *counters[CUDA_SHARED_LANES];  /* by shared lane, in its lock; NULL so far */
-    cuda_kept_launch kept[CUDA_SHARED_LANES]; /* the same */
+    uint32_t *overwritten; /* by resource, as vyre_fill_find says */
+    bool has_while;        /* the host looks at memory to know how it goes on */
+    bool has_barrier;      /* grid barriers */
+    bool has_counters;     /* phases with counters of their own */
+    bool copies_element;   /* of a domain from memory, before the phase that overwrites it */
+    bool is_one_launch;    /* runs over the program's own domain are */
+    CUfunction iteration;  /* of a code with `repeat while` */
+    cuda_iterations *kept_iterations; /* that no run holds; in the device's lock */
+    uint32_t kept_iteration_count;
+    cuda_block *counters[CUDA_SHARED_STREAMS];  /* by shared stream, in its lock; NULL so far */
+    cuda_kept_launch kept[CUDA_SHARED_STREAMS]; /* the same */
 } cuda_code;
 
 /* With grid barriers, also without: split, for grids that do not fit on the device at once. */
 enum { CUDA_CODES = 2 };
 
-struct cuda_native {
+struct cuda_executable {
     cuda_device *device;
     atomic_uint references; /* of the pipeline, and of jobs in queues */
     cuda_code codes[CUDA_CODES];
     uint32_t code_count;
-    bool any_domain;    /* its phases may run over more than the domain that is theirs */
-    cuda_native *wider; /* such code for the same program, once a run has asked for it */
+    bool any_domain;             /* its phases may run over more than the domain that is theirs */
+    cuda_executable *large_grid; /* such code for the same program, once a run has asked for it */
     size_t image_bytes;
-    CUmodule modules[CUDA_MOST_IMAGES];    /* the first NULL: unloaded, and of no use any more */
-    atomic_ullong last[CUDA_SHARED_LANES]; /* tickets of the last runs on shared lanes */
+    CUmodule modules[CUDA_MOST_IMAGES];      /* the first NULL: unloaded, and of no use any more */
+    atomic_ullong last[CUDA_SHARED_STREAMS]; /* tickets of the last runs on shared streams */
     cuda_replays replays;
-    cuda_native *next, *previous; /* of the device */
-    cuda_native *next_left;       /* that nobody holds */
+    cuda_executable *next, *previous; /* of the device */
+    cuda_executable *next_left;       /* that nobody holds */
 };
 
 /* Takes the code from an artifact that fits. Where there is none it is compiled, and
  * `out_artifact`, which must be empty, has what can be stored. In the device's context. */
-VYRE_MUST_USE vyre_status cuda_native_make(cuda_device *device, const vyre_program *program,
-                                           const uint8_t *artifact, size_t artifact_size,
-                                           vyre_text *out_artifact, cuda_native **out_native);
-/* The code for runs whose config brings a domain; it lives as long as `native`. */
-VYRE_MUST_USE vyre_status cuda_native_wider(cuda_native *native, cuda_native **out_native);
-cuda_native *cuda_native_retain(cuda_native *native);
-void cuda_native_release(cuda_native *native); /* NULL is allowed */
+VYRE_MUST_USE vyre_status cuda_executable_make(cuda_device *device, const vyre_program *program,
+                                               const uint8_t *artifact, size_t artifact_size,
+                                               vyre_strbuf *out_artifact,
+                                               cuda_executable **out_executable);
+/* The code for runs whose config brings a domain; it lives as long as `executable`. */
+VYRE_MUST_USE vyre_status cuda_executable_for_large_grids(cuda_executable *executable,
+                                                          cuda_executable **out_executable);
+cuda_executable *cuda_executable_retain(cuda_executable *executable);
+void cuda_executable_release(cuda_executable *executable); /* NULL is allowed */
 
 /* Natives that nobody holds are freed at once, but where runs are under way that somebody may have
  * to call off: the driver waits for all that runs before it unloads code, so that this comes with

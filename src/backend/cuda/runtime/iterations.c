@@ -5,73 +5,77 @@
 #include "backend/cuda/runtime/run.h"
 #include "base/alloc.h"
 
-enum { GATE, NEXT, NUMBERS };              /* words on the device */
-enum { MOST_NODES = 64, MOST_EACH = 8 };   /* of a row, but for one of a single turn */
-enum { MOST_LAUNCHES = 512 };              /* of a turn that is worth a row */
-enum { MOST_AT_ONCE = 64, MOST_KEPT = 4 }; /* turns until the host looks again; rows of a code */
-enum { BY_HOST = 4 };                      /* turns before a row is made */
+enum { GATE, NEXT, NUMBERS };            /* words on the device */
+enum { MOST_NODES = 64, MOST_EACH = 8 }; /* of a row, but for one of a single iteration */
+enum { MOST_LAUNCHES = 512 };            /* of an iteration that is worth a row */
+enum {
+    MOST_AT_ONCE = 64,
+    MOST_KEPT = 4
+};                    /* iterations until the host looks again; rows of a code */
+enum { BY_HOST = 4 }; /* iterations before a row is made */
 
 /* The parameters of the kernel. */
-typedef struct turn_frame {
-    CUdeviceptr element, stop, words, number; /* number: where that of the turn goes */
+typedef struct iteration_frame {
+    CUdeviceptr element, stop, words, number; /* number: where that of the iteration goes */
     uint32_t bytes;                           /* of the element; 0: there is none, but a value */
     uint32_t value;
-} turn_frame;
+} iteration_frame;
 
-void cuda_turns_write(vyre_text *out_ptx) {
-    vyre_text_puts(out_ptx, "\n.visible .entry turn(.param .align 8 .b8 frame[40])\n"
-                            ".maxntid 1, 1, 1\n{\n"
-                            "\t.reg .pred %p<8>;\n\t.reg .b32 %r<8>;\n\t.reg .b64 %d<7>;\n"
-                            "\tld.param.u64 %d1, [frame+0];\n"
-                            "\tld.param.u64 %d2, [frame+8];\n"
-                            "\tld.param.u64 %d3, [frame+16];\n"
-                            "\tld.param.u64 %d4, [frame+24];\n"
-                            "\tld.param.u32 %r1, [frame+32];\n"
-                            "\tld.param.u32 %r2, [frame+36];\n"
-                            "\tsetp.eq.u32 %p1, %r1, 0;\n"
-                            "\t@%p1 st.global.u32 [%d4], %r2;\n"
-                            "\t@%p1 exit;\n"
-                            "\tmov.b32 %r3, 0;\n"
-                            "\tmov.b64 %d5, 0;\n"
-                            "\tsetp.eq.u32 %p2, %r1, 1;\n"
-                            "\tsetp.eq.u32 %p3, %r1, 2;\n"
-                            "\tsetp.eq.u32 %p4, %r1, 4;\n"
-                            "\tsetp.eq.u32 %p5, %r1, 8;\n"
-                            "\t@%p2 ld.global.u8 %r3, [%d1];\n"
-                            "\t@%p3 ld.global.u16 %r3, [%d1];\n"
-                            "\t@%p4 ld.global.u32 %r3, [%d1];\n"
-                            "\t@%p5 ld.global.u64 %d5, [%d1];\n"
-                            "\tld.relaxed.sys.global.u32 %r4, [%d2];\n"
-                            "\tld.global.u32 %r5, [%d3+4];\n"
-                            "\tcvt.u64.u32 %d6, %r3;\n"
-                            "\tor.b64 %d5, %d5, %d6;\n"
-                            "\tsetp.ne.u64 %p6, %d5, 0;\n"
-                            "\tsetp.eq.u32 %p7, %r4, 0;\n"
-                            "\tand.pred %p6, %p6, %p7;\n"
-                            "\tselp.b32 %r6, 1, 0, %p6;\n"
-                            "\tst.global.u32 [%d3], %r6;\n"
-                            "\tadd.u32 %r7, %r5, 1;\n"
-                            "\t@%p6 st.global.u32 [%d4], %r5;\n"
-                            "\t@%p6 st.global.u32 [%d3+4], %r7;\n"
-                            "\tret;\n}\n");
+void cuda_iterations_write(vyre_strbuf *out_ptx) {
+    vyre_strbuf_puts(out_ptx, "\n.visible .entry iteration(.param .align 8 .b8 frame[40])\n"
+                              ".maxntid 1, 1, 1\n{\n"
+                              "\t.reg .pred %p<8>;\n\t.reg .b32 %r<8>;\n\t.reg .b64 %d<7>;\n"
+                              "\tld.param.u64 %d1, [frame+0];\n"
+                              "\tld.param.u64 %d2, [frame+8];\n"
+                              "\tld.param.u64 %d3, [frame+16];\n"
+                              "\tld.param.u64 %d4, [frame+24];\n"
+                              "\tld.param.u32 %r1, [frame+32];\n"
+                              "\tld.param.u32 %r2, [frame+36];\n"
+                              "\tsetp.eq.u32 %p1, %r1, 0;\n"
+                              "\t@%p1 st.global.u32 [%d4], %r2;\n"
+                              "\t@%p1 exit;\n"
+                              "\tmov.b32 %r3, 0;\n"
+                              "\tmov.b64 %d5, 0;\n"
+                              "\tsetp.eq.u32 %p2, %r1, 1;\n"
+                              "\tsetp.eq.u32 %p3, %r1, 2;\n"
+                              "\tsetp.eq.u32 %p4, %r1, 4;\n"
+                              "\tsetp.eq.u32 %p5, %r1, 8;\n"
+                              "\t@%p2 ld.global.u8 %r3, [%d1];\n"
+                              "\t@%p3 ld.global.u16 %r3, [%d1];\n"
+                              "\t@%p4 ld.global.u32 %r3, [%d1];\n"
+                              "\t@%p5 ld.global.u64 %d5, [%d1];\n"
+                              "\tld.relaxed.sys.global.u32 %r4, [%d2];\n"
+                              "\tld.global.u32 %r5, [%d3+4];\n"
+                              "\tcvt.u64.u32 %d6, %r3;\n"
+                              "\tor.b64 %d5, %d5, %d6;\n"
+                              "\tsetp.ne.u64 %p6, %d5, 0;\n"
+                              "\tsetp.eq.u32 %p7, %r4, 0;\n"
+                              "\tand.pred %p6, %p6, %p7;\n"
+                              "\tselp.b32 %r6, 1, 0, %p6;\n"
+                              "\tst.global.u32 [%d3], %r6;\n"
+                              "\tadd.u32 %r7, %r5, 1;\n"
+                              "\t@%p6 st.global.u32 [%d4], %r5;\n"
+                              "\t@%p6 st.global.u32 [%d3+4], %r7;\n"
+                              "\tret;\n}\n");
 }
 
-static CUdeviceptr word_at(const cuda_turns *turns, uint32_t word) {
-    return turns->words->address + 4 * (CUdeviceptr)word;
+static CUdeviceptr word_at(const cuda_iterations *iterations, uint32_t word) {
+    return iterations->words->address + 4 * (CUdeviceptr)word;
 }
 
-static vyre_status put_kernel(cuda_run *run, turn_frame *frame) {
+static vyre_status put_kernel(cuda_run *run, iteration_frame *frame) {
     void *parameters[] = {frame};
-    const CUDA_KERNEL_NODE_PARAMS node = {run->code->turn, 1, 1, 1, 1, 1, 1, 0, parameters, NULL};
+    const CUDA_KERNEL_NODE_PARAMS node = {run->code->iteration, 1,   1, 1, 1, 1, 1, 0,
+                                          parameters,           NULL};
     return cuda_replay_kernel(run->device, run->replay, &node);
 }
 
-vyre_status cuda_turns_number(cuda_run *run, uint32_t step, uint32_t number) {
-    turn_frame frame = {.number = word_at(run->turns, NUMBERS + step), .value = number};
+vyre_status cuda_iterations_number(cuda_run *run, uint32_t step, uint32_t number) {
+    iteration_frame frame = {.number = word_at(run->iterations, NUMBERS + step), .value = number};
     return put_kernel(run, &frame);
 }
 
-/* What a row depends on: all that its frames are made of but numbers of turns. */
+/* What a row depends on: all that its frames are made of but numbers of iterations. */
 typedef struct piece {
     const void *data;
     size_t bytes;
@@ -86,9 +90,9 @@ static void list_pieces(const cuda_run *run, const uint64_t words[WORDS], piece 
     pieces[3] = (piece){run->frame + layout->stop, 8};
 }
 
-static bool is_for(const cuda_turns *turns, const cuda_run *run, uint32_t step) {
-    const uint64_t words[WORDS] = {step, run->counters, run->lane->stop_at};
-    const uint8_t *key = (const uint8_t *)turns->replay.key;
+static bool is_for(const cuda_iterations *iterations, const cuda_run *run, uint32_t step) {
+    const uint64_t words[WORDS] = {step, run->counters, run->stream->stop_at};
+    const uint8_t *key = (const uint8_t *)iterations->replay.key;
     piece pieces[PIECES];
     bool same = key != NULL;
     list_pieces(run, words, pieces);
@@ -99,18 +103,18 @@ static bool is_for(const cuda_turns *turns, const cuda_run *run, uint32_t step) 
     return same;
 }
 
-static bool write_key(cuda_turns *turns, const cuda_run *run) {
-    const uint64_t words[WORDS] = {turns->step, run->counters, run->lane->stop_at};
+static bool write_key(cuda_iterations *iterations, const cuda_run *run) {
+    const uint64_t words[WORDS] = {iterations->step, run->counters, run->stream->stop_at};
     piece pieces[PIECES];
     size_t bytes = 0;
     list_pieces(run, words, pieces);
     for (int i = 0; i < PIECES; i++) {
         bytes += pieces[i].bytes;
     }
-    if (!turns->replay.key) { /* of one code, all keys have the same size */
-        turns->replay.key = vyre_alloc(bytes);
+    if (!iterations->replay.key) { /* of one code, all keys have the same size */
+        iterations->replay.key = vyre_alloc(bytes);
     }
-    uint8_t *key = (uint8_t *)turns->replay.key;
+    uint8_t *key = (uint8_t *)iterations->replay.key;
     for (int i = 0; i < PIECES && key; i++) {
         memcpy(key, pieces[i].data, pieces[i].bytes);
         key += pieces[i].bytes;
@@ -118,7 +122,7 @@ static bool write_key(cuda_turns *turns, const cuda_run *run) {
     return key;
 }
 
-/* Launches of a turn; 0 if only the host can do it. */
+/* Launches of an iteration; 0 if only the host can do it. */
 static uint64_t count_launches(const cuda_run *run, uint32_t first, uint32_t end) {
     const cuda_code *code = run->code;
     uint64_t count = 0;
@@ -146,131 +150,134 @@ static uint64_t count_launches(const cuda_run *run, uint32_t first, uint32_t end
     return count > MOST_LAUNCHES ? 0 : count;
 }
 
-static void free_turns(cuda_device *device, cuda_turns *turns) {
-    cuda_replay_drop(device, &turns->replay);
-    cuda_memory_give(device, turns->words);
-    vyre_free(turns->host_words);
-    vyre_free(turns);
+static void free_iterations(cuda_device *device, cuda_iterations *iterations) {
+    cuda_replay_drop(device, &iterations->replay);
+    cuda_memory_give(device, iterations->words);
+    vyre_free(iterations->host_words);
+    vyre_free(iterations);
 }
 
-void cuda_turns_free(cuda_device *device, cuda_turns *list) {
+void cuda_iterations_free(cuda_device *device, cuda_iterations *list) {
     while (list) {
-        cuda_turns *next = list->next;
-        free_turns(device, list);
+        cuda_iterations *next = list->next;
+        free_iterations(device, list);
         list = next;
     }
 }
 
 /* Takes a row of this repeat out of those that the code keeps: for this call, or for another one.
  */
-static cuda_turns *take_kept(cuda_run *run, uint32_t step) {
+static cuda_iterations *take_kept(cuda_run *run, uint32_t step) {
     cuda_code *code = run->code;
-    cuda_turns *taken = NULL;
+    cuda_iterations *taken = NULL;
     pthread_mutex_lock(&run->device->lock);
-    for (cuda_turns **at = &code->kept_turns; *at; at = &(*at)->next) {
+    for (cuda_iterations **at = &code->kept_iterations; *at; at = &(*at)->next) {
         if ((*at)->step == step && (!taken || is_for(*at, run, step))) {
             taken = *at;
         }
     }
-    cuda_turns **at = &code->kept_turns;
+    cuda_iterations **at = &code->kept_iterations;
     while (taken && *at != taken) {
         at = &(*at)->next;
     }
     if (taken) {
         *at = taken->next;
-        code->kept_turn_count--;
+        code->kept_iteration_count--;
     }
     pthread_mutex_unlock(&run->device->lock);
     return taken;
 }
 
-void cuda_turns_end(cuda_run *run) {
+void cuda_iterations_end(cuda_run *run) {
     cuda_code *code = run->code;
-    while (run->held_turns) {
-        cuda_turns *turns = run->held_turns;
-        run->held_turns = turns->next;
+    while (run->held_iterations) {
+        cuda_iterations *iterations = run->held_iterations;
+        run->held_iterations = iterations->next;
         pthread_mutex_lock(&run->device->lock);
-        bool keeps = turns->replay.exec && code->kept_turn_count < MOST_KEPT &&
+        bool keeps = iterations->replay.exec && code->kept_iteration_count < MOST_KEPT &&
                      !atomic_load(&run->device->is_lost);
         if (keeps) {
-            turns->next = code->kept_turns;
-            code->kept_turns = turns;
-            code->kept_turn_count++;
+            iterations->next = code->kept_iterations;
+            code->kept_iterations = iterations;
+            code->kept_iteration_count++;
         }
         pthread_mutex_unlock(&run->device->lock);
         if (!keeps) {
-            free_turns(run->device, turns);
+            free_iterations(run->device, iterations);
         }
     }
 }
 
 static vyre_status no_memory(const cuda_run *run) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory for the turns of `%s`",
+                            "no memory for the iterations of `%s`",
                             vyre_program_name(run->code->program));
 }
 
-static vyre_status make_turns(cuda_run *run, uint32_t step, cuda_turns **out_turns) {
+static vyre_status make_iterations(cuda_run *run, uint32_t step, cuda_iterations **out_iterations) {
     size_t count = NUMBERS + run->code->ir->step_count;
-    cuda_turns *turns = vyre_alloc_zeroed(1, sizeof *turns);
-    vyre_status status = turns ? VYRE_OK : no_memory(run);
-    if (turns) {
-        turns->step = step;
-        turns->host_words = vyre_alloc_zeroed(count, sizeof *turns->host_words);
-        status = turns->host_words ? cuda_memory_take(run->device, count * 4, &turns->words)
-                                   : no_memory(run);
+    cuda_iterations *iterations = vyre_alloc_zeroed(1, sizeof *iterations);
+    vyre_status status = iterations ? VYRE_OK : no_memory(run);
+    if (iterations) {
+        iterations->step = step;
+        iterations->host_words = vyre_alloc_zeroed(count, sizeof *iterations->host_words);
+        status = iterations->host_words
+                     ? cuda_memory_take(run->device, count * 4, &iterations->words)
+                     : no_memory(run);
     }
-    if (status && turns) {
-        free_turns(run->device, turns);
-        turns = NULL;
+    if (status && iterations) {
+        free_iterations(run->device, iterations);
+        iterations = NULL;
     }
-    *out_turns = turns;
+    *out_iterations = iterations;
     return status;
 }
 
-/* The nodes of all turns. */
-static vyre_status put_nodes(cuda_run *run, cuda_turns *turns) {
+/* The nodes of all iterations. */
+static vyre_status put_nodes(cuda_run *run, cuda_iterations *iterations) {
     const cuda_layout *layout = &run->code->layout;
-    const vyre_step *step = &run->code->ir->steps[turns->step];
+    const vyre_step *step = &run->code->ir->steps[iterations->step];
     uint32_t bytes = vyre_type_bytes((vyre_type)run->code->ir->resources[step->resource].type);
-    turn_frame frame = {.stop = run->lane->stop_at, /* phases may have none, a turn always */
-                        .words = turns->words->address,
-                        .number = word_at(turns, NUMBERS + turns->step),
-                        .bytes = bytes};
-    const uint64_t gate = word_at(turns, GATE), numbers = word_at(turns, NUMBERS), none = 0;
+    iteration_frame frame = {
+        .stop = run->stream->stop_at, /* phases may have none, an iteration always */
+        .words = iterations->words->address,
+        .number = word_at(iterations, NUMBERS + iterations->step),
+        .bytes = bytes};
+    const uint64_t gate = word_at(iterations, GATE), numbers = word_at(iterations, NUMBERS),
+                   none = 0;
     memcpy(&frame.element, run->frame + layout->arrays + (size_t)step->resource * 8, 8);
     frame.element += run->call->sizes[step->size] * bytes;
     memcpy(run->frame + layout->gate, &gate, 8);
-    memcpy(run->frame + layout->turns, &numbers, 8);
-    run->replay = &turns->replay;
-    run->turns = turns;
+    memcpy(run->frame + layout->device_iterations, &numbers, 8);
+    run->replay = &iterations->replay;
+    run->iterations = iterations;
     vyre_status status = VYRE_OK;
-    for (uint32_t i = 0; i < turns->each && !status; i++) {
+    for (uint32_t i = 0; i < iterations->each && !status; i++) {
         status = put_kernel(run, &frame);
-        status = status ? status : cuda_run_steps(run, turns->step + 1, step->end);
+        status = status ? status : cuda_run_steps(run, iterations->step + 1, step->end);
     }
     run->replay = NULL;
-    run->turns = NULL;
+    run->iterations = NULL;
     memcpy(run->frame + layout->gate, &none, 8);
-    memcpy(run->frame + layout->turns, &none, 8);
+    memcpy(run->frame + layout->device_iterations, &none, 8);
     return status;
 }
 
 /* Makes the graph for this run, or changes it so that it is for this run. */
-static vyre_status prepare(cuda_run *run, cuda_turns *turns, uint64_t launches) {
-    cuda_replay *replay = &turns->replay;
+static vyre_status prepare(cuda_run *run, cuda_iterations *iterations, uint64_t launches) {
+    cuda_replay *replay = &iterations->replay;
     uint64_t each = MOST_NODES / (launches + 1);
-    turns->each = each > MOST_EACH ? MOST_EACH : each ? (uint32_t)each : 1;
+    iterations->each = each > MOST_EACH ? MOST_EACH : each ? (uint32_t)each : 1;
     vyre_status status = cuda_replay_begin(run->device, replay);
-    status = status ? status : put_nodes(run, turns);
+    status = status ? status : put_nodes(run, iterations);
     status = status ? status : cuda_replay_end(run->device, replay);
     if (!status && replay->is_changed) {
         cuda_replay_drop(run->device, replay);
         status = cuda_replay_begin(run->device, replay);
-        status = status ? status : put_nodes(run, turns);
+        status = status ? status : put_nodes(run, iterations);
         status = status ? status : cuda_replay_end(run->device, replay);
     }
-    if (!status && !write_key(turns, run)) {
+    if (!status && !write_key(iterations, run)) {
         status = no_memory(run);
     }
     if (status) { /* half of it may be changed */
@@ -280,13 +287,14 @@ static vyre_status prepare(cuda_run *run, cuda_turns *turns, uint64_t launches) 
 }
 
 /* The row of a repeat for this run; NULL if it is too early to make one. */
-static vyre_status find(cuda_run *run, uint32_t step, uint64_t turn, cuda_turns **out_turns) {
-    cuda_turns *turns = run->held_turns;
-    while (turns && turns->step != step) {
-        turns = turns->next;
+static vyre_status find(cuda_run *run, uint32_t step, uint64_t iteration,
+                        cuda_iterations **out_iterations) {
+    cuda_iterations *iterations = run->held_iterations;
+    while (iterations && iterations->step != step) {
+        iterations = iterations->next;
     }
-    *out_turns = turns;
-    if (turns) {
+    *out_iterations = iterations;
+    if (iterations) {
         return VYRE_OK;
     }
     uint64_t launches = run->code->layout.by_pointer
@@ -296,50 +304,53 @@ static vyre_status find(cuda_run *run, uint32_t step, uint64_t turn, cuda_turns 
         return VYRE_OK;
     }
     vyre_status status = VYRE_OK;
-    turns = take_kept(run, step);
-    if (!turns && turn >= BY_HOST) {
-        status = make_turns(run, step, &turns);
+    iterations = take_kept(run, step);
+    if (!iterations && iteration >= BY_HOST) {
+        status = make_iterations(run, step, &iterations);
     }
-    if (!turns) {
+    if (!iterations) {
         return status;
     }
-    turns->next = run->held_turns;
-    run->held_turns = turns;
-    if (!turns->replay.exec || !is_for(turns, run, step)) {
-        status = prepare(run, turns, launches);
+    iterations->next = run->held_iterations;
+    run->held_iterations = iterations;
+    if (!iterations->replay.exec || !is_for(iterations, run, step)) {
+        status = prepare(run, iterations, launches);
     }
-    *out_turns = turns;
+    *out_iterations = iterations;
     return status;
 }
 
-vyre_status cuda_turns_put(cuda_run *run, uint32_t step, uint64_t turn, uint64_t done,
-                           uint64_t *out_count) {
+vyre_status cuda_iterations_put(cuda_run *run, uint32_t step, uint64_t iteration, uint64_t done,
+                                uint64_t *out_count) {
     cuda_device *device = run->device;
     const cuda_table *cuda = device->cuda;
-    cuda_turns *turns = NULL;
+    cuda_iterations *iterations = NULL;
     *out_count = 0;
-    vyre_status status = turn ? find(run, step, turn, &turns) : VYRE_OK; /* many have but one */
-    if (status || !turns) {
+    vyre_status status =
+        iteration ? find(run, step, iteration, &iterations) : VYRE_OK; /* many have but one */
+    if (status || !iterations) {
         return status;
     }
     if (!done) {
         const cuda_layout *layout = &run->code->layout;
         uint32_t count = NUMBERS + run->code->ir->step_count;
-        turns->host_words[NEXT] = (uint32_t)turn;
-        memcpy(turns->host_words + NUMBERS, run->frame + layout->iterations,
+        iterations->host_words[NEXT] = (uint32_t)iteration;
+        memcpy(iterations->host_words + NUMBERS, run->frame + layout->iterations,
                (size_t)(count - NUMBERS) * 4);
-        status = cuda_check(device,
-                            cuda->cuMemcpyHtoDAsync(turns->words->address, turns->host_words,
-                                                    (size_t)count * 4, run->lane->stream),
-                            "sending the numbers of turns");
+        status =
+            cuda_check(device,
+                       cuda->cuMemcpyHtoDAsync(iterations->words->address, iterations->host_words,
+                                               (size_t)count * 4, run->stream->handle),
+                       "sending the numbers of iterations");
     }
     /* As many as there were, so that at most half of all are in vain. */
-    uint64_t wanted = done < turns->each ? turns->each : done;
+    uint64_t wanted = done < iterations->each ? iterations->each : done;
     wanted = wanted < MOST_AT_ONCE ? wanted : MOST_AT_ONCE;
-    for (uint64_t i = 0; i < wanted && !status; i += turns->each) {
-        status = cuda_check(device, cuda->cuGraphLaunch(turns->replay.exec, run->lane->stream),
-                            "starting turns of `%s`", vyre_program_name(run->code->program));
-        *out_count += turns->each;
+    for (uint64_t i = 0; i < wanted && !status; i += iterations->each) {
+        status =
+            cuda_check(device, cuda->cuGraphLaunch(iterations->replay.exec, run->stream->handle),
+                       "starting iterations of `%s`", vyre_program_name(run->code->program));
+        *out_count += iterations->each;
     }
     return status;
 }

@@ -29,8 +29,8 @@ static vyre_status refuse(cuda_device *device, CUresult result, const char *name
                             log[0] ? ": " : "", log);
 }
 
-static vyre_status translate(cuda_device *device, const vyre_text *ptx, const char *name,
-                             vyre_text *out_image) {
+static vyre_status translate(cuda_device *device, const vyre_strbuf *ptx, const char *name,
+                             vyre_strbuf *out_image) {
     const cuda_table *cuda = device->cuda;
     char *log = vyre_alloc_zeroed(LOG_BYTES, 1);
     if (!log) {
@@ -48,7 +48,7 @@ static vyre_status translate(cuda_device *device, const vyre_text *ptx, const ch
                                      NULL, NULL);
         result = result ? result : cuda->cuLinkComplete(link, &image, &size);
         if (!result) {
-            vyre_text_add(out_image, image, size);
+            vyre_strbuf_add(out_image, image, size);
         }
     }
     vyre_status status = result              ? refuse(device, result, name, log)
@@ -66,9 +66,9 @@ typedef struct job {
     pthread_t thread;
     bool has_thread;
     cuda_device *device;
-    const vyre_text *ptx;
+    const vyre_strbuf *ptx;
     const char *name;
-    vyre_text *out_image;
+    vyre_strbuf *out_image;
     vyre_status status;
 } job;
 
@@ -83,8 +83,8 @@ static void *run_job(void *argument) {
     return NULL;
 }
 
-vyre_status cuda_module_translate(cuda_device *device, const vyre_text *texts, uint32_t count,
-                                  const char *name, vyre_text *out_images) {
+vyre_status cuda_module_translate(cuda_device *device, const vyre_strbuf *texts, uint32_t count,
+                                  const char *name, vyre_strbuf *out_images) {
     job *jobs = vyre_alloc_zeroed(count, sizeof *jobs);
     if (!jobs) {
         return no_memory(name);

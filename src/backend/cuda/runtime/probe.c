@@ -167,12 +167,12 @@ static vyre_status compare(cuda_device *device, const operands *from, const resu
         }
     }
     fesetenv(&callers);
-    vyre_text text = {0};
+    vyre_strbuf text = {0};
     for (uint32_t kind = 0; kind < 2; kind++) {
         for (uint32_t op = 0; op < OPS; op++) {
             if (wrong[kind][op]) {
-                vyre_text_printf(&text, "%s%s of %s %u", all ? ", " : "", op_names[op],
-                                 kind ? "f64" : "f32", wrong[kind][op]);
+                vyre_strbuf_printf(&text, "%s%s of %s %u", all ? ", " : "", op_names[op],
+                                   kind ? "f64" : "f32", wrong[kind][op]);
                 all += wrong[kind][op];
             }
         }
@@ -180,14 +180,14 @@ static vyre_status compare(cuda_device *device, const operands *from, const resu
     vyre_status status =
         all ? vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another device",
                                "the arithmetic of %s is not exact; wrong of %u results each: %s",
-                               device->info.name, (unsigned)COUNT, vyre_text_string(&text))
+                               device->info.name, (unsigned)COUNT, vyre_strbuf_string(&text))
             : VYRE_OK;
-    vyre_text_free(&text);
+    vyre_strbuf_free(&text);
     return status;
 }
 
-static vyre_status run(cuda_lane *lane, CUmodule module, const operands *from, results *to) {
-    cuda_device *device = lane->device;
+static vyre_status run(cuda_stream *stream, CUmodule module, const operands *from, results *to) {
+    cuda_device *device = stream->device;
     const cuda_table *cuda = device->cuda;
     cuda_block *in = NULL, *out = NULL;
     CUfunction function;
@@ -196,16 +196,17 @@ static vyre_status run(cuda_lane *lane, CUmodule module, const operands *from, r
         cuda_check(device, cuda->cuModuleGetFunction(&function, module, "probe"), "finding probe");
     status = status ? status : cuda_memory_take(device, COUNT * sizeof *from, &in);
     status = status ? status : cuda_memory_take(device, COUNT * sizeof *to, &out);
-    status = status ? status : cuda_upload(lane, in->address, from, COUNT * sizeof *from);
+    status = status ? status : cuda_upload(stream, in->address, from, COUNT * sizeof *from);
     if (!status) {
         void *parameters[] = {&in->address, &out->address, &count};
-        status = cuda_check(device,
-                            cuda->cuLaunchKernel(function, (COUNT + THREADS - 1) / THREADS, 1, 1,
-                                                 THREADS, 1, 1, 0, lane->stream, parameters, NULL),
-                            "starting the probe");
+        status =
+            cuda_check(device,
+                       cuda->cuLaunchKernel(function, (COUNT + THREADS - 1) / THREADS, 1, 1,
+                                            THREADS, 1, 1, 0, stream->handle, parameters, NULL),
+                       "starting the probe");
     }
-    status = status ? status : cuda_download(lane, to, out->address, COUNT * sizeof *to);
-    status = cuda_lane_finish(lane, status);
+    status = status ? status : cuda_download(stream, to, out->address, COUNT * sizeof *to);
+    status = cuda_stream_finish(stream, status);
     cuda_memory_give(device, in);
     cuda_memory_give(device, out);
     return status;
@@ -214,7 +215,7 @@ static vyre_status run(cuda_lane *lane, CUmodule module, const operands *from, r
 vyre_status cuda_probe(cuda_device *device) {
     operands *from = vyre_alloc_array(COUNT, sizeof *from);
     results *to = vyre_alloc_zeroed(COUNT, sizeof *to);
-    cuda_lane *lane = NULL;
+    cuda_stream *stream = NULL;
     CUmodule module = NULL;
     vyre_status status = VYRE_OK;
     if (!from || !to) {
@@ -224,11 +225,11 @@ vyre_status cuda_probe(cuda_device *device) {
     }
     make_operands(from);
     status = cuda_module_load(device, kernel, sizeof kernel, &module);
-    status = status ? status : cuda_lane_take(device, &lane);
-    status = status ? status : run(lane, module, from, to);
+    status = status ? status : cuda_stream_take(device, &stream);
+    status = status ? status : run(stream, module, from, to);
     status = status ? status : compare(device, from, to);
 done:
-    cuda_lane_give(lane);
+    cuda_stream_give(stream);
     if (module && !atomic_load(&device->is_lost)) {
         vyre_status_free(
             cuda_check(device, device->cuda->cuModuleUnload(module), "unloading the probe"));

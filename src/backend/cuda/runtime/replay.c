@@ -44,10 +44,10 @@ static uint64_t count_steps(const cuda_code *code, const vyre_call *call, uint32
             count += call->grids[step->size].domain[0] != 0;
             continue;
         }
-        uint64_t turns = call->sizes[step->size];
+        uint64_t iterations = call->sizes[step->size];
         uint64_t inside = count_steps(code, call, i + 1, step->end);
-        count +=
-            inside && turns > CUDA_REPLAY_MOST / inside ? CUDA_REPLAY_MOST + 1 : turns * inside;
+        count += inside && iterations > CUDA_REPLAY_MOST / inside ? CUDA_REPLAY_MOST + 1
+                                                                  : iterations * inside;
     }
     return count > CUDA_REPLAY_MOST ? CUDA_REPLAY_MOST + 1 : count;
 }
@@ -161,7 +161,8 @@ static bool is_for(const cuda_replay *replay, const cuda_code *code, const vyre_
 }
 
 /* Scratch arrays and counters of the graph's own. */
-static vyre_status place(cuda_device *device, cuda_replay *replay, cuda_run *run, cuda_lane *lane) {
+static vyre_status place(cuda_device *device, cuda_replay *replay, cuda_run *run,
+                         cuda_stream *stream) {
     const vyre_ir *ir = run->code->ir;
     vyre_status status = VYRE_OK;
     bool is_new = !replay->counters;
@@ -171,7 +172,7 @@ static vyre_status place(cuda_device *device, cuda_replay *replay, cuda_run *run
                         : cuda_check(device,
                                      device->cuda->cuMemsetD8Async(
                                          replay->counters->address, 0,
-                                         (size_t)cuda_counter_bytes(run->code), lane->stream),
+                                         (size_t)cuda_counter_bytes(run->code), stream->handle),
                                      "clearing the counters of a graph");
     }
     if (status) {
@@ -218,9 +219,9 @@ vyre_status cuda_replay_end(cuda_device *device, cuda_replay *replay) {
 
 /* Makes the graph, or gives its nodes other parameters. */
 static vyre_status fill(cuda_device *device, cuda_replay *replay, cuda_code *code,
-                        const vyre_call *call, cuda_lane *lane, const CUdeviceptr *buffers) {
+                        const vyre_call *call, cuda_stream *stream, const CUdeviceptr *buffers) {
     cuda_run run;
-    vyre_status status = cuda_run_init(&run, lane, code, call, NULL);
+    vyre_status status = cuda_run_init(&run, stream, code, call, NULL);
     if (status) {
         return status;
     }
@@ -231,7 +232,7 @@ static vyre_status fill(cuda_device *device, cuda_replay *replay, cuda_code *cod
         }
     }
     status = cuda_replay_begin(device, replay);
-    status = status ? status : place(device, replay, &run, lane);
+    status = status ? status : place(device, replay, &run, stream);
     if (!status && !replay->is_changed) {
         status = cuda_run_put(&run);
     }
@@ -240,21 +241,21 @@ static vyre_status fill(cuda_device *device, cuda_replay *replay, cuda_code *cod
     return status;
 }
 
-/* Waits until no graph of the native is under way. */
-static vyre_status settle(cuda_native *native) {
+/* Waits until no graph of the executable is under way. */
+static vyre_status settle(cuda_executable *executable) {
     vyre_status status = VYRE_OK;
-    for (uint32_t i = 0; i < CUDA_SHARED_LANES && !status; i++) {
-        uint64_t last = atomic_load(&native->last[i]);
-        status = last ? cuda_lane_settle(&native->device->lanes.shared[i], last) : VYRE_OK;
+    for (uint32_t i = 0; i < CUDA_SHARED_STREAMS && !status; i++) {
+        uint64_t last = atomic_load(&executable->last[i]);
+        status = last ? cuda_stream_settle(&executable->device->streams.shared[i], last) : VYRE_OK;
     }
     return status;
 }
 
 /* A graph for this call: the one that is, or the one that was not used for longest. */
-static vyre_status find(cuda_native *native, cuda_code *code, const vyre_call *call,
-                        cuda_lane *lane, const CUdeviceptr *buffers, cuda_replay **out_replay) {
-    cuda_device *device = native->device;
-    cuda_replays *replays = &native->replays;
+static vyre_status find(cuda_executable *executable, cuda_code *code, const vyre_call *call,
+                        cuda_stream *stream, const CUdeviceptr *buffers, cuda_replay **out_replay) {
+    cuda_device *device = executable->device;
+    cuda_replays *replays = &executable->replays;
     cuda_replay *best = &replays->items[0];
     for (int i = 0; i < CUDA_REPLAYS; i++) {
         cuda_replay *replay = &replays->items[i];
@@ -267,15 +268,15 @@ static vyre_status find(cuda_native *native, cuda_code *code, const vyre_call *c
     *out_replay = best;
     vyre_status status = VYRE_OK;
     if (best->exec && best->key[0] == (uintptr_t)code) {
-        status = fill(device, best, code, call, lane, buffers);
+        status = fill(device, best, code, call, stream, buffers);
     } else {
         best->is_changed = true;
     }
     if (!status && best->is_changed) {
-        status = settle(native);
+        status = settle(executable);
         if (!status) {
             cuda_replay_drop(device, best);
-            status = fill(device, best, code, call, lane, buffers);
+            status = fill(device, best, code, call, stream, buffers);
         }
     }
     size_t words = key_words(call);
@@ -289,7 +290,7 @@ static vyre_status find(cuda_native *native, cuda_code *code, const vyre_call *c
         }
     }
     if (status) { /* half of it may be changed */
-        vyre_status_free(settle(native));
+        vyre_status_free(settle(executable));
         cuda_replay_drop(device, best);
     } else {
         write_key(code, call, buffers, best->key);
@@ -297,18 +298,19 @@ static vyre_status find(cuda_native *native, cuda_code *code, const vyre_call *c
     return status;
 }
 
-vyre_status cuda_replay_run(cuda_native *native, cuda_code *code, const vyre_call *call,
-                            cuda_lane *lane, const CUdeviceptr *buffers, uint64_t ticket) {
+vyre_status cuda_replay_run(cuda_executable *executable, cuda_code *code, const vyre_call *call,
+                            cuda_stream *stream, const CUdeviceptr *buffers, uint64_t ticket) {
     cuda_replay *replay;
-    pthread_mutex_lock(&native->replays.lock);
-    vyre_status status = find(native, code, call, lane, buffers, &replay);
+    pthread_mutex_lock(&executable->replays.lock);
+    vyre_status status = find(executable, code, call, stream, buffers, &replay);
     if (!status) {
-        replay->used = ++native->replays.uses;
-        atomic_store(&native->last[cuda_ticket_lane(ticket)], ticket); /* whoever drops it waits */
-        status = cuda_check(native->device,
-                            native->device->cuda->cuGraphLaunch(replay->exec, lane->stream),
+        replay->used = ++executable->replays.uses;
+        atomic_store(&executable->last[cuda_ticket_stream(ticket)],
+                     ticket); /* whoever drops it waits */
+        status = cuda_check(executable->device,
+                            executable->device->cuda->cuGraphLaunch(replay->exec, stream->handle),
                             "starting a graph of `%s`", vyre_program_name(code->program));
     }
-    pthread_mutex_unlock(&native->replays.lock);
+    pthread_mutex_unlock(&executable->replays.lock);
     return status;
 }

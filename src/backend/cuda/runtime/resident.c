@@ -9,14 +9,14 @@
 
 typedef struct cuda_resident {
     cuda_block *block;
-    struct cuda_resident *next, *previous;     /* of the device */
-    atomic_ullong used[CUDA_SHARED_LANES + 1]; /* by lane: ticket of the last run that has it */
-    atomic_ullong written;                     /* ticket of the last one that writes it */
+    struct cuda_resident *next, *previous;       /* of the device */
+    atomic_ullong used[CUDA_SHARED_STREAMS + 1]; /* by stream: ticket of the last run that has it */
+    atomic_ullong written;                       /* ticket of the last one that writes it */
 } resident;
 
-/* Tickets by lane that something has to wait for. */
+/* Tickets by stream that something has to wait for. */
 typedef struct needs {
-    uint64_t tickets[CUDA_SHARED_LANES + 1];
+    uint64_t tickets[CUDA_SHARED_STREAMS + 1];
 } needs;
 
 static resident *resident_of(uint64_t buffer) {
@@ -24,7 +24,7 @@ static resident *resident_of(uint64_t buffer) {
 }
 
 static void need(needs *all, uint64_t ticket) {
-    uint64_t *own = &all->tickets[cuda_ticket_lane(ticket)];
+    uint64_t *own = &all->tickets[cuda_ticket_stream(ticket)];
     *own = *own > ticket ? *own : ticket;
 }
 
@@ -34,7 +34,7 @@ static void need_buffer(needs *all, const resident *buffer, bool writes) {
         need(all, atomic_load(&buffer->written));
         return;
     }
-    for (int i = 0; i <= CUDA_SHARED_LANES; i++) {
+    for (int i = 0; i <= CUDA_SHARED_STREAMS; i++) {
         need(all, atomic_load(&buffer->used[i]));
     }
 }
@@ -42,34 +42,34 @@ static void need_buffer(needs *all, const resident *buffer, bool writes) {
 /* Waits on the host. What went wrong with a run of the queue is told to those who ask for it. */
 static vyre_status settle(cuda_device *device, const needs *all) {
     vyre_status status = VYRE_OK;
-    for (uint32_t i = 0; i < CUDA_SHARED_LANES && !status; i++) {
-        status = cuda_lane_settle(&device->lanes.shared[i], all->tickets[i]);
+    for (uint32_t i = 0; i < CUDA_SHARED_STREAMS && !status; i++) {
+        status = cuda_stream_settle(&device->streams.shared[i], all->tickets[i]);
     }
     cuda_queue_settle(&device->ordered, all->tickets[CUDA_BY_HOST]);
     return status;
 }
 
-/* A lane of one's own, behind what a buffer waits for; to be ended by end_transfer. */
+/* A stream of one's own, behind what a buffer waits for; to be ended by end_transfer. */
 static vyre_status begin_transfer(cuda_device *device, const needs *all, CUcontext *out_before,
-                                  cuda_lane **out_lane) {
-    *out_lane = NULL;
+                                  cuda_stream **out_stream) {
+    *out_stream = NULL;
     vyre_status status = cuda_check_lost(device);
     status = status ? status : cuda_device_enter(device, out_before);
     if (status) {
         return status;
     }
     status = settle(device, all);
-    status = status ? status : cuda_lane_take(device, out_lane);
+    status = status ? status : cuda_stream_take(device, out_stream);
     if (status) {
         cuda_device_leave(device, *out_before);
     }
     return status;
 }
 
-static vyre_status end_transfer(cuda_lane *lane, CUcontext before, vyre_status status) {
-    cuda_device *device = lane->device;
-    status = cuda_lane_finish(lane, status);
-    cuda_lane_give(lane);
+static vyre_status end_transfer(cuda_stream *stream, CUcontext before, vyre_status status) {
+    cuda_device *device = stream->device;
+    status = cuda_stream_finish(stream, status);
+    cuda_stream_give(stream);
     cuda_device_leave(device, before);
     return status;
 }
@@ -77,21 +77,22 @@ static vyre_status end_transfer(cuda_lane *lane, CUcontext before, vyre_status s
 vyre_status cuda_resident_allocate(cuda_device *device, size_t size, uint64_t *out_buffer) {
     *out_buffer = 0;
     CUcontext before;
-    cuda_lane *lane;
+    cuda_stream *stream;
     resident *made = vyre_alloc_zeroed(1, sizeof *made);
     if (!made) {
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                                 "no memory on the host for a resident buffer");
     }
-    vyre_status status = begin_transfer(device, &(needs){0}, &before, &lane);
+    vyre_status status = begin_transfer(device, &(needs){0}, &before, &stream);
     if (!status) {
         status = cuda_memory_take(device, size, &made->block);
         if (!status && size) {
             status = cuda_check(
-                device, device->cuda->cuMemsetD8Async(made->block->address, 0, size, lane->stream),
+                device,
+                device->cuda->cuMemsetD8Async(made->block->address, 0, size, stream->handle),
                 "clearing %zu bytes", size);
         }
-        status = end_transfer(lane, before, status);
+        status = end_transfer(stream, before, status);
     }
     if (status) {
         cuda_memory_give(device, made->block);
@@ -130,12 +131,12 @@ vyre_status cuda_resident_upload(cuda_device *device, uint64_t buffer, size_t of
                                  const void *data, size_t size) {
     needs all = {0};
     CUcontext before;
-    cuda_lane *lane;
+    cuda_stream *stream;
     need_buffer(&all, resident_of(buffer), true);
-    vyre_status status = begin_transfer(device, &all, &before, &lane);
+    vyre_status status = begin_transfer(device, &all, &before, &stream);
     if (!status) {
-        status = cuda_upload(lane, resident_of(buffer)->block->address + offset, data, size);
-        status = end_transfer(lane, before, status);
+        status = cuda_upload(stream, resident_of(buffer)->block->address + offset, data, size);
+        status = end_transfer(stream, before, status);
     }
     return status;
 }
@@ -144,12 +145,12 @@ vyre_status cuda_resident_read(cuda_device *device, uint64_t buffer, size_t offs
                                size_t size) {
     needs all = {0};
     CUcontext before;
-    cuda_lane *lane;
+    cuda_stream *stream;
     need_buffer(&all, resident_of(buffer), false);
-    vyre_status status = begin_transfer(device, &all, &before, &lane);
+    vyre_status status = begin_transfer(device, &all, &before, &stream);
     if (!status) {
-        status = cuda_download(lane, data, resident_of(buffer)->block->address + offset, size);
-        status = end_transfer(lane, before, status);
+        status = cuda_download(stream, data, resident_of(buffer)->block->address + offset, size);
+        status = end_transfer(stream, before, status);
     }
     return status;
 }
@@ -188,19 +189,19 @@ static void raise_ticket(atomic_ullong *number, uint64_t ticket) {
     }
 }
 
-/* For a shared lane in its lock, in which its tickets only grow. */
+/* For a shared stream in its lock, in which its tickets only grow. */
 static void remember(const vyre_ir *ir, const uint64_t *buffers, uint64_t ticket) {
-    uint32_t lane = cuda_ticket_lane(ticket);
+    uint32_t stream = cuda_ticket_stream(ticket);
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
         uint32_t row = ir->args[arg].resource;
         if (row == VYRE_NONE) {
             continue;
         }
         resident *buffer = resident_of(buffers[arg]);
-        if (lane == CUDA_BY_HOST) {
-            raise_ticket(&buffer->used[lane], ticket);
+        if (stream == CUDA_BY_HOST) {
+            raise_ticket(&buffer->used[stream], ticket);
         } else {
-            atomic_store_explicit(&buffer->used[lane], ticket, memory_order_release);
+            atomic_store_explicit(&buffer->used[stream], ticket, memory_order_release);
         }
         if (is_writing(ir, row)) { /* the host lets nobody else at it meanwhile */
             atomic_store_explicit(&buffer->written, ticket, memory_order_release);
@@ -208,11 +209,11 @@ static void remember(const vyre_ir *ir, const uint64_t *buffers, uint64_t ticket
     }
 }
 
-vyre_status cuda_resident_run(cuda_native *native, const vyre_call *call, const uint64_t *buffers,
-                              vyre_timing *out_timing) {
-    cuda_device *device = native->device;
+vyre_status cuda_resident_run(cuda_executable *executable, const vyre_call *call,
+                              const uint64_t *buffers, vyre_timing *out_timing) {
+    cuda_device *device = executable->device;
     CUdeviceptr addresses[VYRE_LIMIT_ARGUMENTS];
-    needs all = look_at(native->codes[0].ir, buffers, addresses);
+    needs all = look_at(executable->codes[0].ir, buffers, addresses);
     CUcontext before;
     vyre_status status = cuda_check_lost(device);
     status = status ? status : cuda_device_enter(device, &before);
@@ -220,7 +221,7 @@ vyre_status cuda_resident_run(cuda_native *native, const vyre_call *call, const 
         return status;
     }
     status = settle(device, &all);
-    status = status ? status : cuda_dispatch_on(native, call, addresses, out_timing);
+    status = status ? status : cuda_dispatch_on(executable, call, addresses, out_timing);
     cuda_device_leave(device, before);
     return status;
 }
@@ -228,7 +229,7 @@ vyre_status cuda_resident_run(cuda_native *native, const vyre_call *call, const 
 /* A run of the ordered queue. */
 typedef struct ordered_job {
     cuda_job job;
-    cuda_native *native;
+    cuda_executable *executable;
     vyre_call *call;
     needs before;
     CUdeviceptr addresses[];
@@ -236,7 +237,7 @@ typedef struct ordered_job {
 
 static vyre_status ordered_run(cuda_job *job) {
     ordered_job *own = (ordered_job *)(void *)job;
-    cuda_device *device = own->native->device;
+    cuda_device *device = own->executable->device;
     CUcontext before;
     vyre_timing timing;
     vyre_status status = cuda_check_lost(device);
@@ -244,80 +245,81 @@ static vyre_status ordered_run(cuda_job *job) {
     if (!status) {
         status = settle(device, &own->before);
         status =
-            status ? status : cuda_dispatch_on(own->native, own->call, own->addresses, &timing);
+            status ? status : cuda_dispatch_on(own->executable, own->call, own->addresses, &timing);
         cuda_device_leave(device, before);
     }
-    cuda_native_release(own->native); /* a failure is remembered without it */
-    own->native = NULL;
+    cuda_executable_release(own->executable); /* a failure is remembered without it */
+    own->executable = NULL;
     return status;
 }
 
 static void ordered_free(cuda_job *job) {
     ordered_job *own = (ordered_job *)(void *)job;
-    cuda_native_release(own->native);
+    cuda_executable_release(own->executable);
     vyre_status_free(job->status);
     vyre_free(own);
 }
 
 static uint64_t next_by_host(void *device) {
-    return cuda_lane_next_ticket(device, CUDA_BY_HOST);
+    return cuda_stream_next_ticket(device, CUDA_BY_HOST);
 }
 
-static vyre_status enqueue_by_host(cuda_native *native, const vyre_call *call, const needs *all,
-                                   const CUdeviceptr *addresses, uint64_t *out_ticket) {
+static vyre_status enqueue_by_host(cuda_executable *executable, const vyre_call *call,
+                                   const needs *all, const CUdeviceptr *addresses,
+                                   uint64_t *out_ticket) {
     vyre_call *copy;
-    size_t count = native->codes[0].ir->arg_count;
+    size_t count = executable->codes[0].ir->arg_count;
     ordered_job *job = cuda_call_copy(call, sizeof *job + count * sizeof *addresses, &copy);
     if (!job) {
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
                                 "no memory to enqueue a run of `%s`",
-                                vyre_program_name(native->codes[0].program));
+                                vyre_program_name(executable->codes[0].program));
     }
     *job = (ordered_job){.job = {.run = ordered_run, .free = ordered_free},
-                         .native = cuda_native_retain(native),
+                         .executable = cuda_executable_retain(executable),
                          .call = copy,
                          .before = *all};
     job->before.tickets[CUDA_BY_HOST] = 0; /* the queue keeps its own order */
     for (size_t i = 0; i < count; i++) {
         job->addresses[i] = addresses[i];
     }
-    *out_ticket =
-        cuda_queue_enqueue(&native->device->ordered, &job->job, next_by_host, native->device);
+    *out_ticket = cuda_queue_enqueue(&executable->device->ordered, &job->job, next_by_host,
+                                     executable->device);
     return VYRE_OK;
 }
 
-/* The lane that the buffers were on last; a new one for new buffers. */
-static uint32_t choose_lane(cuda_device *device, const needs *all, const vyre_ir *ir,
-                            const uint64_t *buffers) {
+/* The stream that the buffers were on last; a new one for new buffers. */
+static uint32_t choose_stream(cuda_device *device, const needs *all, const vyre_ir *ir,
+                              const uint64_t *buffers) {
     uint64_t last = 0;
-    for (uint32_t i = 0; i < CUDA_SHARED_LANES; i++) {
+    for (uint32_t i = 0; i < CUDA_SHARED_STREAMS; i++) {
         last = all->tickets[i] > last ? all->tickets[i] : last;
     }
     for (uint32_t arg = 0; arg < ir->arg_count && !last; arg++) {
-        for (uint32_t i = 0; ir->args[arg].resource != VYRE_NONE && i < CUDA_SHARED_LANES; i++) {
+        for (uint32_t i = 0; ir->args[arg].resource != VYRE_NONE && i < CUDA_SHARED_STREAMS; i++) {
             uint64_t used = atomic_load(&resident_of(buffers[arg])->used[i]);
             last = used > last ? used : last;
         }
     }
-    return last ? cuda_ticket_lane(last)
-                : atomic_fetch_add(&device->lanes.next_shared, 1) % CUDA_SHARED_LANES;
+    return last ? cuda_ticket_stream(last)
+                : atomic_fetch_add(&device->streams.next_shared, 1) % CUDA_SHARED_STREAMS;
 }
 
-/* Lets the lane wait for the others as far as they are not done. */
-static vyre_status follow(cuda_lane *lane, cuda_device *device, const needs *all) {
+/* Lets the stream wait for the others as far as they are not done. */
+static vyre_status follow(cuda_stream *stream, cuda_device *device, const needs *all) {
     vyre_status status = VYRE_OK;
-    for (uint32_t i = 0; i < CUDA_SHARED_LANES && !status; i++) {
-        cuda_lane *other = &device->lanes.shared[i];
-        if (other != lane && all->tickets[i] > atomic_load(&other->completed)) {
-            status = cuda_lane_follow(lane, other);
+    for (uint32_t i = 0; i < CUDA_SHARED_STREAMS && !status; i++) {
+        cuda_stream *other = &device->streams.shared[i];
+        if (other != stream && all->tickets[i] > atomic_load(&other->completed)) {
+            status = cuda_stream_follow(stream, other);
         }
     }
     return status;
 }
 
-/* Counters of the code for a shared lane, made with its first run there. */
-static vyre_status find_counters(cuda_code *code, cuda_lane *lane, uint32_t index) {
-    cuda_device *device = lane->device;
+/* Counters of the code for a shared stream, made with its first run there. */
+static vyre_status find_counters(cuda_code *code, cuda_stream *stream, uint32_t index) {
+    cuda_device *device = stream->device;
     if (!code->has_counters || code->counters[index]) {
         return VYRE_OK;
     }
@@ -326,14 +328,14 @@ static vyre_status find_counters(cuda_code *code, cuda_lane *lane, uint32_t inde
     return status ? status
                   : cuda_check(device,
                                device->cuda->cuMemsetD8Async(code->counters[index]->address, 0,
-                                                             (size_t)bytes, lane->stream),
+                                                             (size_t)bytes, stream->handle),
                                "clearing counters");
 }
 
-static vyre_status put(cuda_code *code, const vyre_call *call, cuda_lane *lane, uint32_t index,
+static vyre_status put(cuda_code *code, const vyre_call *call, cuda_stream *stream, uint32_t index,
                        const CUdeviceptr *addresses) {
     cuda_run run;
-    vyre_status status = cuda_run_init(&run, lane, code, call, NULL);
+    vyre_status status = cuda_run_init(&run, stream, code, call, NULL);
     if (status) {
         return status;
     }
@@ -343,7 +345,7 @@ static vyre_status put(cuda_code *code, const vyre_call *call, cuda_lane *lane, 
                                addresses[code->ir->args[i].resource]);
         }
     }
-    status = find_counters(code, lane, index);
+    status = find_counters(code, stream, index);
     if (!status && code->has_counters) {
         cuda_run_set_counters(&run, code->counters[index]->address);
     }
@@ -364,23 +366,23 @@ static bool is_kept(const cuda_kept_launch *kept, const vyre_ir *ir, const vyre_
 }
 
 /* A program that is one launch: as the last time, where it is the same. */
-static vyre_status put_one(cuda_code *code, const vyre_call *call, cuda_lane *lane, uint32_t index,
-                           const CUdeviceptr *addresses) {
-    cuda_device *device = lane->device;
+static vyre_status put_one(cuda_code *code, const vyre_call *call, cuda_stream *stream,
+                           uint32_t index, const CUdeviceptr *addresses) {
+    cuda_device *device = stream->device;
     cuda_kept_launch *kept = &code->kept[index];
     if (is_kept(kept, code->ir, call, addresses)) {
         const cuda_phase *phase = &code->phases[0];
         void *parameters[] = {kept->frame};
         CUresult result = device->cuda->cuLaunchKernel(
             phase->function, kept->grid[0], kept->grid[1], kept->grid[2], phase->info.threads, 1, 1,
-            phase->info.dynamic_bytes, lane->stream, parameters, NULL);
+            phase->info.dynamic_bytes, stream->handle, parameters, NULL);
         return result
                    ? cuda_check(device, result, "starting `%s`", vyre_program_name(code->program))
                    : VYRE_OK;
     }
     cuda_run run;
     kept->is_set = false;
-    vyre_status status = cuda_run_init(&run, lane, code, call, NULL);
+    vyre_status status = cuda_run_init(&run, stream, code, call, NULL);
     for (uint32_t i = 0; i < code->ir->arg_count && !status; i++) {
         uint32_t row = code->ir->args[i].resource;
         kept->arguments[i] = call->arguments[i];
@@ -399,54 +401,55 @@ static vyre_status put_one(cuda_code *code, const vyre_call *call, cuda_lane *la
     return status;
 }
 
-static vyre_status put_all(cuda_native *native, cuda_code *code, const vyre_call *call,
-                           cuda_lane *lane, uint32_t index, const CUdeviceptr *addresses,
+static vyre_status put_all(cuda_executable *executable, cuda_code *code, const vyre_call *call,
+                           cuda_stream *stream, uint32_t index, const CUdeviceptr *addresses,
                            uint64_t ticket) {
     const uint64_t *grid = call->config->grid;
     if (code->is_one_launch && !grid[0] && !grid[1] && !grid[2]) {
-        return put_one(code, call, lane, index, addresses);
+        return put_one(code, call, stream, index, addresses);
     }
     return cuda_replay_is_worth(code, call)
-               ? cuda_replay_run(native, code, call, lane, addresses, ticket)
-               : put(code, call, lane, index, addresses);
+               ? cuda_replay_run(executable, code, call, stream, addresses, ticket)
+               : put(code, call, stream, index, addresses);
 }
 
-static vyre_status enqueue_on_lane(cuda_native *native, cuda_code *code, const vyre_call *call,
-                                   const uint64_t *buffers, const needs *all,
-                                   const CUdeviceptr *addresses, uint64_t *out_ticket) {
-    cuda_device *device = native->device;
-    uint32_t index = choose_lane(device, all, native->codes[0].ir, buffers);
-    cuda_lane *lane = &device->lanes.shared[index];
+static vyre_status enqueue_on_stream(cuda_executable *executable, cuda_code *code,
+                                     const vyre_call *call, const uint64_t *buffers,
+                                     const needs *all, const CUdeviceptr *addresses,
+                                     uint64_t *out_ticket) {
+    cuda_device *device = executable->device;
+    uint32_t index = choose_stream(device, all, executable->codes[0].ir, buffers);
+    cuda_stream *stream = &device->streams.shared[index];
     CUcontext before;
     vyre_status status = cuda_device_enter(device, &before);
     if (status) {
         return status;
     }
-    pthread_mutex_lock(&lane->lock);
-    uint64_t ticket = cuda_lane_next_ticket(device, index);
-    status = follow(lane, device, all);
+    pthread_mutex_lock(&stream->lock);
+    uint64_t ticket = cuda_stream_next_ticket(device, index);
+    status = follow(stream, device, all);
     if (!status) {
-        status = put_all(native, code, call, lane, index, addresses, ticket);
-        atomic_store_explicit(&native->last[index], ticket, memory_order_release);
-        cuda_lane_submitted(lane, ticket);
+        status = put_all(executable, code, call, stream, index, addresses, ticket);
+        atomic_store_explicit(&executable->last[index], ticket, memory_order_release);
+        cuda_stream_submitted(stream, ticket);
         if (status && !atomic_load(&device->is_lost)) { /* a part of it may be under way */
-            vyre_status_free(cuda_check(device, device->cuda->cuStreamSynchronize(lane->stream),
+            vyre_status_free(cuda_check(device, device->cuda->cuStreamSynchronize(stream->handle),
                                         "ending a run"));
         }
     }
     if (!status) {
-        remember(native->codes[0].ir, buffers, ticket);
+        remember(executable->codes[0].ir, buffers, ticket);
         *out_ticket = ticket;
     }
-    pthread_mutex_unlock(&lane->lock);
+    pthread_mutex_unlock(&stream->lock);
     cuda_device_leave(device, before);
     return status;
 }
 
-vyre_status cuda_resident_enqueue(cuda_native *native, const vyre_call *call,
+vyre_status cuda_resident_enqueue(cuda_executable *executable, const vyre_call *call,
                                   const uint64_t *buffers, uint64_t *out_ticket) {
-    cuda_device *device = native->device;
-    const vyre_ir *ir = native->codes[0].ir;
+    cuda_device *device = executable->device;
+    const vyre_ir *ir = executable->codes[0].ir;
     CUdeviceptr addresses[VYRE_LIMIT_ARGUMENTS];
     vyre_plan plan;
     vyre_call own;
@@ -454,7 +457,7 @@ vyre_status cuda_resident_enqueue(cuda_native *native, const vyre_call *call,
     const vyre_call *chosen;
     *out_ticket = 0;
     vyre_status status = cuda_check_lost(device);
-    status = status ? status : cuda_run_choose(native, call, &plan, &own, &code, &chosen);
+    status = status ? status : cuda_run_choose(executable, call, &plan, &own, &code, &chosen);
     if (status) {
         return status;
     }
@@ -462,12 +465,12 @@ vyre_status cuda_resident_enqueue(cuda_native *native, const vyre_call *call,
     bool by_host = code->has_while || call->config->timeout_ns ||
                    !cuda_queue_is_done(&device->ordered, all.tickets[CUDA_BY_HOST]);
     if (by_host) {
-        status = enqueue_by_host(native, call, &all, addresses, out_ticket);
+        status = enqueue_by_host(executable, call, &all, addresses, out_ticket);
         if (!status) {
             remember(ir, buffers, *out_ticket);
         }
     } else {
-        status = enqueue_on_lane(native, code, chosen, buffers, &all, addresses, out_ticket);
+        status = enqueue_on_stream(executable, code, chosen, buffers, &all, addresses, out_ticket);
     }
     if (chosen != call) {
         vyre_plan_deinit(&plan);
@@ -476,16 +479,16 @@ vyre_status cuda_resident_enqueue(cuda_native *native, const vyre_call *call,
 }
 
 bool cuda_ticket_is_done(cuda_device *device, uint64_t ticket) {
-    uint32_t lane = cuda_ticket_lane(ticket);
-    if (lane == CUDA_BY_HOST) {
+    uint32_t stream = cuda_ticket_stream(ticket);
+    if (stream == CUDA_BY_HOST) {
         return cuda_queue_is_done(&device->ordered, ticket);
     }
-    if (atomic_load(&device->lanes.shared[lane].completed) >= ticket) {
+    if (atomic_load(&device->streams.shared[stream].completed) >= ticket) {
         return true;
     }
     CUcontext before;
     vyre_status status = cuda_device_enter(device, &before);
-    bool done = status || cuda_lane_is_done(&device->lanes.shared[lane], ticket);
+    bool done = status || cuda_stream_is_done(&device->streams.shared[stream], ticket);
     if (!status) {
         cuda_device_leave(device, before);
     }
@@ -494,19 +497,19 @@ bool cuda_ticket_is_done(cuda_device *device, uint64_t ticket) {
 }
 
 vyre_status cuda_ticket_wait(cuda_device *device, uint64_t ticket) {
-    uint32_t lane = cuda_ticket_lane(ticket);
-    if (lane == CUDA_BY_HOST) {
+    uint32_t stream = cuda_ticket_stream(ticket);
+    if (stream == CUDA_BY_HOST) {
         cuda_queue_settle(&device->ordered, ticket);
         return cuda_queue_failure(&device->ordered, ticket);
     }
-    if (cuda_lane_was_lost(device, ticket)) {
+    if (cuda_stream_was_lost(device, ticket)) {
         return vyre_status_make(VYRE_STATUS_DEVICE_LOST, "enqueue it again",
                                 "the run was lost with what %s held then", device->info.name);
     }
     CUcontext before;
     vyre_status status = cuda_device_enter(device, &before);
     if (!status) {
-        status = cuda_lane_settle(&device->lanes.shared[lane], ticket);
+        status = cuda_stream_settle(&device->streams.shared[stream], ticket);
         cuda_device_leave(device, before);
     }
     return status;

@@ -1,8 +1,8 @@
 /* Buffers that stay on the device, and runs on them that were enqueued.
  *
- * A run that needs no host is put on a shared lane at once: nothing is allocated, no thread woken.
- * One that does, because of a timeout or a `repeat while`, goes to the ordered queue, and so does
- * whatever shares a buffer with one that is still there. */
+ * A run that needs no host is put on a shared stream at once: nothing is allocated, no thread
+ * woken. One that does, because of a timeout or a `repeat while`, goes to the ordered queue, and so
+ * does whatever shares a buffer with one that is still there. */
 #ifndef VYRE_CUDA_RUNTIME_RESIDENT_H
 #define VYRE_CUDA_RUNTIME_RESIDENT_H
 
@@ -23,9 +23,9 @@ VYRE_MUST_USE vyre_status cuda_resident_free(cuda_device *device, uint64_t buffe
 void cuda_residents_drop(cuda_device *device);
 
 /* Runs behind all that was enqueued on the buffers, and waits. */
-VYRE_MUST_USE vyre_status cuda_resident_run(cuda_native *native, const vyre_call *call,
+VYRE_MUST_USE vyre_status cuda_resident_run(cuda_executable *executable, const vyre_call *call,
                                             const uint64_t *buffers, vyre_timing *out_timing);
-VYRE_MUST_USE vyre_status cuda_resident_enqueue(cuda_native *native, const vyre_call *call,
+VYRE_MUST_USE vyre_status cuda_resident_enqueue(cuda_executable *executable, const vyre_call *call,
                                                 const uint64_t *buffers, uint64_t *out_ticket);
 
 bool cuda_ticket_is_done(cuda_device *device, uint64_t ticket);

@@ -40,17 +40,17 @@ uint64_t cuda_run_bytes(const cuda_run *run, uint32_t array) {
            vyre_type_bytes((vyre_type)run->code->ir->resources[array].type);
 }
 
-vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, cuda_code *code, const vyre_call *call,
-                          const atomic_uint *cancel) {
+vyre_status cuda_run_init(cuda_run *run, cuda_stream *stream, cuda_code *code,
+                          const vyre_call *call, const atomic_uint *cancel) {
     const cuda_layout *layout = &code->layout;
     const vyre_ir *ir = code->ir;
     uint64_t timeout = call->config->timeout_ns, now = timeout ? vyre_now_ns() : 0;
-    run->device = lane->device;
-    run->lane = lane;
+    run->device = stream->device;
+    run->stream = stream;
     run->code = code;
     run->call = call;
     run->replay = NULL;
-    run->turns = run->held_turns = NULL;
+    run->iterations = run->held_iterations = NULL;
     run->deadline_ns = timeout && timeout < UINT64_MAX - now ? now + timeout : 0;
     run->cancel = cancel;
     run->stop = 0;
@@ -82,7 +82,7 @@ vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, cuda_code *code, const
                 call->arguments[arg]);
     }
     put_u64(run, layout->stop,
-            run->deadline_ns || cancel ? lane->words->address + CUDA_STOP_AT : 0);
+            run->deadline_ns || cancel ? stream->words->address + CUDA_STOP_AT : 0);
     return VYRE_OK;
 }
 
@@ -99,22 +99,22 @@ static vyre_status place_counters(cuda_run *run) {
     vyre_status status = cuda_memory_take(run->device, bytes, &run->own_counters);
     if (!status) {
         run->counters = run->own_counters->address;
-        status = cuda_check(
-            run->device,
-            run->device->cuda->cuMemsetD8Async(run->counters, 0, (size_t)bytes, run->lane->stream),
-            "clearing counters");
+        status = cuda_check(run->device,
+                            run->device->cuda->cuMemsetD8Async(run->counters, 0, (size_t)bytes,
+                                                               run->stream->handle),
+                            "clearing counters");
     }
     return status;
 }
 
 void cuda_run_deinit(cuda_run *run, bool is_shared) {
-    cuda_turns_end(run);
+    cuda_iterations_end(run);
     for (uint32_t i = 0; i < run->code->layout.array_count; i++) {
         if (!run->blocks[i]) {
             continue;
         }
         if (is_shared) {
-            cuda_lane_memory_back(run->lane, run->blocks[i]);
+            cuda_stream_memory_back(run->stream, run->blocks[i]);
         } else {
             cuda_memory_give(run->device, run->blocks[i]);
         }
@@ -125,7 +125,7 @@ void cuda_run_deinit(cuda_run *run, bool is_shared) {
 
 vyre_status cuda_run_place(cuda_run *run, uint32_t array) {
     cuda_block **block = &run->blocks[array];
-    vyre_status status = cuda_lane_memory(run->lane, cuda_run_bytes(run, array), block);
+    vyre_status status = cuda_stream_memory(run->stream, cuda_run_bytes(run, array), block);
     if (!status) {
         cuda_run_set_array(run, array, (*block)->address);
     }
@@ -149,7 +149,7 @@ static vyre_status clear(cuda_run *run, uint32_t array) {
     return run->replay ? cuda_replay_fill(run->device, run->replay, address, bytes)
                        : cuda_check(run->device,
                                     run->device->cuda->cuMemsetD8Async(address, 0, (size_t)bytes,
-                                                                       run->lane->stream),
+                                                                       run->stream->handle),
                                     "clearing %llu bytes", (unsigned long long)bytes);
 }
 
@@ -172,33 +172,34 @@ static vyre_status check_stop(cuda_run *run) {
     if (!run->stop) {
         return VYRE_OK;
     }
-    atomic_store(run->lane->stop, run->stop);
+    atomic_store(run->stream->stop, run->stop);
     return stopped(run);
 }
 
 /* Copies a frame that is too large for parameters to the device. The driver has taken it when the
  * call returns, since it is in memory of the usual kind. */
 static vyre_status send_frame(cuda_run *run, CUdeviceptr *out_address) {
-    cuda_lane *lane = run->lane;
+    cuda_stream *stream = run->stream;
     uint32_t bytes = run->code->layout.bytes;
-    if (lane->frame && lane->frame->size < bytes) {
-        cuda_lane_memory_back(lane, lane->frame);
-        lane->frame = NULL;
+    if (stream->frame && stream->frame->size < bytes) {
+        cuda_stream_memory_back(stream, stream->frame);
+        stream->frame = NULL;
     }
-    vyre_status status = lane->frame ? VYRE_OK : cuda_lane_memory(lane, bytes, &lane->frame);
+    vyre_status status =
+        stream->frame ? VYRE_OK : cuda_stream_memory(stream, bytes, &stream->frame);
     if (status) {
         return status;
     }
-    *out_address = lane->frame->address;
+    *out_address = stream->frame->address;
     return cuda_check(
         run->device,
-        run->device->cuda->cuMemcpyHtoDAsync(*out_address, run->frame, bytes, lane->stream),
+        run->device->cuda->cuMemcpyHtoDAsync(*out_address, run->frame, bytes, stream->handle),
         "sending the arguments of a kernel");
 }
 
 static vyre_status launch(cuda_run *run, const cuda_phase *phase, const uint32_t grid[3]) {
     const cuda_table *cuda = run->device->cuda;
-    CUstream stream = run->lane->stream;
+    CUstream handle = run->stream->handle;
     CUdeviceptr sent = 0;
     void *parameters[] = {run->frame};
     if (run->code->layout.by_pointer) {
@@ -218,9 +219,9 @@ static vyre_status launch(cuda_run *run, const cuda_phase *phase, const uint32_t
         phase->info.cooperative
             ? cuda->cuLaunchCooperativeKernel(phase->function, grid[0], grid[1], grid[2],
                                               phase->info.threads, 1, 1, phase->info.dynamic_bytes,
-                                              stream, parameters)
+                                              handle, parameters)
             : cuda->cuLaunchKernel(phase->function, grid[0], grid[1], grid[2], phase->info.threads,
-                                   1, 1, phase->info.dynamic_bytes, stream, parameters, NULL);
+                                   1, 1, phase->info.dynamic_bytes, handle, parameters, NULL);
     return cuda_check(run->device, result, "starting `%s`", vyre_program_name(run->code->program));
 }
 
@@ -291,8 +292,8 @@ static vyre_status find_element(cuda_run *run, uint32_t index) {
         element < array_length(run, array) ? array_at(run, array) + element * bytes : 0;
     CUresult result = CUDA_SUCCESS;
     if (from && cuda_phase_writes(run->code->ir, index, array)) {
-        CUdeviceptr copy = run->lane->words->address + CUDA_ELEMENT_AT;
-        result = run->device->cuda->cuMemcpyDtoDAsync(copy, from, bytes, run->lane->stream);
+        CUdeviceptr copy = run->stream->words->address + CUDA_ELEMENT_AT;
+        result = run->device->cuda->cuMemcpyDtoDAsync(copy, from, bytes, run->stream->handle);
         from = copy;
     }
     put_u64(run, run->code->layout.from, from);
@@ -336,12 +337,12 @@ static vyre_status read_element(cuda_run *run, uint32_t array, uint64_t index, i
     }
     vyre_status status = cuda_check(
         run->device,
-        run->device->cuda->cuMemcpyDtoHAsync(run->lane->word, array_at(run, array) + index * bytes,
-                                             bytes, run->lane->stream),
+        run->device->cuda->cuMemcpyDtoHAsync(
+            run->stream->word, array_at(run, array) + index * bytes, bytes, run->stream->handle),
         "reading an element");
     status = status ? status : cuda_run_wait(run);
     if (!status) {
-        *out_value = vyre_plan_element(type, run->lane->word);
+        *out_value = vyre_plan_element(type, run->stream->word);
     }
     return status;
 }
@@ -351,9 +352,9 @@ static vyre_status run_repeat(cuda_run *run, uint32_t index) {
     uint64_t size = run->call->sizes[step->size];
     vyre_status status = VYRE_OK;
     uint64_t in_rows = 0, next;
-    for (uint64_t turn = 0; !status; turn = next) {
-        int64_t more = turn < size;
-        next = turn + 1;
+    for (uint64_t iteration = 0; !status; iteration = next) {
+        int64_t more = iteration < size;
+        next = iteration + 1;
         status = check_stop(run);
         if (!status && step->kind == VYRE_STEP_REPEAT_WHILE) {
             status = read_element(run, step->resource, size, &more);
@@ -363,17 +364,17 @@ static vyre_status run_repeat(cuda_run *run, uint32_t index) {
         }
         if (step->kind == VYRE_STEP_REPEAT_WHILE) {
             uint64_t count;
-            status = cuda_turns_put(run, index, turn, in_rows, &count);
+            status = cuda_iterations_put(run, index, iteration, in_rows, &count);
             if (status || count) {
                 in_rows += count;
-                next = turn + count;
+                next = iteration + count;
                 continue;
             }
         }
-        uint32_t turn_bits = (uint32_t)turn;
-        memcpy(run->frame + run->code->layout.iterations + (size_t)index * 4, &turn_bits,
-               sizeof turn_bits);
-        status = run->turns ? cuda_turns_number(run, index, turn_bits) : VYRE_OK;
+        uint32_t iteration_bits = (uint32_t)iteration;
+        memcpy(run->frame + run->code->layout.iterations + (size_t)index * 4, &iteration_bits,
+               sizeof iteration_bits);
+        status = run->iterations ? cuda_iterations_number(run, index, iteration_bits) : VYRE_OK;
         status = status ? status : cuda_run_steps(run, index + 1, step->end);
     }
     return status;
@@ -406,7 +407,7 @@ vyre_status cuda_run_put(cuda_run *run) {
 
 vyre_status cuda_run_wait(cuda_run *run) {
     unsigned stop;
-    vyre_status status = cuda_lane_wait(run->lane, run->deadline_ns, run->cancel, &stop);
+    vyre_status status = cuda_stream_wait(run->stream, run->deadline_ns, run->cancel, &stop);
     run->stop = run->stop ? run->stop : stop;
     return status || !run->stop ? status : stopped(run);
 }
@@ -421,20 +422,20 @@ static bool fits(const cuda_code *code, const vyre_call *call) {
     return fit;
 }
 
-vyre_status cuda_run_choose(cuda_native *native, const vyre_call *call, vyre_plan *plan,
+vyre_status cuda_run_choose(cuda_executable *executable, const vyre_call *call, vyre_plan *plan,
                             vyre_call *own, cuda_code **out_code, const vyre_call **out_call) {
     if (call->config->grid[0]) {
-        vyre_status made = cuda_native_wider(native, &native);
+        vyre_status made = cuda_executable_for_large_grids(executable, &executable);
         if (made) {
             return made;
         }
     }
-    *out_code = &native->codes[0];
+    *out_code = &executable->codes[0];
     *out_call = call;
-    if (native->code_count == 1 || fits(&native->codes[0], call)) {
+    if (executable->code_count == 1 || fits(&executable->codes[0], call)) {
         return VYRE_OK;
     }
-    cuda_code *code = &native->codes[1];
+    cuda_code *code = &executable->codes[1];
     vyre_status status = vyre_plan_init_again(plan, code->program, true, call);
     if (!status) {
         *own = vyre_plan_call(plan, call->inputs);

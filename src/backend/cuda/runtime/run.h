@@ -1,4 +1,4 @@
-/* A run: the steps of a program, put on a lane one behind the other. */
+/* A run: the steps of a program, put on a stream one behind the other. */
 #ifndef VYRE_CUDA_RUNTIME_RUN_H
 #define VYRE_CUDA_RUNTIME_RUN_H
 
@@ -11,15 +11,15 @@ enum { CUDA_RUN_ARRAYS = 32 };
 
 typedef struct cuda_run {
     cuda_device *device;
-    cuda_lane *lane;
+    cuda_stream *stream;
     cuda_code *code;
     const vyre_call *call;
-    cuda_replay *replay;       /* where launches go instead of on the lane; or NULL */
-    cuda_turns *turns;         /* whose replay that is; or NULL */
-    cuda_turns *held_turns;    /* a list */
-    uint64_t deadline_ns;      /* 0: none */
-    const atomic_uint *cancel; /* set by who wants it to end; or NULL */
-    unsigned stop;             /* why it was told to end */
+    cuda_replay *replay;              /* where launches go instead of on the stream; or NULL */
+    cuda_iterations *iterations;      /* whose replay that is; or NULL */
+    cuda_iterations *held_iterations; /* a list */
+    uint64_t deadline_ns;             /* 0: none */
+    const atomic_uint *cancel;        /* set by who wants it to end; or NULL */
+    unsigned stop;                    /* why it was told to end */
 
     uint8_t *frame;           /* what kernels get */
     uint32_t grid[3];         /* of the last launch */
@@ -31,11 +31,11 @@ typedef struct cuda_run {
     uint64_t room[CUDA_FRAME_LIMIT / 8];
 } cuda_run;
 
-/* Prepares a run on a lane. What `cancel` and the deadline of the call ask for holds on lanes of
- * one's own. On failure there is nothing to end. */
-VYRE_MUST_USE vyre_status cuda_run_init(cuda_run *run, cuda_lane *lane, cuda_code *code,
+/* Prepares a run on a stream. What `cancel` and the deadline of the call ask for holds on streams
+ * of one's own. On failure there is nothing to end. */
+VYRE_MUST_USE vyre_status cuda_run_init(cuda_run *run, cuda_stream *stream, cuda_code *code,
                                         const vyre_call *call, const atomic_uint *cancel);
-/* Gives back memory of the run's own: to its lane where work may still use it (`is_shared`). */
+/* Gives back memory of the run's own: to its stream where work may still use it (`is_shared`). */
 void cuda_run_deinit(cuda_run *run, bool is_shared);
 
 /* Elements of an array, in bytes. */
@@ -58,12 +58,12 @@ VYRE_MUST_USE vyre_status cuda_run_put(cuda_run *run);
 /* Some of them. */
 VYRE_MUST_USE vyre_status cuda_run_steps(cuda_run *run, uint32_t first, uint32_t end);
 
-/* Waits for a run on a lane of one's own; a timeout and a cancellation are failures. */
+/* Waits for a run on a stream of one's own; a timeout and a cancellation are failures. */
 VYRE_MUST_USE vyre_status cuda_run_wait(cuda_run *run);
 
 /* The code that a call is run with: with grid barriers if the grid fits, else split. Then the call
  * is planned anew, in `plan`, which is to be ended if `*out_call` is not `call`. */
-VYRE_MUST_USE vyre_status cuda_run_choose(cuda_native *native, const vyre_call *call,
+VYRE_MUST_USE vyre_status cuda_run_choose(cuda_executable *executable, const vyre_call *call,
                                           vyre_plan *plan, vyre_call *own, cuda_code **out_code,
                                           const vyre_call **out_call);
 

@@ -12,23 +12,23 @@
 
 enum { WORD_AT = 64, WORDS_AT = 128, HOST_BYTES = WORDS_AT + CUDA_WORDS_BYTES };
 
-void cuda_lanes_init(cuda_lanes *lanes) {
-    memset(lanes, 0, sizeof *lanes);
-    pthread_mutex_init(&lanes->lock, NULL);
-    pthread_cond_init(&lanes->given_back, NULL);
-    for (int i = 0; i < CUDA_SHARED_LANES; i++) {
-        pthread_mutex_init(&lanes->shared[i].lock, NULL);
-        pthread_mutex_init(&lanes->shared[i].marks, NULL);
+void cuda_streams_init(cuda_streams *streams) {
+    memset(streams, 0, sizeof *streams);
+    pthread_mutex_init(&streams->lock, NULL);
+    pthread_cond_init(&streams->given_back, NULL);
+    for (int i = 0; i < CUDA_SHARED_STREAMS; i++) {
+        pthread_mutex_init(&streams->shared[i].lock, NULL);
+        pthread_mutex_init(&streams->shared[i].marks, NULL);
     }
 }
 
-void cuda_lanes_deinit(cuda_lanes *lanes) {
-    for (int i = 0; i < CUDA_SHARED_LANES; i++) {
-        pthread_mutex_destroy(&lanes->shared[i].lock);
-        pthread_mutex_destroy(&lanes->shared[i].marks);
+void cuda_streams_deinit(cuda_streams *streams) {
+    for (int i = 0; i < CUDA_SHARED_STREAMS; i++) {
+        pthread_mutex_destroy(&streams->shared[i].lock);
+        pthread_mutex_destroy(&streams->shared[i].marks);
     }
-    pthread_mutex_destroy(&lanes->lock);
-    pthread_cond_destroy(&lanes->given_back);
+    pthread_mutex_destroy(&streams->lock);
+    pthread_cond_destroy(&streams->given_back);
 }
 
 /* The driver gives back what it gave; a context that is gone took all with it. */
@@ -47,47 +47,47 @@ static void free_pages(cuda_device *device, void *pages) {
     }
 }
 
-/* Gives back what a lane holds; its stream has nothing to do. */
-static void close_lane(cuda_lane *lane) {
-    cuda_device *device = lane->device;
+/* Gives back what a stream holds; its stream has nothing to do. */
+static void close_stream(cuda_stream *stream) {
+    cuda_device *device = stream->device;
     if (!device) {
         return;
     }
-    while (lane->scratch) {
-        cuda_block *next = lane->scratch->next;
-        cuda_memory_give(device, lane->scratch);
-        lane->scratch = next;
+    while (stream->scratch) {
+        cuda_block *next = stream->scratch->next;
+        cuda_memory_give(device, stream->scratch);
+        stream->scratch = next;
     }
-    cuda_memory_give(device, lane->frame);
-    cuda_memory_give(device, lane->words);
-    lane->frame = lane->words = NULL;
-    destroy_event(device, &lane->mark);
-    destroy_event(device, &lane->order);
-    destroy_event(device, &lane->begin);
-    destroy_event(device, &lane->end);
+    cuda_memory_give(device, stream->frame);
+    cuda_memory_give(device, stream->words);
+    stream->frame = stream->words = NULL;
+    destroy_event(device, &stream->mark);
+    destroy_event(device, &stream->order);
+    destroy_event(device, &stream->begin);
+    destroy_event(device, &stream->end);
     for (int i = 0; i < CUDA_STAGES; i++) {
-        destroy_event(device, &lane->staged[i]);
+        destroy_event(device, &stream->staged[i]);
     }
-    free_pages(device, lane->staging);
-    free_pages(device, lane->stop);
-    lane->staging = NULL;
-    lane->stop = NULL;
-    if (lane->stream && !atomic_load(&device->is_lost)) {
+    free_pages(device, stream->staging);
+    free_pages(device, stream->stop);
+    stream->staging = NULL;
+    stream->stop = NULL;
+    if (stream->handle && !atomic_load(&device->is_lost)) {
         vyre_status_free(
-            cuda_check(device, device->cuda->cuStreamDestroy(lane->stream), "ending a stream"));
+            cuda_check(device, device->cuda->cuStreamDestroy(stream->handle), "ending a stream"));
     }
-    lane->stream = NULL;
-    lane->device = NULL;
+    stream->handle = NULL;
+    stream->device = NULL;
 }
 
-/* The locks of a shared lane stay as they are. */
-static vyre_status open_lane(cuda_device *device, cuda_lane *lane) {
+/* The locks of a shared stream stay as they are. */
+static vyre_status open_stream(cuda_device *device, cuda_stream *stream) {
     const cuda_table *cuda = device->cuda;
     void *pages = NULL;
-    lane->device = device;
-    lane->marked = 0;
+    stream->device = device;
+    stream->marked = 0;
     vyre_status status = cuda_check(
-        device, cuda->cuStreamCreate(&lane->stream, CU_STREAM_NON_BLOCKING), "making a stream");
+        device, cuda->cuStreamCreate(&stream->handle, CU_STREAM_NON_BLOCKING), "making a stream");
     if (!status) {
         status =
             cuda_check(device,
@@ -97,32 +97,33 @@ static vyre_status open_lane(cuda_device *device, cuda_lane *lane) {
     }
     if (!status) {
         memset(pages, 0, HOST_BYTES);
-        lane->stop = pages;
-        lane->word = (uint8_t *)pages + WORD_AT;
-        status = cuda_check(device, cuda->cuMemHostGetDevicePointer(&lane->stop_at, pages, 0),
+        stream->stop = pages;
+        stream->word = (uint8_t *)pages + WORD_AT;
+        status = cuda_check(device, cuda->cuMemHostGetDevicePointer(&stream->stop_at, pages, 0),
                             "asking where the device sees host memory");
     }
-    status = status ? status : cuda_memory_take(device, CUDA_WORDS_BYTES, &lane->words);
+    status = status ? status : cuda_memory_take(device, CUDA_WORDS_BYTES, &stream->words);
     if (!status) {
         uint8_t *words = (uint8_t *)pages + WORDS_AT;
-        memcpy(words + CUDA_STOP_AT + CUDA_STOP_HOST_AT, &lane->stop_at, sizeof lane->stop_at);
-        CUresult result =
-            cuda->cuMemcpyHtoDAsync(lane->words->address, words, CUDA_WORDS_BYTES, lane->stream);
-        result = result ? result : cuda->cuStreamSynchronize(lane->stream);
-        status = cuda_check(device, result, "writing the words of a lane");
+        memcpy(words + CUDA_STOP_AT + CUDA_STOP_HOST_AT, &stream->stop_at, sizeof stream->stop_at);
+        CUresult result = cuda->cuMemcpyHtoDAsync(stream->words->address, words, CUDA_WORDS_BYTES,
+                                                  stream->handle);
+        result = result ? result : cuda->cuStreamSynchronize(stream->handle);
+        status = cuda_check(device, result, "writing the words of a stream");
     }
     if (status) {
-        close_lane(lane);
+        close_stream(stream);
     }
     return status;
 }
 
-vyre_status cuda_lane_renew(cuda_lane *lane) {
-    atomic_store(lane->stop, 0);
-    return cuda_check(lane->device,
-                      lane->device->cuda->cuMemsetD8Async(lane->words->address + CUDA_STOP_AT, 0,
-                                                          sizeof *lane->stop, lane->stream),
-                      "clearing a word of a lane");
+vyre_status cuda_stream_renew(cuda_stream *stream) {
+    atomic_store(stream->stop, 0);
+    return cuda_check(stream->device,
+                      stream->device->cuda->cuMemsetD8Async(stream->words->address + CUDA_STOP_AT,
+                                                            0, sizeof *stream->stop,
+                                                            stream->handle),
+                      "clearing a word of a stream");
 }
 
 static vyre_status make_event(cuda_device *device, CUevent *out_event) {
@@ -130,93 +131,93 @@ static vyre_status make_event(cuda_device *device, CUevent *out_event) {
                       "making an event");
 }
 
-vyre_status cuda_lanes_open(cuda_device *device) {
-    cuda_lanes *lanes = &device->lanes;
+vyre_status cuda_streams_open(cuda_device *device) {
+    cuda_streams *streams = &device->streams;
     vyre_status status = VYRE_OK;
-    for (int i = 0; i < CUDA_SHARED_LANES && !status; i++) {
-        cuda_lane *lane = &lanes->shared[i];
-        uint64_t last = atomic_load(&lanes->last_number) * CUDA_LANE_SLOTS + (unsigned)i;
-        atomic_store(&lane->submitted, last);
-        atomic_store(&lane->completed, last);
-        status = open_lane(device, lane);
-        status = status ? status : make_event(device, &lane->mark);
-        status = status ? status : make_event(device, &lane->order);
+    for (int i = 0; i < CUDA_SHARED_STREAMS && !status; i++) {
+        cuda_stream *stream = &streams->shared[i];
+        uint64_t last = atomic_load(&streams->last_number) * CUDA_STREAM_SLOTS + (unsigned)i;
+        atomic_store(&stream->submitted, last);
+        atomic_store(&stream->completed, last);
+        status = open_stream(device, stream);
+        status = status ? status : make_event(device, &stream->mark);
+        status = status ? status : make_event(device, &stream->order);
     }
     if (status) {
-        cuda_lanes_close(device);
+        cuda_streams_close(device);
     }
     return status;
 }
 
-void cuda_lanes_close(cuda_device *device) {
-    cuda_lanes *lanes = &device->lanes;
+void cuda_streams_close(cuda_device *device) {
+    cuda_streams *streams = &device->streams;
     if (atomic_load(&device->is_lost)) {
-        lanes->lost_ticket = (atomic_load(&lanes->last_number) + 1) * CUDA_LANE_SLOTS;
-        for (int i = 0; i < CUDA_SHARED_LANES; i++) {
-            lanes->completed[i] = atomic_load(&lanes->shared[i].completed);
+        streams->lost_ticket = (atomic_load(&streams->last_number) + 1) * CUDA_STREAM_SLOTS;
+        for (int i = 0; i < CUDA_SHARED_STREAMS; i++) {
+            streams->completed[i] = atomic_load(&streams->shared[i].completed);
         }
     }
-    for (int i = 0; i < CUDA_SHARED_LANES; i++) {
-        close_lane(&lanes->shared[i]);
+    for (int i = 0; i < CUDA_SHARED_STREAMS; i++) {
+        close_stream(&streams->shared[i]);
     }
-    while (lanes->free) {
-        cuda_lane *lane = lanes->free;
-        lanes->free = lane->next;
-        close_lane(lane);
-        vyre_free(lane);
-        lanes->own_count--;
+    while (streams->free) {
+        cuda_stream *stream = streams->free;
+        streams->free = stream->next;
+        close_stream(stream);
+        vyre_free(stream);
+        streams->own_count--;
     }
 }
 
-vyre_status cuda_lane_take(cuda_device *device, cuda_lane **out_lane) {
-    cuda_lanes *lanes = &device->lanes;
-    pthread_mutex_lock(&lanes->lock);
-    while (!lanes->free && lanes->own_count == CUDA_OWN_LANES) {
-        pthread_cond_wait(&lanes->given_back, &lanes->lock);
+vyre_status cuda_stream_take(cuda_device *device, cuda_stream **out_stream) {
+    cuda_streams *streams = &device->streams;
+    pthread_mutex_lock(&streams->lock);
+    while (!streams->free && streams->own_count == CUDA_OWN_STREAMS) {
+        pthread_cond_wait(&streams->given_back, &streams->lock);
     }
-    cuda_lane *lane = lanes->free;
-    if (lane) {
-        lanes->free = lane->next;
+    cuda_stream *stream = streams->free;
+    if (stream) {
+        streams->free = stream->next;
     } else {
-        lanes->own_count++;
+        streams->own_count++;
     }
-    pthread_mutex_unlock(&lanes->lock);
-    *out_lane = lane;
-    if (lane) {
+    pthread_mutex_unlock(&streams->lock);
+    *out_stream = stream;
+    if (stream) {
         return VYRE_OK;
     }
-    lane = vyre_alloc_zeroed(1, sizeof *lane);
-    vyre_status status = lane
-                             ? open_lane(device, lane)
+    stream = vyre_alloc_zeroed(1, sizeof *stream);
+    vyre_status status = stream
+                             ? open_stream(device, stream)
                              : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
                                                 "free memory and try again", "no memory for a run");
     if (status) {
-        vyre_free(lane);
-        pthread_mutex_lock(&lanes->lock);
-        lanes->own_count--;
-        pthread_cond_signal(&lanes->given_back);
-        pthread_mutex_unlock(&lanes->lock);
+        vyre_free(stream);
+        pthread_mutex_lock(&streams->lock);
+        streams->own_count--;
+        pthread_cond_signal(&streams->given_back);
+        pthread_mutex_unlock(&streams->lock);
         return status;
     }
-    *out_lane = lane;
+    *out_stream = stream;
     return VYRE_OK;
 }
 
-void cuda_lane_give(cuda_lane *lane) {
-    if (!lane) {
+void cuda_stream_give(cuda_stream *stream) {
+    if (!stream) {
         return;
     }
-    cuda_lanes *lanes = &lane->device->lanes;
-    pthread_mutex_lock(&lanes->lock);
-    lane->next = lanes->free;
-    lanes->free = lane;
-    pthread_cond_signal(&lanes->given_back);
-    pthread_mutex_unlock(&lanes->lock);
+    cuda_streams *streams = &stream->device->streams;
+    pthread_mutex_lock(&streams->lock);
+    stream->next = streams->free;
+    streams->free = stream;
+    pthread_cond_signal(&streams->given_back);
+    pthread_mutex_unlock(&streams->lock);
 }
 
-vyre_status cuda_lane_memory(cuda_lane *lane, uint64_t size, cuda_block **out_block) {
+vyre_status cuda_stream_memory(cuda_stream *stream, uint64_t size, cuda_block **out_block) {
     uint64_t rounded = cuda_memory_round(size);
-    cuda_block **at = &lane->scratch;
+    cuda_block **at = &stream->scratch;
     while (*at && (*at)->size != rounded) {
         at = &(*at)->next;
     }
@@ -225,28 +226,28 @@ vyre_status cuda_lane_memory(cuda_lane *lane, uint64_t size, cuda_block **out_bl
         *at = (*at)->next;
         return VYRE_OK;
     }
-    return cuda_memory_take(lane->device, size, out_block);
+    return cuda_memory_take(stream->device, size, out_block);
 }
 
-void cuda_lane_memory_back(cuda_lane *lane, cuda_block *block) {
-    block->next = lane->scratch;
-    lane->scratch = block;
+void cuda_stream_memory_back(cuda_stream *stream, cuda_block *block) {
+    block->next = stream->scratch;
+    stream->scratch = block;
 }
 
 /* Kernels that were told to end look at it often; one that has not after this time never will. */
 static const uint64_t grace_ns = UINT64_C(20000000000);
 
-vyre_status cuda_lane_wait(cuda_lane *lane, uint64_t deadline_ns, const atomic_uint *cancel,
-                           unsigned *out_stop) {
-    cuda_device *device = lane->device;
+vyre_status cuda_stream_wait(cuda_stream *stream, uint64_t deadline_ns, const atomic_uint *cancel,
+                             unsigned *out_stop) {
+    cuda_device *device = stream->device;
     const cuda_table *cuda = device->cuda;
     *out_stop = 0;
     if (!deadline_ns && !cancel) {
-        return cuda_check(device, cuda->cuStreamSynchronize(lane->stream), "waiting for a run");
+        return cuda_check(device, cuda->cuStreamSynchronize(stream->handle), "waiting for a run");
     }
     uint64_t start = vyre_now_ns(), told = 0;
     for (;;) {
-        CUresult result = cuda->cuStreamQuery(lane->stream);
+        CUresult result = cuda->cuStreamQuery(stream->handle);
         if (result != CUDA_ERROR_NOT_READY) {
             return cuda_check(device, result, "waiting for a run");
         }
@@ -256,7 +257,7 @@ vyre_status cuda_lane_wait(cuda_lane *lane, uint64_t deadline_ns, const atomic_u
                         : deadline_ns && now >= deadline_ns ? CUDA_STOP_TIMEOUT
                                                             : 0;
             if (*out_stop) {
-                atomic_store(lane->stop, *out_stop);
+                atomic_store(stream->stop, *out_stop);
                 told = now;
             }
         } else if (now - told > grace_ns) {
@@ -274,12 +275,12 @@ vyre_status cuda_lane_wait(cuda_lane *lane, uint64_t deadline_ns, const atomic_u
     }
 }
 
-vyre_status cuda_lane_finish(cuda_lane *lane, vyre_status status) {
+vyre_status cuda_stream_finish(cuda_stream *stream, vyre_status status) {
     unsigned stop;
-    if (atomic_load(&lane->device->is_lost)) {
+    if (atomic_load(&stream->device->is_lost)) {
         return status;
     }
-    vyre_status waited = cuda_lane_wait(lane, 0, NULL, &stop);
+    vyre_status waited = cuda_stream_wait(stream, 0, NULL, &stop);
     if (!status) {
         return waited;
     }
@@ -287,81 +288,81 @@ vyre_status cuda_lane_finish(cuda_lane *lane, vyre_status status) {
     return status;
 }
 
-uint64_t cuda_lane_next_ticket(cuda_device *device, uint32_t lane) {
-    return (atomic_fetch_add(&device->lanes.last_number, 1) + 1) * CUDA_LANE_SLOTS + lane;
+uint64_t cuda_stream_next_ticket(cuda_device *device, uint32_t stream) {
+    return (atomic_fetch_add(&device->streams.last_number, 1) + 1) * CUDA_STREAM_SLOTS + stream;
 }
 
-void cuda_lane_submitted(cuda_lane *lane, uint64_t ticket) {
-    atomic_store_explicit(&lane->submitted, ticket, memory_order_release);
+void cuda_stream_submitted(cuda_stream *stream, uint64_t ticket) {
+    atomic_store_explicit(&stream->submitted, ticket, memory_order_release);
 }
 
-static void raise_completed(cuda_lane *lane, uint64_t ticket) {
-    unsigned long long before = atomic_load(&lane->completed);
-    while (before < ticket && !atomic_compare_exchange_weak(&lane->completed, &before, ticket)) {
+static void raise_completed(cuda_stream *stream, uint64_t ticket) {
+    unsigned long long before = atomic_load(&stream->completed);
+    while (before < ticket && !atomic_compare_exchange_weak(&stream->completed, &before, ticket)) {
     }
 }
 
-bool cuda_lane_is_done(cuda_lane *lane, uint64_t ticket) {
-    if (atomic_load(&lane->completed) >= ticket) {
+bool cuda_stream_is_done(cuda_stream *stream, uint64_t ticket) {
+    if (atomic_load(&stream->completed) >= ticket) {
         return true;
     }
-    cuda_device *device = lane->device;
+    cuda_device *device = stream->device;
     const cuda_table *cuda = device->cuda;
-    pthread_mutex_lock(&lane->marks);
+    pthread_mutex_lock(&stream->marks);
     /* A mark of before may be reached, and a new one may be so at once. */
-    for (int i = 0; i < 2 && atomic_load(&lane->completed) < ticket; i++) {
-        if (!lane->marked) {
-            uint64_t last = atomic_load_explicit(&lane->submitted, memory_order_acquire);
-            CUresult recorded = cuda->cuEventRecord(lane->mark, lane->stream);
+    for (int i = 0; i < 2 && atomic_load(&stream->completed) < ticket; i++) {
+        if (!stream->marked) {
+            uint64_t last = atomic_load_explicit(&stream->submitted, memory_order_acquire);
+            CUresult recorded = cuda->cuEventRecord(stream->mark, stream->handle);
             if (recorded) { /* a mark of before would say too much */
                 vyre_status_free(cuda_check(device, recorded, "marking a run"));
                 break;
             }
-            lane->marked = last;
+            stream->marked = last;
         }
-        CUresult result = cuda->cuEventQuery(lane->mark);
+        CUresult result = cuda->cuEventQuery(stream->mark);
         if (result == CUDA_ERROR_NOT_READY) {
             break;
         }
         vyre_status_free(cuda_check(device, result, "asking for a run"));
         if (!result) {
-            raise_completed(lane, lane->marked);
+            raise_completed(stream, stream->marked);
         }
-        lane->marked = 0;
+        stream->marked = 0;
     }
-    pthread_mutex_unlock(&lane->marks);
-    return atomic_load(&lane->completed) >= ticket || atomic_load(&device->is_lost);
+    pthread_mutex_unlock(&stream->marks);
+    return atomic_load(&stream->completed) >= ticket || atomic_load(&device->is_lost);
 }
 
-vyre_status cuda_lane_settle(cuda_lane *lane, uint64_t ticket) {
-    if (atomic_load(&lane->completed) >= ticket) {
+vyre_status cuda_stream_settle(cuda_stream *stream, uint64_t ticket) {
+    if (atomic_load(&stream->completed) >= ticket) {
         return VYRE_OK;
     }
-    cuda_device *device = lane->device;
-    uint64_t last = atomic_load_explicit(&lane->submitted, memory_order_acquire);
+    cuda_device *device = stream->device;
+    uint64_t last = atomic_load_explicit(&stream->submitted, memory_order_acquire);
     vyre_status status = cuda_check_lost(device);
     status = status ? status
-                    : cuda_check(device, device->cuda->cuStreamSynchronize(lane->stream),
+                    : cuda_check(device, device->cuda->cuStreamSynchronize(stream->handle),
                                  "waiting for a run");
     if (!status) {
-        raise_completed(lane, last);
+        raise_completed(stream, last);
     }
     return status;
 }
 
-vyre_status cuda_lane_follow(cuda_lane *lane, cuda_lane *before) {
-    cuda_device *device = lane->device;
+vyre_status cuda_stream_follow(cuda_stream *stream, cuda_stream *before) {
+    cuda_device *device = stream->device;
     const cuda_table *cuda = device->cuda;
     vyre_status status =
-        cuda_check(device, cuda->cuEventRecord(before->order, before->stream), "marking a lane");
+        cuda_check(device, cuda->cuEventRecord(before->order, before->handle), "marking a stream");
     return status ? status
-                  : cuda_check(device, cuda->cuStreamWaitEvent(lane->stream, before->order, 0),
-                               "letting a lane wait");
+                  : cuda_check(device, cuda->cuStreamWaitEvent(stream->handle, before->order, 0),
+                               "letting a stream wait");
 }
 
-bool cuda_lane_was_lost(cuda_device *device, uint64_t ticket) {
-    const cuda_lanes *lanes = &device->lanes;
-    uint32_t lane = cuda_ticket_lane(ticket);
-    return lane < CUDA_SHARED_LANES && ticket < lanes->lost_ticket &&
-           ticket > lanes->completed[lane];
+bool cuda_stream_was_lost(cuda_device *device, uint64_t ticket) {
+    const cuda_streams *streams = &device->streams;
+    uint32_t stream = cuda_ticket_stream(ticket);
+    return stream < CUDA_SHARED_STREAMS && ticket < streams->lost_ticket &&
+           ticket > streams->completed[stream];
 }

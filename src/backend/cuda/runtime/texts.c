@@ -14,20 +14,21 @@ static vyre_status no_memory(const vyre_program *program) {
 
 void cuda_texts_free(cuda_texts *t) {
     for (uint32_t i = 0; i < CUDA_CODES; i++) {
-        vyre_text_free(&t->entries[i]);
+        vyre_strbuf_free(&t->entries[i]);
     }
     for (uint32_t i = 0; i < CUDA_MOST_IMAGES; i++) {
-        vyre_text_free(&t->images[i]);
+        vyre_strbuf_free(&t->images[i]);
     }
     vyre_free(t->ends);
 }
 
-static vyre_status emit(const cuda_native *native, const vyre_program *program, const char *prefix,
-                        vyre_text *out_ptx, cuda_phase_info *out_infos, size_t *out_ends) {
-    const cuda_target target = {native->device->info.sm, native->device->info.isa, prefix,
-                                native->any_domain};
+static vyre_status emit(const cuda_executable *executable, const vyre_program *program,
+                        const char *prefix, vyre_strbuf *out_ptx, cuda_phase_info *out_infos,
+                        size_t *out_ends) {
+    const cuda_target target = {executable->device->info.sm, executable->device->info.isa, prefix,
+                                executable->any_domain};
     vyre_program *lowered;
-    vyre_status status = vyre_lower(program, &lowered);
+    vyre_status status = vyre_lower_program(program, &lowered);
     if (status) {
         return status;
     }
@@ -70,48 +71,49 @@ static uint32_t divide(const size_t *sizes, uint32_t count, cuda_phase_info *inf
 }
 
 /* The texts of all binaries; the entries of a code stand behind a line that says what it is. */
-static void put_together(const cuda_native *native, const cuda_phase_info *infos, cuda_texts *t) {
+static void put_together(const cuda_executable *executable, const cuda_phase_info *infos,
+                         cuda_texts *t) {
     for (uint32_t k = 0; k < t->count; k++) {
-        vyre_text *out = &t->images[k];
-        const cuda_target target = {native->device->info.sm, native->device->info.isa,
-                                    cuda_prefixes[0], native->any_domain};
+        vyre_strbuf *out = &t->images[k];
+        const cuda_target target = {executable->device->info.sm, executable->device->info.isa,
+                                    cuda_prefixes[0], executable->any_domain};
         cuda_emit_head(&target, out);
-        if (!k && (native->codes[0].has_while || native->codes[1].has_while)) {
-            cuda_turns_write(out);
+        if (!k && (executable->codes[0].has_while || executable->codes[1].has_while)) {
+            cuda_iterations_write(out);
         }
         uint32_t phase = 0;
-        for (uint32_t c = 0; c < native->code_count; c++) {
-            const vyre_program *program = native->codes[c].program;
+        for (uint32_t c = 0; c < executable->code_count; c++) {
+            const vyre_program *program = executable->codes[c].program;
             vyre_digest digest = vyre_program_digest(program);
             size_t start = 0;
-            vyre_text_printf(out, "\n// %s_N: phases of `%s`, %016llx%016llx\n", cuda_prefixes[c],
-                             vyre_program_name(program), (unsigned long long)digest.high,
-                             (unsigned long long)digest.low);
-            for (uint32_t i = 0; i < native->codes[c].phase_count; i++, phase++) {
+            vyre_strbuf_printf(out, "\n// %s_N: phases of `%s`, %016llx%016llx\n", cuda_prefixes[c],
+                               vyre_program_name(program), (unsigned long long)digest.high,
+                               (unsigned long long)digest.low);
+            for (uint32_t i = 0; i < executable->codes[c].phase_count; i++, phase++) {
                 if (infos[phase].image == k) {
-                    vyre_text_add(out, t->entries[c].data + start, t->ends[phase] - start);
+                    vyre_strbuf_add(out, t->entries[c].data + start, t->ends[phase] - start);
                 }
                 start = t->ends[phase];
             }
         }
-        vyre_text_string(out); /* ends with a NUL */
+        vyre_strbuf_string(out); /* ends with a NUL */
     }
 }
 
-vyre_status cuda_texts_write(cuda_texts *t, const cuda_native *native, uint32_t phases,
+vyre_status cuda_texts_write(cuda_texts *t, const cuda_executable *executable, uint32_t phases,
                              cuda_phase_info *infos) {
     vyre_status status = VYRE_OK;
     uint32_t phase = 0;
     t->ends = vyre_alloc_zeroed((size_t)phases + 1, 2 * sizeof *t->ends);
     if (!t->ends) {
-        return no_memory(native->codes[0].program);
+        return no_memory(executable->codes[0].program);
     }
     size_t *sizes = t->ends + phases + 1;
-    for (uint32_t c = 0; c < native->code_count && !status; c++) {
-        status = emit(native, native->codes[c].program, cuda_prefixes[c], &t->entries[c],
+    for (uint32_t c = 0; c < executable->code_count && !status; c++) {
+        status = emit(executable, executable->codes[c].program, cuda_prefixes[c], &t->entries[c],
                       infos + phase, t->ends + phase);
         size_t start = 0;
-        for (uint32_t i = 0; i < native->codes[c].phase_count && !status; i++, phase++) {
+        for (uint32_t i = 0; i < executable->codes[c].phase_count && !status; i++, phase++) {
             sizes[phase] = t->ends[phase] - start;
             start = t->ends[phase];
         }
@@ -120,10 +122,10 @@ vyre_status cuda_texts_write(cuda_texts *t, const cuda_native *native, uint32_t 
         return status;
     }
     t->count = divide(sizes, phases, infos);
-    put_together(native, infos, t);
+    put_together(executable, infos, t);
     bool failed = false;
     for (uint32_t i = 0; i < t->count; i++) {
         failed |= t->images[i].failed;
     }
-    return failed ? no_memory(native->codes[0].program) : VYRE_OK;
+    return failed ? no_memory(executable->codes[0].program) : VYRE_OK;
 }

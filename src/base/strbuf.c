@@ -1,11 +1,11 @@
-#include "base/text.h"
+#include "base/strbuf.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 
-static bool reserve(vyre_text *text, size_t extra) {
+static bool reserve(vyre_strbuf *text, size_t extra) {
     if (text->failed) {
         return false;
     }
@@ -30,12 +30,12 @@ static bool reserve(vyre_text *text, size_t extra) {
     return true;
 }
 
-void vyre_text_free(vyre_text *text) {
+void vyre_strbuf_free(vyre_strbuf *text) {
     vyre_free(text->data);
-    *text = (vyre_text){0};
+    *text = (vyre_strbuf){0};
 }
 
-void vyre_text_add(vyre_text *text, const char *data, size_t size) {
+void vyre_strbuf_add(vyre_strbuf *text, const char *data, size_t size) {
     if (reserve(text, size)) {
         if (size) {
             memcpy(text->data + text->size, data, size);
@@ -45,15 +45,15 @@ void vyre_text_add(vyre_text *text, const char *data, size_t size) {
     }
 }
 
-void vyre_text_puts(vyre_text *text, const char *string) {
-    vyre_text_add(text, string, strlen(string));
+void vyre_strbuf_puts(vyre_strbuf *text, const char *string) {
+    vyre_strbuf_add(text, string, strlen(string));
 }
 
-void vyre_text_putc(vyre_text *text, char c) {
-    vyre_text_add(text, &c, 1);
+void vyre_strbuf_putc(vyre_strbuf *text, char c) {
+    vyre_strbuf_add(text, &c, 1);
 }
 
-void vyre_text_repeat(vyre_text *text, char c, size_t count) {
+void vyre_strbuf_repeat(vyre_strbuf *text, char c, size_t count) {
     if (reserve(text, count)) {
         memset(text->data + text->size, c, count);
         text->size += count;
@@ -61,7 +61,7 @@ void vyre_text_repeat(vyre_text *text, char c, size_t count) {
     }
 }
 
-void vyre_text_vprintf(vyre_text *text, const char *format, va_list arguments) {
+void vyre_strbuf_vprintf(vyre_strbuf *text, const char *format, va_list arguments) {
     va_list again;
     va_copy(again, arguments);
     int size = vsnprintf(NULL, 0, format, arguments);
@@ -74,30 +74,30 @@ void vyre_text_vprintf(vyre_text *text, const char *format, va_list arguments) {
     va_end(again);
 }
 
-void vyre_text_printf(vyre_text *text, const char *format, ...) {
+void vyre_strbuf_printf(vyre_strbuf *text, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vyre_text_vprintf(text, format, arguments);
+    vyre_strbuf_vprintf(text, format, arguments);
     va_end(arguments);
 }
 
-void vyre_text_u64(vyre_text *text, uint64_t number) {
+void vyre_strbuf_u64(vyre_strbuf *text, uint64_t number) {
     char digits[20];
     size_t at = sizeof digits;
     do {
         digits[--at] = (char)('0' + number % 10);
         number /= 10;
     } while (number);
-    vyre_text_add(text, digits + at, sizeof digits - at);
+    vyre_strbuf_add(text, digits + at, sizeof digits - at);
 }
 
-void vyre_text_cut(vyre_text *text, size_t size) {
+void vyre_strbuf_cut(vyre_strbuf *text, size_t size) {
     if (size < text->size) {
         text->size = size;
         text->data[size] = '\0';
     }
 }
 
-const char *vyre_text_string(const vyre_text *text) {
+const char *vyre_strbuf_string(const vyre_strbuf *text) {
     return text->data ? text->data : "";
 }
