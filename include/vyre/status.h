@@ -34,7 +34,8 @@ extern "C" {
     X(TIMEOUT, 9, "timed out")                                                                     \
     X(DEVICE_LOST, 10, "device lost")                                                              \
     X(UNAVAILABLE, 11, "unavailable")                                                              \
-    X(BACKEND, 12, "backend failed")
+    X(BACKEND, 12, "backend failed")                                                               \
+    X(INTERNAL, 13, "internal error")
 
 typedef enum vyre_status_code {
 #define VYRE_STATUS_ENUM(name, number, text) VYRE_STATUS_##name = number,

@@ -1,4 +1,5 @@
 #include "base/json_read.h"
+#include "base/status.h"
 
 #include <string.h>
 
@@ -41,8 +42,7 @@ static vyre_status refuse(const reader *r, const char *what) {
 }
 
 static vyre_status no_memory(const reader *r) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to read %s", r->file);
+    return vyre_no_memory("to read %s", r->file);
 }
 
 static void skip_space(reader *r) {

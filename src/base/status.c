@@ -1,4 +1,4 @@
-#include <vyre/status.h>
+#include "base/status.h"
 
 #include <string.h>
 
@@ -47,16 +47,17 @@ static void rebuild_text(vyre_status status) {
     status->whole = whole;
 }
 
-vyre_status vyre_status_make(vyre_status_code code, const char *fix, const char *format, ...) {
+static vyre_status make(vyre_status_code code, const char *fix, const char *start,
+                        const char *format, va_list arguments) {
     vyre_status status = vyre_alloc_zeroed(1, sizeof *status);
     if (!status) {
         return &no_memory;
     }
     status->code = code;
-    va_list arguments;
-    va_start(arguments, format);
+    if (*start) {
+        vyre_strbuf_puts(&status->message, start);
+    }
     vyre_strbuf_vprintf(&status->message, format, arguments);
-    va_end(arguments);
     const char *found = strstr(vyre_strbuf_string(&status->message), "Fix: ");
     status->fix_in_message = !fix && found;
     vyre_strbuf_puts(&status->fix, fix ? fix : found ? found + 5 : general_fix);
@@ -65,6 +66,33 @@ vyre_status vyre_status_make(vyre_status_code code, const char *fix, const char 
         vyre_status_free(status);
         return &no_memory;
     }
+    return status;
+}
+
+vyre_status vyre_status_make(vyre_status_code code, const char *fix, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_status status = make(code, fix, "", format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+vyre_status vyre_no_memory(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_status status = make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again", "no memory ",
+                              format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+vyre_status vyre_internal_error(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_status status =
+        make(VYRE_STATUS_INTERNAL, "report this as a bug of vyre, with the program and the command",
+             "internal error: ", format, arguments);
+    va_end(arguments);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include <vyre/text.h>
 
 #include "base/clock.h"
+#include "base/status.h"
 #include "bench/bench.h"
 
 static const char copy_text[] =
@@ -50,8 +51,7 @@ static vyre_status trial_open(trial *t, vyre_device *device, const char *text, s
     vyre_module_free(module);
     t->words = status ? NULL : vyre_alloc(t->bytes);
     if (!status && !t->words) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                "no memory to measure a copy");
+        return vyre_no_memory("to measure a copy");
     }
     const float half = 0.5f;
     for (size_t i = 0; i < words && !status; i++) {

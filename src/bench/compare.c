@@ -4,6 +4,8 @@
 
 #include "bench/bench.h"
 
+#include "base/status.h"
+
 /* Quartiles that lie apart by less than this are noise, too. */
 static const double slack = 1.05;
 
@@ -46,8 +48,7 @@ vyre_status cli_bench_compare(const cli_bench *before, const cli_bench *after, c
             out->slower += change.direction < 0;
             sum += log(change.before / change.after);
             if (!vyre_vec_push(&out->changes, change)) {
-                return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                        "no memory to compare");
+                return vyre_no_memory("to compare");
             }
         }
     }

@@ -5,6 +5,8 @@
 
 #include "bench/bench.h"
 
+#include "base/status.h"
+
 const char cli_bench_copy_words[] =
     "Shares are of the rate that a large copy reaches on the same device with the same kind of "
     "data. Data that fits into a cache may be moved faster than that, and so may data that is read "
@@ -223,8 +225,7 @@ vyre_status cli_bench_figures_make(const cli_bench *bench, cli_bench_figures *ou
     for (size_t i = 0; i < bench->rows.count; i++) {
         has_place[bench->rows.items[i].data] = true;
         if (is_first_of_its_kind(bench, i) && !add_crossovers(bench, i, out)) {
-            return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                    "no memory for the figures");
+            return vyre_no_memory("for the figures");
         }
     }
     for (int data = 0; data < CLI_BENCH_PLACES; data++) {

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/json_read.h"
+#include "base/status.h"
 #include "bench/bench.h"
 
 typedef struct source {
@@ -18,8 +19,7 @@ static vyre_status wrong(const source *s, const char *key, const char *how) {
 }
 
 static vyre_status no_memory(const source *s) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to read %s", s->path);
+    return vyre_no_memory("to read %s", s->path);
 }
 
 static vyre_status take(const source *s, const vyre_json_value *from, const char *key,

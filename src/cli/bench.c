@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/option.h"
+#include "base/status.h"
 #include "cli/device.h"
 #include "cli/output.h"
 #include "cli/survey.h"
@@ -52,8 +53,7 @@ static char *copy_text(const char *words) {
 }
 
 vyre_status cli_bench_no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to measure");
+    return vyre_no_memory("to measure");
 }
 
 /* The machine. */

@@ -4,6 +4,7 @@
 
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
+#include "base/status.h"
 #include "cli/certify.h"
 #include "route/route.h"
 #include "values/sample.h"
@@ -16,8 +17,7 @@ vyre_status cli_contest_open(cli_contest *contest) {
     contest->able = vyre_alloc_array(count, sizeof *contest->able);
     return contest->left[VYRE_DATA_HOST] && contest->left[VYRE_DATA_RESIDENT] && contest->able
                ? vyre_reference_open_oracle(&contest->oracle)
-               : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                  "no memory for %zu devices", count);
+               : vyre_no_memory("for %zu devices", count);
 }
 
 void cli_contest_deinit(cli_contest *contest) {

@@ -1,6 +1,7 @@
 /* vyre check: are these programs valid, and what are they? */
 #include <string.h>
 
+#include "base/status.h"
 #include "base/vec.h"
 #include "cli/command.h"
 #include "cli/describe.h"
@@ -202,8 +203,7 @@ static vyre_status sort_operands(job *j) {
         }
     }
     if (!stored) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                "no memory for the command line");
+        return vyre_no_memory("for the command line");
     }
     if (j->files.count > 1 && (j->program || j->values.count)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one FILE",

@@ -7,6 +7,8 @@
 #include "registry/registry.h"
 #include "registry/select.h"
 
+#include "base/status.h"
+
 bool cli_device_is_reference(const vyre_device *device) {
     return !strcmp(vyre_device_id(device), "reference");
 }
@@ -101,8 +103,7 @@ static vyre_status add_device(cli_devices *devices, vyre_device *device) {
     }
     if (!vyre_vec_push(&devices->list, device)) {
         vyre_device_release(device);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                "no memory to list devices");
+        return vyre_no_memory("to list devices");
     }
     return VYRE_OK;
 }
@@ -116,8 +117,7 @@ static vyre_status acquire_named(cli_devices *devices, const char *names) {
         vyre_strbuf_cut(&name, 0);
         vyre_strbuf_add(&name, names, size);
         if (name.failed) {
-            status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                      "no memory for the name of a device");
+            status = vyre_no_memory("for the name of a device");
         } else if (!size || !strcmp(vyre_strbuf_string(&name), "auto")) {
             status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                       "name devices of `vyre backends` with commas between, or "

@@ -5,6 +5,7 @@
 #include <vyre/emit.h>
 #include <vyre/wire.h>
 
+#include "base/status.h"
 #include "base/vec.h"
 #include "cli/command.h"
 #include "cli/describe.h"
@@ -35,8 +36,7 @@ static vyre_status unknown_target(const char *id) {
     vyre_status status =
         stored && vyre_vec_push(&names, NULL)
             ? cli_unknown("emitter for the target", id, names.items, vyre_strbuf_string(&fix))
-            : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                               "no memory for the list of targets");
+            : vyre_no_memory("for the list of targets");
     vyre_vec_free(&names);
     vyre_strbuf_free(&fix);
     return status;

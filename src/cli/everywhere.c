@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "cli/describe.h"
 #include "cli/operation.h"
 #include "cli/page.h"
@@ -72,8 +73,7 @@ static vyre_status add(cli_everywhere *all, const char *name, cli_place place) {
         vyre_free(place.name);
         vyre_status_free(place.failure);
         vyre_strbuf_free(&place.mismatch);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                "no memory for a list of devices");
+        return vyre_no_memory("for a list of devices");
     }
     return VYRE_OK;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/status.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/output.h"
@@ -20,10 +21,9 @@ static vyre_status format(cli_input *input, char **out_text, size_t *out_size) {
                                 "`vyre show --stage ir` prints such a program as text",
                                 "%s is a program in binary form, which has no layout", input->name);
     }
-    vyre_status status = vyre_diagnostics_create(&input->diagnostics);
-    return status ? status
-                  : vyre_text_format(input->name, vyre_strbuf_string(&input->contents),
-                                     input->contents.size, input->diagnostics, out_text, out_size);
+    VYRE_TRY(vyre_diagnostics_create(&input->diagnostics));
+    return vyre_text_format(input->name, vyre_strbuf_string(&input->contents), input->contents.size,
+                            input->diagnostics, out_text, out_size);
 }
 
 /* Adds to `count` if the file was replaced, or with --check should be. */

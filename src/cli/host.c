@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "cli/operation.h"
 #include "cli/output.h"
 
@@ -30,8 +31,7 @@ vyre_status cli_host_shape(const vyre_operation *operation, vyre_program **out_p
     }
     vyre_strbuf_puts(&text, ") over 1 { }\n");
     vyre_status status =
-        text.failed ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                       "no memory for the arguments of `%s`", operation->id)
+        text.failed ? vyre_no_memory("for the arguments of `%s`", operation->id)
                     : vyre_module_parse(operation->id, text.data, text.size, NULL, &module);
     if (!status) {
         *out_program = vyre_program_retain(vyre_module_program(module, 0));
@@ -79,8 +79,7 @@ vyre_status cli_host_bind(cli_host_call *call, const vyre_operation *operation,
     }
     status = words && !path.failed
                  ? cli_bind(&call->binding, call->shape, words, count, false, CLI_MISSING_REFUSED)
-                 : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                    "no memory for the command line");
+                 : vyre_no_memory("for the command line");
     vyre_free(words);
     vyre_strbuf_free(&path);
     return status;

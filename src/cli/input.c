@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/status.h"
 #include "base/vec.h"
 #include "cli/operation.h"
 #include "cli/output.h"
@@ -79,10 +80,9 @@ vyre_status cli_input_load(cli_input *input) {
                                                      input->contents.size, &input->program),
                                     "in %s", input->name);
     }
-    vyre_status status = vyre_diagnostics_create(&input->diagnostics);
-    return status ? status
-                  : vyre_module_parse(input->name, vyre_strbuf_string(&input->contents),
-                                      input->contents.size, input->diagnostics, &input->module);
+    VYRE_TRY(vyre_diagnostics_create(&input->diagnostics));
+    return vyre_module_parse(input->name, vyre_strbuf_string(&input->contents),
+                             input->contents.size, input->diagnostics, &input->module);
 }
 
 void cli_input_deinit(cli_input *input) {
@@ -121,8 +121,7 @@ vyre_status cli_input_choose(const cli_input *input, const char *name, const cha
         }
     }
     if (!stored || !vyre_vec_push(&names, NULL)) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                  "no memory for the list of programs");
+        status = vyre_no_memory("for the list of programs");
     } else if (!count) {
         status = vyre_status_make(VYRE_STATUS_INVALID_PROGRAM, "put a program into it",
                                   "%s has no program in it", input->name);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/status.h"
 #include "cli/progress.h"
 
 static int output_error; /* errno of the first write that failed */
@@ -123,7 +124,8 @@ cli_exit cli_exit_of(vyre_status status) {
     case VYRE_STATUS_IO:
     case VYRE_STATUS_TIMEOUT:
     case VYRE_STATUS_DEVICE_LOST:
-    case VYRE_STATUS_BACKEND: break;
+    case VYRE_STATUS_BACKEND:
+    case VYRE_STATUS_INTERNAL: break;
     }
     return CLI_EXIT_FAILED;
 }
@@ -148,8 +150,7 @@ vyre_status cli_output_save(const char *path, vyre_strbuf *contents) {
     }
     bool special = stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
     if (contents->failed) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                  "no memory for what is to be written to %s", path);
+        status = vyre_no_memory("for what is to be written to %s", path);
     } else if (special) {
         int file = open(path, O_WRONLY | O_CLOEXEC);
         int error = file < 0 ? errno : vyre_file_write_open(file, contents->data, contents->size);

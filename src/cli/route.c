@@ -12,6 +12,8 @@
 #include "values/sample.h"
 #include "values/value.h"
 
+#include "base/status.h"
+
 #define OPTIONS(X)                                                                                 \
     X(SIZE, 0, "--size", "N", NULL,                                                                \
       "for a sample of N elements; values that are given take their places in it")                 \
@@ -80,8 +82,7 @@ static vyre_status ask(job *j, vyre_data data, uint64_t bytes) {
     }
     vyre_routing_release(next.routing);
     vyre_status_free(next.failure);
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory for decisions");
+    return vyre_no_memory("for decisions");
 }
 
 /* For the size that is given, else for all that were measured, else for none in particular. */
@@ -427,8 +428,7 @@ static cli_exit run_job(job *j) {
         vyre_strbuf_puts(&j->path, "./off");
     }
     if (!status && setenv("VYRE_ROUTES", vyre_strbuf_string(&j->path), 1) != 0) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                  "no memory for the name of the table");
+        status = vyre_no_memory("for the name of the table");
     }
     if (status) {
         return cli_message_status(j->arguments->command, status);

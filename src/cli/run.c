@@ -6,6 +6,7 @@
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/device.h"
@@ -476,12 +477,9 @@ static cli_exit run_job(job *j, const char **values) {
 static cli_exit run(const cli_arguments *arguments) {
     job j = {.arguments = arguments};
     const char **values = vyre_alloc_array(arguments->operand_count, sizeof *values);
-    cli_exit result = values
-                          ? run_job(&j, values)
-                          : cli_message_status(arguments->command,
-                                               vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
-                                                                "free memory, then try again",
-                                                                "no memory for the command line"));
+    cli_exit result =
+        values ? run_job(&j, values)
+               : cli_message_status(arguments->command, vyre_no_memory("for the command line"));
     vyre_outputs_free(&j.outputs);
     cli_binding_deinit(&j.binding);
     cli_input_deinit(&j.input);

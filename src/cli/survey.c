@@ -8,6 +8,8 @@
 #include "registry/registry.h"
 #include "registry/select.h"
 
+#include "base/status.h"
+
 static void deinit_row(cli_survey_row *row) {
     vyre_device_release(row->device);
     vyre_status_free(row->failure);
@@ -24,8 +26,7 @@ static vyre_status add(cli_survey *survey, cli_survey_row row) {
     row.name = name.data;
     if (name.failed || !vyre_vec_push(&survey->rows, row)) {
         deinit_row(&row);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                "no memory to list devices");
+        return vyre_no_memory("to list devices");
     }
     return VYRE_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "conform/property.h"
 #include "runtime/device.h"
 
@@ -184,8 +185,7 @@ static void judge(comparing *c) {
 }
 
 static vyre_status no_memory(const vyre_program *program) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory to compare the results of `%s`", vyre_program_name(program));
+    return vyre_no_memory("to compare the results of `%s`", vyre_program_name(program));
 }
 
 /* Outputs in the form in which they are compared. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 
 /* Arguments */
 
@@ -293,8 +294,7 @@ vyre_status generate_end(generator *g) {
     vyre_status status = vyre_builder_finish(g->b, NULL, &g->trial->program);
     vyre_builder_free(g->b);
     if (!status && g->failed) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory for the arguments of a random program");
+        status = vyre_no_memory("for the arguments of a random program");
     }
     if (status) {
         vyre_trial_free(g->trial);

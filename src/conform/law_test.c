@@ -6,6 +6,8 @@
 #include "conform/law_values.h"
 #include "values/value.h"
 
+#include "base/status.h"
+
 void cli_law_data_free(cli_law_data *data) {
     for (size_t i = 0; i < data->count; i++) {
         vyre_strbuf_free(&data->items[i]);
@@ -14,8 +16,7 @@ void cli_law_data_free(cli_law_data *data) {
 }
 
 vyre_status cli_law_no_memory(const cli_law_test *t) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to test the laws of `%s`", t->f.operation->id);
+    return vyre_no_memory("to test the laws of `%s`", t->f.operation->id);
 }
 
 /* Running */

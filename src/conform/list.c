@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "base/status.h"
 #include "conform/conform.h"
 #include "registry/select.h"
 
@@ -16,8 +17,7 @@ const char *cli_fate_name(cli_fate fate) {
 }
 
 vyre_status cli_conform_no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory for the cases");
+    return vyre_no_memory("for the cases");
 }
 
 bool cli_conform_has_suite(const cli_conform *c, vyre_suite_kind kind) {

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "conform/compare.h"
@@ -509,7 +510,5 @@ vyre_status vyre_conform_shrink(const vyre_conform *conform, vyre_trial *trial,
     }
     vyre_vec_free(&s.lines);
     vyre_string_free(s.text);
-    return s.failed ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                       "no memory to cut a program down")
-                    : VYRE_OK;
+    return s.failed ? vyre_no_memory("to cut a program down") : VYRE_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "base/strbuf.h"
 
 const char *vyre_suite_name(vyre_suite_kind kind) {
@@ -53,9 +54,7 @@ vyre_status vyre_suite_make(vyre_suite_kind kind, vyre_suite *out_suite) {
     }
     vyre_status status = failed ? VYRE_OK : vyre_suite_programs_list(out_suite, &failed);
     if (failed && !status) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory to list the cases of the suite `%s`",
-                                  vyre_suite_name(kind));
+        status = vyre_no_memory("to list the cases of the suite `%s`", vyre_suite_name(kind));
     }
     out_suite->cases = out_suite->list.items;
     out_suite->case_count = out_suite->list.count;

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/number.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "conform/suite.h"
 #include "ir/program.h"
@@ -314,8 +315,7 @@ vyre_status vyre_suite_programs_build(const vyre_suite *suite, const vyre_case *
         fits = fits && read_properties(&f, out_trial);
     }
     if (!status && !fits) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory for the case");
+        status = vyre_no_memory("for the case");
     }
     vyre_module_free(module);
     vyre_strbuf_free(&text);

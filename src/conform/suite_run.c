@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "conform/suite.h"
 
@@ -131,10 +132,8 @@ static vyre_status run_halves(running *r) {
         vyre_free(r->results[i].text);
         r->results[i] = (vyre_case_result){0};
     }
-    vyre_status status = vyre_suite_run(r->runner, r->suite, r->cases, half, r->results);
-    return status ? status
-                  : vyre_suite_run(r->runner, r->suite, r->cases + half, r->count - half,
-                                   r->results + half);
+    VYRE_TRY(vyre_suite_run(r->runner, r->suite, r->cases, half, r->results));
+    return vyre_suite_run(r->runner, r->suite, r->cases + half, r->count - half, r->results + half);
 }
 
 vyre_status vyre_suite_run(const vyre_suite_runner *runner, const vyre_suite *suite,
@@ -164,8 +163,7 @@ vyre_status vyre_suite_run(const vyre_suite_runner *runner, const vyre_suite *su
         return vyre_status_annotate(status, "in the case %s", cases[0]->id);
     }
     if (r.no_memory) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for the results of `%s`", cases[0]->id);
+        return vyre_no_memory("for the results of `%s`", cases[0]->id);
     }
     return split ? run_halves(&r) : VYRE_OK;
 }

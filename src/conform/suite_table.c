@@ -7,6 +7,7 @@
 #include <vyre/builder.h>
 
 #include "base/random.h"
+#include "base/status.h"
 #include "conform/suite.h"
 #include "ir/rule.h"
 
@@ -430,8 +431,7 @@ vyre_status vyre_suite_table_build(const vyre_suite *suite, const vyre_case *con
     status = vyre_builder_finish(s.b, NULL, &out_trial->trial.program);
     vyre_builder_free(s.b);
     if (!status && !fill(&s, used)) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory for the operands of `%s`", cases[0]->id);
+        status = vyre_no_memory("for the operands of `%s`", cases[0]->id);
     }
     return status;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/status.h"
 #include "base/vec.h"
 #include "cli/operation.h"
 #include "cli/ops.h"
@@ -11,8 +12,7 @@
 #include "values/value.h"
 
 static vyre_status no_memory(const vyre_operation *operation) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory for the witnesses of `%s`", operation->id);
+    return vyre_no_memory("for the witnesses of `%s`", operation->id);
 }
 
 vyre_status cli_witness_bind(const vyre_operation *operation, const char *arguments,

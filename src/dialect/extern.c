@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "dialect/registry.h"
 #include "dialect/snapshot.h"
@@ -205,8 +206,8 @@ vyre_status vyre_extern_read(vyre_streams *streams) {
     if (!all) {
         return vyre_dialects_no_room(1, "extern inventory");
     }
-    vyre_status status = vyre_streams_own(streams, free_inventory, all);
-    status = status ? status : gather(all);
-    status = status ? status : verify(all);
-    return status ? status : define(all, streams);
+    VYRE_TRY(vyre_streams_own(streams, free_inventory, all));
+    VYRE_TRY(gather(all));
+    VYRE_TRY(verify(all));
+    return define(all, streams);
 }

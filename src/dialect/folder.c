@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/status.h"
 #include "base/trust.h"
 
 static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to look for dialects");
+    return vyre_no_memory("to look for dialects");
 }
 
 const char *vyre_folder_fate_name(vyre_folder_fate fate) {

@@ -4,11 +4,11 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "base/status.h"
 #include "dialect/folder.h"
 
 static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to look for dialects");
+    return vyre_no_memory("to look for dialects");
 }
 
 void vyre_folder_list_init(vyre_folder_list *list) {

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/status.h"
 #include "dialect/package.h"
 #include "text/library.h"
 
@@ -83,8 +84,7 @@ static bool join(group *g, const vyre_operation *operation) {
 }
 
 static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to read dialects");
+    return vyre_no_memory("to read dialects");
 }
 
 static void disband(group *g) {

@@ -4,6 +4,7 @@
 #include <vyre/io.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "dialect/library.h"
 
 static vyre_status no_memory(const vyre_operation *operation) {
@@ -127,6 +128,6 @@ vyre_status vyre_linked_io(vyre_streams *streams) {
             .lowering_count = 1,
         },
     };
-    vyre_status status = vyre_streams_add(streams, &operations[0]);
-    return status ? status : vyre_streams_add(streams, &operations[1]);
+    VYRE_TRY(vyre_streams_add(streams, &operations[0]));
+    return vyre_streams_add(streams, &operations[1]);
 }

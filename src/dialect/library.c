@@ -4,6 +4,8 @@
 
 #include "dialect/package.h"
 
+#include "base/status.h"
+
 typedef VYRE_VEC(vyre_package *) package_list;
 
 static const vyre_library_file *find(const vyre_library_file *files, const char *name) {
@@ -25,8 +27,7 @@ static vyre_status read_source(void *user, const char *name, vyre_strbuf *out_te
 }
 
 static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to read the library of operations");
+    return vyre_no_memory("to read the library of operations");
 }
 
 static bool is_manifest(const char *name) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/status.h"
 #include "dialect/sample.h"
 #include "text/module.h"
 
@@ -403,8 +404,7 @@ vyre_status vyre_package_read(const vyre_package_file *file, vyre_package **out_
     vyre_toml *document = NULL;
     *out_package = NULL;
     if (!package) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                "no memory to read %s", file->path);
+        return vyre_no_memory("to read %s", file->path);
     }
     package->references = 1;
     package->dialect = package->version = package->doc = "";

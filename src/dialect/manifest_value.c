@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "base/status.h"
 #include "dialect/manifest.h"
 
 vyre_package *vyre_package_retain(vyre_package *package) {
@@ -27,8 +28,7 @@ void vyre_package_release(vyre_package *package) {
 }
 
 vyre_status vyre_package_no_memory(const vyre_package *package) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to read %s", package->path ? package->path : "a manifest");
+    return vyre_no_memory("to read %s", package->path ? package->path : "a manifest");
 }
 
 vyre_status vyre_package_mistake(vyre_package *package, vyre_package_place place,

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 
 #ifndef O_DIRECT
 #define O_DIRECT 0 /* there is none: every way is plain */
@@ -243,8 +244,7 @@ static vyre_status move_range(transfer *t, vyre_io_report *report) {
         error = errno;
     }
     if (error == ENOMEM) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                  "no memory to move bytes of %s", t->path);
+        status = vyre_no_memory("to move bytes of %s", t->path);
     } else if (error == ENODATA) {
         status = vyre_status_make(VYRE_STATUS_IO, "see to it that nobody cuts it meanwhile",
                                   "%s became shorter while it was read", t->path);

@@ -6,6 +6,8 @@
 #include "dialect/folder.h"
 #include "dialect/guard.h"
 
+#include "base/status.h"
+
 vyre_status vyre_streams_add(vyre_streams *streams, const vyre_operation *operation) {
     return vyre_vec_push(&streams->operations, operation)
                ? VYRE_OK
@@ -41,8 +43,8 @@ static vyre_status read_linked(vyre_streams *streams) {
 static const vyre_linked_part sources[] = {read_linked, vyre_extern_read, vyre_folder_read};
 
 vyre_status vyre_streams_read_fixed(vyre_streams *streams) {
-    vyre_status status = read_linked(streams);
-    return status ? status : vyre_extern_read(streams);
+    VYRE_TRY(read_linked(streams));
+    return vyre_extern_read(streams);
 }
 
 vyre_status vyre_dialects_load(vyre_dialects **out_snapshot) {

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/status.h"
+
 enum { DEPTH = 64 };
 
 /* An expression under way: the first thing that is wrong ends it. */
@@ -218,7 +220,5 @@ vyre_status vyre_sample_expand(const char *words, uint64_t n, vyre_strbuf *out) 
         vyre_strbuf_u64(out, value);
         words += size + 2;
     }
-    return out->failed ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                          "no memory for a sample")
-                       : VYRE_OK;
+    return out->failed ? vyre_no_memory("for a sample") : VYRE_OK;
 }

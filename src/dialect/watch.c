@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
+#include "base/status.h"
 #include "base/vec.h"
 #include "dialect/folder.h"
 #include "dialect/notice.h"
@@ -27,8 +28,7 @@ struct vyre_dialects_watch {
 };
 
 static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to watch dialects");
+    return vyre_no_memory("to watch dialects");
 }
 
 /* What an operation is, as one number */

@@ -5,6 +5,8 @@
 #include "ir/program.h"
 #include "ir/section.h"
 
+#include "base/status.h"
+
 /* The tables that the draft keeps in its own order, on their way to the final one. */
 typedef struct finishing {
     vyre_builder *draft;
@@ -206,8 +208,7 @@ static vyre_status make_program(vyre_builder *builder, vyre_program **out_progra
                           "the program has more than %d instructions", VYRE_LIMIT_INSTRUCTIONS);
         status = vyre_diagnostics_status(builder->diagnostics, builder->file ? file : NULL);
     } else {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory for program `%s`", builder->strings.data);
+        status = vyre_no_memory("for program `%s`", builder->strings.data);
     }
     vyre_sections_free(&f.ir);
     return status;
@@ -225,8 +226,7 @@ vyre_status vyre_builder_finish(vyre_builder *builder, vyre_diagnostics *diagnos
     const char *file = builder->file ? builder->debug_strings.data + builder->file : NULL;
     check_closed(builder);
     if (builder->no_memory) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory left while building `%s`", builder->strings.data);
+        status = vyre_no_memory("left while building `%s`", builder->strings.data);
     } else {
         status = vyre_diagnostics_status(builder->diagnostics, file);
     }

@@ -2,14 +2,14 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/status.h"
 #include "ir/builder.h"
 #include "ir/diagnostic.h"
 #include "ir/size.h"
 #include "ir/word.h"
 
 static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory for a builder");
+    return vyre_no_memory("for a builder");
 }
 
 /* An empty builder, whatever memory it has, is given its name. */

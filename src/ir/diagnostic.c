@@ -6,6 +6,7 @@
 #include <vyre/program.h>
 
 #include "base/arena.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -43,8 +44,7 @@ const char *vyre_diagnostic_title(uint32_t code) {
 vyre_status vyre_diagnostics_create(vyre_diagnostics **out_diagnostics) {
     *out_diagnostics = vyre_alloc_zeroed(1, sizeof **out_diagnostics);
     if (!*out_diagnostics) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for a list of diagnostics");
+        return vyre_no_memory("for a list of diagnostics");
     }
     return VYRE_OK;
 }
@@ -237,8 +237,7 @@ bool vyre_diagnostics_merge(vyre_diagnostics *diagnostics, const vyre_diagnostic
 
 vyre_status vyre_diagnostics_status(const vyre_diagnostics *diagnostics, const char *file) {
     if (diagnostics->failed) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory left while checking a program");
+        return vyre_no_memory("left while checking a program");
     }
     for (size_t i = 0; i < diagnostics->items.count; i++) {
         const vyre_diagnostic *item = &diagnostics->items.items[i];

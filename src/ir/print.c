@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "base/status.h"
 #include "ir/print.h"
 #include "ir/program.h"
 #include "ir/size.h"
@@ -671,8 +672,7 @@ vyre_status vyre_program_print_notes(const vyre_program *program, vyre_print_not
     vyre_free(p.names);
     if (p.text.failed) {
         vyre_strbuf_free(&p.text);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory to print program `%s`", vyre_program_name(program));
+        return vyre_no_memory("to print program `%s`", vyre_program_name(program));
     }
     *out_text = p.text.data;
     *out_size = p.text.size;

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/determinism.h"
 #include "ir/diagnostic.h"
@@ -59,8 +60,7 @@ vyre_status vyre_program_seal(vyre_ir *ir, vyre_diagnostics *diagnostics, vyre_f
     program = vyre_alloc_zeroed(1, sizeof *program);
     if (!program || !compute_digest(ir, &program->digest) ||
         !vyre_determinism_classify(ir, &program->determinism, &program->determinism_reason)) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory for a program of %u instructions", ir->inst_count);
+        status = vyre_no_memory("for a program of %u instructions", ir->inst_count);
         vyre_free(program);
         goto done;
     }

@@ -7,6 +7,8 @@
 #include "ir/diagnostic.h"
 #include "ir/program.h"
 
+#include "base/status.h"
+
 /* Reports */
 
 static vyre_diagnostic place_of(const verifier *v, uint32_t inst, vyre_call_list *calls) {
@@ -267,8 +269,7 @@ vyre_status vyre_verify(const vyre_ir *ir, vyre_diagnostics *diagnostics, vyre_f
         check_code(&v);
     }
     if (v.no_memory) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory to verify a program of %u instructions", ir->inst_count);
+        return vyre_no_memory("to verify a program of %u instructions", ir->inst_count);
     }
     if (out_fault) {
         *out_fault = first_fault(&v);

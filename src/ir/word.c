@@ -6,6 +6,7 @@
 #include <vyre/intern.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 
 /* BINARY(operation, name, sign) and UNARY of the same */
 #define OPERATORS(BINARY, UNARY)                                                                   \
@@ -143,8 +144,7 @@ vyre_status vyre_words_prepare(void) {
     }
     numbers *made = vyre_alloc_zeroed(1, sizeof *made + count * sizeof made->items[0]);
     if (!made) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for the words of the language");
+        return vyre_no_memory("for the words of the language");
     }
     made->count = count;
     for (uint32_t i = 1; i < WORDS; i++) {

@@ -1,5 +1,6 @@
 /* What is known, as comments beside the instructions. */
 #include "base/alloc.h"
+#include "base/status.h"
 #include "ir/lookup.h"
 #include "ir/print.h"
 #include "pass/access.h"
@@ -100,10 +101,8 @@ vyre_status vyre_facts_print(const vyre_program *program, char **out_text, size_
                vyre_strides_init(&p->strides, ir, i, &p->ranges, NULL) &&
                vyre_accesses_init(&p->accesses, ir, i, &p->ranges);
     }
-    vyre_status status =
-        made ? vyre_program_print_notes(program, note, &f, out_text, out_size)
-             : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory to look into `%s`", vyre_program_name(program));
+    vyre_status status = made ? vyre_program_print_notes(program, note, &f, out_text, out_size)
+                              : vyre_no_memory("to look into `%s`", vyre_program_name(program));
     for (uint32_t i = 0; f.phases && i < ir->phase_count; i++) {
         vyre_ranges_deinit(&f.phases[i].ranges);
         vyre_strides_deinit(&f.phases[i].strides);

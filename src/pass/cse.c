@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/status.h"
 #include "base/vec.h"
 #include "pass/fold.h"
 #include "pass/pass.h"
@@ -324,8 +325,7 @@ vyre_status vyre_cse(const vyre_program *program, vyre_program **out_program) {
         search_phase(&s, i, &next_write);
     }
     if (s.failed) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory to optimise `%s`", vyre_program_name(program));
+        status = vyre_no_memory("to optimise `%s`", vyre_program_name(program));
     } else if (s.found) {
         vyre_rebuild rebuild;
         status = vyre_rebuild_init(&rebuild, program);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "ir/builder.h"
 #include "pass/flow.h"
 #include "pass/rebuild.h"
@@ -310,8 +311,7 @@ vyre_status vyre_dce(const vyre_program *program, vyre_program **out_program) {
     sweep s = {0};
     *out_program = NULL;
     if (!prepare(&s, vyre_program_ir(program))) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory to optimise `%s`", vyre_program_name(program));
+        status = vyre_no_memory("to optimise `%s`", vyre_program_name(program));
         goto done;
     }
     mark_roots(&s);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "pass/cover.h"
 #include "pass/fill_value.h"
 
@@ -368,8 +369,7 @@ static bool starts_as_zeros(const vyre_resource *row) {
 }
 
 static vyre_status no_memory(const vyre_program *program) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory to look through `%s`", vyre_program_name(program));
+    return vyre_no_memory("to look through `%s`", vyre_program_name(program));
 }
 
 vyre_status vyre_fill_find(const vyre_program *program, uint32_t *out_phases) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "ir/lookup.h"
 #include "pass/flow.h"
 #include "pass/pass.h"
@@ -231,8 +232,7 @@ vyre_status vyre_licm(const vyre_program *program, vyre_program **out_program) {
     *out_program = NULL;
     uint32_t *all = vyre_alloc_array(count * 5, sizeof *all);
     if (!all || !list_changes(&m)) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory to optimise `%s`", vyre_program_name(program));
+        status = vyre_no_memory("to optimise `%s`", vyre_program_name(program));
         goto done;
     }
     memset(all, 0xff, count * 5 * sizeof *all); /* VYRE_NONE */

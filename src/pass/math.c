@@ -4,6 +4,7 @@
 
 #include <vyre/text.h>
 
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "pass/rebuild.h"
 
@@ -45,8 +46,7 @@ static vyre_status parse_functions(vyre_module **out_module) {
     ELEMENTARY(PROGRAM)
 #undef PROGRAM
     vyre_status status =
-        text.failed ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                       "no memory for the elementary functions")
+        text.failed ? vyre_no_memory("for the elementary functions")
                     : vyre_module_parse("math.vyre", text.data, text.size, NULL, out_module);
     vyre_strbuf_free(&text);
     return status;

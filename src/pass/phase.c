@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "ir/word.h"
 #include "pass/rebuild.h"
 
@@ -202,9 +203,7 @@ vyre_status vyre_phase_extract(const vyre_program *program, uint32_t phase,
     e.iterations = vyre_alloc_array(ir->step_count, sizeof *e.iterations);
     e.names = vyre_alloc_array(most, sizeof *e.names);
     if (!uses || !out_part->bindings || !e.iterations || !e.names) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory to take a phase out of program `%s`",
-                                  vyre_program_name(program));
+        status = vyre_no_memory("to take a phase out of program `%s`", vyre_program_name(program));
         goto done;
     }
     uint8_t *resources = uses + ir->arg_count, *repeats = resources + ir->resource_count;

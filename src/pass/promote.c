@@ -1,6 +1,7 @@
 #include "pass/promote.h"
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "pass/rebuild.h"
 
 enum {
@@ -258,8 +259,7 @@ static bool copy_phase(vyre_rebuild *r, uint32_t step) {
 }
 
 static vyre_status no_memory(const vyre_program *program) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory for the private arrays of `%s`", vyre_program_name(program));
+    return vyre_no_memory("for the private arrays of `%s`", vyre_program_name(program));
 }
 
 static vyre_status rebuild_with(plan *p, const vyre_program *program, vyre_program **out_program) {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/status.h"
 #include "base/vec.h"
 #include "ir/builder.h"
 
@@ -14,8 +15,7 @@ vyre_status vyre_rebuild_init(vyre_rebuild *rebuild, const vyre_program *from) {
     rebuild->repeats = vyre_alloc_array(ir->step_count, sizeof(uint32_t));
     vyre_status status = VYRE_OK;
     if (!rebuild->values || !rebuild->resources || !rebuild->scalars || !rebuild->repeats) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory to copy program `%s`", vyre_program_name(from));
+        status = vyre_no_memory("to copy program `%s`", vyre_program_name(from));
     } else {
         memset(rebuild->values, 0xff, ir->inst_count * sizeof *rebuild->values); /* VYRE_NONE */
         status = vyre_builder_create(vyre_program_name(from), &rebuild->to);

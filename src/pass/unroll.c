@@ -1,6 +1,7 @@
 #include "pass/unroll.h"
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "pass/promote.h"
 #include "pass/rebuild.h"
 
@@ -245,9 +246,7 @@ vyre_status vyre_unroll(const vyre_program *program, vyre_program **out_program)
     plan p = {.ir = ir, .unrolled = vyre_alloc_zeroed(flags, sizeof *p.unrolled)};
     *out_program = NULL;
     if (!p.unrolled) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory to unroll the loops of `%s`",
-                                vyre_program_name(program));
+        return vyre_no_memory("to unroll the loops of `%s`", vyre_program_name(program));
     }
     p.known = p.unrolled + ir->inst_count;
     p.stays = p.known + ir->inst_count;

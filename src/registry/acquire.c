@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "base/status.h"
 #include "registry/registry.h"
 #include "runtime/device.h"
 
@@ -96,8 +97,7 @@ vyre_status vyre_registry_acquire(vyre_registry *registry, const char *name,
         goto done;
     }
     if (id.failed) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory to look for `%s`", name);
+        status = vyre_no_memory("to look for `%s`", name);
         goto done;
     }
     status = vyre_registry_find(registry, vyre_strbuf_string(&id), &found);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "registry/registry.h"
@@ -137,8 +138,7 @@ vyre_status vyre_registry_inspect(vyre_registry *registry, vyre_registry_finding
     }
     if (!done) {
         vyre_registry_findings_free(out_findings);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory to list what is wrong with the registry");
+        return vyre_no_memory("to list what is wrong with the registry");
     }
     return VYRE_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "base/environment.h"
 #include "base/option.h"
+#include "base/status.h"
 #include "registry/plugin_parts.h"
 #include "registry/registry.h"
 
@@ -51,8 +52,7 @@ const char *vyre_plugin_fate_name(vyre_plugin_fate fate) {
 }
 
 static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to look for backends");
+    return vyre_no_memory("to look for backends");
 }
 
 static vyre_status record(search *s, vyre_plugin_record row) {

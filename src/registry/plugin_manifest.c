@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/near.h"
+#include "base/status.h"
 #include "base/toml.h"
 #include "registry/plugin_parts.h"
 
@@ -82,8 +83,7 @@ vyre_status vyre_manifest_read(const vyre_plugin_self *self, const char *folder,
     }
 done:
     if (!status && (path.failed || out_manifest->library.failed)) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                  "no memory to read a manifest in %s", folder);
+        status = vyre_no_memory("to read a manifest in %s", folder);
     }
     if (file >= 0) {
         close(file);

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/status.h"
 #include "base/vec.h"
 
 /* What is made of the bundles, each at most once. X(name, text, builder). */
@@ -91,8 +92,7 @@ vyre_status vyre_registry_make(const vyre_bundle *const *built_in, vyre_plugin_l
     *out_registry = NULL;
     vyre_registry *registry = vyre_alloc_zeroed(1, sizeof *registry);
     if (!registry) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for a registry");
+        return vyre_no_memory("for a registry");
     }
     registry->built_in = built_in;
     registry->load_plugins = load_plugins;
@@ -146,8 +146,7 @@ vyre_status vyre_registry_admit(vyre_registry *registry, const vyre_bundle *bund
     }
     if ((origin && !path) || !vyre_vec_push(&registry->admitted, (admission){bundle, path})) {
         vyre_free(path);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory to add a bundle to the registry");
+        return vyre_no_memory("to add a bundle to the registry");
     }
     return VYRE_OK;
 }

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "base/status.h"
 
 enum {
     LOOK_EVERY_NS = 500000000, /* at the file */
@@ -17,8 +18,7 @@ enum {
 };
 
 vyre_status vyre_router_no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory to route a run");
+    return vyre_no_memory("to route a run");
 }
 
 static char *copy_text(const char *text) {
@@ -474,8 +474,8 @@ vyre_status vyre_route_acquire(const vyre_route_request *request,
                                const vyre_routing **out_routing) {
     vyre_router *router;
     *out_routing = NULL;
-    vyre_status status = vyre_router_default(&router);
-    return status ? status : vyre_router_acquire(router, request, out_routing);
+    VYRE_TRY(vyre_router_default(&router));
+    return vyre_router_acquire(router, request, out_routing);
 }
 
 void vyre_route_learn(bool on) {
@@ -490,6 +490,6 @@ void vyre_route_learn(bool on) {
 
 vyre_status vyre_route_flush(void) {
     vyre_router *router;
-    vyre_status status = vyre_router_default(&router);
-    return status ? status : vyre_router_flush(router);
+    VYRE_TRY(vyre_router_default(&router));
+    return vyre_router_flush(router);
 }

@@ -5,12 +5,12 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/status.h"
 #include "route/route.h"
 #include "runtime/device.h"
 
 vyre_status vyre_routes_no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory for the table of routes");
+    return vyre_no_memory("for the table of routes");
 }
 
 uint64_t vyre_route_now(const vyre_route_clock *clock) {

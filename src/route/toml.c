@@ -11,6 +11,7 @@
  * are: a newer version of vyre may share the file. */
 #include <string.h>
 
+#include "base/status.h"
 #include "base/toml.h"
 #include "base/utf8.h"
 #include "route/route.h"
@@ -47,9 +48,9 @@ static vyre_status get_number(const vyre_toml_value *table, const char *key, int
 }
 
 static vyre_status get_identity(const vyre_toml_value *table, vyre_identity *out) {
-    vyre_status status = get_string(table, "backend", &out->backend);
-    status = status ? status : get_string(table, "device", &out->device);
-    return status ? status : get_string(table, "driver", &out->driver);
+    VYRE_TRY(get_string(table, "backend", &out->backend));
+    VYRE_TRY(get_string(table, "device", &out->device));
+    return get_string(table, "driver", &out->driver);
 }
 
 static vyre_status get_data(const vyre_toml_value *table, vyre_data *out) {

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "registry/select.h"
 #include "runtime/wrap.h"
@@ -47,8 +48,7 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
         vyre_free(device);
         vyre_free(name);
         vyre_backend_drop(backend);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for a device of backend `%s`", id);
+        return vyre_no_memory("for a device of backend `%s`", id);
     }
     atomic_init(&device->references, 1);
     device->backend = backend;
@@ -374,8 +374,8 @@ static vyre_status check_groups(const vyre_device *device, const vyre_plan *plan
 }
 
 vyre_status vyre_device_check_plan(const vyre_device *device, const vyre_plan *plan) {
-    vyre_status status = check_groups(device, plan);
-    return status ? status : check_bytes(device, plan);
+    VYRE_TRY(check_groups(device, plan));
+    return check_bytes(device, plan);
 }
 
 vyre_status vyre_device_check_grade(const vyre_device *device, const vyre_dispatch_config *config) {

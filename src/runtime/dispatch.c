@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "runtime/device.h"
 #include "trace/trace.h"
 
@@ -185,9 +186,7 @@ static vyre_status list_inputs(const vyre_output *inputs, size_t count, vyre_inp
     for (size_t i = 0; *out_list && i < count; i++) {
         (*out_list)[i] = (vyre_input){inputs[i].data, inputs[i].size};
     }
-    return *out_list ? VYRE_OK
-                     : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                        "no memory for a list of %zu inputs", count);
+    return *out_list ? VYRE_OK : vyre_no_memory("for a list of %zu inputs", count);
 }
 
 vyre_status vyre_pipeline_dispatch_owned(vyre_pipeline *pipeline, const vyre_output *inputs,
@@ -399,8 +398,7 @@ static vyre_status dispatch_async(vyre_pipeline *pipeline, bool owned, const vyr
     size_t label_bytes = config->label ? strlen(config->label) + 1 : 0;
     vyre_pending *pending = vyre_alloc_zeroed(1, sizeof *pending + label_bytes);
     if (!pending) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for a pending run");
+        return vyre_no_memory("for a pending run");
     }
     pending->config = *config;
     if (label_bytes) {

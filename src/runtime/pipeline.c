@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/section.h"
 #include "runtime/device.h"
@@ -249,8 +250,7 @@ static vyre_status make(vyre_device *device, uint64_t hash, const vyre_program *
     vyre_pipeline *pipeline = vyre_alloc_zeroed(1, sizeof *pipeline);
     if (!pipeline) {
         vyre_native_drop(native);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for the pipeline of `%s`", vyre_program_name(program));
+        return vyre_no_memory("for the pipeline of `%s`", vyre_program_name(program));
     }
     pipeline->device = device;
     pipeline->program = vyre_program_retain((vyre_program *)(uintptr_t)program);

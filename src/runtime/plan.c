@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/program.h"
 #include "ir/size.h"
@@ -336,9 +337,8 @@ static vyre_status make_room(vyre_plan *plan) {
     if (words > VYRE_PLAN_ROOM) {
         next = plan->block = vyre_alloc_array(words, 8);
         if (!next) {
-            return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                    "no memory to bind the arguments of `%s`",
-                                    vyre_program_name(plan->program));
+            return vyre_no_memory("to bind the arguments of `%s`",
+                                  vyre_program_name(plan->program));
         }
     }
     memset(next, 0, words * 8);

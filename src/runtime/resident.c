@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "ir/program.h"
 #include "runtime/device.h"
 #include "trace/trace.h"
@@ -89,8 +90,7 @@ vyre_status vyre_resident_allocate(vyre_device *device, size_t size, vyre_reside
     pthread_mutex_unlock(&device->residents);
     if (!row) {
         vyre_status_free(device->backend->slots->resident_free(device->backend, buffer));
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory to remember a resident buffer");
+        status = vyre_no_memory("to remember a resident buffer");
     }
     vyre_device_end(device);
     return status;

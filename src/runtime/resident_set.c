@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "ir/program.h"
 
 static vyre_status upload(vyre_resident_set *stay, const vyre_input *inputs, bool all) {
@@ -32,9 +33,7 @@ vyre_status vyre_resident_set_init(vyre_resident_set *stay, vyre_device *device,
     stay->bindings = vyre_alloc_zeroed(ir->arg_count, sizeof *stay->bindings);
     stay->buffers = vyre_alloc_zeroed(ir->arg_count, sizeof *stay->buffers);
     if (!stay->bindings || !stay->buffers) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                "no memory for the buffers of `%s`",
-                                vyre_program_name(plan->program));
+        return vyre_no_memory("for the buffers of `%s`", vyre_program_name(plan->program));
     }
     for (; stay->made < stay->count; stay->made++) {
         uint32_t i = stay->made;

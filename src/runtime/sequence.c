@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "ir/program.h"
 #include "pass/phase.h"
 #include "pass/split.h"
@@ -44,8 +45,7 @@ bool vyre_sequence_needed(const vyre_program *program, uint32_t features) {
 }
 
 static vyre_status no_memory(const vyre_program *program) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory to run `%s` phase by phase", vyre_program_name(program));
+    return vyre_no_memory("to run `%s` phase by phase", vyre_program_name(program));
 }
 
 static vyre_status make_part(vyre_sequence *s, uint32_t index, bool compile) {

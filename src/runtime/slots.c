@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "trace/trace.h"
 
 vyre_status vyre_unsupported(const vyre_backend *backend, const char *feature) {
@@ -66,8 +67,7 @@ static vyre_status copy_inputs(const vyre_call *call, copied *out) {
     }
     if (!made) {
         copied_free(out);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory to copy the inputs of a run");
+        return vyre_no_memory("to copy the inputs of a run");
     }
     return VYRE_OK;
 }
@@ -92,8 +92,7 @@ vyre_output *vyre_outputs_aside(const vyre_output *outputs, size_t count) {
 vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs, size_t count,
                                 vyre_status status) {
     if (!aside && !status) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory for the outputs of a run");
+        status = vyre_no_memory("for the outputs of a run");
     }
     for (size_t i = 0; i < count && !status; i++) {
         if (aside[i].size) {
@@ -492,8 +491,7 @@ vyre_status vyre_backend_adopt(const vyre_backend *made, const char *id,
     table->device_profile = adopted_profile;
     const char *own_id = table->id(&target->backend);
     if (!adopted) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory for backend `%s`", id);
+        status = vyre_no_memory("for backend `%s`", id);
     } else if (!own_id || strcmp(own_id, id) != 0) {
         status = vyre_status_make(VYRE_STATUS_BACKEND,
                                   "let both be the same; the registration's is the one that counts",
@@ -557,8 +555,7 @@ vyre_status vyre_native_adopt(const vyre_native *made, const vyre_backend *backe
     VYRE_PIPELINE_SLOTS(FILL_PIPELINE)
     if (!adopted) {
         table->destroy(&target->native);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for a pipeline of backend `%s`", id);
+        return vyre_no_memory("for a pipeline of backend `%s`", id);
     }
     *out_native = &adopted->native;
     return VYRE_OK;

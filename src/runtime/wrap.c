@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "runtime/device.h"
 #include "runtime/sequence.h"
 
@@ -271,8 +272,7 @@ static vyre_status wrap_compile(const vyre_backend *backend, const vyre_compile 
     const vyre_backend *inner = inner_of(backend);
     wrapped_native *made = vyre_alloc_zeroed(1, sizeof *made);
     if (!made) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for a pipeline of backend `%s`", wrap_id(backend));
+        return vyre_no_memory("for a pipeline of backend `%s`", wrap_id(backend));
     }
     vyre_status status = is_needed(backend, compile->program)
                              ? vyre_sequence_make(inner, compile->program, true, &made->sequence)
@@ -365,9 +365,7 @@ vyre_status vyre_wrap_phases(vyre_backend *inner, vyre_backend **out_backend) {
     *out_backend = NULL;
     wrapper *state = vyre_alloc(sizeof *state);
     if (!state) {
-        vyre_status status =
-            vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                             "no memory for backend `%s`", id);
+        vyre_status status = vyre_no_memory("for backend `%s`", id);
         vyre_backend_drop(inner);
         return status;
     }

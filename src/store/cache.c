@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/option.h"
+#include "base/status.h"
 #include "store/ledger.h"
 
 /* A list in the making; `list` is what users see of it. */
@@ -14,8 +15,7 @@ typedef struct listing {
 } listing;
 
 static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory for the list of compiled programs");
+    return vyre_no_memory("for the list of compiled programs");
 }
 
 /* Adds what one file holds; one that is no entry is only counted. */

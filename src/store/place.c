@@ -14,12 +14,12 @@
 
 #include "base/environment.h"
 #include "base/file.h"
+#include "base/status.h"
 
 enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 2000000 };
 
 static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory for the cache of compiled programs");
+    return vyre_no_memory("for the cache of compiled programs");
 }
 
 static vyre_status trouble(const vyre_store_place *place, const char *doing, int error) {

@@ -6,6 +6,7 @@
 #include <vyre/limits.h>
 #include <vyre/text.h>
 
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "text/parser.h"
@@ -400,8 +401,7 @@ vyre_status vyre_text_format(const char *name, const char *text, size_t size,
         vyre_strbuf_add(&f.out, "", 0); /* a string even where there is nothing */
     }
     if (!status && (!memory || source.no_memory || f.out.failed || !f.out.data)) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory to lay out %s", vyre_source_name(name));
+        status = vyre_no_memory("to lay out %s", vyre_source_name(name));
     }
     if (!status) {
         *out_text = f.out.data;

@@ -4,6 +4,7 @@
 #include <vyre/text.h>
 
 #include "base/json.h"
+#include "base/status.h"
 #include "base/utf8.h"
 #include "text/render.h"
 #include "text/source.h"
@@ -298,8 +299,7 @@ vyre_status vyre_diagnostics_render(const vyre_diagnostics *diagnostics, const c
     vyre_strbuf_add(&out, "", 0); /* a string even where there is nothing */
     if (out.failed) {
         vyre_strbuf_free(&out);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory to show the diagnostics of %s", name);
+        return vyre_no_memory("to show the diagnostics of %s", name);
     }
     *out_text = out.data;
     *out_size = out.size;

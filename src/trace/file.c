@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/status.h"
 #include "base/utf8.h"
 
 enum { STRING_MAX = 200 };
@@ -72,8 +73,7 @@ vyre_status vyre_trace_file_open(vyre_trace_file *out_file, const char *name,
     vyre_strbuf_puts(&begin, tail);
     vyre_status status =
         path.failed || begin.failed
-            ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                               "no memory to begin a trace")
+            ? vyre_no_memory("to begin a trace")
             : vyre_file_replace_open(path.data, begin.data, begin.size, &out_file->file);
     struct stat about;
     if (!status && fstat(out_file->file, &about) == 0) {

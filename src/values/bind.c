@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/near.h"
+#include "base/status.h"
 #include "cli/describe.h"
 #include "cli/output.h"
 #include "ir/program.h"
@@ -42,9 +43,7 @@ static vyre_status unknown_name(const cli_binding *binding, vyre_str name) {
 }
 
 static vyre_status no_memory(const cli_binding *binding) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory for the arguments of `%s`",
-                            vyre_program_name(binding->program));
+    return vyre_no_memory("for the arguments of `%s`", vyre_program_name(binding->program));
 }
 
 static vyre_status bind_value(cli_binding *binding, uint32_t arg, const char *value) {

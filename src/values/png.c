@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 
 enum { WHEEL = 64, GREY = 0, PALETTE = 3, BLOCK = 65535 };
 #define MOST_BYTES (UINT64_C(1) << 30) /* one chunk has room for twice as much */
@@ -149,8 +150,7 @@ vyre_status cli_png_make(vyre_strbuf *out, const char *name, vyre_type type,
     }
     uint8_t *pixels = vyre_alloc((size_t)count);
     if (!pixels) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                "no memory for a picture of `%s`", name);
+        return vyre_no_memory("for a picture of `%s`", name);
     }
     make_pixels(pixels, type, elements, count);
     bool is_grey = type != VYRE_TYPE_U32;

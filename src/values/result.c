@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/near.h"
+#include "base/status.h"
 #include "cli/describe.h"
 #include "cli/output.h"
 #include "cli/page.h"
@@ -113,8 +114,8 @@ vyre_status cli_request_out(const vyre_program *program, const char *text, cli_r
                                 "--out: `%s` names no file", text);
     }
     out->path = name.data + name.size + 1;
-    vyre_status status = find_output(program, name, "--out", &out->output);
-    return status ? status : read_picture(program, out);
+    VYRE_TRY(find_output(program, name, "--out", &out->output));
+    return read_picture(program, out);
 }
 
 static uint64_t length_of(const vyre_ir *ir, const vyre_outputs *outputs, size_t output) {
@@ -221,8 +222,7 @@ static vyre_status save_picture(const vyre_ir *ir, const vyre_outputs *outputs,
         cli_png_make(&picture, name_of(ir, output), type_of(ir, output),
                      outputs->items[output].data, length_of(ir, outputs, output), request->width);
     if (!status && path.failed) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                  "no memory for the name of a file");
+        status = vyre_no_memory("for the name of a file");
     }
     status = status ? status : cli_output_save(path.data, &picture);
     vyre_strbuf_free(&path);

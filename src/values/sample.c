@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "base/vec.h"
 #include "dialect/sample.h"
 #include "ir/program.h"
@@ -35,8 +36,7 @@ bool cli_sample_work(const vyre_operation *operation, uint64_t n, double *out_op
 }
 
 static vyre_status no_memory(const char *name) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                            "no memory for a sample of `%s`", name);
+    return vyre_no_memory("for a sample of `%s`", name);
 }
 
 /* A word of random elements for each buffer. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 
 enum { BYTES = 256 };
 
@@ -119,8 +120,7 @@ vyre_status cli_words_make(const char *argument, vyre_type type, const char *wor
     t.nodes = vyre_alloc_zeroed(most, sizeof *t.nodes);
     t.order = vyre_alloc_zeroed(most, sizeof *t.order);
     if (!t.nodes || !t.order) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, then try again",
-                                  "no memory for the automaton of `%s`", argument);
+        status = vyre_no_memory("for the automaton of `%s`", argument);
         goto done;
     }
     for (const char *at = words; t.count <= states;) {

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/status.h"
 #include "ir/program.h"
 #include "wire/layout.h"
 
@@ -227,8 +228,8 @@ static vyre_status check_sections(input *in) {
     if (wire_align(end) != in->size) {
         return refuse(end, "more bytes follow the last section");
     }
-    vyre_status status = check_padding(in, end, in->size);
-    return status ? status : check_minor(in);
+    VYRE_TRY(check_padding(in, end, in->size));
+    return check_minor(in);
 }
 
 /* Copies the sections into arrays of their own; false without memory. */
@@ -282,8 +283,7 @@ vyre_status vyre_wire_decode(const uint8_t *bytes, size_t size, vyre_program **o
         goto done;
     }
     if (!copy_sections(&in, &ir)) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory to decode a program of %zu bytes", size);
+        status = vyre_no_memory("to decode a program of %zu bytes", size);
         goto done;
     }
     vyre_fault fault = {VYRE_SECTION_COUNT, 0};

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/status.h"
 #include "wire/layout.h"
 
 /* A program within all limits fits into the limit of the binary form. */
@@ -46,9 +47,8 @@ vyre_status vyre_wire_encode(const vyre_program *program, uint32_t flags, uint8_
     size += at;
     uint8_t *bytes = vyre_alloc(size);
     if (!bytes) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for the %zu bytes of program `%s`", size,
-                                vyre_program_name(program));
+        return vyre_no_memory("for the %zu bytes of program `%s`", size,
+                              vyre_program_name(program));
     }
     uint8_t *entry = bytes + WIRE_AT_TABLE;
     for (uint32_t id = 0; id < VYRE_SECTION_COUNT; id++) {

@@ -197,7 +197,7 @@ static bool is_gated_off(const frame *f) {
 
 fake_result fake_device_run(const fake_launch *launch) {
     uint32_t phase;
-    if (!strcmp(launch->entry, "turn")) {
+    if (!strcmp(launch->entry, "iteration")) {
         return run_turn(launch->parameters);
     }
     const vyre_program *program = find_program(launch, &phase);

@@ -285,7 +285,7 @@ static void the_walk_uses_every_entry_point(void **state) {
 /* What stands in for the device allocates, too, so of all phases only those that count turns run.
  */
 static fake_result count_turns(const fake_launch *launch) {
-    if (!strcmp(launch->entry, "turn")) {
+    if (!strcmp(launch->entry, "iteration")) {
         return fake_device_run(launch);
     }
     bool is_loop = strstr(launch->image, "phases of `loop_down`");

@@ -304,7 +304,7 @@ static void names_of_people(void **state) {
     for (int i = 0; i < 8; i++) {
         assert_string_equal(ir->strings + ir->args[i].name, expected[i]);
     }
-    assert_string_equal(ir->strings + ir->args[8].name, "turn");
+    assert_string_equal(ir->strings + ir->args[8].name, "iteration");
     vyre_phase_part_free(&part);
     vyre_program_release(program);
 }

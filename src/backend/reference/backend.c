@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "ir/program.h"
 #include "runtime/device.h"
 
@@ -183,8 +184,7 @@ vyre_status vyre_reference_open(const vyre_reference_options *options, vyre_devi
     *out_device = NULL;
     vyre_reference_options *own = vyre_alloc(sizeof *own);
     if (!own) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for the reference backend");
+        return vyre_no_memory("for the reference backend");
     }
     *own = *options;
     const vyre_backend made = {&slots, own, NULL};

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -34,9 +35,7 @@ bool vyre_finding_is_error(vyre_finding_kind kind) {
 
 vyre_status vyre_findings_create(vyre_findings **out_findings) {
     *out_findings = vyre_alloc_zeroed(1, sizeof **out_findings);
-    return *out_findings ? VYRE_OK
-                         : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                            "no memory for a list of findings");
+    return *out_findings ? VYRE_OK : vyre_no_memory("for a list of findings");
 }
 
 void vyre_findings_free(vyre_findings *findings) {

@@ -7,6 +7,7 @@
 #include "backend/reference/machine.h"
 #include "base/alloc.h"
 #include "base/random.h"
+#include "base/status.h"
 #include "ir/program.h"
 #include "pass/math.h"
 
@@ -46,9 +47,7 @@ bool machine_reserve(machine *m, uint64_t bytes, const char *what) {
 
 bool machine_no_memory(machine *m) {
     if (!m->status) {
-        m->status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                     "no memory left while running `%s`",
-                                     vyre_program_name(m->plan->program));
+        m->status = vyre_no_memory("left while running `%s`", vyre_program_name(m->plan->program));
     }
     return false;
 }
@@ -137,9 +136,7 @@ static vyre_status make_arrays(machine *m, const vyre_input *inputs) {
         }
         a->data = vyre_alloc_zeroed((size_t)bytes, 1);
         if (!a->data) {
-            return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                    "no memory for %s of %llu bytes", what,
-                                    (unsigned long long)bytes);
+            return vyre_no_memory("for %s of %llu bytes", what, (unsigned long long)bytes);
         }
     }
     for (uint32_t i = 0; i < m->plan->input_count; i++) {
@@ -258,8 +255,7 @@ static vyre_status run_steps(machine *m, uint32_t first, uint32_t end) {
 static vyre_status give_outputs(machine *m, vyre_outputs *outputs) {
     outputs->items = vyre_alloc_zeroed(m->plan->output_count, sizeof *outputs->items);
     if (!outputs->items) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for the list of outputs");
+        return vyre_no_memory("for the list of outputs");
     }
     outputs->count = m->plan->output_count;
     for (uint32_t i = 0; i < m->plan->output_count; i++) {

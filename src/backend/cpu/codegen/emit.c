@@ -5,6 +5,7 @@
 
 #include "backend/cpu/codegen/emit_state.h"
 #include "base/alloc.h"
+#include "base/status.h"
 #include "pass/walk.h"
 
 enum {
@@ -561,7 +562,5 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
     vyre_free(e.arrays);
     vyre_free(e.lengths);
     vyre_free(e.array_offsets);
-    return made ? VYRE_OK
-                : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                   "no memory to compile `%s`", vyre_program_name(program));
+    return made ? VYRE_OK : vyre_no_memory("to compile `%s`", vyre_program_name(program));
 }

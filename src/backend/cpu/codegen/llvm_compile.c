@@ -7,6 +7,7 @@
 #include "backend/cpu/codegen/llvm_table.h"
 #include "backend/cpu/runtime/pool.h"
 #include "base/alloc.h"
+#include "base/status.h"
 
 /* The emitter writes vectors, so nothing has to find them: this takes half the time of LLVM's own
  * second level, and kernels run as fast. `combine` is instcombine, which from version 18 on ends
@@ -146,8 +147,7 @@ void cpu_llvm_give_up(const char *reason) {
 }
 
 static vyre_status no_memory(void) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory for the code of a program");
+    return vyre_no_memory("for the code of a program");
 }
 
 /* IR goes to `out`, anything else to `out_code`, which is LLVM's. */

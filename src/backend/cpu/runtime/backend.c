@@ -14,6 +14,7 @@
 #include "backend/cpu/runtime/run.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "runtime/slots.h"
 
 static const char id_text[] = "cpu";
@@ -322,8 +323,7 @@ static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *o
     }
     device *self = vyre_alloc(sizeof *self);
     if (!self) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for the device of backend `cpu`");
+        return vyre_no_memory("for the device of backend `cpu`");
     }
     snprintf(made.version, sizeof made.version, "%s, %s", VYRE_VERSION_STRING, made.llvm.version);
     cpu_brand(made.name);

@@ -11,13 +11,13 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "base/status.h"
 #include "pass/fill.h"
 #include "pass/pass.h"
 #include "pass/split.h"
 
 static vyre_status no_memory(const vyre_program *program) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory to compile `%s`", vyre_program_name(program));
+    return vyre_no_memory("to compile `%s`", vyre_program_name(program));
 }
 
 /* What code is written for. VYRE_CPU_LANES says how many lanes vectors have, or that there are
@@ -216,10 +216,8 @@ vyre_status cpu_executable_make(const vyre_program *program, const uint8_t *arti
     *out_executable = NULL;
     bool was_split;
     vyre_program *own;
-    vyre_status status = split(program, &was_split, &own);
-    return status
-               ? status
-               : make(own, was_split, false, artifact, artifact_size, out_artifact, out_executable);
+    VYRE_TRY(split(program, &was_split, &own));
+    return make(own, was_split, false, artifact, artifact_size, out_artifact, out_executable);
 }
 
 vyre_status cpu_executable_for_large_grids(const cpu_executable *executable,

@@ -14,6 +14,7 @@
 #include "backend/cpu/runtime/thread.h"
 #include "base/clock.h"
 #include "base/option.h"
+#include "base/status.h"
 
 /* A kernel under way; lives in the stack of who called. */
 typedef struct job {
@@ -291,9 +292,8 @@ vyre_status cpu_pool_run(const cpu_work *work) {
     if (work->storage_bytes) {
         storage = cpu_memory_take((size_t)work->storage_bytes);
         if (!storage) {
-            return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                    "no memory for the %llu bytes that a workgroup needs",
-                                    (unsigned long long)work->storage_bytes);
+            return vyre_no_memory("for the %llu bytes that a workgroup needs",
+                                  (unsigned long long)work->storage_bytes);
         }
     }
     pthread_once(&once, init);

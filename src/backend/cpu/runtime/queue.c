@@ -9,6 +9,7 @@
 #include "backend/cpu/runtime/thread.h"
 #include "backend/cpu/runtime/watch.h"
 #include "base/alloc.h"
+#include "base/status.h"
 
 typedef enum job_state { QUEUED, RUNNING, DONE } job_state;
 
@@ -177,9 +178,7 @@ static size_t padded(size_t bytes) {
 }
 
 static vyre_status no_memory(const cpu_executable *executable) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory to enqueue a run of `%s`",
-                            vyre_program_name(executable->program));
+    return vyre_no_memory("to enqueue a run of `%s`", vyre_program_name(executable->program));
 }
 
 /* Copies the call, without bytes of inputs. */

@@ -7,6 +7,7 @@
 #include "backend/cpu/runtime/pool.h"
 #include "backend/cpu/runtime/watch.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "ir/program.h"
 #include "runtime/plan.h"
 
@@ -29,8 +30,7 @@ typedef struct run {
 } run;
 
 static vyre_status no_memory(const run *r) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory to run `%s`", vyre_program_name(r->executable->program));
+    return vyre_no_memory("to run `%s`", vyre_program_name(r->executable->program));
 }
 
 static vyre_status check_stop(const run *r) {

@@ -5,6 +5,7 @@
 #include "backend/cuda/codegen/emit.h"
 #include "backend/cuda/runtime/backend.h"
 #include "base/alloc.h"
+#include "base/status.h"
 #include "pass/pass.h"
 
 /* X(name, sm, isa): the version of PTX that was the first to know the device. */
@@ -51,8 +52,7 @@ static vyre_status find_target(const char *device, cuda_target *out_target) {
 }
 
 static vyre_status no_memory(const vyre_program *program) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory to write `%s` as PTX", vyre_program_name(program));
+    return vyre_no_memory("to write `%s` as PTX", vyre_program_name(program));
 }
 
 vyre_status cuda_ahead(const vyre_program *program, const char *device, vyre_strbuf *out_ptx) {

@@ -4,6 +4,7 @@
 
 #include "backend/cuda/codegen/emit_state.h"
 #include "base/alloc.h"
+#include "base/status.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
 #include "pass/walk.h"
@@ -396,8 +397,7 @@ static vyre_status write_entries(const vyre_program *program, const cuda_target 
         vyre_free(e);
     }
     if (!made) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory to compile `%s`", vyre_program_name(program));
+        return vyre_no_memory("to compile `%s`", vyre_program_name(program));
     }
     return lack ? vyre_status_make(VYRE_STATUS_UNSUPPORTED,
                                    "take a smaller workgroup, or another backend",

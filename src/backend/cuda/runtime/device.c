@@ -7,6 +7,7 @@
 #include "backend/cuda/runtime/executable.h"
 #include "backend/cuda/runtime/resident.h"
 #include "base/alloc.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 
 /* Compute capability 7.0: threads of a warp that go their own ways. */
@@ -151,8 +152,7 @@ vyre_status cuda_device_create(uint32_t index, cuda_device **out_device) {
     }
     cuda_device *device = vyre_alloc_zeroed(1, sizeof *device);
     if (!device) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for a device of backend `cuda`");
+        return vyre_no_memory("for a device of backend `cuda`");
     }
     device->cuda = cuda;
     device->index = index;

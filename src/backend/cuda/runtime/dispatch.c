@@ -6,6 +6,7 @@
 #include "backend/cuda/runtime/transfer.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "ir/program.h"
 #include "runtime/slots.h"
 
@@ -292,9 +293,8 @@ vyre_status cuda_dispatch_start(cuda_executable *executable, const vyre_call *ca
         if (job) {
             pending_job_free(&job->job);
         }
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory to start a run of `%s`",
-                                vyre_program_name(executable->codes[0].program));
+        return vyre_no_memory("to start a run of `%s`",
+                              vyre_program_name(executable->codes[0].program));
     }
     *out_run = (vyre_pending_run){&pending_slots, job};
     cuda_queue_start(&executable->device->pending, &job->job);

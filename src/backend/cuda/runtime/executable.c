@@ -7,12 +7,12 @@
 #include "backend/cuda/runtime/texts.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/status.h"
 #include "pass/fill.h"
 #include "pass/split.h"
 
 static vyre_status no_memory(const vyre_program *program) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory to compile `%s`", vyre_program_name(program));
+    return vyre_no_memory("to compile `%s`", vyre_program_name(program));
 }
 
 static vyre_status refuse_phase(const cuda_executable *executable, const cuda_code *code,

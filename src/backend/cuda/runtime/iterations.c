@@ -4,6 +4,7 @@
 
 #include "backend/cuda/runtime/run.h"
 #include "base/alloc.h"
+#include "base/status.h"
 
 enum { GATE, NEXT, NUMBERS };            /* words on the device */
 enum { MOST_NODES = 64, MOST_EACH = 8 }; /* of a row, but for one of a single iteration */
@@ -209,9 +210,7 @@ void cuda_iterations_end(cuda_run *run) {
 }
 
 static vyre_status no_memory(const cuda_run *run) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory for the iterations of `%s`",
-                            vyre_program_name(run->code->program));
+    return vyre_no_memory("for the iterations of `%s`", vyre_program_name(run->code->program));
 }
 
 static vyre_status make_iterations(cuda_run *run, uint32_t step, cuda_iterations **out_iterations) {

@@ -2,6 +2,7 @@
 
 #include "backend/cuda/runtime/device.h"
 #include "base/alloc.h"
+#include "base/status.h"
 
 static const uint64_t least_bytes = 256, huge_bytes = (uint64_t)1 << 30, page_bytes = 2 << 20;
 
@@ -74,8 +75,7 @@ vyre_status cuda_memory_take(cuda_device *device, uint64_t size, cuda_block **ou
     }
     cuda_block *made = vyre_alloc(sizeof *made);
     if (!made) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory on the host to remember a block of the device");
+        return vyre_no_memory("on the host to remember a block of the device");
     }
     *made = (cuda_block){.size = rounded};
     CUresult result = rounded > device->info.memory_bytes

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 
 enum { LOG_BYTES = 4096, IMAGE_ALIGNMENT = 64 };
 
 static vyre_status no_memory(const char *name) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory to compile `%s`", name);
+    return vyre_no_memory("to compile `%s`", name);
 }
 
 static vyre_status refuse(cuda_device *device, CUresult result, const char *name, const char *log) {
@@ -122,8 +122,7 @@ vyre_status cuda_module_load(cuda_device *device, const void *image, size_t size
     if ((uintptr_t)image % IMAGE_ALIGNMENT) {
         copy = vyre_alloc(size + IMAGE_ALIGNMENT);
         if (!copy) {
-            return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                    "no memory to load code of %zu bytes", size);
+            return vyre_no_memory("to load code of %zu bytes", size);
         }
         uint8_t *aligned =
             copy + (IMAGE_ALIGNMENT - (uintptr_t)copy % IMAGE_ALIGNMENT) % IMAGE_ALIGNMENT;

@@ -7,6 +7,7 @@
 #include "backend/cuda/runtime/module.h"
 #include "backend/cuda/runtime/transfer.h"
 #include "base/alloc.h"
+#include "base/status.h"
 
 /* Layouts are known to the kernel. */
 typedef struct operands {
@@ -219,8 +220,7 @@ vyre_status cuda_probe(cuda_device *device) {
     CUmodule module = NULL;
     vyre_status status = VYRE_OK;
     if (!from || !to) {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                  "no memory to probe %s", device->info.name);
+        status = vyre_no_memory("to probe %s", device->info.name);
         goto done;
     }
     make_operands(from);

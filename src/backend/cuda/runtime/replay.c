@@ -4,6 +4,7 @@
 
 #include "backend/cuda/runtime/run.h"
 #include "base/alloc.h"
+#include "base/status.h"
 
 void cuda_replays_init(cuda_replays *replays) {
     memset(replays, 0, sizeof *replays);
@@ -71,8 +72,7 @@ bool cuda_replay_is_worth(const cuda_code *code, const vyre_call *call) {
 static vyre_status add_node(cuda_device *device, cuda_replay *replay, CUgraphNode node,
                             CUfunction function, CUresult result) {
     if (!result && !vyre_vec_push(&replay->nodes, (cuda_node){node, function})) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory for a graph of launches");
+        return vyre_no_memory("for a graph of launches");
     }
     return cuda_check(device, result, "adding to a graph");
 }
@@ -285,8 +285,7 @@ static vyre_status find(cuda_executable *executable, cuda_code *code, const vyre
         best->key = vyre_alloc_array(words, sizeof *best->key);
         best->key_words = best->key ? words : 0;
         if (!best->key) {
-            status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                      "no memory for a graph of launches");
+            status = vyre_no_memory("for a graph of launches");
         }
     }
     if (status) { /* half of it may be changed */

@@ -6,6 +6,7 @@
 #include "backend/cuda/runtime/run.h"
 #include "backend/cuda/runtime/transfer.h"
 #include "base/alloc.h"
+#include "base/status.h"
 
 typedef struct cuda_resident {
     cuda_block *block;
@@ -80,8 +81,7 @@ vyre_status cuda_resident_allocate(cuda_device *device, size_t size, uint64_t *o
     cuda_stream *stream;
     resident *made = vyre_alloc_zeroed(1, sizeof *made);
     if (!made) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory on the host for a resident buffer");
+        return vyre_no_memory("on the host for a resident buffer");
     }
     vyre_status status = begin_transfer(device, &(needs){0}, &before, &stream);
     if (!status) {
@@ -271,9 +271,8 @@ static vyre_status enqueue_by_host(cuda_executable *executable, const vyre_call 
     size_t count = executable->codes[0].ir->arg_count;
     ordered_job *job = cuda_call_copy(call, sizeof *job + count * sizeof *addresses, &copy);
     if (!job) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                                "no memory to enqueue a run of `%s`",
-                                vyre_program_name(executable->codes[0].program));
+        return vyre_no_memory("to enqueue a run of `%s`",
+                              vyre_program_name(executable->codes[0].program));
     }
     *job = (ordered_job){.job = {.run = ordered_run, .free = ordered_free},
                          .executable = cuda_executable_retain(executable),
@@ -324,12 +323,11 @@ static vyre_status find_counters(cuda_code *code, cuda_stream *stream, uint32_t 
         return VYRE_OK;
     }
     uint64_t bytes = cuda_counter_bytes(code);
-    vyre_status status = cuda_memory_take(device, bytes, &code->counters[index]);
-    return status ? status
-                  : cuda_check(device,
-                               device->cuda->cuMemsetD8Async(code->counters[index]->address, 0,
-                                                             (size_t)bytes, stream->handle),
-                               "clearing counters");
+    VYRE_TRY(cuda_memory_take(device, bytes, &code->counters[index]));
+    return cuda_check(device,
+                      device->cuda->cuMemsetD8Async(code->counters[index]->address, 0,
+                                                    (size_t)bytes, stream->handle),
+                      "clearing counters");
 }
 
 static vyre_status put(cuda_code *code, const vyre_call *call, cuda_stream *stream, uint32_t index,

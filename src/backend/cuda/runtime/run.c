@@ -4,13 +4,13 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "ir/program.h"
 
 static const uint64_t most_x = INT32_MAX, most_yz = 65535;
 
 static vyre_status no_memory(const cuda_code *code) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory to run `%s`", vyre_program_name(code->program));
+    return vyre_no_memory("to run `%s`", vyre_program_name(code->program));
 }
 
 static void put_u64(const cuda_run *run, uint32_t at, uint64_t value) {

@@ -9,6 +9,7 @@
 #include "backend/cuda/runtime/device.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 
 enum { WORD_AT = 64, WORDS_AT = 128, HOST_BYTES = WORDS_AT + CUDA_WORDS_BYTES };
 
@@ -187,10 +188,7 @@ vyre_status cuda_stream_take(cuda_device *device, cuda_stream **out_stream) {
         return VYRE_OK;
     }
     stream = vyre_alloc_zeroed(1, sizeof *stream);
-    vyre_status status = stream
-                             ? open_stream(device, stream)
-                             : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
-                                                "free memory and try again", "no memory for a run");
+    vyre_status status = stream ? open_stream(device, stream) : vyre_no_memory("for a run");
     if (status) {
         vyre_free(stream);
         pthread_mutex_lock(&streams->lock);

@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "pass/pass.h"
 
 const char *const cuda_prefixes[CUDA_CODES] = {"phase", "part"};
 
 static vyre_status no_memory(const vyre_program *program) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory and try again",
-                            "no memory to compile `%s`", vyre_program_name(program));
+    return vyre_no_memory("to compile `%s`", vyre_program_name(program));
 }
 
 void cuda_texts_free(cuda_texts *t) {
