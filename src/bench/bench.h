@@ -19,6 +19,7 @@
 #include <vyre/route.h>
 
 #include "base/json.h"
+#include "base/page.h"
 #include "base/vec.h"
 #include "cli/command.h"
 #include "cli/progress.h"
@@ -203,7 +204,7 @@ typedef struct cli_bench_report {
 } cli_bench_report;
 
 void cli_bench_json(const cli_bench_report *report, vyre_strbuf *text);
-void cli_bench_table(const cli_bench_report *report, cli_format format, vyre_strbuf *text);
+void cli_bench_table(const cli_bench_report *report, vyre_format format, vyre_strbuf *text);
 void cli_bench_html(const cli_bench_report *report, vyre_strbuf *html);
 
 /* Plots of the page; see bench_plot.c. */
@@ -217,9 +218,7 @@ void cli_bench_put_shape(const cli_bench *bench, size_t device, double x, double
                          vyre_strbuf *html);
 
 /* Text for people: "1.25 ms", "2^20", "3.1 GB/s"; escaped for HTML. */
-void cli_bench_put_time(vyre_strbuf *text, double ns);
 void cli_bench_put_size(vyre_strbuf *text, uint64_t size);
-void cli_bench_put_rate(vyre_strbuf *text, double a_second, const char *unit);
 void cli_bench_put_share(vyre_strbuf *text, double share); /* "12 %"; nothing for 0 */
 void cli_bench_put_escaped(vyre_strbuf *text, const char *words);
 /* The same digits as in JSON. */

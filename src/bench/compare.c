@@ -2,9 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/bench.h"
-
 #include "base/status.h"
+#include "bench/bench.h"
 
 /* Quartiles that lie apart by less than this are noise, too. */
 static const double slack = 1.05;

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
-
 #include "base/status.h"
+#include "bench/bench.h"
 
 const char cli_bench_copy_words[] =
     "Shares are of the rate that a large copy reaches on the same device with the same kind of "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/units.h"
 #include "bench/bench.h"
 
 /* In parts: compilers need not take strings of any length. */
@@ -150,7 +151,7 @@ static void close_table(vyre_strbuf *html) {
 static void cell_time(vyre_strbuf *html, double ns) {
     vyre_strbuf_puts(html, "<td class=\"n\">");
     if (ns > 0) {
-        cli_bench_put_time(html, ns);
+        vyre_units_time(html, ns);
     }
     vyre_strbuf_puts(html, "</td>");
 }
@@ -158,7 +159,7 @@ static void cell_time(vyre_strbuf *html, double ns) {
 static void cell_rate(vyre_strbuf *html, double rate, const char *unit) {
     vyre_strbuf_puts(html, "<td class=\"n\">");
     if (rate > 0) {
-        cli_bench_put_rate(html, rate, unit);
+        vyre_units_rate(html, rate, unit);
     }
     vyre_strbuf_puts(html, "</td>");
 }
@@ -396,9 +397,9 @@ static void put_row(const cli_bench *bench, const cli_bench_row *row, size_t dev
     cell_time(html, is_measured ? cell->host.median : 0);
     vyre_strbuf_puts(html, "<td class=\"n\">");
     if (is_measured) {
-        cli_bench_put_time(html, cell->host.low);
+        vyre_units_time(html, cell->host.low);
         vyre_strbuf_puts(html, " \xe2\x80\x93 ");
-        cli_bench_put_time(html, cell->host.high);
+        vyre_units_time(html, cell->host.high);
     }
     vyre_strbuf_puts(html, "</td>");
     cell_time(html, is_measured ? cell->host.best : 0);

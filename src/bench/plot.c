@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "bench/bench.h"
 
 enum { WIDTH = 440, HEIGHT = 300, LEFT = 58, RIGHT = 82, TOP = 30, BOTTOM = 44 };
@@ -285,11 +286,11 @@ static void put_curve_marks(const curves *c, size_t device, labels *ends, vyre_s
         vyre_strbuf_puts(html, ", ");
         cli_bench_put_size(html, row->size);
         vyre_strbuf_puts(html, ": ");
-        cli_bench_put_time(html, cell->host.median);
+        vyre_units_time(html, cell->host.median);
         vyre_strbuf_puts(html, " (");
-        cli_bench_put_time(html, cell->host.low);
+        vyre_units_time(html, cell->host.low);
         vyre_strbuf_puts(html, " to ");
-        cli_bench_put_time(html, cell->host.high);
+        vyre_units_time(html, cell->host.high);
         vyre_strbuf_puts(html, ")</title></path>\n");
         last = row;
     }
@@ -420,7 +421,7 @@ static void put_roof(const cli_bench_ceiling *ceiling, vyre_data data, const axi
         double slope =
             (place(y, end * copy) - place(y, left * copy)) / (place(x, end) - place(x, left));
         vyre_strbuf_puts(&words, "copy ");
-        cli_bench_put_rate(&words, copy, "B/s");
+        vyre_units_rate(&words, copy, "B/s");
         double at = place(x, left) * 0.45 + place(x, end) * 0.55;
         double height = place(y, left * copy) + slope * (at - place(x, left));
         vyre_strbuf_printf(
@@ -434,7 +435,7 @@ static void put_roof(const cli_bench_ceiling *ceiling, vyre_data data, const axi
         put_line(html, "roof", place(x, start), place(y, peak), place(x, right), place(y, peak));
         vyre_strbuf_cut(&words, 0);
         vyre_strbuf_puts(&words, "fma ");
-        cli_bench_put_rate(&words, peak, "FLOP/s");
+        vyre_units_rate(&words, peak, "FLOP/s");
         put_label(html, "note end", place(x, right) - 2, place(y, peak) - 6,
                   vyre_strbuf_string(&words));
     }
@@ -480,7 +481,7 @@ static void put_points(const cli_bench *bench, size_t device, const point_of *po
         vyre_strbuf_puts(html, ", ");
         cli_bench_put_size(html, p->row->size);
         vyre_strbuf_printf(html, ": %.3g FLOP a byte, ", p->intensity);
-        cli_bench_put_rate(html, p->rate, "FLOP/s");
+        vyre_units_rate(html, p->rate, "FLOP/s");
         vyre_strbuf_puts(html, " on ");
         cli_bench_put_escaped(html, bench->devices[device].name);
         vyre_strbuf_puts(html, "</title></path>\n");

@@ -8,6 +8,7 @@
 #include <vyre/run.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "bench/bench.h"
 #include "ir/program.h"
 #include "route/route.h"
@@ -373,7 +374,7 @@ static void score(point *at, player *p) {
     }
     if (p->runs < CLI_BENCH_LEAST_RUNS) {
         vyre_strbuf text = {0};
-        cli_bench_put_time(&text, p->host[p->runs - 1]);
+        vyre_units_time(&text, p->host[p->runs - 1]);
         note(p->cell, CLI_BENCH_SKIPPED, "over the budget of %.4g s: a run takes %s, %d do not fit",
              (double)at->bench->budget_ns * 1e-9, vyre_strbuf_string(&text), CLI_BENCH_LEAST_RUNS);
         vyre_strbuf_free(&text);

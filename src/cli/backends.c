@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/page.h"
 #include "cli/describe.h"
 #include "cli/device.h"
 #include "cli/output.h"
-#include "cli/page.h"
 #include "cli/survey.h"
 
 #define REQUIREMENTS(X)                                                                            \
@@ -77,7 +77,7 @@ static void decide(job *j) {
 /* Tables */
 
 typedef struct table_writer {
-    cli_table table;
+    vyre_table table;
     cli_fact_scope widest;
     bool is_heading;
 } table_writer;
@@ -94,19 +94,20 @@ static void write_cell(void *user, const cli_fact *fact) {
     } else {
         cli_fact_print(fact, &text);
     }
-    cli_table_add(&writer->table, "%s", vyre_strbuf_string(&text));
+    vyre_table_add(&writer->table, "%s", vyre_strbuf_string(&text));
     writer->table.cells.failed |= text.failed;
     vyre_strbuf_free(&text);
 }
 
-static void write_table(const job *j, vyre_strbuf *text, cli_format format, cli_fact_scope widest) {
+static void write_table(const job *j, vyre_strbuf *text, vyre_format format,
+                        cli_fact_scope widest) {
     enum { NUMBERS = 7 << 4 }; /* precedence, score, timing */
     table_writer writer = {.table = {.right = NUMBERS, .code = 1}, .widest = widest};
     for (size_t i = 0; i <= j->survey.rows.count; i++) {
         writer.is_heading = !i;
         cli_survey_facts(&j->survey.rows.items[i ? i - 1 : 0], write_cell, &writer);
     }
-    cli_table_write(text, &writer.table, format);
+    vyre_table_write(text, &writer.table, format);
 }
 
 /* Text */
@@ -163,7 +164,7 @@ static void write_text(const job *j, vyre_strbuf *text) {
     if (is_named || given(j, PROFILE)) {
         write_full(j, text);
     } else {
-        write_table(j, text, CLI_FORMAT_TEXT, CLI_FACT_BRIEF);
+        write_table(j, text, VYRE_FORMAT_TEXT, CLI_FACT_BRIEF);
         write_reasons(j, text);
     }
     if (!is_named) {
@@ -185,8 +186,7 @@ static void write_member(void *user, const cli_fact *fact) {
         return;
     }
     if (fact->scope == CLI_FACT_PROFILE && !writer->in_profile) {
-        vyre_json_key(json, "profile");
-        vyre_json_object(json);
+        vyre_json_add_object(json, "profile");
         writer->in_profile = true;
     }
     vyre_json_key(json, fact->name);
@@ -218,24 +218,23 @@ static void write_member(void *user, const cli_fact *fact) {
 }
 
 static void write_candidates(const job *j, vyre_json *json) {
-    vyre_json_key(json, "candidates");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "candidates");
     for (size_t i = 0; i < j->decision.count; i++) {
         const vyre_candidate *candidate = &j->decision.candidates[i];
         vyre_json_object(json);
-        cli_json_string(json, "id", candidate->id);
-        cli_json_string(json, "fate", vyre_fate_name(candidate->fate));
-        cli_json_string(json, "reason", candidate->reason);
+        vyre_json_add_string(json, "id", candidate->id);
+        vyre_json_add_string(json, "fate", vyre_fate_name(candidate->fate));
+        vyre_json_add_string(json, "reason", candidate->reason);
         vyre_json_key(json, "precedence");
         if (candidate->rank == VYRE_NO_RANK) {
             vyre_json_null(json);
         } else {
             vyre_json_u64(json, candidate->rank);
         }
-        cli_json_number(json, "score", candidate->capability_score);
-        cli_json_number(json, "timing", candidate->timing_score);
-        cli_json_number(json, "memory_bandwidth_gbps", candidate->memory_bandwidth_gbps);
-        cli_json_number(json, "acquisition_ns", candidate->acquisition_ns);
+        vyre_json_add_u64(json, "score", candidate->capability_score);
+        vyre_json_add_u64(json, "timing", candidate->timing_score);
+        vyre_json_add_u64(json, "memory_bandwidth_gbps", candidate->memory_bandwidth_gbps);
+        vyre_json_add_u64(json, "acquisition_ns", candidate->acquisition_ns);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
@@ -245,8 +244,7 @@ static void write_json(const job *j, vyre_strbuf *text) {
     json_writer writer = {.json = {.text = text}};
     vyre_json *json = &writer.json;
     vyre_json_object(json);
-    vyre_json_key(json, "devices");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "devices");
     for (size_t i = 0; i < j->survey.rows.count; i++) {
         vyre_json_object(json);
         writer.in_profile = false;
@@ -259,15 +257,12 @@ static void write_json(const job *j, vyre_strbuf *text) {
     vyre_json_array_end(json);
     if (!j->arguments->operand_count) {
         const vyre_decision *decision = &j->decision;
-        vyre_json_key(json, "auto");
-        vyre_json_object(json);
-        vyre_json_key(json, "takes");
-        if (decision->chosen < decision->count) {
-            vyre_json_string(json, decision->candidates[decision->chosen].id);
-        } else {
-            vyre_json_null(json);
-        }
-        cli_json_string(json, "why", j->undecided ? vyre_status_text(j->undecided) : decision->why);
+        vyre_json_add_object(json, "auto");
+        vyre_json_add_string(
+            json, "takes",
+            decision->chosen < decision->count ? decision->candidates[decision->chosen].id : NULL);
+        vyre_json_add_string(json, "why",
+                             j->undecided ? vyre_status_text(j->undecided) : decision->why);
         write_candidates(j, json);
         vyre_json_object_end(json);
     }
@@ -292,7 +287,7 @@ static vyre_status check_usage(const job *j) {
 
 static cli_exit list(job *j) {
     const char *name = j->arguments->operand_count ? j->arguments->operands[0] : NULL;
-    cli_format format = (cli_format)j->arguments->values[FORMAT].choice;
+    vyre_format format = (vyre_format)j->arguments->values[FORMAT].choice;
     vyre_status status = check_usage(j);
     status = status ? status
              : name ? cli_survey_take_named(&j->survey, name)
@@ -309,9 +304,9 @@ static cli_exit list(job *j) {
         decide(j);
     }
     vyre_strbuf text = {0};
-    if (format == CLI_FORMAT_TEXT) {
+    if (format == VYRE_FORMAT_TEXT) {
         write_text(j, &text);
-    } else if (format == CLI_FORMAT_JSON) {
+    } else if (format == VYRE_FORMAT_JSON) {
         write_json(j, &text);
     } else {
         write_table(j, &text, format, given(j, PROFILE) ? CLI_FACT_PROFILE : CLI_FACT_WIDE);

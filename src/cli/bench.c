@@ -12,7 +12,9 @@
 
 #include "base/file.h"
 #include "base/option.h"
+#include "base/page.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "cli/device.h"
 #include "cli/output.h"
 #include "cli/survey.h"
@@ -354,7 +356,7 @@ static vyre_status measure(job *j) {
 
 static vyre_status report(job *j) {
     const char *compare = value_of(j, COMPARE)->text, *html = value_of(j, HTML)->text;
-    cli_format format = (cli_format)value_of(j, FORMAT)->choice;
+    vyre_format format = (vyre_format)value_of(j, FORMAT)->choice;
     vyre_strbuf text = {0};
     vyre_status status = cli_bench_figures_make(&j->bench, &j->figures);
     if (!status && compare) {
@@ -364,7 +366,7 @@ static vyre_status report(job *j) {
         return status;
     }
     cli_bench_report made = {&j->bench, &j->figures, compare ? &j->comparison : NULL};
-    if (format == CLI_FORMAT_JSON) {
+    if (format == VYRE_FORMAT_JSON) {
         cli_bench_json(&made, &text);
     } else {
         cli_bench_table(&made, format, &text);
@@ -383,12 +385,12 @@ static cli_exit verdict(const job *j) {
     if (figures->mismatches) {
         cli_message_print("vyre %s: %zu cell%s with wrong bytes. Fix: correct the backend; `vyre "
                           "conform` finds a small program that fails\n",
-                          name, figures->mismatches, cli_plural(figures->mismatches));
+                          name, figures->mismatches, vyre_plural(figures->mismatches));
         return CLI_EXIT_NO;
     }
     if (figures->failed) {
         cli_message_print("vyre %s: %zu cell%s failed. Fix: see the reason of each in the report\n",
-                          name, figures->failed, cli_plural(figures->failed));
+                          name, figures->failed, vyre_plural(figures->failed));
         return CLI_EXIT_FAILED;
     }
     if (j->comparison.slower) {

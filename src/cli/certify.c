@@ -5,6 +5,7 @@
 
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
+#include "base/units.h"
 #include "cli/certify.h"
 #include "cli/input.h"
 #include "cli/output.h"
@@ -38,11 +39,11 @@ typedef struct job {
     /* The answer. */
     vyre_strbuf text;
     vyre_json json;
-    cli_table rows;
+    vyre_table rows;
 } job;
 
-static cli_format format_of(const job *j) {
-    return (cli_format)j->arguments->values[FORMAT].choice;
+static vyre_format format_of(const job *j) {
+    return (vyre_format)j->arguments->values[FORMAT].choice;
 }
 
 /* Interruptions: the first one ends the run between two measurements, the second one at once. */
@@ -71,10 +72,10 @@ static bool is_interrupted(void) {
 /* The answer */
 
 static void begin_answer(job *j) {
-    if (format_of(j) == CLI_FORMAT_JSON) {
+    if (format_of(j) == VYRE_FORMAT_JSON) {
         j->json.text = &j->text;
         vyre_json_array(&j->json);
-    } else if (format_of(j) != CLI_FORMAT_TEXT) {
+    } else if (format_of(j) != VYRE_FORMAT_TEXT) {
         cli_route_table_begin(&j->rows);
     }
 }
@@ -82,9 +83,9 @@ static void begin_answer(job *j) {
 /* Text is told as it comes, the rest at the end. */
 static void add_answer(job *j, const char *key) {
     const vyre_routes *table = j->contest.table;
-    if (format_of(j) == CLI_FORMAT_JSON) {
+    if (format_of(j) == VYRE_FORMAT_JSON) {
         cli_route_json(&j->json, table, key);
-    } else if (format_of(j) != CLI_FORMAT_TEXT) {
+    } else if (format_of(j) != VYRE_FORMAT_TEXT) {
         cli_route_table_add(&j->rows, table, key);
     } else {
         cli_route_steps steps = {0};
@@ -99,11 +100,11 @@ static void add_answer(job *j, const char *key) {
 }
 
 static void end_answer(job *j) {
-    if (format_of(j) == CLI_FORMAT_JSON) {
+    if (format_of(j) == VYRE_FORMAT_JSON) {
         vyre_json_array_end(&j->json);
         vyre_strbuf_putc(&j->text, '\n');
-    } else if (format_of(j) != CLI_FORMAT_TEXT) {
-        cli_table_write(&j->text, &j->rows, format_of(j));
+    } else if (format_of(j) != VYRE_FORMAT_TEXT) {
+        vyre_table_write(&j->text, &j->rows, format_of(j));
     }
     cli_output_write(&j->text);
 }
@@ -111,7 +112,7 @@ static void end_answer(job *j) {
 static void report(const job *j, size_t total) {
     const char *name = j->arguments->command->name, *between = " on ";
     vyre_strbuf text = {0};
-    vyre_strbuf_printf(&text, "%zu operation%s", j->certified, cli_plural(j->certified));
+    vyre_strbuf_printf(&text, "%zu operation%s", j->certified, vyre_plural(j->certified));
     for (size_t i = 0; i < j->contest.devices.list.count; i++) {
         vyre_strbuf_printf(&text, "%s%s", between,
                            vyre_device_name(j->contest.devices.list.items[i]));
@@ -124,7 +125,7 @@ static void report(const job *j, size_t total) {
         cli_message_print("vyre %s: %zu operation%s got wrong bytes from a device, which `auto` "
                           "does not give %s to. Fix: `vyre conform -b DEVICE` finds the smallest "
                           "program that shows it\n",
-                          name, j->wrong, cli_plural(j->wrong), j->wrong == 1 ? "it" : "them");
+                          name, j->wrong, vyre_plural(j->wrong), j->wrong == 1 ? "it" : "them");
     }
     if (is_interrupted()) {
         cli_message_print("vyre %s: interrupted; %zu of %zu operations were not certified\n", name,

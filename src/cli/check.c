@@ -1,7 +1,9 @@
 /* vyre check: are these programs valid, and what are they? */
 #include <string.h>
 
+#include "base/page.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cli/command.h"
 #include "cli/describe.h"
@@ -38,12 +40,12 @@ typedef struct job {
 
 /* An error that is no diagnostic: the file cannot be read, or is a damaged binary. */
 static void add_failure(vyre_json *json, vyre_status status) {
-    vyre_json_key(json, "failure");
-    vyre_json_object(json);
-    cli_json_string(json, "kind", vyre_status_code_name(vyre_status_code_of(status)));
-    cli_json_string(json, "message", vyre_status_message(status));
-    cli_json_string(json, "fix", vyre_status_fix(status));
-    cli_json_string(json, "text", vyre_status_text(status)); /* all of it: the byte, the file */
+    vyre_json_add_object(json, "failure");
+    vyre_json_add_string(json, "kind", vyre_status_code_name(vyre_status_code_of(status)));
+    vyre_json_add_string(json, "message", vyre_status_message(status));
+    vyre_json_add_string(json, "fix", vyre_status_fix(status));
+    vyre_json_add_string(json, "text",
+                         vyre_status_text(status)); /* all of it: the byte, the file */
     vyre_json_object_end(json);
 }
 
@@ -74,7 +76,7 @@ static cli_exit add_run_failure(const job *j, const char *program, vyre_status s
         return result;
     }
     vyre_json_object(j->json);
-    cli_json_string(j->json, "program", program);
+    vyre_json_add_string(j->json, "program", program);
     add_failure(j->json, status);
     vyre_json_object_end(j->json);
     vyre_status_free(status);
@@ -112,14 +114,12 @@ static cli_exit describe_json(job *j, const cli_input *input, cli_selection chos
     cli_exit result = CLI_EXIT_DONE;
     vyre_json *json = j->json;
     vyre_json_object(json);
-    cli_json_string(json, "file", input->name);
-    vyre_json_key(json, "valid");
-    vyre_json_bool(json, !status);
+    vyre_json_add_string(json, "file", input->name);
+    vyre_json_add_bool(json, "valid", !status);
     if (status && !cli_input_errors(input)) {
         add_failure(json, status);
     }
-    vyre_json_key(json, "programs");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "programs");
     for (size_t i = chosen.first; i < chosen.end; i++) {
         cli_describe_json(json, cli_input_program(input, i));
     }
@@ -127,8 +127,7 @@ static cli_exit describe_json(job *j, const cli_input *input, cli_selection chos
     vyre_json_key(json, "diagnostics");
     add_diagnostics(json, input);
     if (j->arguments->values[RACES].given) {
-        vyre_json_key(json, "races");
-        vyre_json_array(json);
+        vyre_json_add_array(json, "races");
         for (size_t i = chosen.first; i < chosen.end; i++) {
             result = worse(result, check_races(j, input, i, NULL));
         }
@@ -236,8 +235,7 @@ static cli_exit check_files(job *j) {
     vyre_json *json = j->json;
     if (json) {
         vyre_json_object(json);
-        vyre_json_key(json, "files");
-        vyre_json_array(json);
+        vyre_json_add_array(json, "files");
     }
     for (size_t i = 0; i < j->files.count; i++) {
         result = worse(result, check_file(j, j->files.items[i]));
@@ -245,28 +243,27 @@ static cli_exit check_files(job *j) {
     const counts *total = &j->total;
     if (json) {
         vyre_json_array_end(json);
-        vyre_json_key(json, "summary");
-        vyre_json_object(json);
-        cli_json_number(json, "files", total->files);
-        cli_json_number(json, "programs", total->programs);
-        cli_json_number(json, "errors", total->errors);
-        cli_json_number(json, "warnings", total->warnings);
+        vyre_json_add_object(json, "summary");
+        vyre_json_add_u64(json, "files", total->files);
+        vyre_json_add_u64(json, "programs", total->programs);
+        vyre_json_add_u64(json, "errors", total->errors);
+        vyre_json_add_u64(json, "warnings", total->warnings);
         vyre_json_object_end(json);
         vyre_json_object_end(json);
         vyre_strbuf_putc(json->text, '\n');
         cli_output_write(json->text);
     }
     cli_message_print("%zu file%s, %zu program%s, %zu error%s, %zu warning%s\n", total->files,
-                      cli_plural(total->files), total->programs, cli_plural(total->programs),
-                      total->errors, cli_plural(total->errors), total->warnings,
-                      cli_plural(total->warnings));
+                      vyre_plural(total->files), total->programs, vyre_plural(total->programs),
+                      total->errors, vyre_plural(total->errors), total->warnings,
+                      vyre_plural(total->warnings));
     return result;
 }
 
 static cli_exit run(const cli_arguments *arguments) {
     vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
-    bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
+    bool as_json = arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
     job j = {.arguments = arguments, .json = as_json ? &json : NULL};
     vyre_status status = read_options(&j);
     j.races.values = j.values.items;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "base/page.h"
 
 const cli_command *const cli_commands[] = {
 #define ROW(name) &cli_command_##name,
@@ -13,13 +14,13 @@ const cli_command *const cli_commands[] = {
 const cli_option cli_option_help = {"--help", 'h', NULL, NULL, "explain the subcommand"};
 
 const cli_choice cli_formats[] = {
-#define ROW(name, text, documentation) {text, documentation},
+#define ROW(name, text, documentation) [VYRE_FORMAT_##name] = {text, documentation},
     CLI_FORMATS(ROW)
 #undef ROW
         {NULL, NULL}};
 
 const cli_choice cli_table_formats[] = {
-#define ROW(name, text, documentation) {text, documentation},
+#define ROW(name, text, documentation) [VYRE_FORMAT_##name] = {text, documentation},
     CLI_TABLE_FORMATS(ROW)
 #undef ROW
         {NULL, NULL}};

@@ -142,11 +142,6 @@ extern const cli_option cli_option_help;
     CLI_FORMATS(X)                                                                                 \
     X(CSV, "csv", "a table for spreadsheets")                                                      \
     X(MARKDOWN, "md", "a table in Markdown")
-typedef enum cli_format {
-#define CLI_FORMAT_ENUM(name, text, documentation) CLI_FORMAT_##name,
-    CLI_TABLE_FORMATS(CLI_FORMAT_ENUM)
-#undef CLI_FORMAT_ENUM
-} cli_format;
 extern const cli_choice cli_formats[];
 extern const cli_choice cli_table_formats[];
 

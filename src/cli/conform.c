@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/page.h"
+#include "base/units.h"
 #include "cli/device.h"
 #include "cli/output.h"
 #include "cli/survey.h"
@@ -228,12 +230,9 @@ static void test_all(job *j) {
             test_device(j, row->device);
         } else if (j->is_json) {
             vyre_json_object(&j->json);
-            vyre_json_key(&j->json, "backend");
-            vyre_json_string(&j->json, row->name);
-            vyre_json_key(&j->json, "verdict");
-            vyre_json_string(&j->json, "skipped");
-            vyre_json_key(&j->json, "reason");
-            vyre_json_string(&j->json, reason);
+            vyre_json_add_string(&j->json, "backend", row->name);
+            vyre_json_add_string(&j->json, "verdict", "skipped");
+            vyre_json_add_string(&j->json, "reason", reason);
             vyre_json_object_end(&j->json);
         } else {
             vyre_strbuf_printf(&j->text, "%s: skipped: %s\n", row->name, reason);
@@ -308,7 +307,7 @@ static cli_exit list(job *j) {
     }
     cli_output_write(&j->text);
     uint64_t count = cli_conform_count(&j->conform);
-    cli_message_print("%llu case%s\n", (unsigned long long)count, cli_plural(count));
+    cli_message_print("%llu case%s\n", (unsigned long long)count, vyre_plural(count));
     return CLI_EXIT_DONE;
 }
 
@@ -317,12 +316,9 @@ static cli_exit list(job *j) {
 static void print_check(job *j, const char *path, size_t differences, vyre_strbuf *lines) {
     if (j->is_json) {
         vyre_json_object(&j->json);
-        vyre_json_key(&j->json, "certificate");
-        vyre_json_string(&j->json, path);
-        vyre_json_key(&j->json, "same");
-        vyre_json_bool(&j->json, !differences);
-        vyre_json_key(&j->json, "differences");
-        vyre_json_array(&j->json);
+        vyre_json_add_string(&j->json, "certificate", path);
+        vyre_json_add_bool(&j->json, "same", !differences);
+        vyre_json_add_array(&j->json, "differences");
         for (const char *at = vyre_strbuf_string(lines); *at;) {
             size_t size = strcspn(at, "\n");
             vyre_json_str(&j->json, (vyre_str){at, size});
@@ -409,7 +405,7 @@ static vyre_status check_files(const cli_arguments *arguments) {
 
 static cli_exit run(const cli_arguments *arguments) {
     job j = {.arguments = arguments};
-    j.is_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
+    j.is_json = arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
     j.json.text = &j.text;
     j.conform.no_progress = arguments->values[NO_PROGRESS].given;
     bool checks = arguments->values[CHECK].given;
@@ -434,11 +430,9 @@ static cli_exit run(const cli_arguments *arguments) {
                            {"programs", j.conform.programs},
                            {"runs", j.conform.runs}};
             for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-                vyre_json_key(&j.json, numbers[i].key);
-                vyre_json_u64(&j.json, numbers[i].number);
+                vyre_json_add_u64(&j.json, numbers[i].key, numbers[i].number);
             }
-            vyre_json_key(&j.json, "devices");
-            vyre_json_array(&j.json);
+            vyre_json_add_array(&j.json, "devices");
         }
         test_devices(&j);
         if (j.is_json && j.exit != CLI_EXIT_USAGE) {

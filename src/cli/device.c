@@ -2,12 +2,12 @@
 
 #include <string.h>
 
+#include "base/status.h"
+#include "base/units.h"
 #include "cli/output.h"
 #include "cli/route_report.h"
 #include "registry/registry.h"
 #include "registry/select.h"
-
-#include "base/status.h"
 
 bool cli_device_is_reference(const vyre_device *device) {
     return !strcmp(vyre_device_id(device), "reference");
@@ -20,7 +20,7 @@ void cli_device_tell_refused(const cli_command *command) {
         refused += records[i].fate == VYRE_PLUGIN_REFUSED;
     }
     if (refused) {
-        const char *s = cli_plural(refused);
+        const char *s = vyre_plural(refused);
         cli_message_print("vyre %s: %zu plugin%s or folder%s of plugins %s refused; `vyre doctor` "
                           "says why\n",
                           command->name, refused, s, s, refused == 1 ? "was" : "were");

@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/option.h"
+#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/help.h"
 #include "cli/output.h"
@@ -233,7 +234,7 @@ static void write_dialects(const examination *x, vyre_strbuf *text) {
         vyre_strbuf_printf(text, "%s%s\n", mark(true), vyre_status_text(x->dialects_failure));
     } else {
         vyre_strbuf_printf(text, "%s%zu operation%s\n", mark(false), x->operations,
-                           cli_plural(x->operations));
+                           vyre_plural(x->operations));
     }
     for (size_t i = 0; i < x->dialects.records.count; i++) {
         const vyre_folder_record *record = &x->dialects.records.items[i];
@@ -275,7 +276,7 @@ static void write_routes(const examination *x, vyre_strbuf *text) {
         vyre_strbuf_printf(text, "%s: none yet; `vyre certify` makes it\n", path);
     } else {
         vyre_strbuf_printf(text, "%s: %zu operation%s, %zu measurement%s", path, x->routes,
-                           cli_plural(x->routes), x->measurements, cli_plural(x->measurements));
+                           vyre_plural(x->routes), x->measurements, vyre_plural(x->measurements));
         vyre_strbuf_printf(text,
                            x->strange ? ", %zu of devices or drivers that are not here\n" : "\n",
                            x->strange);
@@ -311,7 +312,7 @@ static void write_text(const examination *x, vyre_strbuf *text) {
     write_environment(text);
     if (x->problems) {
         vyre_strbuf_printf(text, "\n%zu problem%s, marked with !\n", x->problems,
-                           cli_plural(x->problems));
+                           vyre_plural(x->problems));
     } else {
         vyre_strbuf_puts(text, "\nno problems\n");
     }
@@ -320,68 +321,57 @@ static void write_text(const examination *x, vyre_strbuf *text) {
 /* JSON */
 
 static void json_plugins(const examination *x, vyre_json *json) {
-    vyre_json_key(json, "plugins");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "plugins");
     for (size_t i = 0; i < x->record_count; i++) {
         const vyre_plugin_record *record = &x->records[i];
         vyre_json_object(json);
-        cli_json_string(json, record->is_folder ? "folder" : "manifest", record->path);
-        cli_json_string(json, "fate", vyre_plugin_fate_name(record->fate));
+        vyre_json_add_string(json, record->is_folder ? "folder" : "manifest", record->path);
+        vyre_json_add_string(json, "fate", vyre_plugin_fate_name(record->fate));
         if (!record->is_folder) {
-            cli_json_string(json, "library", record->library);
+            vyre_json_add_string(json, "library", record->library);
         }
-        cli_json_string(json, "detail", record->detail);
+        vyre_json_add_string(json, "detail", record->detail);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
 }
 
 static void json_backends(const examination *x, vyre_json *json) {
-    vyre_json_key(json, "devices");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "devices");
     for (size_t i = 0; i < x->survey.rows.count; i++) {
         const cli_survey_row *row = &x->survey.rows.items[i];
         vyre_json_object(json);
-        cli_json_string(json, "name", row->name);
-        cli_json_string(json, "origin",
-                        vyre_registry_origin(vyre_registry_default(), row->registration->id));
-        vyre_json_key(json, "available");
-        vyre_json_bool(json, row->device != NULL);
-        vyre_json_key(json, "reason");
-        if (row->failure) {
-            vyre_json_string(json, vyre_status_text(row->failure));
-        } else {
-            vyre_json_null(json);
-        }
+        vyre_json_add_string(json, "name", row->name);
+        vyre_json_add_string(json, "origin",
+                             vyre_registry_origin(vyre_registry_default(), row->registration->id));
+        vyre_json_add_bool(json, "available", row->device != NULL);
+        vyre_json_add_string(json, "reason", row->failure ? vyre_status_text(row->failure) : NULL);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
-    vyre_json_key(json, "findings");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "findings");
     for (size_t i = 0; i < x->findings.count; i++) {
         vyre_json_object(json);
-        cli_json_string(json, "id", x->findings.items[i].id);
-        cli_json_string(json, "finding", x->findings.items[i].text);
+        vyre_json_add_string(json, "id", x->findings.items[i].id);
+        vyre_json_add_string(json, "finding", x->findings.items[i].text);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
 }
 
 static void json_dialects(const examination *x, vyre_json *json) {
-    vyre_json_key(json, "dialects");
-    vyre_json_object(json);
-    cli_json_number(json, "operations", x->operations);
+    vyre_json_add_object(json, "dialects");
+    vyre_json_add_u64(json, "operations", x->operations);
     if (x->dialects_failure) {
-        cli_json_string(json, "failure", vyre_status_text(x->dialects_failure));
+        vyre_json_add_string(json, "failure", vyre_status_text(x->dialects_failure));
     }
-    vyre_json_key(json, "places");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "places");
     for (size_t i = 0; i < x->dialects.records.count; i++) {
         const vyre_folder_record *record = &x->dialects.records.items[i];
         vyre_json_object(json);
-        cli_json_string(json, record->is_folder ? "folder" : "manifest", record->path);
-        cli_json_string(json, "fate", vyre_folder_fate_name(record->fate));
-        cli_json_string(json, "detail", record->detail);
+        vyre_json_add_string(json, record->is_folder ? "folder" : "manifest", record->path);
+        vyre_json_add_string(json, "fate", vyre_folder_fate_name(record->fate));
+        vyre_json_add_string(json, "detail", record->detail);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
@@ -390,41 +380,29 @@ static void json_dialects(const examination *x, vyre_json *json) {
 
 static void json_cache(const examination *x, vyre_json *json) {
     const vyre_cache_list *cache = x->cache;
-    vyre_json_key(json, "cache");
-    vyre_json_object(json);
+    vyre_json_add_object(json, "cache");
     if (!x->cache_failure) {
-        vyre_json_key(json, "path");
-        if (cache->path) {
-            vyre_json_string(json, cache->path);
-        } else {
-            vyre_json_null(json);
-        }
-        cli_json_number(json, "programs", cache->entry_count);
-        cli_json_number(json, "bytes", cache->total_bytes);
-        cli_json_number(json, "limit_bytes", cache->limit_bytes);
+        vyre_json_add_string(json, "path", cache->path);
+        vyre_json_add_u64(json, "programs", cache->entry_count);
+        vyre_json_add_u64(json, "bytes", cache->total_bytes);
+        vyre_json_add_u64(json, "limit_bytes", cache->limit_bytes);
     } else {
-        cli_json_string(json, "failure", vyre_status_text(x->cache_failure));
+        vyre_json_add_string(json, "failure", vyre_status_text(x->cache_failure));
     }
     vyre_json_object_end(json);
 }
 
 static void json_routes(const examination *x, vyre_json *json) {
-    vyre_json_key(json, "routes");
-    vyre_json_object(json);
-    vyre_json_key(json, "path");
-    if (x->routes_path.size) {
-        vyre_json_string(json, vyre_strbuf_string(&x->routes_path));
-    } else {
-        vyre_json_null(json);
-    }
+    vyre_json_add_object(json, "routes");
+    vyre_json_add_string(json, "path",
+                         x->routes_path.size ? vyre_strbuf_string(&x->routes_path) : NULL);
     if (x->routes_failure) {
-        cli_json_string(json, "failure", vyre_status_text(x->routes_failure));
+        vyre_json_add_string(json, "failure", vyre_status_text(x->routes_failure));
     } else {
-        vyre_json_key(json, "exists");
-        vyre_json_bool(json, x->has_routes);
-        cli_json_number(json, "operations", x->routes);
-        cli_json_number(json, "measurements", x->measurements);
-        cli_json_number(json, "strange", x->strange);
+        vyre_json_add_bool(json, "exists", x->has_routes);
+        vyre_json_add_u64(json, "operations", x->routes);
+        vyre_json_add_u64(json, "measurements", x->measurements);
+        vyre_json_add_u64(json, "strange", x->strange);
     }
     vyre_json_object_end(json);
 }
@@ -433,14 +411,12 @@ static void json_environment(vyre_json *json) {
     cli_variable variable;
     const char *value;
     bool is_set;
-    vyre_json_key(json, "environment");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "environment");
     for (size_t i = 0; read_variable(i, &variable, &value, &is_set); i++) {
         vyre_json_object(json);
-        cli_json_string(json, "variable", variable.name);
-        vyre_json_key(json, "set");
-        vyre_json_bool(json, is_set);
-        cli_json_string(json, "value", value);
+        vyre_json_add_string(json, "variable", variable.name);
+        vyre_json_add_bool(json, "set", is_set);
+        vyre_json_add_string(json, "value", value);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
@@ -449,9 +425,8 @@ static void json_environment(vyre_json *json) {
 static void write_json(const examination *x, vyre_strbuf *text) {
     vyre_json json = {.text = text};
     vyre_json_object(&json);
-    cli_json_string(&json, "version", vyre_version());
-    vyre_json_key(&json, "abi");
-    vyre_json_array(&json);
+    vyre_json_add_string(&json, "version", vyre_version());
+    vyre_json_add_array(&json, "abi");
     vyre_json_u64(&json, VYRE_ABI_MAJOR);
     vyre_json_u64(&json, VYRE_ABI_MINOR);
     vyre_json_array_end(&json);
@@ -461,7 +436,7 @@ static void write_json(const examination *x, vyre_strbuf *text) {
     json_cache(x, &json);
     json_routes(x, &json);
     json_environment(&json);
-    cli_json_number(&json, "problems", x->problems);
+    vyre_json_add_u64(&json, "problems", x->problems);
     vyre_json_object_end(&json);
     vyre_strbuf_putc(text, '\n');
 }
@@ -474,7 +449,7 @@ static cli_exit run(const cli_arguments *arguments) {
     if (status) {
         result = cli_message_status(arguments->command, status);
     } else {
-        if (arguments->values[FORMAT].choice == CLI_FORMAT_JSON) {
+        if (arguments->values[FORMAT].choice == VYRE_FORMAT_JSON) {
             write_json(&x, &text);
         } else {
             write_text(&x, &text);

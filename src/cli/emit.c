@@ -5,13 +5,13 @@
 #include <vyre/emit.h>
 #include <vyre/wire.h>
 
+#include "base/page.h"
 #include "base/status.h"
 #include "base/vec.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/input.h"
 #include "cli/output.h"
-#include "cli/page.h"
 
 #define OPTIONS(X)                                                                                 \
     X(TARGET, 0, "--target", "ID", NULL, "what to make; without it the targets are listed")        \
@@ -48,35 +48,34 @@ static void list_json(vyre_strbuf *text) {
     vyre_json_array(&json);
     for (size_t i = 0; (emitter = vyre_emitter_at(i)); i++) {
         vyre_json_object(&json);
-        cli_json_string(&json, "target", emitter->target);
-        cli_json_string(&json, "makes", emitter->makes);
-        cli_json_string(&json, "needs", emitter->needs ? emitter->needs : "");
-        vyre_json_key(&json, "text");
-        vyre_json_bool(&json, emitter->is_text);
+        vyre_json_add_string(&json, "target", emitter->target);
+        vyre_json_add_string(&json, "makes", emitter->makes);
+        vyre_json_add_string(&json, "needs", emitter->needs ? emitter->needs : "");
+        vyre_json_add_bool(&json, "text", emitter->is_text);
         vyre_json_object_end(&json);
     }
     vyre_json_array_end(&json);
     vyre_strbuf_putc(text, '\n');
 }
 
-static cli_exit list_targets(cli_format format) {
+static cli_exit list_targets(vyre_format format) {
     vyre_strbuf text = {0};
-    cli_table table = {.columns = 3, .code = 1};
+    vyre_table table = {.columns = 3, .code = 1};
     const vyre_emitter *emitter;
-    if (format == CLI_FORMAT_JSON) {
+    if (format == VYRE_FORMAT_JSON) {
         list_json(&text);
         cli_output_write(&text);
         return CLI_EXIT_DONE;
     }
-    cli_table_add(&table, "target");
-    cli_table_add(&table, "needs");
-    cli_table_add(&table, "makes");
+    vyre_table_add(&table, "target");
+    vyre_table_add(&table, "needs");
+    vyre_table_add(&table, "makes");
     for (size_t i = 0; (emitter = vyre_emitter_at(i)); i++) {
-        cli_table_add(&table, "%s", emitter->target);
-        cli_table_add(&table, "%s", emitter->needs ? emitter->needs : "nothing");
-        cli_table_add(&table, "%s", emitter->makes);
+        vyre_table_add(&table, "%s", emitter->target);
+        vyre_table_add(&table, "%s", emitter->needs ? emitter->needs : "nothing");
+        vyre_table_add(&table, "%s", emitter->makes);
     }
-    cli_table_write(&text, &table, format);
+    vyre_table_write(&text, &table, format);
     cli_output_write(&text);
     return CLI_EXIT_DONE;
 }
@@ -129,7 +128,7 @@ static cli_exit run(const cli_arguments *arguments) {
     cli_input input = {0};
     vyre_status status = check_usage(arguments);
     if (!status && !arguments->operand_count) {
-        return list_targets((cli_format)arguments->values[FORMAT].choice);
+        return list_targets((vyre_format)arguments->values[FORMAT].choice);
     }
     const vyre_emitter *emitter = status ? NULL : find_emitter(arguments->values[TARGET].text);
     if (!status && !emitter) {

@@ -7,10 +7,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/page.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/operation.h"
-#include "cli/page.h"
 #include "cli/survey.h"
 #include "registry/registry.h"
 #include "route/route.h"
@@ -177,33 +178,33 @@ static const char *verdict(const cli_everywhere *all, const cli_place *place) {
                                                 : "DIFFER";
 }
 
-static void add_time(cli_table *table, uint64_t ns) {
+static void add_time(vyre_table *table, uint64_t ns) {
     vyre_strbuf text = {0};
     if (ns != VYRE_NO_TIME) {
-        cli_describe_time(&text, ns);
+        vyre_units_time(&text, (double)ns);
     }
-    cli_table_add(table, "%10s", vyre_strbuf_string(&text));
+    vyre_table_add(table, "%10s", vyre_strbuf_string(&text));
     table->cells.failed |= text.failed;
     vyre_strbuf_free(&text);
 }
 
 /* A thousand millions a second; nothing where there is nothing. */
-static void add_rate(cli_table *table, double amount, uint64_t ns) {
+static void add_rate(vyre_table *table, double amount, uint64_t ns) {
     if (amount > 0) {
-        cli_table_add(table, "%8.3f", amount / (double)(ns ? ns : 1));
+        vyre_table_add(table, "%8.3f", amount / (double)(ns ? ns : 1));
     } else {
-        cli_table_add(table, "%8s", "");
+        vyre_table_add(table, "%8s", "");
     }
 }
 
 void cli_everywhere_text(const cli_everywhere *all, vyre_strbuf *text) {
     enum { COLUMNS = 7, NUMBERS = 15 << 2 };
-    cli_table table = {.columns = COLUMNS, .right = NUMBERS};
+    vyre_table table = {.columns = COLUMNS, .right = NUMBERS};
     const char *name = all->operation ? all->operation->id : vyre_program_name(all->program);
     const char *const heads[COLUMNS] = {"program", "device", "time", "on device",
                                         "GB/s",    "Gop/s",  "bytes"};
     for (size_t i = 0; i < COLUMNS; i++) {
-        cli_table_add(&table, "%s", heads[i]);
+        vyre_table_add(&table, "%s", heads[i]);
     }
     for (size_t i = 0; i < all->places.count; i++) {
         const cli_place *place = &all->places.items[i];
@@ -211,15 +212,15 @@ void cli_everywhere_text(const cli_everywhere *all, vyre_strbuf *text) {
         if (place->fate == CLI_PLACE_MISSING) {
             continue;
         }
-        cli_table_add(&table, "%-20s", name);
-        cli_table_add(&table, "%-10s", place->name);
+        vyre_table_add(&table, "%-20s", name);
+        vyre_table_add(&table, "%-10s", place->name);
         add_time(&table, ran ? place->time_ns : VYRE_NO_TIME);
         add_time(&table, ran ? place->device_ns : VYRE_NO_TIME);
         add_rate(&table, ran ? (double)all->bytes : 0, place->time_ns);
         add_rate(&table, ran ? all->operations : 0, place->time_ns);
-        cli_table_add(&table, "%s", verdict(all, place));
+        vyre_table_add(&table, "%s", verdict(all, place));
     }
-    cli_table_write(text, &table, CLI_FORMAT_TEXT);
+    vyre_table_write(text, &table, VYRE_FORMAT_TEXT);
 }
 
 void cli_everywhere_json(const cli_everywhere *all, vyre_json *json) {
@@ -228,22 +229,21 @@ void cli_everywhere_json(const cli_everywhere *all, vyre_json *json) {
     for (size_t i = 0; i < all->places.count; i++) {
         const cli_place *place = &all->places.items[i];
         vyre_json_object(json);
-        cli_json_string(json, "device", place->name);
-        cli_json_string(json, "fate", fates[place->fate]);
+        vyre_json_add_string(json, "device", place->name);
+        vyre_json_add_string(json, "fate", fates[place->fate]);
         if (place->failure) {
-            cli_json_string(json, "reason", vyre_status_text(place->failure));
+            vyre_json_add_string(json, "reason", vyre_status_text(place->failure));
         }
         if (place->fate == CLI_PLACE_RAN) {
-            cli_json_number(json, "time_ns", place->time_ns);
+            vyre_json_add_u64(json, "time_ns", place->time_ns);
             if (place->device_ns != VYRE_NO_TIME) {
-                cli_json_number(json, "device_ns", place->device_ns);
+                vyre_json_add_u64(json, "device_ns", place->device_ns);
             }
             if (all->verify) {
-                vyre_json_key(json, "verified");
-                vyre_json_bool(json, place->matches);
+                vyre_json_add_bool(json, "verified", place->matches);
             }
             if (place->mismatch.size) {
-                cli_json_string(json, "mismatch", vyre_strbuf_string(&place->mismatch));
+                vyre_json_add_string(json, "mismatch", vyre_strbuf_string(&place->mismatch));
             }
         }
         vyre_json_object_end(json);

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/output.h"
@@ -85,10 +86,10 @@ static cli_exit run(const cli_arguments *arguments) {
     }
     if (write) {
         cli_message_print("%zu file%s, %zu changed\n", arguments->operand_count,
-                          cli_plural(arguments->operand_count), count);
+                          vyre_plural(arguments->operand_count), count);
     } else if (check && count) {
         cli_message_print("%zu of %zu file%s not in canonical layout. Fix: vyre fmt --write\n",
-                          count, arguments->operand_count, cli_plural(arguments->operand_count));
+                          count, arguments->operand_count, vyre_plural(arguments->operand_count));
     }
     return result;
 }

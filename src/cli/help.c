@@ -37,7 +37,7 @@ static void write_entry(vyre_strbuf *text, size_t indent, const char *term, size
         size = 0;
     }
     vyre_strbuf_repeat(text, ' ', column - size);
-    cli_wrap(text, documentation, column, column);
+    vyre_page_wrap(text, documentation, column, column);
 }
 
 static void write_command_term(vyre_strbuf *text, const cli_command *command) {
@@ -86,7 +86,7 @@ static void write_option(vyre_strbuf *text, const cli_option *option, size_t col
 }
 
 static void write_paragraph(vyre_strbuf *text, const char *paragraph) {
-    cli_wrap(text, paragraph, 0, 0);
+    vyre_page_wrap(text, paragraph, 0, 0);
 }
 
 void cli_help_command(vyre_strbuf *text, const cli_command *command) {
@@ -94,7 +94,7 @@ void cli_help_command(vyre_strbuf *text, const cli_command *command) {
     vyre_strbuf_printf(text, "vyre %s: %s\n\nusage: vyre ", command->name, command->summary);
     write_command_term(text, command);
     vyre_strbuf_puts(text, command->option_count ? " [OPTIONS]\n\n" : "\n\n");
-    cli_paragraphs(text, command->text, write_paragraph, "\n");
+    vyre_page_paragraphs(text, command->text, write_paragraph, "\n");
     vyre_strbuf_putc(text, '\n');
     vyre_strbuf_puts(text, "options:\n");
     for (size_t i = 0; i < command->option_count; i++) {
@@ -109,7 +109,7 @@ void cli_help_command(vyre_strbuf *text, const cli_command *command) {
 }
 
 static bool write_topic(vyre_strbuf *text, const char *name, bool is_markdown) {
-    cli_page page = {.text = text, .is_markdown = is_markdown};
+    vyre_page page = {.text = text, .is_markdown = is_markdown};
 #define TOPIC(topic, documentation)                                                                \
     if (!strcmp(name, #topic)) {                                                                   \
         cli_help_##topic(&page);                                                                   \

@@ -7,7 +7,7 @@
 #include "base/option.h"
 #include "cli/help.h"
 
-void cli_help_diagnostics(cli_page *page) {
+void cli_help_diagnostics(vyre_page *page) {
     static const struct {
         uint32_t number;
         const char *severity, *title;
@@ -31,29 +31,29 @@ void cli_help_diagnostics(cli_page *page) {
         [8] = "Warnings",
     };
     size_t count = sizeof rows / sizeof rows[0];
-    cli_page_title(page, "Diagnostics");
-    cli_page_paragraph(
+    vyre_page_title(page, "Diagnostics");
+    vyre_page_paragraph(
         page, "What `vyre check` may say about a program. Each comes with its place, what was "
               "found there, and a fix. A code keeps its meaning for ever.");
     for (size_t i = 0; i < count;) {
         uint32_t kind = rows[i].number / 100;
-        cli_table table = {.columns = 3};
-        cli_table_add(&table, "code");
-        cli_table_add(&table, "severity");
-        cli_table_add(&table, "title");
+        vyre_table table = {.columns = 3};
+        vyre_table_add(&table, "code");
+        vyre_table_add(&table, "severity");
+        vyre_table_add(&table, "title");
         for (; i < count && rows[i].number / 100 == kind; i++) {
-            cli_table_add(&table, "V%04u", rows[i].number);
-            cli_table_add(&table, "%s", rows[i].severity);
-            cli_table_add(&table, "%s", rows[i].title);
+            vyre_table_add(&table, "V%04u", rows[i].number);
+            vyre_table_add(&table, "%s", rows[i].severity);
+            vyre_table_add(&table, "%s", rows[i].title);
         }
-        cli_page_heading(page, kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : "Others");
-        cli_page_table(page, &table);
+        vyre_page_heading(page, kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : "Others");
+        vyre_page_table(page, &table);
     }
-    cli_page_source(page, "include/vyre/diagnostic.h");
+    vyre_page_source(page, "include/vyre/diagnostic.h");
 }
 
 /* 4194304 as 4,194,304. */
-static void add_number(cli_table *table, uint64_t number) {
+static void add_number(vyre_table *table, uint64_t number) {
     char digits[32], grouped[48];
     int count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
     size_t at = 0;
@@ -64,27 +64,27 @@ static void add_number(cli_table *table, uint64_t number) {
         grouped[at++] = digits[i];
     }
     grouped[at] = '\0';
-    cli_table_add(table, "%s", grouped);
+    vyre_table_add(table, "%s", grouped);
 }
 
-void cli_help_limits(cli_page *page) {
-    cli_table table = {.columns = 3, .right = 2};
-    cli_table_add(&table, "limit");
-    cli_table_add(&table, "at most");
-    cli_table_add(&table, "of what");
+void cli_help_limits(vyre_page *page) {
+    vyre_table table = {.columns = 3, .right = 2};
+    vyre_table_add(&table, "limit");
+    vyre_table_add(&table, "at most");
+    vyre_table_add(&table, "of what");
 #define ROW(name, value, text)                                                                     \
-    cli_table_add(&table, "%s", #name);                                                            \
+    vyre_table_add(&table, "%s", #name);                                                           \
     add_number(&table, value);                                                                     \
-    cli_table_add(&table, "%s", text);
+    vyre_table_add(&table, "%s", text);
     VYRE_LIMITS(ROW)
 #undef ROW
-    cli_page_title(page, "Limits");
-    cli_page_paragraph(
+    vyre_page_title(page, "Limits");
+    vyre_page_paragraph(
         page, "How large a program may be. Parser, builder, verifier and decoder share this "
               "table, so that what one accepts the others do not refuse. In C a limit is "
               "`VYRE_LIMIT_` and its name.");
-    cli_page_table(page, &table);
-    cli_page_source(page, "include/vyre/limits.h");
+    vyre_page_table(page, &table);
+    vyre_page_source(page, "include/vyre/limits.h");
 }
 
 bool cli_help_variable(size_t index, cli_variable *out_variable) {
@@ -113,24 +113,24 @@ bool cli_help_variable(size_t index, cli_variable *out_variable) {
     return true;
 }
 
-void cli_help_environment(cli_page *page) {
-    cli_table table = {.columns = 4, .code = 1};
-    cli_table_add(&table, "variable");
-    cli_table_add(&table, "values");
-    cli_table_add(&table, "default");
-    cli_table_add(&table, "meaning");
+void cli_help_environment(vyre_page *page) {
+    vyre_table table = {.columns = 4, .code = 1};
+    vyre_table_add(&table, "variable");
+    vyre_table_add(&table, "values");
+    vyre_table_add(&table, "default");
+    vyre_table_add(&table, "meaning");
     cli_variable variable;
     for (size_t i = 0; cli_help_variable(i, &variable); i++) {
-        cli_table_add(&table, "%s", variable.name);
-        cli_table_add(&table, "%s", variable.values);
-        cli_table_add(&table, "%s", variable.default_text);
-        cli_table_add(&table, "%s", variable.documentation);
+        vyre_table_add(&table, "%s", variable.name);
+        vyre_table_add(&table, "%s", variable.values);
+        vyre_table_add(&table, "%s", variable.default_text);
+        vyre_table_add(&table, "%s", variable.documentation);
     }
-    cli_page_title(page, "Environment");
-    cli_page_paragraph(
+    vyre_page_title(page, "Environment");
+    vyre_page_paragraph(
         page, "The environment variables that are read. One that is set to a value it cannot "
               "have is an error, or a warning where a run goes on without the cache; an empty one "
               "counts as not set. A process with more rights than its user reads none.");
-    cli_page_table(page, &table);
-    cli_page_source(page, "src/base/option.h");
+    vyre_page_table(page, &table);
+    vyre_page_source(page, "src/base/option.h");
 }

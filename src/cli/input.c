@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cli/operation.h"
 #include "cli/output.h"
@@ -36,7 +37,7 @@ vyre_status cli_input_read(cli_input *input, const char *path) {
     if (!status) {
         input->is_wire = looks_like_wire(&input->contents);
         vyre_log(VYRE_LOG_DEBUG, "read %s, %zu byte%s of %s", input->name, input->contents.size,
-                 cli_plural(input->contents.size), input->is_wire ? "binary form" : "text");
+                 vyre_plural(input->contents.size), input->is_wire ? "binary form" : "text");
     }
     return status;
 }

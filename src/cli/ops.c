@@ -3,11 +3,12 @@
 
 #include <string.h>
 
+#include "base/page.h"
+#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/device.h"
 #include "cli/operation.h"
 #include "cli/output.h"
-#include "cli/page.h"
 #include "dialect/snapshot.h"
 #include "registry/select.h"
 #include "values/value.h"
@@ -70,7 +71,7 @@ static void print_group(vyre_strbuf *text, const job *j, const vyre_operation *o
 static void write_part(vyre_strbuf *text, vyre_strbuf *part, size_t first, size_t indent) {
     if (part->size) {
         vyre_strbuf_repeat(text, ' ', first);
-        cli_wrap(text, vyre_strbuf_string(part), indent, first);
+        vyre_page_wrap(text, vyre_strbuf_string(part), indent, first);
     }
     text->failed |= part->failed;
     vyre_strbuf_free(part);
@@ -102,7 +103,7 @@ static void write_text(const job *j, vyre_strbuf *text) {
         print_group(&group, j, operation);
         if (strcmp(vyre_strbuf_string(&group), vyre_strbuf_string(&before)) != 0) {
             vyre_strbuf_puts(text, before.size ? "\n" : "");
-            cli_wrap(text, vyre_strbuf_string(&group), 4, 0);
+            vyre_page_wrap(text, vyre_strbuf_string(&group), 4, 0);
             vyre_strbuf_cut(&before, 0);
             vyre_strbuf_puts(&before, vyre_strbuf_string(&group));
         }
@@ -113,13 +114,13 @@ static void write_text(const job *j, vyre_strbuf *text) {
     vyre_strbuf_free(&group);
 }
 
-static void write_table(const job *j, vyre_strbuf *text, cli_format format) {
+static void write_table(const job *j, vyre_strbuf *text, vyre_format format) {
     static const char *const headings[] = {"id",        "dialect", "version",  "category", "form",
                                            "signature", "laws",    "variants", "targets",  "doc"};
     enum { COLUMNS = sizeof headings / sizeof *headings };
-    cli_table table = {.columns = COLUMNS, .code = 1 | 1 << 5};
+    vyre_table table = {.columns = COLUMNS, .code = 1 | 1 << 5};
     for (size_t i = 0; i < COLUMNS; i++) {
-        cli_table_add(&table, "%s", headings[i]);
+        vyre_table_add(&table, "%s", headings[i]);
     }
     for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
         const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
@@ -148,7 +149,7 @@ static void write_table(const job *j, vyre_strbuf *text, cli_format format) {
                                       vyre_strbuf_string(&names),
                                       operation->doc};
         for (size_t k = 0; k < COLUMNS; k++) {
-            cli_table_add(&table, "%s", cells[k]);
+            vyre_table_add(&table, "%s", cells[k]);
         }
         text->failed |= signature.failed || laws.failed || variants.failed || names.failed;
         vyre_strbuf_free(&signature);
@@ -156,7 +157,7 @@ static void write_table(const job *j, vyre_strbuf *text, cli_format format) {
         vyre_strbuf_free(&variants);
         vyre_strbuf_free(&names);
     }
-    cli_table_write(text, &table, format);
+    vyre_table_write(text, &table, format);
 }
 
 static size_t count_chosen(const job *j) {
@@ -175,14 +176,14 @@ static cli_exit no_match(const job *j) {
 }
 
 static cli_exit list(const job *j) {
-    cli_format format = (cli_format)j->arguments->values[FORMAT].choice;
+    vyre_format format = (vyre_format)j->arguments->values[FORMAT].choice;
     vyre_strbuf text = {0};
     if (j->operand && !count_chosen(j)) {
         return no_match(j);
     }
-    if (format == CLI_FORMAT_TEXT) {
+    if (format == VYRE_FORMAT_TEXT) {
         write_text(j, &text);
-    } else if (format == CLI_FORMAT_JSON) {
+    } else if (format == VYRE_FORMAT_JSON) {
         vyre_json json = {.text = &text};
         vyre_json_array(&json);
         for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
@@ -198,20 +199,20 @@ static cli_exit list(const job *j) {
     }
     cli_output_write(&text);
     size_t count = count_chosen(j);
-    cli_message_print("%zu operation%s\n", count, cli_plural(count));
+    cli_message_print("%zu operation%s\n", count, vyre_plural(count));
     return CLI_EXIT_DONE;
 }
 
 static cli_exit show(const job *j) {
-    cli_format format = (cli_format)j->arguments->values[FORMAT].choice;
+    vyre_format format = (vyre_format)j->arguments->values[FORMAT].choice;
     const vyre_operation *operation = vyre_dialects_find(j->snapshot, j->operand);
     vyre_strbuf text = {0};
     if (!operation) {
         return no_match(j);
     }
-    if (format == CLI_FORMAT_TEXT) {
+    if (format == VYRE_FORMAT_TEXT) {
         cli_ops_show_text(&text, j->snapshot, operation);
-    } else if (format == CLI_FORMAT_JSON) {
+    } else if (format == VYRE_FORMAT_JSON) {
         vyre_json json = {.text = &text};
         cli_ops_show_json(&json, j->snapshot, operation);
         vyre_strbuf_putc(&text, '\n');
@@ -256,10 +257,10 @@ static cli_exit check(const job *j) {
         result = check_operations(j, device, &tally);
         cli_message_print("%zu operation%s on %s: %zu witness%s, %zu sample%s, %zu law%s in %zu "
                           "cases, %zu failure%s\n",
-                          tally.operations, cli_plural(tally.operations), vyre_device_name(device),
+                          tally.operations, vyre_plural(tally.operations), vyre_device_name(device),
                           tally.witnesses, tally.witnesses == 1 ? "" : "es", tally.samples,
-                          cli_plural(tally.samples), tally.laws, cli_plural(tally.laws),
-                          tally.cases, tally.failures, cli_plural(tally.failures));
+                          vyre_plural(tally.samples), tally.laws, vyre_plural(tally.laws),
+                          tally.cases, tally.failures, vyre_plural(tally.failures));
         vyre_device_release(device);
     }
     vyre_strbuf_free(&why);
@@ -313,7 +314,7 @@ static cli_exit run(const cli_arguments *arguments) {
     }
     if (!status && j.verb == VERB_watch) {
         return cli_ops_watch(arguments->command, j.operand, timeout_ns,
-                             (cli_format)arguments->values[FORMAT].choice);
+                             (vyre_format)arguments->values[FORMAT].choice);
     }
     status = status ? status : vyre_dialects_try_enter(&guard, &j.snapshot);
     if (status) {

@@ -6,6 +6,7 @@
 #include <vyre/dialect.h>
 
 #include "base/json.h"
+#include "base/page.h"
 #include "cli/command.h"
 
 /* What there is to know of one operation. */
@@ -16,7 +17,7 @@ void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
 
 /* Watches a folder until the time is over, UINT64_MAX being never, and prints each change. */
 cli_exit cli_ops_watch(const cli_command *command, const char *folder, uint64_t timeout_ns,
-                       cli_format format);
+                       vyre_format format);
 
 /* Whether the witnesses and laws of an operation hold on a device, and its sample runs. What does
  * not is appended to `failures`, a line each, and counted. A status is trouble of another kind. */

@@ -1,10 +1,10 @@
 /* One operation with all that there is to know of it. */
 #include <string.h>
 
+#include "base/page.h"
 #include "cli/describe.h"
 #include "cli/operation.h"
 #include "cli/ops.h"
-#include "cli/page.h"
 #include "values/sample.h"
 
 static const char *role_name(vyre_role role) {
@@ -74,7 +74,7 @@ static void write_sample(vyre_strbuf *text, const vyre_operation *operation) {
 
 static void write_paragraph(vyre_strbuf *text, const char *paragraph) {
     vyre_strbuf_puts(text, "  ");
-    cli_wrap(text, paragraph, 2, 2);
+    vyre_page_wrap(text, paragraph, 2, 2);
 }
 
 void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
@@ -83,10 +83,10 @@ void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
     vyre_strbuf signature = {0};
     vyre_strbuf_puts(&signature, operation->id);
     cli_describe_signature(&signature, operation);
-    cli_wrap(text, vyre_strbuf_string(&signature), 4, 0);
+    vyre_page_wrap(text, vyre_strbuf_string(&signature), 4, 0);
     text->failed |= signature.failed;
     vyre_strbuf_free(&signature);
-    cli_paragraphs(text, operation->doc, write_paragraph, "\n");
+    vyre_page_paragraphs(text, operation->doc, write_paragraph, "\n");
     cli_describe_label(text, "dialect");
     vyre_strbuf_printf(text, "%s %s, %s\n", operation->dialect, operation->version,
                        cli_category_name(operation->category));
@@ -123,8 +123,7 @@ void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
 /* JSON */
 
 static void json_words(vyre_json *json, const char *key, const char *words) {
-    vyre_json_key(json, key);
-    vyre_json_array(json);
+    vyre_json_add_array(json, key);
     while (*words) {
         size_t size = strcspn(words, "\n");
         vyre_json_str(json, (vyre_str){words, size});
@@ -134,24 +133,21 @@ static void json_words(vyre_json *json, const char *key, const char *words) {
 }
 
 static void json_parameters(vyre_json *json, const vyre_operation *operation) {
-    vyre_json_key(json, "parameters");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "parameters");
     for (size_t i = 0; i < operation->parameter_count; i++) {
         const vyre_parameter *parameter = &operation->parameters[i];
         vyre_json_object(json);
-        cli_json_string(json, "name", parameter->name);
-        cli_json_string(json, "role", role_name(parameter->role));
-        cli_json_string(json, "type", vyre_type_name(parameter->type));
-        vyre_json_key(json, "buffer");
-        vyre_json_bool(json, parameter->is_buffer);
+        vyre_json_add_string(json, "name", parameter->name);
+        vyre_json_add_string(json, "role", role_name(parameter->role));
+        vyre_json_add_string(json, "type", vyre_type_name(parameter->type));
+        vyre_json_add_bool(json, "buffer", parameter->is_buffer);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
 }
 
 static void json_lists(vyre_json *json, const vyre_operation *operation) {
-    vyre_json_key(json, "laws");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "laws");
     for (size_t i = 0; i < operation->law_count; i++) {
         vyre_strbuf law = {0};
         cli_describe_law(&law, &operation->laws[i]);
@@ -160,17 +156,15 @@ static void json_lists(vyre_json *json, const vyre_operation *operation) {
         vyre_strbuf_free(&law);
     }
     vyre_json_array_end(json);
-    vyre_json_key(json, "variants");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "variants");
     for (size_t i = 0; i < operation->variant_count; i++) {
         vyre_json_object(json);
-        cli_json_string(json, "entry", operation->variants[i].entry);
-        cli_json_string(json, "suits", operation->variants[i].suits);
+        vyre_json_add_string(json, "entry", operation->variants[i].entry);
+        vyre_json_add_string(json, "suits", operation->variants[i].suits);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
-    vyre_json_key(json, "witnesses");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "witnesses");
     for (size_t i = 0; i < operation->witness_count; i++) {
         vyre_json_object(json);
         json_words(json, "arguments", operation->witnesses[i].arguments);
@@ -185,28 +179,25 @@ void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
     cli_targets targets;
     vyre_strbuf signature = {0};
     vyre_json_object(json);
-    cli_json_string(json, "id", operation->id);
-    cli_json_string(json, "dialect", operation->dialect);
-    cli_json_string(json, "version", operation->version);
-    cli_json_string(json, "category", cli_category_name(operation->category));
-    cli_json_string(json, "form", cli_form_name(operation->form));
-    cli_json_string(json, "doc", operation->doc);
+    vyre_json_add_string(json, "id", operation->id);
+    vyre_json_add_string(json, "dialect", operation->dialect);
+    vyre_json_add_string(json, "version", operation->version);
+    vyre_json_add_string(json, "category", cli_category_name(operation->category));
+    vyre_json_add_string(json, "form", cli_form_name(operation->form));
+    vyre_json_add_string(json, "doc", operation->doc);
     cli_describe_signature(&signature, operation);
-    cli_json_string(json, "signature", vyre_strbuf_string(&signature));
-    json->text->failed |= signature.failed;
-    vyre_strbuf_free(&signature);
+    vyre_json_add_strbuf(json, "signature", &signature);
     json_parameters(json, operation);
     json_lists(json, operation);
     json_words(json, "sample", operation->sample ? operation->sample : "");
-    cli_json_string(json, "work", operation->work ? operation->work : "");
-    vyre_json_key(json, "targets");
-    vyre_json_array(json);
+    vyre_json_add_string(json, "work", operation->work ? operation->work : "");
+    vyre_json_add_array(json, "targets");
     cli_operation_targets(snapshot, operation, &targets);
     for (size_t i = 0; i < targets.count; i++) {
         vyre_json_string(json, targets.ids[i]);
     }
     vyre_json_array_end(json);
-    cli_json_string(json, "file", operation->file ? operation->file : "");
-    cli_json_string(json, "entry", operation->entry ? operation->entry : "");
+    vyre_json_add_string(json, "file", operation->file ? operation->file : "");
+    vyre_json_add_string(json, "entry", operation->entry ? operation->entry : "");
     vyre_json_object_end(json);
 }

@@ -101,10 +101,6 @@ void cli_message_print(const char *format, ...) {
     vyre_strbuf_free(&text);
 }
 
-const char *cli_plural(size_t count) {
-    return count == 1 ? "" : "s";
-}
-
 vyre_status cli_no_name(const char *what) {
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                             "see that the variable it comes from is set", "%s has no name", what);

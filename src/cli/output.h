@@ -33,9 +33,6 @@ bool cli_message_has_color(void);
 void cli_message_write(const char *data, size_t size);
 void cli_message_print(const char *format, ...) VYRE_PRINTF(1, 2);
 
-/* "s" unless there is one. */
-const char *cli_plural(size_t count);
-
 /* The error for a file whose name is empty. */
 VYRE_MUST_USE vyre_status cli_no_name(const char *what);
 

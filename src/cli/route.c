@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
+#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/input.h"
 #include "cli/output.h"
@@ -11,8 +13,6 @@
 #include "values/bind.h"
 #include "values/sample.h"
 #include "values/value.h"
-
-#include "base/status.h"
 
 #define OPTIONS(X)                                                                                 \
     X(SIZE, 0, "--size", "N", NULL,                                                                \
@@ -51,8 +51,8 @@ static bool given(const job *j, uint32_t option) {
     return j->arguments->values[option].given;
 }
 
-static cli_format format_of(const job *j) {
-    return (cli_format)j->arguments->values[FORMAT].choice;
+static vyre_format format_of(const job *j) {
+    return (vyre_format)j->arguments->values[FORMAT].choice;
 }
 
 static bool is_in_table(const job *j) {
@@ -165,20 +165,20 @@ static void put_answers(vyre_strbuf *text, const job *j) {
 static void put_measurements(vyre_strbuf *text, const job *j) {
     const vyre_class_row *row;
     const vyre_route *route = vyre_routes_find(j->table, j->op);
-    cli_table table = {.columns = 6, .right = 1 << 1 | 1 << 3};
+    vyre_table table = {.columns = 6, .right = 1 << 1 | 1 << 3};
     static const char *const headings[] = {"data", "size", "backend", "time", "device", "driver"};
     for (size_t i = 0; i < table.columns; i++) {
-        cli_table_add(&table, "%s", headings[i]);
+        vyre_table_add(&table, "%s", headings[i]);
     }
     for (size_t i = 0; (row = vyre_routes_class_at(j->table, j->op, i)); i++) {
         vyre_strbuf size = {0}, time = {0};
         cli_describe_class(&size, row->size_class);
-        cli_describe_time(&time, row->latency_ns);
+        vyre_units_time(&time, (double)row->latency_ns);
         const char *cells[] = {vyre_data_name(row->data), vyre_strbuf_string(&size),
                                row->who.backend,          vyre_strbuf_string(&time),
                                row->who.device,           row->who.driver};
         for (size_t k = 0; k < table.columns; k++) {
-            cli_table_add(&table, "%s", cells[k]);
+            vyre_table_add(&table, "%s", cells[k]);
         }
         text->failed |= size.failed || time.failed;
         vyre_strbuf_free(&size);
@@ -187,13 +187,13 @@ static void put_measurements(vyre_strbuf *text, const job *j) {
     bool is_empty = !vyre_routes_class_at(j->table, j->op, 0);
     vyre_strbuf_puts(text, is_empty ? "" : "\n");
     vyre_strbuf unused = {0};
-    cli_table_write(is_empty ? &unused : text, &table, CLI_FORMAT_TEXT);
+    vyre_table_write(is_empty ? &unused : text, &table, VYRE_FORMAT_TEXT);
     vyre_strbuf_free(&unused);
     if (route) {
         vyre_strbuf_puts(text, "\nplain route:");
         for (size_t i = 0; i < route->observation_count; i++) {
             vyre_strbuf_printf(text, "%s %s ", i ? "," : "", route->observations[i].backend);
-            cli_describe_time(text, route->observations[i].latency_ns);
+            vyre_units_time(text, (double)route->observations[i].latency_ns);
         }
         vyre_strbuf_printf(text, "%s %s%s\n", route->observation_count ? ";" : "",
                            route->backend ? route->backend : "nobody",
@@ -216,24 +216,23 @@ static void write_text(const job *j, vyre_strbuf *text) {
 
 static void write_json(const job *j, vyre_json *json) {
     vyre_json_object(json);
-    cli_json_string(json, "table", vyre_strbuf_string(&j->path));
-    vyre_json_key(json, "auto");
-    vyre_json_array(json);
+    vyre_json_add_string(json, "table", vyre_strbuf_string(&j->path));
+    vyre_json_add_array(json, "auto");
     for (size_t i = 0; i < j->answers.count; i++) {
         const answer *a = &j->answers.items[i];
         const vyre_routing *routing = a->routing;
         vyre_json_object(json);
-        cli_json_string(json, "data", vyre_data_name(a->data));
-        cli_json_number(json, "bytes", a->bytes);
+        vyre_json_add_string(json, "data", vyre_data_name(a->data));
+        vyre_json_add_u64(json, "bytes", a->bytes);
         vyre_json_key(json, "takes");
         if (routing) {
             vyre_json_string(json, vyre_device_name(routing->device));
-            cli_json_string(json, "source", vyre_route_source_name(routing->source));
+            vyre_json_add_string(json, "source", vyre_route_source_name(routing->source));
         } else {
             vyre_json_null(json);
         }
         if (routing && routing->latency_ns != VYRE_NO_TIME) {
-            cli_json_number(json, "latency_ns", routing->latency_ns);
+            vyre_json_add_u64(json, "latency_ns", routing->latency_ns);
         }
         vyre_strbuf why = {0};
         if (routing) {
@@ -242,10 +241,8 @@ static void write_json(const job *j, vyre_json *json) {
         } else {
             vyre_strbuf_puts(&why, vyre_status_text(a->failure));
         }
-        cli_json_string(json, "why", vyre_strbuf_string(&why));
-        json->text->failed |= why.failed;
-        vyre_strbuf_free(&why);
-        cli_json_string(json, "note", routing ? routing->note : "");
+        vyre_json_add_strbuf(json, "why", &why);
+        vyre_json_add_string(json, "note", routing ? routing->note : "");
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
@@ -346,17 +343,17 @@ static cli_exit show_one(job *j) {
     if (status) {
         return cli_message_status(j->arguments->command, status);
     }
-    if (format_of(j) == CLI_FORMAT_TEXT) {
+    if (format_of(j) == VYRE_FORMAT_TEXT) {
         write_text(j, &text);
-    } else if (format_of(j) == CLI_FORMAT_JSON) {
+    } else if (format_of(j) == VYRE_FORMAT_JSON) {
         vyre_json json = {.text = &text};
         write_json(j, &json);
         vyre_strbuf_putc(&text, '\n');
     } else {
-        cli_table table;
+        vyre_table table;
         cli_route_table_begin(&table);
         cli_route_table_add(&table, j->table, j->op);
-        cli_table_write(&text, &table, format_of(j));
+        vyre_table_write(&text, &table, format_of(j));
     }
     cli_output_write(&text);
     if (!is_in_table(j)) {
@@ -374,7 +371,7 @@ static cli_exit list_all(job *j) {
     vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
     vyre_status status = VYRE_OK;
-    cli_table table = {0};
+    vyre_table table = {0};
     size_t count = 0;
     if (given(j, SIZE) || given(j, BYTES)) {
         return cli_message_status(j->arguments->command,
@@ -382,15 +379,15 @@ static cli_exit list_all(job *j) {
                                                    "name an operation, or leave the size out",
                                                    "a size is for one operation"));
     }
-    if (format_of(j) == CLI_FORMAT_JSON) {
+    if (format_of(j) == VYRE_FORMAT_JSON) {
         vyre_json_array(&json);
-    } else if (format_of(j) != CLI_FORMAT_TEXT) {
+    } else if (format_of(j) != VYRE_FORMAT_TEXT) {
         cli_route_table_begin(&table);
     }
     for (; (j->op = vyre_routes_op_at(j->table, count)) && !status; count++) {
-        if (format_of(j) == CLI_FORMAT_JSON) {
+        if (format_of(j) == VYRE_FORMAT_JSON) {
             cli_route_json(&json, j->table, j->op);
-        } else if (format_of(j) != CLI_FORMAT_TEXT) {
+        } else if (format_of(j) != VYRE_FORMAT_TEXT) {
             cli_route_table_add(&table, j->table, j->op);
         } else {
             status = ask_all(j);
@@ -399,18 +396,18 @@ static cli_exit list_all(job *j) {
             cli_route_put_excluded(&text, j->table, j->op, NULL);
         }
     }
-    if (format_of(j) == CLI_FORMAT_JSON) {
+    if (format_of(j) == VYRE_FORMAT_JSON) {
         vyre_json_array_end(&json);
         vyre_strbuf_putc(&text, '\n');
-    } else if (format_of(j) != CLI_FORMAT_TEXT) {
-        cli_table_write(&text, &table, format_of(j));
+    } else if (format_of(j) != VYRE_FORMAT_TEXT) {
+        vyre_table_write(&text, &table, format_of(j));
     }
     if (status) {
         vyre_strbuf_free(&text);
         return cli_message_status(j->arguments->command, status);
     }
     cli_output_write(&text);
-    cli_message_print("vyre route: %zu operation%s in the table %s%s\n", count, cli_plural(count),
+    cli_message_print("vyre route: %zu operation%s in the table %s%s\n", count, vyre_plural(count),
                       vyre_strbuf_string(&j->path), count ? "" : "; `vyre certify` fills it");
     return CLI_EXIT_DONE;
 }

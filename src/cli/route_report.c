@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/option.h"
+#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/output.h"
 #include "route/route.h"
@@ -11,7 +12,7 @@ void cli_describe_class(vyre_strbuf *text, uint32_t size_class) {
     static const char *const units[] = {"byte", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     unsigned number = 1u << size_class % 10;
     vyre_strbuf_printf(text, "%u %s%s", number, units[size_class / 10 % 7],
-                       size_class < 10 ? cli_plural(number) : "");
+                       size_class < 10 ? vyre_plural(number) : "");
 }
 
 static bool is_among(const vyre_identity *who, const cli_devices *devices) {
@@ -77,7 +78,7 @@ void cli_route_steps_free(cli_route_steps *steps) {
 static void put_next(vyre_strbuf *text, const char *next, uint64_t next_ns) {
     if (next) {
         vyre_strbuf_printf(text, ", before %s with ", next);
-        cli_describe_time(text, next_ns);
+        vyre_units_time(text, (double)next_ns);
     }
 }
 
@@ -118,7 +119,7 @@ void cli_route_explain(vyre_strbuf *text, const vyre_routing *routing,
     }
     bool is_near = routing->measured_class != routing->wanted_class;
     vyre_strbuf_puts(text, "measured ");
-    cli_describe_time(text, routing->latency_ns);
+    vyre_units_time(text, (double)routing->latency_ns);
     vyre_strbuf_puts(text, is_near ? " for the nearest size, " : " for ");
     cli_describe_class(text, routing->measured_class);
     vyre_strbuf_printf(text, " of %s data", vyre_data_name(request->data));
@@ -137,10 +138,10 @@ static void put_range(vyre_strbuf *text, const cli_route_step *first, const cli_
         return;
     }
     vyre_strbuf_puts(text, ": ");
-    cli_describe_time(text, first->winner_ns);
+    vyre_units_time(text, (double)first->winner_ns);
     if (first != last) {
         vyre_strbuf_puts(text, " to ");
-        cli_describe_time(text, last->winner_ns);
+        vyre_units_time(text, (double)last->winner_ns);
     }
     put_next(text, last->next, last->next_ns);
     vyre_strbuf_putc(text, '\n');
@@ -215,29 +216,23 @@ bool cli_route_has_wrong_bytes(const vyre_routes *table, const char *op,
 /* JSON */
 
 static void json_identity(vyre_json *json, const vyre_identity *who) {
-    cli_json_string(json, "backend", who->backend);
-    cli_json_string(json, "device", who->device);
-    cli_json_string(json, "driver", who->driver);
+    vyre_json_add_string(json, "backend", who->backend);
+    vyre_json_add_string(json, "device", who->device);
+    vyre_json_add_string(json, "driver", who->driver);
 }
 
 static void json_class(vyre_json *json, vyre_data data, uint32_t size_class) {
-    cli_json_string(json, "data", vyre_data_name(data));
-    cli_json_number(json, "class", size_class);
+    vyre_json_add_string(json, "data", vyre_data_name(data));
+    vyre_json_add_u64(json, "class", size_class);
 }
 
 static void json_route(vyre_json *json, const vyre_route *route) {
-    vyre_json_key(json, "backend");
-    if (route && route->backend) {
-        vyre_json_string(json, route->backend);
-    } else {
-        vyre_json_null(json);
-    }
-    vyre_json_key(json, "observations");
-    vyre_json_array(json);
+    vyre_json_add_string(json, "backend", route && route->backend ? route->backend : NULL);
+    vyre_json_add_array(json, "observations");
     for (size_t i = 0; route && i < route->observation_count; i++) {
         vyre_json_object(json);
-        cli_json_string(json, "backend", route->observations[i].backend);
-        cli_json_number(json, "latency_ns", route->observations[i].latency_ns);
+        vyre_json_add_string(json, "backend", route->observations[i].backend);
+        vyre_json_add_u64(json, "latency_ns", route->observations[i].latency_ns);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
@@ -247,28 +242,26 @@ void cli_route_json(vyre_json *json, const vyre_routes *table, const char *op) {
     const vyre_class_row *row;
     const vyre_exclusion *excluded;
     vyre_json_object(json);
-    cli_json_string(json, "operation", op);
+    vyre_json_add_string(json, "operation", op);
     json_route(json, vyre_routes_find(table, op));
-    vyre_json_key(json, "classes");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "classes");
     for (size_t i = 0; (row = vyre_routes_class_at(table, op, i)); i++) {
         vyre_json_object(json);
         json_class(json, row->data, row->size_class);
         json_identity(json, &row->who);
-        cli_json_number(json, "latency_ns", row->latency_ns);
+        vyre_json_add_u64(json, "latency_ns", row->latency_ns);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
-    vyre_json_key(json, "excluded");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "excluded");
     for (size_t i = 0; (excluded = excluded_at(table, op, i)); i++) {
         vyre_json_object(json);
         if (excluded->size_class != VYRE_NO_CLASS) {
             json_class(json, excluded->data, excluded->size_class);
         }
         json_identity(json, &excluded->who);
-        cli_json_string(json, "cause", vyre_exclusion_cause_name(excluded->cause));
-        cli_json_string(json, "reason", excluded->reason);
+        vyre_json_add_string(json, "cause", vyre_exclusion_cause_name(excluded->cause));
+        vyre_json_add_string(json, "reason", excluded->reason);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
@@ -289,7 +282,7 @@ void cli_route_json(vyre_json *json, const vyre_routes *table, const char *op) {
     X("excluded", 0)                                                                               \
     X("reason", 0)
 
-void cli_route_table_begin(cli_table *table) {
+void cli_route_table_begin(vyre_table *table) {
     static const struct {
         const char *heading;
         bool right;
@@ -298,50 +291,50 @@ void cli_route_table_begin(cli_table *table) {
         COLUMNS(ROW)
 #undef ROW
     };
-    *table = (cli_table){.columns = sizeof columns / sizeof *columns, .code = 1};
+    *table = (vyre_table){.columns = sizeof columns / sizeof *columns, .code = 1};
     for (size_t i = 0; i < table->columns; i++) {
         table->right |= (uint64_t)columns[i].right << i;
-        cli_table_add(table, "%s", columns[i].heading);
+        vyre_table_add(table, "%s", columns[i].heading);
     }
 }
 
 /* The cells that measurements and exclusions share. */
-static void add_class(cli_table *table, const char *op, vyre_data data, uint32_t size_class,
+static void add_class(vyre_table *table, const char *op, vyre_data data, uint32_t size_class,
                       const vyre_identity *who) {
     bool has_class = size_class != VYRE_NO_CLASS;
-    cli_table_add(table, "%s", op);
-    cli_table_add(table, "%s", has_class ? vyre_data_name(data) : "");
+    vyre_table_add(table, "%s", op);
+    vyre_table_add(table, "%s", has_class ? vyre_data_name(data) : "");
     if (has_class) {
-        cli_table_add(table, "%u", size_class);
+        vyre_table_add(table, "%u", size_class);
     } else {
-        cli_table_add(table, "%s", "");
+        vyre_table_add(table, "%s", "");
     }
-    cli_table_add(table, "%s", who->backend);
-    cli_table_add(table, "%s", who->device);
-    cli_table_add(table, "%s", who->driver);
+    vyre_table_add(table, "%s", who->backend);
+    vyre_table_add(table, "%s", who->device);
+    vyre_table_add(table, "%s", who->driver);
 }
 
-void cli_route_table_add(cli_table *table, const vyre_routes *routes, const char *op) {
+void cli_route_table_add(vyre_table *table, const vyre_routes *routes, const char *op) {
     const vyre_route *route = vyre_routes_find(routes, op);
     const vyre_class_row *row;
     const vyre_exclusion *excluded;
     for (size_t i = 0; route && i < route->observation_count; i++) {
         const vyre_identity who = {route->observations[i].backend, "", ""};
         add_class(table, op, VYRE_DATA_HOST, VYRE_NO_CLASS, &who);
-        cli_table_add(table, "%llu", (unsigned long long)route->observations[i].latency_ns);
-        cli_table_add(table, "%s", "");
-        cli_table_add(table, "%s", "");
+        vyre_table_add(table, "%llu", (unsigned long long)route->observations[i].latency_ns);
+        vyre_table_add(table, "%s", "");
+        vyre_table_add(table, "%s", "");
     }
     for (size_t i = 0; (row = vyre_routes_class_at(routes, op, i)); i++) {
         add_class(table, op, row->data, row->size_class, &row->who);
-        cli_table_add(table, "%llu", (unsigned long long)row->latency_ns);
-        cli_table_add(table, "%s", "");
-        cli_table_add(table, "%s", "");
+        vyre_table_add(table, "%llu", (unsigned long long)row->latency_ns);
+        vyre_table_add(table, "%s", "");
+        vyre_table_add(table, "%s", "");
     }
     for (size_t i = 0; (excluded = excluded_at(routes, op, i)); i++) {
         add_class(table, op, excluded->data, excluded->size_class, &excluded->who);
-        cli_table_add(table, "%s", "");
-        cli_table_add(table, "%s", vyre_exclusion_cause_name(excluded->cause));
-        cli_table_add(table, "%s", excluded->reason);
+        vyre_table_add(table, "%s", "");
+        vyre_table_add(table, "%s", vyre_exclusion_cause_name(excluded->cause));
+        vyre_table_add(table, "%s", excluded->reason);
     }
 }

@@ -5,9 +5,9 @@
 #include <vyre/route.h>
 
 #include "base/json.h"
+#include "base/page.h"
 #include "base/vec.h"
 #include "cli/device.h"
-#include "cli/page.h"
 
 /* A row for the table of options of a subcommand. */
 #define CLI_ROUTE_TABLE_OPTION(X)                                                                  \
@@ -46,8 +46,8 @@ bool cli_route_has_wrong_bytes(const vyre_routes *table, const char *op,
 
 /* Everything, as an object; and as rows of a table, whose headings come first. */
 void cli_route_json(vyre_json *json, const vyre_routes *table, const char *op);
-void cli_route_table_begin(cli_table *table);
-void cli_route_table_add(cli_table *table, const vyre_routes *routes, const char *op);
+void cli_route_table_begin(vyre_table *table);
+void cli_route_table_add(vyre_table *table, const vyre_routes *routes, const char *op);
 
 /* "4 KiB": the least number of bytes of a class. */
 void cli_describe_class(vyre_strbuf *text, uint32_t size_class);

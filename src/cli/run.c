@@ -6,7 +6,9 @@
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/page.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/device.h"
@@ -62,7 +64,7 @@ typedef struct job {
 } job;
 
 static bool is_json(const job *j) {
-    return j->arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
+    return j->arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
 }
 
 static bool given(const job *j, uint32_t option) {
@@ -188,7 +190,7 @@ static void report_run(const job *j) {
                       vyre_device_name(j->device), vyre_strbuf_string(&j->why));
     if (given(j, TIME)) {
         vyre_strbuf text = {0};
-        cli_describe_time(&text, j->time_ns);
+        vyre_units_time(&text, (double)j->time_ns);
         cli_message_print("vyre %s: in %s\n", name, vyre_strbuf_string(&text));
         vyre_strbuf_free(&text);
     }
@@ -208,20 +210,19 @@ static void write_json(const job *j, const cli_request *requests, size_t count) 
     vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
     vyre_json_object(&json);
-    cli_json_string(&json, "program", vyre_program_name(j->program));
-    cli_json_string(&json, "device", vyre_device_name(j->device));
-    cli_json_string(&json, "why", vyre_strbuf_string(&j->why));
+    vyre_json_add_string(&json, "program", vyre_program_name(j->program));
+    vyre_json_add_string(&json, "device", vyre_device_name(j->device));
+    vyre_json_add_string(&json, "why", vyre_strbuf_string(&j->why));
     vyre_json_key(&json, "outputs");
     cli_result_json(&json, j->program, &j->outputs, requests, count);
     if (given(j, TIME)) {
-        cli_json_number(&json, "time_ns", j->time_ns);
+        vyre_json_add_u64(&json, "time_ns", j->time_ns);
     }
     if (given(j, VERIFY)) {
-        vyre_json_key(&json, "verified");
-        vyre_json_bool(&json, j->matches);
+        vyre_json_add_bool(&json, "verified", j->matches);
     }
     if (given(j, VERIFY) && !j->matches) {
-        cli_json_string(&json, "mismatch", vyre_strbuf_string(&j->mismatch));
+        vyre_json_add_string(&json, "mismatch", vyre_strbuf_string(&j->mismatch));
     }
     vyre_json_object_end(&json);
     vyre_strbuf_putc(&text, '\n');
@@ -302,12 +303,12 @@ static cli_exit run_on_host(job *j, const char **values, size_t count, const cha
         vyre_strbuf text = {0};
         vyre_json json = {.text = &text};
         vyre_json_object(&json);
-        cli_json_string(&json, "operation", j->input.operation->id);
-        cli_json_string(&json, "way", vyre_strbuf_string(&call.way));
+        vyre_json_add_string(&json, "operation", j->input.operation->id);
+        vyre_json_add_string(&json, "way", vyre_strbuf_string(&call.way));
         vyre_json_key(&json, "outputs");
         cli_result_json(&json, call.shape, &call.outputs, requests, request_count);
         if (given(j, TIME)) {
-            cli_json_number(&json, "time_ns", call.time_ns);
+            vyre_json_add_u64(&json, "time_ns", call.time_ns);
         }
         vyre_json_object_end(&json);
         vyre_strbuf_putc(&text, '\n');
@@ -323,7 +324,7 @@ static cli_exit run_on_host(job *j, const char **values, size_t count, const cha
                       call.way.size ? ", " : "", vyre_strbuf_string(&call.way));
     if (given(j, TIME)) {
         vyre_strbuf text = {0};
-        cli_describe_time(&text, call.time_ns);
+        vyre_units_time(&text, (double)call.time_ns);
         cli_message_print("vyre run: in %s\n", vyre_strbuf_string(&text));
         vyre_strbuf_free(&text);
     }
@@ -358,8 +359,8 @@ static cli_exit finish_everywhere(job *j, const cli_everywhere *all, cli_request
     if (is_json(j)) {
         vyre_json json = {.text = &text};
         vyre_json_object(&json);
-        cli_json_string(&json, "program", vyre_program_name(j->program));
-        cli_json_number(&json, "bytes", all->bytes);
+        vyre_json_add_string(&json, "program", vyre_program_name(j->program));
+        vyre_json_add_u64(&json, "bytes", all->bytes);
         vyre_json_key(&json, "devices");
         cli_everywhere_json(all, &json);
         vyre_json_key(&json, "outputs");

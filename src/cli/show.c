@@ -6,11 +6,11 @@
 #include "backend/cpu/runtime/executable.h"
 #include "backend/cuda/codegen/ahead.h"
 #include "base/json.h"
+#include "base/page.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/input.h"
 #include "cli/output.h"
-#include "cli/page.h"
 #include "pass/access.h"
 #include "pass/fill.h"
 #include "pass/pass.h"
@@ -48,10 +48,8 @@ CLI_OPTION_TABLE(OPTIONS);
 static void add_program(vyre_json *json, const vyre_program *program) {
     vyre_strbuf digest = {0};
     cli_describe_digest(&digest, program);
-    cli_json_string(json, "program", vyre_program_name(program));
-    cli_json_string(json, "digest", vyre_strbuf_string(&digest));
-    json->text->failed |= digest.failed;
-    vyre_strbuf_free(&digest);
+    vyre_json_add_string(json, "program", vyre_program_name(program));
+    vyre_json_add_strbuf(json, "digest", &digest);
 }
 
 typedef vyre_status (*printer)(const vyre_program *program, char **out_text, size_t *out_size);
@@ -105,7 +103,7 @@ static vyre_status show_text(const cli_input *input, cli_selection chosen, stage
         if (as_json) {
             vyre_json_object(&json);
             add_program(&json, program);
-            cli_json_string(&json, stages[which].text, vyre_strbuf_string(&printed));
+            vyre_json_add_string(&json, stages[which].text, vyre_strbuf_string(&printed));
             vyre_json_object_end(&json);
         } else {
             vyre_strbuf_puts(text, i > chosen.first ? "\n" : "");
@@ -146,16 +144,15 @@ static void summarize_json(vyre_strbuf *text, const vyre_program *program, const
     vyre_json json = {.text = text};
     vyre_json_object(&json);
     add_program(&json, program);
-    cli_json_number(&json, "bytes", size);
-    vyre_json_key(&json, "sections");
-    vyre_json_array(&json);
+    vyre_json_add_u64(&json, "bytes", size);
+    vyre_json_add_array(&json, "sections");
     for (uint32_t i = 0; i < wire_get_u32(bytes + WIRE_AT_SECTIONS); i++) {
         section row = read_section(bytes, i);
         vyre_json_object(&json);
-        cli_json_string(&json, "name", row.name);
-        cli_json_number(&json, "offset", row.offset);
-        cli_json_number(&json, "bytes", row.bytes);
-        cli_json_number(&json, "count", row.count);
+        vyre_json_add_string(&json, "name", row.name);
+        vyre_json_add_u64(&json, "offset", row.offset);
+        vyre_json_add_u64(&json, "bytes", row.bytes);
+        vyre_json_add_u64(&json, "count", row.count);
         vyre_json_object_end(&json);
     }
     vyre_json_array_end(&json);
@@ -165,23 +162,23 @@ static void summarize_json(vyre_strbuf *text, const vyre_program *program, const
 
 static void summarize_text(vyre_strbuf *text, const vyre_program *program, const uint8_t *bytes,
                            size_t size) {
-    cli_page page = {.text = text};
-    cli_table table = {.columns = 4, .right = 2 | 4 | 8};
+    vyre_page page = {.text = text};
+    vyre_table table = {.columns = 4, .right = 2 | 4 | 8};
     vyre_strbuf_printf(text, "program %s, %zu bytes, digest ", vyre_program_name(program), size);
     cli_describe_digest(text, program);
     vyre_strbuf_putc(text, '\n');
-    cli_table_add(&table, "section");
-    cli_table_add(&table, "offset");
-    cli_table_add(&table, "bytes");
-    cli_table_add(&table, "count");
+    vyre_table_add(&table, "section");
+    vyre_table_add(&table, "offset");
+    vyre_table_add(&table, "bytes");
+    vyre_table_add(&table, "count");
     for (uint32_t i = 0; i < wire_get_u32(bytes + WIRE_AT_SECTIONS); i++) {
         section row = read_section(bytes, i);
-        cli_table_add(&table, "%s", row.name);
-        cli_table_add(&table, "%llu", (unsigned long long)row.offset);
-        cli_table_add(&table, "%llu", (unsigned long long)row.bytes);
-        cli_table_add(&table, "%llu", (unsigned long long)row.count);
+        vyre_table_add(&table, "%s", row.name);
+        vyre_table_add(&table, "%llu", (unsigned long long)row.offset);
+        vyre_table_add(&table, "%llu", (unsigned long long)row.bytes);
+        vyre_table_add(&table, "%llu", (unsigned long long)row.count);
     }
-    cli_page_table(&page, &table);
+    vyre_page_table(&page, &table);
 }
 
 static const char *path_of(const cli_arguments *arguments) {
@@ -200,7 +197,7 @@ static vyre_status show_wire(const cli_arguments *arguments, const vyre_program 
     }
     bool asked = arguments->values[FORMAT].given;
     bool on_terminal = !asked && !strcmp(path_of(arguments), "-") && cli_output_is_terminal();
-    if (asked && arguments->values[FORMAT].choice == CLI_FORMAT_JSON) {
+    if (asked && arguments->values[FORMAT].choice == VYRE_FORMAT_JSON) {
         summarize_json(text, program, bytes, size);
     } else if (asked || on_terminal) {
         summarize_text(text, program, bytes, size);
@@ -231,7 +228,7 @@ static cli_exit run(const cli_arguments *arguments) {
         }
     }
     if (!status) {
-        bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
+        bool as_json = arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
         stage which = (stage)arguments->values[STAGE].choice;
         status = which != STAGE_WIRE
                      ? show_text(&input, chosen, which, as_json, &text)

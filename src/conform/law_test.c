@@ -1,12 +1,11 @@
 /* Each law on functions of two buffers, of one buffer to one element, and of buffers to as many. */
 #include <string.h>
 
+#include "base/status.h"
 #include "cli/operation.h"
 #include "conform/law.h"
 #include "conform/law_values.h"
 #include "values/value.h"
-
-#include "base/status.h"
 
 void cli_law_data_free(cli_law_data *data) {
     for (size_t i = 0; i < data->count; i++) {

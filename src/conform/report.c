@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cli/device.h"
 #include "cli/output.h"
 #include "conform/conform.h"
@@ -154,7 +155,7 @@ static void put_reasons(const cli_conform *c, cli_fate fate, vyre_strbuf *text) 
         if (count) {
             vyre_strbuf_printf(text, "%s: %llu %s program%s, as the one of seed %llu: %s\n",
                                cli_fate_name(fate), (unsigned long long)count,
-                               vyre_suite_name(suite), cli_plural(count),
+                               vyre_suite_name(suite), vyre_plural(count),
                                (unsigned long long)seeded->refused_seed, seeded->refusal);
         }
     }
@@ -180,13 +181,13 @@ static void put_head(const cli_conform *c, vyre_strbuf *text) {
     const char *name = vyre_device_name(c->device);
     if (failed) {
         vyre_strbuf_printf(text, "%s: %llu of %llu case%s that ran fail%s", name,
-                           (unsigned long long)failed, (unsigned long long)ran, cli_plural(ran),
+                           (unsigned long long)failed, (unsigned long long)ran, vyre_plural(ran),
                            failed == 1 ? "s" : "");
     } else if (!passed) {
         vyre_strbuf_printf(text, "%s: nothing was compared", name);
     } else {
         vyre_strbuf_printf(text, "%s: %llu case%s, the same bytes as %s", name,
-                           (unsigned long long)passed, cli_plural(passed),
+                           (unsigned long long)passed, vyre_plural(passed),
                            c->against ? vyre_device_name(c->against) : "the oracle");
     }
     for (cli_fate fate = CLI_FATE_UNSUPPORTED; fate < CLI_FATE_COUNT; fate++) {
@@ -206,7 +207,7 @@ void cli_conform_print(const cli_conform *c, vyre_strbuf *text) {
         vyre_strbuf_printf(text,
                            "programs: seeds from %llu on, %llu %s%s each, %llu instructions\n",
                            (unsigned long long)c->seed, (unsigned long long)c->runs,
-                           by_schedule ? "random schedule" : "run", cli_plural(c->runs),
+                           by_schedule ? "random schedule" : "run", vyre_plural(c->runs),
                            (unsigned long long)c->instructions);
     }
     put_reasons(c, CLI_FATE_UNSUPPORTED, text);
@@ -219,23 +220,8 @@ void cli_conform_print(const cli_conform *c, vyre_strbuf *text) {
 
 /* JSON */
 
-static void put_string(vyre_json *json, const char *key, const char *value) {
-    vyre_json_key(json, key);
-    if (value) {
-        vyre_json_string(json, value);
-    } else {
-        vyre_json_null(json);
-    }
-}
-
-static void put_number(vyre_json *json, const char *key, uint64_t number) {
-    vyre_json_key(json, key);
-    vyre_json_u64(json, number);
-}
-
 static void json_suites(const cli_conform *c, vyre_json *json) {
-    vyre_json_key(json, "suites");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "suites");
     for (vyre_suite_kind kind = 0; kind < VYRE_SUITE_COUNT; kind++) {
         const cli_conform_tally *tally = &c->tallies[kind];
         if (!cli_conform_has_cases(c, kind)) {
@@ -244,32 +230,30 @@ static void json_suites(const cli_conform *c, vyre_json *json) {
         char digest[24];
         snprintf(digest, sizeof digest, "%016llx", (unsigned long long)tally->digest);
         vyre_json_object(json);
-        put_string(json, "name", vyre_suite_name(kind));
+        vyre_json_add_string(json, "name", vyre_suite_name(kind));
         for (cli_fate fate = 0; fate < CLI_FATE_COUNT; fate++) {
-            put_number(json, cli_fate_name(fate), tally->counts[fate]);
+            vyre_json_add_u64(json, cli_fate_name(fate), tally->counts[fate]);
         }
-        put_string(json, "digest", digest);
-        vyre_json_key(json, "seconds");
-        vyre_json_f64(json, tally->seconds);
+        vyre_json_add_string(json, "digest", digest);
+        vyre_json_add_f64(json, "seconds", tally->seconds);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
 }
 
 static void json_cases(const cli_conform *c, vyre_json *json) {
-    vyre_json_key(json, "cases");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "cases");
     for (size_t i = 0; i < c->cases.count; i++) {
         const cli_conform_case *one = &c->cases.items[i];
         char digest[24];
         snprintf(digest, sizeof digest, "%016llx", (unsigned long long)one->digest);
         vyre_json_object(json);
-        put_string(json, "id", one->id);
-        put_string(json, "fate", cli_fate_name(one->fate));
+        vyre_json_add_string(json, "id", one->id);
+        vyre_json_add_string(json, "fate", cli_fate_name(one->fate));
         if (one->fate == CLI_FATE_PASSED) {
-            put_string(json, "digest", digest);
+            vyre_json_add_string(json, "digest", digest);
         } else {
-            put_string(json, "reason", one->text);
+            vyre_json_add_string(json, "reason", one->text);
         }
         vyre_json_object_end(json);
     }
@@ -278,8 +262,7 @@ static void json_cases(const cli_conform *c, vyre_json *json) {
 
 /* Of suites that are drawn from seeds: the first program that failed, and the first unsupported. */
 static void json_seeded(const cli_conform *c, vyre_json *json) {
-    vyre_json_key(json, "seeds");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "seeds");
     for (vyre_suite_kind suite = VYRE_SUITE_SEEDED; suite < VYRE_SUITE_COUNT; suite++) {
         const cli_conform_seeded *seeded = &c->seeded[suite - VYRE_SUITE_SEEDED];
         const struct {
@@ -293,10 +276,10 @@ static void json_seeded(const cli_conform *c, vyre_json *json) {
                 continue;
             }
             vyre_json_object(json);
-            put_string(json, "suite", vyre_suite_name(suite));
-            put_number(json, "seed", both[i].seed);
-            put_string(json, "fate", cli_fate_name(both[i].fate));
-            put_string(json, "reason", both[i].text);
+            vyre_json_add_string(json, "suite", vyre_suite_name(suite));
+            vyre_json_add_u64(json, "seed", both[i].seed);
+            vyre_json_add_string(json, "fate", cli_fate_name(both[i].fate));
+            vyre_json_add_string(json, "reason", both[i].text);
             vyre_json_object_end(json);
         }
     }
@@ -315,15 +298,15 @@ static void json_failure(const cli_conform *c, vyre_json *json) {
     put_repeat(c, &repeat);
     vyre_json_object(json);
     if (failure->is_seeded) {
-        put_string(json, "suite", vyre_suite_name(failure->suite));
-        put_number(json, "seed", failure->seed);
-        put_number(json, "run", failure->run);
+        vyre_json_add_string(json, "suite", vyre_suite_name(failure->suite));
+        vyre_json_add_u64(json, "seed", failure->seed);
+        vyre_json_add_u64(json, "run", failure->run);
     } else {
-        put_string(json, "id", failure->id);
+        vyre_json_add_string(json, "id", failure->id);
     }
-    put_string(json, "message", failure->original.text);
-    put_string(json, "smallest", vyre_strbuf_string(&smallest));
-    put_string(json, "repeat", vyre_strbuf_string(&repeat));
+    vyre_json_add_string(json, "message", failure->original.text);
+    vyre_json_add_string(json, "smallest", vyre_strbuf_string(&smallest));
+    vyre_json_add_string(json, "repeat", vyre_strbuf_string(&repeat));
     vyre_json_object_end(json);
     json->text->failed |= smallest.failed || repeat.failed;
     vyre_strbuf_free(&smallest);
@@ -334,17 +317,16 @@ void cli_conform_json(const cli_conform *c, vyre_json *json) {
     vyre_profile profile;
     vyre_device_profile(c->device, &profile);
     vyre_json_object(json);
-    put_string(json, "backend", vyre_device_name(c->device));
-    put_string(json, "version", vyre_device_version(c->device));
-    put_string(json, "device", profile.device);
-    put_string(json, "driver", profile.driver);
-    put_string(json, "grade", vyre_grade_name(profile.grade));
-    put_string(json, "against", c->against ? vyre_device_name(c->against) : NULL);
-    put_string(json, "verdict", cli_conform_verdict_name(c));
-    put_string(json, "started", c->started);
-    vyre_json_key(json, "seconds");
-    vyre_json_f64(json, c->seconds);
-    put_number(json, "instructions", c->instructions);
+    vyre_json_add_string(json, "backend", vyre_device_name(c->device));
+    vyre_json_add_string(json, "version", vyre_device_version(c->device));
+    vyre_json_add_string(json, "device", profile.device);
+    vyre_json_add_string(json, "driver", profile.driver);
+    vyre_json_add_string(json, "grade", vyre_grade_name(profile.grade));
+    vyre_json_add_string(json, "against", c->against ? vyre_device_name(c->against) : NULL);
+    vyre_json_add_string(json, "verdict", cli_conform_verdict_name(c));
+    vyre_json_add_string(json, "started", c->started);
+    vyre_json_add_f64(json, "seconds", c->seconds);
+    vyre_json_add_u64(json, "instructions", c->instructions);
     json_suites(c, json);
     json_cases(c, json);
     json_seeded(c, json);
@@ -370,22 +352,20 @@ void cli_conform_print_list(const cli_conform *c, vyre_strbuf *text) {
         if (count) {
             vyre_strbuf_printf(text, "%s.%llu and so on: %llu program%s\n", vyre_suite_name(suite),
                                (unsigned long long)c->seed, (unsigned long long)count,
-                               cli_plural(count));
+                               vyre_plural(count));
         }
     }
 }
 
 void cli_conform_json_list(const cli_conform *c, vyre_json *json) {
     vyre_json_object(json);
-    vyre_json_key(json, "cases");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "cases");
     for (size_t i = 0; i < c->cases.count; i++) {
         const cli_conform_case *one = &c->cases.items[i];
         vyre_json_object(json);
-        put_string(json, "id", one->id);
-        put_string(json, "suite", vyre_suite_name(one->suite));
-        vyre_json_key(json, "tags");
-        vyre_json_array(json);
+        vyre_json_add_string(json, "id", one->id);
+        vyre_json_add_string(json, "suite", vyre_suite_name(one->suite));
+        vyre_json_add_array(json, "tags");
         for (vyre_tag tag = 1; tag < VYRE_TAG_COUNT; tag++) {
             if (one->tags & VYRE_TAG_BIT(tag)) {
                 vyre_json_string(json, vyre_tag_name(tag));
@@ -395,6 +375,6 @@ void cli_conform_json_list(const cli_conform *c, vyre_json *json) {
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
-    put_number(json, "programs", cli_conform_count(c) - c->cases.count);
+    vyre_json_add_u64(json, "programs", cli_conform_count(c) - c->cases.count);
     vyre_json_object_end(json);
 }

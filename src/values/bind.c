@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/near.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/output.h"
 #include "ir/program.h"
@@ -117,7 +118,7 @@ static vyre_status refuse_missing(cli_binding *binding) {
     }
     vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
                                           "%zu argument%s of `%s` ha%s no value: %s", count,
-                                          cli_plural(count), vyre_program_name(binding->program),
+                                          vyre_plural(count), vyre_program_name(binding->program),
                                           count == 1 ? "s" : "ve", vyre_strbuf_string(&list));
     vyre_strbuf_free(&list);
     vyre_strbuf_free(&fix);

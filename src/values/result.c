@@ -5,10 +5,10 @@
 
 #include "base/hash.h"
 #include "base/near.h"
+#include "base/page.h"
 #include "base/status.h"
 #include "cli/describe.h"
 #include "cli/output.h"
-#include "cli/page.h"
 #include "values/npy.h"
 #include "values/png.h"
 #include "values/value.h"
@@ -132,11 +132,11 @@ static void print_output(const vyre_ir *ir, const vyre_outputs *outputs, size_t 
     vyre_strbuf text = {0}, element = {0};
     vyre_strbuf_printf(&text, "%s: %s[%" PRIu64 "]", name_of(ir, output), vyre_type_name(type),
                        length);
-    size_t column = CLI_PAGE_WIDTH;
+    size_t column = VYRE_PAGE_WIDTH;
     for (uint64_t i = 0; i < shown; i++) {
         vyre_strbuf_cut(&element, 0);
         cli_value_print(&element, type, outputs->items[output].data + i * vyre_type_bytes(type));
-        if (column + 1 + element.size > CLI_PAGE_WIDTH) {
+        if (column + 1 + element.size > VYRE_PAGE_WIDTH) {
             vyre_strbuf_putc(&text, '\n');
             vyre_strbuf_repeat(&text, ' ', indent);
             column = indent;
@@ -194,15 +194,12 @@ void cli_result_json(vyre_json *json, const vyre_program *program, const vyre_ou
         vyre_strbuf digest = {0};
         vyre_strbuf_printf(&digest, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
         vyre_json_object(json);
-        cli_json_string(json, "name", name_of(ir, i));
-        cli_json_string(json, "type", vyre_type_name(type));
-        cli_json_number(json, "length", length);
-        cli_json_string(json, "digest", vyre_strbuf_string(&digest));
-        json->text->failed |= digest.failed;
-        vyre_strbuf_free(&digest);
+        vyre_json_add_string(json, "name", name_of(ir, i));
+        vyre_json_add_string(json, "type", vyre_type_name(type));
+        vyre_json_add_u64(json, "length", length);
+        vyre_json_add_strbuf(json, "digest", &digest);
         if (is_printed(requests, count, i, &most)) {
-            vyre_json_key(json, "values");
-            vyre_json_array(json);
+            vyre_json_add_array(json, "values");
             for (uint64_t k = 0; k < length && k < most; k++) {
                 cli_value_json(json, type, outputs->items[i].data + k * vyre_type_bytes(type));
             }

@@ -59,9 +59,9 @@ static vyre_status report_all(void) {
     if (!status) {
         cli_bench_report report = {&bench, &figures, &comparison};
         cli_bench_json(&report, &texts[0]);
-        cli_bench_table(&report, CLI_FORMAT_TEXT, &texts[1]);
-        cli_bench_table(&report, CLI_FORMAT_CSV, &texts[2]);
-        cli_bench_table(&report, CLI_FORMAT_MARKDOWN, &texts[3]);
+        cli_bench_table(&report, VYRE_FORMAT_TEXT, &texts[1]);
+        cli_bench_table(&report, VYRE_FORMAT_CSV, &texts[2]);
+        cli_bench_table(&report, VYRE_FORMAT_MARKDOWN, &texts[3]);
         cli_bench_html(&report, &texts[4]);
     }
     for (size_t i = 0; i < 5; i++) {

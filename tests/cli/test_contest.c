@@ -195,14 +195,14 @@ static void memory_may_run_out_in_a_report(void **state) {
         vyre_strbuf text = {0}, object = {0}, rows = {0};
         vyre_json json = {.text = &object};
         cli_route_steps steps = {0};
-        cli_table table;
+        vyre_table table;
         cli_route_steps_find(&steps, contest.table, "op", NULL);
         cli_route_put_ranges(&text, &steps);
         cli_route_put_excluded(&text, contest.table, "op", NULL);
         cli_route_json(&json, contest.table, "op");
         cli_route_table_begin(&table);
         cli_route_table_add(&table, contest.table, "op");
-        cli_table_write(&rows, &table, CLI_FORMAT_CSV);
+        vyre_table_write(&rows, &table, VYRE_FORMAT_CSV);
         bool failed = text.failed || object.failed || rows.failed;
         cli_route_steps_free(&steps);
         vyre_strbuf_free(&text);

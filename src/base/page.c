@@ -1,12 +1,12 @@
-#include "cli/page.h"
+#include "base/page.h"
 
 #include <string.h>
 
-void cli_wrap(vyre_strbuf *text, const char *words, size_t indent, size_t column) {
+void vyre_page_wrap(vyre_strbuf *text, const char *words, size_t indent, size_t column) {
     bool at_start = true;
     while (*words) {
         size_t size = strcspn(words, " ");
-        if (!at_start && column + 1 + size > CLI_PAGE_WIDTH) {
+        if (!at_start && column + 1 + size > VYRE_PAGE_WIDTH) {
             vyre_strbuf_putc(text, '\n');
             vyre_strbuf_repeat(text, ' ', indent);
             column = indent;
@@ -24,35 +24,35 @@ void cli_wrap(vyre_strbuf *text, const char *words, size_t indent, size_t column
 }
 
 /* An empty line between parts. */
-static void start_part(cli_page *page) {
+static void start_part(vyre_page *page) {
     if (page->text->size) {
         vyre_strbuf_putc(page->text, '\n');
     }
 }
 
-void cli_page_title(cli_page *page, const char *title) {
+void vyre_page_title(vyre_page *page, const char *title) {
     start_part(page);
     vyre_strbuf_printf(page->text, "%s%s\n", page->is_markdown ? "# " : "", title);
 }
 
-void cli_page_heading(cli_page *page, const char *heading) {
+void vyre_page_heading(vyre_page *page, const char *heading) {
     start_part(page);
     vyre_strbuf_printf(page->text, "%s%s\n", page->is_markdown ? "## " : "", heading);
 }
 
-void cli_page_paragraph(cli_page *page, const char *paragraph) {
+void vyre_page_paragraph(vyre_page *page, const char *paragraph) {
     start_part(page);
-    cli_wrap(page->text, paragraph, 0, 0);
+    vyre_page_wrap(page->text, paragraph, 0, 0);
 }
 
-void cli_page_source(cli_page *page, const char *file) {
+void vyre_page_source(vyre_page *page, const char *file) {
     if (page->is_markdown) {
         start_part(page);
         vyre_strbuf_printf(page->text, "This page is made from `%s` by `./dev docs`.\n", file);
     }
 }
 
-void cli_table_add(cli_table *table, const char *format, ...) {
+void vyre_table_add(vyre_table *table, const char *format, ...) {
     if (!vyre_vec_push(&table->starts, table->cells.size)) {
         table->cells.failed = true;
         return;
@@ -64,7 +64,19 @@ void cli_table_add(cli_table *table, const char *format, ...) {
     vyre_strbuf_putc(&table->cells, '\0');
 }
 
-static void write_markdown(vyre_strbuf *text, const cli_table *table) {
+void vyre_table_add_all(vyre_table *table, size_t count, const char *const *cells) {
+    for (size_t i = 0; i < count; i++) {
+        vyre_table_add(table, "%s", cells[i] ? cells[i] : "");
+    }
+}
+
+void vyre_table_add_strbuf(vyre_table *table, vyre_strbuf *cell) {
+    vyre_table_add(table, "%s", vyre_strbuf_string(cell));
+    table->cells.failed |= cell->failed;
+    vyre_strbuf_cut(cell, 0);
+}
+
+static void write_markdown(vyre_strbuf *text, const vyre_table *table) {
     for (size_t i = 0; i < table->starts.count; i++) {
         bool code = i >= table->columns && table->code >> i % table->columns & 1;
         vyre_strbuf_puts(text, code ? "| `" : "| ");
@@ -82,8 +94,8 @@ static void write_markdown(vyre_strbuf *text, const cli_table *table) {
     }
 }
 
-static void write_text(vyre_strbuf *text, const cli_table *table) {
-    size_t widths[CLI_TABLE_COLUMNS] = {0};
+static void write_text(vyre_strbuf *text, const vyre_table *table) {
+    size_t widths[VYRE_TABLE_COLUMNS] = {0};
     for (size_t i = 0; i < table->starts.count; i++) {
         size_t size = strlen(table->cells.data + table->starts.items[i]);
         size_t *width = &widths[i % table->columns];
@@ -101,7 +113,7 @@ static void write_text(vyre_strbuf *text, const cli_table *table) {
 }
 
 /* As RFC 4180 says, but for its line ends. */
-static void write_csv(vyre_strbuf *text, const cli_table *table) {
+static void write_csv(vyre_strbuf *text, const vyre_table *table) {
     for (size_t i = 0; i < table->starts.count; i++) {
         const char *cell = table->cells.data + table->starts.items[i];
         bool quoted = strpbrk(cell, ",\"\r\n") != NULL;
@@ -115,12 +127,12 @@ static void write_csv(vyre_strbuf *text, const cli_table *table) {
     }
 }
 
-void cli_table_write(vyre_strbuf *text, cli_table *table, cli_format format) {
+void vyre_table_write(vyre_strbuf *text, vyre_table *table, vyre_format format) {
     if (table->cells.failed) {
         text->failed = true;
-    } else if (format == CLI_FORMAT_MARKDOWN) {
+    } else if (format == VYRE_FORMAT_MARKDOWN) {
         write_markdown(text, table);
-    } else if (format == CLI_FORMAT_CSV) {
+    } else if (format == VYRE_FORMAT_CSV) {
         write_csv(text, table);
     } else {
         write_text(text, table);
@@ -129,13 +141,15 @@ void cli_table_write(vyre_strbuf *text, cli_table *table, cli_format format) {
     vyre_strbuf_free(&table->cells);
 }
 
-void cli_page_table(cli_page *page, cli_table *table) {
+void vyre_page_table(vyre_page *page, vyre_table *table) {
     start_part(page);
-    cli_table_write(page->text, table, page->is_markdown ? CLI_FORMAT_MARKDOWN : CLI_FORMAT_TEXT);
+    vyre_table_write(page->text, table,
+                     page->is_markdown ? VYRE_FORMAT_MARKDOWN : VYRE_FORMAT_TEXT);
 }
 
-void cli_paragraphs(vyre_strbuf *text, const char *paragraphs,
-                    void (*write)(vyre_strbuf *text, const char *paragraph), const char *between) {
+void vyre_page_paragraphs(vyre_strbuf *text, const char *paragraphs,
+                          void (*write)(vyre_strbuf *text, const char *paragraph),
+                          const char *between) {
     vyre_strbuf paragraph = {0};
     while (*paragraphs) {
         const char *end = strstr(paragraphs, "\n\n");
