@@ -45,13 +45,6 @@ void vyre_page_paragraph(vyre_page *page, const char *paragraph) {
     vyre_page_wrap(page->text, paragraph, 0, 0);
 }
 
-void vyre_page_source(vyre_page *page, const char *file) {
-    if (page->is_markdown) {
-        start_part(page);
-        vyre_strbuf_printf(page->text, "This page is made from `%s` by `./dev docs`.\n", file);
-    }
-}
-
 void vyre_table_add(vyre_table *table, const char *format, ...) {
     if (!vyre_vec_push(&table->starts, table->cells.size)) {
         table->cells.failed = true;

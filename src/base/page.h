@@ -24,9 +24,6 @@ void vyre_page_title(vyre_page *page, const char *title);
 void vyre_page_heading(vyre_page *page, const char *heading);
 void vyre_page_paragraph(vyre_page *page, const char *paragraph);
 
-/* The last line of a page in Markdown: which table of the sources it comes from. */
-void vyre_page_source(vyre_page *page, const char *file);
-
 /* A table is filled cell by cell, row by row; the first row are the headings. */
 typedef struct vyre_table {
     size_t columns;    /* at most VYRE_TABLE_COLUMNS */

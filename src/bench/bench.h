@@ -23,7 +23,7 @@
 #include "base/vec.h"
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "cli/sizes.h"
+#include "values/sizes.h"
 
 enum { CLI_BENCH_DEVICES = 8, CLI_BENCH_LEAST_RUNS = 3 };
 #define CLI_BENCH_PLACES 2 /* of data: vyre_data */
@@ -101,8 +101,8 @@ void cli_bench_deinit(cli_bench *bench);
 typedef struct cli_bench_plan {
     const cli_command *command;
     VYRE_VEC(const vyre_operation *) operations;
-    cli_sizes sizes;
-    cli_places places;
+    values_sizes sizes;
+    values_places places;
     cli_progress progress;
 } cli_bench_plan;
 

@@ -44,7 +44,7 @@ typedef struct point {
     const cli_bench_plan *plan;
     const vyre_operation *operation;
     uint64_t size;
-    cli_binding binding;
+    values_binding binding;
     vyre_plan shape;
     bool is_planned;
     uint64_t bytes, class_bytes; /* read and written; of all arguments, each once */
@@ -134,7 +134,7 @@ static void ask_oracle(point *at) {
 
 static void hold_against_oracle(const point *at, player *p) {
     vyre_strbuf difference = {0};
-    if (!cli_result_compare(at->operation->composition, &p->outputs, &at->oracle, &difference)) {
+    if (!values_result_compare(at->operation->composition, &p->outputs, &at->oracle, &difference)) {
         leave(p, CLI_BENCH_MISMATCH, vyre_strbuf_string(&difference));
     }
     vyre_strbuf_free(&difference);
@@ -154,7 +154,7 @@ static void compare(point *at) {
     if (!first || !vyre_route_is_comparable(at->operation->composition)) {
         return;
     }
-    if (!agree || at->size <= ORACLE_SIZE || at->size == cli_sizes_at(&at->plan->sizes, 0)) {
+    if (!agree || at->size <= ORACLE_SIZE || at->size == values_sizes_at(&at->plan->sizes, 0)) {
         ask_oracle(at);
     }
     for (size_t i = 0; i < at->bench->device_count; i++) {
@@ -422,7 +422,7 @@ static vyre_status add_row(point *at, vyre_data data, cli_bench_row **out_row) {
     vyre_strbuf id = {0};
     vyre_strbuf_puts(&id, at->operation->id);
     cli_bench_row row = {.operation = id.data, .size = at->size, .data = data, .bytes = at->bytes};
-    if (!cli_sample_work(at->operation, at->size, &row.work)) {
+    if (!values_sample_work(at->operation, at->size, &row.work)) {
         row.work = 0;
     }
     if (id.failed || !vyre_vec_push(&at->bench->rows, row)) {
@@ -451,7 +451,7 @@ vyre_status cli_bench_point(cli_bench *bench, const cli_bench_plan *plan,
     }
     *at = (point){.bench = bench, .plan = plan, .operation = operation, .size = size};
     vyre_status status = VYRE_OK;
-    vyre_status bound = cli_sample_bind(&at->binding, operation, operation->composition, size);
+    vyre_status bound = values_sample_bind(&at->binding, operation, operation->composition, size);
     bound = bound ? bound : measure_bytes(at);
     for (vyre_data data = 0; data < CLI_BENCH_PLACES && !status; data++) {
         cli_bench_row *row;
@@ -469,7 +469,7 @@ vyre_status cli_bench_point(cli_bench *bench, const cli_bench_plan *plan,
     if (at->is_planned) {
         vyre_plan_deinit(&at->shape);
     }
-    cli_binding_deinit(&at->binding);
+    values_binding_deinit(&at->binding);
     vyre_free(at);
     return status;
 }

@@ -37,10 +37,7 @@ static vyre_status take_text(const source *s, const vyre_json_value *from, const
     if (is_optional && (!value || value->type == VYRE_JSON_NULL)) {
         return VYRE_OK;
     }
-    vyre_status status = take(s, from, key, VYRE_JSON_STRING, &value);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(take(s, from, key, VYRE_JSON_STRING, &value));
     for (size_t i = 0; i < value->string.size; i++) {
         unsigned char c = (unsigned char)value->string.data[i];
         if (c < 0x20 || c == 0x7f) {

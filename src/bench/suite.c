@@ -23,7 +23,7 @@ static vyre_status choose_matching(cli_bench_plan *plan, const vyre_dialects *sn
         if (!vyre_id_matches(glob, operation->id)) {
             continue;
         }
-        if (!operation->composition || !cli_sample_exists(operation)) {
+        if (!operation->composition || !values_sample_exists(operation)) {
             without = operation;
         } else if (!vyre_vec_push(&plan->operations, operation)) {
             return cli_bench_no_memory();
@@ -58,7 +58,7 @@ vyre_status cli_bench_choose(cli_bench_plan *plan, const vyre_dialects *snapshot
 }
 
 vyre_status cli_bench_measure(cli_bench *bench, cli_bench_plan *plan) {
-    size_t sizes = cli_sizes_count(&plan->sizes);
+    size_t sizes = values_sizes_count(&plan->sizes);
     uint64_t done = 0;
     vyre_status status = VYRE_OK;
     cli_progress_begin(&plan->progress, "bench",
@@ -72,7 +72,7 @@ vyre_status cli_bench_measure(cli_bench *bench, cli_bench_plan *plan) {
     for (size_t i = 0; i < plan->operations.count && !status; i++) {
         for (size_t k = 0; k < sizes && !status; k++) {
             const vyre_operation *operation = plan->operations.items[i];
-            uint64_t size = cli_sizes_at(&plan->sizes, k);
+            uint64_t size = values_sizes_at(&plan->sizes, k);
             vyre_strbuf now = {0};
             vyre_strbuf_printf(&now, "%s, ", operation->id);
             cli_bench_put_size(&now, size);

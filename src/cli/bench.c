@@ -19,7 +19,7 @@
 #include "cli/output.h"
 #include "cli/survey.h"
 #include "registry/registry.h"
-#include "values/value.h"
+#include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
@@ -270,10 +270,7 @@ static vyre_status check_usage(const job *j) {
                                 "stdout has the report already, and would get a page, too");
     }
     if (html) {
-        vyre_status status = check_page(html);
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(check_page(html));
     }
     if (!value_of(j, READ)->given) {
         return VYRE_OK;
@@ -296,18 +293,18 @@ static vyre_status check_usage(const job *j) {
 static vyre_status read_numbers(job *j) {
     cli_bench *bench = &j->bench;
     uint64_t runs = RUNS_DEFAULT;
-    vyre_status status = cli_sizes_parse(value_of(j, SIZES)->text, &j->plan.sizes);
-    status = status ? status : cli_places_parse(value_of(j, DATA)->text, &j->plan.places);
+    vyre_status status = values_sizes_parse(value_of(j, SIZES)->text, &j->plan.sizes);
+    status = status ? status : values_places_parse(value_of(j, DATA)->text, &j->plan.places);
     bench->budget_ns = BUDGET_DEFAULT_NS;
     if (!status && value_of(j, RUNS)->given) {
-        status = cli_number_parse("--runs", value_of(j, RUNS)->text, &runs);
+        status = values_number_parse("--runs", value_of(j, RUNS)->text, &runs);
     }
     if (!status && (runs < CLI_BENCH_LEAST_RUNS || runs > RUNS_MOST)) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a number from 3 to 1000000",
                                   "--runs cannot be `%s`", value_of(j, RUNS)->text);
     }
     if (!status && value_of(j, SECONDS)->given) {
-        status = cli_seconds_parse("--seconds", value_of(j, SECONDS)->text, &bench->budget_ns);
+        status = values_seconds_parse("--seconds", value_of(j, SECONDS)->text, &bench->budget_ns);
     }
     bench->runs = (uint32_t)runs;
     return status;

@@ -12,8 +12,8 @@
 #include "cli/progress.h"
 #include "dialect/snapshot.h"
 #include "registry/select.h"
+#include "values/element.h"
 #include "values/sample.h"
-#include "values/value.h"
 
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICES_OPTION(X)                                                                          \
@@ -172,7 +172,7 @@ static bool goes_on(const job *j) {
 }
 
 static bool is_chosen(const char *glob, const vyre_operation *operation) {
-    return (!glob || vyre_id_matches(glob, operation->id)) && cli_sample_exists(operation);
+    return (!glob || vyre_id_matches(glob, operation->id)) && values_sample_exists(operation);
 }
 
 /* Why nothing is chosen: no operation has such a name, or those that do have no sample. */
@@ -204,7 +204,7 @@ static cli_exit certify_library(job *j, const char *glob) {
         vyre_dialects_leave(&guard);
         return CLI_EXIT_USAGE;
     }
-    cli_progress_begin(&j->progress, "certify", total * cli_sizes_count(&j->contest.sizes));
+    cli_progress_begin(&j->progress, "certify", total * values_sizes_count(&j->contest.sizes));
     begin_answer(j);
     for (size_t i = 0; i < vyre_dialects_count(snapshot) && goes_on(j); i++) {
         const vyre_operation *operation = vyre_dialects_at(snapshot, i);
@@ -249,7 +249,8 @@ static cli_exit certify_given(job *j) {
                               &result)) {
         const vyre_program *program = cli_input_program(&input, chosen.first);
         vyre_route_key(program, key);
-        cli_progress_begin(&j->progress, "certify", count ? 1 : cli_sizes_count(&j->contest.sizes));
+        cli_progress_begin(&j->progress, "certify",
+                           count ? 1 : values_sizes_count(&j->contest.sizes));
         begin_answer(j);
         certify(j, &(cli_subject){.key = input.operation ? input.operation->id : key,
                                   .operation = input.operation,
@@ -281,10 +282,10 @@ static vyre_status read_options(job *j) {
     const cli_value *values = j->arguments->values;
     cli_contest *contest = &j->contest;
     contest->budget_ns = UINT64_C(5000000000);
-    vyre_status status = cli_sizes_parse(values[SIZES].text, &contest->sizes);
-    status = status ? status : cli_places_parse(values[DATA].text, &contest->places);
+    vyre_status status = values_sizes_parse(values[SIZES].text, &contest->sizes);
+    status = status ? status : values_places_parse(values[DATA].text, &contest->places);
     if (!status && values[BUDGET].given) {
-        status = cli_seconds_parse("--budget", values[BUDGET].text, &contest->budget_ns);
+        status = values_seconds_parse("--budget", values[BUDGET].text, &contest->budget_ns);
     }
     return status ? status : cli_route_path(values[TABLE].text, &j->path);
 }

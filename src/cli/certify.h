@@ -6,20 +6,20 @@
 
 #include "cli/device.h"
 #include "cli/route_report.h"
-#include "cli/sizes.h"
 #include "values/bind.h"
+#include "values/sizes.h"
 
 /* What devices compete in, and where that is written down. */
 typedef struct cli_contest {
     cli_devices devices;
     vyre_device *oracle;
     vyre_routes *table;
-    cli_sizes sizes;
-    cli_places places;
+    values_sizes sizes;
+    values_places places;
     uint64_t budget_ns;
     vyre_route_candidate *left[2]; /* by place of data: who takes part in the next measurement */
     vyre_route_candidate *able;    /* who did the largest size that anybody did, which is this: */
-    cli_binding largest;
+    values_binding largest;
     size_t left_count[2], able_count;
     size_t done;                                            /* sizes, of all subjects */
     void (*step)(void *user, size_t done, const char *key); /* called before each size */

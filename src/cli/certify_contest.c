@@ -30,13 +30,13 @@ void cli_contest_deinit(cli_contest *contest) {
 }
 
 static vyre_status bind(const cli_contest *contest, const cli_subject *subject, size_t size,
-                        cli_binding *binding) {
+                        values_binding *binding) {
     return subject->value_count
-               ? cli_bind(binding, subject->program, subject->values, subject->value_count,
-                          subject->stdin_used, CLI_MISSING_REFUSED)
-               : cli_sample_complete(binding, subject->operation, subject->program,
-                                     cli_sizes_at(&contest->sizes, size), NULL, 0,
-                                     subject->stdin_used);
+               ? values_bind(binding, subject->program, subject->values, subject->value_count,
+                             subject->stdin_used, VALUES_MISSING_REFUSED)
+               : values_sample_complete(binding, subject->operation, subject->program,
+                                        values_sizes_at(&contest->sizes, size), NULL, 0,
+                                        subject->stdin_used);
 }
 
 /* Why a device was excluded in a measurement; NULL if it was not. */
@@ -75,7 +75,7 @@ static void drop_excluded(cli_contest *contest, const char *key, vyre_data found
 }
 
 /* Those who did it whole are candidates for the plain route. */
-static void keep_able(cli_contest *contest, const char *key, cli_binding *binding,
+static void keep_able(cli_contest *contest, const char *key, values_binding *binding,
                       uint32_t size_class) {
     const vyre_route_candidate *left = contest->left[VYRE_DATA_HOST];
     size_t able = 0, count = contest->left_count[VYRE_DATA_HOST];
@@ -83,7 +83,7 @@ static void keep_able(cli_contest *contest, const char *key, cli_binding *bindin
         able += !find_excluded(contest, key, left[i].device, VYRE_DATA_HOST, size_class);
     }
     if (!able) {
-        cli_binding_deinit(binding);
+        values_binding_deinit(binding);
         return;
     }
     contest->able_count = 0;
@@ -92,13 +92,13 @@ static void keep_able(cli_contest *contest, const char *key, cli_binding *bindin
             contest->able[contest->able_count++] = left[i];
         }
     }
-    cli_binding_deinit(&contest->largest);
+    values_binding_deinit(&contest->largest);
     contest->largest = *binding;
 }
 
 /* One size in all places of data. */
 static vyre_status measure(cli_contest *contest, const cli_subject *subject,
-                           const cli_binding *binding, bool is_smallest, uint32_t *out_class) {
+                           const values_binding *binding, bool is_smallest, uint32_t *out_class) {
     const vyre_route_candidate oracle = {contest->oracle, subject->program};
     const vyre_certify_options options = {
         .budget_ns = contest->budget_ns, .oracle = &oracle, .always_asks = is_smallest};
@@ -144,13 +144,13 @@ static bool anyone_left(const cli_contest *contest) {
 }
 
 vyre_status cli_contest_hold(cli_contest *contest, const cli_subject *subject) {
-    size_t sizes = subject->value_count ? 1 : cli_sizes_count(&contest->sizes);
+    size_t sizes = subject->value_count ? 1 : values_sizes_count(&contest->sizes);
     size_t end = contest->done + sizes;
     vyre_status status = VYRE_OK;
     enter_all(contest, subject);
     for (size_t i = 0; i < sizes && !status && anyone_left(contest) && !contest->is_interrupted();
          i++) {
-        cli_binding binding = {0};
+        values_binding binding = {0};
         uint32_t size_class = 0;
         contest->step(contest->user, contest->done++, subject->key);
         status = bind(contest, subject, i, &binding);
@@ -162,6 +162,6 @@ vyre_status cli_contest_hold(cli_contest *contest, const cli_subject *subject) {
         !contest->is_interrupted()) {
         status = make_plain_route(contest, subject);
     }
-    cli_binding_deinit(&contest->largest);
+    values_binding_deinit(&contest->largest);
     return status;
 }

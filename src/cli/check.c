@@ -10,7 +10,7 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/races.h"
-#include "values/value.h"
+#include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
     X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")   \
@@ -222,10 +222,10 @@ static vyre_status read_options(job *j) {
     }
     vyre_status status = VYRE_OK;
     if (values[SEED].given) {
-        status = cli_number_parse("--seed", values[SEED].text, &j->races.seed);
+        status = values_number_parse("--seed", values[SEED].text, &j->races.seed);
     }
     if (!status && values[TIMEOUT].given) {
-        status = cli_seconds_parse("--timeout", values[TIMEOUT].text, &j->races.timeout_ns);
+        status = values_seconds_parse("--timeout", values[TIMEOUT].text, &j->races.timeout_ns);
     }
     return status ? status : sort_operands(j);
 }

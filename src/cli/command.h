@@ -73,6 +73,14 @@ typedef struct cli_option {
 #define CLI_OPTION_ROW(id, letter, name, value, choices, documentation)                            \
     {name, letter, value, choices, documentation},
 
+/* Rows that several subcommands have. */
+#define CLI_SIZES_OPTION(X)                                                                        \
+    X(SIZES, 0, "--sizes", "A..B[:STEP]", NULL,                                                    \
+      "sizes from 2^A to 2^B elements, with factors of 2^STEP between; 8..20:4 if not given")
+#define CLI_DATA_OPTION(X)                                                                         \
+    X(DATA, 0, "--data", "PLACE,...", NULL,                                                        \
+      "where data is: host, resident (it stays on the device), or both, as if not given")
+
 /* What operands are, for shell completion. */
 typedef enum cli_operand { CLI_OPERAND_NONE, CLI_OPERAND_FILE, CLI_OPERAND_TOPIC } cli_operand;
 

@@ -8,7 +8,7 @@
 #include "cli/device.h"
 #include "cli/output.h"
 #include "cli/survey.h"
-#include "values/value.h"
+#include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
@@ -52,7 +52,7 @@ static vyre_status read_number(const cli_arguments *arguments, uint32_t option, 
                                uint64_t *out) {
     *out = otherwise;
     return arguments->values[option].given
-               ? cli_number_parse(options[option].name, arguments->values[option].text, out)
+               ? values_number_parse(options[option].name, arguments->values[option].text, out)
                : VYRE_OK;
 }
 

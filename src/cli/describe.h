@@ -14,9 +14,6 @@ void cli_describe_text(vyre_strbuf *text, const vyre_program *program, const cha
 /* The start of a line of it: the label where there is one, else as much space. */
 void cli_describe_label(vyre_strbuf *text, const char *label);
 
-/* "y: inout buffer<f32>[n]": an argument as the author declared it. */
-void cli_describe_argument(vyre_strbuf *text, const vyre_ir *ir, uint32_t index);
-
 /* The same facts as an object. */
 void cli_describe_json(vyre_json *json, const vyre_program *program);
 

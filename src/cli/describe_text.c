@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cli/describe.h"
 #include "cli/output.h"
+#include "ir/print.h"
 #include "ir/program.h"
 #include "ir/size.h"
 
@@ -71,26 +72,6 @@ void cli_describe_label(vyre_strbuf *text, const char *label) {
     vyre_strbuf_printf(text, "%*s%-*s", INDENT, "", LABEL, label);
 }
 
-void cli_describe_argument(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
-    const vyre_arg *arg = &ir->args[index];
-    const char *type = vyre_type_name((vyre_type)arg->type);
-    vyre_strbuf_printf(text, "%s: ", ir->strings + arg->name);
-    if (arg->resource == VYRE_NONE) {
-        vyre_strbuf_puts(text, type);
-        return;
-    }
-    const vyre_resource *buffer = &ir->resources[arg->resource];
-    if (buffer->access != VYRE_ACCESS_IN) {
-        vyre_strbuf_printf(text, "%s ", cli_access_name(buffer->access));
-    }
-    vyre_strbuf_printf(text, "buffer<%s>", type);
-    if (buffer->size != VYRE_NONE) {
-        vyre_strbuf_putc(text, '[');
-        vyre_size_print(text, ir, buffer->size);
-        vyre_strbuf_putc(text, ']');
-    }
-}
-
 static void describe_arguments(vyre_strbuf *text, const vyre_ir *ir) {
     if (!ir->arg_count) {
         cli_describe_label(text, "arguments");
@@ -98,7 +79,7 @@ static void describe_arguments(vyre_strbuf *text, const vyre_ir *ir) {
     }
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         cli_describe_label(text, i ? "" : "arguments");
-        cli_describe_argument(text, ir, i);
+        vyre_argument_print(text, ir, i);
         vyre_strbuf_putc(text, '\n');
     }
 }

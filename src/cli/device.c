@@ -60,10 +60,7 @@ bool cli_device_is_auto(const char *name) {
 static vyre_status acquire_routed(const cli_command *command, const vyre_route_request *request,
                                   vyre_device **out_device, vyre_strbuf *out_why) {
     const vyre_routing *routing;
-    vyre_status status = vyre_route_acquire(request, &routing);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_route_acquire(request, &routing));
     *out_device = vyre_device_retain(routing->device);
     cli_route_explain(out_why, routing, request);
     if (*routing->note) {

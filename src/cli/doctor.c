@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/option.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "cli/describe.h"
 #include "cli/help.h"
@@ -98,10 +99,7 @@ static vyre_status examine_routes(examination *x) {
     if (!strcmp(vyre_option_describe(VYRE_OPTION_ROUTES).text, "off")) {
         return VYRE_OK;
     }
-    vyre_status status = cli_route_path(NULL, &x->routes_path);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(cli_route_path(NULL, &x->routes_path));
     x->routes_failure = vyre_routes_load(vyre_strbuf_string(&x->routes_path), &table);
     x->has_routes = access(vyre_strbuf_string(&x->routes_path), F_OK) == 0;
     for (; table && (op = vyre_routes_op_at(table, x->routes)); x->routes++) {

@@ -93,7 +93,7 @@ static vyre_status take(cli_everywhere *all, cli_survey_row *row, const vyre_out
                          ? CLI_PLACE_UNSUPPORTED
                          : CLI_PLACE_FAILED;
     } else if (all->verify) {
-        place.matches = cli_result_compare(all->program, &outputs, expected, &place.mismatch);
+        place.matches = values_result_compare(all->program, &outputs, expected, &place.mismatch);
     }
     if (!place.failure && !all->outputs.count) {
         all->outputs = outputs;

@@ -38,6 +38,9 @@ CLI_TOPICS(CLI_TOPIC_FUNCTION)
 /* Their names and descriptions. */
 extern const cli_choice cli_topics[];
 
+/* The last line of a topic as a page of docs/: which table of the sources it comes from. */
+void cli_help_source(vyre_page *page, const char *file);
+
 /* An environment variable. */
 typedef struct cli_variable {
     const char *name, *values, *default_text, *documentation;

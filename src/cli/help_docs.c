@@ -7,6 +7,16 @@
 #include "base/option.h"
 #include "cli/help.h"
 
+void cli_help_source(vyre_page *page, const char *file) {
+    vyre_strbuf words = {0};
+    vyre_strbuf_printf(&words, "This page is made from `%s` by `./dev docs`.", file);
+    if (page->is_markdown) {
+        vyre_page_paragraph(page, vyre_strbuf_string(&words));
+    }
+    page->text->failed |= words.failed;
+    vyre_strbuf_free(&words);
+}
+
 void cli_help_diagnostics(vyre_page *page) {
     static const struct {
         uint32_t number;
@@ -49,7 +59,7 @@ void cli_help_diagnostics(vyre_page *page) {
         vyre_page_heading(page, kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : "Others");
         vyre_page_table(page, &table);
     }
-    vyre_page_source(page, "include/vyre/diagnostic.h");
+    cli_help_source(page, "include/vyre/diagnostic.h");
 }
 
 /* 4194304 as 4,194,304. */
@@ -84,7 +94,7 @@ void cli_help_limits(vyre_page *page) {
               "table, so that what one accepts the others do not refuse. In C a limit is "
               "`VYRE_LIMIT_` and its name.");
     vyre_page_table(page, &table);
-    vyre_page_source(page, "include/vyre/limits.h");
+    cli_help_source(page, "include/vyre/limits.h");
 }
 
 bool cli_help_variable(size_t index, cli_variable *out_variable) {
@@ -132,5 +142,5 @@ void cli_help_environment(vyre_page *page) {
               "have is an error, or a warning where a run goes on without the cache; an empty one "
               "counts as not set. A process with more rights than its user reads none.");
     vyre_page_table(page, &table);
-    vyre_page_source(page, "src/base/option.h");
+    cli_help_source(page, "src/base/option.h");
 }

@@ -152,5 +152,5 @@ void cli_help_operations(vyre_page *page) {
         }
         vyre_page_table(page, &table);
     }
-    vyre_page_source(page, "include/vyre/op.h");
+    cli_help_source(page, "include/vyre/op.h");
 }

@@ -16,7 +16,7 @@ VYRE_MUST_USE vyre_status cli_host_shape(const vyre_operation *operation,
 typedef struct cli_host_call {
     const vyre_operation *operation;
     vyre_program *shape;
-    cli_binding binding;
+    values_binding binding;
     vyre_outputs outputs;
     vyre_strbuf way; /* which way the bytes went */
     uint64_t time_ns;

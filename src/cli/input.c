@@ -45,10 +45,7 @@ vyre_status cli_input_read(cli_input *input, const char *path) {
 /* The operation of that id, in place of a file that there is not. */
 static vyre_status find_operation(cli_input *input, const char *id) {
     const vyre_dialects *snapshot;
-    vyre_status status = vyre_dialects_try_enter(&input->guard, &snapshot);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_dialects_try_enter(&input->guard, &snapshot));
     input->is_entered = true;
     input->operation = vyre_dialects_find(snapshot, id);
     return input->operation ? VYRE_OK : vyre_dialects_unknown(snapshot, "file or operation", id);

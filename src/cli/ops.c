@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "dialect/snapshot.h"
 #include "registry/select.h"
-#include "values/value.h"
+#include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICE_OPTION(X)                                                                           \
@@ -310,7 +310,7 @@ static cli_exit run(const cli_arguments *arguments) {
     uint64_t timeout_ns = UINT64_MAX;
     vyre_status status = read_operands(&j);
     if (!status && arguments->values[TIMEOUT].given) {
-        status = cli_seconds_parse("--timeout", arguments->values[TIMEOUT].text, &timeout_ns);
+        status = values_seconds_parse("--timeout", arguments->values[TIMEOUT].text, &timeout_ns);
     }
     if (!status && j.verb == VERB_watch) {
         return cli_ops_watch(arguments->command, j.operand, timeout_ns,

@@ -56,7 +56,7 @@ static void write_witnesses(vyre_strbuf *text, const vyre_operation *operation) 
 
 /* What `vyre run ID --sample N` takes. */
 static void write_sample(vyre_strbuf *text, const vyre_operation *operation) {
-    if (!cli_sample_exists(operation)) {
+    if (!values_sample_exists(operation)) {
         return;
     }
     const char *words = operation->sample ? operation->sample : "n random elements in each buffer";

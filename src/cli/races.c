@@ -100,7 +100,7 @@ static void add_findings(vyre_json *json, const vyre_findings *findings) {
     vyre_json_array_end(json);
 }
 
-static void report_json(vyre_json *json, const cli_races *races, const cli_binding *binding,
+static void report_json(vyre_json *json, const cli_races *races, const values_binding *binding,
                         const vyre_findings *findings) {
     vyre_json_object(json);
     vyre_json_add_string(json, "program", vyre_program_name(binding->program));
@@ -111,7 +111,8 @@ static void report_json(vyre_json *json, const cli_races *races, const cli_bindi
 }
 
 static void report_text(vyre_strbuf *text, const cli_input *input, const cli_races *races,
-                        const cli_binding *binding, const vyre_findings *findings, size_t errors) {
+                        const values_binding *binding, const vyre_findings *findings,
+                        size_t errors) {
     size_t count = vyre_findings_count(findings), warnings = count - errors;
     vyre_strbuf message = {0};
     for (size_t i = 0; i < count; i++) {
@@ -138,11 +139,11 @@ vyre_status cli_races_check(cli_races *races, const cli_input *input, size_t ind
                             vyre_strbuf *text) {
     const vyre_program *program = cli_input_program(input, index);
     bool stdin_used = !strcmp(input->name, "<stdin>");
-    cli_binding binding;
+    values_binding binding;
     vyre_findings *findings = NULL;
     vyre_sanitize_options options = {.seed = races->seed, .timeout_ns = races->timeout_ns};
-    vyre_status status = cli_bind(&binding, program, races->values, races->value_count, stdin_used,
-                                  CLI_MISSING_FILLED);
+    vyre_status status = values_bind(&binding, program, races->values, races->value_count,
+                                     stdin_used, VALUES_MISSING_FILLED);
     if (!status) {
         status = vyre_sanitize(program, binding.inputs, binding.input_count, &options, &findings);
     }
@@ -161,6 +162,6 @@ vyre_status cli_races_check(cli_races *races, const cli_input *input, size_t ind
     races->errors += errors;
     races->warnings += count - errors;
     vyre_findings_free(findings);
-    cli_binding_deinit(&binding);
+    values_binding_deinit(&binding);
     return status;
 }

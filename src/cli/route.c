@@ -8,11 +8,11 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/route_report.h"
-#include "cli/sizes.h"
 #include "route/route.h"
 #include "values/bind.h"
+#include "values/element.h"
 #include "values/sample.h"
-#include "values/value.h"
+#include "values/sizes.h"
 
 #define OPTIONS(X)                                                                                 \
     X(SIZE, 0, "--size", "N", NULL,                                                                \
@@ -37,7 +37,7 @@ typedef struct job {
     const cli_arguments *arguments;
     vyre_strbuf path;
     vyre_routes *table;
-    cli_places places;
+    values_places places;
     cli_input input;
     const vyre_program *program; /* NULL: what is meant is in the table alone */
     char key[VYRE_ROUTE_KEY_BYTES];
@@ -271,22 +271,23 @@ static void tell_unknown(const job *j) {
 }
 
 static vyre_status count_bytes(job *j, const char *const *values, size_t count) {
-    cli_binding binding = {0};
+    values_binding binding = {0};
     uint64_t size = 0;
     bool stdin_used = !strcmp(j->arguments->operands[0], "-");
     vyre_status status = VYRE_OK;
     if (given(j, BYTES)) {
-        status = cli_number_parse("--bytes", j->arguments->values[BYTES].text, &j->bytes);
+        status = values_number_parse("--bytes", j->arguments->values[BYTES].text, &j->bytes);
         j->has_size = true;
         return status;
     }
     if (given(j, SIZE)) {
-        status = cli_number_parse("--size", j->arguments->values[SIZE].text, &size);
+        status = values_number_parse("--size", j->arguments->values[SIZE].text, &size);
         status = status ? status
-                        : cli_sample_complete(&binding, j->input.operation, j->program, size,
-                                              values, count, stdin_used);
+                        : values_sample_complete(&binding, j->input.operation, j->program, size,
+                                                 values, count, stdin_used);
     } else if (count) {
-        status = cli_bind(&binding, j->program, values, count, stdin_used, CLI_MISSING_REFUSED);
+        status =
+            values_bind(&binding, j->program, values, count, stdin_used, VALUES_MISSING_REFUSED);
     } else {
         return VYRE_OK;
     }
@@ -294,7 +295,7 @@ static vyre_status count_bytes(job *j, const char *const *values, size_t count) 
     status = status ? status
                     : vyre_route_count_bytes(binding.program, binding.inputs, binding.input_count,
                                              NULL, &j->bytes);
-    cli_binding_deinit(&binding);
+    values_binding_deinit(&binding);
     return status;
 }
 
@@ -414,7 +415,7 @@ static cli_exit list_all(job *j) {
 
 static cli_exit run_job(job *j) {
     const cli_value *values = j->arguments->values;
-    vyre_status status = cli_places_parse(values[DATA].text, &j->places);
+    vyre_status status = values_places_parse(values[DATA].text, &j->places);
     status = status ? status : cli_route_path(values[TABLE].text, &j->path);
     if (!status && values[SIZE].given && values[BYTES].given) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one of them",

@@ -19,9 +19,9 @@
 #include "cli/output.h"
 #include "route/route.h"
 #include "values/bind.h"
+#include "values/element.h"
 #include "values/result.h"
 #include "values/sample.h"
-#include "values/value.h"
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
@@ -53,7 +53,7 @@ typedef struct job {
     const vyre_program *program;
     vyre_device *device;
     vyre_strbuf why; /* it is that one */
-    cli_binding binding;
+    values_binding binding;
     vyre_dispatch_config config;
     uint64_t sample; /* its size, with --sample */
     vyre_reference_options reference;
@@ -95,7 +95,7 @@ static vyre_status read_grid(const char *text, uint64_t grid[3]) {
         uint64_t number = 0;
         valid = size && size < sizeof word;
         memcpy(word, rest, valid ? size : 0);
-        vyre_status status = valid ? cli_number_parse("--grid", word, &number) : VYRE_OK;
+        vyre_status status = valid ? values_number_parse("--grid", word, &number) : VYRE_OK;
         valid = valid && !status && number && number <= UINT64_C(1) << 32;
         vyre_status_free(status);
         grid[i] = valid ? number : 0;
@@ -113,13 +113,13 @@ static vyre_status read_options(job *j) {
     const cli_value *values = j->arguments->values;
     vyre_status status = VYRE_OK;
     if (values[TIMEOUT].given) {
-        status = cli_seconds_parse("--timeout", values[TIMEOUT].text, &j->config.timeout_ns);
+        status = values_seconds_parse("--timeout", values[TIMEOUT].text, &j->config.timeout_ns);
     }
     if (!status && values[SEED].given) {
-        status = cli_number_parse("--seed", values[SEED].text, &j->reference.seed);
+        status = values_number_parse("--seed", values[SEED].text, &j->reference.seed);
     }
     if (!status && values[SAMPLE].given) {
-        status = cli_number_parse("--sample", values[SAMPLE].text, &j->sample);
+        status = values_number_parse("--sample", values[SAMPLE].text, &j->sample);
     }
     if (!status && values[GRID].given) {
         status = read_grid(values[GRID].text, j->config.grid);
@@ -178,7 +178,7 @@ static vyre_status verify(job *j) {
     vyre_status status = vyre_reference_run(j->program, j->binding.inputs, j->binding.input_count,
                                             &j->config, NULL, &expected);
     if (!status) {
-        j->matches = cli_result_compare(j->program, &j->outputs, &expected, &j->mismatch);
+        j->matches = values_result_compare(j->program, &j->outputs, &expected, &j->mismatch);
         vyre_outputs_free(&expected);
     }
     return vyre_status_annotate(status, "in the oracle's run");
@@ -206,7 +206,7 @@ static void report_run(const job *j) {
     }
 }
 
-static void write_json(const job *j, const cli_request *requests, size_t count) {
+static void write_json(const job *j, const values_request *requests, size_t count) {
     vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
     vyre_json_object(&json);
@@ -214,7 +214,7 @@ static void write_json(const job *j, const cli_request *requests, size_t count) 
     vyre_json_add_string(&json, "device", vyre_device_name(j->device));
     vyre_json_add_string(&json, "why", vyre_strbuf_string(&j->why));
     vyre_json_key(&json, "outputs");
-    cli_result_json(&json, j->program, &j->outputs, requests, count);
+    values_result_json(&json, j->program, &j->outputs, requests, count);
     if (given(j, TIME)) {
         vyre_json_add_u64(&json, "time_ns", j->time_ns);
     }
@@ -230,18 +230,14 @@ static void write_json(const job *j, const cli_request *requests, size_t count) 
 }
 
 /* Makes the requests of the command line; none at all means to print every output. */
-static vyre_status read_requests(const job *j, cli_request *requests, size_t *count) {
+static vyre_status read_requests(const job *j, values_request *requests, size_t *count) {
     const cli_arguments *arguments = j->arguments;
     size_t bytes = 0, others = is_json(j) || is_everywhere(j);
     for (*count = 0; *count < arguments->repeat_count; ++*count) {
         const cli_repeat *repeat = &arguments->repeats[*count];
-        cli_request *request = &requests[*count];
-        vyre_status status = repeat->option == OUT
-                                 ? cli_request_out(j->program, repeat->text, request)
-                                 : cli_request_print(j->program, repeat->text, request);
-        if (status) {
-            return status;
-        }
+        values_request *request = &requests[*count];
+        VYRE_TRY(repeat->option == OUT ? values_request_out(j->program, repeat->text, request)
+                                       : values_request_print(j->program, repeat->text, request));
         bytes += request->path && !strcmp(request->path, "-");
         others += !request->path;
     }
@@ -253,15 +249,31 @@ static vyre_status read_requests(const job *j, cli_request *requests, size_t *co
     return VYRE_OK;
 }
 
-static cli_exit finish(job *j, cli_request *requests, size_t count) {
+/* Writes an output to its file; nothing for one that is printed. */
+static vyre_status save(const vyre_program *program, const vyre_outputs *outputs,
+                        const values_request *request) {
+    vyre_strbuf path = {0}, bytes = {0};
+    vyre_status status = VYRE_OK;
+    if (request->path) {
+        status = values_result_encode(program, outputs, request, &path, &bytes);
+        status = status ? status : cli_output_save(vyre_strbuf_string(&path), &bytes);
+    }
+    vyre_strbuf_free(&path);
+    vyre_strbuf_free(&bytes);
+    return status;
+}
+
+static cli_exit finish(job *j, values_request *requests, size_t count) {
     cli_exit result = CLI_EXIT_DONE;
     if (is_json(j)) {
         write_json(j, requests, count);
     } else {
-        cli_result_print(j->program, &j->outputs, requests, count);
+        vyre_strbuf text = {0};
+        values_result_print(j->program, &j->outputs, requests, count, &text);
+        cli_output_write(&text);
     }
     for (size_t i = 0; i < count; i++) {
-        vyre_status status = cli_result_save(j->program, &j->outputs, &requests[i]);
+        vyre_status status = save(j->program, &j->outputs, &requests[i]);
         if (status) {
             result = fail(j, status);
         }
@@ -287,7 +299,7 @@ static vyre_status check_host_options(const job *j, const char *program) {
 
 static cli_exit run_on_host(job *j, const char **values, size_t count, const char *program) {
     cli_host_call call = {0};
-    cli_request requests[CLI_REPEATS_MAX];
+    values_request requests[CLI_REPEATS_MAX];
     size_t request_count = 0;
     cli_exit result = CLI_EXIT_DONE;
     vyre_status status = check_host_options(j, program);
@@ -306,7 +318,7 @@ static cli_exit run_on_host(job *j, const char **values, size_t count, const cha
         vyre_json_add_string(&json, "operation", j->input.operation->id);
         vyre_json_add_string(&json, "way", vyre_strbuf_string(&call.way));
         vyre_json_key(&json, "outputs");
-        cli_result_json(&json, call.shape, &call.outputs, requests, request_count);
+        values_result_json(&json, call.shape, &call.outputs, requests, request_count);
         if (given(j, TIME)) {
             vyre_json_add_u64(&json, "time_ns", call.time_ns);
         }
@@ -314,10 +326,12 @@ static cli_exit run_on_host(job *j, const char **values, size_t count, const cha
         vyre_strbuf_putc(&text, '\n');
         cli_output_write(&text);
     } else {
-        cli_result_print(call.shape, &call.outputs, requests, request_count);
+        vyre_strbuf text = {0};
+        values_result_print(call.shape, &call.outputs, requests, request_count, &text);
+        cli_output_write(&text);
     }
     for (size_t i = 0; i < request_count; i++) {
-        status = cli_result_save(call.shape, &call.outputs, &requests[i]);
+        status = save(call.shape, &call.outputs, &requests[i]);
         result = status ? fail(j, status) : result;
     }
     cli_message_print("vyre run: `%s` was done by the host%s%s\n", j->input.operation->id,
@@ -347,7 +361,7 @@ static void report_places(const cli_everywhere *all) {
     }
 }
 
-static cli_exit finish_everywhere(job *j, const cli_everywhere *all, cli_request *requests,
+static cli_exit finish_everywhere(job *j, const cli_everywhere *all, values_request *requests,
                                   size_t count) {
     cli_exit result = !all->outputs.count && !cli_everywhere_count(all, CLI_PLACE_RAN)
                           ? CLI_EXIT_BACKEND
@@ -364,12 +378,12 @@ static cli_exit finish_everywhere(job *j, const cli_everywhere *all, cli_request
         vyre_json_key(&json, "devices");
         cli_everywhere_json(all, &json);
         vyre_json_key(&json, "outputs");
-        cli_result_json(&json, j->program, &all->outputs, requests, count);
+        values_result_json(&json, j->program, &all->outputs, requests, count);
         vyre_json_object_end(&json);
         vyre_strbuf_putc(&text, '\n');
     } else {
         if (ran && count) {
-            cli_result_print(j->program, &all->outputs, requests, count);
+            values_result_print(j->program, &all->outputs, requests, count, &text);
         }
         if (result != CLI_EXIT_BACKEND) {
             cli_everywhere_text(all, &text);
@@ -377,7 +391,7 @@ static cli_exit finish_everywhere(job *j, const cli_everywhere *all, cli_request
     }
     cli_output_write(&text);
     for (size_t i = 0; i < count && ran; i++) {
-        vyre_status status = cli_result_save(j->program, &all->outputs, &requests[i]);
+        vyre_status status = save(j->program, &all->outputs, &requests[i]);
         result = status ? fail(j, status) : result;
     }
     report_places(all);
@@ -389,7 +403,7 @@ static cli_exit finish_everywhere(job *j, const cli_everywhere *all, cli_request
 }
 
 /* -b all: on every device, timed, and with --verify compared. */
-static cli_exit run_everywhere(job *j, cli_request *requests, size_t count) {
+static cli_exit run_everywhere(job *j, values_request *requests, size_t count) {
     if (given(j, SEED)) {
         return fail(j, vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                         "use -b reference, or leave it out",
@@ -405,7 +419,7 @@ static cli_exit run_everywhere(job *j, cli_request *requests, size_t count) {
         .verify = given(j, VERIFY),
     };
     if (given(j, SAMPLE) && j->input.operation) {
-        (void)cli_sample_work(j->input.operation, j->sample, &all.operations);
+        (void)values_sample_work(j->input.operation, j->sample, &all.operations);
     }
     vyre_status status = cli_everywhere_run(&all);
     cli_exit result = status ? fail(j, status) : finish_everywhere(j, &all, requests, count);
@@ -417,7 +431,7 @@ static cli_exit run_job(job *j, const char **values) {
     const cli_arguments *arguments = j->arguments;
     const char *name;
     size_t count, request_count;
-    cli_request requests[CLI_REPEATS_MAX];
+    values_request requests[CLI_REPEATS_MAX];
     cli_selection chosen;
     vyre_status status = read_options(j);
     status = status ? status : sort_operands(arguments, values, &count, &name);
@@ -441,10 +455,11 @@ static cli_exit run_job(job *j, const char **values) {
     status = read_requests(j, requests, &request_count);
     bool stdin_used = !strcmp(arguments->operands[0], "-");
     if (!status && given(j, SAMPLE)) {
-        status = cli_sample_complete(&j->binding, j->input.operation, j->program, j->sample, values,
-                                     count, stdin_used);
+        status = values_sample_complete(&j->binding, j->input.operation, j->program, j->sample,
+                                        values, count, stdin_used);
     } else if (!status) {
-        status = cli_bind(&j->binding, j->program, values, count, stdin_used, CLI_MISSING_REFUSED);
+        status =
+            values_bind(&j->binding, j->program, values, count, stdin_used, VALUES_MISSING_REFUSED);
     }
     if (status) {
         return fail(j, status);
@@ -482,7 +497,7 @@ static cli_exit run(const cli_arguments *arguments) {
         values ? run_job(&j, values)
                : cli_message_status(arguments->command, vyre_no_memory("for the command line"));
     vyre_outputs_free(&j.outputs);
-    cli_binding_deinit(&j.binding);
+    values_binding_deinit(&j.binding);
     cli_input_deinit(&j.input);
     vyre_strbuf_free(&j.mismatch);
     vyre_strbuf_free(&j.why);

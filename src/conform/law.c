@@ -198,7 +198,7 @@ static vyre_status test_law(cli_law_test *t) {
     for (size_t i = 0; i < t->f.operation->witness_count && !status && !t->failed && !is_element;
          i++) {
         const vyre_operation *operation = t->f.operation;
-        cli_binding_deinit(&t->f.binding);
+        values_binding_deinit(&t->f.binding);
         status = describe_function(&t->f, operation, &operation->witnesses[i]);
         cli_law_shape kind = shape_of(&t->f);
         if (!status && !fits(t, kind)) {
@@ -212,8 +212,8 @@ static vyre_status test_law(cli_law_test *t) {
             status = is_element ? test_tuples(t, kind) : test_data(t, kind);
         }
     }
-    cli_binding_deinit(&t->f.binding);
-    cli_binding_deinit(&t->g.binding);
+    values_binding_deinit(&t->f.binding);
+    values_binding_deinit(&t->g.binding);
     return status;
 }
 

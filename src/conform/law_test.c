@@ -5,7 +5,7 @@
 #include "cli/operation.h"
 #include "conform/law.h"
 #include "conform/law_values.h"
-#include "values/value.h"
+#include "values/element.h"
 
 void cli_law_data_free(cli_law_data *data) {
     for (size_t i = 0; i < data->count; i++) {
@@ -67,7 +67,7 @@ static void print_element(vyre_strbuf *text, vyre_type type, const vyre_strbuf *
                           size_t index) {
     size_t width = vyre_type_bytes(type);
     if ((index + 1) * width <= data->size) {
-        cli_value_print(text, type, (const uint8_t *)data->data + index * width);
+        values_element_print(text, type, (const uint8_t *)data->data + index * width);
     } else {
         vyre_strbuf_puts(text, "nothing");
     }
@@ -133,9 +133,9 @@ static vyre_status parse_operand(cli_law_test *t, vyre_strbuf *out) {
     uint64_t bits;
     vyre_str text = {t->law->operand, strlen(t->law->operand)};
     vyre_type type = t->f.types[0];
-    vyre_status status = cli_value_parse(t->f.operation->id, type, text, &bits);
+    vyre_status status = values_element_parse(t->f.operation->id, type, text, &bits);
     if (!status) {
-        cli_value_store(out, type, bits);
+        values_element_store(out, type, bits);
     }
     return status;
 }

@@ -17,7 +17,7 @@ static const double most_work = 2e7;
 
 static size_t bearable(const vyre_operation *operation, size_t size) {
     double work;
-    while (size > 1 && cli_sample_work(operation, size, &work) && work > most_work) {
+    while (size > 1 && values_sample_work(operation, size, &work) && work > most_work) {
         size /= 2;
     }
     return size;
@@ -62,7 +62,7 @@ static vyre_status list_samples(cli_conform *c, const vyre_operation *operation)
     one.tags = tags_of(operation) | VYRE_TAG_BIT(VYRE_TAG_SAMPLE);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
         one.number = bearable(operation, sizes[i]);
-        if (cli_sample_exists(operation)) {
+        if (values_sample_exists(operation)) {
             status = cli_conform_add(c, one, "library.%s.%zu", operation->id, one.number);
         }
     }
@@ -126,11 +126,11 @@ static vyre_status run_claims(const cli_conform *c, cli_conform_case *one) {
 
 vyre_status cli_conform_library_trial(const cli_conform *c, const cli_conform_case *one,
                                       const vyre_program *program, vyre_trial *out_trial) {
-    cli_binding binding = {0};
+    values_binding binding = {0};
     const vyre_ir *ir = vyre_program_ir(program);
     (void)c;
     *out_trial = (vyre_trial){0};
-    vyre_status status = cli_sample_bind(&binding, one->operation, program, one->number);
+    vyre_status status = values_sample_bind(&binding, one->operation, program, one->number);
     size_t input = 0;
     for (uint32_t arg = 0; arg < ir->arg_count && !status; arg++) {
         if (vyre_ir_is_out(ir, arg)) {
@@ -146,7 +146,7 @@ vyre_status cli_conform_library_trial(const cli_conform *c, const cli_conform_ca
             memcpy(data, given->data, given->size);
         }
     }
-    cli_binding_deinit(&binding);
+    values_binding_deinit(&binding);
     if (status) {
         vyre_trial_free(out_trial);
         return status;

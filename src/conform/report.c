@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "conform/conform.h"
 #include "registry/select.h"
-#include "values/value.h"
+#include "values/element.h"
 
 enum { MOST_LINES = 20 }; /* of cases that failed, and of reasons */
 
@@ -25,7 +25,7 @@ static void put_arguments(const cli_conform_failure *failure, vyre_strbuf *text)
         vyre_strbuf_printf(text, " %s=", value->name);
         for (size_t k = 0; k < value->size; k += vyre_type_bytes(type)) {
             vyre_strbuf_puts(text, k ? "," : "");
-            cli_value_print(text, type, value->data + k);
+            values_element_print(text, type, value->data + k);
         }
         vyre_strbuf_puts(text, value->size ? "" : "zeros:0");
     }

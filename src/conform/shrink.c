@@ -483,10 +483,7 @@ vyre_status vyre_conform_shrink(const vyre_conform *conform, vyre_trial *trial,
         .comparison = comparison,
         .end_ns = vyre_now_ns() + (uint64_t)MOST_SECONDS * 1000000000u,
     };
-    vyre_status status = vyre_program_print(trial->program, &s.text, &s.size);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_program_print(trial->program, &s.text, &s.size));
     s.failed = !split(&s);
     s.syncs = count_syncs(trial->program);
     size_t input_count;

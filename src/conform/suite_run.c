@@ -141,12 +141,10 @@ vyre_status vyre_suite_run(const vyre_suite_runner *runner, const vyre_suite *su
     running r = {runner, suite, cases, count, results, {{0}, {0}, {0}}, {0}, false};
     bool split = false;
     memset(results, 0, count * sizeof *results);
-    vyre_status status = vyre_suite_build(suite, cases, count, &r.trial);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_suite_build(suite, cases, count, &r.trial));
     const vyre_conform conform = {.oracle = runner->oracle};
-    status = vyre_conform_expect(&conform, &r.trial.trial, r.trial.trial.program, &r.expected);
+    vyre_status status =
+        vyre_conform_expect(&conform, &r.trial.trial, r.trial.trial.program, &r.expected);
     if (!status) {
         take_digests(&r);
         check_records(&r);

@@ -403,10 +403,7 @@ vyre_status vyre_suite_table_build(const vyre_suite *suite, const vyre_case *con
     building s = {.suite = suite, .out = out_trial};
     s.type = (vyre_type)(cases[0]->part[1] & 0xff);
     s.batch = (batch)cases[0]->part[2];
-    vyre_status status = vyre_builder_create("conform", &s.b);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_builder_create("conform", &s.b));
     uint32_t used = used_slots(cases, count);
     declare_inputs(&s, used);
     for (size_t i = 0; i < count; i++) {
@@ -428,7 +425,7 @@ vyre_status vyre_suite_table_build(const vyre_suite *suite, const vyre_case *con
         }
     }
     vyre_build_phase_end(s.b);
-    status = vyre_builder_finish(s.b, NULL, &out_trial->trial.program);
+    vyre_status status = vyre_builder_finish(s.b, NULL, &out_trial->trial.program);
     vyre_builder_free(s.b);
     if (!status && !fill(&s, used)) {
         status = vyre_no_memory("for the operands of `%s`", cases[0]->id);

@@ -8,15 +8,16 @@
 #include "cli/ops.h"
 #include "conform/witness.h"
 #include "values/bind.h"
+#include "values/buffer.h"
+#include "values/element.h"
 #include "values/sample.h"
-#include "values/value.h"
 
 static vyre_status no_memory(const vyre_operation *operation) {
     return vyre_no_memory("for the witnesses of `%s`", operation->id);
 }
 
 vyre_status cli_witness_bind(const vyre_operation *operation, const char *arguments,
-                             cli_binding *out_binding) {
+                             values_binding *out_binding) {
     VYRE_VEC(const char *) words = {0};
     vyre_strbuf copy = {0};
     vyre_strbuf_puts(&copy, arguments);
@@ -28,9 +29,9 @@ vyre_status cli_witness_bind(const vyre_operation *operation, const char *argume
         stored = vyre_vec_push(&words, at);
         at += size + more;
     }
-    *out_binding = (cli_binding){0};
-    vyre_status status = stored ? cli_bind(out_binding, operation->composition, words.items,
-                                           words.count, true, CLI_MISSING_REFUSED)
+    *out_binding = (values_binding){0};
+    vyre_status status = stored ? values_bind(out_binding, operation->composition, words.items,
+                                              words.count, true, VALUES_MISSING_REFUSED)
                                 : no_memory(operation);
     vyre_vec_free(&words);
     vyre_strbuf_free(&copy);
@@ -60,7 +61,7 @@ static void describe(vyre_strbuf *text, vyre_type type, const uint8_t *data, siz
     size_t width = vyre_type_bytes(type), count = size / width;
     for (size_t i = 0; i < count && i < most; i++) {
         vyre_strbuf_puts(text, i ? "," : "");
-        cli_value_print(text, type, data + i * width);
+        values_element_print(text, type, data + i * width);
     }
     if (count > most) {
         vyre_strbuf_printf(text, ",... (%zu)", count);
@@ -80,8 +81,8 @@ static vyre_status compare(const vyre_operation *operation, const vyre_program *
     bool stdin_used = true;
     vyre_strbuf_add(&label, name.data, name.size);
     vyre_strbuf_add(&value, name.data + name.size + 1, word.size - name.size - 1);
-    cli_buffer_source source = {vyre_strbuf_string(&label), type, 0, &stdin_used};
-    vyre_status status = cli_buffer_parse(&source, vyre_strbuf_string(&value), &bytes, &offset);
+    values_buffer_source source = {vyre_strbuf_string(&label), type, 0, &stdin_used};
+    vyre_status status = values_buffer_parse(&source, vyre_strbuf_string(&value), &bytes, &offset);
     if (!status && output < outputs->count) {
         const vyre_output *found = &outputs->items[output];
         if (found->size != bytes.size - offset ||
@@ -110,7 +111,7 @@ void cli_ops_tally_outputs(cli_ops_tally *tally, const vyre_outputs *outputs) {
 
 static vyre_status check_program(vyre_device *device, const vyre_operation *operation,
                                  const vyre_program *program, const vyre_witness *witness,
-                                 const cli_binding *binding, cli_ops_tally *tally,
+                                 const values_binding *binding, cli_ops_tally *tally,
                                  vyre_strbuf *failures) {
     vyre_outputs outputs = {0};
     vyre_status status = vyre_device_dispatch(device, program, binding->inputs,
@@ -138,7 +139,7 @@ vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *opera
     vyre_status status = VYRE_OK;
     for (size_t i = 0; i < operation->witness_count && !status; i++) {
         const vyre_witness *witness = &operation->witnesses[i];
-        cli_binding binding;
+        values_binding binding;
         tally->witnesses++;
         status = cli_witness_bind(operation, witness->arguments, &binding);
         if (!status) {
@@ -152,7 +153,7 @@ vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *opera
             status = check_program(device, operation, operation->variants[k].program, witness,
                                    &binding, tally, failures);
         }
-        cli_binding_deinit(&binding);
+        values_binding_deinit(&binding);
         if (status && vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT) {
             tally->failures++;
             vyre_strbuf_printf(failures, "%s: %s\n", operation->id, vyre_status_text(status));
@@ -172,15 +173,15 @@ vyre_status cli_samples_check(vyre_device *device, const vyre_operation *operati
     }
     tally->samples++;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
-        cli_binding binding;
+        values_binding binding;
         vyre_outputs outputs = {0};
-        status = cli_sample_bind(&binding, operation, operation->composition, sizes[i]);
+        status = values_sample_bind(&binding, operation, operation->composition, sizes[i]);
         if (!status) {
             status = vyre_device_dispatch(device, operation->composition, binding.inputs,
                                           binding.input_count, NULL, &outputs);
         }
         vyre_outputs_free(&outputs);
-        cli_binding_deinit(&binding);
+        values_binding_deinit(&binding);
     }
     if (!status || vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
         return status;

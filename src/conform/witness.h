@@ -8,6 +8,6 @@
 
 /* Deinit the binding whatever comes out. */
 VYRE_MUST_USE vyre_status cli_witness_bind(const vyre_operation *operation, const char *arguments,
-                                           cli_binding *out_binding);
+                                           values_binding *out_binding);
 
 #endif

@@ -20,11 +20,11 @@ static bool takes_buffers(const vyre_program *program) {
     return true;
 }
 
-bool cli_sample_exists(const vyre_operation *operation) {
+bool values_sample_exists(const vyre_operation *operation) {
     return operation->composition && (operation->sample || takes_buffers(operation->composition));
 }
 
-bool cli_sample_work(const vyre_operation *operation, uint64_t n, double *out_operations) {
+bool values_sample_work(const vyre_operation *operation, uint64_t n, double *out_operations) {
     uint64_t number = 0;
     const char *work = operation->work;
     vyre_status status =
@@ -97,14 +97,14 @@ static bool is_given(const char *word, const char *const *words, size_t count) {
     return false;
 }
 
-vyre_status cli_sample_complete(cli_binding *binding, const vyre_operation *operation,
-                                const vyre_program *program, uint64_t n, const char *const *words,
-                                size_t count, bool stdin_used) {
+vyre_status values_sample_complete(values_binding *binding, const vyre_operation *operation,
+                                   const vyre_program *program, uint64_t n,
+                                   const char *const *words, size_t count, bool stdin_used) {
     const char *name = operation ? operation->id : vyre_program_name(program);
     VYRE_VEC(const char *) all = {0};
     vyre_strbuf text = {0};
     bool stored = true;
-    *binding = (cli_binding){0};
+    *binding = (values_binding){0};
     vyre_status status = print_words(operation, program, n, &text);
     for (size_t i = 0; i < count && !status && stored; i++) {
         stored = vyre_vec_push(&all, words[i]);
@@ -117,8 +117,8 @@ vyre_status cli_sample_complete(cli_binding *binding, const vyre_operation *oper
         at += size + more;
     }
     if (!status) {
-        status = stored ? cli_bind(binding, program, all.items, all.count, stdin_used,
-                                   CLI_MISSING_REFUSED)
+        status = stored ? values_bind(binding, program, all.items, all.count, stdin_used,
+                                      VALUES_MISSING_REFUSED)
                         : no_memory(name);
     }
     vyre_vec_free(&all);
@@ -126,7 +126,7 @@ vyre_status cli_sample_complete(cli_binding *binding, const vyre_operation *oper
     return vyre_status_annotate(status, "in a sample of `%s` of size %" PRIu64, name, n);
 }
 
-vyre_status cli_sample_bind(cli_binding *binding, const vyre_operation *operation,
-                            const vyre_program *program, uint64_t n) {
-    return cli_sample_complete(binding, operation, program, n, NULL, 0, true);
+vyre_status values_sample_bind(values_binding *binding, const vyre_operation *operation,
+                               const vyre_program *program, uint64_t n) {
+    return values_sample_complete(binding, operation, program, n, NULL, 0, true);
 }

@@ -38,19 +38,19 @@ static void sizes_are_exponents(void **state) {
         {"39..40", 2, {UINT64_C(1) << 39, UINT64_C(1) << 40}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cli_sizes sizes;
-        expect_ok(cli_sizes_parse(rows[i].text, &sizes));
-        assert_int_equal(cli_sizes_count(&sizes), rows[i].count);
+        values_sizes sizes;
+        expect_ok(values_sizes_parse(rows[i].text, &sizes));
+        assert_int_equal(values_sizes_count(&sizes), rows[i].count);
         for (size_t k = 0; k < rows[i].count; k++) {
-            assert_int_equal(cli_sizes_at(&sizes, k), rows[i].sizes[k]);
+            assert_int_equal(values_sizes_at(&sizes, k), rows[i].sizes[k]);
         }
     }
     static const char *const wrong[] = {
         "",       "..",    "8..",   "..8",   "8..4", "41",    "8..41",  "8:2",
         "8..9:0", "8..9:", "8 ..9", "-1..3", "a..b", "8...9", "8..9:1x"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        cli_sizes sizes;
-        vyre_status status = cli_sizes_parse(wrong[i], &sizes);
+        values_sizes sizes;
+        vyre_status status = values_sizes_parse(wrong[i], &sizes);
         assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_INVALID_ARGUMENT);
         assert_non_null(strstr(vyre_status_text(status), "Fix: "));
         vyre_status_free(status);
@@ -67,15 +67,15 @@ static void places_are_a_list(void **state) {
                 {"resident", false, true},
                 {"resident,host", true, true}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cli_places places;
-        expect_ok(cli_places_parse(rows[i].text, &places));
+        values_places places;
+        expect_ok(values_places_parse(rows[i].text, &places));
         assert_int_equal(places.wanted[VYRE_DATA_HOST], rows[i].host);
         assert_int_equal(places.wanted[VYRE_DATA_RESIDENT], rows[i].resident);
     }
     static const char *const wrong[] = {"", "host,", ",host", "hosts", "hos", "host resident"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        cli_places places;
-        vyre_status status = cli_places_parse(wrong[i], &places);
+        values_places places;
+        vyre_status status = values_places_parse(wrong[i], &places);
         assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_INVALID_ARGUMENT);
         vyre_status_free(status);
     }

@@ -14,8 +14,8 @@
 
 #include "ir/program.h"
 #include "tests/unit/cpu_check.h"
+#include "values/element.h"
 #include "values/sample.h"
-#include "values/value.h"
 
 static const uint64_t sizes[] = {1, 7, 64, 4096};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -24,7 +24,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 typedef struct sample_run {
     const vyre_operation *operation;
     uint64_t n;
-    cli_binding binding;
+    values_binding binding;
     vyre_outputs outputs;
 } sample_run;
 
@@ -48,7 +48,7 @@ static size_t element_count(const vyre_output *output, vyre_type type) {
 }
 
 static uint64_t element(const vyre_output *output, vyre_type type, size_t index) {
-    return cli_value_load(type, (const uint8_t *)output->data + index * vyre_type_bytes(type));
+    return values_element_load(type, (const uint8_t *)output->data + index * vyre_type_bytes(type));
 }
 
 /* The number of different elements, as far as 2, and whether one of them is not 0. */
@@ -141,13 +141,13 @@ static void check_known(const sample_run *r) {
 static void check_operation(const vyre_operation *operation, vyre_device *device) {
     vyre_pipeline *pipeline;
     sample_run r = {.operation = operation};
-    if (!cli_sample_exists(operation)) {
+    if (!values_sample_exists(operation)) {
         fail_msg("%s has no sample", operation->id);
     }
     check_ok(&r, vyre_device_compile(device, operation->composition, NULL, &pipeline));
     for (size_t i = 0; i < SIZES; i++) {
         r.n = sizes[i];
-        check_ok(&r, cli_sample_bind(&r.binding, operation, operation->composition, r.n));
+        check_ok(&r, values_sample_bind(&r.binding, operation, operation->composition, r.n));
         check_ok(&r, vyre_pipeline_dispatch(pipeline, r.binding.inputs, r.binding.input_count, NULL,
                                             &r.outputs));
         if (i == SIZES - 1) {
@@ -155,7 +155,7 @@ static void check_operation(const vyre_operation *operation, vyre_device *device
             check_known(&r);
         }
         vyre_outputs_free(&r.outputs);
-        cli_binding_deinit(&r.binding);
+        values_binding_deinit(&r.binding);
     }
     vyre_pipeline_release(pipeline);
 }
@@ -177,7 +177,7 @@ static void every_operation_runs(void **state) {
             check_operation(operation, device);
             count++;
         } else {
-            assert_false(cli_sample_exists(operation));
+            assert_false(values_sample_exists(operation));
         }
     }
     assert_in_range(count, 100, 1000);
@@ -199,9 +199,10 @@ static void bytes_grow_with_the_size(void **state) {
         }
         for (size_t k = 0; k < 2; k++) {
             r.n = (uint64_t)1 << (18 + 2 * k);
-            check_ok(&r, cli_sample_bind(&r.binding, r.operation, r.operation->composition, r.n));
+            check_ok(&r,
+                     values_sample_bind(&r.binding, r.operation, r.operation->composition, r.n));
             bytes[k] = bytes_of(&r);
-            cli_binding_deinit(&r.binding);
+            values_binding_deinit(&r.binding);
         }
         if (bytes[1] < bytes[0] * 3 || bytes[1] > bytes[0] * 5) {
             fail_msg("%s: %llu bytes, then %llu", r.operation->id, (unsigned long long)bytes[0],
@@ -221,8 +222,9 @@ static void bytes_are_the_same_each_time(void **state) {
         if (!r.operation->composition) {
             continue;
         }
-        check_ok(&r, cli_sample_bind(&r.binding, r.operation, r.operation->composition, r.n));
-        check_ok(&r, cli_sample_bind(&again.binding, r.operation, r.operation->composition, r.n));
+        check_ok(&r, values_sample_bind(&r.binding, r.operation, r.operation->composition, r.n));
+        check_ok(&r,
+                 values_sample_bind(&again.binding, r.operation, r.operation->composition, r.n));
         assert_int_equal(r.binding.input_count, again.binding.input_count);
         for (size_t k = 0; k < r.binding.input_count; k++) {
             assert_int_equal(r.binding.inputs[k].size, again.binding.inputs[k].size);
@@ -231,8 +233,8 @@ static void bytes_are_the_same_each_time(void **state) {
                                     r.binding.inputs[k].size);
             }
         }
-        cli_binding_deinit(&r.binding);
-        cli_binding_deinit(&again.binding);
+        values_binding_deinit(&r.binding);
+        values_binding_deinit(&again.binding);
     }
     vyre_dialects_leave(&guard);
 }

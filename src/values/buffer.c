@@ -1,24 +1,23 @@
+#include "values/buffer.h"
+
 #include <string.h>
 #include <unistd.h>
 
 #include <vyre/reference.h>
 
 #include "base/file.h"
+#include "base/status.h"
+#include "values/element.h"
 #include "values/fill.h"
 #include "values/npy.h"
-#include "values/value.h"
 
 static const char fix_forms[] =
     "write 1,2,3 or zeros:N, iota:N[:STEP], cycle:N:1,2,3[:STEP], rand:N[:SEED[:BOUND]], "
     "words:A,B, @FILE";
 
-static vyre_status no_memory(const char *argument) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "make it smaller, or free memory",
-                            "no memory for the elements of `%s`", argument);
-}
-
 /* Whether so many elements are no more than a run may use; `value` is what they are written as. */
-static vyre_status check_count(const cli_buffer_source *source, const char *value, uint64_t count) {
+static vyre_status check_count(const values_buffer_source *source, const char *value,
+                               uint64_t count) {
     if (count <= VYRE_REFERENCE_MEMORY_BYTES / vyre_type_bytes(source->type)) {
         return VYRE_OK;
     }
@@ -30,34 +29,35 @@ static vyre_status check_count(const cli_buffer_source *source, const char *valu
 }
 
 /* An element, and behind a * how often it comes. */
-static vyre_status parse_element(const cli_buffer_source *source, vyre_str text, vyre_strbuf *out) {
+static vyre_status parse_element(const values_buffer_source *source, vyre_str text,
+                                 vyre_strbuf *out) {
     const char *star = memchr(text.data, '*', text.size);
     vyre_str element = {text.data, star ? (size_t)(star - text.data) : text.size};
     uint64_t bits, times = 1;
-    vyre_status status = cli_value_parse(source->argument, source->type, element, &bits);
-    if (!status && star) {
+    VYRE_TRY(values_element_parse(source->argument, source->type, element, &bits));
+    if (star) {
         vyre_str digits = {star + 1, text.size - element.size - 1};
-        status = cli_value_parse(source->argument, VYRE_TYPE_U32, digits, &times);
+        VYRE_TRY(values_element_parse(source->argument, VYRE_TYPE_U32, digits, &times));
     }
     uint64_t before = out->size / vyre_type_bytes(source->type);
-    status = status ? status : check_count(source, text.data, before + times);
-    if (!status && times == 1) {
-        cli_value_store(out, source->type, bits);
-    } else if (!status) {
-        vyre_strbuf one = {0};
-        cli_value_store(&one, source->type, bits);
-        out->failed |= one.failed;
-        if (!out->failed) {
-            cli_fill_cycle(out, source->type, times, &one, 0);
-        }
-        vyre_strbuf_free(&one);
+    VYRE_TRY(check_count(source, text.data, before + times));
+    if (times == 1) {
+        values_element_store(out, source->type, bits);
+        return VYRE_OK;
     }
-    return status;
+    vyre_strbuf one = {0};
+    values_element_store(&one, source->type, bits);
+    out->failed |= one.failed;
+    if (!out->failed) {
+        values_fill_cycle(out, source->type, times, &one, 0);
+    }
+    vyre_strbuf_free(&one);
+    return VYRE_OK;
 }
 
 /* Reads elements parted by commas, up to `end`. */
-static vyre_status parse_list(const cli_buffer_source *source, const char *value, const char *end,
-                              vyre_strbuf *out) {
+static vyre_status parse_list(const values_buffer_source *source, const char *value,
+                              const char *end, vyre_strbuf *out) {
     for (;;) {
         vyre_str text = {value, strcspn(value, ",")};
         text.size = value + text.size > end ? (size_t)(end - value) : text.size;
@@ -86,7 +86,7 @@ static const struct {
 /* What stands between the colons: "rand:8:1" has two parts. */
 enum { PARTS = 3 };
 typedef struct parts {
-    const cli_buffer_source *source;
+    const values_buffer_source *source;
     const char *value; /* all of it */
     vyre_str at[PARTS];
     size_t count;
@@ -109,7 +109,7 @@ static vyre_status parse_part(const parts *p, size_t index, vyre_type type, uint
     if (index >= p->count) {
         return VYRE_OK;
     }
-    return vyre_status_annotate(cli_value_parse(p->source->argument, type, p->at[index], out),
+    return vyre_status_annotate(values_element_parse(p->source->argument, type, p->at[index], out),
                                 "in `%s`", p->value);
 }
 
@@ -142,14 +142,12 @@ static vyre_status check_length(const parts *p, uint64_t count) {
 
 static vyre_status parse_rand(const parts *p, uint64_t count, vyre_strbuf *out) {
     uint64_t seed = p->source->seed, bound = 0;
-    vyre_status status = parse_part(p, 1, VYRE_TYPE_U64, &seed);
-    status = status ? status : parse_part(p, 2, VYRE_TYPE_U64, &bound);
-    status = status ? status : check_bound(p, bound);
-    status = status ? status : check_length(p, count);
-    if (!status) {
-        cli_fill_random(out, p->source->type, count, seed, bound);
-    }
-    return status;
+    VYRE_TRY(parse_part(p, 1, VYRE_TYPE_U64, &seed));
+    VYRE_TRY(parse_part(p, 2, VYRE_TYPE_U64, &bound));
+    VYRE_TRY(check_bound(p, bound));
+    VYRE_TRY(check_length(p, count));
+    values_fill_random(out, p->source->type, count, seed, bound);
+    return VYRE_OK;
 }
 
 /* The STEP is a number of the type; of floats it may be any f64. */
@@ -162,47 +160,44 @@ static vyre_status parse_cycle(const parts *p, rule kind, uint64_t count, vyre_s
     if (is_iota && is_float) {
         memcpy(&step, &one, sizeof step);
     }
-    vyre_status status = parse_part(p, is_iota ? 1 : 2, is_float ? VYRE_TYPE_F64 : type, &step);
-    status = status ? status : check_length(p, count);
-    if (!status && is_iota) {
-        cli_value_store(&list, type, 0);
-    } else if (!status && p->count < 2) {
-        status =
-            vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                             "write the elements behind their number, as in cycle:8:1,2,3",
-                             "`%s`: `%s` has nothing to repeat", p->source->argument, p->value);
-    } else if (!status) {
+    VYRE_TRY(parse_part(p, is_iota ? 1 : 2, is_float ? VYRE_TYPE_F64 : type, &step));
+    VYRE_TRY(check_length(p, count));
+    vyre_status status = VYRE_OK;
+    if (is_iota) {
+        values_element_store(&list, type, 0);
+    } else if (p->count < 2) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "write the elements behind their number, as in cycle:8:1,2,3",
+                                "`%s`: `%s` has nothing to repeat", p->source->argument, p->value);
+    } else {
         vyre_str text = p->at[1];
         status = parse_list(p->source, text.data, text.data + text.size, &list);
     }
     if (list.failed) {
         out->failed = true;
     } else if (!status) {
-        cli_fill_cycle(out, type, count, &list, step);
+        values_fill_cycle(out, type, count, &list, step);
     }
     vyre_strbuf_free(&list);
     return status;
 }
 
-static vyre_status parse_rule(const cli_buffer_source *source, rule kind, const char *value,
+static vyre_status parse_rule(const values_buffer_source *source, rule kind, const char *value,
                               vyre_strbuf *out) {
     parts p = {.source = source, .value = value};
     uint64_t count = 0;
-    vyre_status status = split(&p, rules[kind].most);
-    status = status ? status : parse_part(&p, 0, VYRE_TYPE_U64, &count);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(split(&p, rules[kind].most));
+    VYRE_TRY(parse_part(&p, 0, VYRE_TYPE_U64, &count));
     if (kind == RULE_ZEROS) {
-        status = check_length(&p, count);
-        vyre_strbuf_repeat(out, 0, status ? 0 : count * vyre_type_bytes(source->type));
-        return status;
+        VYRE_TRY(check_length(&p, count));
+        vyre_strbuf_repeat(out, 0, count * vyre_type_bytes(source->type));
+        return VYRE_OK;
     }
     return kind == RULE_RAND ? parse_rand(&p, count, out) : parse_cycle(&p, kind, count, out);
 }
 
-static vyre_status parse_file(const cli_buffer_source *source, const char *path, vyre_strbuf *out,
-                              size_t *offset) {
+static vyre_status parse_file(const values_buffer_source *source, const char *path,
+                              vyre_strbuf *out, size_t *offset) {
     const size_t header_room = 1 << 20;
     size_t width = vyre_type_bytes(source->type), length = strlen(path);
     size_t limit = (size_t)VYRE_REFERENCE_MEMORY_BYTES + header_room;
@@ -220,26 +215,25 @@ static vyre_status parse_file(const cli_buffer_source *source, const char *path,
                                 source->argument);
     }
     *source->stdin_used |= is_stdin;
-    vyre_status status = is_stdin ? vyre_file_read_open(STDIN_FILENO, name, limit, out)
-                                  : vyre_file_read(path, limit, out);
-    if (!status && is_npy) {
-        status = cli_npy_read(out, name, source->argument, source->type, offset);
-    } else if (!status && out->size % width) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+    VYRE_TRY(is_stdin ? vyre_file_read_open(STDIN_FILENO, name, limit, out)
+                      : vyre_file_read(path, limit, out));
+    if (is_npy) {
+        return values_npy_read(out, name, source->argument, source->type, offset);
+    }
+    return out->size % width
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                   "see that the file holds elements of that type and is whole",
                                   "%s has %zu bytes, and the elements of `%s` are %s of %zu", name,
-                                  out->size, source->argument, vyre_type_name(source->type), width);
-    }
-    return status;
+                                  out->size, source->argument, vyre_type_name(source->type), width)
+               : VYRE_OK;
 }
 
-vyre_status cli_buffer_parse(const cli_buffer_source *source, const char *value,
-                             vyre_strbuf *out_bytes, size_t *out_offset) {
+vyre_status values_buffer_parse(const values_buffer_source *source, const char *value,
+                                vyre_strbuf *out_bytes, size_t *out_offset) {
     *out_offset = 0;
     if (*value == '@') {
         return parse_file(source, value + 1, out_bytes, out_offset);
     }
-    vyre_status status = VYRE_OK;
     int kind = 0;
     size_t size = strcspn(value, ":");
     while (kind < RULE_COUNT &&
@@ -247,16 +241,18 @@ vyre_status cli_buffer_parse(const cli_buffer_source *source, const char *value,
         kind++;
     }
     if (!*value) {
-        status =
-            vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "zeros:0 is a buffer without elements",
-                             "`%s` has no value", source->argument);
-    } else if (kind < RULE_COUNT) {
-        status = parse_rule(source, (rule)kind, value, out_bytes);
-    } else if (value[size]) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix_forms,
-                                  "`%s`: `%s` is no buffer", source->argument, value);
-    } else {
-        status = parse_list(source, value, value + strlen(value), out_bytes);
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "zeros:0 is a buffer without elements", "`%s` has no value",
+                                source->argument);
     }
-    return status || !out_bytes->failed ? status : no_memory(source->argument);
+    if (kind == RULE_COUNT && value[size]) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix_forms, "`%s`: `%s` is no buffer",
+                                source->argument, value);
+    }
+    VYRE_TRY(kind < RULE_COUNT ? parse_rule(source, (rule)kind, value, out_bytes)
+                               : parse_list(source, value, value + strlen(value), out_bytes));
+    return out_bytes->failed
+               ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "make it smaller, or free memory",
+                                  "no memory for the elements of `%s`", source->argument)
+               : VYRE_OK;
 }

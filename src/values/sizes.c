@@ -1,4 +1,4 @@
-#include "cli/sizes.h"
+#include "values/sizes.h"
 
 #include <string.h>
 
@@ -9,10 +9,10 @@ static int read_exponent(const char *text, const char **out_end) {
     int number = 0;
     const char *c = text;
     for (; *c >= '0' && *c <= '9'; c++) {
-        number = number > CLI_SIZES_LAST ? number : number * 10 + (*c - '0');
+        number = number > VALUES_SIZES_LAST ? number : number * 10 + (*c - '0');
     }
     *out_end = c;
-    return c == text || number > CLI_SIZES_LAST ? -1 : number;
+    return c == text || number > VALUES_SIZES_LAST ? -1 : number;
 }
 
 static vyre_status wrong_sizes(const char *text, const char *why) {
@@ -22,13 +22,13 @@ static vyre_status wrong_sizes(const char *text, const char *why) {
                             "--sizes takes A..B or A..B:STEP, not `%s`%s", text, why);
 }
 
-vyre_status cli_sizes_parse(const char *text, cli_sizes *out_sizes) {
-    *out_sizes = (cli_sizes){8, 20, CLI_SIZES_STEP};
+vyre_status values_sizes_parse(const char *text, values_sizes *out_sizes) {
+    *out_sizes = (values_sizes){8, 20, VALUES_SIZES_STEP};
     if (!text) {
         return VYRE_OK;
     }
     const char *rest;
-    int first = read_exponent(text, &rest), last = first, step = CLI_SIZES_STEP;
+    int first = read_exponent(text, &rest), last = first, step = VALUES_SIZES_STEP;
     if (first >= 0 && !strncmp(rest, "..", 2)) {
         last = read_exponent(rest + 2, &rest);
         step = last >= 0 && *rest == ':' ? read_exponent(rest + 1, &rest) : step;
@@ -39,27 +39,27 @@ vyre_status cli_sizes_parse(const char *text, cli_sizes *out_sizes) {
     if (first > last) {
         return wrong_sizes(text, ": the smaller size comes first");
     }
-    *out_sizes = (cli_sizes){(uint32_t)first, (uint32_t)last, (uint32_t)step};
+    *out_sizes = (values_sizes){(uint32_t)first, (uint32_t)last, (uint32_t)step};
     return VYRE_OK;
 }
 
-size_t cli_sizes_count(const cli_sizes *sizes) {
+size_t values_sizes_count(const values_sizes *sizes) {
     return (sizes->last - sizes->first + sizes->step - 1) / sizes->step + 1;
 }
 
-uint64_t cli_sizes_at(const cli_sizes *sizes, size_t index) {
+uint64_t values_sizes_at(const values_sizes *sizes, size_t index) {
     uint32_t exponent = sizes->first + (uint32_t)index * sizes->step;
     return UINT64_C(1) << (exponent < sizes->last ? exponent : sizes->last);
 }
 
-vyre_status cli_places_parse(const char *text, cli_places *out_places) {
+vyre_status values_places_parse(const char *text, values_places *out_places) {
     static const char *const names[] = {
 #define NAME(name, text) [VYRE_DATA_##name] = text,
         VYRE_DATA_PLACES(NAME)
 #undef NAME
     };
     enum { COUNT = sizeof names / sizeof *names };
-    *out_places = (cli_places){0};
+    *out_places = (values_places){0};
     for (size_t i = 0; !text && i < COUNT; i++) {
         out_places->wanted[i] = true;
     }

@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "values/value.h"
+#include "values/buffer.h"
+#include "values/element.h"
 
 static vyre_str str(const char *string) {
     return (vyre_str){string, strlen(string)};
@@ -56,7 +57,7 @@ static void test_scalars(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t bits;
-        vyre_status status = cli_value_parse("a", rows[i].type, str(rows[i].text), &bits);
+        vyre_status status = values_element_parse("a", rows[i].type, str(rows[i].text), &bits);
         if (status || bits != rows[i].bits) {
             fail_msg("%s: %llx, %s", rows[i].text, (unsigned long long)bits,
                      vyre_status_text(status));
@@ -86,7 +87,7 @@ static void test_wrong_scalars(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t bits;
-        vyre_status status = cli_value_parse("a", rows[i].type, str(rows[i].text), &bits);
+        vyre_status status = values_element_parse("a", rows[i].type, str(rows[i].text), &bits);
         if (!status) {
             fail_msg("%s is taken for %s", rows[i].text, vyre_type_name(rows[i].type));
         }
@@ -106,10 +107,10 @@ static void test_round_trip(void **state) {
         for (uint64_t i = 0; i < count; i++) {
             uint64_t bits = width <= 8 ? i : i * 0x9e3779b97f4a7c15u >> (64 - width), back;
             vyre_strbuf bytes = {0}, text = {0};
-            cli_value_store(&bytes, (vyre_type)type, bits);
-            assert_int_equal(cli_value_load((vyre_type)type, (uint8_t *)bytes.data), bits);
-            cli_value_print(&text, (vyre_type)type, (uint8_t *)bytes.data);
-            vyre_status status = cli_value_parse("a", (vyre_type)type, str(text.data), &back);
+            values_element_store(&bytes, (vyre_type)type, bits);
+            assert_int_equal(values_element_load((vyre_type)type, (uint8_t *)bytes.data), bits);
+            values_element_print(&text, (vyre_type)type, (uint8_t *)bytes.data);
+            vyre_status status = values_element_parse("a", (vyre_type)type, str(text.data), &back);
             assert_null(status);
             if (strcmp(text.data, "nan") != 0 && back != bits) {
                 fail_msg("%s: %s", vyre_type_name((vyre_type)type), text.data);
@@ -123,9 +124,9 @@ static void test_round_trip(void **state) {
 static vyre_status parse(vyre_type type, const char *value, vyre_strbuf *bytes, size_t *offset) {
     static bool stdin_used;
     stdin_used = true;
-    cli_buffer_source source = {"x", type, 0, &stdin_used};
+    values_buffer_source source = {"x", type, 0, &stdin_used};
     *bytes = (vyre_strbuf){0};
-    return cli_buffer_parse(&source, value, bytes, offset);
+    return values_buffer_parse(&source, value, bytes, offset);
 }
 
 static void expect_buffer(vyre_type type, const char *value, const char *expected, size_t size) {
@@ -181,7 +182,7 @@ static void test_steps_and_cycles(void **state) {
     assert_null(parse(VYRE_TYPE_U32, "cycle:5000:0,1,5:3", &bytes, &offset));
     for (uint32_t i = 0; i < 5000; i++) {
         static const uint32_t list[] = {0, 1, 5};
-        assert_int_equal(cli_value_load(VYRE_TYPE_U32, (uint8_t *)bytes.data + i * 4),
+        assert_int_equal(values_element_load(VYRE_TYPE_U32, (uint8_t *)bytes.data + i * 4),
                          list[i % 3] + i / 3 * 3);
     }
     vyre_strbuf_free(&bytes);
@@ -201,7 +202,7 @@ static void test_many_random(void **state) {
         assert_null(parse(VYRE_TYPE_U32, value.data, &bytes, &offset));
         assert_int_equal(bytes.size, COUNT * 4);
         for (size_t i = 0; i < COUNT; i++) {
-            assert_int_equal(cli_value_load(VYRE_TYPE_U32, (uint8_t *)bytes.data + i * 4),
+            assert_int_equal(values_element_load(VYRE_TYPE_U32, (uint8_t *)bytes.data + i * 4),
                              vyre_random(&seed) % bounds[k]);
         }
         vyre_strbuf_free(&bytes);
@@ -209,16 +210,16 @@ static void test_many_random(void **state) {
     vyre_strbuf_free(&value);
     static const vyre_type types[] = {VYRE_TYPE_F16, VYRE_TYPE_BF16, VYRE_TYPE_F32, VYRE_TYPE_F64};
     for (size_t k = 0; k < 4; k++) {
-        uint32_t digits = cli_float_format(types[k]).mantissa_bits + 1u;
+        uint32_t digits = values_float_format(types[k]).mantissa_bits + 1u;
         uint32_t width = vyre_type_bytes(types[k]);
         uint64_t seed = 0;
         assert_null(parse(types[k], "rand:5000", &bytes, &offset));
         for (size_t i = 0; i < COUNT; i++) {
             double wanted =
                 (double)(vyre_random(&seed) >> (64 - digits)) / (double)((uint64_t)1 << digits);
-            uint64_t found =
-                vyre_float_convert(cli_float_format(types[k]), VYRE_FLOAT_F64,
-                                   cli_value_load(types[k], (uint8_t *)bytes.data + i * width));
+            uint64_t found = vyre_float_convert(
+                values_float_format(types[k]), VYRE_FLOAT_F64,
+                values_element_load(types[k], (uint8_t *)bytes.data + i * width));
             assert_memory_equal(&found, &wanted, 8);
         }
         vyre_strbuf_free(&bytes);
@@ -235,10 +236,11 @@ static void test_random(void **state) {
     vyre_strbuf bytes;
     size_t offset;
     assert_null(parse(VYRE_TYPE_U64, "rand:1:1234567", &bytes, &offset));
-    assert_int_equal(cli_value_load(VYRE_TYPE_U64, (uint8_t *)bytes.data), 6457827717110365317u);
+    assert_int_equal(values_element_load(VYRE_TYPE_U64, (uint8_t *)bytes.data),
+                     6457827717110365317u);
     vyre_strbuf_free(&bytes);
     assert_null(parse(VYRE_TYPE_U64, "rand:1:1234567:1000", &bytes, &offset));
-    assert_int_equal(cli_value_load(VYRE_TYPE_U64, (uint8_t *)bytes.data), 317);
+    assert_int_equal(values_element_load(VYRE_TYPE_U64, (uint8_t *)bytes.data), 317);
     vyre_strbuf_free(&bytes);
     /* 0xe220a8... of seed 0: the high bits are the fraction, exactly, the low ones the integer. */
     expect_buffer(VYRE_TYPE_U32, "rand:1:0", "\xaf\xcd\x1d\x7b", 4);
@@ -317,13 +319,13 @@ static void test_wrong_buffers(void **state) {
 static void test_options(void **state) {
     (void)state;
     uint64_t number;
-    assert_null(cli_number_parse("--seed", "0x10", &number));
+    assert_null(values_number_parse("--seed", "0x10", &number));
     assert_int_equal(number, 16);
-    assert_null(cli_seconds_parse("--timeout", "0.25", &number));
+    assert_null(values_seconds_parse("--timeout", "0.25", &number));
     assert_int_equal(number, 250000000);
     static const char *const wrong[] = {"", "0", "-1", "nan", "inf", "1e10", "1s", "1e-10"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        vyre_status status = cli_seconds_parse("--timeout", wrong[i], &number);
+        vyre_status status = values_seconds_parse("--timeout", wrong[i], &number);
         assert_non_null(status);
         vyre_status_free(status);
     }

@@ -1,8 +1,8 @@
-#include "values/value.h"
+#include "values/element.h"
 
 #include <string.h>
 
-vyre_float_format cli_float_format(vyre_type type) {
+vyre_float_format values_float_format(vyre_type type) {
     switch (type) {
     case VYRE_TYPE_F16: return VYRE_FLOAT_F16;
     case VYRE_TYPE_BF16: return VYRE_FLOAT_BF16;
@@ -11,14 +11,15 @@ vyre_float_format cli_float_format(vyre_type type) {
     }
 }
 
-uint64_t cli_float_from(vyre_type type, double number) {
+uint64_t values_float_from(vyre_type type, double number) {
     uint64_t bits;
     memcpy(&bits, &number, sizeof bits);
-    return type == VYRE_TYPE_F64 ? bits
-                                 : vyre_float_convert(VYRE_FLOAT_F64, cli_float_format(type), bits);
+    return type == VYRE_TYPE_F64
+               ? bits
+               : vyre_float_convert(VYRE_FLOAT_F64, values_float_format(type), bits);
 }
 
-double cli_float_to(vyre_type type, uint64_t bits) {
+double values_float_to(vyre_type type, uint64_t bits) {
     double number;
     float narrow;
     if (type == VYRE_TYPE_F32) { /* by far the most common, and fast that way */
@@ -26,13 +27,14 @@ double cli_float_to(vyre_type type, uint64_t bits) {
         memcpy(&narrow, &low, sizeof narrow);
         return (double)narrow;
     }
-    bits = type == VYRE_TYPE_F64 ? bits
-                                 : vyre_float_convert(cli_float_format(type), VYRE_FLOAT_F64, bits);
+    bits = type == VYRE_TYPE_F64
+               ? bits
+               : vyre_float_convert(values_float_format(type), VYRE_FLOAT_F64, bits);
     memcpy(&number, &bits, sizeof number);
     return number;
 }
 
-uint64_t cli_value_load(vyre_type type, const uint8_t *element) {
+uint64_t values_element_load(vyre_type type, const uint8_t *element) {
     uint64_t bits = 0;
     for (uint32_t i = vyre_type_bytes(type); i-- > 0;) {
         bits = bits << 8 | element[i];
@@ -40,7 +42,7 @@ uint64_t cli_value_load(vyre_type type, const uint8_t *element) {
     return bits;
 }
 
-void cli_value_store(vyre_strbuf *bytes, vyre_type type, uint64_t bits) {
+void values_element_store(vyre_strbuf *bytes, vyre_type type, uint64_t bits) {
     char element[8];
     uint32_t width = vyre_type_bytes(type);
     for (uint32_t i = 0; i < width; i++) {
@@ -73,7 +75,7 @@ static vyre_status parse_bool(const char *argument, vyre_str text, uint64_t *bit
 static vyre_status parse_float(const char *argument, vyre_type type, vyre_str text,
                                uint64_t *bits) {
     bool overflow = false;
-    if (!vyre_float_parse(text.data, text.size, cli_float_format(type), bits, &overflow)) {
+    if (!vyre_float_parse(text.data, text.size, values_float_format(type), bits, &overflow)) {
         return refuse(argument, type, text, "is no",
                       "write a number, as 1.5, -3e8, 0x1.8p3, nan or inf");
     }
@@ -123,8 +125,8 @@ static vyre_status parse_integer(const char *argument, vyre_type type, vyre_str 
     return VYRE_OK;
 }
 
-vyre_status cli_value_parse(const char *argument, vyre_type type, vyre_str text,
-                            uint64_t *out_bits) {
+vyre_status values_element_parse(const char *argument, vyre_type type, vyre_str text,
+                                 uint64_t *out_bits) {
     *out_bits = 0;
     switch (vyre_type_class_of(type)) {
     case VYRE_CLASS_BOOL: return parse_bool(argument, text, out_bits);
@@ -138,11 +140,11 @@ static int64_t sign_extended(vyre_type type, uint64_t bits) {
     return (int64_t)(bits << unused) >> unused;
 }
 
-void cli_value_print(vyre_strbuf *text, vyre_type type, const uint8_t *element) {
-    uint64_t bits = cli_value_load(type, element);
+void values_element_print(vyre_strbuf *text, vyre_type type, const uint8_t *element) {
+    uint64_t bits = values_element_load(type, element);
     switch (vyre_type_class_of(type)) {
     case VYRE_CLASS_BOOL: vyre_strbuf_puts(text, bits ? "true" : "false"); break;
-    case VYRE_CLASS_FLOAT: vyre_float_print(text, cli_float_format(type), bits); break;
+    case VYRE_CLASS_FLOAT: vyre_float_print(text, values_float_format(type), bits); break;
     case VYRE_CLASS_SIGNED: {
         int64_t value = sign_extended(type, bits);
         vyre_strbuf_puts(text, value < 0 ? "-" : "");
@@ -153,13 +155,13 @@ void cli_value_print(vyre_strbuf *text, vyre_type type, const uint8_t *element) 
     }
 }
 
-void cli_value_json(vyre_json *json, vyre_type type, const uint8_t *element) {
+void values_element_json(vyre_json *json, vyre_type type, const uint8_t *element) {
     if (vyre_type_class_of(type) == VYRE_CLASS_BOOL) {
-        vyre_json_bool(json, cli_value_load(type, element) != 0);
+        vyre_json_bool(json, values_element_load(type, element) != 0);
         return;
     }
     vyre_strbuf number = {0};
-    cli_value_print(&number, type, element);
+    values_element_print(&number, type, element);
     bool is_number = !strpbrk(vyre_strbuf_string(&number), "nf");
     if (is_number) {
         vyre_json_paste(json, (vyre_str){vyre_strbuf_string(&number), number.size});
@@ -170,11 +172,11 @@ void cli_value_json(vyre_json *json, vyre_type type, const uint8_t *element) {
     vyre_strbuf_free(&number);
 }
 
-vyre_status cli_number_parse(const char *name, const char *text, uint64_t *out) {
-    return cli_value_parse(name, VYRE_TYPE_U64, (vyre_str){text, strlen(text)}, out);
+vyre_status values_number_parse(const char *name, const char *text, uint64_t *out) {
+    return values_element_parse(name, VYRE_TYPE_U64, (vyre_str){text, strlen(text)}, out);
 }
 
-vyre_status cli_seconds_parse(const char *name, const char *text, uint64_t *out_ns) {
+vyre_status values_seconds_parse(const char *name, const char *text, uint64_t *out_ns) {
     double seconds = 0;
     uint64_t bits = 0;
     bool overflow;
