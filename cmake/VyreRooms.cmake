@@ -31,9 +31,9 @@ list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/math_text.c)
 vyre_embed(suite_programs ${PROJECT_SOURCE_DIR}/src/conform/suite_programs.txt)
 vyre_embed(suite_records ${PROJECT_SOURCE_DIR}/src/conform/suite_records.txt)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/suite_text.c CONTENT
-"extern const char vyre_suite_programs_text[], vyre_suite_records_text[];
-const char vyre_suite_programs_text[] = @suite_programs@;
-const char vyre_suite_records_text[] = @suite_records@;
+"extern const char conform_suite_programs_text[], conform_suite_records_text[];
+const char conform_suite_programs_text[] = @suite_programs@;
+const char conform_suite_records_text[] = @suite_records@;
 " @ONLY)
 list(APPEND VYRE_COMMAND_SOURCES ${PROJECT_BINARY_DIR}/generated/suite_text.c)
 

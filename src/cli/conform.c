@@ -1,12 +1,14 @@
 /* vyre conform: backends held against the oracle. */
-#include "conform/conform.h"
+#include "conform/session.h"
 
 #include <string.h>
 
 #include "base/page.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "cli/device.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/survey.h"
 #include "values/element.h"
 
@@ -38,7 +40,8 @@ enum { MOST_PROGRAMS = 100000000 }; /* each has a digest in memory */
 
 typedef struct job {
     const cli_arguments *arguments;
-    cli_conform conform;
+    conform_session conform;
+    cli_progress progress;
     bool is_json;
     vyre_json json;
     vyre_strbuf text;
@@ -57,17 +60,17 @@ static vyre_status read_number(const cli_arguments *arguments, uint32_t option, 
 }
 
 static const char *suite_name(uint32_t number) {
-    return vyre_suite_name((vyre_suite_kind)number);
+    return conform_suite_name((conform_suite_kind)number);
 }
 
 static const char *tag_name(uint32_t number) {
-    return vyre_tag_name((vyre_tag)(number + 1));
+    return conform_tag_name((conform_tag)(number + 1));
 }
 
 /* Words with commas between them; each sets the bit of its number. */
 static vyre_status read_words(const char *text, const char *what, const char *(*name)(uint32_t),
                               uint64_t *out) {
-    const char *names[VYRE_TAG_COUNT + 1] = {0};
+    const char *names[CONFORM_TAG_COUNT + 1] = {0};
     vyre_status status = VYRE_OK;
     uint32_t count = 0;
     while (name(count)) {
@@ -83,7 +86,7 @@ static vyre_status read_words(const char *text, const char *what, const char *(*
             i++;
         }
         if (word.failed) {
-            status = cli_conform_no_memory();
+            status = vyre_no_memory("for the command line");
         } else if (i == count) {
             status = cli_unknown(what, vyre_strbuf_string(&word), names,
                                  "`vyre conform --list` shows what there is");
@@ -97,8 +100,8 @@ static vyre_status read_words(const char *text, const char *what, const char *(*
     return status;
 }
 
-static vyre_status check_numbers(const cli_conform *c) {
-    bool only_seeds = c->suites >> VYRE_SUITE_SEEDED << VYRE_SUITE_SEEDED == c->suites;
+static vyre_status check_numbers(const conform_session *c) {
+    bool only_seeds = c->suites >> CONFORM_SUITE_SEEDED << CONFORM_SUITE_SEEDED == c->suites;
     if (!c->runs || (!c->programs && only_seeds)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for at least one",
                                 "no program would run");
@@ -120,7 +123,7 @@ static vyre_status check_numbers(const cli_conform *c) {
 
 static vyre_status read_choice(job *j) {
     const cli_arguments *arguments = j->arguments;
-    cli_conform *c = &j->conform;
+    conform_session *c = &j->conform;
     uint64_t suites = 0, tags = 0;
     vyre_status status = read_number(arguments, PROGRAMS, 1000, &c->programs);
     status = status ? status : read_number(arguments, SEED, 1, &c->seed);
@@ -131,7 +134,7 @@ static vyre_status read_choice(job *j) {
     if (!status && arguments->values[TAG].given) {
         status = read_words(arguments->values[TAG].text, "tag", tag_name, &tags);
     }
-    c->suites = suites ? (uint32_t)suites : (1u << VYRE_SUITE_COUNT) - 1;
+    c->suites = suites ? (uint32_t)suites : (1u << CONFORM_SUITE_COUNT) - 1;
     c->tags = tags << 1; /* tag 0 is none */
     c->glob = arguments->operand_count ? arguments->operands[0] : NULL;
     return status ? status : check_numbers(c);
@@ -170,13 +173,13 @@ static vyre_status save_files(job *j) {
     vyre_status status = VYRE_OK;
     if (j->conform.failure.is_known && arguments->values[SAVE].given) {
         vyre_strbuf smallest = {0};
-        cli_conform_smallest(&j->conform.failure, &smallest);
+        conform_smallest(&j->conform.failure, &smallest);
         status = cli_output_save(arguments->values[SAVE].text, &smallest);
         vyre_strbuf_free(&smallest);
     }
     if (!status && arguments->values[CERT].given) {
         vyre_strbuf certificate = {0};
-        cli_certificate_write(&j->conform, &certificate);
+        conform_certificate_write(&j->conform, &certificate);
         status = cli_output_save(arguments->values[CERT].text, &certificate);
         vyre_strbuf_free(&certificate);
     }
@@ -194,20 +197,38 @@ static vyre_status refuse_itself(const vyre_device *device) {
                             "device %s would be held against itself", vyre_device_name(device));
 }
 
+static void step(void *user, uint64_t done, const char *now) {
+    cli_progress_step(user, done, now);
+}
+
+static vyre_status run_cases(job *j, vyre_device *device) {
+    cli_progress_begin(&j->progress, vyre_device_name(device), conform_session_count(&j->conform));
+    vyre_status status = conform_session_run(&j->conform, device);
+    cli_progress_end(&j->progress);
+    return status;
+}
+
+static cli_exit exit_of(const conform_session *c) {
+    conform_fate fate = conform_session_fate(c);
+    return fate == CONFORM_FATE_PASSED   ? CLI_EXIT_DONE
+           : fate == CONFORM_FATE_FAILED ? CLI_EXIT_NO
+                                         : CLI_EXIT_BACKEND;
+}
+
 static void test_device(job *j, vyre_device *device) {
     if (is_itself(j, device)) {
         add_exit(j, cli_message_status(j->arguments->command, refuse_itself(device)));
         return;
     }
-    vyre_status status = cli_conform_run(&j->conform, device);
+    vyre_status status = run_cases(j, device);
     if (!status) {
         if (j->is_json) {
-            cli_conform_json(&j->conform, &j->json);
+            conform_session_json(&j->conform, &j->json);
         } else {
-            cli_conform_print(&j->conform, &j->text);
+            conform_session_print(&j->conform, &j->text);
             cli_output_write(&j->text);
         }
-        add_exit(j, cli_conform_verdict(&j->conform));
+        add_exit(j, exit_of(&j->conform));
         status = save_files(j);
     }
     if (status) {
@@ -290,7 +311,8 @@ static void test_devices(job *j) {
         size = strcspn(names, ",");
         vyre_strbuf_add(&name, names, size);
         if (name.failed) {
-            add_exit(j, cli_message_status(j->arguments->command, cli_conform_no_memory()));
+            add_exit(j, cli_message_status(j->arguments->command,
+                                           vyre_no_memory("for the command line")));
         } else {
             test_named(j, vyre_strbuf_string(&name));
         }
@@ -300,13 +322,13 @@ static void test_devices(job *j) {
 
 static cli_exit list(job *j) {
     if (j->is_json) {
-        cli_conform_json_list(&j->conform, &j->json);
+        conform_session_json_list(&j->conform, &j->json);
         vyre_strbuf_putc(&j->text, '\n');
     } else {
-        cli_conform_print_list(&j->conform, &j->text);
+        conform_session_print_list(&j->conform, &j->text);
     }
     cli_output_write(&j->text);
-    uint64_t count = cli_conform_count(&j->conform);
+    uint64_t count = conform_session_count(&j->conform);
     cli_message_print("%llu case%s\n", (unsigned long long)count, vyre_plural(count));
     return CLI_EXIT_DONE;
 }
@@ -326,11 +348,11 @@ static void print_check(job *j, const char *path, size_t differences, vyre_strbu
         }
         vyre_json_array_end(&j->json);
         vyre_json_key(&j->json, "run");
-        cli_conform_json(&j->conform, &j->json);
+        conform_session_json(&j->conform, &j->json);
         vyre_json_object_end(&j->json);
         vyre_strbuf_putc(&j->text, '\n');
     } else {
-        cli_conform_print(&j->conform, &j->text);
+        conform_session_print(&j->conform, &j->text);
         vyre_strbuf_add(&j->text, lines->data, lines->size);
         if (differences) {
             vyre_strbuf_printf(&j->text, "%s: %zu thing%s not as on the certificate\n", path,
@@ -346,11 +368,11 @@ static void print_check(job *j, const char *path, size_t differences, vyre_strbu
 static cli_exit check(job *j) {
     const cli_command *command = j->arguments->command;
     const char *path = j->arguments->values[CHECK].text;
-    cli_certificate certificate;
+    conform_certificate certificate;
     vyre_device *device;
     vyre_strbuf lines = {0};
     size_t differences = 0;
-    vyre_status status = cli_certificate_read(path, &certificate);
+    vyre_status status = conform_certificate_read(path, &certificate);
     if (status) {
         return cli_message_status(command, status);
     }
@@ -363,11 +385,11 @@ static cli_exit check(job *j) {
         }
     }
     if (result != CLI_EXIT_DONE) {
-        cli_certificate_free(&certificate);
+        conform_certificate_free(&certificate);
         vyre_strbuf_free(&lines);
         return CLI_EXIT_BACKEND;
     }
-    cli_conform *c = &j->conform;
+    conform_session *c = &j->conform;
     c->suites = certificate.suites;
     c->tags = certificate.tags;
     c->glob = strcmp(certificate.glob, "*") ? certificate.glob : NULL;
@@ -375,9 +397,9 @@ static cli_exit check(job *j) {
     c->programs = certificate.programs;
     c->runs = certificate.runs;
     status = is_itself(j, device) ? refuse_itself(device) : check_numbers(c);
-    status = status ? status : cli_conform_list(c);
-    status = status ? status : cli_conform_run(c, device);
-    status = status ? status : cli_certificate_compare(&certificate, c, &lines, &differences);
+    status = status ? status : conform_session_list(c);
+    status = status ? status : run_cases(j, device);
+    status = status ? status : conform_certificate_compare(&certificate, c, &lines, &differences);
     if (!status) {
         print_check(j, path, differences, &lines);
         result = differences ? CLI_EXIT_NO : CLI_EXIT_DONE;
@@ -385,7 +407,7 @@ static cli_exit check(job *j) {
         result = cli_message_status(command, status);
     }
     vyre_device_release(device);
-    cli_certificate_free(&certificate);
+    conform_certificate_free(&certificate);
     vyre_strbuf_free(&lines);
     return result;
 }
@@ -407,12 +429,14 @@ static cli_exit run(const cli_arguments *arguments) {
     job j = {.arguments = arguments};
     j.is_json = arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
     j.json.text = &j.text;
-    j.conform.no_progress = arguments->values[NO_PROGRESS].given;
+    j.progress.is_off = arguments->values[NO_PROGRESS].given;
+    j.conform.step = step;
+    j.conform.user = &j.progress;
     bool checks = arguments->values[CHECK].given;
     vyre_status status = checks ? check_check(arguments) : read_choice(&j);
     status = status ? status : check_files(arguments);
     if (!status && !checks) {
-        status = cli_conform_list(&j.conform);
+        status = conform_session_list(&j.conform);
     }
     if (status) {
         j.exit = cli_message_status(arguments->command, status);
@@ -443,7 +467,7 @@ static cli_exit run(const cli_arguments *arguments) {
         }
     }
     vyre_strbuf_free(&j.text);
-    cli_conform_deinit(&j.conform);
+    conform_session_deinit(&j.conform);
     return j.exit;
 }
 

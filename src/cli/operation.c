@@ -6,6 +6,7 @@
 #include <vyre/run.h>
 
 #include "base/near.h"
+#include "dialect/law.h"
 
 bool cli_operation_is_id(const char *word) {
     static const char letters[] =
@@ -70,13 +71,6 @@ vyre_status cli_operation_program(const vyre_operation *operation, const char *v
     return found ? VYRE_OK : unknown_variant(operation, variant);
 }
 
-bool cli_variant_suits(const vyre_variant *variant, const vyre_device *device) {
-    vyre_profile profile;
-    vyre_device_profile(device, &profile);
-    return !strcmp(variant->suits, vyre_device_id(device)) ||
-           !strcmp(variant->suits, profile.flags & VYRE_PROFILE_IS_GPU ? "gpu" : "cpu");
-}
-
 /* Describing */
 
 void cli_describe_parameter(vyre_strbuf *text, const vyre_parameter *parameter) {
@@ -99,29 +93,10 @@ void cli_describe_signature(vyre_strbuf *text, const vyre_operation *operation) 
     }
 }
 
-static const struct {
-    const char *text, *meaning;
-} laws[] = {
-#define LAW_ROW(name, text, operand, meaning) [VYRE_LAW_##name] = {text, meaning},
-    VYRE_LAWS(LAW_ROW)
-#undef LAW_ROW
-};
-
-const char *cli_law_meaning(vyre_law_kind kind) {
-    return laws[kind].meaning;
-}
-
-void cli_describe_law(vyre_strbuf *text, const vyre_law *law) {
-    vyre_strbuf_puts(text, laws[law->kind].text);
-    if (law->operand) {
-        vyre_strbuf_printf(text, "(%s)", law->operand);
-    }
-}
-
 void cli_describe_laws(vyre_strbuf *text, const vyre_operation *operation) {
     for (size_t i = 0; i < operation->law_count; i++) {
         vyre_strbuf_puts(text, i ? ", " : "");
-        cli_describe_law(text, &operation->laws[i]);
+        vyre_law_print(text, &operation->laws[i]);
     }
 }
 

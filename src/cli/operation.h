@@ -19,18 +19,12 @@ VYRE_MUST_USE vyre_status cli_operation_program(const vyre_operation *operation,
                                                 const char *variant, const vyre_device *device,
                                                 const vyre_program **out_program);
 
-/* Whether a variant is meant for a device, its backend or its kind; others are never chosen there.
- */
-bool cli_variant_suits(const vyre_variant *variant, const vyre_device *device);
-
 /* "(a: f32, x: buffer<f32>, y: inout buffer<f32>) -> (z: buffer<f32>)" */
 void cli_describe_signature(vyre_strbuf *text, const vyre_operation *operation);
 void cli_describe_parameter(vyre_strbuf *text, const vyre_parameter *parameter);
 
 /* "commutative, identity(0)" */
-void cli_describe_law(vyre_strbuf *text, const vyre_law *law);
 void cli_describe_laws(vyre_strbuf *text, const vyre_operation *operation);
-const char *cli_law_meaning(vyre_law_kind kind);
 
 /* The ids of the targets that it can become, each once: "primary_text", NULL past the last. */
 enum { CLI_TARGETS_MAX = 80 };

@@ -9,6 +9,7 @@
 #include "cli/device.h"
 #include "cli/operation.h"
 #include "cli/output.h"
+#include "conform/claims.h"
 #include "dialect/snapshot.h"
 #include "registry/select.h"
 #include "values/element.h"
@@ -225,7 +226,7 @@ static cli_exit show(const job *j) {
 
 /* Checking */
 
-static cli_exit check_operations(const job *j, vyre_device *device, cli_ops_tally *tally) {
+static cli_exit check_operations(const job *j, vyre_device *device, conform_claims *tally) {
     vyre_strbuf failures = {0};
     for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
         const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
@@ -233,9 +234,10 @@ static cli_exit check_operations(const job *j, vyre_device *device, cli_ops_tall
             continue;
         }
         tally->operations++;
-        vyre_status status = cli_witnesses_check(device, operation, tally, &failures);
-        status = status ? status : cli_samples_check(device, operation, tally, &failures);
-        status = status ? status : cli_laws_check(device, j->snapshot, operation, tally, &failures);
+        vyre_status status = conform_witnesses_check(device, operation, tally, &failures);
+        status = status ? status : conform_samples_check(device, operation, tally, &failures);
+        status =
+            status ? status : conform_laws_check(device, j->snapshot, operation, tally, &failures);
         cli_output_write(&failures);
         if (status) {
             return cli_message_status(j->arguments->command, status);
@@ -247,7 +249,7 @@ static cli_exit check_operations(const job *j, vyre_device *device, cli_ops_tall
 static cli_exit check(const job *j) {
     vyre_device *device;
     vyre_strbuf why = {0};
-    cli_ops_tally tally = {0};
+    conform_claims tally = {0};
     if (j->operand && !count_chosen(j)) {
         return no_match(j);
     }

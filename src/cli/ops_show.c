@@ -5,6 +5,7 @@
 #include "cli/describe.h"
 #include "cli/operation.h"
 #include "cli/ops.h"
+#include "dialect/law.h"
 #include "values/sample.h"
 
 static const char *role_name(vyre_role role) {
@@ -26,8 +27,8 @@ static void write_parameters(vyre_strbuf *text, const vyre_operation *operation)
 static void write_laws(vyre_strbuf *text, const vyre_operation *operation) {
     for (size_t i = 0; i < operation->law_count; i++) {
         cli_describe_label(text, i ? "" : "laws");
-        cli_describe_law(text, &operation->laws[i]);
-        vyre_strbuf_printf(text, ": %s\n", cli_law_meaning(operation->laws[i].kind));
+        vyre_law_print(text, &operation->laws[i]);
+        vyre_strbuf_printf(text, ": %s\n", vyre_law_meaning(operation->laws[i].kind));
     }
 }
 
@@ -150,7 +151,7 @@ static void json_lists(vyre_json *json, const vyre_operation *operation) {
     vyre_json_add_array(json, "laws");
     for (size_t i = 0; i < operation->law_count; i++) {
         vyre_strbuf law = {0};
-        cli_describe_law(&law, &operation->laws[i]);
+        vyre_law_print(&law, &operation->laws[i]);
         vyre_json_string(json, vyre_strbuf_string(&law));
         json->text->failed |= law.failed;
         vyre_strbuf_free(&law);

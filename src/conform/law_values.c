@@ -7,7 +7,7 @@
 
 enum { RANDOM_VALUES = 12 };
 
-bool cli_law_is_small(vyre_type type) {
+bool conform_law_is_small(vyre_type type) {
     return vyre_type_bytes(type) == 1;
 }
 
@@ -54,7 +54,7 @@ static void add_integers(vyre_strbuf *bytes, vyre_type type) {
     }
 }
 
-void cli_law_random(vyre_strbuf *bytes, vyre_type type, size_t count, uint64_t *seed) {
+void conform_law_random(vyre_strbuf *bytes, vyre_type type, size_t count, uint64_t *seed) {
     bool is_float = vyre_type_class_of(type) == VYRE_CLASS_FLOAT;
     for (size_t i = 0; i < count; i++) {
         uint64_t draw = vyre_random(seed), small = draw >> 32 & 15;
@@ -71,10 +71,10 @@ void cli_law_random(vyre_strbuf *bytes, vyre_type type, size_t count, uint64_t *
     }
 }
 
-void cli_law_values(vyre_strbuf *bytes, vyre_type type) {
+void conform_law_values(vyre_strbuf *bytes, vyre_type type) {
     uint64_t seed = 7;
     size_t count = type == VYRE_TYPE_BOOL ? 2 : 256;
-    if (cli_law_is_small(type)) {
+    if (conform_law_is_small(type)) {
         for (uint64_t i = 0; i < count; i++) {
             values_element_store(bytes, type, i);
         }
@@ -85,10 +85,10 @@ void cli_law_values(vyre_strbuf *bytes, vyre_type type) {
     } else {
         add_integers(bytes, type);
     }
-    cli_law_random(bytes, type, RANDOM_VALUES, &seed);
+    conform_law_random(bytes, type, RANDOM_VALUES, &seed);
 }
 
-int cli_law_order(vyre_type type, const uint8_t *left, const uint8_t *right) {
+int conform_law_order(vyre_type type, const uint8_t *left, const uint8_t *right) {
     uint64_t a = values_element_load(type, left), b = values_element_load(type, right);
     if (vyre_type_class_of(type) == VYRE_CLASS_FLOAT) {
         double x = values_float_to(type, a), y = values_float_to(type, b);

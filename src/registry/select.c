@@ -341,6 +341,16 @@ const char *vyre_grade_name(uint32_t grade) {
     return "unknown";
 }
 
+const char *vyre_timing_name(uint32_t timing_quality) {
+    switch (timing_quality) {
+#define NAME(name, number, text)                                                                   \
+    case number: return text;
+        VYRE_TIMING_QUALITIES(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
 static void print_reason(vyre_strbuf *text, const selection_attempt *attempt) {
     if (attempt->failure) {
         vyre_strbuf_puts(text, vyre_status_text(attempt->failure));

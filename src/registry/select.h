@@ -20,6 +20,7 @@ bool vyre_is_oracle(const char *id);
 
 /* "unknown" for one that is not known here. */
 const char *vyre_grade_name(uint32_t grade);
+const char *vyre_timing_name(uint32_t timing_quality);
 
 /* Whether an id matches one of the patterns, which commas separate. */
 bool vyre_id_matches(const char *patterns, const char *id);

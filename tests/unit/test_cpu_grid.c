@@ -206,17 +206,17 @@ static void random_programs_with_grid_barriers_run_every_way(void **state) {
     uint64_t programs = wanted ? strtoull(wanted, NULL, 10) : PROGRAMS, done = 0;
     vyre_device *device = open_cpu();
     for (uint64_t seed = 700000; done < programs; seed++) {
-        vyre_trial trial;
+        conform_trial trial;
         size_t count;
-        expect_ok(vyre_generate(seed, &trial));
+        expect_ok(conform_generate(seed, &trial));
         if (vyre_program_stats(trial.program).grid_barriers) {
-            vyre_input *inputs = vyre_trial_inputs(&trial, trial.program, &count);
+            vyre_input *inputs = conform_trial_inputs(&trial, trial.program, &count);
             assert_non_null(inputs);
             run_every_way(device, trial.program, inputs, count);
             vyre_free(inputs);
             done++;
         }
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
     vyre_device_release(device);
 }

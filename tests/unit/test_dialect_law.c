@@ -6,7 +6,7 @@
 #include <vyre/device.h>
 
 #include "base/strbuf.h"
-#include "cli/ops.h"
+#include "conform/claims.h"
 #include "dialect/library.h"
 
 static const char source[] =
@@ -118,7 +118,7 @@ static void run_case(vyre_device *device, const law_case *row) {
     vyre_strbuf manifest = {0}, failures = {0};
     vyre_streams streams = {0};
     vyre_dialects *snapshot;
-    cli_ops_tally tally = {0};
+    conform_claims tally = {0};
     vyre_strbuf_puts(&manifest, "dialect = \"t\"\nversion = \"1.0.0\"\ndoc = \"T.\"\n");
     write_operation(&manifest, "tested", row, true);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -130,11 +130,11 @@ static void run_case(vyre_device *device, const law_case *row) {
     expect_ok(vyre_library_add(&streams, files));
     expect_ok(vyre_dialects_make(streams.operations.items, streams.operations.count, &snapshot));
     const vyre_operation *tested = vyre_dialects_find(snapshot, "t.tested");
-    expect_ok(cli_witnesses_check(device, tested, &tally, &failures));
+    expect_ok(conform_witnesses_check(device, tested, &tally, &failures));
     if (tally.failures) {
         fail_msg("%s: %s", row->entry, failures.data);
     }
-    expect_ok(cli_laws_check(device, snapshot, tested, &tally, &failures));
+    expect_ok(conform_laws_check(device, snapshot, tested, &tally, &failures));
     const char *told = vyre_strbuf_string(&failures);
     if (tally.failures != (row->failure != NULL) || (row->failure && !strstr(told, row->failure))) {
         fail_msg("%s, %s: %zu failures: %s", row->entry, row->law, tally.failures, told);
@@ -172,7 +172,7 @@ static void small_domains_are_tried_whole(void **state) {
         vyre_strbuf manifest = {0}, failures = {0};
         vyre_streams streams = {0};
         vyre_dialects *snapshot;
-        cli_ops_tally tally = {0};
+        conform_claims tally = {0};
         vyre_strbuf_puts(&manifest, "dialect = \"t\"\nversion = \"1.0.0\"\ndoc = \"T.\"\n");
         write_operation(&manifest, "tested", &rows[i], true);
         const vyre_library_file files[] = {{"t.toml", manifest.data, manifest.size},
@@ -182,7 +182,7 @@ static void small_domains_are_tried_whole(void **state) {
         expect_ok(
             vyre_dialects_make(streams.operations.items, streams.operations.count, &snapshot));
         expect_ok(
-            cli_laws_check(device, snapshot, vyre_dialects_at(snapshot, 0), &tally, &failures));
+            conform_laws_check(device, snapshot, vyre_dialects_at(snapshot, 0), &tally, &failures));
         assert_int_equal(tally.failures, 0);
         assert_int_equal(tally.cases, expected[i]);
         vyre_dialects_release(snapshot);
@@ -209,10 +209,10 @@ static void witnesses_are_compared(void **state) {
     vyre_device *device;
     vyre_streams streams = {0};
     vyre_strbuf failures = {0};
-    cli_ops_tally tally = {0};
+    conform_claims tally = {0};
     expect_ok(vyre_acquire("reference", &device));
     expect_ok(vyre_library_add(&streams, files));
-    expect_ok(cli_witnesses_check(device, streams.operations.items[0], &tally, &failures));
+    expect_ok(conform_witnesses_check(device, streams.operations.items[0], &tally, &failures));
     assert_int_equal(tally.witnesses, 4);
     assert_int_equal(tally.failures, 4);
     assert_non_null(strstr(failures.data, "t.add: `t_add_sub` gives result=254,254, and the "

@@ -71,14 +71,14 @@ typedef struct tally {
 /* Random programs until `wanted` of them had a grid barrier; any other than the oracle's bytes
  * fails the test. */
 static tally conform_on(vyre_device *device, uint64_t wanted, uint64_t first_seed) {
-    vyre_conform conform = {.subject = device, .has_one_answer = vyre_reference_has_one_answer};
+    conform_pair conform = {.subject = device, .has_one_answer = vyre_reference_has_one_answer};
     tally t = {0};
     expect_ok(vyre_reference_open_oracle(&conform.oracle));
     for (uint64_t seed = first_seed; t.grid_barriers < wanted; seed++) {
-        vyre_trial trial;
+        conform_trial trial;
         vyre_outputs expected;
-        vyre_comparison comparison;
-        expect_ok(vyre_generate(seed, &trial));
+        conform_comparison comparison;
+        expect_ok(conform_generate(seed, &trial));
         vyre_stats stats = vyre_program_stats(trial.program);
         const vyre_ir *ir = vyre_program_ir(trial.program);
         if (stats.grid_barriers || ir->step_count > 1) {
@@ -87,15 +87,14 @@ static tally conform_on(vyre_device *device, uint64_t wanted, uint64_t first_see
             t.in_loops += has_loop_barrier(ir);
             t.atomics += stats.grid_barriers && stats.atomics;
             t.phases += ir->step_count > 1;
-            expect_ok(vyre_conform_expect(&conform, &trial, trial.program, &expected));
-            expect_ok(
-                vyre_conform_compare(&conform, &trial, trial.program, &expected, &comparison));
-            if (comparison.verdict != VYRE_VERDICT_SAME) {
+            expect_ok(conform_expect(&conform, &trial, trial.program, &expected));
+            expect_ok(conform_compare(&conform, &trial, trial.program, &expected, &comparison));
+            if (comparison.verdict != CONFORM_VERDICT_SAME) {
                 fail_msg("seed %llu: %s", (unsigned long long)seed, comparison.text);
             }
             vyre_outputs_free(&expected);
         }
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
     vyre_device_release(conform.oracle);
     return t;
