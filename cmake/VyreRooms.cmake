@@ -37,6 +37,12 @@ const char conform_suite_records_text[] = @suite_records@;
 " @ONLY)
 list(APPEND VYRE_COMMAND_SOURCES ${PROJECT_BINARY_DIR}/generated/suite_text.c)
 
+# The page of vyre bench.
+vyre_embed(bench_page ${PROJECT_SOURCE_DIR}/src/bench/page.html)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/bench_page_text.c CONTENT
+"extern const char bench_page_text[];\nconst char bench_page_text[] = @bench_page@;\n" @ONLY)
+list(APPEND VYRE_COMMAND_SOURCES ${PROJECT_BINARY_DIR}/generated/bench_page_text.c)
+
 # The standard library of operations, by name of file.
 file(GLOB operations CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*.toml ${PROJECT_SOURCE_DIR}/ops/*.vyre)
 set(library "#include \"dialect/library.h\"\n")

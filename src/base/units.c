@@ -1,17 +1,19 @@
 #include "base/units.h"
 
-void vyre_units_time(vyre_strbuf *text, double ns) {
+void vyre_units_time(vyre_strbuf *text, uint64_t ns) {
     static const struct {
         const char *name;
-        double ns;
-    } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
-    size_t unit = 0;
-    while (unit < 3 && ns < units[unit].ns) {
-        unit++;
+        uint64_t ns;
+    } units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (ns >= units[i].ns) {
+            uint64_t hundredths = ns / (units[i].ns / 100);
+            vyre_strbuf_printf(text, "%llu.%02llu %s", (unsigned long long)(hundredths / 100),
+                               (unsigned long long)(hundredths % 100), units[i].name);
+            return;
+        }
     }
-    double number = ns / units[unit].ns;
-    int digits = number < 9.995 ? 2 : number < 99.95;
-    vyre_strbuf_printf(text, "%.*f %s", digits, number, units[unit].name);
+    vyre_strbuf_printf(text, "%llu ns", (unsigned long long)ns);
 }
 
 void vyre_units_bytes(vyre_strbuf *text, uint64_t bytes) {

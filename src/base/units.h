@@ -1,11 +1,11 @@
-/* Amounts for people: a number of three digits or so, and a unit that suits it. */
+/* Amounts for people: a number, and a unit that suits it. */
 #ifndef VYRE_BASE_UNITS_H
 #define VYRE_BASE_UNITS_H
 
 #include "base/strbuf.h"
 
-/* "1.25 ms", "12.5 us", "731 ns" */
-void vyre_units_time(vyre_strbuf *text, double ns);
+/* "1.25 ms", "12.50 us", "731 ns" */
+void vyre_units_time(vyre_strbuf *text, uint64_t ns);
 
 /* "1 byte", "12.3 KiB", "256.0 MiB" */
 void vyre_units_bytes(vyre_strbuf *text, uint64_t bytes);

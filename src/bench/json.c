@@ -2,8 +2,6 @@
  * here for others, and is computed anew. */
 #include "bench/bench.h"
 
-#include "cli/describe.h"
-
 /* null where it is not known. */
 static void put_known(vyre_json *json, const char *key, double number) {
     vyre_json_key(json, key);
@@ -14,7 +12,7 @@ static void put_known(vyre_json *json, const char *key, double number) {
     }
 }
 
-static void put_times(vyre_json *json, const char *key, const cli_bench_times *times) {
+static void put_times(vyre_json *json, const char *key, const bench_times *times) {
     vyre_json_key(json, key);
     if (!times->runs) {
         vyre_json_null(json);
@@ -29,10 +27,10 @@ static void put_times(vyre_json *json, const char *key, const cli_bench_times *t
     vyre_json_object_end(json);
 }
 
-static void put_devices(vyre_json *json, const cli_bench *bench) {
+static void put_devices(vyre_json *json, const bench_run *bench) {
     vyre_json_add_array(json, "devices");
     for (size_t i = 0; i < bench->device_count; i++) {
-        const cli_bench_device *device = &bench->devices[i];
+        const bench_device *device = &bench->devices[i];
         vyre_json_object(json);
         vyre_json_add_string(json, "name", device->name);
         vyre_json_add_bool(json, "auto", device->is_auto);
@@ -47,13 +45,12 @@ static void put_devices(vyre_json *json, const cli_bench *bench) {
     vyre_json_array_end(json);
 }
 
-static void put_cell(vyre_json *json, const cli_bench *bench, const cli_bench_row *row,
-                     size_t device) {
-    const cli_bench_cell *cell = &row->cells[device];
-    cli_bench_rates rates = cli_bench_rates_of(bench, row, device);
+static void put_cell(vyre_json *json, const bench_run *bench, const bench_row *row, size_t device) {
+    const bench_cell *cell = &row->cells[device];
+    bench_rates rates = bench_rates_of(bench, row, device);
     vyre_json_object(json);
     vyre_json_add_string(json, "device", bench->devices[device].name);
-    vyre_json_add_string(json, "state", cli_bench_state_name(cell->state));
+    vyre_json_add_string(json, "state", bench_state_name(cell->state));
     vyre_json_add_string(json, "note", cell->note);
     vyre_json_add_string(json, "ran_on", cell->ran_on);
     put_times(json, "host", &cell->host);
@@ -64,10 +61,10 @@ static void put_cell(vyre_json *json, const cli_bench *bench, const cli_bench_ro
     vyre_json_object_end(json);
 }
 
-static void put_rows(vyre_json *json, const cli_bench *bench) {
+static void put_rows(vyre_json *json, const bench_run *bench) {
     vyre_json_add_array(json, "rows");
     for (size_t i = 0; i < bench->rows.count; i++) {
-        const cli_bench_row *row = &bench->rows.items[i];
+        const bench_row *row = &bench->rows.items[i];
         vyre_json_object(json);
         vyre_json_add_string(json, "operation", row->operation);
         vyre_json_add_u64(json, "size", row->size);
@@ -85,11 +82,11 @@ static void put_rows(vyre_json *json, const cli_bench *bench) {
     vyre_json_array_end(json);
 }
 
-static void put_crossovers(vyre_json *json, const cli_bench_report *report) {
-    const cli_bench_device *devices = report->bench->devices;
+static void put_crossovers(vyre_json *json, const bench_report *report) {
+    const bench_device *devices = report->bench->devices;
     vyre_json_add_array(json, "crossovers");
     for (size_t i = 0; i < report->figures->crossovers.count; i++) {
-        const cli_bench_crossover *crossover = &report->figures->crossovers.items[i];
+        const bench_crossover *crossover = &report->figures->crossovers.items[i];
         vyre_json_object(json);
         vyre_json_add_string(json, "operation", crossover->operation);
         vyre_json_add_string(json, "data", vyre_data_name(crossover->data));
@@ -104,12 +101,12 @@ static void put_crossovers(vyre_json *json, const cli_bench_report *report) {
     vyre_json_array_end(json);
 }
 
-static void put_means(vyre_json *json, const cli_bench_report *report) {
-    const cli_bench_device *devices = report->bench->devices;
+static void put_means(vyre_json *json, const bench_report *report) {
+    const bench_device *devices = report->bench->devices;
     vyre_json_add_array(json, "means");
     for (size_t i = 0; i < report->figures->summary_count; i++) {
-        const cli_bench_summary *summary = &report->figures->summaries[i];
-        bool has_best = summary->best_single < CLI_BENCH_DEVICES;
+        const bench_summary *summary = &report->figures->summaries[i];
+        bool has_best = summary->best_single < BENCH_DEVICES;
         vyre_json_object(json);
         vyre_json_add_string(json, "data", summary->data);
         vyre_json_add_u64(json, "rows", summary->rows);
@@ -130,8 +127,8 @@ static void put_means(vyre_json *json, const cli_bench_report *report) {
     vyre_json_array_end(json);
 }
 
-static void put_comparison(vyre_json *json, const cli_bench_report *report) {
-    const cli_bench_comparison *comparison = report->comparison;
+static void put_comparison(vyre_json *json, const bench_report *report) {
+    const bench_comparison *comparison = report->comparison;
     vyre_json_key(json, "comparison");
     if (!comparison) {
         vyre_json_null(json);
@@ -145,7 +142,7 @@ static void put_comparison(vyre_json *json, const cli_bench_report *report) {
     put_known(json, "mean", comparison->mean);
     vyre_json_add_array(json, "cells");
     for (size_t i = 0; i < comparison->changes.count; i++) {
-        const cli_bench_change *change = &comparison->changes.items[i];
+        const bench_change *change = &comparison->changes.items[i];
         vyre_json_object(json);
         vyre_json_add_string(json, "operation", change->row->operation);
         vyre_json_add_u64(json, "size", change->row->size);
@@ -164,8 +161,8 @@ static void put_comparison(vyre_json *json, const cli_bench_report *report) {
     vyre_json_object_end(json);
 }
 
-void cli_bench_json(const cli_bench_report *report, vyre_strbuf *text) {
-    const cli_bench *bench = report->bench;
+void bench_report_json(const bench_report *report, vyre_strbuf *text) {
+    const bench_run *bench = report->bench;
     vyre_json json = {.text = text};
     vyre_json_object(&json);
     vyre_json_add_string(&json, "vyre", bench->version);

@@ -8,6 +8,7 @@
 #include <vyre/run.h>
 
 #include "base/clock.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "bench/bench.h"
 #include "ir/program.h"
@@ -27,7 +28,7 @@ enum {
 
 /* A device that takes part. */
 typedef struct player {
-    cli_bench_cell *cell; /* of the row that is being measured */
+    bench_cell *cell; /* of the row that is being measured */
     vyre_device *device;
     vyre_pipeline *pipeline;
     const vyre_routing *routing; /* of auto: who was chosen */
@@ -40,8 +41,8 @@ typedef struct player {
 } player;
 
 typedef struct point {
-    cli_bench *bench;
-    const cli_bench_plan *plan;
+    bench_run *bench;
+    const bench_plan *plan;
     const vyre_operation *operation;
     uint64_t size;
     values_binding binding;
@@ -51,14 +52,13 @@ typedef struct point {
     vyre_outputs oracle;         /* its answer, where it gave one */
     bool by_oracle;
     vyre_data data;
-    player players[CLI_BENCH_DEVICES];
+    player players[BENCH_DEVICES];
 } point;
 
 /* A note is for people: one that is lost for want of memory costs nothing else. */
-static void note(cli_bench_cell *cell, cli_bench_state state, const char *format, ...)
-    VYRE_PRINTF(3, 4);
+static void note(bench_cell *cell, bench_state state, const char *format, ...) VYRE_PRINTF(3, 4);
 
-static void note(cli_bench_cell *cell, cli_bench_state state, const char *format, ...) {
+static void note(bench_cell *cell, bench_state state, const char *format, ...) {
     vyre_strbuf text = {0};
     va_list arguments;
     va_start(arguments, format);
@@ -69,7 +69,7 @@ static void note(cli_bench_cell *cell, cli_bench_state state, const char *format
     cell->state = state;
 }
 
-static void leave(player *p, cli_bench_state state, const char *why) {
+static void leave(player *p, bench_state state, const char *why) {
     note(p->cell, state, "%s", why);
     p->is_playing = false;
 }
@@ -80,7 +80,7 @@ static void leave_with(player *p, vyre_status status) {
     bool is_refused = code == VYRE_STATUS_UNSUPPORTED || code == VYRE_STATUS_LIMIT ||
                       code == VYRE_STATUS_OUT_OF_MEMORY || code == VYRE_STATUS_TIMEOUT ||
                       code == VYRE_STATUS_UNAVAILABLE;
-    leave(p, is_refused ? CLI_BENCH_SKIPPED : CLI_BENCH_FAILED, vyre_status_text(status));
+    leave(p, is_refused ? BENCH_SKIPPED : BENCH_FAILED, vyre_status_text(status));
     vyre_status_free(status);
 }
 
@@ -135,7 +135,7 @@ static void ask_oracle(point *at) {
 static void hold_against_oracle(const point *at, player *p) {
     vyre_strbuf difference = {0};
     if (!values_result_compare(at->operation->composition, &p->outputs, &at->oracle, &difference)) {
-        leave(p, CLI_BENCH_MISMATCH, vyre_strbuf_string(&difference));
+        leave(p, BENCH_MISMATCH, vyre_strbuf_string(&difference));
     }
     vyre_strbuf_free(&difference);
 }
@@ -162,7 +162,7 @@ static void compare(point *at) {
         if (p->is_playing && at->by_oracle) {
             hold_against_oracle(at, p);
         } else if (p->is_playing && !agree) {
-            note(p->cell, CLI_BENCH_MISMATCH,
+            note(p->cell, BENCH_MISMATCH,
                  "the devices give different bytes, and the oracle took too long to tell who is "
                  "right");
             p->is_playing = false;
@@ -219,7 +219,7 @@ static vyre_status run_once(point *at, player *p, bool counts) {
 
 static bool is_done(const point *at, const player *p) {
     return p->runs >= at->bench->runs || p->spent_ns >= at->bench->budget_ns ||
-           (p->runs >= CLI_BENCH_LEAST_RUNS && p->elapsed_ns >= at->bench->budget_ns);
+           (p->runs >= BENCH_LEAST_RUNS && p->elapsed_ns >= at->bench->budget_ns);
 }
 
 static void play_iteration(point *at, player *p) {
@@ -257,7 +257,7 @@ static void take_iterations(point *at) {
 static bool was_over_budget(const point *at, const player *p) {
     size_t column = (size_t)(p - at->players);
     for (size_t i = at->bench->rows.count; i-- > 0;) {
-        const cli_bench_row *row = &at->bench->rows.items[i];
+        const bench_row *row = &at->bench->rows.items[i];
         if (strcmp(row->operation, at->operation->id) != 0) {
             return false;
         }
@@ -278,7 +278,7 @@ static vyre_status choose_route(point *at, player *p) {
         p->device = vyre_device_retain(p->routing->device);
         p->cell->ran_on = name.data;
         if (*p->routing->note) {
-            note(p->cell, CLI_BENCH_MEASURED, "%s", p->routing->note);
+            note(p->cell, BENCH_MEASURED, "%s", p->routing->note);
         }
     }
     return status;
@@ -326,22 +326,22 @@ static vyre_status warm_up(point *at, player *p) {
     return status ? status : vyre_resident_set_read(&p->stay, &p->outputs);
 }
 
-static void join(point *at, size_t column, cli_bench_row *row) {
+static void join(point *at, size_t column, bench_row *row) {
     player *p = &at->players[column];
-    const cli_bench_device *device = &at->bench->devices[column];
+    const bench_device *device = &at->bench->devices[column];
     *p = (player){.cell = &row->cells[column], .is_playing = true};
     if (device->reason) {
-        leave(p, CLI_BENCH_SKIPPED, "the device is unavailable");
+        leave(p, BENCH_SKIPPED, "the device is unavailable");
         return;
     }
     if (was_over_budget(at, p)) {
-        leave(p, CLI_BENCH_SKIPPED, "a smaller size is over the budget already");
+        leave(p, BENCH_SKIPPED, "a smaller size is over the budget already");
         p->cell->is_over_budget = true;
         return;
     }
     p->host = vyre_alloc_array(at->bench->runs, sizeof *p->host);
     p->on_device = vyre_alloc_array(at->bench->runs, sizeof *p->on_device);
-    vyre_status status = p->host && p->on_device ? VYRE_OK : cli_bench_no_memory();
+    vyre_status status = p->host && p->on_device ? VYRE_OK : vyre_no_memory("to measure");
     if (!status && device->is_auto) {
         status = choose_route(at, p);
     } else if (!status) {
@@ -350,7 +350,7 @@ static void join(point *at, size_t column, cli_bench_row *row) {
     uint64_t start = vyre_now_ns();
     status = status ? status : warm_up(at, p);
     if (vyre_status_code_of(status) == VYRE_STATUS_TIMEOUT) {
-        note(p->cell, CLI_BENCH_SKIPPED,
+        note(p->cell, BENCH_SKIPPED,
              "over the budget of %.4g s: the first run was stopped after %.3g s",
              (double)at->bench->budget_ns * 1e-9, (double)(vyre_now_ns() - start) * 1e-9);
         p->cell->is_over_budget = true;
@@ -372,20 +372,20 @@ static void score(point *at, player *p) {
     if (!p->is_playing) {
         return;
     }
-    if (p->runs < CLI_BENCH_LEAST_RUNS) {
+    if (p->runs < BENCH_LEAST_RUNS) {
         vyre_strbuf text = {0};
-        vyre_units_time(&text, p->host[p->runs - 1]);
-        note(p->cell, CLI_BENCH_SKIPPED, "over the budget of %.4g s: a run takes %s, %d do not fit",
-             (double)at->bench->budget_ns * 1e-9, vyre_strbuf_string(&text), CLI_BENCH_LEAST_RUNS);
+        bench_put_time(&text, p->host[p->runs - 1]);
+        note(p->cell, BENCH_SKIPPED, "over the budget of %.4g s: a run takes %s, %d do not fit",
+             (double)at->bench->budget_ns * 1e-9, vyre_strbuf_string(&text), BENCH_LEAST_RUNS);
         vyre_strbuf_free(&text);
         p->cell->is_over_budget = true;
         p->is_playing = false;
         return;
     }
     bool all_told = p->told == p->runs;
-    p->cell->host = cli_bench_times_of(p->host, p->runs);
+    p->cell->host = bench_times_of(p->host, p->runs);
     if (all_told) {
-        p->cell->device = cli_bench_times_of(p->on_device, p->told);
+        p->cell->device = bench_times_of(p->on_device, p->told);
     }
 }
 
@@ -400,7 +400,7 @@ static void depart(player *p) {
     *p = (player){0};
 }
 
-static void measure_row(point *at, cli_bench_row *row) {
+static void measure_row(point *at, bench_row *row) {
     size_t count = at->bench->device_count;
     at->data = row->data;
     for (size_t i = 0; i < count; i++) {
@@ -418,43 +418,42 @@ static void measure_row(point *at, cli_bench_row *row) {
     }
 }
 
-static vyre_status add_row(point *at, vyre_data data, cli_bench_row **out_row) {
+static vyre_status add_row(point *at, vyre_data data, bench_row **out_row) {
     vyre_strbuf id = {0};
     vyre_strbuf_puts(&id, at->operation->id);
-    cli_bench_row row = {.operation = id.data, .size = at->size, .data = data, .bytes = at->bytes};
+    bench_row row = {.operation = id.data, .size = at->size, .data = data, .bytes = at->bytes};
     if (!values_sample_work(at->operation, at->size, &row.work)) {
         row.work = 0;
     }
     if (id.failed || !vyre_vec_push(&at->bench->rows, row)) {
         vyre_strbuf_free(&id);
-        return cli_bench_no_memory();
+        return vyre_no_memory("to measure");
     }
     *out_row = &at->bench->rows.items[at->bench->rows.count - 1];
     return VYRE_OK;
 }
 
 /* Arguments of that size cannot be made: so say all cells. */
-static void skip_row(const point *at, cli_bench_row *row, vyre_status why) {
+static void skip_row(const point *at, bench_row *row, vyre_status why) {
     vyre_status_code code = vyre_status_code_of(why);
     bool is_limit = code == VYRE_STATUS_LIMIT || code == VYRE_STATUS_OUT_OF_MEMORY;
     for (size_t i = 0; i < at->bench->device_count; i++) {
-        note(&row->cells[i], is_limit ? CLI_BENCH_SKIPPED : CLI_BENCH_FAILED, "%s",
-             vyre_status_text(why));
+        note(&row->cells[i], is_limit ? BENCH_SKIPPED : BENCH_FAILED, "%s", vyre_status_text(why));
     }
 }
 
-vyre_status cli_bench_point(cli_bench *bench, const cli_bench_plan *plan,
-                            const vyre_operation *operation, uint64_t size) {
+vyre_status bench_point_measure(bench_run *bench, const bench_plan *plan,
+                                const vyre_operation *operation, uint64_t size) {
     point *at = vyre_alloc_zeroed(1, sizeof *at);
     if (!at) {
-        return cli_bench_no_memory();
+        return vyre_no_memory("to measure");
     }
     *at = (point){.bench = bench, .plan = plan, .operation = operation, .size = size};
     vyre_status status = VYRE_OK;
     vyre_status bound = values_sample_bind(&at->binding, operation, operation->composition, size);
     bound = bound ? bound : measure_bytes(at);
-    for (vyre_data data = 0; data < CLI_BENCH_PLACES && !status; data++) {
-        cli_bench_row *row;
+    for (vyre_data data = 0; data < BENCH_PLACES && !status; data++) {
+        bench_row *row;
         if (plan->places.wanted[data]) {
             status = add_row(at, data, &row);
             if (!status && bound) {

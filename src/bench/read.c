@@ -91,7 +91,7 @@ static vyre_status take_bool(const source *s, const vyre_json_value *from, const
 }
 
 static vyre_status read_times(const source *s, const vyre_json_value *from, const char *key,
-                              cli_bench_times *out) {
+                              bench_times *out) {
     const vyre_json_value *value = vyre_json_find(from, key);
     if (!value || value->type == VYRE_JSON_NULL) {
         return VYRE_OK;
@@ -116,7 +116,7 @@ static vyre_status read_times(const source *s, const vyre_json_value *from, cons
 }
 
 static vyre_status read_cell(const source *s, const vyre_json_value *from, const char *device,
-                             cli_bench_cell *out) {
+                             bench_cell *out) {
     char *name = NULL, *state = NULL;
     vyre_status status = take_text(s, from, "device", false, &name);
     if (!status && strcmp(name, device) != 0) {
@@ -124,8 +124,8 @@ static vyre_status read_cell(const source *s, const vyre_json_value *from, const
     }
     status = status ? status : take_text(s, from, "state", false, &state);
     bool is_known = false;
-    for (cli_bench_state i = 0; i <= CLI_BENCH_FAILED && !status; i++) {
-        if (!strcmp(state, cli_bench_state_name(i))) {
+    for (bench_state i = 0; i <= BENCH_FAILED && !status; i++) {
+        if (!strcmp(state, bench_state_name(i))) {
             out->state = i;
             is_known = true;
         }
@@ -137,7 +137,7 @@ static vyre_status read_cell(const source *s, const vyre_json_value *from, const
     status = status ? status : take_text(s, from, "ran_on", true, &out->ran_on);
     status = status ? status : read_times(s, from, "host", &out->host);
     status = status ? status : read_times(s, from, "on_device", &out->device);
-    if (!status && out->state == CLI_BENCH_MEASURED && !out->host.runs) {
+    if (!status && out->state == BENCH_MEASURED && !out->host.runs) {
         status = wrong(s, "host", "is missing in what was measured");
     }
     vyre_free(name);
@@ -145,14 +145,14 @@ static vyre_status read_cell(const source *s, const vyre_json_value *from, const
     return status;
 }
 
-static vyre_status read_row(const source *s, const vyre_json_value *from, cli_bench *bench) {
-    cli_bench_row row = {0};
+static vyre_status read_row(const source *s, const vyre_json_value *from, bench_run *bench) {
+    bench_row row = {0};
     char *data = NULL;
     const vyre_json_value *cells = NULL;
     if (!vyre_vec_push(&bench->rows, row)) {
         return no_memory(s);
     }
-    cli_bench_row *out = &bench->rows.items[bench->rows.count - 1];
+    bench_row *out = &bench->rows.items[bench->rows.count - 1];
     vyre_status status = take_text(s, from, "operation", false, &out->operation);
     status = status ? status : take_text(s, from, "data", false, &data);
     status = status ? status : take_whole(s, from, "size", 1e15, &out->size);
@@ -163,7 +163,7 @@ static vyre_status read_row(const source *s, const vyre_json_value *from, cli_be
         status = wrong(s, "size", "is 0");
     }
     bool is_known = false;
-    for (vyre_data i = 0; i < CLI_BENCH_PLACES && !status; i++) {
+    for (vyre_data i = 0; i < BENCH_PLACES && !status; i++) {
         if (!strcmp(data, vyre_data_name(i))) {
             out->data = i;
             is_known = true;
@@ -185,8 +185,8 @@ static vyre_status read_row(const source *s, const vyre_json_value *from, cli_be
     return status;
 }
 
-static vyre_status read_device(const source *s, const vyre_json_value *from, cli_bench *bench) {
-    cli_bench_device *out = &bench->devices[bench->device_count++];
+static vyre_status read_device(const source *s, const vyre_json_value *from, bench_run *bench) {
+    bench_device *out = &bench->devices[bench->device_count++];
     double bytes = 0;
     vyre_status status = take_text(s, from, "name", false, &out->name);
     status = status ? status : take_bool(s, from, "auto", &out->is_auto);
@@ -205,7 +205,7 @@ static vyre_status read_device(const source *s, const vyre_json_value *from, cli
     return status;
 }
 
-static vyre_status read_all(source *s, const vyre_json_value *root, cli_bench *out) {
+static vyre_status read_all(source *s, const vyre_json_value *root, bench_run *out) {
     const vyre_json_value *devices = NULL, *rows = NULL;
     uint64_t threads = 0, runs = 0;
     double budget = 0;
@@ -218,7 +218,7 @@ static vyre_status read_all(source *s, const vyre_json_value *root, cli_bench *o
     status = status ? status : take_whole(s, root, "runs", UINT32_MAX, &runs);
     status = status ? status : take(s, root, "devices", VYRE_JSON_ARRAY, &devices);
     status = status ? status : take(s, root, "rows", VYRE_JSON_ARRAY, &rows);
-    if (!status && devices->count > CLI_BENCH_DEVICES) {
+    if (!status && devices->count > BENCH_DEVICES) {
         status = wrong(s, "devices", "has too many of them");
     }
     out->threads = (uint32_t)threads;
@@ -239,18 +239,18 @@ static vyre_status read_all(source *s, const vyre_json_value *root, cli_bench *o
     return status;
 }
 
-vyre_status cli_bench_read(const char *path, cli_bench *out) {
+vyre_status bench_run_read(const char *path, bench_run *out) {
     vyre_strbuf contents = {0};
     vyre_json_document *document = NULL;
     source s = {.path = path, .what = "document", .number = 1};
-    *out = (cli_bench){0};
+    *out = (bench_run){0};
     vyre_status status = vyre_file_read(path, VYRE_JSON_MAX_BYTES, &contents);
     status = status ? status : vyre_json_read(path, contents.data, contents.size, &document);
     status = status ? status : read_all(&s, vyre_json_root(document), out);
     vyre_json_free(document);
     vyre_strbuf_free(&contents);
     if (status) {
-        cli_bench_deinit(out);
+        bench_run_deinit(out);
     }
     return status;
 }

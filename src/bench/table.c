@@ -5,7 +5,21 @@
 #include "base/units.h"
 #include "bench/bench.h"
 
-void cli_bench_put_size(vyre_strbuf *text, uint64_t size) {
+void bench_put_time(vyre_strbuf *text, double ns) {
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    size_t unit = 0;
+    while (unit < 3 && ns < units[unit].ns) {
+        unit++;
+    }
+    double number = ns / units[unit].ns;
+    int digits = number < 9.995 ? 2 : number < 99.95;
+    vyre_strbuf_printf(text, "%.*f %s", digits, number, units[unit].name);
+}
+
+void bench_put_size(vyre_strbuf *text, uint64_t size) {
     if (size && !(size & (size - 1))) {
         uint32_t bits = 0;
         while (size >> (bits + 1)) {
@@ -17,7 +31,8 @@ void cli_bench_put_size(vyre_strbuf *text, uint64_t size) {
     }
 }
 
-void cli_bench_put_share(vyre_strbuf *text, double share) {
+/* "12 %"; nothing for 0. */
+static void put_share(vyre_strbuf *text, double share) {
     if (share > 0 && share < 0.0005) {
         vyre_strbuf_puts(text, "< 0.1 %");
     } else if (share > 0) {
@@ -34,12 +49,12 @@ static void add_headings(vyre_table *table, const char *const *headings, size_t 
     vyre_table_add_all(table, count, headings);
 }
 
-static void write_devices(vyre_page *page, const cli_bench *bench) {
+static void write_devices(vyre_page *page, const bench_run *bench) {
     vyre_table table = {.right = 7 << 2, .code = 1};
     vyre_strbuf text = {0};
     HEADINGS(&table, "device", "hardware", "copy, host", "copy, resident", "peak");
     for (size_t i = 0; i < bench->device_count; i++) {
-        const cli_bench_device *device = &bench->devices[i];
+        const bench_device *device = &bench->devices[i];
         vyre_table_add(&table, "%s", device->name);
         if (device->reason) {
             vyre_strbuf_puts(&text, "unavailable");
@@ -49,7 +64,7 @@ static void write_devices(vyre_page *page, const cli_bench *bench) {
             vyre_strbuf_puts(&text, device->hardware ? device->hardware : "");
         }
         vyre_table_add_strbuf(&table, &text);
-        for (vyre_data data = 0; data < CLI_BENCH_PLACES; data++) {
+        for (vyre_data data = 0; data < BENCH_PLACES; data++) {
             if (device->ceiling.copy[data] > 0) {
                 vyre_units_rate(&text, device->ceiling.copy[data], "B/s");
             }
@@ -72,55 +87,55 @@ static void write_devices(vyre_page *page, const cli_bench *bench) {
     vyre_strbuf_free(&text);
 }
 
-static void write_times(vyre_page *page, const cli_bench *bench) {
+static void write_times(vyre_page *page, const bench_run *bench) {
     vyre_table table = {.right = 1 << 2 | 63 << 4, .code = 1};
     vyre_strbuf text = {0};
     HEADINGS(&table, "operation", "data", "size", "device", "median", "best", "quartiles", "GB/s",
              "GFLOP/s", "of copy", "");
     for (size_t i = 0; i < bench->rows.count; i++) {
-        const cli_bench_row *row = &bench->rows.items[i];
+        const bench_row *row = &bench->rows.items[i];
         for (size_t k = 0; k < bench->device_count; k++) {
-            const cli_bench_cell *cell = &row->cells[k];
-            const cli_bench_rates rates = cli_bench_rates_of(bench, row, k);
-            bool is_measured = cell->state == CLI_BENCH_MEASURED;
+            const bench_cell *cell = &row->cells[k];
+            const bench_rates rates = bench_rates_of(bench, row, k);
+            bool is_measured = cell->state == BENCH_MEASURED;
             if (bench->devices[k].reason) {
                 continue;
             }
             vyre_table_add(&table, "%s", row->operation);
             vyre_table_add(&table, "%s", vyre_data_name(row->data));
-            cli_bench_put_size(&text, row->size);
+            bench_put_size(&text, row->size);
             vyre_table_add_strbuf(&table, &text);
             vyre_table_add(&table, "%s", bench->devices[k].name);
             if (is_measured) {
-                vyre_units_time(&text, cell->host.median);
+                bench_put_time(&text, cell->host.median);
             }
             vyre_table_add_strbuf(&table, &text);
             if (is_measured) {
-                vyre_units_time(&text, cell->host.best);
+                bench_put_time(&text, cell->host.best);
             }
             vyre_table_add_strbuf(&table, &text);
             if (is_measured) {
-                vyre_units_time(&text, cell->host.low);
+                bench_put_time(&text, cell->host.low);
                 vyre_strbuf_puts(&text, " to ");
-                vyre_units_time(&text, cell->host.high);
+                bench_put_time(&text, cell->host.high);
             }
             vyre_table_add_strbuf(&table, &text);
             vyre_units_number(&text, rates.bytes * 1e-9);
             vyre_table_add_strbuf(&table, &text);
             vyre_units_number(&text, rates.operations * 1e-9);
             vyre_table_add_strbuf(&table, &text);
-            cli_bench_put_share(&text, rates.copy);
+            put_share(&text, rates.copy);
             vyre_table_add_strbuf(&table, &text);
             if (is_measured && cell->ran_on) {
                 vyre_strbuf_printf(&text, "on %s", cell->ran_on);
             }
             if (is_measured && cell->device.runs) {
                 vyre_strbuf_puts(&text, text.size ? "; " : "");
-                vyre_units_time(&text, cell->device.median);
+                bench_put_time(&text, cell->device.median);
                 vyre_strbuf_puts(&text, " on the device");
             }
             if (!is_measured) {
-                vyre_strbuf_printf(&text, "%s", cli_bench_state_name(cell->state));
+                vyre_strbuf_printf(&text, "%s", bench_state_name(cell->state));
             }
             if (cell->note) {
                 vyre_strbuf_printf(&text, "%s%s", text.size ? ": " : "", cell->note);
@@ -130,11 +145,11 @@ static void write_times(vyre_page *page, const cli_bench *bench) {
     }
     vyre_strbuf_free(&text);
     vyre_page_table(page, &table);
-    vyre_page_paragraph(page, cli_bench_copy_words);
+    vyre_page_paragraph(page, bench_copy_words);
 }
 
-static void write_crossovers(vyre_page *page, const cli_bench_report *report) {
-    const cli_bench_device *devices = report->bench->devices;
+static void write_crossovers(vyre_page *page, const bench_report *report) {
+    const bench_device *devices = report->bench->devices;
     vyre_table table = {.right = 7 << 4, .code = 1};
     vyre_strbuf text = {0};
     if (!report->figures->crossovers.count) {
@@ -143,14 +158,14 @@ static void write_crossovers(vyre_page *page, const cli_bench_report *report) {
     }
     HEADINGS(&table, "operation", "data", "below", "above", "from", "to", "about", "");
     for (size_t i = 0; i < report->figures->crossovers.count; i++) {
-        const cli_bench_crossover *crossover = &report->figures->crossovers.items[i];
+        const bench_crossover *crossover = &report->figures->crossovers.items[i];
         vyre_table_add(&table, "%s", crossover->operation);
         vyre_table_add(&table, "%s", vyre_data_name(crossover->data));
         vyre_table_add(&table, "%s", devices[crossover->before].name);
         vyre_table_add(&table, "%s", devices[crossover->after].name);
-        cli_bench_put_size(&text, crossover->from_size);
+        bench_put_size(&text, crossover->from_size);
         vyre_table_add_strbuf(&table, &text);
-        cli_bench_put_size(&text, crossover->to_size);
+        bench_put_size(&text, crossover->to_size);
         vyre_table_add_strbuf(&table, &text);
         vyre_table_add(&table, "%.0f", crossover->at_size);
         vyre_table_add(&table, "%s", crossover->is_clear ? "" : "within the spread");
@@ -159,14 +174,14 @@ static void write_crossovers(vyre_page *page, const cli_bench_report *report) {
     vyre_page_table(page, &table);
 }
 
-static void write_means(vyre_page *page, const cli_bench_report *report) {
-    const cli_bench *bench = report->bench;
+static void write_means(vyre_page *page, const bench_report *report) {
+    const bench_run *bench = report->bench;
     vyre_table table = {.right = 1 << 2};
     HEADINGS(&table, "data", "device", "time", "");
     for (size_t i = 0; i < report->figures->summary_count; i++) {
-        const cli_bench_summary *summary = &report->figures->summaries[i];
+        const bench_summary *summary = &report->figures->summaries[i];
         for (size_t k = 0; k < summary->mean_count; k++) {
-            const cli_bench_mean *mean = &summary->means[k];
+            const bench_mean *mean = &summary->means[k];
             vyre_table_add(&table, "%s", summary->data);
             vyre_table_add(&table, "%s", bench->devices[mean->device].name);
             vyre_table_add(&table, "%.3f", mean->ratio);
@@ -190,21 +205,21 @@ static void write_means(vyre_page *page, const cli_bench_report *report) {
     vyre_page_table(page, &table);
 }
 
-static void write_comparison(vyre_page *page, const cli_bench_report *report) {
-    const cli_bench_comparison *comparison = report->comparison;
+static void write_comparison(vyre_page *page, const bench_report *report) {
+    const bench_comparison *comparison = report->comparison;
     vyre_table table = {.right = 1 << 2 | 7 << 4, .code = 1};
     vyre_strbuf text = {0};
     HEADINGS(&table, "operation", "data", "size", "device", "before", "now", "ratio", "");
     for (size_t i = 0; i < comparison->changes.count; i++) {
-        const cli_bench_change *change = &comparison->changes.items[i];
+        const bench_change *change = &comparison->changes.items[i];
         vyre_table_add(&table, "%s", change->row->operation);
         vyre_table_add(&table, "%s", vyre_data_name(change->row->data));
-        cli_bench_put_size(&text, change->row->size);
+        bench_put_size(&text, change->row->size);
         vyre_table_add_strbuf(&table, &text);
         vyre_table_add(&table, "%s", report->bench->devices[change->device].name);
-        vyre_units_time(&text, change->before);
+        bench_put_time(&text, change->before);
         vyre_table_add_strbuf(&table, &text);
-        vyre_units_time(&text, change->after);
+        bench_put_time(&text, change->after);
         vyre_table_add_strbuf(&table, &text);
         vyre_table_add(&table, "%.2f", change->before / change->after);
         vyre_table_add(&table, "%s",
@@ -225,8 +240,8 @@ static void write_comparison(vyre_page *page, const cli_bench_report *report) {
     vyre_strbuf_free(&text);
 }
 
-static void write_page(const cli_bench_report *report, vyre_format format, vyre_strbuf *text) {
-    const cli_bench *bench = report->bench;
+static void write_page(const bench_report *report, vyre_format format, vyre_strbuf *text) {
+    const bench_run *bench = report->bench;
     vyre_page page = {text, format == VYRE_FORMAT_MARKDOWN};
     vyre_strbuf words = {0};
     vyre_strbuf_printf(&words,
@@ -293,13 +308,13 @@ static void add_csv_end(vyre_table *table, double ratio, const char *note) {
     vyre_table_add(table, "%s", note);
 }
 
-static void add_csv_cell(vyre_table *table, const cli_bench *bench, const cli_bench_row *row,
+static void add_csv_cell(vyre_table *table, const bench_run *bench, const bench_row *row,
                          size_t device) {
-    const cli_bench_cell *cell = &row->cells[device];
-    const cli_bench_rates rates = cli_bench_rates_of(bench, row, device);
+    const bench_cell *cell = &row->cells[device];
+    const bench_rates rates = bench_rates_of(bench, row, device);
     add_csv_start(table, "cell", row->operation, vyre_data_name(row->data), row->size,
                   bench->devices[device].name, cell->ran_on);
-    vyre_table_add(table, "%s", cli_bench_state_name(cell->state));
+    vyre_table_add(table, "%s", bench_state_name(cell->state));
     add_csv_number(table, cell->host.runs);
     const double times[] = {cell->host.best, cell->host.low, cell->host.median, cell->host.high,
                             cell->device.median};
@@ -314,9 +329,9 @@ static void add_csv_cell(vyre_table *table, const cli_bench *bench, const cli_be
     vyre_table_add(table, "%s", cell->note ? cell->note : "");
 }
 
-static void write_csv(const cli_bench_report *report, vyre_strbuf *text) {
-    const cli_bench *bench = report->bench;
-    const cli_bench_figures *figures = report->figures;
+static void write_csv(const bench_report *report, vyre_strbuf *text) {
+    const bench_run *bench = report->bench;
+    const bench_figures *figures = report->figures;
     vyre_table table = {0};
     add_headings(&table, csv_columns, CSV_COLUMNS);
     for (size_t i = 0; i < bench->device_count; i++) {
@@ -333,7 +348,7 @@ static void write_csv(const cli_bench_report *report, vyre_strbuf *text) {
         }
     }
     for (size_t i = 0; i < figures->crossovers.count; i++) {
-        const cli_bench_crossover *crossover = &figures->crossovers.items[i];
+        const bench_crossover *crossover = &figures->crossovers.items[i];
         add_csv_start(&table, "crossover", crossover->operation, vyre_data_name(crossover->data),
                       crossover->to_size, bench->devices[crossover->after].name, "");
         vyre_strbuf note = {0};
@@ -344,9 +359,9 @@ static void write_csv(const cli_bench_report *report, vyre_strbuf *text) {
         vyre_strbuf_free(&note);
     }
     for (size_t i = 0; i < figures->summary_count; i++) {
-        const cli_bench_summary *summary = &figures->summaries[i];
+        const bench_summary *summary = &figures->summaries[i];
         for (size_t k = 0; k < summary->mean_count; k++) {
-            const cli_bench_mean *mean = &summary->means[k];
+            const bench_mean *mean = &summary->means[k];
             add_csv_start(&table, "mean", "", summary->data, 0, bench->devices[mean->device].name,
                           "");
             add_csv_end(&table, mean->ratio,
@@ -356,7 +371,7 @@ static void write_csv(const cli_bench_report *report, vyre_strbuf *text) {
         }
     }
     for (size_t i = 0; report->comparison && i < report->comparison->changes.count; i++) {
-        const cli_bench_change *change = &report->comparison->changes.items[i];
+        const bench_change *change = &report->comparison->changes.items[i];
         add_csv_start(&table, "change", change->row->operation, vyre_data_name(change->row->data),
                       change->row->size, bench->devices[change->device].name, "");
         add_csv_end(&table, change->before / change->after,
@@ -367,7 +382,7 @@ static void write_csv(const cli_bench_report *report, vyre_strbuf *text) {
     vyre_table_write(text, &table, VYRE_FORMAT_CSV);
 }
 
-void cli_bench_table(const cli_bench_report *report, vyre_format format, vyre_strbuf *text) {
+void bench_report_table(const bench_report *report, vyre_format format, vyre_strbuf *text) {
     if (format == VYRE_FORMAT_CSV) {
         write_csv(report, text);
     } else {

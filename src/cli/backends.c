@@ -33,10 +33,44 @@ static const cli_choice grades[] = {
       "ids that auto may take, separated by commas; * and ? stand for letters")                    \
     X(DENY, 0, "--deny", "GLOBS", NULL, "ids that auto must not take")                             \
     X(GRADE, 0, "--grade", "GRADE", grades, "how exact it must be; exact if not given")            \
-    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
-      "the form of the answer; text if not given")
+    CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static cli_exit run(const cli_arguments *arguments);
+
+static const cli_example examples[] = {
+    {"vyre backends", "all devices, and which one auto takes"},
+    {"vyre backends reference", "one backend, with the profile of its devices"},
+    {"vyre backends --require gpu --deny 'vulkan*'", "what auto would take then"},
+    {"vyre backends --profile --format csv", "all there is to know, as a table"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_backends = {
+    .name = "backends",
+    .operands = "[ID|ID:N]",
+    .summary = "list backends and their devices",
+    .text =
+        "Lists every registered backend with its devices, in the order of precedence: whether a "
+        "device is available, or why not and what to do about it; whether the backend runs "
+        "programs or only translates them; the scores by which the preferred one is selected; and "
+        "where the backend comes from.\n\n"
+        "What stands under `auto` is what became of each device when the preferred one was "
+        "selected, and the last line says which one that is and what decided. The reference "
+        "backend is never selected: it runs when it is named. How many plugins were refused is "
+        "told on stderr.\n\n"
+        "With an ID only that backend is shown, or with ID:N its device N, and all that is known "
+        "of "
+        "it. The exit status is 3 if no device that is shown can be used.",
+    .operand = CLI_OPERAND_NONE,
+    .operands_min = 0,
+    .operands_max = 1,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};
 
 typedef struct job {
     const cli_arguments *arguments;
@@ -330,36 +364,3 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_status_free(j.undecided);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre backends", "all devices, and which one auto takes"},
-    {"vyre backends reference", "one backend, with the profile of its devices"},
-    {"vyre backends --require gpu --deny 'vulkan*'", "what auto would take then"},
-    {"vyre backends --profile --format csv", "all there is to know, as a table"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_backends = {
-    .name = "backends",
-    .operands = "[ID|ID:N]",
-    .summary = "list backends and their devices",
-    .text =
-        "Lists every registered backend with its devices, in the order of precedence: whether a "
-        "device is available, or why not and what to do about it; whether the backend runs "
-        "programs or only translates them; the scores by which the preferred one is selected; and "
-        "where the backend comes from.\n\n"
-        "What stands under `auto` is what became of each device when the preferred one was "
-        "selected, and the last line says which one that is and what decided. The reference "
-        "backend is never selected: it runs when it is named. How many plugins were refused is "
-        "told on stderr.\n\n"
-        "With an ID only that backend is shown, or with ID:N its device N, and all that is known "
-        "of "
-        "it. The exit status is 3 if no device that is shown can be used.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
-    .operands_max = 1,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

@@ -12,9 +12,39 @@
 
 #define OPTIONS(X)                                                                                 \
     X(CLEAR, 0, "--clear", NULL, NULL, "remove everything that is kept")                           \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+    CLI_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static cli_exit run(const cli_arguments *arguments);
+
+static const cli_example examples[] = {
+    {"vyre cache", "what is kept, and where"},
+    {"vyre cache --clear", "remove it"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_cache = {
+    .name = "cache",
+    .operands = "",
+    .summary = "list or clear the compiled programs kept on disk",
+    .text =
+        "Lists the compiled programs that are kept for the next process: for which backend and "
+        "device, how large, and when each was used last. They lie in "
+        "$XDG_CACHE_HOME/vyre/pipelines "
+        "or $HOME/.cache/vyre/pipelines, and may be removed at any time. Before them it says what "
+        "all processes that stored a program or closed a device did with the cache since it was "
+        "last cleared.\n\n"
+        "VYRE_CACHE_LIMIT says how many bytes they may take together; what was not used for the "
+        "longest time goes first. With 0 nothing is kept.",
+    .operand = CLI_OPERAND_NONE,
+    .operands_min = 0,
+    .operands_max = 0,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};
 
 /* X(field of vyre_cache_disk_counts, one, several) */
 #define COUNTS(X)                                                                                  \
@@ -164,31 +194,3 @@ static cli_exit run(const cli_arguments *arguments) {
     cli_output_write(&text);
     return CLI_EXIT_DONE;
 }
-
-static const cli_example examples[] = {
-    {"vyre cache", "what is kept, and where"},
-    {"vyre cache --clear", "remove it"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_cache = {
-    .name = "cache",
-    .operands = "",
-    .summary = "list or clear the compiled programs kept on disk",
-    .text =
-        "Lists the compiled programs that are kept for the next process: for which backend and "
-        "device, how large, and when each was used last. They lie in "
-        "$XDG_CACHE_HOME/vyre/pipelines "
-        "or $HOME/.cache/vyre/pipelines, and may be removed at any time. Before them it says what "
-        "all processes that stored a program or closed a device did with the cache since it was "
-        "last cleared.\n\n"
-        "VYRE_CACHE_LIMIT says how many bytes they may take together; what was not used for the "
-        "longest time goes first. With 0 nothing is kept.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
-    .operands_max = 0,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

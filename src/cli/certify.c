@@ -6,7 +6,8 @@
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "base/units.h"
-#include "cli/certify.h"
+#include "bench/contest.h"
+#include "cli/device.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -23,14 +24,53 @@
       "how long a device may take for one size, with compiling; 5 if not given")                   \
     CLI_ROUTE_TABLE_OPTION(X)                                                                      \
     CLI_PROGRESS_OPTION(X)                                                                         \
-    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
-      "the form of the answer; text if not given")
+    CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
 
+static cli_exit run(const cli_arguments *arguments);
+
+static const cli_example examples[] = {
+    {"vyre certify", "measure all devices on all operations: about half a minute for a CPU"},
+    {"vyre certify 'reduce.*,scan.*' -b cpu,cuda --sizes 6..26",
+     "some of them, from 64 elements to 67 million"},
+    {"vyre certify kernel.vyre x=rand:1000000", "a program of your own"},
+    {"vyre certify --table routes.toml --format md", "another table, and all that was measured"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_certify = {
+    .name = "certify",
+    .operands = "[GLOB | " CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
+    .summary = "measure devices on operations, and write the routing table",
+    .text =
+        "Runs operations on every device in several sizes, with data of the host and with data "
+        "that stays on the device, and writes down how long each took: once to warm up, then the "
+        "median of three. That table is what `auto` goes by, and what `vyre route` shows. "
+        "Operations are all that have a sample of arguments, or those whose id matches GLOB; or "
+        "one of them, or a program of a file, with values as for `vyre run`.\n\n"
+        "Speed alone wins nothing: the bytes of all devices are compared, and those of the "
+        "smallest size with the oracle's. A device with wrong bytes never gets the operation from "
+        "`auto`; the exit status is 1 then. One that takes longer than its budget is not tried "
+        "with larger sizes.\n\n"
+        "For each operation it says which device wins in which range of sizes, the sizes being "
+        "bytes of all arguments together, and who comes next at the end of the range. The plain "
+        "route, by which tools go that know no sizes, is that of the largest one.\n\n"
+        "The table is saved after each operation, together with what other processes saved "
+        "meanwhile, so that an interruption loses the current operation alone.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 0,
+    .operands_max = CLI_ANY_NUMBER,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};
+
 typedef struct job {
     const cli_arguments *arguments;
-    cli_contest contest;
+    cli_devices devices;
+    bench_contest contest;
     vyre_strbuf path; /* of the table */
     cli_progress progress;
     size_t certified, failed, wrong; /* operations; the last: with a device of wrong bytes */
@@ -76,7 +116,7 @@ static void begin_answer(job *j) {
         j->json.text = &j->text;
         vyre_json_array(&j->json);
     } else if (format_of(j) != VYRE_FORMAT_TEXT) {
-        cli_route_table_begin(&j->rows);
+        bench_routes_table_begin(&j->rows);
     }
 }
 
@@ -84,17 +124,17 @@ static void begin_answer(job *j) {
 static void add_answer(job *j, const char *key) {
     const vyre_routes *table = j->contest.table;
     if (format_of(j) == VYRE_FORMAT_JSON) {
-        cli_route_json(&j->json, table, key);
+        bench_routes_json(&j->json, table, key);
     } else if (format_of(j) != VYRE_FORMAT_TEXT) {
-        cli_route_table_add(&j->rows, table, key);
+        bench_routes_table_add(&j->rows, table, key);
     } else {
-        cli_route_steps steps = {0};
+        bench_route_steps steps = {0};
         vyre_strbuf text = {0};
         vyre_strbuf_printf(&text, "%s\n", key);
-        cli_route_steps_find(&steps, table, key, &j->contest.devices);
-        cli_route_put_ranges(&text, &steps);
-        cli_route_put_excluded(&text, table, key, &j->contest.devices);
-        cli_route_steps_free(&steps);
+        bench_route_steps_find(&steps, table, key, j->contest.devices, j->contest.device_count);
+        bench_route_put_ranges(&text, &steps);
+        bench_route_put_excluded(&text, table, key, j->contest.devices, j->contest.device_count);
+        bench_route_steps_free(&steps);
         cli_output_write(&text);
     }
 }
@@ -113,9 +153,8 @@ static void report(const job *j, size_t total) {
     const char *name = j->arguments->command->name, *between = " on ";
     vyre_strbuf text = {0};
     vyre_strbuf_printf(&text, "%zu operation%s", j->certified, vyre_plural(j->certified));
-    for (size_t i = 0; i < j->contest.devices.list.count; i++) {
-        vyre_strbuf_printf(&text, "%s%s", between,
-                           vyre_device_name(j->contest.devices.list.items[i]));
+    for (size_t i = 0; i < j->contest.device_count; i++) {
+        vyre_strbuf_printf(&text, "%s%s", between, vyre_device_name(j->contest.devices[i]));
         between = ", ";
     }
     cli_message_print("vyre %s: %s; the table is %s\n", name, vyre_strbuf_string(&text),
@@ -142,8 +181,8 @@ static void step(void *user, size_t done, const char *key) {
 
 /* Certifies one and saves the table. What fails is told: smaller sizes may have been measured by
  * then, and the next one may do better. */
-static void certify(job *j, const cli_subject *subject) {
-    vyre_status status = cli_contest_hold(&j->contest, subject);
+static void certify(job *j, const bench_subject *subject) {
+    vyre_status status = bench_contest_hold(&j->contest, subject);
     bool failed = status != VYRE_OK;
     if (is_interrupted()) {
         vyre_status_free(status);
@@ -162,7 +201,8 @@ static void certify(job *j, const cli_subject *subject) {
         (void)cli_message_status(j->arguments->command, status);
     } else if (!failed) {
         j->certified++;
-        j->wrong += cli_route_has_wrong_bytes(j->contest.table, subject->key, &j->contest.devices);
+        j->wrong += bench_route_has_wrong_bytes(j->contest.table, subject->key, j->contest.devices,
+                                                j->contest.device_count);
         add_answer(j, subject->key);
     }
 }
@@ -209,9 +249,9 @@ static cli_exit certify_library(job *j, const char *glob) {
     for (size_t i = 0; i < vyre_dialects_count(snapshot) && goes_on(j); i++) {
         const vyre_operation *operation = vyre_dialects_at(snapshot, i);
         if (is_chosen(glob, operation)) {
-            certify(j, &(cli_subject){.key = operation->id,
-                                      .operation = operation,
-                                      .program = operation->composition});
+            certify(j, &(bench_subject){.key = operation->id,
+                                        .operation = operation,
+                                        .program = operation->composition});
         }
     }
     cli_progress_end(&j->progress);
@@ -252,12 +292,12 @@ static cli_exit certify_given(job *j) {
         cli_progress_begin(&j->progress, "certify",
                            count ? 1 : values_sizes_count(&j->contest.sizes));
         begin_answer(j);
-        certify(j, &(cli_subject){.key = input.operation ? input.operation->id : key,
-                                  .operation = input.operation,
-                                  .program = program,
-                                  .values = values,
-                                  .value_count = count,
-                                  .stdin_used = !strcmp(arguments->operands[0], "-")});
+        certify(j, &(bench_subject){.key = input.operation ? input.operation->id : key,
+                                    .operation = input.operation,
+                                    .program = program,
+                                    .values = values,
+                                    .value_count = count,
+                                    .stdin_used = !strcmp(arguments->operands[0], "-")});
         cli_progress_end(&j->progress);
         end_answer(j);
         if (!j->failed) {
@@ -280,14 +320,14 @@ static bool names_file(const cli_arguments *arguments) {
 
 static vyre_status read_options(job *j) {
     const cli_value *values = j->arguments->values;
-    cli_contest *contest = &j->contest;
+    bench_contest *contest = &j->contest;
     contest->budget_ns = UINT64_C(5000000000);
     vyre_status status = values_sizes_parse(values[SIZES].text, &contest->sizes);
     status = status ? status : values_places_parse(values[DATA].text, &contest->places);
     if (!status && values[BUDGET].given) {
         status = values_seconds_parse("--budget", values[BUDGET].text, &contest->budget_ns);
     }
-    return status ? status : cli_route_path(values[TABLE].text, &j->path);
+    return status ? status : bench_routes_path(values[TABLE].text, &j->path);
 }
 
 static cli_exit run_job(job *j) {
@@ -296,13 +336,15 @@ static cli_exit run_job(job *j) {
     if (status) {
         return cli_message_status(arguments->command, status);
     }
-    cli_exit result = cli_devices_acquire(arguments->command, arguments->values[BACKEND].text,
-                                          &j->contest.devices);
+    cli_exit result =
+        cli_devices_acquire(arguments->command, arguments->values[BACKEND].text, &j->devices);
     if (result != CLI_EXIT_DONE) {
         return result;
     }
+    j->contest.devices = j->devices.list.items;
+    j->contest.device_count = j->devices.list.count;
     /* Saved as it is: a place that cannot be written is told before anything is measured. */
-    status = cli_contest_open(&j->contest);
+    status = bench_contest_open(&j->contest);
     status = status ? status : vyre_routes_load(vyre_strbuf_string(&j->path), &j->contest.table);
     status = status ? status : vyre_routes_save(j->contest.table, vyre_strbuf_string(&j->path));
     if (status) {
@@ -327,7 +369,8 @@ static cli_exit run(const cli_arguments *arguments) {
     j.contest.is_interrupted = is_interrupted;
     watch_interruptions();
     cli_exit result = run_job(&j);
-    cli_contest_deinit(&j.contest);
+    bench_contest_deinit(&j.contest);
+    cli_devices_release(&j.devices);
     vyre_strbuf_free(&j.path);
     if (is_interrupted()) { /* so that whoever waits for it knows */
         (void)signal(interruption, SIG_DFL);
@@ -335,40 +378,3 @@ static cli_exit run(const cli_arguments *arguments) {
     }
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre certify", "measure all devices on all operations: about half a minute for a CPU"},
-    {"vyre certify 'reduce.*,scan.*' -b cpu,cuda --sizes 6..26",
-     "some of them, from 64 elements to 67 million"},
-    {"vyre certify kernel.vyre x=rand:1000000", "a program of your own"},
-    {"vyre certify --table routes.toml --format md", "another table, and all that was measured"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_certify = {
-    .name = "certify",
-    .operands = "[GLOB | " CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
-    .summary = "measure devices on operations, and write the routing table",
-    .text =
-        "Runs operations on every device in several sizes, with data of the host and with data "
-        "that stays on the device, and writes down how long each took: once to warm up, then the "
-        "median of three. That table is what `auto` goes by, and what `vyre route` shows. "
-        "Operations are all that have a sample of arguments, or those whose id matches GLOB; or "
-        "one of them, or a program of a file, with values as for `vyre run`.\n\n"
-        "Speed alone wins nothing: the bytes of all devices are compared, and those of the "
-        "smallest size with the oracle's. A device with wrong bytes never gets the operation from "
-        "`auto`; the exit status is 1 then. One that takes longer than its budget is not tried "
-        "with larger sizes.\n\n"
-        "For each operation it says which device wins in which range of sizes, the sizes being "
-        "bytes of all arguments together, and who comes next at the end of the range. The plain "
-        "route, by which tools go that know no sizes, is that of the largest one.\n\n"
-        "The table is saved after each operation, together with what other processes saved "
-        "meanwhile, so that an interruption loses the current operation alone.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 0,
-    .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

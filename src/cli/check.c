@@ -13,7 +13,7 @@
 #include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")   \
+    CLI_FORMAT_OPTION(X)                                                                           \
     X(WERROR, 0, "--werror", NULL, NULL, "let a warning make the answer no, too")                  \
     X(RACES, 0, "--races", NULL, NULL,                                                             \
       "also run the programs and look for data races, barriers that not all reach, accesses out "  \
@@ -22,6 +22,45 @@
     X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "end that run after SECONDS; 60 if not given")
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static cli_exit run(const cli_arguments *arguments);
+
+static const cli_example examples[] = {
+    {"vyre check examples/*.vyre", "check all examples"},
+    {"vyre check --werror --format json kernel.vyre", "for a build: an answer that programs read"},
+    {"vyre check --races kernel.vyre", "run every program in it on the oracle and watch"},
+    {"vyre check --races kernel.vyre bfs row=@row.npy col=@col.npy source=0", "with given values"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_check = {
+    .name = "check",
+    .operands = CLI_INPUT_OPERANDS "...",
+    .summary = "parse and verify programs",
+    .text =
+        "Reads each FILE, as text or in binary form, verifies every program in it and describes "
+        "those that are valid (a word that is no file may be an OPERATION of `vyre ops`): whether "
+        "the result can depend on the order in which invocations "
+        "run, and why; the digest; arguments, phases, and what the code consists of.\n\n"
+        "Errors and warnings go to stderr with their place and a fix; with --format json they are "
+        "part of the answer.\n\n"
+        "With --races the programs also run on the oracle, which watches every access: a race is "
+        "found if both accesses happen, in whatever schedule; with atomics that acquire and "
+        "release it may take several seeds. Behind one FILE may then stand a "
+        "PROGRAM, the one to look at, and values, NAME=VALUE, as for `vyre run`. Arguments without "
+        "a value get one, which the answer names: a buffer 1024 random elements, or as many as "
+        "are declared, integers among them below the length; a float 0.5, a bool true; an integer "
+        "one from 16 to 1024, such that there are at most 16384 invocations. Data races and "
+        "barriers that not all reach are errors. What else is found is defined, so that it is a "
+        "warning.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 1,
+    .operands_max = CLI_ANY_NUMBER,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};
 
 typedef struct counts {
     size_t files, programs, errors, warnings;
@@ -273,40 +312,3 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_vec_free(&j.values);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre check examples/*.vyre", "check all examples"},
-    {"vyre check --werror --format json kernel.vyre", "for a build: an answer that programs read"},
-    {"vyre check --races kernel.vyre", "run every program in it on the oracle and watch"},
-    {"vyre check --races kernel.vyre bfs row=@row.npy col=@col.npy source=0", "with given values"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_check = {
-    .name = "check",
-    .operands = CLI_INPUT_OPERANDS "...",
-    .summary = "parse and verify programs",
-    .text =
-        "Reads each FILE, as text or in binary form, verifies every program in it and describes "
-        "those that are valid (a word that is no file may be an OPERATION of `vyre ops`): whether "
-        "the result can depend on the order in which invocations "
-        "run, and why; the digest; arguments, phases, and what the code consists of.\n\n"
-        "Errors and warnings go to stderr with their place and a fix; with --format json they are "
-        "part of the answer.\n\n"
-        "With --races the programs also run on the oracle, which watches every access: a race is "
-        "found if both accesses happen, in whatever schedule; with atomics that acquire and "
-        "release it may take several seeds. Behind one FILE may then stand a "
-        "PROGRAM, the one to look at, and values, NAME=VALUE, as for `vyre run`. Arguments without "
-        "a value get one, which the answer names: a buffer 1024 random elements, or as many as "
-        "are declared, integers among them below the length; a float 0.5, a bool true; an integer "
-        "one from 16 to 1024, such that there are at most 16384 invocations. Data races and "
-        "barriers that not all reach are errors. What else is found is defined, so that it is a "
-        "warning.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 1,
-    .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

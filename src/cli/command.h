@@ -74,12 +74,32 @@ typedef struct cli_option {
     {name, letter, value, choices, documentation},
 
 /* Rows that several subcommands have. */
+#define CLI_DEVICE_OPTION(X)                                                                       \
+    X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
+      "where to run: auto, the id of a backend, or id:n for its device n")
+#define CLI_DEVICES_OPTION(X)                                                                      \
+    X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
+      "which devices: ids of backends, or id:n, with commas between; all but oracles if not "      \
+      "given")
+#define CLI_VARIANT_OPTION(X)                                                                      \
+    X(VARIANT, 0, "--variant", "NAME", NULL,                                                       \
+      "which of the programs of an OPERATION, that all give the same bytes")
 #define CLI_SIZES_OPTION(X)                                                                        \
     X(SIZES, 0, "--sizes", "A..B[:STEP]", NULL,                                                    \
       "sizes from 2^A to 2^B elements, with factors of 2^STEP between; 8..20:4 if not given")
+#define CLI_ROUTE_TABLE_OPTION(X)                                                                  \
+    X(TABLE, 0, "--table", "FILE", NULL,                                                           \
+      "the routing table; if not given that of VYRE_ROUTES, else pgo.toml of the configuration")
 #define CLI_DATA_OPTION(X)                                                                         \
     X(DATA, 0, "--data", "PLACE,...", NULL,                                                        \
       "where data is: host, resident (it stays on the device), or both, as if not given")
+#define CLI_PROGRESS_OPTION(X)                                                                     \
+    X(NO_PROGRESS, 0, "--no-progress", NULL, NULL, "draw no progress bar on a terminal either")
+#define CLI_FORMAT_OPTION(X)                                                                       \
+    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+#define CLI_TABLE_FORMAT_OPTION(X)                                                                 \
+    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
+      "the form of the answer; text if not given")
 
 /* What operands are, for shell completion. */
 typedef enum cli_operand { CLI_OPERAND_NONE, CLI_OPERAND_FILE, CLI_OPERAND_TOPIC } cli_operand;

@@ -32,9 +32,51 @@
     X(LIST, 0, "--list", NULL, NULL, "list the cases and their tags, and run nothing")             \
     X(SAVE, 0, "--save", "FILE", NULL, "write the smallest program that fails there")              \
     CLI_PROGRESS_OPTION(X)                                                                         \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+    CLI_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static cli_exit run(const cli_arguments *arguments);
+
+static const cli_example examples[] = {
+    {"vyre conform", "all suites on the preferred device"},
+    {"vyre conform -b all --programs 100", "on every device there is"},
+    {"vyre conform 'special.f32.*' -b cpu", "some cases"},
+    {"vyre conform -b cpu --suite random --programs 10000 --seed 1000000", "random programs alone"},
+    {"vyre conform -b cpu --cert cpu.toml", "and write a certificate"},
+    {"vyre conform --check cpu.toml", "is everything still as it says?"},
+    {"vyre conform -b reference --against cpu --suite small", "the oracle, judged by another"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_conform = {
+    .name = "conform",
+    .operands = "[GLOB]",
+    .summary = "hold backends against the oracle",
+    .text =
+        "Runs suites of cases on a backend and compares every byte with what the reference backend "
+        "gives: each operation at each type, special values, sizes, the laws and samples of the "
+        "library, and random programs. Without --suite all of them run; GLOB and --tag choose "
+        "cases "
+        "by id and by tag. Outputs are fenced: a byte written beside one is found, too. Outputs "
+        "that "
+        "may depend on the schedule are compared by the property that their case declares.\n\n"
+        "The reference backend itself is held against digests on record, and runs in random "
+        "schedules. With --against another device says what is expected.\n\n"
+        "The first case that fails is cut down to the smallest program that still does, and "
+        "printed "
+        "with its arguments. What a backend refuses is counted as unsupported, and what is not run "
+        "as skipped, with the reasons; neither counts as passed. docs/conformance.md says more, "
+        "and "
+        "what a certificate means.",
+    .operand = CLI_OPERAND_NONE,
+    .operands_min = 0,
+    .operands_max = 1,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};
 
 enum { MOST_PROGRAMS = 100000000 }; /* each has a digest in memory */
 
@@ -470,43 +512,3 @@ static cli_exit run(const cli_arguments *arguments) {
     conform_session_deinit(&j.conform);
     return j.exit;
 }
-
-static const cli_example examples[] = {
-    {"vyre conform", "all suites on the preferred device"},
-    {"vyre conform -b all --programs 100", "on every device there is"},
-    {"vyre conform 'special.f32.*' -b cpu", "some cases"},
-    {"vyre conform -b cpu --suite random --programs 10000 --seed 1000000", "random programs alone"},
-    {"vyre conform -b cpu --cert cpu.toml", "and write a certificate"},
-    {"vyre conform --check cpu.toml", "is everything still as it says?"},
-    {"vyre conform -b reference --against cpu --suite small", "the oracle, judged by another"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_conform = {
-    .name = "conform",
-    .operands = "[GLOB]",
-    .summary = "hold backends against the oracle",
-    .text =
-        "Runs suites of cases on a backend and compares every byte with what the reference backend "
-        "gives: each operation at each type, special values, sizes, the laws and samples of the "
-        "library, and random programs. Without --suite all of them run; GLOB and --tag choose "
-        "cases "
-        "by id and by tag. Outputs are fenced: a byte written beside one is found, too. Outputs "
-        "that "
-        "may depend on the schedule are compared by the property that their case declares.\n\n"
-        "The reference backend itself is held against digests on record, and runs in random "
-        "schedules. With --against another device says what is expected.\n\n"
-        "The first case that fails is cut down to the smallest program that still does, and "
-        "printed "
-        "with its arguments. What a backend refuses is counted as unsupported, and what is not run "
-        "as skipped, with the reasons; neither counts as passed. docs/conformance.md says more, "
-        "and "
-        "what a certificate means.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
-    .operands_max = 1,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

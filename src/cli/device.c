@@ -4,8 +4,8 @@
 
 #include "base/status.h"
 #include "base/units.h"
+#include "bench/routes.h"
 #include "cli/output.h"
-#include "cli/route_report.h"
 #include "registry/registry.h"
 #include "registry/select.h"
 
@@ -62,7 +62,7 @@ static vyre_status acquire_routed(const cli_command *command, const vyre_route_r
     const vyre_routing *routing;
     VYRE_TRY(vyre_route_acquire(request, &routing));
     *out_device = vyre_device_retain(routing->device);
-    cli_route_explain(out_why, routing, request);
+    bench_route_explain(out_why, routing, request);
     if (*routing->note) {
         cli_message_print("vyre %s: note: %s\n", command->name, routing->note);
     }

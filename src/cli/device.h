@@ -9,11 +9,6 @@
 #include "base/vec.h"
 #include "cli/command.h"
 
-/* A row for the table of options of a subcommand. */
-#define CLI_DEVICE_OPTION(X)                                                                       \
-    X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
-      "where to run: auto, the id of a backend, or id:n for its device n")
-
 /* Acquires the device that is meant; NULL is `auto`. `out_why` says why it is that one, and is the
  * caller's to free. An error was told already: then the command ends with what is returned. */
 cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
@@ -25,12 +20,6 @@ cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
                                 const vyre_route_request *request, vyre_device **out_device,
                                 vyre_strbuf *out_why);
 bool cli_device_is_auto(const char *name);
-
-/* The option of a subcommand that takes several. */
-#define CLI_DEVICES_OPTION(X)                                                                      \
-    X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
-      "which devices: ids of backends, or id:n, with commas between; all but oracles if not "      \
-      "given")
 
 typedef struct cli_devices {
     VYRE_VEC(vyre_device *) list; /* each once */

@@ -11,20 +11,50 @@
 #include "base/option.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "bench/routes.h"
 #include "cli/describe.h"
 #include "cli/help.h"
 #include "cli/output.h"
-#include "cli/route_report.h"
 #include "cli/survey.h"
 #include "dialect/folder.h"
 #include "dialect/registry.h"
 #include "registry/registry.h"
 #include "route/route.h"
 
-#define OPTIONS(X)                                                                                 \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+#define OPTIONS(X) CLI_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static cli_exit run(const cli_arguments *arguments);
+
+static const cli_example examples[] = {
+    {"vyre doctor", "look at everything"},
+    {"VYRE_BACKEND_PATH=$PWD/build vyre doctor", "and see what becomes of a plugin of your own"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_doctor = {
+    .name = "doctor",
+    .operands = "",
+    .summary = "say what was found here, and what is wrong with it",
+    .text =
+        "Says where plugins and dialects were looked for, what became of each, which devices "
+        "there are, where compiled programs are kept, which routing table `auto` goes by, and "
+        "which environment variables are in force.\n\n"
+        "A problem is marked with ! and comes with its fix: a folder, a plugin or a dialect "
+        "that was "
+        "refused, backends that are registered twice or by half, a device that fails for "
+        "another reason "
+        "than that this machine has none, a cache or a routing table that cannot be used. The exit "
+        "status is 1 if there is one.",
+    .operand = CLI_OPERAND_NONE,
+    .operands_min = 0,
+    .operands_max = 0,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};
 
 typedef struct examination {
     const vyre_plugin_record *records;
@@ -99,7 +129,7 @@ static vyre_status examine_routes(examination *x) {
     if (!strcmp(vyre_option_describe(VYRE_OPTION_ROUTES).text, "off")) {
         return VYRE_OK;
     }
-    VYRE_TRY(cli_route_path(NULL, &x->routes_path));
+    VYRE_TRY(bench_routes_path(NULL, &x->routes_path));
     x->routes_failure = vyre_routes_load(vyre_strbuf_string(&x->routes_path), &table);
     x->has_routes = access(vyre_strbuf_string(&x->routes_path), F_OK) == 0;
     for (; table && (op = vyre_routes_op_at(table, x->routes)); x->routes++) {
@@ -458,32 +488,3 @@ static cli_exit run(const cli_arguments *arguments) {
     deinit(&x);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre doctor", "look at everything"},
-    {"VYRE_BACKEND_PATH=$PWD/build vyre doctor", "and see what becomes of a plugin of your own"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_doctor = {
-    .name = "doctor",
-    .operands = "",
-    .summary = "say what was found here, and what is wrong with it",
-    .text =
-        "Says where plugins and dialects were looked for, what became of each, which devices "
-        "there are, where compiled programs are kept, which routing table `auto` goes by, and "
-        "which environment variables are in force.\n\n"
-        "A problem is marked with ! and comes with its fix: a folder, a plugin or a dialect "
-        "that was "
-        "refused, backends that are registered twice or by half, a device that fails for "
-        "another reason "
-        "than that this machine has none, a cache or a routing table that cannot be used. The exit "
-        "status is 1 if there is one.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
-    .operands_max = 0,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

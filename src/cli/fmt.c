@@ -15,6 +15,33 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
+static cli_exit run(const cli_arguments *arguments);
+
+static const cli_example examples[] = {
+    {"vyre fmt kernel.vyre", "print it in canonical layout"},
+    {"vyre fmt --write examples/*.vyre", "lay out all examples"},
+    {"vyre fmt --check examples/*.vyre", "fail if one is not laid out"},
+    {"vyre fmt - <kernel.vyre", "as an editor does it"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_fmt = {
+    .name = "fmt",
+    .operands = "FILE...",
+    .summary = "lay out the text of programs",
+    .text =
+        "Prints each FILE in canonical layout. Comments stay, and so does the meaning. A text with "
+        "mistakes of syntax is refused; other mistakes do not matter.\n\n"
+        "Files are replaced as a whole: whatever happens, there is the old text or the new.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 1,
+    .operands_max = CLI_ANY_NUMBER,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};
+
 /* The text of an input in canonical layout. */
 static vyre_status format(cli_input *input, char **out_text, size_t *out_size) {
     if (input->is_wire) {
@@ -93,28 +120,3 @@ static cli_exit run(const cli_arguments *arguments) {
     }
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre fmt kernel.vyre", "print it in canonical layout"},
-    {"vyre fmt --write examples/*.vyre", "lay out all examples"},
-    {"vyre fmt --check examples/*.vyre", "fail if one is not laid out"},
-    {"vyre fmt - <kernel.vyre", "as an editor does it"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_fmt = {
-    .name = "fmt",
-    .operands = "FILE...",
-    .summary = "lay out the text of programs",
-    .text =
-        "Prints each FILE in canonical layout. Comments stay, and so does the meaning. A text with "
-        "mistakes of syntax is refused; other mistakes do not matter.\n\n"
-        "Files are replaced as a whole: whatever happens, there is the old text or the new.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 1,
-    .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

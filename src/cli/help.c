@@ -24,6 +24,30 @@ static const cli_choice shells[] = {
 
 CLI_OPTION_TABLE(OPTIONS);
 
+static cli_exit run(const cli_arguments *arguments);
+
+static const cli_example examples[] = {
+    {"vyre help check", "explain a subcommand"},
+    {"vyre help limits", "explain a topic"},
+    {"source <(vyre help --completion bash)", "let bash complete the words of this command"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_help = {
+    .name = "help",
+    .operands = "[SUBCOMMAND|TOPIC]",
+    .summary = "explain vyre, a subcommand or a topic",
+    .text = "Explains a subcommand, as its --help does, or prints a topic: a table of the project, "
+            "such as "
+            "that of the limits. Without either, lists what there is.",
+    .operand = CLI_OPERAND_TOPIC,
+    .operands_max = 1,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};
+
 enum { INDENT = 2, DEEPER = 6 };
 
 /* "  term   documentation", the latter from a column on, in a line of its own where it must. */
@@ -172,25 +196,3 @@ static cli_exit run(const cli_arguments *arguments) {
     cli_output_write(&text);
     return CLI_EXIT_DONE;
 }
-
-static const cli_example examples[] = {
-    {"vyre help check", "explain a subcommand"},
-    {"vyre help limits", "explain a topic"},
-    {"source <(vyre help --completion bash)", "let bash complete the words of this command"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_help = {
-    .name = "help",
-    .operands = "[SUBCOMMAND|TOPIC]",
-    .summary = "explain vyre, a subcommand or a topic",
-    .text = "Explains a subcommand, as its --help does, or prints a topic: a table of the project, "
-            "such as "
-            "that of the limits. Without either, lists what there is.",
-    .operand = CLI_OPERAND_TOPIC,
-    .operands_max = 1,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

@@ -17,10 +17,44 @@
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICE_OPTION(X)                                                                           \
     X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "watch: end after that time")                      \
-    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
-      "the form of the answer; text if not given")
+    CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static cli_exit run(const cli_arguments *arguments);
+
+static const cli_example examples[] = {
+    {"vyre ops", "all operations with their arguments and what they do"},
+    {"vyre ops 'reduce.*' --format md", "some of them as a table, with laws and targets"},
+    {"vyre ops show reduce.sum_u32", "one with everything about it, ready to be run"},
+    {"vyre ops check 'hash.*' -b cpu", "are they what their manifests say?"},
+    {"vyre ops watch ~/.config/vyre/dialects", "see each edit come into force, or refused"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_ops = {
+    .name = "ops",
+    .operands = "[[check] GLOB | show ID | watch DIR]",
+    .summary = "list, check and watch the operations of the library",
+    .text =
+        "Lists the operations that are known, those whose id matches GLOB if one is given: those "
+        "that are part of vyre, those that programs register, and those of the manifests in the "
+        "folders of VYRE_DIALECT_PATH (docs/dialects.md). They are called by id in programs, and "
+        "run by `vyre run ID`.\n\n"
+        "`show` tells everything about one. `check` runs the witnesses of their manifests and "
+        "tests their laws, on all values where those have 8 bits, else on chosen and random "
+        "ones; the exit status is 1 if something does not hold.\n\n"
+        "`watch` loads the manifests of a folder again whenever one of its files changes, and "
+        "prints which operations were added, changed or removed. An edit with mistakes is refused "
+        "with all of them, and what was there before stays in force.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 0,
+    .operands_max = 2,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};
 
 /* X(name): what can be done besides listing. */
 #define VERBS(X)                                                                                   \
@@ -326,36 +360,3 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_dialects_leave(&guard);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre ops", "all operations with their arguments and what they do"},
-    {"vyre ops 'reduce.*' --format md", "some of them as a table, with laws and targets"},
-    {"vyre ops show reduce.sum_u32", "one with everything about it, ready to be run"},
-    {"vyre ops check 'hash.*' -b cpu", "are they what their manifests say?"},
-    {"vyre ops watch ~/.config/vyre/dialects", "see each edit come into force, or refused"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_ops = {
-    .name = "ops",
-    .operands = "[[check] GLOB | show ID | watch DIR]",
-    .summary = "list, check and watch the operations of the library",
-    .text =
-        "Lists the operations that are known, those whose id matches GLOB if one is given: those "
-        "that are part of vyre, those that programs register, and those of the manifests in the "
-        "folders of VYRE_DIALECT_PATH (docs/dialects.md). They are called by id in programs, and "
-        "run by `vyre run ID`.\n\n"
-        "`show` tells everything about one. `check` runs the witnesses of their manifests and "
-        "tests their laws, on all values where those have 8 bits, else on chosen and random "
-        "ones; the exit status is 1 if something does not hold.\n\n"
-        "`watch` loads the manifests of a folder again whenever one of its files changes, and "
-        "prints which operations were added, changed or removed. An edit with mistakes is refused "
-        "with all of them, and what was there before stays in force.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 0,
-    .operands_max = 2,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

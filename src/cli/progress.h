@@ -8,10 +8,6 @@
 
 #include <vyre/base.h>
 
-/* A row for the table of options of a subcommand. */
-#define CLI_PROGRESS_OPTION(X)                                                                     \
-    X(NO_PROGRESS, 0, "--no-progress", NULL, NULL, "draw no progress bar on a terminal either")
-
 typedef struct cli_progress {
     bool is_off; /* set before it begins: --no-progress was given */
     bool is_shown, has_color;

@@ -4,10 +4,10 @@
 
 #include "base/status.h"
 #include "base/units.h"
+#include "bench/routes.h"
 #include "cli/describe.h"
 #include "cli/input.h"
 #include "cli/output.h"
-#include "cli/route_report.h"
 #include "route/route.h"
 #include "values/bind.h"
 #include "values/element.h"
@@ -20,10 +20,43 @@
     X(BYTES, 0, "--bytes", "N", NULL, "for N bytes of all arguments together")                     \
     CLI_DATA_OPTION(X)                                                                             \
     CLI_ROUTE_TABLE_OPTION(X)                                                                      \
-    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
-      "the form of the answer; text if not given")
+    CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static cli_exit run(const cli_arguments *arguments);
+
+static const cli_example examples[] = {
+    {"vyre route", "which device gets which operation, by size"},
+    {"vyre route reduce.sum_u32", "one of them, with all measurements"},
+    {"vyre route reduce.sum_u32 --size 1000000 --data host",
+     "for a million elements from the host"},
+    {"vyre route kernel.vyre x=rand:4096", "for a program, with these arguments"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_route = {
+    .name = "route",
+    .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
+    .summary = "say which device `auto` takes, and why",
+    .text =
+        "Shows what the table that `vyre certify` writes says of an operation, or of a program of "
+        "a file: which device `auto` takes in which range of sizes, and all measurements behind "
+        "that. With a size, or with values as for `vyre run`, it says why that device is taken "
+        "then. Without any word it lists the whole table.\n\n"
+        "Sizes are bytes of all arguments together, in classes that begin with a power of two. "
+        "For a size that was not measured the nearest counts. Only devices that are here count, "
+        "with the driver they were measured with; where none is left a note says so, and "
+        "preferred selection decides, as it does for what is not in the table. A device that gave "
+        "wrong bytes is never taken.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 0,
+    .operands_max = CLI_ANY_NUMBER,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};
 
 /* What the router says to one question. */
 typedef struct answer {
@@ -87,14 +120,14 @@ static vyre_status ask(job *j, vyre_data data, uint64_t bytes) {
 
 /* For the size that is given, else for all that were measured, else for none in particular. */
 static vyre_status ask_all(job *j) {
-    cli_route_steps steps = {0};
+    bench_route_steps steps = {0};
     vyre_status status = VYRE_OK;
     forget_answers(j);
-    cli_route_steps_find(&steps, j->table, j->op, NULL);
+    bench_route_steps_find(&steps, j->table, j->op, NULL, 0);
     for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT && !status; data++) {
         size_t count = j->answers.count;
         for (size_t i = 0; j->places.wanted[data] && !j->has_size && i < steps.list.count; i++) {
-            const cli_route_step *step = &steps.list.items[i];
+            const bench_route_step *step = &steps.list.items[i];
             if (step->data == data && !status) {
                 status = ask(j, data, UINT64_C(1) << step->size_class);
             }
@@ -103,7 +136,7 @@ static vyre_status ask_all(job *j) {
             status = ask(j, data, j->bytes);
         }
     }
-    cli_route_steps_free(&steps);
+    bench_route_steps_free(&steps);
     return status;
 }
 
@@ -118,7 +151,7 @@ static void put_why(vyre_strbuf *text, const job *j, const answer *a) {
         return;
     }
     vyre_strbuf_printf(text, "%s: ", vyre_device_name(routing->device));
-    cli_route_explain(text, routing, &request);
+    bench_route_explain(text, routing, &request);
     vyre_strbuf_putc(text, '\n');
     if (*routing->note) {
         vyre_strbuf_printf(text, "  %-9s %s\n", "note", routing->note);
@@ -127,18 +160,19 @@ static void put_why(vyre_strbuf *text, const job *j, const answer *a) {
 
 /* The answers for measured sizes as ranges. Where none was measured, one holds for all. */
 static void put_ranges(vyre_strbuf *text, const job *j) {
-    cli_route_steps steps = {0};
+    bench_route_steps steps = {0};
     const char *note = "";
     for (size_t i = 0; i < j->answers.count; i++) {
         const answer *a = &j->answers.items[i];
-        cli_route_step step = {.data = a->data,
-                               .size_class = vyre_route_class(a->bytes),
-                               .winner = a->routing ? vyre_device_name(a->routing->device) : "none",
-                               .winner_ns = a->routing ? a->routing->latency_ns : VYRE_NO_TIME};
+        bench_route_step step = {.data = a->data,
+                                 .size_class = vyre_route_class(a->bytes),
+                                 .winner =
+                                     a->routing ? vyre_device_name(a->routing->device) : "none",
+                                 .winner_ns = a->routing ? a->routing->latency_ns : VYRE_NO_TIME};
         steps.failed |= a->bytes && !vyre_vec_push(&steps.list, step);
     }
-    cli_route_put_ranges(text, &steps);
-    cli_route_steps_free(&steps);
+    bench_route_put_ranges(text, &steps);
+    bench_route_steps_free(&steps);
     for (size_t i = 0; i < j->answers.count; i++) {
         const answer *a = &j->answers.items[i];
         const char *here = a->routing ? a->routing->note : vyre_status_text(a->failure);
@@ -172,8 +206,8 @@ static void put_measurements(vyre_strbuf *text, const job *j) {
     }
     for (size_t i = 0; (row = vyre_routes_class_at(j->table, j->op, i)); i++) {
         vyre_strbuf size = {0}, time = {0};
-        cli_describe_class(&size, row->size_class);
-        vyre_units_time(&time, (double)row->latency_ns);
+        bench_put_class(&size, row->size_class);
+        vyre_units_time(&time, row->latency_ns);
         const char *cells[] = {vyre_data_name(row->data), vyre_strbuf_string(&size),
                                row->who.backend,          vyre_strbuf_string(&time),
                                row->who.device,           row->who.driver};
@@ -193,7 +227,7 @@ static void put_measurements(vyre_strbuf *text, const job *j) {
         vyre_strbuf_puts(text, "\nplain route:");
         for (size_t i = 0; i < route->observation_count; i++) {
             vyre_strbuf_printf(text, "%s %s ", i ? "," : "", route->observations[i].backend);
-            vyre_units_time(text, (double)route->observations[i].latency_ns);
+            vyre_units_time(text, route->observations[i].latency_ns);
         }
         vyre_strbuf_printf(text, "%s %s%s\n", route->observation_count ? ";" : "",
                            route->backend ? route->backend : "nobody",
@@ -208,7 +242,7 @@ static void write_text(const job *j, vyre_strbuf *text) {
     }
     vyre_strbuf_putc(text, '\n');
     put_answers(text, j);
-    cli_route_put_excluded(text, j->table, j->op, NULL);
+    bench_route_put_excluded(text, j->table, j->op, NULL, 0);
     put_measurements(text, j);
 }
 
@@ -237,7 +271,7 @@ static void write_json(const job *j, vyre_json *json) {
         vyre_strbuf why = {0};
         if (routing) {
             const vyre_route_request request = {.op = j->op, .data = a->data};
-            cli_route_explain(&why, routing, &request);
+            bench_route_explain(&why, routing, &request);
         } else {
             vyre_strbuf_puts(&why, vyre_status_text(a->failure));
         }
@@ -248,7 +282,7 @@ static void write_json(const job *j, vyre_json *json) {
     vyre_json_array_end(json);
     vyre_json_key(json, "known");
     if (is_in_table(j)) {
-        cli_route_json(json, j->table, j->op);
+        bench_routes_json(json, j->table, j->op);
     } else {
         vyre_json_null(json);
     }
@@ -352,8 +386,8 @@ static cli_exit show_one(job *j) {
         vyre_strbuf_putc(&text, '\n');
     } else {
         vyre_table table;
-        cli_route_table_begin(&table);
-        cli_route_table_add(&table, j->table, j->op);
+        bench_routes_table_begin(&table);
+        bench_routes_table_add(&table, j->table, j->op);
         vyre_table_write(&text, &table, format_of(j));
     }
     cli_output_write(&text);
@@ -383,18 +417,18 @@ static cli_exit list_all(job *j) {
     if (format_of(j) == VYRE_FORMAT_JSON) {
         vyre_json_array(&json);
     } else if (format_of(j) != VYRE_FORMAT_TEXT) {
-        cli_route_table_begin(&table);
+        bench_routes_table_begin(&table);
     }
     for (; (j->op = vyre_routes_op_at(j->table, count)) && !status; count++) {
         if (format_of(j) == VYRE_FORMAT_JSON) {
-            cli_route_json(&json, j->table, j->op);
+            bench_routes_json(&json, j->table, j->op);
         } else if (format_of(j) != VYRE_FORMAT_TEXT) {
-            cli_route_table_add(&table, j->table, j->op);
+            bench_routes_table_add(&table, j->table, j->op);
         } else {
             status = ask_all(j);
             vyre_strbuf_printf(&text, "%s\n", j->op);
             put_answers(&text, j);
-            cli_route_put_excluded(&text, j->table, j->op, NULL);
+            bench_route_put_excluded(&text, j->table, j->op, NULL, 0);
         }
     }
     if (format_of(j) == VYRE_FORMAT_JSON) {
@@ -416,7 +450,7 @@ static cli_exit list_all(job *j) {
 static cli_exit run_job(job *j) {
     const cli_value *values = j->arguments->values;
     vyre_status status = values_places_parse(values[DATA].text, &j->places);
-    status = status ? status : cli_route_path(values[TABLE].text, &j->path);
+    status = status ? status : bench_routes_path(values[TABLE].text, &j->path);
     if (!status && values[SIZE].given && values[BYTES].given) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one of them",
                                   "--size and --bytes both say how much data there is");
@@ -449,35 +483,3 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_strbuf_free(&j.path);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre route", "which device gets which operation, by size"},
-    {"vyre route reduce.sum_u32", "one of them, with all measurements"},
-    {"vyre route reduce.sum_u32 --size 1000000 --data host",
-     "for a million elements from the host"},
-    {"vyre route kernel.vyre x=rand:4096", "for a program, with these arguments"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_route = {
-    .name = "route",
-    .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
-    .summary = "say which device `auto` takes, and why",
-    .text =
-        "Shows what the table that `vyre certify` writes says of an operation, or of a program of "
-        "a file: which device `auto` takes in which range of sizes, and all measurements behind "
-        "that. With a size, or with values as for `vyre run`, it says why that device is taken "
-        "then. Without any word it lists the whole table.\n\n"
-        "Sizes are bytes of all arguments together, in classes that begin with a power of two. "
-        "For a size that was not measured the nearest counts. Only devices that are here count, "
-        "with the driver they were measured with; where none is left a note says so, and "
-        "preferred selection decides, as it does for what is not in the table. A device that gave "
-        "wrong bytes is never taken.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 0,
-    .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

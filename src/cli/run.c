@@ -9,14 +9,17 @@
 #include "base/page.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "bench/everywhere.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/device.h"
-#include "cli/everywhere.h"
 #include "cli/host.h"
 #include "cli/input.h"
 #include "cli/operation.h"
 #include "cli/output.h"
+#include "cli/survey.h"
+#include "registry/registry.h"
+#include "registry/select.h"
 #include "route/route.h"
 #include "values/bind.h"
 #include "values/element.h"
@@ -43,9 +46,79 @@
       "the schedule of the reference backend; 0, which is the default, is one workgroup after "    \
       "the other")                                                                                 \
     CLI_VARIANT_OPTION(X)                                                                          \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+    CLI_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static cli_exit run(const cli_arguments *arguments);
+
+static const cli_example examples[] = {
+    {"vyre run examples/saxpy.vyre a=2 x=iota:8 y=1,1,1,1,1,1,1,1 -b reference",
+     "and print the result"},
+    {"vyre run kernel.vyre a=2.5 x=@x.npy y=@y.npy --out y=result.npy", "arrays of NumPy"},
+    {"vyre run kernel.vyre total x=rand:1000000:7 -b reference --verify --seed 3 --time",
+     "one of several programs, in a random schedule, compared with the plain one"},
+    {"vyre run reduce.sum_u32 x=iota:1000", "an operation of the library"},
+    {"vyre run linalg.matmul --sample 1000000 --print c --time",
+     "on matrices of a million elements, as the operation makes them"},
+    {"vyre run examples/mandelbrot.vyre width=800 height=600 left=-2.2 top=1.2 step=0.004 "
+     "limit=256 --out turns=m.png:800",
+     "a picture"},
+    {"vyre run match.dfa_count_u8 text=@README.md table=words:kernel,device -b all --verify",
+     "how often these words stand in a text, on every device, compared with the oracle"},
+    {"vyre run io.dma_from_nvme path=weights.bin offset=4096 size=65536 --out bytes=part.bin",
+     "a range of a file, past the cache of the system where that is possible"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_run = {
+    .name = "run",
+    .operands = CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]",
+    .summary = "run a program",
+    .text =
+        "Runs PROGRAM of FILE, which may be text or in binary form; where FILE has one program its "
+        "name is not needed. A word that is no file may be an OPERATION of `vyre ops`: of its "
+        "variants, which give the same result, the one that suits the device runs. Every argument "
+        "but `out` buffers needs a value. Without -b it runs on "
+        "the device that `vyre route` says auto takes, by what `vyre certify` measured, else on "
+        "the one that `vyre backends` does; the reference backend runs only when it is named.\n\n"
+        "With -b all it runs on every device that there is, one after the other, up to six times, "
+        "and a table tells the median time with data of the host, the bytes of all arguments by "
+        "that time, with --sample arithmetic operations likewise where the operation tells them, "
+        "the time on the device where it tells, and with --verify whether all bytes are the "
+        "oracle's; if they differ anywhere the exit status is 1. The reference backend "
+        "takes part with --verify, as the oracle. What is printed or written is of the first "
+        "device that ran it.\n\n"
+        "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes its "
+        "elements, x=1,2,3, or zeros:N, iota:N[:STEP] (0, STEP, twice STEP and so on, STEP "
+        "being 1 if not given), cycle:N:1,2,3[:STEP] (N elements that repeat these, each time with "
+        "STEP added), "
+        "rand:N[:SEED[:BOUND]], or @FILE: NumPy's format if the name ends in .npy, else bytes "
+        "without a header, little-endian; @- is stdin. In a list 0*97 is 97 zeros. "
+        "table=words:error,warning is the automaton that looks for these words, for a match.dfa_ "
+        "operation; its `accept` and `overlap` come with it where they are not given.\n\n"
+        "With --sample N an OPERATION's arguments that have no value get one: `vyre ops show` says "
+        "how they are made, N being the length of the main buffer, more or less. Programs of a "
+        "FILE that take buffers alone get N random elements in each.\n\n"
+        "Random elements are the same on every machine: draws of splitmix64 from SEED on, which "
+        "is the argument's number, from 0, if not given. Integers are any bits, or below BOUND; "
+        "floats lie in [0, 1).\n\n"
+        "In .npy files bf16, for which NumPy has no type, is uint16, and an array of bool is one "
+        "of "
+        "u8. Arrays of several dimensions are taken by rows.\n\n"
+        "A picture is as high as it is wide, or has rows of WIDTH: --out turns=m.png:640. u8 is "
+        "grey; so is f32, from 0, which is black, to 1. Of u32 the largest number is black, and "
+        "any other has its colour, one of 64, by its remainder modulo 64.\n\n"
+        "Without --print and --out all outputs are printed. Numbers have the fewest digits that "
+        "read back as the same. In JSON, NaN and infinities are strings.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 1,
+    .operands_max = CLI_ANY_NUMBER,
+    .options = options,
+    .option_count = OPTION_COUNT,
+    .examples = examples,
+    .run = run,
+};
 
 typedef struct job {
     const cli_arguments *arguments;
@@ -190,7 +263,7 @@ static void report_run(const job *j) {
                       vyre_device_name(j->device), vyre_strbuf_string(&j->why));
     if (given(j, TIME)) {
         vyre_strbuf text = {0};
-        vyre_units_time(&text, (double)j->time_ns);
+        vyre_units_time(&text, j->time_ns);
         cli_message_print("vyre %s: in %s\n", name, vyre_strbuf_string(&text));
         vyre_strbuf_free(&text);
     }
@@ -338,7 +411,7 @@ static cli_exit run_on_host(job *j, const char **values, size_t count, const cha
                       call.way.size ? ", " : "", vyre_strbuf_string(&call.way));
     if (given(j, TIME)) {
         vyre_strbuf text = {0};
-        vyre_units_time(&text, (double)call.time_ns);
+        vyre_units_time(&text, call.time_ns);
         cli_message_print("vyre run: in %s\n", vyre_strbuf_string(&text));
         vyre_strbuf_free(&text);
     }
@@ -349,10 +422,10 @@ done:
 }
 
 /* What devices said that did not give the oracle's bytes. */
-static void report_places(const cli_everywhere *all) {
+static void report_places(const bench_everywhere *all) {
     for (size_t i = 0; i < all->places.count; i++) {
-        const cli_place *place = &all->places.items[i];
-        if (place->fate == CLI_PLACE_UNSUPPORTED || place->fate == CLI_PLACE_FAILED) {
+        const bench_place *place = &all->places.items[i];
+        if (place->fate == BENCH_PLACE_UNSUPPORTED || place->fate == BENCH_PLACE_FAILED) {
             cli_message_print("vyre run: %s: %s\n", place->name, vyre_status_text(place->failure));
         } else if (place->mismatch.size) {
             cli_message_print("vyre run: %s: %s\n", place->name,
@@ -361,14 +434,14 @@ static void report_places(const cli_everywhere *all) {
     }
 }
 
-static cli_exit finish_everywhere(job *j, const cli_everywhere *all, values_request *requests,
+static cli_exit finish_everywhere(job *j, const bench_everywhere *all, values_request *requests,
                                   size_t count) {
-    cli_exit result = !all->outputs.count && !cli_everywhere_count(all, CLI_PLACE_RAN)
+    cli_exit result = !all->outputs.count && !bench_everywhere_count(all, BENCH_PLACE_RAN)
                           ? CLI_EXIT_BACKEND
-                      : cli_everywhere_count(all, CLI_PLACE_FAILED) ? CLI_EXIT_FAILED
-                      : cli_everywhere_differing(all)               ? CLI_EXIT_NO
-                                                                    : CLI_EXIT_DONE;
-    bool ran = cli_everywhere_count(all, CLI_PLACE_RAN);
+                      : bench_everywhere_count(all, BENCH_PLACE_FAILED) ? CLI_EXIT_FAILED
+                      : bench_everywhere_differing(all)                 ? CLI_EXIT_NO
+                                                                        : CLI_EXIT_DONE;
+    bool ran = bench_everywhere_count(all, BENCH_PLACE_RAN);
     vyre_strbuf text = {0};
     if (is_json(j)) {
         vyre_json json = {.text = &text};
@@ -376,7 +449,7 @@ static cli_exit finish_everywhere(job *j, const cli_everywhere *all, values_requ
         vyre_json_add_string(&json, "program", vyre_program_name(j->program));
         vyre_json_add_u64(&json, "bytes", all->bytes);
         vyre_json_key(&json, "devices");
-        cli_everywhere_json(all, &json);
+        bench_everywhere_json(all, &json);
         vyre_json_key(&json, "outputs");
         values_result_json(&json, j->program, &all->outputs, requests, count);
         vyre_json_object_end(&json);
@@ -386,7 +459,7 @@ static cli_exit finish_everywhere(job *j, const cli_everywhere *all, values_requ
             values_result_print(j->program, &all->outputs, requests, count, &text);
         }
         if (result != CLI_EXIT_BACKEND) {
-            cli_everywhere_text(all, &text);
+            bench_everywhere_text(all, &text);
         }
     }
     cli_output_write(&text);
@@ -402,6 +475,23 @@ static cli_exit finish_everywhere(job *j, const cli_everywhere *all, values_requ
     return result;
 }
 
+static vyre_status try_all(bench_everywhere *all) {
+    cli_survey survey = {.is_brief = true};
+    vyre_status status = cli_survey_take_all(&survey);
+    status = status ? status : bench_everywhere_begin(all);
+    for (size_t i = 0; i < survey.rows.count && !status; i++) {
+        cli_survey_row *row = &survey.rows.items[i];
+        const char *id = row->registration->id;
+        if (!vyre_is_oracle(id) && vyre_registry_dispatches(NULL, id)) {
+            status = bench_everywhere_add(all, row->name, row->device, row->failure);
+            row->failure = VYRE_OK; /* was given away */
+        }
+    }
+    status = status ? status : bench_everywhere_end(all);
+    cli_survey_deinit(&survey);
+    return status;
+}
+
 /* -b all: on every device, timed, and with --verify compared. */
 static cli_exit run_everywhere(job *j, values_request *requests, size_t count) {
     if (given(j, SEED)) {
@@ -409,10 +499,10 @@ static cli_exit run_everywhere(job *j, values_request *requests, size_t count) {
                                         "use -b reference, or leave it out",
                                         "--seed is for the reference backend alone"));
     }
-    cli_everywhere all = {
+    bench_everywhere all = {
         .program = j->program,
-        .operation = j->input.operation,
-        .variant = j->arguments->values[VARIANT].text,
+        .name = j->input.operation ? j->input.operation->id : vyre_program_name(j->program),
+        .operation = given(j, VARIANT) ? NULL : j->input.operation,
         .inputs = j->binding.inputs,
         .input_count = j->binding.input_count,
         .config = &j->config,
@@ -421,9 +511,9 @@ static cli_exit run_everywhere(job *j, values_request *requests, size_t count) {
     if (given(j, SAMPLE) && j->input.operation) {
         (void)values_sample_work(j->input.operation, j->sample, &all.operations);
     }
-    vyre_status status = cli_everywhere_run(&all);
+    vyre_status status = try_all(&all);
     cli_exit result = status ? fail(j, status) : finish_everywhere(j, &all, requests, count);
-    cli_everywhere_deinit(&all);
+    bench_everywhere_deinit(&all);
     return result;
 }
 
@@ -505,71 +595,3 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_free(values);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre run examples/saxpy.vyre a=2 x=iota:8 y=1,1,1,1,1,1,1,1 -b reference",
-     "and print the result"},
-    {"vyre run kernel.vyre a=2.5 x=@x.npy y=@y.npy --out y=result.npy", "arrays of NumPy"},
-    {"vyre run kernel.vyre total x=rand:1000000:7 -b reference --verify --seed 3 --time",
-     "one of several programs, in a random schedule, compared with the plain one"},
-    {"vyre run reduce.sum_u32 x=iota:1000", "an operation of the library"},
-    {"vyre run linalg.matmul --sample 1000000 --print c --time",
-     "on matrices of a million elements, as the operation makes them"},
-    {"vyre run examples/mandelbrot.vyre width=800 height=600 left=-2.2 top=1.2 step=0.004 "
-     "limit=256 --out turns=m.png:800",
-     "a picture"},
-    {"vyre run match.dfa_count_u8 text=@README.md table=words:kernel,device -b all --verify",
-     "how often these words stand in a text, on every device, compared with the oracle"},
-    {"vyre run io.dma_from_nvme path=weights.bin offset=4096 size=65536 --out bytes=part.bin",
-     "a range of a file, past the cache of the system where that is possible"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_run = {
-    .name = "run",
-    .operands = CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]",
-    .summary = "run a program",
-    .text =
-        "Runs PROGRAM of FILE, which may be text or in binary form; where FILE has one program its "
-        "name is not needed. A word that is no file may be an OPERATION of `vyre ops`: of its "
-        "variants, which give the same result, the one that suits the device runs. Every argument "
-        "but `out` buffers needs a value. Without -b it runs on "
-        "the device that `vyre route` says auto takes, by what `vyre certify` measured, else on "
-        "the one that `vyre backends` does; the reference backend runs only when it is named.\n\n"
-        "With -b all it runs on every device that there is, one after the other, up to six times, "
-        "and a table tells the median time with data of the host, the bytes of all arguments by "
-        "that time, with --sample arithmetic operations likewise where the operation tells them, "
-        "the time on the device where it tells, and with --verify whether all bytes are the "
-        "oracle's; if they differ anywhere the exit status is 1. The reference backend "
-        "takes part with --verify, as the oracle. What is printed or written is of the first "
-        "device that ran it.\n\n"
-        "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes its "
-        "elements, x=1,2,3, or zeros:N, iota:N[:STEP] (0, STEP, twice STEP and so on, STEP "
-        "being 1 if not given), cycle:N:1,2,3[:STEP] (N elements that repeat these, each time with "
-        "STEP added), "
-        "rand:N[:SEED[:BOUND]], or @FILE: NumPy's format if the name ends in .npy, else bytes "
-        "without a header, little-endian; @- is stdin. In a list 0*97 is 97 zeros. "
-        "table=words:error,warning is the automaton that looks for these words, for a match.dfa_ "
-        "operation; its `accept` and `overlap` come with it where they are not given.\n\n"
-        "With --sample N an OPERATION's arguments that have no value get one: `vyre ops show` says "
-        "how they are made, N being the length of the main buffer, more or less. Programs of a "
-        "FILE that take buffers alone get N random elements in each.\n\n"
-        "Random elements are the same on every machine: draws of splitmix64 from SEED on, which "
-        "is the argument's number, from 0, if not given. Integers are any bits, or below BOUND; "
-        "floats lie in [0, 1).\n\n"
-        "In .npy files bf16, for which NumPy has no type, is uint16, and an array of bool is one "
-        "of "
-        "u8. Arrays of several dimensions are taken by rows.\n\n"
-        "A picture is as high as it is wide, or has rows of WIDTH: --out turns=m.png:640. u8 is "
-        "grey; so is f32, from 0, which is black, to 1. Of u32 the largest number is black, and "
-        "any other has its colour, one of 64, by its remainder modulo 64.\n\n"
-        "Without --print and --out all outputs are printed. Numbers have the fewest digits that "
-        "read back as the same. In JSON, NaN and infinities are strings.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 1,
-    .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

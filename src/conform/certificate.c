@@ -224,19 +224,21 @@ static vyre_status read_number(const vyre_toml_value *root, const char *key, uin
 static vyre_status read_words(const vyre_toml_value *root, const char *key, uint32_t count,
                               const char *(*name)(uint32_t), uint64_t *out) {
     const vyre_toml_value *value;
-    vyre_status status = vyre_toml_get(root, key, VYRE_TOML_ARRAY, &value);
     *out = 0;
-    for (size_t i = 0; !status && i < value->array.count; i++) {
+    VYRE_TRY(vyre_toml_get(root, key, VYRE_TOML_ARRAY, &value));
+    for (size_t i = 0; i < value->array.count; i++) {
         const vyre_toml_value *item = &value->array.items[i];
         uint32_t k = 0;
         while (k < count &&
                (item->type != VYRE_TOML_STRING || strcmp(item->string.data, name(k)) != 0)) {
             k++;
         }
-        *out |= k < count ? (uint64_t)1 << k : 0;
-        status = k < count ? VYRE_OK : is_no(key, "list of what there is here");
+        if (k == count) {
+            return is_no(key, "list of what there is here");
+        }
+        *out |= (uint64_t)1 << k;
     }
-    return status;
+    return VYRE_OK;
 }
 
 static const char *suite_name(uint32_t number) {
@@ -249,34 +251,24 @@ static const char *tag_name(uint32_t number) {
 
 static vyre_status read_string(const vyre_toml_value *root, const char *key, char **out) {
     const vyre_toml_value *value;
-    vyre_status status = vyre_toml_get(root, key, VYRE_TOML_STRING, &value);
-    if (!status) {
-        vyre_strbuf copy = {0};
-        vyre_strbuf_add(&copy, value->string.data, value->string.size);
-        vyre_strbuf_putc(&copy, '\0');
-        *out = copy.data;
-        status = copy.failed ? vyre_no_memory("for the cases") : VYRE_OK;
-    }
-    return status;
+    VYRE_TRY(vyre_toml_get(root, key, VYRE_TOML_STRING, &value));
+    *out = vyre_copy_string(value->string.data);
+    return *out ? VYRE_OK : vyre_no_memory("for the certificate");
 }
 
 static vyre_status read_fields(const vyre_toml_value *root, conform_certificate *out) {
     uint64_t suites = 0;
-    vyre_status status = read_string(root, "backend", &out->device);
-    if (!status && vyre_toml_find(root, "against")) {
-        status = read_string(root, "against", &out->against);
+    VYRE_TRY(read_string(root, "backend", &out->device));
+    if (vyre_toml_find(root, "against")) {
+        VYRE_TRY(read_string(root, "against", &out->against));
     }
-    status = status ? status : read_string(root, "ids_asked_for", &out->glob);
-    status = status ? status : read_number(root, "seed", &out->seed);
-    status = status ? status : read_number(root, "programs", &out->programs);
-    status = status ? status : read_number(root, "runs", &out->runs);
-    status = status
-                 ? status
-                 : read_words(root, "suites_asked_for", CONFORM_SUITE_COUNT, suite_name, &suites);
-    status = status ? status
-                    : read_words(root, "tags_asked_for", CONFORM_TAG_COUNT, tag_name, &out->tags);
+    VYRE_TRY(read_string(root, "ids_asked_for", &out->glob));
+    VYRE_TRY(read_number(root, "seed", &out->seed));
+    VYRE_TRY(read_number(root, "programs", &out->programs));
+    VYRE_TRY(read_number(root, "runs", &out->runs));
+    VYRE_TRY(read_words(root, "suites_asked_for", CONFORM_SUITE_COUNT, suite_name, &suites));
     out->suites = (uint32_t)suites;
-    return status;
+    return read_words(root, "tags_asked_for", CONFORM_TAG_COUNT, tag_name, &out->tags);
 }
 
 vyre_status conform_certificate_parse(const char *name, vyre_str text, conform_certificate *out) {
@@ -286,7 +278,7 @@ vyre_status conform_certificate_parse(const char *name, vyre_str text, conform_c
     *out = (conform_certificate){0};
     vyre_strbuf_add(&copy, text.data, text.size);
     /* The format first: another one may have another digest. */
-    vyre_status status = copy.failed ? vyre_no_memory("for the cases")
+    vyre_status status = copy.failed ? vyre_no_memory("for the certificate")
                                      : vyre_toml_read(name, text.data, text.size, &document);
     if (!status && !vyre_toml_find(vyre_toml_root(document), "format")) {
         status = damaged(name, "this is no certificate");
@@ -397,7 +389,7 @@ vyre_status conform_certificate_compare(const conform_certificate *certificate,
     difference d = {text, 0};
     conform_certificate_write(c, &now);
     vyre_status status =
-        now.failed ? vyre_no_memory("for the cases")
+        now.failed ? vyre_no_memory("for the certificate")
                    : vyre_toml_read("certificate", certificate->text, certificate->size, &old);
     status = status ? status : vyre_toml_read("certificate", now.data, now.size, &new);
     if (!status) {

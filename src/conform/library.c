@@ -53,22 +53,19 @@ static vyre_status list_laws(conform_session *c, const vyre_operation *operation
 }
 
 static vyre_status list_samples(conform_session *c, const vyre_operation *operation) {
-    vyre_status status = VYRE_OK;
     conform_case one = {.tags = tags_of(operation) | CONFORM_TAG_BIT(CONFORM_TAG_WITNESS),
                         .suite = CONFORM_SUITE_LIBRARY,
                         .operation = operation,
                         .number = CONFORM_WITNESSES};
     if (operation->witness_count) {
-        status = conform_session_add(c, one, "library.%s.witnesses", operation->id);
+        VYRE_TRY(conform_session_add(c, one, "library.%s.witnesses", operation->id));
     }
     one.tags = tags_of(operation) | CONFORM_TAG_BIT(CONFORM_TAG_SAMPLE);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && values_sample_exists(operation); i++) {
         one.number = bearable(operation, sizes[i]);
-        if (values_sample_exists(operation)) {
-            status = conform_session_add(c, one, "library.%s.%zu", operation->id, one.number);
-        }
+        VYRE_TRY(conform_session_add(c, one, "library.%s.%zu", operation->id, one.number));
     }
-    return status;
+    return VYRE_OK;
 }
 
 vyre_status conform_library_list(conform_session *c) {
@@ -79,21 +76,18 @@ vyre_status conform_library_list(conform_session *c) {
     if (!laws && !samples) {
         return VYRE_OK;
     }
-    vyre_status status = vyre_dialects_try_enter(&guard, &now);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_dialects_try_enter(&guard, &now));
     c->snapshot = vyre_dialects_retain(now);
     vyre_dialects_leave(&guard);
     for (int iteration = 0; iteration < 2; iteration++) {
-        for (size_t i = 0; i < vyre_dialects_count(c->snapshot) && !status; i++) {
+        for (size_t i = 0; i < vyre_dialects_count(c->snapshot); i++) {
             const vyre_operation *operation = vyre_dialects_at(c->snapshot, i);
             if (operation->composition && (iteration ? samples : laws)) {
-                status = iteration ? list_samples(c, operation) : list_laws(c, operation);
+                VYRE_TRY(iteration ? list_samples(c, operation) : list_laws(c, operation));
             }
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 /* Running */
@@ -128,11 +122,10 @@ static vyre_status run_claims(const conform_session *c, conform_case *one) {
     return status;
 }
 
-vyre_status conform_library_trial(const conform_session *c, const conform_case *one,
-                                  const vyre_program *program, conform_trial *out_trial) {
+vyre_status conform_library_trial(const conform_case *one, const vyre_program *program,
+                                  conform_trial *out_trial) {
     values_binding binding = {0};
     const vyre_ir *ir = vyre_program_ir(program);
-    (void)c;
     *out_trial = (conform_trial){0};
     vyre_status status = values_sample_bind(&binding, one->operation, program, one->number);
     size_t input = 0;
@@ -199,7 +192,7 @@ static vyre_status run_sample(const conform_session *c, vyre_device *oracle, con
         }
         conform_trial trial;
         conform_comparison comparison = {0};
-        status = conform_library_trial(c, one, program, &trial);
+        status = conform_library_trial(one, program, &trial);
         if (!status && !i) {
             status = expect(&both, one, &trial, &expected);
         }

@@ -49,13 +49,13 @@ vyre_status conform_session_add(conform_session *c, conform_case one, const char
 
 static vyre_status list_fixed(conform_session *c, conform_suite_kind kind) {
     conform_suite *suite = &c->fixed[kind];
-    vyre_status status = conform_suite_make(kind, suite);
-    for (size_t i = 0; i < suite->case_count && !status; i++) {
+    VYRE_TRY(conform_suite_make(kind, suite));
+    for (size_t i = 0; i < suite->case_count; i++) {
         const conform_suite_case *fixed = &suite->cases[i];
         conform_case one = {.tags = fixed->tags, .suite = kind, .fixed = fixed};
-        status = conform_session_add(c, one, "%s", fixed->id);
+        VYRE_TRY(conform_session_add(c, one, "%s", fixed->id));
     }
-    return status;
+    return VYRE_OK;
 }
 
 uint64_t conform_session_count_seeds(const conform_session *c, conform_suite_kind suite) {
@@ -108,14 +108,13 @@ static vyre_status nothing(const conform_session *c) {
 }
 
 vyre_status conform_session_list(conform_session *c) {
-    vyre_status status = VYRE_OK;
-    for (conform_suite_kind kind = 0; kind < CONFORM_SUITE_FIXED && !status; kind++) {
+    for (conform_suite_kind kind = 0; kind < CONFORM_SUITE_FIXED; kind++) {
         if (conform_session_has_suite(c, kind)) {
-            status = list_fixed(c, kind);
+            VYRE_TRY(list_fixed(c, kind));
         }
     }
-    status = status ? status : conform_library_list(c);
-    return status || conform_session_count(c) ? status : nothing(c);
+    VYRE_TRY(conform_library_list(c));
+    return conform_session_count(c) ? VYRE_OK : nothing(c);
 }
 
 static void free_failure(conform_failure *failure) {
@@ -125,13 +124,16 @@ static void free_failure(conform_failure *failure) {
     *failure = (conform_failure){0};
 }
 
+void conform_case_forget(conform_case *one) {
+    vyre_free(one->text);
+    one->text = NULL;
+    one->digest = 0;
+    one->fate = CONFORM_FATE_PASSED;
+}
+
 void conform_session_forget(conform_session *c) {
     for (size_t i = 0; i < c->cases.count; i++) {
-        conform_case *one = &c->cases.items[i];
-        vyre_free(one->text);
-        one->text = NULL;
-        one->digest = 0;
-        one->fate = CONFORM_FATE_PASSED;
+        conform_case_forget(&c->cases.items[i]);
     }
     memset(c->tallies, 0, sizeof c->tallies);
     for (size_t i = 0; i < CONFORM_SEEDED; i++) {

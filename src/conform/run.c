@@ -116,12 +116,11 @@ static vyre_status run_cases(const campaign *k, size_t first, size_t end, bool a
         return run_group(k, first, end, alone);
     }
     if (!reason) {
-        vyre_status status = VYRE_OK;
-        for (size_t i = first; i < end && !status; i++) {
-            status = alone ? recover(k->c) : VYRE_OK;
-            status = status ? status : conform_library_run(k->c, k->oracle, &k->c->cases.items[i]);
+        for (size_t i = first; i < end; i++) {
+            VYRE_TRY(alone ? recover(k->c) : VYRE_OK);
+            VYRE_TRY(conform_library_run(k->c, k->oracle, &k->c->cases.items[i]));
         }
-        return status;
+        return VYRE_OK;
     }
     for (size_t i = first; i < end; i++) {
         k->c->cases.items[i].fate = CONFORM_FATE_SKIPPED;
@@ -175,11 +174,7 @@ static void forget(campaign *k, task *t) {
     conform_trial_free(&t->attempt.trial);
     t->attempt = (conform_attempt){0};
     for (size_t i = t->first; i < t->end; i++) {
-        conform_case *one = &k->c->cases.items[i];
-        vyre_free(one->text);
-        one->text = NULL;
-        one->digest = 0;
-        one->fate = CONFORM_FATE_PASSED;
+        conform_case_forget(&k->c->cases.items[i]);
     }
 }
 
@@ -442,17 +437,16 @@ static vyre_status explain_first(campaign *k) {
 static vyre_status begin(campaign *k) {
     conform_session *c = k->c;
     const vyre_reference_options plain = {0};
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < CONFORM_SEEDED && !status; i++) {
-        status =
-            conform_seeds_begin(c, (conform_suite_kind)(CONFORM_SUITE_SEEDED + i), &k->seeds[i]);
+    for (size_t i = 0; i < CONFORM_SEEDED; i++) {
+        VYRE_TRY(
+            conform_seeds_begin(c, (conform_suite_kind)(CONFORM_SUITE_SEEDED + i), &k->seeds[i]));
     }
     if (c->against) {
         k->oracle = k->small_steps = c->against;
-        return status;
+        return VYRE_OK;
     }
-    status = status ? status : vyre_reference_open(&plain, &k->oracle);
-    return status ? status : vyre_reference_open_oracle(&k->small_steps);
+    VYRE_TRY(vyre_reference_open(&plain, &k->oracle));
+    return vyre_reference_open_oracle(&k->small_steps);
 }
 
 vyre_status conform_session_run(conform_session *c, vyre_device *device) {

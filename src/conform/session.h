@@ -111,8 +111,9 @@ typedef struct conform_session {
 
 bool conform_session_has_suite(const conform_session *c, conform_suite_kind kind);
 void conform_session_deinit(conform_session *c);
-/* What came out of a run. */
+/* Forgets what came out of a run, of all cases or of one. */
 void conform_session_forget(conform_session *c);
+void conform_case_forget(conform_case *one);
 /* Whether the program of that seed is chosen. */
 bool conform_session_has_seed(const conform_session *c, conform_suite_kind suite, uint64_t seed);
 
@@ -140,7 +141,7 @@ VYRE_MUST_USE vyre_status conform_library_run(const conform_session *c, vyre_dev
 const vyre_program *conform_library_program(const conform_session *c,
                                             const vyre_operation *operation, size_t index);
 /* A sample of an operation as a trial of one of them. */
-VYRE_MUST_USE vyre_status conform_library_trial(const conform_session *c, const conform_case *one,
+VYRE_MUST_USE vyre_status conform_library_trial(const conform_case *one,
                                                 const vyre_program *program,
                                                 conform_trial *out_trial);
 /* Adds a case; the format makes its id. Those that are not chosen are left out. */

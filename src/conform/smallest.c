@@ -88,7 +88,7 @@ static vyre_status find_variant(const conform_shrinking *how, const conform_case
             break;
         }
         conform_trial_free(&made->trial);
-        status = conform_library_trial(how->c, one, program, &made->trial);
+        status = conform_library_trial(one, program, &made->trial);
         status = status ? status : fails(how, how->c->device, &made->trial, out);
         bool is_fault = out->verdict && out->verdict != CONFORM_VERDICT_UNSUPPORTED;
         out->verdict = is_fault ? out->verdict : CONFORM_VERDICT_SAME;

@@ -1,17 +1,17 @@
 /* Certification of one subject after the other: an operation, or a program, on all devices. */
-#ifndef VYRE_CLI_CERTIFY_H
-#define VYRE_CLI_CERTIFY_H
+#ifndef VYRE_BENCH_CONTEST_H
+#define VYRE_BENCH_CONTEST_H
 
 #include <vyre/dialect.h>
 
-#include "cli/device.h"
-#include "cli/route_report.h"
+#include "bench/routes.h"
 #include "values/bind.h"
 #include "values/sizes.h"
 
 /* What devices compete in, and where that is written down. */
-typedef struct cli_contest {
-    cli_devices devices;
+typedef struct bench_contest {
+    vyre_device *const *devices; /* borrowed */
+    size_t device_count;
     vyre_device *oracle;
     vyre_routes *table;
     values_sizes sizes;
@@ -25,23 +25,23 @@ typedef struct cli_contest {
     void (*step)(void *user, size_t done, const char *key); /* called before each size */
     void *user;
     bool (*is_interrupted)(void);
-} cli_contest;
+} bench_contest;
 
 /* What they do in it. */
-typedef struct cli_subject {
+typedef struct bench_subject {
     const char *key;                 /* in the table */
     const vyre_operation *operation; /* NULL: a program */
     const vyre_program *program;     /* the operation's own, where it is one */
     const char *const *values;       /* NAME=VALUE; without any there are samples of all sizes */
     size_t value_count;
     bool stdin_used;
-} cli_subject;
+} bench_subject;
 
 /* With devices in it; deinit it whatever comes out. */
-VYRE_MUST_USE vyre_status cli_contest_open(cli_contest *contest);
-void cli_contest_deinit(cli_contest *contest);
+VYRE_MUST_USE vyre_status bench_contest_open(bench_contest *contest);
+void bench_contest_deinit(bench_contest *contest);
 
 /* Measures all devices, from the smallest size on. Stops when interrupted, without a failure. */
-VYRE_MUST_USE vyre_status cli_contest_hold(cli_contest *contest, const cli_subject *subject);
+VYRE_MUST_USE vyre_status bench_contest_hold(bench_contest *contest, const bench_subject *subject);
 
 #endif

@@ -5,12 +5,12 @@
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "base/status.h"
-#include "cli/certify.h"
+#include "bench/contest.h"
 #include "route/route.h"
 #include "values/sample.h"
 
-vyre_status cli_contest_open(cli_contest *contest) {
-    size_t count = contest->devices.list.count;
+vyre_status bench_contest_open(bench_contest *contest) {
+    size_t count = contest->device_count;
     for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT; data++) {
         contest->left[data] = vyre_alloc_array(count, sizeof *contest->left[data]);
     }
@@ -20,16 +20,15 @@ vyre_status cli_contest_open(cli_contest *contest) {
                : vyre_no_memory("for %zu devices", count);
 }
 
-void cli_contest_deinit(cli_contest *contest) {
+void bench_contest_deinit(bench_contest *contest) {
     vyre_free(contest->left[VYRE_DATA_HOST]);
     vyre_free(contest->left[VYRE_DATA_RESIDENT]);
     vyre_free(contest->able);
     vyre_routes_free(contest->table);
     vyre_device_release(contest->oracle);
-    cli_devices_release(&contest->devices);
 }
 
-static vyre_status bind(const cli_contest *contest, const cli_subject *subject, size_t size,
+static vyre_status bind(const bench_contest *contest, const bench_subject *subject, size_t size,
                         values_binding *binding) {
     return subject->value_count
                ? values_bind(binding, subject->program, subject->values, subject->value_count,
@@ -40,7 +39,7 @@ static vyre_status bind(const cli_contest *contest, const cli_subject *subject, 
 }
 
 /* Why a device was excluded in a measurement; NULL if it was not. */
-static const vyre_exclusion *find_excluded(const cli_contest *contest, const char *key,
+static const vyre_exclusion *find_excluded(const bench_contest *contest, const char *key,
                                            const vyre_device *device, vyre_data data,
                                            uint32_t size_class) {
     const vyre_exclusion *excluded;
@@ -56,7 +55,7 @@ static const vyre_exclusion *find_excluded(const cli_contest *contest, const cha
 
 /* Whoever is wrong takes no part in larger sizes, nor who is slow with data in this place. Who
  * refuses a size may take another. */
-static void drop_excluded(cli_contest *contest, const char *key, vyre_data found,
+static void drop_excluded(bench_contest *contest, const char *key, vyre_data found,
                           uint32_t size_class) {
     for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT; data++) {
         vyre_route_candidate *left = contest->left[data];
@@ -75,7 +74,7 @@ static void drop_excluded(cli_contest *contest, const char *key, vyre_data found
 }
 
 /* Those who did it whole are candidates for the plain route. */
-static void keep_able(cli_contest *contest, const char *key, values_binding *binding,
+static void keep_able(bench_contest *contest, const char *key, values_binding *binding,
                       uint32_t size_class) {
     const vyre_route_candidate *left = contest->left[VYRE_DATA_HOST];
     size_t able = 0, count = contest->left_count[VYRE_DATA_HOST];
@@ -97,7 +96,7 @@ static void keep_able(cli_contest *contest, const char *key, values_binding *bin
 }
 
 /* One size in all places of data. */
-static vyre_status measure(cli_contest *contest, const cli_subject *subject,
+static vyre_status measure(bench_contest *contest, const bench_subject *subject,
                            const values_binding *binding, bool is_smallest, uint32_t *out_class) {
     const vyre_route_candidate oracle = {contest->oracle, subject->program};
     const vyre_certify_options options = {
@@ -117,7 +116,7 @@ static vyre_status measure(cli_contest *contest, const cli_subject *subject,
 }
 
 /* The plain route: that of the largest size which somebody was left for. */
-static vyre_status make_plain_route(cli_contest *contest, const cli_subject *subject) {
+static vyre_status make_plain_route(bench_contest *contest, const bench_subject *subject) {
     const vyre_route_candidate oracle = {contest->oracle, subject->program};
     const vyre_certify_options options = {.oracle = &oracle};
     return vyre_routes_certify(contest->table, subject->key, contest->able, contest->able_count,
@@ -125,25 +124,25 @@ static vyre_status make_plain_route(cli_contest *contest, const cli_subject *sub
                                NULL);
 }
 
-static void enter_all(cli_contest *contest, const cli_subject *subject) {
+static void enter_all(bench_contest *contest, const bench_subject *subject) {
     contest->able_count = 0;
-    for (size_t i = 0; i < contest->devices.list.count; i++) {
-        vyre_device *device = contest->devices.list.items[i];
+    for (size_t i = 0; i < contest->device_count; i++) {
+        vyre_device *device = contest->devices[i];
         contest->left[VYRE_DATA_HOST][i] = contest->left[VYRE_DATA_RESIDENT][i] =
             (vyre_route_candidate){device, subject->operation
                                                ? vyre_operation_program(subject->operation, device)
                                                : subject->program};
     }
     for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT; data++) {
-        contest->left_count[data] = contest->places.wanted[data] ? contest->devices.list.count : 0;
+        contest->left_count[data] = contest->places.wanted[data] ? contest->device_count : 0;
     }
 }
 
-static bool anyone_left(const cli_contest *contest) {
+static bool anyone_left(const bench_contest *contest) {
     return contest->left_count[VYRE_DATA_HOST] || contest->left_count[VYRE_DATA_RESIDENT];
 }
 
-vyre_status cli_contest_hold(cli_contest *contest, const cli_subject *subject) {
+vyre_status bench_contest_hold(bench_contest *contest, const bench_subject *subject) {
     size_t sizes = subject->value_count ? 1 : values_sizes_count(&contest->sizes);
     size_t end = contest->done + sizes;
     vyre_status status = VYRE_OK;

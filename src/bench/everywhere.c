@@ -1,18 +1,16 @@
-#include "cli/everywhere.h"
+#include "bench/everywhere.h"
 
 #include <string.h>
 
 #include <vyre/pipeline.h>
 #include <vyre/reference.h>
+#include <vyre/run.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/page.h"
 #include "base/status.h"
 #include "base/units.h"
-#include "cli/describe.h"
-#include "cli/operation.h"
-#include "cli/survey.h"
 #include "registry/registry.h"
 #include "route/route.h"
 #include "values/result.h"
@@ -21,7 +19,7 @@ enum { RUNS = 5 };
 #define LONG_ENOUGH_NS UINT64_C(500000000)
 
 /* Runs it as often as it makes sense. */
-static vyre_status measure(const cli_everywhere *all, vyre_pipeline *pipeline, cli_place *place,
+static vyre_status measure(const bench_everywhere *all, vyre_pipeline *pipeline, bench_place *place,
                            vyre_outputs *outputs) {
     uint64_t times[RUNS + 1], start = vyre_now_ns();
     vyre_timing timing;
@@ -43,20 +41,19 @@ static vyre_status measure(const cli_everywhere *all, vyre_pipeline *pipeline, c
     return status;
 }
 
-static vyre_status run_on(const cli_everywhere *all, vyre_device *device, cli_place *place,
+static vyre_status run_on(const bench_everywhere *all, vyre_device *device, bench_place *place,
                           vyre_outputs *outputs) {
-    const vyre_program *program = all->program;
+    const vyre_program *program =
+        all->operation ? vyre_operation_program(all->operation, device) : all->program;
     vyre_pipeline *pipeline = NULL;
-    vyre_status status = all->operation
-                             ? cli_operation_program(all->operation, all->variant, device, &program)
-                             : VYRE_OK;
-    status = status ? status : vyre_device_compile(device, program, all->config, &pipeline);
+    vyre_status status = vyre_device_compile(device, program, all->config, &pipeline);
     status = status ? status : measure(all, pipeline, place, outputs);
     vyre_pipeline_release(pipeline);
     return status;
 }
 
-static vyre_status run_oracle(const cli_everywhere *all, cli_place *place, vyre_outputs *outputs) {
+static vyre_status run_oracle(const bench_everywhere *all, bench_place *place,
+                              vyre_outputs *outputs) {
     uint64_t start = vyre_now_ns();
     vyre_status status =
         vyre_reference_run(all->program, all->inputs, all->input_count, all->config, NULL, outputs);
@@ -66,11 +63,9 @@ static vyre_status run_oracle(const cli_everywhere *all, cli_place *place, vyre_
 }
 
 /* Keeps a place, whatever became of it. */
-static vyre_status add(cli_everywhere *all, const char *name, cli_place place) {
-    vyre_strbuf copy = {0};
-    vyre_strbuf_puts(&copy, name);
-    place.name = copy.data;
-    if (copy.failed || !vyre_vec_push(&all->places, place)) {
+static vyre_status keep(bench_everywhere *all, const char *name, bench_place place) {
+    place.name = vyre_copy_string(name);
+    if (!place.name || !vyre_vec_push(&all->places, place)) {
         vyre_free(place.name);
         vyre_status_free(place.failure);
         vyre_strbuf_free(&place.mismatch);
@@ -79,80 +74,70 @@ static vyre_status add(cli_everywhere *all, const char *name, cli_place place) {
     return VYRE_OK;
 }
 
-static vyre_status take(cli_everywhere *all, cli_survey_row *row, const vyre_outputs *expected) {
-    cli_place place = {.failure = row->failure, .device_ns = VYRE_NO_TIME};
+vyre_status bench_everywhere_add(bench_everywhere *all, const char *name, vyre_device *device,
+                                 vyre_status failure) {
+    bench_place place = {.failure = failure, .device_ns = VYRE_NO_TIME};
     vyre_outputs outputs = {0};
-    row->failure = VYRE_OK;
-    if (!row->device) {
-        place.fate = CLI_PLACE_MISSING;
-        return add(all, row->name, place);
+    if (!device) {
+        place.fate = BENCH_PLACE_MISSING;
+        return keep(all, name, place);
     }
-    place.failure = run_on(all, row->device, &place, &outputs);
+    place.failure = run_on(all, device, &place, &outputs);
     if (place.failure) {
         place.fate = vyre_status_code_of(place.failure) == VYRE_STATUS_UNSUPPORTED
-                         ? CLI_PLACE_UNSUPPORTED
-                         : CLI_PLACE_FAILED;
+                         ? BENCH_PLACE_UNSUPPORTED
+                         : BENCH_PLACE_FAILED;
     } else if (all->verify) {
-        place.matches = values_result_compare(all->program, &outputs, expected, &place.mismatch);
+        place.matches =
+            values_result_compare(all->program, &outputs, &all->expected, &place.mismatch);
     }
     if (!place.failure && !all->outputs.count) {
         all->outputs = outputs;
         outputs = (vyre_outputs){0};
     }
     vyre_outputs_free(&outputs);
-    return add(all, row->name, place);
+    return keep(all, name, place);
 }
 
-static void count_bytes(cli_everywhere *all, const vyre_outputs *outputs) {
+static void count_bytes(bench_everywhere *all) {
     all->bytes = 0;
     for (size_t i = 0; i < all->input_count; i++) {
         all->bytes += all->inputs[i].size;
     }
-    for (size_t i = 0; i < outputs->count; i++) {
-        all->bytes += outputs->items[i].size;
+    for (size_t i = 0; i < all->outputs.count; i++) {
+        all->bytes += all->outputs.items[i].size;
     }
 }
 
-vyre_status cli_everywhere_run(cli_everywhere *all) {
-    cli_survey survey = {.is_brief = true};
-    cli_place oracle = {.is_oracle = true, .matches = true};
-    vyre_outputs expected = {0};
-    vyre_status status = cli_survey_take_all(&survey);
-    if (!status && all->verify) {
-        status = vyre_status_annotate(run_oracle(all, &oracle, &expected), "in the oracle's run");
-    }
-    for (size_t i = 0; i < survey.rows.count && !status; i++) {
-        cli_survey_row *row = &survey.rows.items[i];
-        bool is_oracle = !strcmp(row->registration->id, "reference");
-        if (!is_oracle && vyre_registry_dispatches(NULL, row->registration->id)) {
-            status = take(all, row, &expected);
-        }
-    }
-    if (!status && all->verify) {
-        status = add(all, "reference", oracle);
-    }
-    count_bytes(all, all->outputs.count ? &all->outputs : &expected);
-    if (!status && !all->outputs.count) {
-        all->outputs = expected;
-        expected = (vyre_outputs){0};
-    }
-    vyre_outputs_free(&expected);
-    cli_survey_deinit(&survey);
-    return status;
+vyre_status bench_everywhere_begin(bench_everywhere *all) {
+    all->oracle = (bench_place){.is_oracle = true, .matches = true};
+    return all->verify ? vyre_status_annotate(run_oracle(all, &all->oracle, &all->expected),
+                                              "in the oracle's run")
+                       : VYRE_OK;
 }
 
-void cli_everywhere_deinit(cli_everywhere *all) {
+vyre_status bench_everywhere_end(bench_everywhere *all) {
+    if (!all->outputs.count) {
+        all->outputs = all->expected;
+        all->expected = (vyre_outputs){0};
+    }
+    count_bytes(all);
+    return all->verify ? keep(all, "reference", all->oracle) : VYRE_OK;
+}
+
+void bench_everywhere_deinit(bench_everywhere *all) {
     for (size_t i = 0; i < all->places.count; i++) {
-        cli_place *place = &all->places.items[i];
+        bench_place *place = &all->places.items[i];
         vyre_free(place->name);
         vyre_status_free(place->failure);
         vyre_strbuf_free(&place->mismatch);
     }
     vyre_vec_free(&all->places);
     vyre_outputs_free(&all->outputs);
+    vyre_outputs_free(&all->expected);
 }
 
-size_t cli_everywhere_count(const cli_everywhere *all, cli_place_fate fate) {
+size_t bench_everywhere_count(const bench_everywhere *all, bench_place_fate fate) {
     size_t count = 0;
     for (size_t i = 0; i < all->places.count; i++) {
         count += all->places.items[i].fate == fate;
@@ -160,28 +145,28 @@ size_t cli_everywhere_count(const cli_everywhere *all, cli_place_fate fate) {
     return count;
 }
 
-size_t cli_everywhere_differing(const cli_everywhere *all) {
+size_t bench_everywhere_differing(const bench_everywhere *all) {
     size_t count = 0;
     for (size_t i = 0; i < all->places.count && all->verify; i++) {
-        const cli_place *place = &all->places.items[i];
-        count += place->fate == CLI_PLACE_RAN && !place->matches;
+        const bench_place *place = &all->places.items[i];
+        count += place->fate == BENCH_PLACE_RAN && !place->matches;
     }
     return count;
 }
 
-static const char *verdict(const cli_everywhere *all, const cli_place *place) {
-    return place->fate == CLI_PLACE_UNSUPPORTED ? "unsupported"
-           : place->fate == CLI_PLACE_FAILED    ? "failed"
-           : place->is_oracle                   ? "the oracle"
-           : !all->verify                       ? "not compared"
-           : place->matches                     ? "the oracle's"
-                                                : "DIFFER";
+static const char *verdict(const bench_everywhere *all, const bench_place *place) {
+    return place->fate == BENCH_PLACE_UNSUPPORTED ? "unsupported"
+           : place->fate == BENCH_PLACE_FAILED    ? "failed"
+           : place->is_oracle                     ? "the oracle"
+           : !all->verify                         ? "not compared"
+           : place->matches                       ? "the oracle's"
+                                                  : "DIFFER";
 }
 
 static void add_time(vyre_table *table, uint64_t ns) {
     vyre_strbuf text = {0};
     if (ns != VYRE_NO_TIME) {
-        vyre_units_time(&text, (double)ns);
+        vyre_units_time(&text, ns);
     }
     vyre_table_add(table, "%10s", vyre_strbuf_string(&text));
     table->cells.failed |= text.failed;
@@ -197,22 +182,21 @@ static void add_rate(vyre_table *table, double amount, uint64_t ns) {
     }
 }
 
-void cli_everywhere_text(const cli_everywhere *all, vyre_strbuf *text) {
+void bench_everywhere_text(const bench_everywhere *all, vyre_strbuf *text) {
     enum { COLUMNS = 7, NUMBERS = 15 << 2 };
     vyre_table table = {.columns = COLUMNS, .right = NUMBERS};
-    const char *name = all->operation ? all->operation->id : vyre_program_name(all->program);
     const char *const heads[COLUMNS] = {"program", "device", "time", "on device",
                                         "GB/s",    "Gop/s",  "bytes"};
     for (size_t i = 0; i < COLUMNS; i++) {
         vyre_table_add(&table, "%s", heads[i]);
     }
     for (size_t i = 0; i < all->places.count; i++) {
-        const cli_place *place = &all->places.items[i];
-        bool ran = place->fate == CLI_PLACE_RAN;
-        if (place->fate == CLI_PLACE_MISSING) {
+        const bench_place *place = &all->places.items[i];
+        bool ran = place->fate == BENCH_PLACE_RAN;
+        if (place->fate == BENCH_PLACE_MISSING) {
             continue;
         }
-        vyre_table_add(&table, "%-20s", name);
+        vyre_table_add(&table, "%-20s", all->name);
         vyre_table_add(&table, "%-10s", place->name);
         add_time(&table, ran ? place->time_ns : VYRE_NO_TIME);
         add_time(&table, ran ? place->device_ns : VYRE_NO_TIME);
@@ -223,18 +207,18 @@ void cli_everywhere_text(const cli_everywhere *all, vyre_strbuf *text) {
     vyre_table_write(text, &table, VYRE_FORMAT_TEXT);
 }
 
-void cli_everywhere_json(const cli_everywhere *all, vyre_json *json) {
+void bench_everywhere_json(const bench_everywhere *all, vyre_json *json) {
     static const char *const fates[] = {"ran", "missing", "unsupported", "failed"};
     vyre_json_array(json);
     for (size_t i = 0; i < all->places.count; i++) {
-        const cli_place *place = &all->places.items[i];
+        const bench_place *place = &all->places.items[i];
         vyre_json_object(json);
         vyre_json_add_string(json, "device", place->name);
         vyre_json_add_string(json, "fate", fates[place->fate]);
         if (place->failure) {
             vyre_json_add_string(json, "reason", vyre_status_text(place->failure));
         }
-        if (place->fate == CLI_PLACE_RAN) {
+        if (place->fate == BENCH_PLACE_RAN) {
             vyre_json_add_u64(json, "time_ns", place->time_ns);
             if (place->device_ns != VYRE_NO_TIME) {
                 vyre_json_add_u64(json, "device_ns", place->device_ns);

@@ -1,23 +1,21 @@
-#include "cli/route_report.h"
+#include "bench/routes.h"
 
 #include <string.h>
 
 #include "base/option.h"
 #include "base/units.h"
-#include "cli/describe.h"
-#include "cli/output.h"
 #include "route/route.h"
 
-void cli_describe_class(vyre_strbuf *text, uint32_t size_class) {
+void bench_put_class(vyre_strbuf *text, uint32_t size_class) {
     static const char *const units[] = {"byte", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     unsigned number = 1u << size_class % 10;
     vyre_strbuf_printf(text, "%u %s%s", number, units[size_class / 10 % 7],
                        size_class < 10 ? vyre_plural(number) : "");
 }
 
-static bool is_among(const vyre_identity *who, const cli_devices *devices) {
-    for (size_t i = 0; devices && i < devices->list.count; i++) {
-        vyre_identity identity = vyre_device_identity(devices->list.items[i]);
+static bool is_among(const vyre_identity *who, vyre_device *const *devices, size_t device_count) {
+    for (size_t i = 0; devices && i < device_count; i++) {
+        vyre_identity identity = vyre_device_identity(devices[i]);
         if (vyre_identity_same(who, &identity)) {
             return true;
         }
@@ -25,10 +23,12 @@ static bool is_among(const vyre_identity *who, const cli_devices *devices) {
     return !devices;
 }
 
-vyre_status cli_route_path(const char *given, vyre_strbuf *out_path) {
+vyre_status bench_routes_path(const char *given, vyre_strbuf *out_path) {
     const char *set = vyre_option_describe(VYRE_OPTION_ROUTES).text;
     if (given && !*given) {
-        return cli_no_name("the table");
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "see that the variable it comes from is set",
+                                "the table has no name");
     }
     if (!given && !strcmp(set, "off")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "unset VYRE_ROUTES, or use --table",
@@ -49,27 +49,28 @@ vyre_status cli_route_path(const char *given, vyre_strbuf *out_path) {
 
 /* Steps */
 
-void cli_route_steps_find(cli_route_steps *steps, const vyre_routes *table, const char *op,
-                          const cli_devices *devices) {
+void bench_route_steps_find(bench_route_steps *steps, const vyre_routes *table, const char *op,
+                            vyre_device *const *devices, size_t device_count) {
     const vyre_class_row *row;
     for (size_t i = 0; (row = vyre_routes_class_at(table, op, i)); i++) {
-        if (!is_among(&row->who, devices)) {
+        if (!is_among(&row->who, devices, device_count)) {
             continue;
         }
-        cli_route_step *last = steps->list.count ? &steps->list.items[steps->list.count - 1] : NULL;
+        bench_route_step *last =
+            steps->list.count ? &steps->list.items[steps->list.count - 1] : NULL;
         if (last && last->data == row->data && last->size_class == row->size_class) {
             last->next_ns = last->next ? last->next_ns : row->latency_ns;
             last->next = last->next ? last->next : row->who.backend;
-        } else if (!vyre_vec_push(&steps->list, (cli_route_step){.data = row->data,
-                                                                 .size_class = row->size_class,
-                                                                 .winner = row->who.backend,
-                                                                 .winner_ns = row->latency_ns})) {
+        } else if (!vyre_vec_push(&steps->list, (bench_route_step){.data = row->data,
+                                                                   .size_class = row->size_class,
+                                                                   .winner = row->who.backend,
+                                                                   .winner_ns = row->latency_ns})) {
             steps->failed = true;
         }
     }
 }
 
-void cli_route_steps_free(cli_route_steps *steps) {
+void bench_route_steps_free(bench_route_steps *steps) {
     vyre_vec_free(&steps->list);
 }
 
@@ -78,7 +79,7 @@ void cli_route_steps_free(cli_route_steps *steps) {
 static void put_next(vyre_strbuf *text, const char *next, uint64_t next_ns) {
     if (next) {
         vyre_strbuf_printf(text, ", before %s with ", next);
-        vyre_units_time(text, (double)next_ns);
+        vyre_units_time(text, next_ns);
     }
 }
 
@@ -92,7 +93,7 @@ static void put_next_of(vyre_strbuf *text, const vyre_routing *routing,
     if (!request->op) {
         vyre_route_key(request->program, key);
     }
-    vyre_status status = cli_route_path(NULL, &path);
+    vyre_status status = bench_routes_path(NULL, &path);
     status = status ? status : vyre_routes_load(vyre_strbuf_string(&path), &table);
     const char *op = request->op ? request->op : key;
     for (size_t i = 0; !status && (row = vyre_routes_class_at(table, op, i)); i++) {
@@ -108,8 +109,8 @@ static void put_next_of(vyre_strbuf *text, const vyre_routing *routing,
     vyre_status_free(status); /* the decision stands without it */
 }
 
-void cli_route_explain(vyre_strbuf *text, const vyre_routing *routing,
-                       const vyre_route_request *request) {
+void bench_route_explain(vyre_strbuf *text, const vyre_routing *routing,
+                         const vyre_route_request *request) {
     const char *name = vyre_device_name(routing->device), *why = routing->why;
     size_t size = strlen(name);
     if (routing->source != VYRE_ROUTE_BY_CLASS) { /* who it is about is said already */
@@ -119,36 +120,37 @@ void cli_route_explain(vyre_strbuf *text, const vyre_routing *routing,
     }
     bool is_near = routing->measured_class != routing->wanted_class;
     vyre_strbuf_puts(text, "measured ");
-    vyre_units_time(text, (double)routing->latency_ns);
+    vyre_units_time(text, routing->latency_ns);
     vyre_strbuf_puts(text, is_near ? " for the nearest size, " : " for ");
-    cli_describe_class(text, routing->measured_class);
+    bench_put_class(text, routing->measured_class);
     vyre_strbuf_printf(text, " of %s data", vyre_data_name(request->data));
     put_next_of(text, routing, request);
 }
 
-static void put_range(vyre_strbuf *text, const cli_route_step *first, const cli_route_step *last) {
+static void put_range(vyre_strbuf *text, const bench_route_step *first,
+                      const bench_route_step *last) {
     vyre_strbuf_printf(text, "%s, ", first->winner);
-    cli_describe_class(text, first->size_class);
+    bench_put_class(text, first->size_class);
     if (first != last) {
         vyre_strbuf_puts(text, " to ");
-        cli_describe_class(text, last->size_class);
+        bench_put_class(text, last->size_class);
     }
     if (first->winner_ns == VYRE_NO_TIME || last->winner_ns == VYRE_NO_TIME) {
         vyre_strbuf_puts(text, ": not measured\n");
         return;
     }
     vyre_strbuf_puts(text, ": ");
-    vyre_units_time(text, (double)first->winner_ns);
+    vyre_units_time(text, first->winner_ns);
     if (first != last) {
         vyre_strbuf_puts(text, " to ");
-        vyre_units_time(text, (double)last->winner_ns);
+        vyre_units_time(text, last->winner_ns);
     }
     put_next(text, last->next, last->next_ns);
     vyre_strbuf_putc(text, '\n');
 }
 
-void cli_route_put_ranges(vyre_strbuf *text, const cli_route_steps *steps) {
-    const cli_route_step *items = steps->list.items;
+void bench_route_put_ranges(vyre_strbuf *text, const bench_route_steps *steps) {
+    const bench_route_step *items = steps->list.items;
     for (size_t i = 0; i < steps->list.count;) {
         size_t end = i + 1;
         while (end < steps->list.count && items[end].data == items[i].data &&
@@ -185,28 +187,29 @@ static bool is_told(const vyre_routes *table, const char *op, size_t index) {
     return false;
 }
 
-void cli_route_put_excluded(vyre_strbuf *text, const vyre_routes *table, const char *op,
-                            const cli_devices *devices) {
+void bench_route_put_excluded(vyre_strbuf *text, const vyre_routes *table, const char *op,
+                              vyre_device *const *devices, size_t device_count) {
     const vyre_exclusion *excluded;
     for (size_t i = 0; (excluded = excluded_at(table, op, i)); i++) {
-        if (!is_among(&excluded->who, devices) || is_told(table, op, i)) {
+        if (!is_among(&excluded->who, devices, device_count) || is_told(table, op, i)) {
             continue;
         }
         vyre_strbuf_printf(text, "  %-9s %s", "excluded", excluded->who.backend);
         if (excluded->size_class != VYRE_NO_CLASS) {
             vyre_strbuf_puts(text, ", ");
-            cli_describe_class(text, excluded->size_class);
+            bench_put_class(text, excluded->size_class);
             vyre_strbuf_printf(text, " of %s data", vyre_data_name(excluded->data));
         }
         vyre_strbuf_printf(text, ": %s\n", excluded->reason);
     }
 }
 
-bool cli_route_has_wrong_bytes(const vyre_routes *table, const char *op,
-                               const cli_devices *devices) {
+bool bench_route_has_wrong_bytes(const vyre_routes *table, const char *op,
+                                 vyre_device *const *devices, size_t device_count) {
     const vyre_exclusion *excluded;
     for (size_t i = 0; (excluded = excluded_at(table, op, i)); i++) {
-        if (excluded->cause == VYRE_EXCLUDED_BYTES && is_among(&excluded->who, devices)) {
+        if (excluded->cause == VYRE_EXCLUDED_BYTES &&
+            is_among(&excluded->who, devices, device_count)) {
             return true;
         }
     }
@@ -238,7 +241,7 @@ static void json_route(vyre_json *json, const vyre_route *route) {
     vyre_json_array_end(json);
 }
 
-void cli_route_json(vyre_json *json, const vyre_routes *table, const char *op) {
+void bench_routes_json(vyre_json *json, const vyre_routes *table, const char *op) {
     const vyre_class_row *row;
     const vyre_exclusion *excluded;
     vyre_json_object(json);
@@ -282,7 +285,7 @@ void cli_route_json(vyre_json *json, const vyre_routes *table, const char *op) {
     X("excluded", 0)                                                                               \
     X("reason", 0)
 
-void cli_route_table_begin(vyre_table *table) {
+void bench_routes_table_begin(vyre_table *table) {
     static const struct {
         const char *heading;
         bool right;
@@ -314,7 +317,7 @@ static void add_class(vyre_table *table, const char *op, vyre_data data, uint32_
     vyre_table_add(table, "%s", who->driver);
 }
 
-void cli_route_table_add(vyre_table *table, const vyre_routes *routes, const char *op) {
+void bench_routes_table_add(vyre_table *table, const vyre_routes *routes, const char *op) {
     const vyre_route *route = vyre_routes_find(routes, op);
     const vyre_class_row *row;
     const vyre_exclusion *excluded;

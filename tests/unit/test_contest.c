@@ -11,7 +11,9 @@
 #include <vyre/text.h>
 
 #include "backend/reference/backend.h"
-#include "cli/certify.h"
+#include "base/status.h"
+#include "bench/contest.h"
+#include "bench/routes.h"
 #include "tests/unit/failing_allocator.h"
 
 static void expect_ok(vyre_status status) {
@@ -114,24 +116,27 @@ static void step(void *user, size_t done, const char *key) {
     last_done = done;
 }
 
-static vyre_status hold(cli_contest *contest) {
-    *contest = (cli_contest){.sizes = {2, 6, 2},
-                             .places = {{true, true}},
-                             .step = step,
-                             .is_interrupted = is_interrupted};
-    vyre_device *device = NULL;
-    vyre_status status = vyre_registry_acquire(NULL, "reference", &device);
-    if (!status && !vyre_vec_push(&contest->devices.list, device)) {
-        vyre_device_release(device);
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory", "no memory");
-    }
+static vyre_device *device;
+
+static vyre_status hold(bench_contest *contest) {
+    *contest = (bench_contest){.devices = &device,
+                               .device_count = 1,
+                               .sizes = {2, 6, 2},
+                               .places = {{true, true}},
+                               .step = step,
+                               .is_interrupted = is_interrupted};
     questions = 0;
-    status = status ? status : vyre_routes_create(&contest->table);
-    status = status ? status : cli_contest_open(contest);
-    return status ? status
-                  : cli_contest_hold(
-                        contest,
-                        &(cli_subject){.key = "op", .program = vyre_module_program(module, 0)});
+    VYRE_TRY(vyre_registry_acquire(NULL, "reference", &device));
+    VYRE_TRY(vyre_routes_create(&contest->table));
+    VYRE_TRY(bench_contest_open(contest));
+    return bench_contest_hold(
+        contest, &(bench_subject){.key = "op", .program = vyre_module_program(module, 0)});
+}
+
+static void end(bench_contest *contest) {
+    bench_contest_deinit(contest);
+    vyre_device_release(device);
+    device = NULL;
 }
 
 static size_t count_rows(const vyre_routes *table) {
@@ -144,29 +149,29 @@ static size_t count_rows(const vyre_routes *table) {
 
 static void a_contest_measures_all_sizes(void **state) {
     (void)state;
-    cli_contest contest;
+    bench_contest contest;
     patience = SIZE_MAX;
     expect_ok(hold(&contest));
     assert_int_equal(count_rows(contest.table), 6); /* three sizes, two places */
     assert_int_equal(last_done, 2);
     assert_int_equal(contest.done, 3);
     assert_string_equal(vyre_routes_fastest(contest.table, "op"), "reference");
-    assert_false(cli_route_has_wrong_bytes(contest.table, "op", &contest.devices));
-    cli_contest_deinit(&contest);
+    assert_false(bench_route_has_wrong_bytes(contest.table, "op", &device, 1));
+    end(&contest);
 }
 
 static void a_contest_stops_when_interrupted(void **state) {
     (void)state;
     size_t most = 0;
     for (patience = 0; most < 6; patience++) {
-        cli_contest contest;
+        bench_contest contest;
         expect_ok(hold(&contest));
         size_t rows = count_rows(contest.table);
         assert_true(rows >= most && rows <= most + 1); /* never more than the next one */
         assert_null(vyre_routes_fastest(contest.table, "op"));
         assert_int_equal(contest.done, 3); /* the bar goes on behind it */
         most = rows;
-        cli_contest_deinit(&contest);
+        end(&contest);
     }
 }
 
@@ -174,11 +179,11 @@ static void memory_may_run_out_in_a_contest(void **state) {
     (void)state;
     patience = SIZE_MAX;
     for (size_t n = 1; failing_allocator_start(n); n++) {
-        cli_contest contest;
+        bench_contest contest;
         vyre_status status = hold(&contest);
         bool failed = status != VYRE_OK;
         vyre_status_free(status);
-        cli_contest_deinit(&contest);
+        end(&contest);
         failing_allocator_stop();
         if (!failing_allocator_failed()) {
             assert_false(failed);
@@ -189,22 +194,22 @@ static void memory_may_run_out_in_a_contest(void **state) {
 
 static void memory_may_run_out_in_a_report(void **state) {
     (void)state;
-    cli_contest contest;
+    bench_contest contest;
     expect_ok(hold(&contest));
     for (size_t n = 1; failing_allocator_start(n); n++) {
         vyre_strbuf text = {0}, object = {0}, rows = {0};
         vyre_json json = {.text = &object};
-        cli_route_steps steps = {0};
+        bench_route_steps steps = {0};
         vyre_table table;
-        cli_route_steps_find(&steps, contest.table, "op", NULL);
-        cli_route_put_ranges(&text, &steps);
-        cli_route_put_excluded(&text, contest.table, "op", NULL);
-        cli_route_json(&json, contest.table, "op");
-        cli_route_table_begin(&table);
-        cli_route_table_add(&table, contest.table, "op");
+        bench_route_steps_find(&steps, contest.table, "op", NULL, 0);
+        bench_route_put_ranges(&text, &steps);
+        bench_route_put_excluded(&text, contest.table, "op", NULL, 0);
+        bench_routes_json(&json, contest.table, "op");
+        bench_routes_table_begin(&table);
+        bench_routes_table_add(&table, contest.table, "op");
         vyre_table_write(&rows, &table, VYRE_FORMAT_CSV);
         bool failed = text.failed || object.failed || rows.failed;
-        cli_route_steps_free(&steps);
+        bench_route_steps_free(&steps);
         vyre_strbuf_free(&text);
         vyre_strbuf_free(&object);
         vyre_strbuf_free(&rows);
@@ -214,7 +219,7 @@ static void memory_may_run_out_in_a_report(void **state) {
             break;
         }
     }
-    cli_contest_deinit(&contest);
+    end(&contest);
 }
 
 int main(void) {
