@@ -63,6 +63,11 @@ void vyre_table_add_all(vyre_table *table, size_t count, const char *const *cell
     }
 }
 
+void vyre_table_add_cells(vyre_table *table, size_t count, const char *const *cells) {
+    table->columns = table->columns ? table->columns : count;
+    vyre_table_add_all(table, count, cells);
+}
+
 void vyre_table_add_strbuf(vyre_table *table, vyre_strbuf *cell) {
     vyre_table_add(table, "%s", vyre_strbuf_string(cell));
     table->cells.failed |= cell->failed;

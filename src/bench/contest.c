@@ -144,7 +144,7 @@ static bool anyone_left(const bench_contest *contest) {
 
 vyre_status bench_contest_hold(bench_contest *contest, const bench_subject *subject) {
     size_t sizes = subject->value_count ? 1 : values_sizes_count(&contest->sizes);
-    size_t end = contest->done + sizes;
+    uint64_t end = contest->done + sizes;
     vyre_status status = VYRE_OK;
     enter_all(contest, subject);
     for (size_t i = 0; i < sizes && !status && anyone_left(contest) && !contest->is_interrupted();

@@ -21,8 +21,8 @@ typedef struct bench_contest {
     vyre_route_candidate *able;    /* who did the largest size that anybody did, which is this: */
     values_binding largest;
     size_t left_count[2], able_count;
-    size_t done;                                            /* sizes, of all subjects */
-    void (*step)(void *user, size_t done, const char *key); /* called before each size */
+    uint64_t done;                                            /* sizes, of all subjects */
+    void (*step)(void *user, uint64_t done, const char *key); /* called before each size */
     void *user;
     bool (*is_interrupted)(void);
 } bench_contest;

@@ -6,11 +6,6 @@
 #include "base/status.h"
 #include "bench/bench.h"
 
-const char bench_copy_words[] =
-    "Shares are of the rate that a large copy reaches on the same device with the same kind of "
-    "data. Data that fits into a cache may be moved faster than that, and so may data that is read "
-    "alone, since writing costs memory more.";
-
 const char *bench_state_name(bench_state state) {
     static const char *const names[] = {
 #define NAME(name, text) text,

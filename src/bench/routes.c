@@ -305,16 +305,13 @@ void bench_routes_table_begin(vyre_table *table) {
 static void add_class(vyre_table *table, const char *op, vyre_data data, uint32_t size_class,
                       const vyre_identity *who) {
     bool has_class = size_class != VYRE_NO_CLASS;
-    vyre_table_add(table, "%s", op);
-    vyre_table_add(table, "%s", has_class ? vyre_data_name(data) : "");
+    VYRE_TABLE_CELLS(table, op, has_class ? vyre_data_name(data) : "");
     if (has_class) {
         vyre_table_add(table, "%u", size_class);
     } else {
         vyre_table_add(table, "%s", "");
     }
-    vyre_table_add(table, "%s", who->backend);
-    vyre_table_add(table, "%s", who->device);
-    vyre_table_add(table, "%s", who->driver);
+    VYRE_TABLE_CELLS(table, who->backend, who->device, who->driver);
 }
 
 void bench_routes_table_add(vyre_table *table, const vyre_routes *routes, const char *op) {
@@ -325,19 +322,15 @@ void bench_routes_table_add(vyre_table *table, const vyre_routes *routes, const 
         const vyre_identity who = {route->observations[i].backend, "", ""};
         add_class(table, op, VYRE_DATA_HOST, VYRE_NO_CLASS, &who);
         vyre_table_add(table, "%llu", (unsigned long long)route->observations[i].latency_ns);
-        vyre_table_add(table, "%s", "");
-        vyre_table_add(table, "%s", "");
+        VYRE_TABLE_CELLS(table, "", "");
     }
     for (size_t i = 0; (row = vyre_routes_class_at(routes, op, i)); i++) {
         add_class(table, op, row->data, row->size_class, &row->who);
         vyre_table_add(table, "%llu", (unsigned long long)row->latency_ns);
-        vyre_table_add(table, "%s", "");
-        vyre_table_add(table, "%s", "");
+        VYRE_TABLE_CELLS(table, "", "");
     }
     for (size_t i = 0; (excluded = excluded_at(routes, op, i)); i++) {
         add_class(table, op, excluded->data, excluded->size_class, &excluded->who);
-        vyre_table_add(table, "%s", "");
-        vyre_table_add(table, "%s", vyre_exclusion_cause_name(excluded->cause));
-        vyre_table_add(table, "%s", excluded->reason);
+        VYRE_TABLE_CELLS(table, "", vyre_exclusion_cause_name(excluded->cause), excluded->reason);
     }
 }

@@ -31,6 +31,11 @@ void bench_put_size(vyre_strbuf *text, uint64_t size) {
     }
 }
 
+static const char copy_words[] =
+    "Shares are of the rate that a large copy reaches on the same device with the same kind of "
+    "data. Data that fits into a cache may be moved faster than that, and so may data that is read "
+    "alone, since writing costs memory more.";
+
 /* "12 %"; nothing for 0. */
 static void put_share(vyre_strbuf *text, double share) {
     if (share > 0 && share < 0.0005) {
@@ -40,19 +45,10 @@ static void put_share(vyre_strbuf *text, double share) {
     }
 }
 
-#define HEADINGS(table, ...)                                                                       \
-    add_headings(table, (const char *const[]){__VA_ARGS__},                                        \
-                 sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
-
-static void add_headings(vyre_table *table, const char *const *headings, size_t count) {
-    table->columns = count;
-    vyre_table_add_all(table, count, headings);
-}
-
 static void write_devices(vyre_page *page, const bench_run *bench) {
     vyre_table table = {.right = 7 << 2, .code = 1};
     vyre_strbuf text = {0};
-    HEADINGS(&table, "device", "hardware", "copy, host", "copy, resident", "peak");
+    VYRE_TABLE_CELLS(&table, "device", "hardware", "copy, host", "copy, resident", "peak");
     for (size_t i = 0; i < bench->device_count; i++) {
         const bench_device *device = &bench->devices[i];
         vyre_table_add(&table, "%s", device->name);
@@ -90,8 +86,8 @@ static void write_devices(vyre_page *page, const bench_run *bench) {
 static void write_times(vyre_page *page, const bench_run *bench) {
     vyre_table table = {.right = 1 << 2 | 63 << 4, .code = 1};
     vyre_strbuf text = {0};
-    HEADINGS(&table, "operation", "data", "size", "device", "median", "best", "quartiles", "GB/s",
-             "GFLOP/s", "of copy", "");
+    VYRE_TABLE_CELLS(&table, "operation", "data", "size", "device", "median", "best", "quartiles",
+                     "GB/s", "GFLOP/s", "of copy", "");
     for (size_t i = 0; i < bench->rows.count; i++) {
         const bench_row *row = &bench->rows.items[i];
         for (size_t k = 0; k < bench->device_count; k++) {
@@ -101,8 +97,7 @@ static void write_times(vyre_page *page, const bench_run *bench) {
             if (bench->devices[k].reason) {
                 continue;
             }
-            vyre_table_add(&table, "%s", row->operation);
-            vyre_table_add(&table, "%s", vyre_data_name(row->data));
+            VYRE_TABLE_CELLS(&table, row->operation, vyre_data_name(row->data));
             bench_put_size(&text, row->size);
             vyre_table_add_strbuf(&table, &text);
             vyre_table_add(&table, "%s", bench->devices[k].name);
@@ -145,7 +140,7 @@ static void write_times(vyre_page *page, const bench_run *bench) {
     }
     vyre_strbuf_free(&text);
     vyre_page_table(page, &table);
-    vyre_page_paragraph(page, bench_copy_words);
+    vyre_page_paragraph(page, copy_words);
 }
 
 static void write_crossovers(vyre_page *page, const bench_report *report) {
@@ -156,13 +151,11 @@ static void write_crossovers(vyre_page *page, const bench_report *report) {
         vyre_page_paragraph(page, "None: one device is the fastest at all sizes of an operation.");
         return;
     }
-    HEADINGS(&table, "operation", "data", "below", "above", "from", "to", "about", "");
+    VYRE_TABLE_CELLS(&table, "operation", "data", "below", "above", "from", "to", "about", "");
     for (size_t i = 0; i < report->figures->crossovers.count; i++) {
         const bench_crossover *crossover = &report->figures->crossovers.items[i];
-        vyre_table_add(&table, "%s", crossover->operation);
-        vyre_table_add(&table, "%s", vyre_data_name(crossover->data));
-        vyre_table_add(&table, "%s", devices[crossover->before].name);
-        vyre_table_add(&table, "%s", devices[crossover->after].name);
+        VYRE_TABLE_CELLS(&table, crossover->operation, vyre_data_name(crossover->data),
+                         devices[crossover->before].name, devices[crossover->after].name);
         bench_put_size(&text, crossover->from_size);
         vyre_table_add_strbuf(&table, &text);
         bench_put_size(&text, crossover->to_size);
@@ -177,13 +170,12 @@ static void write_crossovers(vyre_page *page, const bench_report *report) {
 static void write_means(vyre_page *page, const bench_report *report) {
     const bench_run *bench = report->bench;
     vyre_table table = {.right = 1 << 2};
-    HEADINGS(&table, "data", "device", "time", "");
+    VYRE_TABLE_CELLS(&table, "data", "device", "time", "");
     for (size_t i = 0; i < report->figures->summary_count; i++) {
         const bench_summary *summary = &report->figures->summaries[i];
         for (size_t k = 0; k < summary->mean_count; k++) {
             const bench_mean *mean = &summary->means[k];
-            vyre_table_add(&table, "%s", summary->data);
-            vyre_table_add(&table, "%s", bench->devices[mean->device].name);
+            VYRE_TABLE_CELLS(&table, summary->data, bench->devices[mean->device].name);
             vyre_table_add(&table, "%.3f", mean->ratio);
             if (mean->device == summary->best_single) {
                 vyre_table_add(&table, "the best single device, over %zu of %zu rows",
@@ -196,9 +188,7 @@ static void write_means(vyre_page *page, const bench_report *report) {
             }
         }
         if (!summary->mean_count) {
-            vyre_table_add(&table, "%s", summary->data);
-            vyre_table_add(&table, "%s", "");
-            vyre_table_add(&table, "%s", "");
+            VYRE_TABLE_CELLS(&table, summary->data, "", "");
             vyre_table_add(&table, "no row of %zu was measured on every device", summary->total);
         }
     }
@@ -209,11 +199,10 @@ static void write_comparison(vyre_page *page, const bench_report *report) {
     const bench_comparison *comparison = report->comparison;
     vyre_table table = {.right = 1 << 2 | 7 << 4, .code = 1};
     vyre_strbuf text = {0};
-    HEADINGS(&table, "operation", "data", "size", "device", "before", "now", "ratio", "");
+    VYRE_TABLE_CELLS(&table, "operation", "data", "size", "device", "before", "now", "ratio", "");
     for (size_t i = 0; i < comparison->changes.count; i++) {
         const bench_change *change = &comparison->changes.items[i];
-        vyre_table_add(&table, "%s", change->row->operation);
-        vyre_table_add(&table, "%s", vyre_data_name(change->row->data));
+        VYRE_TABLE_CELLS(&table, change->row->operation, vyre_data_name(change->row->data));
         bench_put_size(&text, change->row->size);
         vyre_table_add_strbuf(&table, &text);
         vyre_table_add(&table, "%s", report->bench->devices[change->device].name);
@@ -287,16 +276,13 @@ static void add_csv_number(vyre_table *table, double number) {
 
 static void add_csv_start(vyre_table *table, const char *kind, const char *operation,
                           const char *data, uint64_t size, const char *device, const char *ran_on) {
-    vyre_table_add(table, "%s", kind);
-    vyre_table_add(table, "%s", operation);
-    vyre_table_add(table, "%s", data);
+    VYRE_TABLE_CELLS(table, kind, operation, data);
     if (size) {
         vyre_table_add(table, "%llu", (unsigned long long)size);
     } else {
         vyre_table_add(table, "%s", "");
     }
-    vyre_table_add(table, "%s", device);
-    vyre_table_add(table, "%s", ran_on ? ran_on : "");
+    VYRE_TABLE_CELLS(table, device, ran_on ? ran_on : "");
 }
 
 /* A line that has no times, only a ratio and a note. */
@@ -333,7 +319,7 @@ static void write_csv(const bench_report *report, vyre_strbuf *text) {
     const bench_run *bench = report->bench;
     const bench_figures *figures = report->figures;
     vyre_table table = {0};
-    add_headings(&table, csv_columns, CSV_COLUMNS);
+    vyre_table_add_cells(&table, CSV_COLUMNS, csv_columns);
     for (size_t i = 0; i < bench->device_count; i++) {
         if (bench->devices[i].reason) {
             add_csv_start(&table, "unavailable", "", "", 0, bench->devices[i].name, "");

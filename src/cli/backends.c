@@ -7,6 +7,8 @@
 #include "cli/device.h"
 #include "cli/output.h"
 #include "cli/survey.h"
+#include "registry/registry.h"
+#include "registry/select.h"
 
 #define REQUIREMENTS(X)                                                                            \
     X(ANY, "any", "any device but a software one")                                                 \
@@ -323,9 +325,9 @@ static cli_exit list(job *j) {
     const char *name = j->arguments->operand_count ? j->arguments->operands[0] : NULL;
     vyre_format format = (vyre_format)j->arguments->values[FORMAT].choice;
     vyre_status status = check_usage(j);
-    status = status ? status
-             : name ? cli_survey_take_named(&j->survey, name)
-                    : cli_survey_take_all(&j->survey);
+    if (!status) {
+        status = name ? cli_survey_take_named(&j->survey, name) : cli_survey_take_all(&j->survey);
+    }
     if (status) {
         cli_exit result = cli_message_status(j->arguments->command, status);
         if (name && result != CLI_EXIT_USAGE) {

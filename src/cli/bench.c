@@ -2,15 +2,11 @@
 #include "bench/bench.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/option.h"
 #include "base/page.h"
 #include "base/status.h"
@@ -87,101 +83,7 @@ const cli_command cli_command_bench = {
 
 enum { RUNS_DEFAULT = 100, RUNS_MOST = 1000000, BUDGET_DEFAULT_NS = 200000000 };
 
-/* Devices. */
-
-/* All that there are and that dispatch; oracles only if they are wanted. */
-static vyre_status add_all(bench_run *bench, bool with_oracles) {
-    cli_survey survey = {0};
-    vyre_status status = cli_survey_take_all(&survey);
-    for (size_t i = 0; i < survey.rows.count && !status; i++) {
-        cli_survey_row *row = &survey.rows.items[i];
-        bool is_oracle = !strcmp(row->registration->id, "reference");
-        if (vyre_registry_dispatches(NULL, row->registration->id) && (with_oracles || !is_oracle)) {
-            status = bench_run_add(bench, row->name, row->device,
-                                   row->device ? NULL : vyre_status_text(row->failure));
-            row->device = NULL; /* it is the report's now */
-        }
-    }
-    cli_survey_deinit(&survey);
-    return status;
-}
-
-/* Whether there is a backend of that name, or of the part before the number of a device. */
-static bool is_registered(const char *name) {
-    const vyre_registration *found = NULL;
-    vyre_strbuf id = {0};
-    vyre_strbuf_add(&id, name, strcspn(name, ":"));
-    vyre_status_free(vyre_registry_find(NULL, vyre_strbuf_string(&id), &found));
-    vyre_strbuf_free(&id);
-    return found != NULL;
-}
-
-static vyre_status add_named(bench_run *bench, const char *name) {
-    vyre_device *device = NULL;
-    if (!strcmp(name, "auto")) {
-        return bench_run_add(bench, name, NULL, NULL);
-    }
-    if (!strcmp(name, "all")) {
-        return add_all(bench, true);
-    }
-    vyre_status status = vyre_registry_acquire(NULL, name, &device);
-    if (!status) {
-        return bench_run_add(bench, vyre_device_name(device), device, NULL);
-    }
-    if (!is_registered(name)) {
-        bool is_missing = vyre_status_code_of(status) == VYRE_STATUS_NOT_FOUND;
-        vyre_status refused =
-            vyre_status_make(is_missing ? VYRE_STATUS_UNAVAILABLE : vyre_status_code_of(status),
-                             vyre_status_fix(status), "%s", vyre_status_message(status));
-        vyre_status_free(status);
-        return refused;
-    }
-    vyre_status added = bench_run_add(bench, name, NULL, vyre_status_text(status));
-    vyre_status_free(status);
-    return added;
-}
-
-static vyre_status add_devices(bench_run *bench, const char *names) {
-    vyre_status status = names ? VYRE_OK : add_all(bench, false);
-    for (const char *rest = names; rest && !status;) {
-        size_t size = strcspn(rest, ",");
-        vyre_strbuf name = {0};
-        vyre_strbuf_add(&name, rest, size);
-        status = size ? add_named(bench, vyre_strbuf_string(&name))
-                      : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                         "give names with one comma between",
-                                         "-b names an empty device in `%s`", names);
-        vyre_strbuf_free(&name);
-        rest = rest[size] ? rest + size + 1 : NULL;
-    }
-    return status;
-}
-
-/* The table that auto goes by, as the router finds it. */
-static vyre_status set_table(bench_run *bench, const char *path) {
-    bool has_auto = false;
-    for (size_t i = 0; i < bench->device_count; i++) {
-        has_auto = has_auto || bench->devices[i].is_auto;
-    }
-    if (path && !has_auto) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add auto to -b, or leave it out",
-                                "--table is for the device auto alone");
-    }
-    if (!has_auto) {
-        return VYRE_OK;
-    }
-    if (path && setenv("VYRE_ROUTES", path, 1) != 0) {
-        return vyre_no_memory("to measure");
-    }
-    vyre_option_info option = vyre_option_describe(VYRE_OPTION_ROUTES);
-    char *otherwise = NULL;
-    vyre_status status = *option.text ? VYRE_OK : vyre_routes_default_path(&otherwise);
-    bench->table = status ? NULL : vyre_copy_string(otherwise ? otherwise : option.text);
-    vyre_routes_path_free(otherwise);
-    return status || bench->table ? status : vyre_no_memory("to measure");
-}
-
-/* The command. */
+/* The command line */
 
 typedef struct job {
     const cli_arguments *arguments;
@@ -249,49 +151,129 @@ static vyre_status check_usage(const job *j) {
 }
 
 static vyre_status read_numbers(job *j) {
-    bench_run *bench = &j->bench;
     uint64_t runs = RUNS_DEFAULT;
-    vyre_status status = values_sizes_parse(value_of(j, SIZES)->text, &j->plan.sizes);
-    status = status ? status : values_places_parse(value_of(j, DATA)->text, &j->plan.places);
-    bench->budget_ns = BUDGET_DEFAULT_NS;
-    if (!status && value_of(j, RUNS)->given) {
-        status = values_number_parse("--runs", value_of(j, RUNS)->text, &runs);
+    j->bench.budget_ns = BUDGET_DEFAULT_NS;
+    VYRE_TRY(values_sizes_parse(value_of(j, SIZES)->text, &j->plan.sizes));
+    VYRE_TRY(values_places_parse(value_of(j, DATA)->text, &j->plan.places));
+    VYRE_TRY(cli_option_number(j->arguments, RUNS, &runs));
+    if (runs < BENCH_LEAST_RUNS || runs > RUNS_MOST) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a number from 3 to 1000000",
+                                "--runs cannot be `%s`", value_of(j, RUNS)->text);
     }
-    if (!status && (runs < BENCH_LEAST_RUNS || runs > RUNS_MOST)) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a number from 3 to 1000000",
-                                  "--runs cannot be `%s`", value_of(j, RUNS)->text);
+    j->bench.runs = (uint32_t)runs;
+    return cli_option_seconds(j->arguments, SECONDS, &j->bench.budget_ns);
+}
+
+/* The devices */
+
+/* All that there are and that dispatch; oracles only if they are wanted. */
+static vyre_status add_all(bench_run *bench, bool with_oracles) {
+    cli_survey survey = {0};
+    vyre_status status = cli_survey_take_all(&survey);
+    for (size_t i = 0; i < survey.rows.count && !status; i++) {
+        cli_survey_row *row = &survey.rows.items[i];
+        bool is_oracle = !strcmp(row->registration->id, "reference");
+        if (vyre_registry_dispatches(NULL, row->registration->id) && (with_oracles || !is_oracle)) {
+            status = bench_run_add(bench, row->name, row->device,
+                                   row->device ? NULL : vyre_status_text(row->failure));
+            row->device = NULL; /* it is the report's now */
+        }
     }
-    if (!status && value_of(j, SECONDS)->given) {
-        status = values_seconds_parse("--seconds", value_of(j, SECONDS)->text, &bench->budget_ns);
-    }
-    bench->runs = (uint32_t)runs;
+    cli_survey_deinit(&survey);
     return status;
 }
 
-static void step(void *user, uint64_t done, const char *now) {
-    cli_progress_step(user, done, now);
+/* Whether there is a backend of that name, or of the part before the number of a device. */
+static bool is_registered(const char *name) {
+    const vyre_registration *found = NULL;
+    vyre_strbuf id = {0};
+    vyre_strbuf_add(&id, name, strcspn(name, ":"));
+    vyre_status_free(vyre_registry_find(NULL, vyre_strbuf_string(&id), &found));
+    vyre_strbuf_free(&id);
+    return found != NULL;
 }
+
+static vyre_status add_named(bench_run *bench, const char *name) {
+    vyre_device *device = NULL;
+    if (!strcmp(name, "auto")) {
+        return bench_run_add(bench, name, NULL, NULL);
+    }
+    if (!strcmp(name, "all")) {
+        return add_all(bench, true);
+    }
+    vyre_status status = vyre_registry_acquire(NULL, name, &device);
+    if (!status) {
+        return bench_run_add(bench, vyre_device_name(device), device, NULL);
+    }
+    if (!is_registered(name)) {
+        bool is_missing = vyre_status_code_of(status) == VYRE_STATUS_NOT_FOUND;
+        vyre_status refused =
+            vyre_status_make(is_missing ? VYRE_STATUS_UNAVAILABLE : vyre_status_code_of(status),
+                             vyre_status_fix(status), "%s", vyre_status_message(status));
+        vyre_status_free(status);
+        return refused;
+    }
+    vyre_status added = bench_run_add(bench, name, NULL, vyre_status_text(status));
+    vyre_status_free(status);
+    return added;
+}
+
+static vyre_status add_devices(bench_run *bench, const char *names) {
+    vyre_strbuf name = {0};
+    vyre_status status = names ? VYRE_OK : add_all(bench, false);
+    for (const char *rest = names; !status && cli_list_next(&rest, &name);) {
+        status = name.size ? add_named(bench, vyre_strbuf_string(&name))
+                           : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                              "give names with one comma between",
+                                              "-b names an empty device in `%s`", names);
+    }
+    vyre_strbuf_free(&name);
+    return status;
+}
+
+/* The table that auto goes by, as the router finds it. */
+static vyre_status set_table(bench_run *bench, const char *path) {
+    bool has_auto = false;
+    for (size_t i = 0; i < bench->device_count; i++) {
+        has_auto = has_auto || bench->devices[i].is_auto;
+    }
+    if (path && !has_auto) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add auto to -b, or leave it out",
+                                "--table is for the device auto alone");
+    }
+    if (!has_auto) {
+        return VYRE_OK;
+    }
+    if (path && setenv("VYRE_ROUTES", path, 1) != 0) {
+        return vyre_no_memory("to measure");
+    }
+    vyre_option_info option = vyre_option_describe(VYRE_OPTION_ROUTES);
+    char *otherwise = NULL;
+    vyre_status status = *option.text ? VYRE_OK : vyre_routes_default_path(&otherwise);
+    bench->table = status ? NULL : vyre_copy_string(otherwise ? otherwise : option.text);
+    vyre_routes_path_free(otherwise);
+    return status || bench->table ? status : vyre_no_memory("to measure");
+}
+
+/* Measuring, and the report */
 
 static vyre_status measure(job *j) {
     const cli_arguments *arguments = j->arguments;
     const vyre_dialects *snapshot;
-    vyre_status status = read_numbers(j);
-    status = status ? status : add_devices(&j->bench, value_of(j, BACKEND)->text);
-    status = status ? status : set_table(&j->bench, value_of(j, TABLE)->text);
-    status = status ? status : bench_run_describe(&j->bench);
-    status = status ? status : vyre_dialects_try_enter(&j->guard, &snapshot);
-    j->is_entered = !status;
+    VYRE_TRY(read_numbers(j));
+    VYRE_TRY(add_devices(&j->bench, value_of(j, BACKEND)->text));
+    VYRE_TRY(set_table(&j->bench, value_of(j, TABLE)->text));
+    VYRE_TRY(bench_run_describe(&j->bench));
+    VYRE_TRY(vyre_dialects_try_enter(&j->guard, &snapshot));
+    j->is_entered = true;
     const char *glob = arguments->operand_count ? arguments->operands[0] : NULL;
-    status = status ? status : bench_plan_choose(&j->plan, snapshot, glob);
-    status = status ? status : bench_run_check(&j->bench);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(bench_plan_choose(&j->plan, snapshot, glob));
+    VYRE_TRY(bench_run_check(&j->bench));
     j->progress.is_off = value_of(j, NO_PROGRESS)->given;
-    j->plan.step = step;
+    j->plan.step = cli_progress_tell;
     j->plan.user = &j->progress;
     cli_progress_begin(&j->progress, "bench", bench_plan_steps(&j->plan, &j->bench));
-    status = bench_plan_measure(&j->plan, &j->bench);
+    vyre_status status = bench_plan_measure(&j->plan, &j->bench);
     cli_progress_end(&j->progress);
     return status;
 }
@@ -300,12 +282,9 @@ static vyre_status report(job *j) {
     const char *compare = value_of(j, COMPARE)->text, *html = value_of(j, HTML)->text;
     vyre_format format = (vyre_format)value_of(j, FORMAT)->choice;
     vyre_strbuf text = {0};
-    vyre_status status = bench_figures_make(&j->bench, &j->figures);
-    if (!status && compare) {
-        status = bench_compare(&j->before, &j->bench, compare, &j->comparison);
-    }
-    if (status) {
-        return status;
+    VYRE_TRY(bench_figures_make(&j->bench, &j->figures));
+    if (compare) {
+        VYRE_TRY(bench_compare(&j->before, &j->bench, compare, &j->comparison));
     }
     bench_report made = {&j->bench, &j->figures, compare ? &j->comparison : NULL};
     if (format == VYRE_FORMAT_JSON) {
@@ -314,11 +293,11 @@ static vyre_status report(job *j) {
         bench_report_table(&made, format, &text);
     }
     cli_output_write(&text);
-    if (html) {
-        bench_report_page(&made, &text);
-        status = cli_output_save(html, &text);
+    if (!html) {
+        return VYRE_OK;
     }
-    return status;
+    bench_report_page(&made, &text);
+    return cli_output_save(html, &text);
 }
 
 static cli_exit verdict(const job *j) {

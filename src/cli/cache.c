@@ -69,19 +69,13 @@ static void write_time(char out[TIME_SIZE], int64_t used_ns, bool utc) {
 static void put_entries(vyre_strbuf *text, const vyre_cache_list *list) {
     vyre_table table = {.columns = 6, .right = 1 << 4};
     vyre_page page = {.text = text};
-    vyre_table_add(&table, "backend");
-    vyre_table_add(&table, "device");
-    vyre_table_add(&table, "program");
-    vyre_table_add(&table, "digest");
-    vyre_table_add(&table, "bytes");
-    vyre_table_add(&table, "last use");
+    VYRE_TABLE_CELLS(&table, "backend", "device", "program", "digest", "bytes", "last use");
     for (size_t i = 0; i < list->entry_count; i++) {
         const vyre_cache_entry *entry = &list->entries[i];
         char used[TIME_SIZE];
         write_time(used, entry->used_ns, false);
         vyre_table_add(&table, "%s %s", entry->backend, entry->backend_version);
-        vyre_table_add(&table, "%s", entry->device);
-        vyre_table_add(&table, "%s", entry->program);
+        VYRE_TABLE_CELLS(&table, entry->device, entry->program);
         vyre_table_add(&table, "%016llx%016llx", (unsigned long long)entry->digest.high,
                        (unsigned long long)entry->digest.low);
         vyre_table_add(&table, "%llu", (unsigned long long)entry->bytes);

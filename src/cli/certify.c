@@ -5,6 +5,7 @@
 
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "bench/contest.h"
 #include "cli/device.h"
@@ -84,6 +85,26 @@ typedef struct job {
 
 static vyre_format format_of(const job *j) {
     return (vyre_format)j->arguments->values[FORMAT].choice;
+}
+
+/* The command line */
+
+/* Whether the first word names a file; else it stands for operations. */
+static bool names_file(const cli_arguments *arguments) {
+    const char *word = arguments->operands[0];
+    size_t size = strlen(word);
+    bool is_source = size > 5 && !strcmp(word + size - 5, ".vyre");
+    return arguments->operand_count > 1 || !strcmp(word, "-") || strchr(word, '/') || is_source ||
+           access(word, F_OK) == 0;
+}
+
+static vyre_status read_options(job *j) {
+    const cli_value *values = j->arguments->values;
+    j->contest.budget_ns = UINT64_C(5000000000);
+    VYRE_TRY(values_sizes_parse(values[SIZES].text, &j->contest.sizes));
+    VYRE_TRY(values_places_parse(values[DATA].text, &j->contest.places));
+    VYRE_TRY(cli_option_seconds(j->arguments, BUDGET, &j->contest.budget_ns));
+    return bench_routes_path(values[TABLE].text, &j->path);
 }
 
 /* Interruptions: the first one ends the run between two measurements, the second one at once. */
@@ -173,11 +194,6 @@ static void report(const job *j, size_t total) {
 }
 
 /* The work */
-
-static void step(void *user, size_t done, const char *key) {
-    job *j = user;
-    cli_progress_step(&j->progress, done, key);
-}
 
 /* Certifies one and saves the table. What fails is told: smaller sizes may have been measured by
  * then, and the next one may do better. */
@@ -309,25 +325,11 @@ static cli_exit certify_given(job *j) {
     return result;
 }
 
-/* Whether the first word names a file; else it stands for operations. */
-static bool names_file(const cli_arguments *arguments) {
-    const char *word = arguments->operands[0];
-    size_t size = strlen(word);
-    bool is_source = size > 5 && !strcmp(word + size - 5, ".vyre");
-    return arguments->operand_count > 1 || !strcmp(word, "-") || strchr(word, '/') || is_source ||
-           access(word, F_OK) == 0;
-}
-
-static vyre_status read_options(job *j) {
-    const cli_value *values = j->arguments->values;
-    bench_contest *contest = &j->contest;
-    contest->budget_ns = UINT64_C(5000000000);
-    vyre_status status = values_sizes_parse(values[SIZES].text, &contest->sizes);
-    status = status ? status : values_places_parse(values[DATA].text, &contest->places);
-    if (!status && values[BUDGET].given) {
-        status = values_seconds_parse("--budget", values[BUDGET].text, &contest->budget_ns);
-    }
-    return status ? status : bench_routes_path(values[TABLE].text, &j->path);
+/* Saved as it is: a place that cannot be written is told before anything is measured. */
+static vyre_status open_table(job *j) {
+    VYRE_TRY(bench_contest_open(&j->contest));
+    VYRE_TRY(vyre_routes_load(vyre_strbuf_string(&j->path), &j->contest.table));
+    return vyre_routes_save(j->contest.table, vyre_strbuf_string(&j->path));
 }
 
 static cli_exit run_job(job *j) {
@@ -343,10 +345,7 @@ static cli_exit run_job(job *j) {
     }
     j->contest.devices = j->devices.list.items;
     j->contest.device_count = j->devices.list.count;
-    /* Saved as it is: a place that cannot be written is told before anything is measured. */
-    status = bench_contest_open(&j->contest);
-    status = status ? status : vyre_routes_load(vyre_strbuf_string(&j->path), &j->contest.table);
-    status = status ? status : vyre_routes_save(j->contest.table, vyre_strbuf_string(&j->path));
+    status = open_table(j);
     if (status) {
         (void)cli_message_status(arguments->command, status);
         return CLI_EXIT_FAILED;
@@ -364,8 +363,8 @@ static cli_exit run_job(job *j) {
 static cli_exit run(const cli_arguments *arguments) {
     job j = {.arguments = arguments};
     j.progress.is_off = arguments->values[NO_PROGRESS].given;
-    j.contest.step = step;
-    j.contest.user = &j;
+    j.contest.step = cli_progress_tell;
+    j.contest.user = &j.progress;
     j.contest.is_interrupted = is_interrupted;
     watch_interruptions();
     cli_exit result = run_job(&j);

@@ -77,6 +77,59 @@ typedef struct job {
     counts total;
 } job;
 
+/* The command line */
+
+static bool is_name(const char *word, size_t size) {
+    size_t letters =
+        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return size && letters >= size && !(*word >= '0' && *word <= '9');
+}
+
+/* With --races, a word behind the first that is a name is the PROGRAM, and one that starts with a
+ * name and `=` is a value. All others are files. */
+static vyre_status sort_operands(job *j) {
+    bool races = j->arguments->values[RACES].given, stored = true;
+    for (size_t i = 0; i < j->arguments->operand_count && stored; i++) {
+        const char *word = j->arguments->operands[i];
+        size_t size = strcspn(word, "=");
+        if (!races || !i || !is_name(word, size)) {
+            stored = vyre_vec_push(&j->files, word);
+        } else if (word[size]) {
+            stored = vyre_vec_push(&j->values, word);
+        } else if (!j->program) {
+            j->program = word;
+        } else {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                    "write ./ in front if it is a file, NAME=VALUE for a value",
+                                    "`%s` is a second PROGRAM, behind `%s`", word, j->program);
+        }
+    }
+    if (!stored) {
+        return vyre_no_memory("for the command line");
+    }
+    if (j->files.count > 1 && (j->program || j->values.count)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one FILE",
+                                "a PROGRAM or values belong to one file, and there are %zu",
+                                j->files.count);
+    }
+    return VYRE_OK;
+}
+
+static vyre_status read_options(job *j) {
+    const cli_value *values = j->arguments->values;
+    const uint64_t minute_ns = 60000000000u;
+    j->races.timeout_ns = minute_ns;
+    if (!values[RACES].given && (values[SEED].given || values[TIMEOUT].given)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add --races, or leave it out",
+                                "`%s` is for --races", values[SEED].given ? "--seed" : "--timeout");
+    }
+    VYRE_TRY(cli_option_number(j->arguments, SEED, &j->races.seed));
+    VYRE_TRY(cli_option_seconds(j->arguments, TIMEOUT, &j->races.timeout_ns));
+    return sort_operands(j);
+}
+
+/* One file */
+
 /* An error that is no diagnostic: the file cannot be read, or is a damaged binary. */
 static void add_failure(vyre_json *json, vyre_status status) {
     vyre_json_add_object(json, "failure");
@@ -213,60 +266,6 @@ static cli_exit check_file(job *j, const char *path) {
     }
     cli_input_deinit(&input);
     return result;
-}
-
-static bool is_name(const char *word, size_t size) {
-    size_t letters =
-        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    return size && letters >= size && !(*word >= '0' && *word <= '9');
-}
-
-/* With --races, a word behind the first that is a name is the PROGRAM, and one that starts with a
- * name and `=` is a value. All others are files. */
-static vyre_status sort_operands(job *j) {
-    bool races = j->arguments->values[RACES].given, stored = true;
-    for (size_t i = 0; i < j->arguments->operand_count && stored; i++) {
-        const char *word = j->arguments->operands[i];
-        size_t size = strcspn(word, "=");
-        if (!races || !i || !is_name(word, size)) {
-            stored = vyre_vec_push(&j->files, word);
-        } else if (word[size]) {
-            stored = vyre_vec_push(&j->values, word);
-        } else if (!j->program) {
-            j->program = word;
-        } else {
-            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                    "write ./ in front if it is a file, NAME=VALUE for a value",
-                                    "`%s` is a second PROGRAM, behind `%s`", word, j->program);
-        }
-    }
-    if (!stored) {
-        return vyre_no_memory("for the command line");
-    }
-    if (j->files.count > 1 && (j->program || j->values.count)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one FILE",
-                                "a PROGRAM or values belong to one file, and there are %zu",
-                                j->files.count);
-    }
-    return VYRE_OK;
-}
-
-static vyre_status read_options(job *j) {
-    const cli_value *values = j->arguments->values;
-    const uint64_t minute_ns = 60000000000u;
-    j->races.timeout_ns = minute_ns;
-    if (!values[RACES].given && (values[SEED].given || values[TIMEOUT].given)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add --races, or leave it out",
-                                "`%s` is for --races", values[SEED].given ? "--seed" : "--timeout");
-    }
-    vyre_status status = VYRE_OK;
-    if (values[SEED].given) {
-        status = values_number_parse("--seed", values[SEED].text, &j->races.seed);
-    }
-    if (!status && values[TIMEOUT].given) {
-        status = values_seconds_parse("--timeout", values[TIMEOUT].text, &j->races.timeout_ns);
-    }
-    return status ? status : sort_operands(j);
 }
 
 static cli_exit check_files(job *j) {

@@ -4,6 +4,7 @@
 
 #include "base/near.h"
 #include "base/page.h"
+#include "values/element.h"
 
 const cli_command *const cli_commands[] = {
 #define ROW(name) &cli_command_##name,
@@ -48,19 +49,6 @@ vyre_str cli_option_value(const cli_option *option) {
     return (vyre_str){option->value, strlen(option->value) - dots};
 }
 
-/* The error for a word that is none of those that `near` was given. */
-static vyre_status unknown(const char *what, const char *word, const vyre_near *near,
-                           const char *fix) {
-    vyre_strbuf message = {0};
-    vyre_strbuf_printf(&message, "there is no %s `%s`", what, word);
-    vyre_near_print(near, &message, "; did you mean ");
-    vyre_strbuf_puts(&message, near->count ? "?" : "");
-    vyre_status status =
-        vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix, "%s", vyre_strbuf_string(&message));
-    vyre_strbuf_free(&message);
-    return status;
-}
-
 vyre_status cli_unknown(const char *what, const char *word, const char *const *names,
                         const char *fix) {
     vyre_near near;
@@ -68,7 +56,7 @@ vyre_status cli_unknown(const char *what, const char *word, const char *const *n
     for (; *names; names++) {
         vyre_near_add(&near, str(*names));
     }
-    return unknown(what, word, &near, fix);
+    return vyre_near_refuse(&near, fix, "there is no %s `%s`", what, word);
 }
 
 static vyre_status wrong_usage(const cli_command *command, const char *format, ...)
@@ -95,14 +83,13 @@ static vyre_status unknown_option(const cli_command *command, vyre_str wanted) {
     for (size_t i = 0; i < command->option_count; i++) {
         vyre_near_add(&near, str(command->options[i].name));
     }
-    vyre_strbuf word = {0}, fix = {0};
-    vyre_strbuf_add(&word, wanted.data, wanted.size);
+    vyre_strbuf fix = {0};
     vyre_strbuf_printf(
         &fix, "`vyre %s --help` lists the options%s", command->name,
         command->operand == CLI_OPERAND_FILE ? "; a file of that name goes behind `--`" : "");
     vyre_status status =
-        unknown("option", vyre_strbuf_string(&word), &near, vyre_strbuf_string(&fix));
-    vyre_strbuf_free(&word);
+        vyre_near_refuse(&near, vyre_strbuf_string(&fix), "there is no option `%.*s`",
+                         (int)wanted.size, wanted.data);
     vyre_strbuf_free(&fix);
     return status;
 }
@@ -141,7 +128,8 @@ static vyre_status set_value(const cli_option *option, const char *text, cli_val
         vyre_strbuf_puts(&fix, i == 0 ? "" : option->choices[i + 1].text ? ", " : " or ");
         vyre_strbuf_puts(&fix, option->choices[i].text);
     }
-    vyre_status status = unknown(option->name, text, &near, vyre_strbuf_string(&fix));
+    vyre_status status = vyre_near_refuse(&near, vyre_strbuf_string(&fix), "there is no %s `%s`",
+                                          option->name, text);
     vyre_strbuf_free(&fix);
     return status;
 }
@@ -213,4 +201,30 @@ vyre_status cli_arguments_parse(const cli_command *command, size_t count, const 
         return wrong_usage(command, "`%s` is one word too many", words[command->operands_max]);
     }
     return VYRE_OK;
+}
+
+vyre_status cli_option_number(const cli_arguments *arguments, uint32_t option, uint64_t *out) {
+    const cli_value *value = &arguments->values[option];
+    return value->given
+               ? values_number_parse(arguments->command->options[option].name, value->text, out)
+               : VYRE_OK;
+}
+
+vyre_status cli_option_seconds(const cli_arguments *arguments, uint32_t option, uint64_t *out_ns) {
+    const cli_value *value = &arguments->values[option];
+    return value->given
+               ? values_seconds_parse(arguments->command->options[option].name, value->text, out_ns)
+               : VYRE_OK;
+}
+
+bool cli_list_next(const char **list, vyre_strbuf *word) {
+    const char *rest = *list;
+    if (!rest) {
+        return false;
+    }
+    size_t size = strcspn(rest, ",");
+    vyre_strbuf_cut(word, 0);
+    vyre_strbuf_add(word, rest, size);
+    *list = rest[size] ? rest + size + 1 : NULL;
+    return true;
 }

@@ -178,6 +178,17 @@ extern const cli_choice cli_table_formats[];
 VYRE_MUST_USE vyre_status cli_arguments_parse(const cli_command *command, size_t count,
                                               const char **words, cli_arguments *out_arguments);
 
+/* The value of an option that takes a number, or a time in seconds; where it is not given `out`
+ * stays as it is. */
+VYRE_MUST_USE vyre_status cli_option_number(const cli_arguments *arguments, uint32_t option,
+                                            uint64_t *out);
+VYRE_MUST_USE vyre_status cli_option_seconds(const cli_arguments *arguments, uint32_t option,
+                                             uint64_t *out_ns);
+
+/* Puts the next word of a list with commas into `word`, and moves the list behind it; false where
+ * it is over, which NULL is. */
+bool cli_list_next(const char **list, vyre_strbuf *word);
+
 /* An error about a word that means nothing: `what` it should have been, the near ones of `names`
  * (which ends with NULL), and the fix. */
 vyre_status cli_unknown(const char *what, const char *word, const char *const *names,

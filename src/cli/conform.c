@@ -93,14 +93,6 @@ typedef struct job {
 
 /* Reading the command line */
 
-static vyre_status read_number(const cli_arguments *arguments, uint32_t option, uint64_t otherwise,
-                               uint64_t *out) {
-    *out = otherwise;
-    return arguments->values[option].given
-               ? values_number_parse(options[option].name, arguments->values[option].text, out)
-               : VYRE_OK;
-}
-
 static const char *suite_name(uint32_t number) {
     return conform_suite_name((conform_suite_kind)number);
 }
@@ -119,10 +111,8 @@ static vyre_status read_words(const char *text, const char *what, const char *(*
         names[count] = name(count);
         count++;
     }
-    for (size_t size; !status; text += size + 1) {
-        vyre_strbuf word = {0};
-        size = strcspn(text, ",");
-        vyre_strbuf_add(&word, text, size);
+    vyre_strbuf word = {0};
+    while (!status && cli_list_next(&text, &word)) {
         uint32_t i = 0;
         while (i < count && strcmp(names[i], vyre_strbuf_string(&word)) != 0) {
             i++;
@@ -134,11 +124,8 @@ static vyre_status read_words(const char *text, const char *what, const char *(*
                                  "`vyre conform --list` shows what there is");
         }
         *out |= i < count ? (uint64_t)1 << i : 0;
-        vyre_strbuf_free(&word);
-        if (!text[size]) {
-            break;
-        }
     }
+    vyre_strbuf_free(&word);
     return status;
 }
 
@@ -167,19 +154,18 @@ static vyre_status read_choice(job *j) {
     const cli_arguments *arguments = j->arguments;
     conform_session *c = &j->conform;
     uint64_t suites = 0, tags = 0;
-    vyre_status status = read_number(arguments, PROGRAMS, 1000, &c->programs);
-    status = status ? status : read_number(arguments, SEED, 1, &c->seed);
-    status = status ? status : read_number(arguments, RUNS, 10, &c->runs);
-    if (!status && arguments->values[SUITE].given) {
-        status = read_words(arguments->values[SUITE].text, "suite", suite_name, &suites);
-    }
-    if (!status && arguments->values[TAG].given) {
-        status = read_words(arguments->values[TAG].text, "tag", tag_name, &tags);
-    }
+    c->programs = 1000;
+    c->seed = 1;
+    c->runs = 10;
+    VYRE_TRY(cli_option_number(arguments, PROGRAMS, &c->programs));
+    VYRE_TRY(cli_option_number(arguments, SEED, &c->seed));
+    VYRE_TRY(cli_option_number(arguments, RUNS, &c->runs));
+    VYRE_TRY(read_words(arguments->values[SUITE].text, "suite", suite_name, &suites));
+    VYRE_TRY(read_words(arguments->values[TAG].text, "tag", tag_name, &tags));
     c->suites = suites ? (uint32_t)suites : (1u << CONFORM_SUITE_COUNT) - 1;
     c->tags = tags << 1; /* tag 0 is none */
     c->glob = arguments->operand_count ? arguments->operands[0] : NULL;
-    return status ? status : check_numbers(c);
+    return check_numbers(c);
 }
 
 /* What a certificate says is not to be said again. */
@@ -237,10 +223,6 @@ static bool is_itself(const job *j, const vyre_device *device) {
 static vyre_status refuse_itself(const vyre_device *device) {
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name another one with --against",
                             "device %s would be held against itself", vyre_device_name(device));
-}
-
-static void step(void *user, uint64_t done, const char *now) {
-    cli_progress_step(user, done, now);
 }
 
 static vyre_status run_cases(job *j, vyre_device *device) {
@@ -348,17 +330,33 @@ static void test_devices(job *j) {
         }
         return;
     }
-    for (size_t size; *names; names += size + (names[size] == ',')) {
-        vyre_strbuf name = {0};
-        size = strcspn(names, ",");
-        vyre_strbuf_add(&name, names, size);
+    vyre_strbuf name = {0};
+    while (cli_list_next(&names, &name)) {
         if (name.failed) {
             add_exit(j, cli_message_status(j->arguments->command,
                                            vyre_no_memory("for the command line")));
         } else {
             test_named(j, vyre_strbuf_string(&name));
         }
-        vyre_strbuf_free(&name);
+    }
+    vyre_strbuf_free(&name);
+}
+
+/* All that is asked for on all devices, as an answer. */
+static void test(job *j) {
+    if (j->is_json) {
+        vyre_json_object(&j->json);
+        vyre_json_add_u64(&j->json, "seed", j->conform.seed);
+        vyre_json_add_u64(&j->json, "programs", j->conform.programs);
+        vyre_json_add_u64(&j->json, "runs", j->conform.runs);
+        vyre_json_add_array(&j->json, "devices");
+    }
+    test_devices(j);
+    if (j->is_json && j->exit != CLI_EXIT_USAGE) {
+        vyre_json_array_end(&j->json);
+        vyre_json_object_end(&j->json);
+        vyre_strbuf_putc(&j->text, '\n');
+        cli_output_write(&j->text);
     }
 }
 
@@ -472,7 +470,7 @@ static cli_exit run(const cli_arguments *arguments) {
     j.is_json = arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
     j.json.text = &j.text;
     j.progress.is_off = arguments->values[NO_PROGRESS].given;
-    j.conform.step = step;
+    j.conform.step = cli_progress_tell;
     j.conform.user = &j.progress;
     bool checks = arguments->values[CHECK].given;
     vyre_status status = checks ? check_check(arguments) : read_choice(&j);
@@ -487,26 +485,7 @@ static cli_exit run(const cli_arguments *arguments) {
     } else if (arguments->values[LIST].given) {
         j.exit = list(&j);
     } else {
-        if (j.is_json) {
-            vyre_json_object(&j.json);
-            const struct {
-                const char *key;
-                uint64_t number;
-            } numbers[] = {{"seed", j.conform.seed},
-                           {"programs", j.conform.programs},
-                           {"runs", j.conform.runs}};
-            for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-                vyre_json_add_u64(&j.json, numbers[i].key, numbers[i].number);
-            }
-            vyre_json_add_array(&j.json, "devices");
-        }
-        test_devices(&j);
-        if (j.is_json && j.exit != CLI_EXIT_USAGE) {
-            vyre_json_array_end(&j.json);
-            vyre_json_object_end(&j.json);
-            vyre_strbuf_putc(&j.text, '\n');
-            cli_output_write(&j.text);
-        }
+        test(&j);
     }
     vyre_strbuf_free(&j.text);
     conform_session_deinit(&j.conform);

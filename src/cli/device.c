@@ -9,10 +9,6 @@
 #include "registry/registry.h"
 #include "registry/select.h"
 
-bool cli_device_is_reference(const vyre_device *device) {
-    return !strcmp(vyre_device_id(device), "reference");
-}
-
 void cli_device_tell_refused(const cli_command *command) {
     size_t count, refused = 0;
     const vyre_plugin_record *records = vyre_plugin_records(NULL, &count);
@@ -108,14 +104,14 @@ static vyre_status add_device(cli_devices *devices, vyre_device *device) {
 static vyre_status acquire_named(cli_devices *devices, const char *names) {
     vyre_strbuf name = {0};
     vyre_status status = VYRE_OK;
-    do {
-        size_t size = strcspn(names, ",");
+    while (!status && cli_list_next(&names, &name)) {
         vyre_device *device = NULL;
-        vyre_strbuf_cut(&name, 0);
-        vyre_strbuf_add(&name, names, size);
         if (name.failed) {
             status = vyre_no_memory("for the name of a device");
-        } else if (!size || !strcmp(vyre_strbuf_string(&name), "auto")) {
+        } else if (!name.size && devices->list.count && !names) {
+            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave the last comma out",
+                                      "-b ends with a comma");
+        } else if (!name.size || !strcmp(vyre_strbuf_string(&name), "auto")) {
             status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                       "name devices of `vyre backends` with commas between, or "
                                       "leave -b out for all",
@@ -124,13 +120,7 @@ static vyre_status acquire_named(cli_devices *devices, const char *names) {
             status = vyre_registry_acquire(NULL, vyre_strbuf_string(&name), &device);
             status = status ? status : add_device(devices, device);
         }
-        names += size + (names[size] == ',');
-        /* A comma at the end promises one more. */
-        if (!status && !*names && names[-1] == ',') {
-            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave the last comma out",
-                                      "-b ends with a comma");
-        }
-    } while (*names && !status);
+    }
     vyre_strbuf_free(&name);
     return status;
 }

@@ -35,7 +35,4 @@ void cli_devices_release(cli_devices *devices);
 /* Says on stderr that plugins were refused, if any were: one of them may be what is looked for. */
 void cli_device_tell_refused(const cli_command *command);
 
-/* Whether it is the reference backend, which has schedules to choose from. */
-bool cli_device_is_reference(const vyre_device *device);
-
 #endif

@@ -168,11 +168,8 @@ static vyre_status examine_dialects(examination *x) {
 
 static vyre_status examine(examination *x) {
     /* Asking for devices freezes the registry, which looks for plugins then. */
-    vyre_status status = cli_survey_take_all(&x->survey);
-    status = status ? status : vyre_registry_inspect(NULL, &x->findings);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(cli_survey_take_all(&x->survey));
+    VYRE_TRY(vyre_registry_inspect(NULL, &x->findings));
     x->records = vyre_plugin_records(NULL, &x->record_count);
     x->cache_failure = vyre_cache_list_read(&x->cache);
     if (!x->cache_failure && x->cache->path && x->cache->limit_bytes) {
@@ -185,8 +182,8 @@ static vyre_status examine(examination *x) {
         x->problems += is_problem_row(&x->survey.rows.items[i]);
     }
     x->problems += x->findings.count + (x->cache_failure != NULL);
-    status = examine_dialects(x);
-    return status ? status : examine_routes(x);
+    VYRE_TRY(examine_dialects(x));
+    return examine_routes(x);
 }
 
 static void deinit(examination *x) {

@@ -48,13 +48,10 @@ void cli_help_diagnostics(vyre_page *page) {
     for (size_t i = 0; i < count;) {
         uint32_t kind = rows[i].number / 100;
         vyre_table table = {.columns = 3};
-        vyre_table_add(&table, "code");
-        vyre_table_add(&table, "severity");
-        vyre_table_add(&table, "title");
+        VYRE_TABLE_CELLS(&table, "code", "severity", "title");
         for (; i < count && rows[i].number / 100 == kind; i++) {
             vyre_table_add(&table, "V%04u", rows[i].number);
-            vyre_table_add(&table, "%s", rows[i].severity);
-            vyre_table_add(&table, "%s", rows[i].title);
+            VYRE_TABLE_CELLS(&table, rows[i].severity, rows[i].title);
         }
         vyre_page_heading(page, kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : "Others");
         vyre_page_table(page, &table);
@@ -79,9 +76,7 @@ static void add_number(vyre_table *table, uint64_t number) {
 
 void cli_help_limits(vyre_page *page) {
     vyre_table table = {.columns = 3, .right = 2};
-    vyre_table_add(&table, "limit");
-    vyre_table_add(&table, "at most");
-    vyre_table_add(&table, "of what");
+    VYRE_TABLE_CELLS(&table, "limit", "at most", "of what");
 #define ROW(name, value, text)                                                                     \
     vyre_table_add(&table, "%s", #name);                                                           \
     add_number(&table, value);                                                                     \
@@ -125,16 +120,11 @@ bool cli_help_variable(size_t index, cli_variable *out_variable) {
 
 void cli_help_environment(vyre_page *page) {
     vyre_table table = {.columns = 4, .code = 1};
-    vyre_table_add(&table, "variable");
-    vyre_table_add(&table, "values");
-    vyre_table_add(&table, "default");
-    vyre_table_add(&table, "meaning");
+    VYRE_TABLE_CELLS(&table, "variable", "values", "default", "meaning");
     cli_variable variable;
     for (size_t i = 0; cli_help_variable(i, &variable); i++) {
-        vyre_table_add(&table, "%s", variable.name);
-        vyre_table_add(&table, "%s", variable.values);
-        vyre_table_add(&table, "%s", variable.default_text);
-        vyre_table_add(&table, "%s", variable.documentation);
+        VYRE_TABLE_CELLS(&table, variable.name, variable.values, variable.default_text,
+                         variable.documentation);
     }
     vyre_page_title(page, "Environment");
     vyre_page_paragraph(

@@ -125,8 +125,7 @@ static void add_rows(vyre_table *table, uint32_t first, uint32_t end) {
         }
         char form[64];
         write_form(form, sizeof form, (vyre_op)op, info);
-        vyre_table_add(table, "%s", form);
-        vyre_table_add(table, "%s", types_of((vyre_op)op, info));
+        VYRE_TABLE_CELLS(table, form, types_of((vyre_op)op, info));
         vyre_table_add(table, "%u", info->cost);
         vyre_table_add(table, "%s", info->doc);
     }
@@ -141,10 +140,7 @@ void cli_help_operations(vyre_page *page) {
     size_t count = sizeof groups / sizeof groups[0];
     for (size_t i = 0; i < count; i++) {
         vyre_table table = {.columns = 4, .right = 4, .code = 1};
-        vyre_table_add(&table, "written");
-        vyre_table_add(&table, "types");
-        vyre_table_add(&table, "cost");
-        vyre_table_add(&table, "meaning");
+        VYRE_TABLE_CELLS(&table, "written", "types", "cost", "meaning");
         add_rows(&table, groups[i].first, i + 1 < count ? groups[i + 1].first : VYRE_OP_COUNT);
         vyre_page_heading(page, groups[i].heading);
         if (groups[i].text) {

@@ -345,9 +345,7 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_dialects_guard guard;
     uint64_t timeout_ns = UINT64_MAX;
     vyre_status status = read_operands(&j);
-    if (!status && arguments->values[TIMEOUT].given) {
-        status = values_seconds_parse("--timeout", arguments->values[TIMEOUT].text, &timeout_ns);
-    }
+    status = status ? status : cli_option_seconds(arguments, TIMEOUT, &timeout_ns);
     if (!status && j.verb == VERB_watch) {
         return cli_ops_watch(arguments->command, j.operand, timeout_ns,
                              (vyre_format)arguments->values[FORMAT].choice);

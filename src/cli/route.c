@@ -93,6 +93,81 @@ static bool is_in_table(const job *j) {
            vyre_routes_class_excluded_at(j->table, j->op, 0);
 }
 
+/* The command line */
+
+static vyre_status read_options(job *j) {
+    const cli_value *values = j->arguments->values;
+    VYRE_TRY(values_places_parse(values[DATA].text, &j->places));
+    VYRE_TRY(bench_routes_path(values[TABLE].text, &j->path));
+    if (values[SIZE].given && values[BYTES].given) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one of them",
+                                "--size and --bytes both say how much data there is");
+    }
+    if (!strcmp(vyre_strbuf_string(&j->path), "off")) { /* a file, and not the word */
+        vyre_strbuf_cut(&j->path, 0);
+        vyre_strbuf_puts(&j->path, "./off");
+    }
+    return setenv("VYRE_ROUTES", vyre_strbuf_string(&j->path), 1) == 0
+               ? VYRE_OK
+               : vyre_no_memory("for the name of the table");
+}
+
+static vyre_status count_bytes(job *j, const char *const *values, size_t count) {
+    values_binding binding = {0};
+    uint64_t size = 0;
+    bool stdin_used = !strcmp(j->arguments->operands[0], "-");
+    j->has_size = given(j, BYTES) || given(j, SIZE) || count;
+    if (given(j, BYTES) || !j->has_size) {
+        return cli_option_number(j->arguments, BYTES, &j->bytes);
+    }
+    VYRE_TRY(cli_option_number(j->arguments, SIZE, &size));
+    vyre_status status =
+        given(j, SIZE)
+            ? values_sample_complete(&binding, j->input.operation, j->program, size, values, count,
+                                     stdin_used)
+            : values_bind(&binding, j->program, values, count, stdin_used, VALUES_MISSING_REFUSED);
+    status = status ? status
+                    : vyre_route_count_bytes(binding.program, binding.inputs, binding.input_count,
+                                             NULL, &j->bytes);
+    values_binding_deinit(&binding);
+    return status;
+}
+
+/* What the words mean. False if that is the end, and how it ends. */
+static bool find_subject(job *j, cli_exit *out_result) {
+    const cli_arguments *arguments = j->arguments;
+    const char *name = NULL;
+    size_t count = arguments->operand_count - 1;
+    const char *const *values = arguments->operands + 1;
+    cli_selection chosen;
+    j->op = arguments->operands[0];
+    *out_result = CLI_EXIT_DONE;
+    if (!count && !given(j, SIZE) && is_in_table(j)) { /* a key too, whose program is elsewhere */
+        vyre_status status = count_bytes(j, NULL, 0);
+        *out_result = status ? cli_message_status(arguments->command, status) : CLI_EXIT_DONE;
+        return !status;
+    }
+    if (count && !strchr(*values, '=')) {
+        name = *values++;
+        count--;
+    }
+    vyre_status status = cli_input_open(&j->input, arguments->operands[0], NULL);
+    if (status) {
+        *out_result = cli_input_report(&j->input, arguments->command, status);
+        return false;
+    }
+    if (!cli_input_take(&j->input, arguments->command, name, "one is routed at a time", &chosen,
+                        out_result)) {
+        return false;
+    }
+    j->program = cli_input_program(&j->input, chosen.first);
+    vyre_route_key(j->program, j->key);
+    j->op = j->input.operation ? j->input.operation->id : j->key;
+    status = count_bytes(j, values, count);
+    *out_result = status ? cli_message_status(arguments->command, status) : CLI_EXIT_DONE;
+    return !status;
+}
+
 /* Questions to the router */
 
 static void forget_answers(job *j) {
@@ -304,70 +379,6 @@ static void tell_unknown(const job *j) {
     vyre_strbuf_free(&words);
 }
 
-static vyre_status count_bytes(job *j, const char *const *values, size_t count) {
-    values_binding binding = {0};
-    uint64_t size = 0;
-    bool stdin_used = !strcmp(j->arguments->operands[0], "-");
-    vyre_status status = VYRE_OK;
-    if (given(j, BYTES)) {
-        status = values_number_parse("--bytes", j->arguments->values[BYTES].text, &j->bytes);
-        j->has_size = true;
-        return status;
-    }
-    if (given(j, SIZE)) {
-        status = values_number_parse("--size", j->arguments->values[SIZE].text, &size);
-        status = status ? status
-                        : values_sample_complete(&binding, j->input.operation, j->program, size,
-                                                 values, count, stdin_used);
-    } else if (count) {
-        status =
-            values_bind(&binding, j->program, values, count, stdin_used, VALUES_MISSING_REFUSED);
-    } else {
-        return VYRE_OK;
-    }
-    j->has_size = true;
-    status = status ? status
-                    : vyre_route_count_bytes(binding.program, binding.inputs, binding.input_count,
-                                             NULL, &j->bytes);
-    values_binding_deinit(&binding);
-    return status;
-}
-
-/* What the words mean. False if that is the end, and how it ends. */
-static bool find_subject(job *j, cli_exit *out_result) {
-    const cli_arguments *arguments = j->arguments;
-    const char *name = NULL;
-    size_t count = arguments->operand_count - 1;
-    const char *const *values = arguments->operands + 1;
-    cli_selection chosen;
-    j->op = arguments->operands[0];
-    *out_result = CLI_EXIT_DONE;
-    if (!count && !given(j, SIZE) && is_in_table(j)) { /* a key too, whose program is elsewhere */
-        vyre_status status = count_bytes(j, NULL, 0);
-        *out_result = status ? cli_message_status(arguments->command, status) : CLI_EXIT_DONE;
-        return !status;
-    }
-    if (count && !strchr(*values, '=')) {
-        name = *values++;
-        count--;
-    }
-    vyre_status status = cli_input_open(&j->input, arguments->operands[0], NULL);
-    if (status) {
-        *out_result = cli_input_report(&j->input, arguments->command, status);
-        return false;
-    }
-    if (!cli_input_take(&j->input, arguments->command, name, "one is routed at a time", &chosen,
-                        out_result)) {
-        return false;
-    }
-    j->program = cli_input_program(&j->input, chosen.first);
-    vyre_route_key(j->program, j->key);
-    j->op = j->input.operation ? j->input.operation->id : j->key;
-    status = count_bytes(j, values, count);
-    *out_result = status ? cli_message_status(arguments->command, status) : CLI_EXIT_DONE;
-    return !status;
-}
-
 static cli_exit show_one(job *j) {
     cli_exit result;
     vyre_strbuf text = {0};
@@ -448,20 +459,7 @@ static cli_exit list_all(job *j) {
 }
 
 static cli_exit run_job(job *j) {
-    const cli_value *values = j->arguments->values;
-    vyre_status status = values_places_parse(values[DATA].text, &j->places);
-    status = status ? status : bench_routes_path(values[TABLE].text, &j->path);
-    if (!status && values[SIZE].given && values[BYTES].given) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one of them",
-                                  "--size and --bytes both say how much data there is");
-    }
-    if (!status && !strcmp(vyre_strbuf_string(&j->path), "off")) { /* a file, and not the word */
-        vyre_strbuf_cut(&j->path, 0);
-        vyre_strbuf_puts(&j->path, "./off");
-    }
-    if (!status && setenv("VYRE_ROUTES", vyre_strbuf_string(&j->path), 1) != 0) {
-        status = vyre_no_memory("for the name of the table");
-    }
+    vyre_status status = read_options(j);
     if (status) {
         return cli_message_status(j->arguments->command, status);
     }

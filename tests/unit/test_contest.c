@@ -110,7 +110,7 @@ static bool is_interrupted(void) {
     return ++questions > patience;
 }
 
-static void step(void *user, size_t done, const char *key) {
+static void step(void *user, uint64_t done, const char *key) {
     (void)user;
     assert_string_equal(key, "op");
     last_done = done;
