@@ -23,19 +23,19 @@
 extern "C" {
 #endif
 
-/* Targets: what an operation can become. */
+/* Targets: what an operation can become. X(name, id, in words) */
 
 #define VYRE_TARGETS(X)                                                                            \
-    X(PTX, "secondary_text")                                                                       \
-    X(SPIRV, "spv")                                                                                \
-    X(PRIMARY_TEXT, "primary_text")                                                                \
-    X(PRIMARY_BINARY, "primary_binary")                                                            \
-    X(SECONDARY_TEXT, "secondary_text")                                                            \
-    X(NATIVE_MODULE, "native_module")                                                              \
-    X(REFERENCE_BACKEND, "reference_backend")
+    X(PTX, "secondary_text", "PTX text")                                                           \
+    X(SPIRV, "spv", "SPIR-V")                                                                      \
+    X(PRIMARY_TEXT, "primary_text", "vyre text")                                                   \
+    X(PRIMARY_BINARY, "primary_binary", "vyre binary")                                             \
+    X(SECONDARY_TEXT, "secondary_text", "PTX text")                                                \
+    X(NATIVE_MODULE, "native_module", "native code")                                               \
+    X(REFERENCE_BACKEND, "reference_backend", "reference backend")
 
 typedef enum vyre_target_kind {
-#define VYRE_TARGET_ENUM(name, id) VYRE_TARGET_##name,
+#define VYRE_TARGET_ENUM(name, id, words) VYRE_TARGET_##name,
     VYRE_TARGETS(VYRE_TARGET_ENUM)
 #undef VYRE_TARGET_ENUM
         VYRE_TARGET_EXTENSION /* any other, by its own id */

@@ -6,7 +6,10 @@
 #include <vyre/run.h>
 
 #include "base/near.h"
+#include "base/page.h"
 #include "dialect/law.h"
+#include "dialect/target.h"
+#include "ir/size.h"
 
 bool cli_operation_is_id(const char *word) {
     static const char letters[] =
@@ -73,24 +76,74 @@ vyre_status cli_operation_program(const vyre_operation *operation, const char *v
 
 /* Describing */
 
-void cli_describe_parameter(vyre_strbuf *text, const vyre_parameter *parameter) {
-    vyre_strbuf_printf(text, "%s: %s", parameter->name,
-                       parameter->role == VYRE_ROLE_UPDATED ? "inout " : "");
+void cli_describe_length(vyre_strbuf *text, const vyre_operation *operation, size_t index) {
+    const vyre_parameter *parameter = &operation->parameters[index];
+    const vyre_ir *ir = operation->composition ? vyre_program_ir(operation->composition) : NULL;
+    for (uint32_t i = 0; parameter->is_buffer && ir && i < ir->arg_count; i++) {
+        const vyre_arg *arg = &ir->args[i];
+        if (arg->resource != VYRE_NONE && ir->resources[arg->resource].size != VYRE_NONE &&
+            !strcmp(ir->strings + arg->name, parameter->name)) {
+            vyre_size_print(text, ir, ir->resources[arg->resource].size);
+        }
+    }
+}
+
+static void describe(vyre_strbuf *text, const vyre_operation *operation, size_t index,
+                     const char *access) {
+    const vyre_parameter *parameter = &operation->parameters[index];
+    vyre_strbuf length = {0};
+    cli_describe_length(&length, operation, index);
+    vyre_strbuf_printf(text, "%s: %s", parameter->name, access);
     vyre_strbuf_printf(text, parameter->is_buffer ? "buffer<%s>" : "%s",
                        vyre_type_name(parameter->type));
+    vyre_strbuf_printf(text, length.size ? "[%s]" : "%s", vyre_strbuf_string(&length));
+    text->failed |= length.failed;
+    vyre_strbuf_free(&length);
+}
+
+static const char *access_of(const vyre_parameter *parameter) {
+    return parameter->role == VYRE_ROLE_UPDATED                          ? "inout "
+           : parameter->role == VYRE_ROLE_OUTPUT && parameter->is_buffer ? "out "
+                                                                         : "";
+}
+
+void cli_describe_parameter(vyre_strbuf *text, const vyre_operation *operation, size_t index) {
+    describe(text, operation, index, access_of(&operation->parameters[index]));
 }
 
 void cli_describe_signature(vyre_strbuf *text, const vyre_operation *operation) {
     for (int out = 0; out < 2; out++) {
         size_t count = 0;
         for (size_t i = 0; i < operation->parameter_count; i++) {
-            if ((operation->parameters[i].role == VYRE_ROLE_OUTPUT) == out) {
+            const vyre_parameter *parameter = &operation->parameters[i];
+            if ((parameter->role == VYRE_ROLE_OUTPUT) == out) {
                 vyre_strbuf_puts(text, count++ ? ", " : out ? " -> (" : "(");
-                cli_describe_parameter(text, &operation->parameters[i]);
+                describe(text, operation, i, out ? "" : access_of(parameter));
             }
         }
         vyre_strbuf_puts(text, count ? ")" : out ? "" : "()");
     }
+}
+
+void cli_describe_operation(vyre_strbuf *text, const vyre_operation *operation, size_t indent,
+                            size_t column) {
+    enum { KEPT = '\x1f' }; /* in place of a space at which no line may end */
+    vyre_strbuf words = {0};
+    int depth = 0;
+    size_t start = text->size;
+    vyre_strbuf_puts(&words, operation->id);
+    cli_describe_signature(&words, operation);
+    for (char *at = words.data; at && *at; at++) {
+        depth += (*at == '[') - (*at == ']');
+        bool may_end = !depth && at > words.data && (at[-1] == ',' || at[1] == '-');
+        *at = *at == ' ' && !may_end ? KEPT : *at;
+    }
+    vyre_page_wrap(text, vyre_strbuf_string(&words), indent, column);
+    for (size_t i = start; i < text->size; i++) {
+        text->data[i] = text->data[i] == KEPT ? ' ' : text->data[i];
+    }
+    text->failed |= words.failed;
+    vyre_strbuf_free(&words);
 }
 
 void cli_describe_laws(vyre_strbuf *text, const vyre_operation *operation) {
@@ -105,13 +158,13 @@ static void add_target(const vyre_dialects *snapshot, uint32_t name, vyre_target
     vyre_lowering lowering;
     const char *id = vyre_target_id(target);
     for (size_t i = 0; i < targets->count; i++) {
-        if (!strcmp(targets->ids[i], id)) {
+        if (!strcmp(vyre_target_id(targets->items[i]), id)) {
             return;
         }
     }
     if (targets->count < CLI_TARGETS_MAX &&
         vyre_dialects_get_lowering(snapshot, name, target, &lowering)) {
-        targets->ids[targets->count++] = id;
+        targets->items[targets->count++] = target;
     }
 }
 
@@ -128,6 +181,15 @@ void cli_operation_targets(const vyre_dialects *snapshot, const vyre_operation *
     }
     for (size_t i = 0; i < operation->lowering_count; i++) {
         add_target(snapshot, name, operation->lowerings[i].target, out_targets);
+    }
+}
+
+void cli_describe_targets(vyre_strbuf *text, const vyre_dialects *snapshot,
+                          const vyre_operation *operation) {
+    cli_targets targets;
+    cli_operation_targets(snapshot, operation, &targets);
+    for (size_t i = 0; i < targets.count; i++) {
+        vyre_strbuf_printf(text, "%s%s", i ? ", " : "", vyre_target_words(targets.items[i]));
     }
 }
 

@@ -94,37 +94,37 @@ static vyre_str first_sentence(const char *doc) {
 
 /* What operations of a dialect have in common: the line in front of them. */
 static void print_group(vyre_strbuf *text, const job *j, const vyre_operation *operation) {
-    cli_targets targets;
-    vyre_strbuf_printf(text, "%s%s%s, %s", operation->dialect, *operation->version ? " " : "",
-                       operation->version, cli_category_name(operation->category));
-    cli_operation_targets(j->snapshot, operation, &targets);
-    for (size_t i = 0; i < targets.count; i++) {
-        vyre_strbuf_printf(text, "%s%s", i ? ", " : "; becomes ", targets.ids[i]);
-    }
+    vyre_strbuf targets = {0};
+    cli_describe_targets(&targets, j->snapshot, operation);
+    vyre_strbuf_printf(text, "%s%s%s, %s%s%s", operation->dialect, *operation->version ? " " : "",
+                       operation->version, cli_category_name(operation->category),
+                       targets.size ? "; becomes " : "", vyre_strbuf_string(&targets));
+    text->failed |= targets.failed;
+    vyre_strbuf_free(&targets);
 }
 
-static void write_part(vyre_strbuf *text, vyre_strbuf *part, size_t first, size_t indent) {
+static void write_part(vyre_strbuf *text, vyre_strbuf *part) {
+    enum { INDENT = 6 };
     if (part->size) {
-        vyre_strbuf_repeat(text, ' ', first);
-        vyre_page_wrap(text, vyre_strbuf_string(part), indent, first);
+        vyre_strbuf_repeat(text, ' ', INDENT);
+        vyre_page_wrap(text, vyre_strbuf_string(part), INDENT, INDENT);
     }
     text->failed |= part->failed;
     vyre_strbuf_free(part);
 }
 
 static void write_operation(vyre_strbuf *text, const vyre_operation *operation) {
-    vyre_strbuf signature = {0}, doc = {0}, laws = {0};
+    vyre_strbuf doc = {0}, laws = {0};
     vyre_str sentence = first_sentence(operation->doc);
-    vyre_strbuf_puts(&signature, operation->id);
-    cli_describe_signature(&signature, operation);
     vyre_strbuf_add(&doc, sentence.data, sentence.size);
     if (operation->law_count) {
         vyre_strbuf_puts(&laws, "laws: ");
         cli_describe_laws(&laws, operation);
     }
-    write_part(text, &signature, 2, 8);
-    write_part(text, &doc, 6, 6);
-    write_part(text, &laws, 6, 6);
+    vyre_strbuf_puts(text, "  ");
+    cli_describe_operation(text, operation, 8, 2);
+    write_part(text, &doc);
+    write_part(text, &laws);
 }
 
 static void write_text(const job *j, vyre_strbuf *text) {
@@ -149,48 +149,33 @@ static void write_text(const job *j, vyre_strbuf *text) {
     vyre_strbuf_free(&group);
 }
 
-static void write_table(const job *j, vyre_strbuf *text, vyre_format format) {
-    static const char *const headings[] = {"id",        "dialect", "version",  "category", "form",
-                                           "signature", "laws",    "variants", "targets",  "doc"};
-    enum { COLUMNS = sizeof headings / sizeof *headings };
-    vyre_table table = {.columns = COLUMNS, .code = 1 | 1 << 5};
-    for (size_t i = 0; i < COLUMNS; i++) {
-        vyre_table_add(&table, "%s", headings[i]);
+static void add_row(const job *j, vyre_table *table, const vyre_operation *operation) {
+    vyre_strbuf text = {0};
+    VYRE_TABLE_CELLS(table, operation->id, operation->dialect, operation->version,
+                     cli_category_name(operation->category), cli_form_name(operation->form));
+    cli_describe_signature(&text, operation);
+    vyre_table_add_strbuf(table, &text);
+    cli_describe_laws(&text, operation);
+    vyre_table_add_strbuf(table, &text);
+    for (size_t i = 0; i < operation->variant_count; i++) {
+        vyre_strbuf_printf(&text, "%s%s", i ? ", " : "", operation->variants[i].entry);
     }
+    vyre_table_add_strbuf(table, &text);
+    cli_describe_targets(&text, j->snapshot, operation);
+    vyre_table_add_strbuf(table, &text);
+    VYRE_TABLE_CELLS(table, operation->doc);
+    vyre_strbuf_free(&text);
+}
+
+static void write_table(const job *j, vyre_strbuf *text, vyre_format format) {
+    vyre_table table = {.code = 1 | 1 << 5};
+    VYRE_TABLE_CELLS(&table, "id", "dialect", "version", "category", "form", "signature", "laws",
+                     "variants", "targets", "doc");
     for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
         const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
-        if (!is_chosen(j, operation)) {
-            continue;
+        if (is_chosen(j, operation)) {
+            add_row(j, &table, operation);
         }
-        vyre_strbuf signature = {0}, laws = {0}, variants = {0}, names = {0};
-        cli_targets targets;
-        cli_describe_signature(&signature, operation);
-        cli_describe_laws(&laws, operation);
-        for (size_t k = 0; k < operation->variant_count; k++) {
-            vyre_strbuf_printf(&variants, "%s%s", k ? ", " : "", operation->variants[k].entry);
-        }
-        cli_operation_targets(j->snapshot, operation, &targets);
-        for (size_t k = 0; k < targets.count; k++) {
-            vyre_strbuf_printf(&names, "%s%s", k ? ", " : "", targets.ids[k]);
-        }
-        const char *cells[COLUMNS] = {operation->id,
-                                      operation->dialect,
-                                      operation->version,
-                                      cli_category_name(operation->category),
-                                      cli_form_name(operation->form),
-                                      vyre_strbuf_string(&signature),
-                                      vyre_strbuf_string(&laws),
-                                      vyre_strbuf_string(&variants),
-                                      vyre_strbuf_string(&names),
-                                      operation->doc};
-        for (size_t k = 0; k < COLUMNS; k++) {
-            vyre_table_add(&table, "%s", cells[k]);
-        }
-        text->failed |= signature.failed || laws.failed || variants.failed || names.failed;
-        vyre_strbuf_free(&signature);
-        vyre_strbuf_free(&laws);
-        vyre_strbuf_free(&variants);
-        vyre_strbuf_free(&names);
     }
     vyre_table_write(text, &table, format);
 }

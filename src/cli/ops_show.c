@@ -19,7 +19,7 @@ static const char *role_name(vyre_role role) {
 static void write_parameters(vyre_strbuf *text, const vyre_operation *operation) {
     for (size_t i = 0; i < operation->parameter_count; i++) {
         cli_describe_label(text, i ? "" : "arguments");
-        cli_describe_parameter(text, &operation->parameters[i]);
+        cli_describe_parameter(text, operation, i);
         vyre_strbuf_printf(text, "   %s\n", role_name(operation->parameters[i].role));
     }
 }
@@ -81,12 +81,7 @@ static void write_paragraph(vyre_strbuf *text, const char *paragraph) {
 void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
                        const vyre_operation *operation) {
     cli_targets targets;
-    vyre_strbuf signature = {0};
-    vyre_strbuf_puts(&signature, operation->id);
-    cli_describe_signature(&signature, operation);
-    vyre_page_wrap(text, vyre_strbuf_string(&signature), 4, 0);
-    text->failed |= signature.failed;
-    vyre_strbuf_free(&signature);
+    cli_describe_operation(text, operation, 4, 0);
     vyre_page_paragraphs(text, operation->doc, write_paragraph, "\n");
     cli_describe_label(text, "dialect");
     vyre_strbuf_printf(text, "%s %s, %s\n", operation->dialect, operation->version,
@@ -107,13 +102,11 @@ void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
     write_witnesses(text, operation);
     write_sample(text, operation);
     cli_operation_targets(snapshot, operation, &targets);
-    for (size_t i = 0; i < targets.count; i++) {
-        if (!i) {
-            cli_describe_label(text, "targets");
-        }
-        vyre_strbuf_printf(text, "%s%s", i ? ", " : "", targets.ids[i]);
+    if (targets.count) {
+        cli_describe_label(text, "targets");
+        cli_describe_targets(text, snapshot, operation);
+        vyre_strbuf_puts(text, "\n");
     }
-    vyre_strbuf_puts(text, targets.count ? "\n" : "");
     if (operation->composition) {
         cli_describe_label(text, "digest");
         cli_describe_digest(text, operation->composition);
@@ -137,11 +130,16 @@ static void json_parameters(vyre_json *json, const vyre_operation *operation) {
     vyre_json_add_array(json, "parameters");
     for (size_t i = 0; i < operation->parameter_count; i++) {
         const vyre_parameter *parameter = &operation->parameters[i];
+        vyre_strbuf length = {0};
         vyre_json_object(json);
         vyre_json_add_string(json, "name", parameter->name);
         vyre_json_add_string(json, "role", role_name(parameter->role));
         vyre_json_add_string(json, "type", vyre_type_name(parameter->type));
         vyre_json_add_bool(json, "buffer", parameter->is_buffer);
+        cli_describe_length(&length, operation, i);
+        vyre_json_add_string(json, "length", length.size ? length.data : NULL);
+        json->text->failed |= length.failed;
+        vyre_strbuf_free(&length);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
@@ -195,7 +193,7 @@ void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
     vyre_json_add_array(json, "targets");
     cli_operation_targets(snapshot, operation, &targets);
     for (size_t i = 0; i < targets.count; i++) {
-        vyre_json_string(json, targets.ids[i]);
+        vyre_json_string(json, vyre_target_id(targets.items[i]));
     }
     vyre_json_array_end(json);
     vyre_json_add_string(json, "file", operation->file ? operation->file : "");
