@@ -57,15 +57,11 @@ void vyre_table_add(vyre_table *table, const char *format, ...) {
     vyre_strbuf_putc(&table->cells, '\0');
 }
 
-void vyre_table_add_all(vyre_table *table, size_t count, const char *const *cells) {
+void vyre_table_add_cells(vyre_table *table, size_t count, const char *const *cells) {
+    table->columns = table->columns ? table->columns : count;
     for (size_t i = 0; i < count; i++) {
         vyre_table_add(table, "%s", cells[i] ? cells[i] : "");
     }
-}
-
-void vyre_table_add_cells(vyre_table *table, size_t count, const char *const *cells) {
-    table->columns = table->columns ? table->columns : count;
-    vyre_table_add_all(table, count, cells);
 }
 
 void vyre_table_add_strbuf(vyre_table *table, vyre_strbuf *cell) {

@@ -34,9 +34,8 @@ typedef struct vyre_table {
 } vyre_table;
 
 void vyre_table_add(vyre_table *table, const char *format, ...) VYRE_PRINTF(2, 3);
-/* The next `count` cells; NULL is an empty one. */
-void vyre_table_add_all(vyre_table *table, size_t count, const char *const *cells);
-/* Cells that are strings. The first ones, as headings, say how many columns there are. */
+/* Cells that are strings; NULL is an empty one. The first ones, as headings, say how many columns
+ * there are. */
 #define VYRE_TABLE_CELLS(table, ...)                                                               \
     vyre_table_add_cells(table, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),       \
                          (const char *const[]){__VA_ARGS__})

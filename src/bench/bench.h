@@ -140,9 +140,6 @@ bench_times bench_times_of(double *times, uint32_t count);
 
 /* Figures. */
 
-/* The device's own time where it tells one. */
-const bench_times *bench_rate_times(const bench_cell *cell);
-
 /* A second, by the median; 0 where not known. `copy` is the share of the copy's rate. */
 typedef struct bench_rates {
     double bytes, operations, copy;

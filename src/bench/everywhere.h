@@ -45,7 +45,7 @@ typedef struct bench_everywhere {
     size_t input_count;
     const vyre_dispatch_config *config;
     bool verify;       /* runs the oracle, too, once */
-    double operations; /* arithmetic ones that a run does; 0: nobody says */
+    double operations; /* arithmetic ones of a run; 0: not known */
 
     VYRE_VEC(bench_place) places;
     vyre_outputs outputs; /* of the first that ran */

@@ -36,13 +36,14 @@ bench_times bench_times_of(double *times, uint32_t count) {
                          quantile(times, count, 0.75)};
 }
 
-const bench_times *bench_rate_times(const bench_cell *cell) {
+/* The device's own time where it tells one. */
+static const bench_times *rate_times(const bench_cell *cell) {
     return cell->device.runs ? &cell->device : &cell->host;
 }
 
 bench_rates bench_rates_of(const bench_run *bench, const bench_row *row, size_t device) {
     const bench_cell *cell = &row->cells[device];
-    double ns = cell->state == BENCH_MEASURED ? bench_rate_times(cell)->median : 0;
+    double ns = cell->state == BENCH_MEASURED ? rate_times(cell)->median : 0;
     bench_rates rates = {0};
     if (ns <= 0) {
         return rates;

@@ -31,7 +31,7 @@ typedef struct player {
     bench_cell *cell; /* of the row that is being measured */
     vyre_device *device;
     vyre_pipeline *pipeline;
-    const vyre_routing *routing; /* of auto: who was chosen */
+    const vyre_routing *routing; /* of auto: which device was chosen */
     vyre_outputs outputs;
     vyre_resident_set stay;        /* resident data */
     double *host, *on_device;      /* times */
@@ -140,7 +140,8 @@ static void hold_against_oracle(const point *at, player *p) {
     vyre_strbuf_free(&difference);
 }
 
-/* All players have outputs. Those whose bytes are wrong leave; where nobody can tell, all. */
+/* All players have outputs. Those whose bytes are wrong leave; all leave if they
+ * differ and the oracle gave no answer. */
 static void compare(point *at) {
     player *first = NULL;
     bool agree = true;
@@ -190,7 +191,7 @@ static vyre_status run_host(point *at, player *p, const vyre_dispatch_config *co
 }
 
 static vyre_status run_once(point *at, player *p, bool counts) {
-    /* Watching for a time limit costs time: who got here is known to be fast enough. */
+    /* A time limit costs time, and a device that got here is known to be fast enough. */
     const vyre_dispatch_config config = counts ? (vyre_dispatch_config){0} : config_of(at);
     vyre_timing timing = {.device_ns = VYRE_NO_TIME};
     vyre_status status = VYRE_OK;
@@ -235,7 +236,8 @@ static void play_iteration(point *at, player *p) {
     }
 }
 
-/* Each starts as often as the others, so that whoever disturbs the machine disturbs all alike. */
+/* Each device starts as often as the others, so that a disturbance of the machine hits all alike.
+ */
 static void take_iterations(point *at) {
     size_t count = at->bench->device_count;
     bool more = true;
@@ -284,7 +286,7 @@ static vyre_status choose_route(point *at, player *p) {
     return status;
 }
 
-/* As anybody runs it who leaves the choice to vyre. */
+/* Runs it through vyre_run_operation, as users of auto do. */
 static vyre_status run_auto(point *at, player *p) {
     const vyre_ir *ir = ir_of(at);
     vyre_argument arguments[VYRE_LIMIT_ARGUMENTS];

@@ -113,7 +113,7 @@ void bench_route_explain(vyre_strbuf *text, const vyre_routing *routing,
                          const vyre_route_request *request) {
     const char *name = vyre_device_name(routing->device), *why = routing->why;
     size_t size = strlen(name);
-    if (routing->source != VYRE_ROUTE_BY_CLASS) { /* who it is about is said already */
+    if (routing->source != VYRE_ROUTE_BY_CLASS) { /* the device is named already */
         why += !strncmp(why, name, size) && !strncmp(why + size, ": ", 2) ? size + 2 : 0;
         vyre_strbuf_puts(text, why);
         return;

@@ -1,4 +1,4 @@
-/* What a table of routes knows of an operation, shown: as `vyre certify` and `vyre route` do. */
+/* Routing tables as text, JSON and rows, the way `vyre certify` and `vyre route` show them. */
 #ifndef VYRE_BENCH_ROUTES_H
 #define VYRE_BENCH_ROUTES_H
 
@@ -8,7 +8,7 @@
 #include "base/page.h"
 #include "base/vec.h"
 
-/* Who is the fastest for a class, and who comes next. */
+/* The fastest device of a class, and the next one. */
 typedef struct bench_route_step {
     vyre_data data;
     uint32_t size_class;
@@ -27,10 +27,10 @@ void bench_route_steps_find(bench_route_steps *steps, const vyre_routes *table, 
                             vyre_device *const *devices, size_t device_count);
 void bench_route_steps_free(bench_route_steps *steps);
 
-/* Lines of who wins in which range of sizes, with crossovers where there are some. */
+/* Appends a line for each range of sizes, with the device that wins there. */
 void bench_route_put_ranges(vyre_strbuf *text, const bench_route_steps *steps);
 
-/* Lines of who may not win, of these devices, and why. */
+/* Appends a line for each of these devices that is excluded, with the reason. */
 void bench_route_put_excluded(vyre_strbuf *text, const vyre_routes *table, const char *op,
                               vyre_device *const *devices, size_t device_count);
 

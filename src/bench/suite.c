@@ -7,7 +7,7 @@
 #include "registry/select.h"
 #include "values/sample.h"
 
-/* What stands for the library where nobody asks for more: one of each kind of work. */
+/* The standard suite: one operation of each kind of work. */
 static const char *const suite[] = {
     "linalg.axpy",         "reduce.dot_f32",      "reduce.sum_f32",     "scan.inclusive_u32",
     "reduce.histogram_u8", "sort.keys_u32",       "linalg.matmul",      "linalg.conv3x3",

@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "cli/survey.h"
 #include "registry/registry.h"
+#include "registry/select.h"
 #include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
@@ -172,7 +173,7 @@ static vyre_status add_all(bench_run *bench, bool with_oracles) {
     vyre_status status = cli_survey_take_all(&survey);
     for (size_t i = 0; i < survey.rows.count && !status; i++) {
         cli_survey_row *row = &survey.rows.items[i];
-        bool is_oracle = !strcmp(row->registration->id, "reference");
+        bool is_oracle = vyre_is_oracle(row->registration->id);
         if (vyre_registry_dispatches(NULL, row->registration->id) && (with_oracles || !is_oracle)) {
             status = bench_run_add(bench, row->name, row->device,
                                    row->device ? NULL : vyre_status_text(row->failure));

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/units.h"
-#include "bench/contest.h"
+#include "bench/certifier.h"
 #include "cli/device.h"
 #include "cli/input.h"
 #include "cli/output.h"
@@ -71,7 +71,7 @@ const cli_command cli_command_certify = {
 typedef struct job {
     const cli_arguments *arguments;
     cli_devices devices;
-    bench_contest contest;
+    bench_certifier certifier;
     vyre_strbuf path; /* of the table */
     cli_progress progress;
     size_t certified, failed, wrong; /* operations; the last: with a device of wrong bytes */
@@ -100,10 +100,10 @@ static bool names_file(const cli_arguments *arguments) {
 
 static vyre_status read_options(job *j) {
     const cli_value *values = j->arguments->values;
-    j->contest.budget_ns = UINT64_C(5000000000);
-    VYRE_TRY(values_sizes_parse(values[SIZES].text, &j->contest.sizes));
-    VYRE_TRY(values_places_parse(values[DATA].text, &j->contest.places));
-    VYRE_TRY(cli_option_seconds(j->arguments, BUDGET, &j->contest.budget_ns));
+    j->certifier.budget_ns = UINT64_C(5000000000);
+    VYRE_TRY(values_sizes_parse(values[SIZES].text, &j->certifier.sizes));
+    VYRE_TRY(values_places_parse(values[DATA].text, &j->certifier.places));
+    VYRE_TRY(cli_option_seconds(j->arguments, BUDGET, &j->certifier.budget_ns));
     return bench_routes_path(values[TABLE].text, &j->path);
 }
 
@@ -143,7 +143,7 @@ static void begin_answer(job *j) {
 
 /* Text is told as it comes, the rest at the end. */
 static void add_answer(job *j, const char *key) {
-    const vyre_routes *table = j->contest.table;
+    const vyre_routes *table = j->certifier.table;
     if (format_of(j) == VYRE_FORMAT_JSON) {
         bench_routes_json(&j->json, table, key);
     } else if (format_of(j) != VYRE_FORMAT_TEXT) {
@@ -152,9 +152,10 @@ static void add_answer(job *j, const char *key) {
         bench_route_steps steps = {0};
         vyre_strbuf text = {0};
         vyre_strbuf_printf(&text, "%s\n", key);
-        bench_route_steps_find(&steps, table, key, j->contest.devices, j->contest.device_count);
+        bench_route_steps_find(&steps, table, key, j->certifier.devices, j->certifier.device_count);
         bench_route_put_ranges(&text, &steps);
-        bench_route_put_excluded(&text, table, key, j->contest.devices, j->contest.device_count);
+        bench_route_put_excluded(&text, table, key, j->certifier.devices,
+                                 j->certifier.device_count);
         bench_route_steps_free(&steps);
         cli_output_write(&text);
     }
@@ -174,8 +175,8 @@ static void report(const job *j, size_t total) {
     const char *name = j->arguments->command->name, *between = " on ";
     vyre_strbuf text = {0};
     vyre_strbuf_printf(&text, "%zu operation%s", j->certified, vyre_plural(j->certified));
-    for (size_t i = 0; i < j->contest.device_count; i++) {
-        vyre_strbuf_printf(&text, "%s%s", between, vyre_device_name(j->contest.devices[i]));
+    for (size_t i = 0; i < j->certifier.device_count; i++) {
+        vyre_strbuf_printf(&text, "%s%s", between, vyre_device_name(j->certifier.devices[i]));
         between = ", ";
     }
     cli_message_print("vyre %s: %s; the table is %s\n", name, vyre_strbuf_string(&text),
@@ -198,7 +199,7 @@ static void report(const job *j, size_t total) {
 /* Certifies one and saves the table. What fails is told: smaller sizes may have been measured by
  * then, and the next one may do better. */
 static void certify(job *j, const bench_subject *subject) {
-    vyre_status status = bench_contest_hold(&j->contest, subject);
+    vyre_status status = bench_certifier_measure(&j->certifier, subject);
     bool failed = status != VYRE_OK;
     if (is_interrupted()) {
         vyre_status_free(status);
@@ -211,14 +212,14 @@ static void certify(job *j, const bench_subject *subject) {
         (void)cli_message_status(j->arguments->command,
                                  vyre_status_annotate(status, "certifying `%s`", subject->key));
     }
-    status = vyre_routes_save(j->contest.table, vyre_strbuf_string(&j->path));
+    status = vyre_routes_save(j->certifier.table, vyre_strbuf_string(&j->path));
     if (status) {
         j->is_stuck = true;
         (void)cli_message_status(j->arguments->command, status);
     } else if (!failed) {
         j->certified++;
-        j->wrong += bench_route_has_wrong_bytes(j->contest.table, subject->key, j->contest.devices,
-                                                j->contest.device_count);
+        j->wrong += bench_route_has_wrong_bytes(j->certifier.table, subject->key,
+                                                j->certifier.devices, j->certifier.device_count);
         add_answer(j, subject->key);
     }
 }
@@ -260,7 +261,7 @@ static cli_exit certify_library(job *j, const char *glob) {
         vyre_dialects_leave(&guard);
         return CLI_EXIT_USAGE;
     }
-    cli_progress_begin(&j->progress, "certify", total * values_sizes_count(&j->contest.sizes));
+    cli_progress_begin(&j->progress, "certify", total * values_sizes_count(&j->certifier.sizes));
     begin_answer(j);
     for (size_t i = 0; i < vyre_dialects_count(snapshot) && goes_on(j); i++) {
         const vyre_operation *operation = vyre_dialects_at(snapshot, i);
@@ -306,7 +307,7 @@ static cli_exit certify_given(job *j) {
         const vyre_program *program = cli_input_program(&input, chosen.first);
         vyre_route_key(program, key);
         cli_progress_begin(&j->progress, "certify",
-                           count ? 1 : values_sizes_count(&j->contest.sizes));
+                           count ? 1 : values_sizes_count(&j->certifier.sizes));
         begin_answer(j);
         certify(j, &(bench_subject){.key = input.operation ? input.operation->id : key,
                                     .operation = input.operation,
@@ -327,9 +328,9 @@ static cli_exit certify_given(job *j) {
 
 /* Saved as it is: a place that cannot be written is told before anything is measured. */
 static vyre_status open_table(job *j) {
-    VYRE_TRY(bench_contest_open(&j->contest));
-    VYRE_TRY(vyre_routes_load(vyre_strbuf_string(&j->path), &j->contest.table));
-    return vyre_routes_save(j->contest.table, vyre_strbuf_string(&j->path));
+    VYRE_TRY(bench_certifier_open(&j->certifier));
+    VYRE_TRY(vyre_routes_load(vyre_strbuf_string(&j->path), &j->certifier.table));
+    return vyre_routes_save(j->certifier.table, vyre_strbuf_string(&j->path));
 }
 
 static cli_exit run_job(job *j) {
@@ -343,8 +344,8 @@ static cli_exit run_job(job *j) {
     if (result != CLI_EXIT_DONE) {
         return result;
     }
-    j->contest.devices = j->devices.list.items;
-    j->contest.device_count = j->devices.list.count;
+    j->certifier.devices = j->devices.list.items;
+    j->certifier.device_count = j->devices.list.count;
     status = open_table(j);
     if (status) {
         (void)cli_message_status(arguments->command, status);
@@ -363,15 +364,15 @@ static cli_exit run_job(job *j) {
 static cli_exit run(const cli_arguments *arguments) {
     job j = {.arguments = arguments};
     j.progress.is_off = arguments->values[NO_PROGRESS].given;
-    j.contest.step = cli_progress_tell;
-    j.contest.user = &j.progress;
-    j.contest.is_interrupted = is_interrupted;
+    j.certifier.step = cli_progress_tell;
+    j.certifier.user = &j.progress;
+    j.certifier.is_interrupted = is_interrupted;
     watch_interruptions();
     cli_exit result = run_job(&j);
-    bench_contest_deinit(&j.contest);
+    bench_certifier_deinit(&j.certifier);
     cli_devices_release(&j.devices);
     vyre_strbuf_free(&j.path);
-    if (is_interrupted()) { /* so that whoever waits for it knows */
+    if (is_interrupted()) { /* tells the parent how it ended */
         (void)signal(interruption, SIG_DFL);
         (void)raise(interruption);
     }

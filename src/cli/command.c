@@ -44,7 +44,8 @@ bool cli_option_repeats(const cli_option *option) {
     return size > 3 && !strcmp(option->value + size - 3, "...");
 }
 
-vyre_str cli_option_value(const cli_option *option) {
+/* What an option takes, without the dots that say that it may be given several times. */
+static vyre_str option_value(const cli_option *option) {
     size_t dots = cli_option_repeats(option) ? 3 : 0;
     return (vyre_str){option->value, strlen(option->value) - dots};
 }
@@ -159,7 +160,7 @@ static vyre_status parse_option(const cli_command *command, size_t count, const 
     }
     if (!value) {
         if (*at + 1 == count) {
-            vyre_str wanted = cli_option_value(option);
+            vyre_str wanted = option_value(option);
             return wrong_usage(command, "`%s` needs %.*s behind it", word, (int)wanted.size,
                                wanted.data);
         }

@@ -155,8 +155,7 @@ extern const cli_command *const cli_commands[];
 /* NULL if there is none of that name. */
 const cli_command *cli_command_find(const char *name);
 
-/* What an option takes, without the dots that say that it may be given several times. */
-vyre_str cli_option_value(const cli_option *option);
+/* Whether it may be given several times. */
 bool cli_option_repeats(const cli_option *option);
 
 /* The option that every subcommand has besides its own. */

@@ -11,7 +11,9 @@
 #include "cli/operation.h"
 #include "cli/output.h"
 
-vyre_status cli_host_shape(const vyre_operation *operation, vyre_program **out_program) {
+/* A program that does nothing, with the operation's arguments: what binds and prints values knows
+ * programs alone. */
+static vyre_status make_shape(const vyre_operation *operation, vyre_program **out_program) {
     vyre_strbuf text = {0};
     vyre_module *module = NULL;
     vyre_strbuf_puts(&text, "program ");
@@ -56,7 +58,7 @@ static bool is_path(const char *value) {
 vyre_status cli_host_bind(cli_host_call *call, const vyre_operation *operation,
                           const char *const *values, size_t count) {
     *call = (cli_host_call){.operation = operation};
-    VYRE_TRY(cli_host_shape(operation, &call->shape));
+    VYRE_TRY(make_shape(operation, &call->shape));
     const char **words = vyre_alloc_array(count, sizeof *words);
     vyre_strbuf path = {0};
     for (size_t i = 0; words && i < count; i++) {

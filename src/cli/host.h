@@ -7,11 +7,6 @@
 #include "cli/command.h"
 #include "values/bind.h"
 
-/* A program that does nothing, with the operation's arguments: what binds and prints values knows
- * programs alone. */
-VYRE_MUST_USE vyre_status cli_host_shape(const vyre_operation *operation,
-                                         vyre_program **out_program);
-
 /* Does the operation with values as for a program, but that `path=` is followed by a path. */
 typedef struct cli_host_call {
     const vyre_operation *operation;

@@ -46,7 +46,7 @@ static void write_text(vyre_strbuf *text, const vyre_dialect_event *event) {
     vyre_strbuf_puts(text, "\n");
 }
 
-/* An object a line, so that whoever reads needs not wait for the end. */
+/* One object a line, so that a reader can take each as it comes. */
 static void write_json(vyre_strbuf *text, const vyre_dialect_event *event) {
     vyre_strbuf indented = {0};
     vyre_json json = {.text = &indented};

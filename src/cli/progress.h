@@ -22,7 +22,7 @@ void cli_progress_begin(cli_progress *progress, const char *what, uint64_t total
 /* So much of the total is done; `now` says what comes next, and may be NULL. */
 void cli_progress_step(cli_progress *progress, uint64_t done, const char *now);
 
-/* The same as a callback of those who do the work. */
+/* The same as a callback, for code that knows nothing of bars. */
 void cli_progress_tell(void *progress, uint64_t done, const char *now);
 
 /* Erases it. May be called twice, and for one that never began. */

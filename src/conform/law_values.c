@@ -7,7 +7,8 @@
 
 enum { RANDOM_VALUES = 12 };
 
-bool conform_law_is_small(vyre_type type) {
+/* Whether all values of a type are few enough to try each: those of 8 bits. */
+static bool is_small(vyre_type type) {
     return vyre_type_bytes(type) == 1;
 }
 
@@ -74,7 +75,7 @@ void conform_law_random(vyre_strbuf *bytes, vyre_type type, size_t count, uint64
 void conform_law_values(vyre_strbuf *bytes, vyre_type type) {
     uint64_t seed = 7;
     size_t count = type == VYRE_TYPE_BOOL ? 2 : 256;
-    if (conform_law_is_small(type)) {
+    if (is_small(type)) {
         for (uint64_t i = 0; i < count; i++) {
             values_element_store(bytes, type, i);
         }

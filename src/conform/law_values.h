@@ -6,9 +6,6 @@
 
 #include "base/strbuf.h"
 
-/* Whether all values of a type are few enough to try each: those of 8 bits. */
-bool conform_law_is_small(vyre_type type);
-
 /* Appends the values of a type to try, as elements: all where they are few, else zeros, ones,
  * extremes, subnormals, infinities, NaN and some random ones. */
 void conform_law_values(vyre_strbuf *bytes, vyre_type type);

@@ -1,4 +1,4 @@
-/* Values for arguments that nobody gave: large enough for several workgroups where that is
+/* Values for arguments that have none: large enough for several workgroups where that is
  * possible, small enough for the oracle with all its checks. */
 #include <inttypes.h>
 

@@ -9,7 +9,7 @@
 #include "base/number.h"
 
 /* One number of a type as text: 12, -0x1f, 1.5e-3, nan, -inf, true. The result is its bits.
- * `argument` is whom it is for, for errors. */
+ * Errors name the `argument`. */
 VYRE_MUST_USE vyre_status values_element_parse(const char *argument, vyre_type type, vyre_str text,
                                                uint64_t *out_bits);
 

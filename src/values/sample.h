@@ -27,7 +27,7 @@ VYRE_MUST_USE vyre_status values_sample_complete(values_binding *binding,
                                                  const char *const *words, size_t count,
                                                  bool stdin_used);
 
-/* How many arithmetic operations such a run does; false where nobody says. */
+/* Counts the arithmetic operations of such a run; false if the manifest has no `work`. */
 bool values_sample_work(const vyre_operation *operation, uint64_t n, double *out_operations);
 
 #endif

@@ -13,11 +13,11 @@
 
 typedef struct values_automaton {
     uint32_t accept;
-    uint32_t overlap; /* bytes after which nothing depends on the state of before */
+    uint32_t overlap; /* bytes after which the state before them does not matter */
 } values_automaton;
 
-/* Appends the table for `words`, which commas part, in elements of `type`. `argument` is whom it is
- * for, for errors. */
+/* Appends the table for `words`, which have commas between them, in elements of `type`. Errors name
+ * the `argument`. */
 VYRE_MUST_USE vyre_status values_words_make(const char *argument, vyre_type type, const char *words,
                                             vyre_strbuf *out_table,
                                             values_automaton *out_automaton);

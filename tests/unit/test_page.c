@@ -11,12 +11,12 @@
 #include "tests/unit/failing_allocator.h"
 
 static void fill(vyre_table *table) {
-    const char *const cells[] = {"name", "size", "note", "a|b", "1024", "says \"hi\", twice"};
     vyre_strbuf last = {0};
-    *table = (vyre_table){.columns = 3, .right = 1 << 1, .code = 1};
-    vyre_table_add_all(table, 6, cells);
+    *table = (vyre_table){.right = 1 << 1, .code = 1};
+    VYRE_TABLE_CELLS(table, "name", "size", "note");
+    VYRE_TABLE_CELLS(table, "a|b", "1024", "says \"hi\", twice");
     vyre_table_add(table, "%s-%d", "c", 7);
-    vyre_table_add(table, "%s", "");
+    VYRE_TABLE_CELLS(table, NULL);
     vyre_strbuf_puts(&last, "two\nlines");
     vyre_table_add_strbuf(table, &last);
     vyre_strbuf_free(&last);

@@ -12,7 +12,7 @@
 
 #include "backend/reference/backend.h"
 #include "base/status.h"
-#include "bench/contest.h"
+#include "bench/certifier.h"
 #include "bench/routes.h"
 #include "tests/unit/failing_allocator.h"
 
@@ -83,7 +83,7 @@ static void places_are_a_list(void **state) {
     }
 }
 
-/* A program, and the contest of the reference backend alone in it. */
+/* A program, and the certifier of the reference backend alone in it. */
 
 static vyre_module *module;
 
@@ -118,23 +118,23 @@ static void step(void *user, uint64_t done, const char *key) {
 
 static vyre_device *device;
 
-static vyre_status hold(bench_contest *contest) {
-    *contest = (bench_contest){.devices = &device,
-                               .device_count = 1,
-                               .sizes = {2, 6, 2},
-                               .places = {{true, true}},
-                               .step = step,
-                               .is_interrupted = is_interrupted};
+static vyre_status hold(bench_certifier *certifier) {
+    *certifier = (bench_certifier){.devices = &device,
+                                   .device_count = 1,
+                                   .sizes = {2, 6, 2},
+                                   .places = {{true, true}},
+                                   .step = step,
+                                   .is_interrupted = is_interrupted};
     questions = 0;
     VYRE_TRY(vyre_registry_acquire(NULL, "reference", &device));
-    VYRE_TRY(vyre_routes_create(&contest->table));
-    VYRE_TRY(bench_contest_open(contest));
-    return bench_contest_hold(
-        contest, &(bench_subject){.key = "op", .program = vyre_module_program(module, 0)});
+    VYRE_TRY(vyre_routes_create(&certifier->table));
+    VYRE_TRY(bench_certifier_open(certifier));
+    return bench_certifier_measure(
+        certifier, &(bench_subject){.key = "op", .program = vyre_module_program(module, 0)});
 }
 
-static void end(bench_contest *contest) {
-    bench_contest_deinit(contest);
+static void end(bench_certifier *certifier) {
+    bench_certifier_deinit(certifier);
     vyre_device_release(device);
     device = NULL;
 }
@@ -147,43 +147,43 @@ static size_t count_rows(const vyre_routes *table) {
     return count;
 }
 
-static void a_contest_measures_all_sizes(void **state) {
+static void a_certifier_measures_all_sizes(void **state) {
     (void)state;
-    bench_contest contest;
+    bench_certifier certifier;
     patience = SIZE_MAX;
-    expect_ok(hold(&contest));
-    assert_int_equal(count_rows(contest.table), 6); /* three sizes, two places */
+    expect_ok(hold(&certifier));
+    assert_int_equal(count_rows(certifier.table), 6); /* three sizes, two places */
     assert_int_equal(last_done, 2);
-    assert_int_equal(contest.done, 3);
-    assert_string_equal(vyre_routes_fastest(contest.table, "op"), "reference");
-    assert_false(bench_route_has_wrong_bytes(contest.table, "op", &device, 1));
-    end(&contest);
+    assert_int_equal(certifier.done, 3);
+    assert_string_equal(vyre_routes_fastest(certifier.table, "op"), "reference");
+    assert_false(bench_route_has_wrong_bytes(certifier.table, "op", &device, 1));
+    end(&certifier);
 }
 
-static void a_contest_stops_when_interrupted(void **state) {
+static void a_certifier_stops_when_interrupted(void **state) {
     (void)state;
     size_t most = 0;
     for (patience = 0; most < 6; patience++) {
-        bench_contest contest;
-        expect_ok(hold(&contest));
-        size_t rows = count_rows(contest.table);
+        bench_certifier certifier;
+        expect_ok(hold(&certifier));
+        size_t rows = count_rows(certifier.table);
         assert_true(rows >= most && rows <= most + 1); /* never more than the next one */
-        assert_null(vyre_routes_fastest(contest.table, "op"));
-        assert_int_equal(contest.done, 3); /* the bar goes on behind it */
+        assert_null(vyre_routes_fastest(certifier.table, "op"));
+        assert_int_equal(certifier.done, 3); /* the bar goes on behind it */
         most = rows;
-        end(&contest);
+        end(&certifier);
     }
 }
 
-static void memory_may_run_out_in_a_contest(void **state) {
+static void memory_may_run_out_in_a_certifier(void **state) {
     (void)state;
     patience = SIZE_MAX;
     for (size_t n = 1; failing_allocator_start(n); n++) {
-        bench_contest contest;
-        vyre_status status = hold(&contest);
+        bench_certifier certifier;
+        vyre_status status = hold(&certifier);
         bool failed = status != VYRE_OK;
         vyre_status_free(status);
-        end(&contest);
+        end(&certifier);
         failing_allocator_stop();
         if (!failing_allocator_failed()) {
             assert_false(failed);
@@ -194,19 +194,19 @@ static void memory_may_run_out_in_a_contest(void **state) {
 
 static void memory_may_run_out_in_a_report(void **state) {
     (void)state;
-    bench_contest contest;
-    expect_ok(hold(&contest));
+    bench_certifier certifier;
+    expect_ok(hold(&certifier));
     for (size_t n = 1; failing_allocator_start(n); n++) {
         vyre_strbuf text = {0}, object = {0}, rows = {0};
         vyre_json json = {.text = &object};
         bench_route_steps steps = {0};
         vyre_table table;
-        bench_route_steps_find(&steps, contest.table, "op", NULL, 0);
+        bench_route_steps_find(&steps, certifier.table, "op", NULL, 0);
         bench_route_put_ranges(&text, &steps);
-        bench_route_put_excluded(&text, contest.table, "op", NULL, 0);
-        bench_routes_json(&json, contest.table, "op");
+        bench_route_put_excluded(&text, certifier.table, "op", NULL, 0);
+        bench_routes_json(&json, certifier.table, "op");
         bench_routes_table_begin(&table);
-        bench_routes_table_add(&table, contest.table, "op");
+        bench_routes_table_add(&table, certifier.table, "op");
         vyre_table_write(&rows, &table, VYRE_FORMAT_CSV);
         bool failed = text.failed || object.failed || rows.failed;
         bench_route_steps_free(&steps);
@@ -219,16 +219,16 @@ static void memory_may_run_out_in_a_report(void **state) {
             break;
         }
     }
-    end(&contest);
+    end(&certifier);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_exponents),
         cmocka_unit_test(places_are_a_list),
-        cmocka_unit_test(a_contest_measures_all_sizes),
-        cmocka_unit_test(a_contest_stops_when_interrupted),
-        cmocka_unit_test(memory_may_run_out_in_a_contest),
+        cmocka_unit_test(a_certifier_measures_all_sizes),
+        cmocka_unit_test(a_certifier_stops_when_interrupted),
+        cmocka_unit_test(memory_may_run_out_in_a_certifier),
         cmocka_unit_test(memory_may_run_out_in_a_report),
     };
     return cmocka_run_group_tests(tests, parse, forget);
