@@ -8,10 +8,6 @@
 #include "base/status.h"
 #include "bench/bench.h"
 
-static vyre_status no_memory(void) {
-    return vyre_no_memory("to describe the run");
-}
-
 static void put_processor(vyre_strbuf *text) {
     vyre_strbuf contents = {0};
     vyre_status status = vyre_file_read("/proc/cpuinfo", 1 << 22, &contents);
@@ -44,7 +40,8 @@ vyre_status bench_run_describe(bench_run *run) {
     run->machine = machine.failed ? NULL : machine.data;
     run->date = vyre_copy_string(date);
     run->version = vyre_copy_string(vyre_version());
-    return run->machine && run->date && run->version ? VYRE_OK : no_memory();
+    return run->machine && run->date && run->version ? VYRE_OK
+                                                     : vyre_no_memory("to describe the run");
 }
 
 vyre_status bench_run_add(bench_run *run, const char *name, vyre_device *device,
@@ -76,8 +73,9 @@ vyre_status bench_run_add(bench_run *run, const char *name, vyre_device *device,
                            vyre_device_version(device));
         out->hardware = text.failed ? NULL : text.data;
     }
-    return out->name && (out->hardware || !device) && (out->reason || !reason) ? VYRE_OK
-                                                                               : no_memory();
+    return out->name && (out->hardware || !device) && (out->reason || !reason)
+               ? VYRE_OK
+               : vyre_no_memory("to describe the run");
 }
 
 vyre_status bench_run_check(const bench_run *run) {

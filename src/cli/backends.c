@@ -39,8 +39,6 @@ static const cli_choice grades[] = {
 
 CLI_OPTION_TABLE(OPTIONS);
 
-static cli_exit run(const cli_arguments *arguments);
-
 static const cli_example examples[] = {
     {"vyre backends", "all devices, and which one auto takes"},
     {"vyre backends reference", "one backend, with the profile of its devices"},
@@ -65,13 +63,8 @@ const cli_command cli_command_backends = {
         "With an ID only that backend is shown, or with ID:N its device N, and all that is known "
         "of "
         "it. The exit status is 3 if no device that is shown can be used.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
     .operands_max = 1,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
 
 typedef struct job {

@@ -39,8 +39,6 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
-static cli_exit run(const cli_arguments *arguments);
-
 static const cli_example examples[] = {
     {"vyre bench", "the standard suite on all devices"},
     {"vyre bench 'reduce.*' -b cpu,cuda --sizes 6..26:2 --html report.html",
@@ -73,13 +71,8 @@ const cli_command cli_command_bench = {
         "has to be made before, by `vyre certify`: what is told here never chooses.\n\n"
         "The exit status is 1 if bytes are wrong, or something is slower than with --compare by "
         "more than the spread.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
     .operands_max = 1,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
 
 enum { RUNS_DEFAULT = 100, RUNS_MOST = 1000000, BUDGET_DEFAULT_NS = 200000000 };

@@ -16,8 +16,6 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
-static cli_exit run(const cli_arguments *arguments);
-
 static const cli_example examples[] = {
     {"vyre cache", "what is kept, and where"},
     {"vyre cache --clear", "remove it"},
@@ -37,13 +35,7 @@ const cli_command cli_command_cache = {
         "last cleared.\n\n"
         "VYRE_CACHE_LIMIT says how many bytes they may take together; what was not used for the "
         "longest time goes first. With 0 nothing is kept.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
-    .operands_max = 0,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
 
 /* X(field of vyre_cache_disk_counts, one, several) */

@@ -29,8 +29,6 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
-static cli_exit run(const cli_arguments *arguments);
-
 static const cli_example examples[] = {
     {"vyre certify", "measure all devices on all operations: about half a minute for a CPU"},
     {"vyre certify 'reduce.*,scan.*' -b cpu,cuda --sizes 6..26",
@@ -60,12 +58,8 @@ const cli_command cli_command_certify = {
         "The table is saved after each operation, together with what other processes saved "
         "meanwhile, so that an interruption loses the current operation alone.",
     .operand = CLI_OPERAND_FILE,
-    .operands_min = 0,
     .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
 
 typedef struct job {

@@ -23,8 +23,6 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
-static cli_exit run(const cli_arguments *arguments);
-
 static const cli_example examples[] = {
     {"vyre check examples/*.vyre", "check all examples"},
     {"vyre check --werror --format json kernel.vyre", "for a build: an answer that programs read"},
@@ -56,10 +54,7 @@ const cli_command cli_command_check = {
     .operand = CLI_OPERAND_FILE,
     .operands_min = 1,
     .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
 
 typedef struct counts {

@@ -64,11 +64,13 @@ typedef struct cli_option {
 #define CLI_ANY_NUMBER UINT32_MAX /* of operands */
 
 /* A subcommand's file lists its options as X(ID, letter, name, value, choices, documentation). This
- * makes of the list an enum of their numbers and the table `options`. */
+ * makes of the list an enum of their numbers and the table `options`, and declares `run`, so that
+ * the command can stand in front of its steps. */
 #define CLI_OPTION_TABLE(LIST)                                                                     \
     enum { LIST(CLI_OPTION_ENUM) OPTION_COUNT };                                                   \
     _Static_assert(OPTION_COUNT <= CLI_OPTIONS_MAX, "raise CLI_OPTIONS_MAX");                      \
-    static const cli_option options[] = {LIST(CLI_OPTION_ROW)}
+    static const cli_option options[] = {LIST(CLI_OPTION_ROW)};                                    \
+    static cli_exit run(const cli_arguments *arguments)
 #define CLI_OPTION_ENUM(id, letter, name, value, choices, documentation) id,
 #define CLI_OPTION_ROW(id, letter, name, value, choices, documentation)                            \
     {name, letter, value, choices, documentation},
@@ -122,6 +124,10 @@ typedef struct cli_command {
     const cli_example *examples; /* ends with one whose command is NULL */
     cli_exit (*run)(const cli_arguments *arguments);
 } cli_command;
+
+/* The last members of a command, by what its file calls them. */
+#define CLI_COMMAND_PARTS                                                                          \
+    .options = options, .option_count = OPTION_COUNT, .examples = examples, .run = run
 
 #define CLI_COMMAND_EXTERN(name) extern const cli_command cli_command_##name;
 CLI_COMMANDS(CLI_COMMAND_EXTERN)

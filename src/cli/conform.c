@@ -36,8 +36,6 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
-static cli_exit run(const cli_arguments *arguments);
-
 static const cli_example examples[] = {
     {"vyre conform", "all suites on the preferred device"},
     {"vyre conform -b all --programs 100", "on every device there is"},
@@ -69,13 +67,8 @@ const cli_command cli_command_conform = {
         "as skipped, with the reasons; neither counts as passed. docs/conformance.md says more, "
         "and "
         "what a certificate means.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
     .operands_max = 1,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
 
 enum { MOST_PROGRAMS = 100000000 }; /* each has a digest in memory */

@@ -25,8 +25,6 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
-static cli_exit run(const cli_arguments *arguments);
-
 static const cli_example examples[] = {
     {"vyre doctor", "look at everything"},
     {"VYRE_BACKEND_PATH=$PWD/build vyre doctor", "and see what becomes of a plugin of your own"},
@@ -47,13 +45,7 @@ const cli_command cli_command_doctor = {
         "another reason "
         "than that this machine has none, a cache or a routing table that cannot be used. The exit "
         "status is 1 if there is one.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
-    .operands_max = 0,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
 
 typedef struct examination {

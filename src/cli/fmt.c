@@ -15,8 +15,6 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
-static cli_exit run(const cli_arguments *arguments);
-
 static const cli_example examples[] = {
     {"vyre fmt kernel.vyre", "print it in canonical layout"},
     {"vyre fmt --write examples/*.vyre", "lay out all examples"},
@@ -36,10 +34,7 @@ const cli_command cli_command_fmt = {
     .operand = CLI_OPERAND_FILE,
     .operands_min = 1,
     .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
 
 /* The text of an input in canonical layout. */

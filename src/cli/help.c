@@ -24,8 +24,6 @@ static const cli_choice shells[] = {
 
 CLI_OPTION_TABLE(OPTIONS);
 
-static cli_exit run(const cli_arguments *arguments);
-
 static const cli_example examples[] = {
     {"vyre help check", "explain a subcommand"},
     {"vyre help limits", "explain a topic"},
@@ -42,10 +40,7 @@ const cli_command cli_command_help = {
             "that of the limits. Without either, lists what there is.",
     .operand = CLI_OPERAND_TOPIC,
     .operands_max = 1,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
 
 enum { INDENT = 2, DEEPER = 6 };

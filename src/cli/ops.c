@@ -21,8 +21,6 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
-static cli_exit run(const cli_arguments *arguments);
-
 static const cli_example examples[] = {
     {"vyre ops", "all operations with their arguments and what they do"},
     {"vyre ops 'reduce.*' --format md", "some of them as a table, with laws and targets"},
@@ -48,12 +46,8 @@ const cli_command cli_command_ops = {
         "prints which operations were added, changed or removed. An edit with mistakes is refused "
         "with all of them, and what was there before stays in force.",
     .operand = CLI_OPERAND_FILE,
-    .operands_min = 0,
     .operands_max = 2,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
 
 /* X(name): what can be done besides listing. */

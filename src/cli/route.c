@@ -24,8 +24,6 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
-static cli_exit run(const cli_arguments *arguments);
-
 static const cli_example examples[] = {
     {"vyre route", "which device gets which operation, by size"},
     {"vyre route reduce.sum_u32", "one of them, with all measurements"},
@@ -50,12 +48,8 @@ const cli_command cli_command_route = {
         "preferred selection decides, as it does for what is not in the table. A device that gave "
         "wrong bytes is never taken.",
     .operand = CLI_OPERAND_FILE,
-    .operands_min = 0,
     .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
 
 /* What the router says to one question. */

@@ -50,8 +50,6 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
-static cli_exit run(const cli_arguments *arguments);
-
 static const cli_example examples[] = {
     {"vyre run examples/saxpy.vyre a=2 x=iota:8 y=1,1,1,1,1,1,1,1 -b reference",
      "and print the result"},
@@ -114,10 +112,7 @@ const cli_command cli_command_run = {
     .operand = CLI_OPERAND_FILE,
     .operands_min = 1,
     .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
 
 typedef struct job {

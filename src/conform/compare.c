@@ -184,10 +184,6 @@ static void judge(comparing *c) {
     vyre_status_free(status);
 }
 
-static vyre_status no_memory(const vyre_program *program) {
-    return vyre_no_memory("to compare the results of `%s`", vyre_program_name(program));
-}
-
 /* Outputs in the form in which they are compared. */
 static void settle(const conform_trial *trial, const vyre_program *program, vyre_outputs *outputs) {
     const vyre_ir *ir = vyre_program_ir(program);
@@ -208,7 +204,7 @@ vyre_status conform_expect(const conform_pair *conform, const conform_trial *tri
     size_t input_count;
     vyre_input *inputs = conform_trial_inputs(trial, program, &input_count);
     if (!inputs) {
-        return no_memory(program);
+        return vyre_no_memory("to compare the results of `%s`", vyre_program_name(program));
     }
     vyre_status status = vyre_device_dispatch(conform->oracle, program, inputs, input_count,
                                               &run_config, out_expected);
@@ -227,12 +223,12 @@ vyre_status conform_compare(const conform_pair *conform, const conform_trial *tr
     size_t input_count;
     vyre_input *inputs = conform_trial_inputs(trial, program, &input_count);
     if (!inputs) {
-        return no_memory(program);
+        return vyre_no_memory("to compare the results of `%s`", vyre_program_name(program));
     }
     c.inputs = inputs;
     vyre_status status = vyre_plan_init(&c.plan, program, inputs, input_count, &run_config);
     if (!status && !make_memory(&c)) {
-        status = no_memory(program);
+        status = vyre_no_memory("to compare the results of `%s`", vyre_program_name(program));
     }
     if (!status) {
         judge(&c);

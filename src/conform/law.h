@@ -5,7 +5,7 @@
 #include "conform/claims.h"
 #include "values/bind.h"
 
-enum { CONFORM_LAW_DATA = 8 };
+enum { CONFORM_LAW_DATA = 8, CONFORM_LAW_MADE = 8 };
 
 typedef enum conform_law_shape {
     CONFORM_SHAPE_OTHER,
@@ -27,6 +27,14 @@ typedef struct conform_law_function {
     bool by_element; /* a fn of scalars: data of any length will do */
 } conform_law_function;
 
+/* Some data: a list of elements for each input or result. */
+typedef struct conform_law_data {
+    vyre_strbuf items[CONFORM_LAW_DATA];
+    size_t count;
+} conform_law_data;
+
+void conform_law_data_free(conform_law_data *data);
+
 typedef struct conform_law_test {
     vyre_device *device;
     const vyre_dialects *snapshot;
@@ -37,20 +45,16 @@ typedef struct conform_law_test {
     vyre_strbuf *failures;
     bool failed, is_brief;
     uint64_t seed;
+    /* Of the data at hand: lists that were made and results, freed with it; what went wrong. */
+    conform_law_data made[CONFORM_LAW_MADE];
+    size_t made_count;
+    vyre_status trouble;
 } conform_law_test;
-
-/* Some data: a list of elements for each input or result. */
-typedef struct conform_law_data {
-    vyre_strbuf items[CONFORM_LAW_DATA];
-    size_t count;
-} conform_law_data;
-
-void conform_law_data_free(conform_law_data *data);
 
 VYRE_MUST_USE vyre_status conform_law_no_memory(const conform_law_test *t);
 
 /* Tests the law on some data: a, b and c of a pair; a and b of a fold; of a map all its data, then
- * b. What does not hold is told, and the test has failed. */
+ * b. If it does not hold, that is appended to the failures and the test has failed. */
 VYRE_MUST_USE vyre_status conform_law_test_data(conform_law_test *t, conform_law_shape kind,
                                                 conform_law_data *data);
 

@@ -10,10 +10,6 @@
 #include "values/element.h"
 #include "values/sample.h"
 
-static vyre_status no_memory(const vyre_operation *operation) {
-    return vyre_no_memory("for the witnesses of `%s`", operation->id);
-}
-
 vyre_status conform_witness_bind(const vyre_operation *operation, const char *arguments,
                                  values_binding *out_binding) {
     VYRE_VEC(const char *) words = {0};
@@ -30,7 +26,7 @@ vyre_status conform_witness_bind(const vyre_operation *operation, const char *ar
     *out_binding = (values_binding){0};
     vyre_status status = stored ? values_bind(out_binding, operation->composition, words.items,
                                               words.count, true, VALUES_MISSING_REFUSED)
-                                : no_memory(operation);
+                                : vyre_no_memory("for the witnesses of `%s`", operation->id);
     vyre_vec_free(&words);
     vyre_strbuf_free(&copy);
     return vyre_status_annotate(status, "in a witness of `%s`", operation->id);

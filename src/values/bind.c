@@ -40,10 +40,6 @@ static vyre_status unknown_name(const values_binding *binding, vyre_str name) {
     return status;
 }
 
-static vyre_status no_memory(const values_binding *binding) {
-    return vyre_no_memory("for the arguments of `%s`", vyre_program_name(binding->program));
-}
-
 static vyre_status bind_value(values_binding *binding, uint32_t arg, const char *value) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     const char *name = name_of(ir, arg);
@@ -77,7 +73,9 @@ static vyre_status bind_value(values_binding *binding, uint32_t arg, const char 
                           : values_buffer_parse(&source, value, bytes, &binding->offsets[arg]));
         binding->numbers[arg] = (bytes->size - binding->offsets[arg]) / vyre_type_bytes(type);
     }
-    return bytes->failed ? no_memory(binding) : VYRE_OK;
+    return bytes->failed
+               ? vyre_no_memory("for the arguments of `%s`", vyre_program_name(binding->program))
+               : VYRE_OK;
 }
 
 static vyre_status bind_word(values_binding *binding, const char *word) {
@@ -125,8 +123,9 @@ static vyre_status fill_missing(values_binding *binding) {
             values_bind_example(binding, i, &word);
             vyre_strbuf_printf(&binding->filled, "%s%s", binding->filled.size ? " " : "",
                                vyre_strbuf_string(&word));
-            status =
-                word.failed ? no_memory(binding) : bind_word(binding, vyre_strbuf_string(&word));
+            status = word.failed ? vyre_no_memory("for the arguments of `%s`",
+                                                  vyre_program_name(binding->program))
+                                 : bind_word(binding, vyre_strbuf_string(&word));
         }
     }
     vyre_strbuf_free(&word);
@@ -178,7 +177,7 @@ vyre_status values_bind(values_binding *binding, const vyre_program *program,
     binding->inputs = vyre_alloc_zeroed(ir->arg_count, sizeof *binding->inputs);
     if (!binding->bytes || !binding->offsets || !binding->given || !binding->numbers ||
         !binding->inputs) {
-        return no_memory(binding);
+        return vyre_no_memory("for the arguments of `%s`", vyre_program_name(binding->program));
     }
     for (size_t i = 0; i < count; i++) {
         VYRE_TRY(bind_word(binding, words[i]));

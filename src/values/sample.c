@@ -35,15 +35,12 @@ bool values_sample_work(const vyre_operation *operation, uint64_t n, double *out
     return known;
 }
 
-static vyre_status no_memory(const char *name) {
-    return vyre_no_memory("for a sample of `%s`", name);
-}
-
 /* A word of random elements for each buffer. */
 static vyre_status print_buffers(const vyre_program *program, uint64_t n, vyre_strbuf *out) {
     const vyre_ir *ir = vyre_program_ir(program);
     uint64_t *lengths = vyre_alloc_zeroed(ir->arg_count, sizeof *lengths);
-    vyre_status status = lengths ? VYRE_OK : no_memory(vyre_program_name(program));
+    vyre_status status =
+        lengths ? VYRE_OK : vyre_no_memory("for a sample of `%s`", vyre_program_name(program));
     for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
         lengths[i] = n;
     }
@@ -83,7 +80,7 @@ static vyre_status print_words(const vyre_operation *operation, const vyre_progr
                                             : "give all arguments",
                                   "`%s` takes more than buffers and has no sample", name);
     }
-    return status || !out->failed ? status : no_memory(name);
+    return status || !out->failed ? status : vyre_no_memory("for a sample of `%s`", name);
 }
 
 /* Whether a word is about the same argument as one of those. */
@@ -119,7 +116,7 @@ vyre_status values_sample_complete(values_binding *binding, const vyre_operation
     if (!status) {
         status = stored ? values_bind(binding, program, all.items, all.count, stdin_used,
                                       VALUES_MISSING_REFUSED)
-                        : no_memory(name);
+                        : vyre_no_memory("for a sample of `%s`", name);
     }
     vyre_vec_free(&all);
     vyre_strbuf_free(&text);
