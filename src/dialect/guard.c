@@ -9,8 +9,8 @@
 #endif
 
 #include "base/log.h"
+#include "dialect/provider.h"
 #include "dialect/registry.h"
-#include "text/library.h"
 
 /* The thread sanitizer sees what C says of atomics, and nothing of what the kernel does. */
 #if defined(__SANITIZE_THREAD__)
@@ -107,7 +107,7 @@ static void after_fork_child(void) {
 }
 
 static void set_up(void) {
-    vyre_status conflict = vyre_library_install(&vyre_library_builtin);
+    vyre_status conflict = vyre_provider_install(&vyre_dialects_library);
     force.conflict = conflict;
     vyre_status_free(conflict);
     has_key = !pthread_key_create(&thread_ends, end_thread);
@@ -323,7 +323,7 @@ static __attribute__((noinline)) const vyre_dialects *enter_and_log(vyre_dialect
         guard->snapshot = &vyre_dialects_empty;
     }
     if (force.conflict) {
-        vyre_status conflict = vyre_library_install(&vyre_library_builtin);
+        vyre_status conflict = vyre_provider_install(&vyre_dialects_library);
         vyre_log(VYRE_LOG_ERROR, "dialects: %s", vyre_status_text(conflict));
         vyre_status_free(conflict);
     }
@@ -341,7 +341,7 @@ vyre_status vyre_dialects_try_enter(vyre_dialects_guard *guard,
         status = enter(guard);
         if (!status && force.conflict) {
             vyre_dialects_leave(guard);
-            status = vyre_library_install(&vyre_library_builtin);
+            status = vyre_provider_install(&vyre_dialects_library);
         }
     }
     *out_snapshot = guard->snapshot;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "base/status.h"
 #include "dialect/element.h"
 #include "ir/program.h"
 #include "text/module.h"
@@ -12,6 +13,7 @@
  * then, a program for each of them. */
 typedef struct reading {
     vyre_package *package;
+    const vyre_library *library; /* what the source may call */
     const vyre_package_source *source;
     vyre_module *module, *extended;
     vyre_strbuf text; /* with those programs */
@@ -36,14 +38,16 @@ void vyre_package_unresolve(vyre_package *package) {
 }
 
 /* Text into a module; what is wrong with it becomes mistakes of the package, and there is none. */
-static vyre_status parse(vyre_package *package, const char *path, const char *text, size_t size,
-                         size_t from, vyre_module **out_module) {
+static vyre_status parse(reading *r, const char *text, size_t size, size_t from,
+                         vyre_module **out_module) {
+    vyre_package *package = r->package;
+    const char *path = r->source->path;
     vyre_diagnostics *diagnostics;
-    vyre_status status = vyre_diagnostics_create(&diagnostics);
-    if (status) {
-        return status;
-    }
-    vyre_status failure = vyre_module_parse_from(path, text, size, from, diagnostics, out_module);
+    VYRE_TRY(vyre_diagnostics_create(&diagnostics));
+    vyre_status status = VYRE_OK;
+    vyre_parse_options options = {.library = r->library, .from = from};
+    vyre_status failure =
+        vyre_module_parse_with(&options, path, text, size, diagnostics, out_module);
     if (failure && (vyre_status_code_of(failure) == VYRE_STATUS_OUT_OF_MEMORY ||
                     !vyre_diagnostics_errors(diagnostics))) {
         status = vyre_package_mistake(package, (vyre_package_place){0}, failure);
@@ -357,10 +361,11 @@ static vyre_status check_samples(vyre_package *package) {
     return status;
 }
 
-static vyre_status resolve_source(vyre_package *package, const vyre_package_source *source) {
-    reading r = {.package = package, .source = source};
+static vyre_status resolve_source(vyre_package *package, const vyre_package_source *source,
+                                  const vyre_library *library) {
+    reading r = {.package = package, .library = library, .source = source};
     size_t mistakes = package->mistakes.count;
-    vyre_status status = parse(package, source->path, source->text, source->size, 0, &r.module);
+    vyre_status status = parse(&r, source->text, source->size, 0, &r.module);
     if (!status && r.module) {
         status = each_entry(&r, append_element);
     }
@@ -369,7 +374,7 @@ static vyre_status resolve_source(vyre_package *package, const vyre_package_sour
     }
     bool is_right = package->mistakes.count == mistakes;
     if (!status && is_right && r.text.size) {
-        status = parse(package, source->path, r.text.data, r.text.size, source->size, &r.extended);
+        status = parse(&r, r.text.data, r.text.size, source->size, &r.extended);
         is_right = package->mistakes.count == mistakes;
     }
     if (!status && is_right) {
@@ -381,11 +386,11 @@ static vyre_status resolve_source(vyre_package *package, const vyre_package_sour
     return status;
 }
 
-vyre_status vyre_package_resolve(vyre_package *package) {
+vyre_status vyre_package_resolve(vyre_package *package, const vyre_library *library) {
     vyre_status status = VYRE_OK;
     vyre_package_unresolve(package);
     for (size_t i = 0; i < package->sources.count && !status; i++) {
-        status = resolve_source(package, &package->sources.items[i]);
+        status = resolve_source(package, &package->sources.items[i], library);
     }
     if (!status && !package->mistakes.count) {
         status = check_witnesses(package);
