@@ -1,8 +1,8 @@
 /* What becomes of an operation for a target. */
 #include <string.h>
 
-#include "dialect/emit.h"
-#include "dialect/snapshot.h"
+#include <vyre/dialect.h>
+#include <vyre/emit.h>
 
 /* The reference of what has no meaning here. */
 static vyre_status refuse(const vyre_operation *operation, const vyre_input *inputs,
