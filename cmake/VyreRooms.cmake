@@ -38,18 +38,4 @@ const char vyre_suite_records_text[] = @suite_records@;
 " @ONLY)
 list(APPEND VYRE_COMMAND_SOURCES ${PROJECT_BINARY_DIR}/generated/conform/suite_text.c)
 
-# The standard library of operations, by name of file.
-file(GLOB operations CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*.toml ${PROJECT_SOURCE_DIR}/ops/*.vyre)
-set(library "#include \"dialect/library.h\"\n")
-set(rows "")
-foreach(file IN LISTS operations)
-  get_filename_component(name ${file} NAME)
-  string(MAKE_C_IDENTIFIER ${name} identifier)
-  vyre_embed(bytes ${file})
-  string(APPEND library "static const char ${identifier}[] = ${bytes};\n")
-  string(APPEND rows "    {\"${name}\", ${identifier}, sizeof ${identifier} - 1},\n")
-endforeach()
-string(APPEND library "const vyre_library_file vyre_library_files[] = {\n${rows}    {0, 0, 0}};\n")
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/dialect/library_files.c CONTENT "@library@" @ONLY)
-list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/dialect/library_files.c)
 list(FILTER VYRE_COMMAND_SOURCES EXCLUDE REGEX "/main\\.c$")

@@ -30,9 +30,9 @@ void vyre_package_unresolve(vyre_package *package) {
         vyre_operation *operation = &package->operations[i];
         operation->parameters = NULL;
         operation->parameter_count = 0;
-        operation->composition = NULL;
+        operation->built = NULL;
         for (size_t k = 0; k < operation->variant_count; k++) {
-            ((vyre_variant *)(uintptr_t)operation->variants)[k].program = NULL;
+            ((vyre_variant *)(uintptr_t)operation->variants)[k].built = NULL;
         }
     }
 }
@@ -240,8 +240,8 @@ static vyre_status resolve_entry(reading *r, vyre_operation *operation, vyre_var
     }
     vyre_program_retain(program);
     if (variant) {
-        variant->program = program;
-        return operation->composition && !is_same_signature(operation->composition, program)
+        variant->built = program;
+        return operation->built && !is_same_signature(operation->built, program)
                    ? vyre_package_mistake(
                          package, place,
                          vyre_status_make(VYRE_STATUS_INVALID_PROGRAM,
@@ -250,7 +250,7 @@ static vyre_status resolve_entry(reading *r, vyre_operation *operation, vyre_var
                                           operation->entry))
                    : VYRE_OK;
     }
-    operation->composition = program;
+    operation->built = program;
     return function ? describe_function(package, function, operation)
                     : describe_program(package, program, operation);
 }
@@ -305,19 +305,16 @@ static vyre_status check_words(vyre_package *package, const vyre_operation *oper
 }
 
 static vyre_status check_witnesses(vyre_package *package) {
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < package->operation_count && !status; i++) {
+    for (size_t i = 0; i < package->operation_count; i++) {
         const vyre_operation *operation = &package->operations[i];
-        for (size_t k = 0; k < operation->witness_count && !status; k++) {
+        for (size_t k = 0; k < operation->witness_count; k++) {
             const vyre_witness *witness = &operation->witnesses[k];
             vyre_package_place place = package->rows[i].witnesses[k];
-            status = check_words(package, operation, place, "witness", witness->arguments, false);
-            status =
-                status ? status
-                       : check_words(package, operation, place, "witness", witness->expected, true);
+            VYRE_TRY(check_words(package, operation, place, "witness", witness->arguments, false));
+            VYRE_TRY(check_words(package, operation, place, "witness", witness->expected, true));
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 /* How many words of a sample are about an argument. */
@@ -334,36 +331,37 @@ static size_t count_words(const char *words, const char *name) {
 /* A sample gives every input a value, once. */
 static vyre_status check_sample(vyre_package *package, const vyre_operation *operation,
                                 vyre_package_place place) {
-    vyre_status status = check_words(package, operation, place, "sample", operation->sample, false);
-    for (size_t i = 0; i < operation->parameter_count && !status; i++) {
+    VYRE_TRY(check_words(package, operation, place, "sample", operation->sample, false));
+    for (size_t i = 0; i < operation->parameter_count; i++) {
         const vyre_parameter *parameter = &operation->parameters[i];
         size_t count = count_words(operation->sample, parameter->name);
         if (parameter->role != VYRE_ROLE_OUTPUT && count != 1) {
-            status = vyre_package_mistake(
+            VYRE_TRY(vyre_package_mistake(
                 package, place,
                 vyre_status_make(VYRE_STATUS_MALFORMED,
                                  count ? "leave one of them out"
                                        : "add a value, as in \"x=rand:{n}\"",
                                  "the sample of `%s` gives `%s` %s", operation->id, parameter->name,
-                                 count ? "two values" : "no value"));
+                                 count ? "two values" : "no value")));
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 static vyre_status check_samples(vyre_package *package) {
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < package->operation_count && !status; i++) {
+    for (size_t i = 0; i < package->operation_count; i++) {
         if (package->operations[i].sample) {
-            status = check_sample(package, &package->operations[i], package->rows[i].sample);
+            VYRE_TRY(check_sample(package, &package->operations[i], package->rows[i].sample));
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
-static vyre_status resolve_source(vyre_package *package, const vyre_package_source *source,
+static vyre_status resolve_source(vyre_package *package, vyre_package_source *source,
                                   const vyre_library *library) {
     reading r = {.package = package, .library = library, .source = source};
+    source->extended = source->text;
+    source->extended_size = source->size;
     size_t mistakes = package->mistakes.count;
     vyre_status status = parse(&r, source->text, source->size, 0, &r.module);
     if (!status && r.module) {
@@ -376,6 +374,11 @@ static vyre_status resolve_source(vyre_package *package, const vyre_package_sour
     if (!status && is_right && r.text.size) {
         status = parse(&r, r.text.data, r.text.size, source->size, &r.extended);
         is_right = package->mistakes.count == mistakes;
+        source->extended_size = r.text.size;
+        source->extended = vyre_arena_copy(&package->resolved, r.text.data, r.text.size);
+        if (!status && !source->extended) {
+            status = vyre_package_no_memory(package);
+        }
     }
     if (!status && is_right) {
         status = each_entry(&r, resolve_entry);
@@ -387,14 +390,13 @@ static vyre_status resolve_source(vyre_package *package, const vyre_package_sour
 }
 
 vyre_status vyre_package_resolve(vyre_package *package, const vyre_library *library) {
-    vyre_status status = VYRE_OK;
     vyre_package_unresolve(package);
-    for (size_t i = 0; i < package->sources.count && !status; i++) {
-        status = resolve_source(package, &package->sources.items[i], library);
+    for (size_t i = 0; i < package->sources.count; i++) {
+        VYRE_TRY(resolve_source(package, &package->sources.items[i], library));
     }
-    if (!status && !package->mistakes.count) {
-        status = check_witnesses(package);
-        status = status ? status : check_samples(package);
+    if (package->mistakes.count) {
+        return VYRE_OK;
     }
-    return status;
+    VYRE_TRY(check_witnesses(package));
+    return check_samples(package);
 }

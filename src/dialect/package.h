@@ -25,6 +25,9 @@ typedef struct vyre_package_source {
     const char *path; /* for messages */
     const char *text;
     size_t size;
+    /* Once it is resolved: the text, and behind it a program for each function of an operation. */
+    const char *extended;
+    size_t extended_size;
 } vyre_package_source;
 
 /* Where a thing of a manifest is written. */

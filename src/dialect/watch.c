@@ -66,9 +66,9 @@ static void print_operation(vyre_strbuf *text, const vyre_operation *operation) 
     for (size_t i = 0; i < operation->variant_count; i++) {
         print_string(text, operation->variants[i].entry);
         print_string(text, operation->variants[i].suits);
-        print_program(text, operation->variants[i].program);
+        print_program(text, operation->variants[i].built);
     }
-    print_program(text, operation->composition);
+    print_program(text, operation->built);
 }
 
 static int compare_known(const void *left, const void *right) {

@@ -412,7 +412,7 @@ static vyre_status make_numbered(unsigned long number, vyre_dialects **out_snaps
             snprintf(ids[i], sizeof ids[i], "storm.kind_%lu", number % KINDS);
         }
         operations[i] = (vyre_operation){.id = ids[i], .dialect = "storm", .doc = doc};
-        operations[i].composition = programs[number % KINDS];
+        operations[i].built = programs[number % KINDS];
         pointers[i] = &operations[i];
     }
     return vyre_dialects_make(pointers, SAME + 1, out_snapshot);
@@ -437,8 +437,7 @@ static const char *check_view(const vyre_dialects *mine, bool dispatch) {
     }
     for (size_t i = 1; i < SAME; i++) {
         const vyre_operation *found = vyre_dialects_lookup(mine, same_names[i]);
-        if (!found || strcmp(found->doc, first->doc) != 0 ||
-            found->composition != first->composition) {
+        if (!found || strcmp(found->doc, first->doc) != 0 || found->built != first->built) {
             return "two snapshots in one view";
         }
     }
@@ -450,8 +449,7 @@ static const char *check_view(const vyre_dialects *mine, bool dispatch) {
     }
     if (dispatch) {
         vyre_outputs outputs;
-        vyre_status status =
-            vyre_device_dispatch(device, first->composition, NULL, 0, NULL, &outputs);
+        vyre_status status = vyre_device_dispatch(device, first->built, NULL, 0, NULL, &outputs);
         if (status) {
             vyre_status_free(status);
             return "a dispatch failed";
