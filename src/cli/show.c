@@ -50,23 +50,20 @@ typedef vyre_status (*printer)(const vyre_program *program, char **out_text, siz
 static vyre_status print_ir(const vyre_program *program, printer print, vyre_strbuf *out) {
     char *printed;
     size_t size;
-    vyre_status status = print(program, &printed, &size);
-    if (!status) {
-        vyre_strbuf_add(out, printed, size);
-        vyre_string_free(printed);
-    }
-    return status;
+    VYRE_TRY(print(program, &printed, &size));
+    vyre_strbuf_add(out, printed, size);
+    vyre_string_free(printed);
+    return VYRE_OK;
 }
 
 /* The program that backends translate, with what is known of its values. */
 static vyre_status print_optimised(const vyre_program *program, vyre_strbuf *out) {
     vyre_program *optimised;
-    vyre_status status = vyre_optimise(program, &optimised);
-    if (!status) {
-        status = print_ir(optimised ? optimised : program, vyre_facts_print, out);
-        vyre_program_release(optimised);
-    }
-    return status ? status : vyre_fill_print(program, "// ", out);
+    VYRE_TRY(vyre_optimise(program, &optimised));
+    vyre_status status = print_ir(optimised ? optimised : program, vyre_facts_print, out);
+    vyre_program_release(optimised);
+    VYRE_TRY(status);
+    return vyre_fill_print(program, "// ", out);
 }
 
 static vyre_status print_builtin(const vyre_program *program, const char *name, vyre_strbuf *out) {

@@ -71,10 +71,6 @@ static bool join(group *g, const vyre_operation *operation) {
            vyre_map_add(&g->by_id, vyre_hash_128(id.data, id.size).low, index);
 }
 
-static vyre_status no_memory(void) {
-    return vyre_no_memory("to read dialects");
-}
-
 static void disband(group *g) {
     vyre_vec_free(&g->operations);
     vyre_map_free(&g->by_id);
@@ -93,7 +89,7 @@ static vyre_status gather(group *g, vyre_package *const *packages, size_t count,
             stored = packages[i]->mistakes.count || join(g, operation);
         }
     }
-    return stored ? VYRE_OK : no_memory();
+    return stored ? VYRE_OK : vyre_no_memory("to read dialects");
 }
 
 vyre_status vyre_packages_resolve(vyre_package *const *packages, size_t count,

@@ -9,6 +9,7 @@
 #endif
 
 #include "base/log.h"
+#include "base/status.h"
 #include "dialect/provider.h"
 #include "dialect/registry.h"
 
@@ -297,10 +298,7 @@ static vyre_status enter(vyre_dialects_guard *guard) {
     *guard = (vyre_dialects_guard){0};
     pthread_once(&once, set_up);
     if (!vyre_guards_filled()) {
-        vyre_status status = vyre_dialects_prepare();
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(vyre_dialects_prepare());
     }
     reader *self = find_own();
     if (!self || !self->unused || !hold(self, force.barriers, guard)) {

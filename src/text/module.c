@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "text/lower.h"
@@ -268,11 +269,8 @@ vyre_status vyre_text_outline(const char *text, size_t size,
                               void *user) {
     vyre_unit unit = {.source = {.text = text, .end = text + size}};
     vyre_lower lower = {.unit = &unit};
-    vyre_status status = vyre_words_prepare();
-    status = status ? status : vyre_diagnostics_create(&unit.source.diagnostics);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_words_prepare());
+    VYRE_TRY(vyre_diagnostics_create(&unit.source.diagnostics));
     if (vyre_source_check(&unit.source)) {
         vyre_names_init(&unit.names, text, text + size);
         vyre_parser_init(&lower.parser, &unit.source, &unit.names);
@@ -285,7 +283,7 @@ vyre_status vyre_text_outline(const char *text, size_t size,
                  found->kind == VYRE_ITEM_FUNCTION);
         }
     }
-    status = unit.source.no_memory ? no_memory(NULL) : VYRE_OK;
+    vyre_status status = unit.source.no_memory ? no_memory(NULL) : VYRE_OK;
     vyre_diagnostics *diagnostics = unit.source.diagnostics;
     free_lower(&lower);
     lower_free_unit(&unit);
