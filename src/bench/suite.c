@@ -23,7 +23,7 @@ static vyre_status choose_matching(cli_bench_plan *plan, const vyre_dialects *sn
         if (!vyre_id_matches(glob, operation->id)) {
             continue;
         }
-        if (!operation->composition || !cli_sample_exists(operation)) {
+        if (!cli_sample_exists(operation)) {
             without = operation;
         } else if (!vyre_vec_push(&plan->operations, operation)) {
             return cli_bench_no_memory();

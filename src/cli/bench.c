@@ -137,7 +137,8 @@ static vyre_status add_all(cli_bench *bench, bool with_oracles) {
     for (size_t i = 0; i < survey.rows.count && !status; i++) {
         cli_survey_row *row = &survey.rows.items[i];
         bool is_oracle = !strcmp(row->registration->id, "reference");
-        if (vyre_registry_dispatches(NULL, row->registration->id) && (with_oracles || !is_oracle)) {
+        if (vyre_registry_dispatches(vyre_registry_default(), row->registration->id) &&
+            (with_oracles || !is_oracle)) {
             status = add_device(bench, row->name, row->device,
                                 row->device ? NULL : vyre_status_text(row->failure));
             row->device = NULL; /* it is the report's now */
@@ -152,7 +153,7 @@ static bool is_registered(const char *name) {
     const vyre_registration *found = NULL;
     vyre_strbuf id = {0};
     vyre_strbuf_add(&id, name, strcspn(name, ":"));
-    vyre_status_free(vyre_registry_find(NULL, vyre_strbuf_string(&id), &found));
+    vyre_status_free(vyre_registry_find(vyre_registry_default(), vyre_strbuf_string(&id), &found));
     vyre_strbuf_free(&id);
     return found != NULL;
 }
@@ -165,7 +166,7 @@ static vyre_status add_named(cli_bench *bench, const char *name) {
     if (!strcmp(name, "all")) {
         return add_all(bench, true);
     }
-    vyre_status status = vyre_registry_acquire(NULL, name, &device);
+    vyre_status status = vyre_registry_acquire(vyre_registry_default(), name, &device);
     if (!status) {
         return add_device(bench, vyre_device_name(device), device, NULL);
     }

@@ -125,18 +125,20 @@ static vyre_status make_plain_route(cli_contest *contest, const cli_subject *sub
                                NULL);
 }
 
-static void enter_all(cli_contest *contest, const cli_subject *subject) {
+static vyre_status enter_all(cli_contest *contest, const cli_subject *subject) {
     contest->able_count = 0;
     for (size_t i = 0; i < contest->devices.list.count; i++) {
-        vyre_device *device = contest->devices.list.items[i];
-        contest->left[VYRE_DATA_HOST][i] = contest->left[VYRE_DATA_RESIDENT][i] =
-            (vyre_route_candidate){device, subject->operation
-                                               ? vyre_operation_program(subject->operation, device)
-                                               : subject->program};
+        vyre_route_candidate candidate = {contest->devices.list.items[i], subject->program};
+        if (subject->operation) {
+            VYRE_TRY(
+                vyre_operation_choose(subject->operation, candidate.device, &candidate.program));
+        }
+        contest->left[VYRE_DATA_HOST][i] = contest->left[VYRE_DATA_RESIDENT][i] = candidate;
     }
     for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT; data++) {
         contest->left_count[data] = contest->places.wanted[data] ? contest->devices.list.count : 0;
     }
+    return VYRE_OK;
 }
 
 static bool anyone_left(const cli_contest *contest) {
@@ -146,8 +148,7 @@ static bool anyone_left(const cli_contest *contest) {
 vyre_status cli_contest_hold(cli_contest *contest, const cli_subject *subject) {
     size_t sizes = subject->value_count ? 1 : cli_sizes_count(&contest->sizes);
     size_t end = contest->done + sizes;
-    vyre_status status = VYRE_OK;
-    enter_all(contest, subject);
+    vyre_status status = enter_all(contest, subject);
     for (size_t i = 0; i < sizes && !status && anyone_left(contest) && !contest->is_interrupted();
          i++) {
         cli_binding binding = {0};

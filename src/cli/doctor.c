@@ -140,11 +140,11 @@ static vyre_status examine_dialects(examination *x) {
 static vyre_status examine(examination *x) {
     /* Asking for devices freezes the registry, which looks for plugins then. */
     vyre_status status = cli_survey_take_all(&x->survey);
-    status = status ? status : vyre_registry_inspect(NULL, &x->findings);
+    status = status ? status : vyre_registry_inspect(vyre_registry_default(), &x->findings);
     if (status) {
         return status;
     }
-    x->records = vyre_plugin_records(NULL, &x->record_count);
+    x->records = vyre_plugin_records(vyre_registry_default(), &x->record_count);
     x->cache_failure = vyre_cache_list_read(&x->cache);
     if (!x->cache_failure && x->cache->path && x->cache->limit_bytes) {
         x->cache_failure = check_writable(x->cache->path);

@@ -123,7 +123,8 @@ vyre_status cli_everywhere_run(cli_everywhere *all) {
     for (size_t i = 0; i < survey.rows.count && !status; i++) {
         cli_survey_row *row = &survey.rows.items[i];
         bool is_oracle = !strcmp(row->registration->id, "reference");
-        if (!is_oracle && vyre_registry_dispatches(NULL, row->registration->id)) {
+        if (!is_oracle &&
+            vyre_registry_dispatches(vyre_registry_default(), row->registration->id)) {
             status = take(all, row, &expected);
         }
     }

@@ -38,8 +38,7 @@ typedef struct cli_targets {
     const char *ids[CLI_TARGETS_MAX + 1];
     size_t count;
 } cli_targets;
-void cli_operation_targets(const vyre_dialects *snapshot, const vyre_operation *operation,
-                           cli_targets *out_targets);
+void cli_operation_targets(const vyre_operation *operation, cli_targets *out_targets);
 
 const char *cli_category_name(vyre_category category);
 const char *cli_form_name(vyre_operation_form form);

@@ -57,11 +57,11 @@ static vyre_str first_sentence(const char *doc) {
 }
 
 /* What operations of a dialect have in common: the line in front of them. */
-static void print_group(vyre_strbuf *text, const job *j, const vyre_operation *operation) {
+static void print_group(vyre_strbuf *text, const vyre_operation *operation) {
     cli_targets targets;
     vyre_strbuf_printf(text, "%s%s%s, %s", operation->dialect, *operation->version ? " " : "",
                        operation->version, cli_category_name(operation->category));
-    cli_operation_targets(j->snapshot, operation, &targets);
+    cli_operation_targets(operation, &targets);
     for (size_t i = 0; i < targets.count; i++) {
         vyre_strbuf_printf(text, "%s%s", i ? ", " : "; becomes ", targets.ids[i]);
     }
@@ -99,7 +99,7 @@ static void write_text(const job *j, vyre_strbuf *text) {
             continue;
         }
         vyre_strbuf_cut(&group, 0);
-        print_group(&group, j, operation);
+        print_group(&group, operation);
         if (strcmp(vyre_strbuf_string(&group), vyre_strbuf_string(&before)) != 0) {
             vyre_strbuf_puts(text, before.size ? "\n" : "");
             cli_wrap(text, vyre_strbuf_string(&group), 4, 0);
@@ -133,7 +133,7 @@ static void write_table(const job *j, vyre_strbuf *text, cli_format format) {
         for (size_t k = 0; k < operation->variant_count; k++) {
             vyre_strbuf_printf(&variants, "%s%s", k ? ", " : "", operation->variants[k].entry);
         }
-        cli_operation_targets(j->snapshot, operation, &targets);
+        cli_operation_targets(operation, &targets);
         for (size_t k = 0; k < targets.count; k++) {
             vyre_strbuf_printf(&names, "%s%s", k ? ", " : "", targets.ids[k]);
         }
@@ -188,7 +188,7 @@ static cli_exit list(const job *j) {
         for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
             const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
             if (is_chosen(j, operation)) {
-                cli_ops_show_json(&json, j->snapshot, operation);
+                cli_ops_show_json(&json, operation);
             }
         }
         vyre_json_array_end(&json);
@@ -210,10 +210,10 @@ static cli_exit show(const job *j) {
         return no_match(j);
     }
     if (format == CLI_FORMAT_TEXT) {
-        cli_ops_show_text(&text, j->snapshot, operation);
+        cli_ops_show_text(&text, operation);
     } else if (format == CLI_FORMAT_JSON) {
         vyre_json json = {.text = &text};
-        cli_ops_show_json(&json, j->snapshot, operation);
+        cli_ops_show_json(&json, operation);
         vyre_strbuf_putc(&text, '\n');
     } else {
         write_table(j, &text, format);
@@ -228,7 +228,7 @@ static cli_exit check_operations(const job *j, vyre_device *device, cli_ops_tall
     vyre_strbuf failures = {0};
     for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
         const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
-        if (!is_chosen(j, operation) || !operation->composition) {
+        if (!is_chosen(j, operation) || !vyre_operation_has_program(operation)) {
             continue;
         }
         tally->operations++;

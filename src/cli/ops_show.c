@@ -77,8 +77,7 @@ static void write_paragraph(vyre_strbuf *text, const char *paragraph) {
     cli_wrap(text, paragraph, 2, 2);
 }
 
-void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
-                       const vyre_operation *operation) {
+void cli_ops_show_text(vyre_strbuf *text, const vyre_operation *operation) {
     cli_targets targets;
     vyre_strbuf signature = {0};
     vyre_strbuf_puts(&signature, operation->id);
@@ -105,7 +104,7 @@ void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
     }
     write_witnesses(text, operation);
     write_sample(text, operation);
-    cli_operation_targets(snapshot, operation, &targets);
+    cli_operation_targets(operation, &targets);
     for (size_t i = 0; i < targets.count; i++) {
         if (!i) {
             cli_describe_label(text, "targets");
@@ -113,11 +112,15 @@ void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
         vyre_strbuf_printf(text, "%s%s", i ? ", " : "", targets.ids[i]);
     }
     vyre_strbuf_puts(text, targets.count ? "\n" : "");
-    if (operation->composition) {
+    const vyre_program *program;
+    vyre_status status = vyre_operation_program(operation, NULL, &program);
+    if (program) {
         cli_describe_label(text, "digest");
-        cli_describe_digest(text, operation->composition);
+        cli_describe_digest(text, program);
         vyre_strbuf_puts(text, "\n");
     }
+    text->failed |= status != NULL;
+    vyre_status_free(status);
 }
 
 /* JSON */
@@ -180,8 +183,7 @@ static void json_lists(vyre_json *json, const vyre_operation *operation) {
     vyre_json_array_end(json);
 }
 
-void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
-                       const vyre_operation *operation) {
+void cli_ops_show_json(vyre_json *json, const vyre_operation *operation) {
     cli_targets targets;
     vyre_strbuf signature = {0};
     vyre_json_object(json);
@@ -201,7 +203,7 @@ void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
     cli_json_string(json, "work", operation->work ? operation->work : "");
     vyre_json_key(json, "targets");
     vyre_json_array(json);
-    cli_operation_targets(snapshot, operation, &targets);
+    cli_operation_targets(operation, &targets);
     for (size_t i = 0; i < targets.count; i++) {
         vyre_json_string(json, targets.ids[i]);
     }

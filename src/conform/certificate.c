@@ -104,7 +104,8 @@ static void put_fact(void *user, const cli_fact *fact) {
 static void put_profile(const cli_conform *c, vyre_toml_writer *w) {
     char none[1] = "";
     cli_survey_row row = {.name = none, .device = c->device};
-    vyre_status status = vyre_registry_find(NULL, vyre_device_id(c->device), &row.registration);
+    vyre_status status =
+        vyre_registry_find(vyre_registry_default(), vyre_device_id(c->device), &row.registration);
     vyre_toml_write_header(w, (vyre_str[]){str("profile")}, 1);
     if (!status && row.registration) {
         cli_survey_facts(&row, put_fact, w);

@@ -136,8 +136,9 @@ VYRE_MUST_USE vyre_status cli_conform_library_list(cli_conform *c);
 VYRE_MUST_USE vyre_status cli_conform_library_run(const cli_conform *c, vyre_device *oracle,
                                                   cli_conform_case *one);
 /* The operation's own program, then the variants that suit the device; NULL behind the last. */
-const vyre_program *cli_conform_library_program(const cli_conform *c,
-                                                const vyre_operation *operation, size_t index);
+VYRE_MUST_USE vyre_status cli_conform_library_program(const cli_conform *c,
+                                                      const vyre_operation *operation, size_t index,
+                                                      const vyre_program **out_program);
 /* A sample of an operation as a trial of one of them. */
 VYRE_MUST_USE vyre_status cli_conform_library_trial(const cli_conform *c,
                                                     const cli_conform_case *one,

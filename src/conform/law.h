@@ -17,6 +17,7 @@ typedef enum cli_law_shape {
 /* An operation as a function of data. */
 typedef struct cli_law_function {
     const vyre_operation *operation;
+    const vyre_program *program;
     cli_binding binding;       /* of a witness: everything that is no data */
     size_t data[CLI_LAW_DATA]; /* numbers of inputs */
     vyre_type types[CLI_LAW_DATA];

@@ -31,8 +31,8 @@ static vyre_status apply(cli_law_test *t, cli_law_function *f, const vyre_strbuf
     for (size_t i = 0; i < f->data_count; i++) {
         inputs[f->data[i]] = (vyre_input){data[i]->size ? data[i]->data : NULL, data[i]->size};
     }
-    vyre_status status = vyre_device_dispatch(t->device, f->operation->composition, inputs,
-                                              f->binding.input_count, NULL, &outputs);
+    vyre_status status =
+        vyre_device_dispatch(t->device, f->program, inputs, f->binding.input_count, NULL, &outputs);
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
         vyre_strbuf_printf(t->failures, "%s: the law ", t->f.operation->id);
         cli_describe_law(t->failures, t->law);

@@ -86,7 +86,7 @@ vyre_status cli_conform_library_list(cli_conform *c) {
     for (int iteration = 0; iteration < 2; iteration++) {
         for (size_t i = 0; i < vyre_dialects_count(c->snapshot) && !status; i++) {
             const vyre_operation *operation = vyre_dialects_at(c->snapshot, i);
-            if (operation->composition && (iteration ? samples : laws)) {
+            if (vyre_operation_has_program(operation) && (iteration ? samples : laws)) {
                 status = iteration ? list_samples(c, operation) : list_laws(c, operation);
             }
         }
@@ -155,15 +155,16 @@ vyre_status cli_conform_library_trial(const cli_conform *c, const cli_conform_ca
     return VYRE_OK;
 }
 
-const vyre_program *cli_conform_library_program(const cli_conform *c,
-                                                const vyre_operation *operation, size_t index) {
+vyre_status cli_conform_library_program(const cli_conform *c, const vyre_operation *operation,
+                                        size_t index, const vyre_program **out_program) {
+    *out_program = NULL;
     for (size_t i = 0; i < operation->variant_count && index; i++) {
         index -= cli_variant_suits(&operation->variants[i], c->device);
         if (!index) {
-            return operation->variants[i].program;
+            return vyre_operation_program(operation, &operation->variants[i], out_program);
         }
     }
-    return index ? NULL : operation->composition;
+    return index ? VYRE_OK : vyre_operation_program(operation, NULL, out_program);
 }
 
 /* What the oracle says; where it takes too long there is nothing to compare with. */
@@ -189,8 +190,8 @@ static vyre_status run_sample(const cli_conform *c, vyre_device *oracle, cli_con
     vyre_outputs expected = {0};
     vyre_status status = VYRE_OK;
     for (size_t i = 0; !status && !one->fate; i++) {
-        program = cli_conform_library_program(c, one->operation, i);
-        if (!program) {
+        status = cli_conform_library_program(c, one->operation, i, &program);
+        if (status || !program) {
             break;
         }
         vyre_trial trial;

@@ -82,8 +82,9 @@ static vyre_status find_variant(const cli_conform_shrinking *how, const cli_conf
     vyre_status status = VYRE_OK;
     *out = (vyre_comparison){0};
     for (size_t i = 0; !status && !out->verdict; i++) {
-        const vyre_program *program = cli_conform_library_program(how->c, one->operation, i);
-        if (!program) {
+        const vyre_program *program;
+        status = cli_conform_library_program(how->c, one->operation, i, &program);
+        if (status || !program) {
             break;
         }
         vyre_trial_free(&made->trial);

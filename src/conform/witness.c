@@ -15,8 +15,8 @@ static vyre_status no_memory(const vyre_operation *operation) {
     return vyre_no_memory("for the witnesses of `%s`", operation->id);
 }
 
-vyre_status cli_witness_bind(const vyre_operation *operation, const char *arguments,
-                             cli_binding *out_binding) {
+vyre_status cli_witness_bind(const vyre_operation *operation, const vyre_program *program,
+                             const char *arguments, cli_binding *out_binding) {
     VYRE_VEC(const char *) words = {0};
     vyre_strbuf copy = {0};
     vyre_strbuf_puts(&copy, arguments);
@@ -29,9 +29,9 @@ vyre_status cli_witness_bind(const vyre_operation *operation, const char *argume
         at += size + more;
     }
     *out_binding = (cli_binding){0};
-    vyre_status status = stored ? cli_bind(out_binding, operation->composition, words.items,
-                                           words.count, true, CLI_MISSING_REFUSED)
-                                : no_memory(operation);
+    vyre_status status =
+        stored ? cli_bind(out_binding, program, words.items, words.count, true, CLI_MISSING_REFUSED)
+               : no_memory(operation);
     vyre_vec_free(&words);
     vyre_strbuf_free(&copy);
     return vyre_status_annotate(status, "in a witness of `%s`", operation->id);
@@ -135,22 +135,25 @@ static vyre_status check_program(vyre_device *device, const vyre_operation *oper
 
 vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *operation,
                                 cli_ops_tally *tally, vyre_strbuf *failures) {
-    vyre_status status = VYRE_OK;
+    const vyre_program *program, *variant;
+    vyre_status status = vyre_operation_program(operation, NULL, &program);
     for (size_t i = 0; i < operation->witness_count && !status; i++) {
         const vyre_witness *witness = &operation->witnesses[i];
         cli_binding binding;
         tally->witnesses++;
-        status = cli_witness_bind(operation, witness->arguments, &binding);
+        status = cli_witness_bind(operation, program, witness->arguments, &binding);
         if (!status) {
-            status = check_program(device, operation, operation->composition, witness, &binding,
-                                   tally, failures);
+            status = check_program(device, operation, program, witness, &binding, tally, failures);
         }
         for (size_t k = 0; k < operation->variant_count && !status; k++) {
             if (tally->suiting && !cli_variant_suits(&operation->variants[k], device)) {
                 continue;
             }
-            status = check_program(device, operation, operation->variants[k].program, witness,
-                                   &binding, tally, failures);
+            status = vyre_operation_program(operation, &operation->variants[k], &variant);
+            if (!status) {
+                status =
+                    check_program(device, operation, variant, witness, &binding, tally, failures);
+            }
         }
         cli_binding_deinit(&binding);
         if (status && vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT) {
@@ -166,18 +169,19 @@ vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *opera
 vyre_status cli_samples_check(vyre_device *device, const vyre_operation *operation,
                               cli_ops_tally *tally, vyre_strbuf *failures) {
     static const uint64_t sizes[] = {1, 100};
-    vyre_status status = VYRE_OK;
-    if (!operation->sample) {
-        return VYRE_OK; /* the usual one is made after the program */
+    const vyre_program *program;
+    vyre_status status = vyre_operation_program(operation, NULL, &program);
+    if (status || !operation->sample) {
+        return status; /* the usual one is made after the program */
     }
     tally->samples++;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
         cli_binding binding;
         vyre_outputs outputs = {0};
-        status = cli_sample_bind(&binding, operation, operation->composition, sizes[i]);
+        status = cli_sample_bind(&binding, operation, program, sizes[i]);
         if (!status) {
-            status = vyre_device_dispatch(device, operation->composition, binding.inputs,
-                                          binding.input_count, NULL, &outputs);
+            status = vyre_device_dispatch(device, program, binding.inputs, binding.input_count,
+                                          NULL, &outputs);
         }
         vyre_outputs_free(&outputs);
         cli_binding_deinit(&binding);

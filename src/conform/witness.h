@@ -7,7 +7,8 @@
 #include "values/bind.h"
 
 /* Deinit the binding whatever comes out. */
-VYRE_MUST_USE vyre_status cli_witness_bind(const vyre_operation *operation, const char *arguments,
+VYRE_MUST_USE vyre_status cli_witness_bind(const vyre_operation *operation,
+                                           const vyre_program *program, const char *arguments,
                                            cli_binding *out_binding);
 
 #endif

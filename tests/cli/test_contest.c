@@ -120,7 +120,7 @@ static vyre_status hold(cli_contest *contest) {
                              .step = step,
                              .is_interrupted = is_interrupted};
     vyre_device *device = NULL;
-    vyre_status status = vyre_registry_acquire(NULL, "reference", &device);
+    vyre_status status = vyre_registry_acquire(vyre_registry_default(), "reference", &device);
     if (!status && !vyre_vec_push(&contest->devices.list, device)) {
         vyre_device_release(device);
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory", "no memory");
