@@ -28,8 +28,8 @@ extern "C" {
 typedef struct vyre_registry vyre_registry;
 typedef struct vyre_device vyre_device; /* a backend that was acquired: device.h */
 
-/* The registry of the process, with what is built in and all plugins. Lives as long as it. Wherever
- * a registry is asked for, NULL means this one. */
+/* The registry of the process, with what is built in and all plugins. Lives as long as the
+ * process. */
 VYRE_API vyre_registry *vyre_registry_default(void);
 
 /* One of its own, without any backend: for tests, and for who wants to choose by hand. Devices that

@@ -138,7 +138,7 @@ VYRE_API const char *vyre_routes_op_at(const vyre_routes *table, size_t index);
 
 /* Certification. */
 
-/* A device, and the form of the operation that suits it (vyre_operation_program): forms differ in
+/* A device, and the form of the operation that suits it (vyre_operation_choose): forms differ in
  * how they compute, not in arguments or bytes. */
 typedef struct vyre_route_candidate {
     vyre_device *device;

@@ -50,10 +50,11 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation_routed(const char *device,
                                                              const vyre_dispatch_config *config,
                                                              const vyre_routing **out_routing);
 
-/* The form of an operation that suits a device best: its composition, or a variant for that backend
- * or its kind. NULL if the operation has no program. Lives as long as the operation. */
-VYRE_API const vyre_program *vyre_operation_program(const vyre_operation *operation,
-                                                    const vyre_device *device);
+/* The program of an operation that suits a device best: that of a variant for its backend or its
+ * kind, else its own. As vyre_operation_program (dialect.h) otherwise. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_operation_choose(const vyre_operation *operation,
+                                                         const vyre_device *device,
+                                                         const vyre_program **out_program);
 
 #ifdef __cplusplus
 }

@@ -125,18 +125,20 @@ static vyre_status make_plain_route(bench_certifier *certifier, const bench_subj
                                certifier->largest.input_count, &options, NULL);
 }
 
-static void enter_all(bench_certifier *certifier, const bench_subject *subject) {
+static vyre_status enter_all(bench_certifier *certifier, const bench_subject *subject) {
     certifier->able_count = 0;
     for (size_t i = 0; i < certifier->device_count; i++) {
-        vyre_device *device = certifier->devices[i];
-        certifier->left[VYRE_DATA_HOST][i] = certifier->left[VYRE_DATA_RESIDENT][i] =
-            (vyre_route_candidate){device, subject->operation
-                                               ? vyre_operation_program(subject->operation, device)
-                                               : subject->program};
+        vyre_route_candidate candidate = {certifier->devices[i], subject->program};
+        if (subject->operation) {
+            VYRE_TRY(
+                vyre_operation_choose(subject->operation, candidate.device, &candidate.program));
+        }
+        certifier->left[VYRE_DATA_HOST][i] = certifier->left[VYRE_DATA_RESIDENT][i] = candidate;
     }
     for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT; data++) {
         certifier->left_count[data] = certifier->places.wanted[data] ? certifier->device_count : 0;
     }
+    return VYRE_OK;
 }
 
 static bool anyone_left(const bench_certifier *certifier) {
@@ -146,8 +148,7 @@ static bool anyone_left(const bench_certifier *certifier) {
 vyre_status bench_certifier_measure(bench_certifier *certifier, const bench_subject *subject) {
     size_t sizes = subject->value_count ? 1 : values_sizes_count(&certifier->sizes);
     uint64_t end = certifier->done + sizes;
-    vyre_status status = VYRE_OK;
-    enter_all(certifier, subject);
+    vyre_status status = enter_all(certifier, subject);
     for (size_t i = 0;
          i < sizes && !status && anyone_left(certifier) && !certifier->is_interrupted(); i++) {
         values_binding binding = {0};

@@ -43,11 +43,13 @@ static vyre_status measure(const bench_everywhere *all, vyre_pipeline *pipeline,
 
 static vyre_status run_on(const bench_everywhere *all, vyre_device *device, bench_place *place,
                           vyre_outputs *outputs) {
-    const vyre_program *program =
-        all->operation ? vyre_operation_program(all->operation, device) : all->program;
-    vyre_pipeline *pipeline = NULL;
-    vyre_status status = vyre_device_compile(device, program, all->config, &pipeline);
-    status = status ? status : measure(all, pipeline, place, outputs);
+    const vyre_program *program = all->program;
+    vyre_pipeline *pipeline;
+    if (all->operation) {
+        VYRE_TRY(vyre_operation_choose(all->operation, device, &program));
+    }
+    VYRE_TRY(vyre_device_compile(device, program, all->config, &pipeline));
+    vyre_status status = measure(all, pipeline, place, outputs);
     vyre_pipeline_release(pipeline);
     return status;
 }

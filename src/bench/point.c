@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "base/units.h"
 #include "bench/bench.h"
 #include "ir/program.h"
 #include "route/route.h"
@@ -44,6 +43,7 @@ typedef struct point {
     bench_run *bench;
     const bench_plan *plan;
     const vyre_operation *operation;
+    const vyre_program *program; /* its own, whatever variants devices run */
     uint64_t size;
     values_binding binding;
     vyre_plan shape;
@@ -85,7 +85,7 @@ static void leave_with(player *p, vyre_status status) {
 }
 
 static const vyre_ir *ir_of(const point *at) {
-    return vyre_program_ir(at->operation->composition);
+    return vyre_program_ir(at->program);
 }
 
 static vyre_dispatch_config config_of(const point *at) {
@@ -96,7 +96,7 @@ static vyre_dispatch_config config_of(const point *at) {
 /* Sizes of all arguments. */
 static vyre_status measure_bytes(point *at) {
     const vyre_dispatch_config config = {0};
-    vyre_status status = vyre_plan_init(&at->shape, at->operation->composition, at->binding.inputs,
+    vyre_status status = vyre_plan_init(&at->shape, at->program, at->binding.inputs,
                                         at->binding.input_count, &config);
     const vyre_ir *ir = ir_of(at);
     at->is_planned = !status;
@@ -126,7 +126,7 @@ static void ask_oracle(point *at) {
     if (at->by_oracle) {
         return;
     }
-    vyre_status status = vyre_reference_run(at->operation->composition, at->binding.inputs,
+    vyre_status status = vyre_reference_run(at->program, at->binding.inputs,
                                             at->binding.input_count, &config, NULL, &at->oracle);
     at->by_oracle = !status;
     vyre_status_free(status);
@@ -134,7 +134,7 @@ static void ask_oracle(point *at) {
 
 static void hold_against_oracle(const point *at, player *p) {
     vyre_strbuf difference = {0};
-    if (!values_result_compare(at->operation->composition, &p->outputs, &at->oracle, &difference)) {
+    if (!values_result_compare(at->program, &p->outputs, &at->oracle, &difference)) {
         leave(p, BENCH_MISMATCH, vyre_strbuf_string(&difference));
     }
     vyre_strbuf_free(&difference);
@@ -152,7 +152,7 @@ static void compare(point *at) {
             first = first ? first : p;
         }
     }
-    if (!first || !vyre_route_is_comparable(at->operation->composition)) {
+    if (!first || !vyre_route_is_comparable(at->program)) {
         return;
     }
     if (!agree || at->size <= ORACLE_SIZE || at->size == values_sizes_at(&at->plan->sizes, 0)) {
@@ -182,10 +182,11 @@ static vyre_status run_host(point *at, player *p, const vyre_dispatch_config *co
     const vyre_route_request request = {.op = at->operation->id, .bytes = at->class_bytes};
     const vyre_routing *routing;
     vyre_status status = vyre_route_acquire(&request, &routing);
+    const vyre_program *program;
+    status = status ? status : vyre_operation_choose(at->operation, routing->device, &program);
     status = status ? status
-                    : vyre_device_dispatch_into(
-                          routing->device, vyre_operation_program(at->operation, routing->device),
-                          at->binding.inputs, at->binding.input_count, config, &p->outputs);
+                    : vyre_device_dispatch_into(routing->device, program, at->binding.inputs,
+                                                at->binding.input_count, config, &p->outputs);
     vyre_routing_release(routing);
     return status;
 }
@@ -312,18 +313,15 @@ static vyre_status run_auto(point *at, player *p) {
 static vyre_status warm_up(point *at, player *p) {
     const vyre_dispatch_config config = config_of(at);
     /* Every later run writes them again. */
-    vyre_status status = vyre_outputs_make(&at->shape, &p->outputs);
-    status = status
-                 ? status
-                 : vyre_device_compile(p->device, vyre_operation_program(at->operation, p->device),
-                                       &config, &p->pipeline);
-    if (status) {
-        return status;
-    }
+    const vyre_program *program;
+    VYRE_TRY(vyre_outputs_make(&at->shape, &p->outputs));
+    VYRE_TRY(vyre_operation_choose(at->operation, p->device, &program));
+    VYRE_TRY(vyre_device_compile(p->device, program, &config, &p->pipeline));
     if (at->data == VYRE_DATA_HOST) {
         return p->routing ? run_auto(at, p) : run_host(at, p, &config);
     }
-    status = vyre_resident_set_init(&p->stay, p->device, &at->shape, at->binding.inputs);
+    vyre_status status =
+        vyre_resident_set_init(&p->stay, p->device, &at->shape, at->binding.inputs);
     status = status ? status : run_once(at, p, false);
     return status ? status : vyre_resident_set_read(&p->stay, &p->outputs);
 }
@@ -452,7 +450,8 @@ vyre_status bench_point_measure(bench_run *bench, const bench_plan *plan,
     }
     *at = (point){.bench = bench, .plan = plan, .operation = operation, .size = size};
     vyre_status status = VYRE_OK;
-    vyre_status bound = values_sample_bind(&at->binding, operation, operation->composition, size);
+    vyre_status bound = vyre_operation_program(operation, NULL, &at->program);
+    bound = bound ? bound : values_sample_bind(&at->binding, operation, at->program, size);
     bound = bound ? bound : measure_bytes(at);
     for (vyre_data data = 0; data < BENCH_PLACES && !status; data++) {
         bench_row *row;

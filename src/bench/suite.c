@@ -23,7 +23,7 @@ static vyre_status choose_matching(bench_plan *plan, const vyre_dialects *snapsh
         if (!vyre_id_matches(glob, operation->id)) {
             continue;
         }
-        if (!operation->composition || !values_sample_exists(operation)) {
+        if (!values_sample_exists(operation)) {
             without = operation;
         } else if (!vyre_vec_push(&plan->operations, operation)) {
             return vyre_no_memory("to list operations");

@@ -86,7 +86,8 @@ static void decide(job *j) {
                                       .deny = values[DENY].text,
                                       .grade = (vyre_grade)values[GRADE].choice};
     vyre_device *device;
-    vyre_status status = vyre_registry_acquire_preferred(NULL, &selection, &j->decision, &device);
+    vyre_status status =
+        vyre_registry_acquire_preferred(vyre_registry_default(), &selection, &j->decision, &device);
     vyre_device_release(device);
     if (j->decision.why) {
         vyre_status_free(status);

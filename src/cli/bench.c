@@ -166,8 +166,9 @@ static vyre_status add_all(bench_run *bench, bool with_oracles) {
     vyre_status status = cli_survey_take_all(&survey);
     for (size_t i = 0; i < survey.rows.count && !status; i++) {
         cli_survey_row *row = &survey.rows.items[i];
-        bool is_oracle = vyre_is_oracle(row->registration->id);
-        if (vyre_registry_dispatches(NULL, row->registration->id) && (with_oracles || !is_oracle)) {
+        const char *id = row->registration->id;
+        if (vyre_registry_dispatches(vyre_registry_default(), id) &&
+            (with_oracles || !vyre_is_oracle(id))) {
             status = bench_run_add(bench, row->name, row->device,
                                    row->device ? NULL : vyre_status_text(row->failure));
             row->device = NULL; /* it is the report's now */
@@ -182,7 +183,7 @@ static bool is_registered(const char *name) {
     const vyre_registration *found = NULL;
     vyre_strbuf id = {0};
     vyre_strbuf_add(&id, name, strcspn(name, ":"));
-    vyre_status_free(vyre_registry_find(NULL, vyre_strbuf_string(&id), &found));
+    vyre_status_free(vyre_registry_find(vyre_registry_default(), vyre_strbuf_string(&id), &found));
     vyre_strbuf_free(&id);
     return found != NULL;
 }
@@ -195,7 +196,7 @@ static vyre_status add_named(bench_run *bench, const char *name) {
     if (!strcmp(name, "all")) {
         return add_all(bench, true);
     }
-    vyre_status status = vyre_registry_acquire(NULL, name, &device);
+    vyre_status status = vyre_registry_acquire(vyre_registry_default(), name, &device);
     if (!status) {
         return bench_run_add(bench, vyre_device_name(device), device, NULL);
     }

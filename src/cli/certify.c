@@ -218,6 +218,18 @@ static void certify(job *j, const bench_subject *subject) {
     }
 }
 
+static void certify_operation(job *j, const vyre_operation *operation) {
+    bench_subject subject = {.key = operation->id, .operation = operation};
+    vyre_status status = vyre_operation_program(operation, NULL, &subject.program);
+    if (status) {
+        j->failed++;
+        j->failure = CLI_EXIT_FAILED;
+        (void)cli_message_status(j->arguments->command, status);
+    } else {
+        certify(j, &subject);
+    }
+}
+
 static bool goes_on(const job *j) {
     return !is_interrupted() && !j->is_stuck && cli_output_is_open();
 }
@@ -260,9 +272,7 @@ static cli_exit certify_library(job *j, const char *glob) {
     for (size_t i = 0; i < vyre_dialects_count(snapshot) && goes_on(j); i++) {
         const vyre_operation *operation = vyre_dialects_at(snapshot, i);
         if (is_chosen(glob, operation)) {
-            certify(j, &(bench_subject){.key = operation->id,
-                                        .operation = operation,
-                                        .program = operation->composition});
+            certify_operation(j, operation);
         }
     }
     cli_progress_end(&j->progress);

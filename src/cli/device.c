@@ -11,7 +11,7 @@
 
 void cli_device_tell_refused(const cli_command *command) {
     size_t count, refused = 0;
-    const vyre_plugin_record *records = vyre_plugin_records(NULL, &count);
+    const vyre_plugin_record *records = vyre_plugin_records(vyre_registry_default(), &count);
     for (size_t i = 0; i < count; i++) {
         refused += records[i].fate == VYRE_PLUGIN_REFUSED;
     }
@@ -25,7 +25,8 @@ void cli_device_tell_refused(const cli_command *command) {
 
 static vyre_status acquire_preferred(vyre_device **out_device, vyre_strbuf *out_why) {
     vyre_decision decision;
-    vyre_status status = vyre_registry_acquire_preferred(NULL, NULL, &decision, out_device);
+    vyre_status status =
+        vyre_registry_acquire_preferred(vyre_registry_default(), NULL, &decision, out_device);
     if (!status) {
         vyre_strbuf_printf(out_why, "auto takes %s", decision.why);
     }
@@ -71,7 +72,7 @@ cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
                                 vyre_strbuf *out_why) {
     *out_device = NULL;
     bool is_auto = cli_device_is_auto(name);
-    vyre_status status = !is_auto  ? vyre_registry_acquire(NULL, name, out_device)
+    vyre_status status = !is_auto ? vyre_registry_acquire(vyre_registry_default(), name, out_device)
                          : request ? acquire_routed(command, request, out_device, out_why)
                                    : acquire_preferred(out_device, out_why);
     if (!status) {
@@ -117,7 +118,8 @@ static vyre_status acquire_named(cli_devices *devices, const char *names) {
                                       "leave -b out for all",
                                       "-b takes devices, not `%s`", vyre_strbuf_string(&name));
         } else {
-            status = vyre_registry_acquire(NULL, vyre_strbuf_string(&name), &device);
+            status =
+                vyre_registry_acquire(vyre_registry_default(), vyre_strbuf_string(&name), &device);
             status = status ? status : add_device(devices, device);
         }
     }
@@ -128,10 +130,10 @@ static vyre_status acquire_named(cli_devices *devices, const char *names) {
 static vyre_status acquire_all(cli_devices *devices) {
     const vyre_registration **list;
     size_t count;
-    vyre_status status = vyre_registry_by_rank_copy(NULL, &list, &count);
+    vyre_status status = vyre_registry_by_rank_copy(vyre_registry_default(), &list, &count);
     for (size_t i = 0; !status && i < count; i++) {
-        bool takes_part =
-            !vyre_is_oracle(list[i]->id) && vyre_registry_dispatches(NULL, list[i]->id);
+        bool takes_part = !vyre_is_oracle(list[i]->id) &&
+                          vyre_registry_dispatches(vyre_registry_default(), list[i]->id);
         uint32_t number = takes_part ? vyre_registration_device_count(list[i]) : 0;
         for (uint32_t k = 0; k < number && !status; k++) {
             vyre_device *device;

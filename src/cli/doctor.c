@@ -161,8 +161,8 @@ static vyre_status examine_dialects(examination *x) {
 static vyre_status examine(examination *x) {
     /* Asking for devices freezes the registry, which looks for plugins then. */
     VYRE_TRY(cli_survey_take_all(&x->survey));
-    VYRE_TRY(vyre_registry_inspect(NULL, &x->findings));
-    x->records = vyre_plugin_records(NULL, &x->record_count);
+    VYRE_TRY(vyre_registry_inspect(vyre_registry_default(), &x->findings));
+    x->records = vyre_plugin_records(vyre_registry_default(), &x->record_count);
     x->cache_failure = vyre_cache_list_read(&x->cache);
     if (!x->cache_failure && x->cache->path && x->cache->limit_bytes) {
         x->cache_failure = check_writable(x->cache->path);

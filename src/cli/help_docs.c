@@ -4,6 +4,7 @@
 #include <vyre/diagnostic.h>
 #include <vyre/limits.h>
 
+#include "backend/table.h"
 #include "base/option.h"
 #include "cli/help.h"
 
@@ -92,11 +93,31 @@ void cli_help_limits(vyre_page *page) {
     cli_help_source(page, "include/vyre/limits.h");
 }
 
+static const vyre_option *step(const vyre_option *const *list, size_t *index) {
+    while (list && *list) {
+        if (!(*index)--) {
+            return *list;
+        }
+        list++;
+    }
+    return NULL;
+}
+
+/* Those of the whole stack, then those of each built-in backend. Past the last it is NULL, and the
+ * index counts from there. */
+static const vyre_option *option_at(size_t *index) {
+    const vyre_option *found = step(vyre_options, index);
+    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in && !found; built_in++) {
+        found = step((*built_in)->options, index);
+    }
+    return found;
+}
+
 bool cli_help_variable(size_t index, cli_variable *out_variable) {
-    if (index < VYRE_OPTION_COUNT) {
-        vyre_option_info info = vyre_option_describe((vyre_option)index);
-        *out_variable =
-            (cli_variable){info.variable, info.allowed, info.default_text, info.documentation};
+    const vyre_option *option = option_at(&index);
+    if (option) {
+        *out_variable = (cli_variable){option->variable, option->allowed, option->default_text,
+                                       option->documentation};
         return true;
     }
     /* Those that are not ours. */
@@ -110,7 +131,6 @@ bool cli_help_variable(size_t index, cli_variable *out_variable) {
         {"NO_COLOR", "any text", "", "no colours, not even on a terminal"},
         {"TERM", "any text", "", "no colours on a terminal where it is `dumb` or not set"},
     };
-    index -= VYRE_OPTION_COUNT;
     if (index >= sizeof others / sizeof others[0]) {
         return false;
     }

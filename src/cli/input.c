@@ -56,7 +56,7 @@ vyre_status cli_input_open(cli_input *input, const char *path, const char *varia
     if (vyre_status_code_of(status) == VYRE_STATUS_NOT_FOUND && cli_operation_is_id(path)) {
         vyre_status_free(status);
         status = find_operation(input, path);
-        if (!status && input->operation->composition) {
+        if (!status && vyre_operation_has_program(input->operation)) {
             const vyre_program *program;
             status = cli_operation_program(input->operation, variant, NULL, &program);
             input->program =

@@ -58,27 +58,31 @@ static vyre_status unknown_variant(const vyre_operation *operation, const char *
 
 vyre_status cli_operation_program(const vyre_operation *operation, const char *variant,
                                   const vyre_device *device, const vyre_program **out_program) {
-    *out_program = operation->composition;
-    if (!operation->composition) {
+    *out_program = NULL;
+    if (!vyre_operation_has_program(operation)) {
         return cli_operation_opaque(operation);
     }
-    if (!variant) {
-        *out_program = device ? vyre_operation_program(operation, device) : *out_program;
-        return VYRE_OK;
+    if (!variant && device) {
+        return vyre_operation_choose(operation, device, out_program);
     }
-    bool found = !strcmp(variant, operation->entry);
-    for (size_t i = 0; i < operation->variant_count && !found; i++) {
-        found = !strcmp(variant, operation->variants[i].entry);
-        *out_program = found ? operation->variants[i].program : *out_program;
+    if (!variant || !strcmp(variant, operation->entry)) {
+        return vyre_operation_program(operation, NULL, out_program);
     }
-    return found ? VYRE_OK : unknown_variant(operation, variant);
+    for (size_t i = 0; i < operation->variant_count; i++) {
+        if (!strcmp(variant, operation->variants[i].entry)) {
+            return vyre_operation_program(operation, &operation->variants[i], out_program);
+        }
+    }
+    return unknown_variant(operation, variant);
 }
 
 /* Describing */
 
 void cli_describe_length(vyre_strbuf *text, const vyre_operation *operation, size_t index) {
     const vyre_parameter *parameter = &operation->parameters[index];
-    const vyre_ir *ir = operation->composition ? vyre_program_ir(operation->composition) : NULL;
+    const vyre_program *program;
+    vyre_status status = vyre_operation_program(operation, NULL, &program);
+    const vyre_ir *ir = program ? vyre_program_ir(program) : NULL;
     for (uint32_t i = 0; parameter->is_buffer && ir && i < ir->arg_count; i++) {
         const vyre_arg *arg = &ir->args[i];
         if (arg->resource != VYRE_NONE && ir->resources[arg->resource].size != VYRE_NONE &&
@@ -86,6 +90,8 @@ void cli_describe_length(vyre_strbuf *text, const vyre_operation *operation, siz
             vyre_size_print(text, ir, ir->resources[arg->resource].size);
         }
     }
+    text->failed |= status != NULL;
+    vyre_status_free(status);
 }
 
 static void describe(vyre_strbuf *text, const vyre_operation *operation, size_t index,
@@ -153,43 +159,43 @@ void cli_describe_laws(vyre_strbuf *text, const vyre_operation *operation) {
     }
 }
 
-static void add_target(const vyre_dialects *snapshot, uint32_t name, vyre_target target,
-                       cli_targets *targets) {
-    vyre_lowering lowering;
-    const char *id = vyre_target_id(target);
+static void add_target(const char *id, cli_targets *targets) {
     for (size_t i = 0; i < targets->count; i++) {
-        if (!strcmp(vyre_target_id(targets->items[i]), id)) {
+        if (!strcmp(targets->ids[i], id)) {
             return;
         }
     }
-    if (targets->count < CLI_TARGETS_MAX &&
-        vyre_dialects_get_lowering(snapshot, name, target, &lowering)) {
-        targets->items[targets->count++] = target;
+    if (targets->count < CLI_TARGETS_MAX) {
+        targets->ids[targets->count++] = id;
     }
 }
 
-void cli_operation_targets(const vyre_dialects *snapshot, const vyre_operation *operation,
-                           cli_targets *out_targets) {
-    uint32_t name = vyre_intern_find((vyre_str){operation->id, strlen(operation->id)});
+/* As vyre_dialects_get_lowering finds them, without building a program for it. */
+void cli_operation_targets(const vyre_operation *operation, cli_targets *out_targets) {
+    bool has_program = vyre_operation_has_program(operation);
     const vyre_emitter *emitter;
     *out_targets = (cli_targets){0};
-    for (int kind = 0; kind < VYRE_TARGET_EXTENSION; kind++) {
-        add_target(snapshot, name, (vyre_target){.kind = (vyre_target_kind)kind}, out_targets);
+    for (int kind = 0; kind < VYRE_TARGET_EXTENSION && has_program; kind++) {
+        const char *id = vyre_target_id((vyre_target){.kind = (vyre_target_kind)kind});
+        if (vyre_emitter_find(id)) {
+            add_target(id, out_targets);
+        }
     }
-    for (size_t i = 0; (emitter = vyre_emitter_at(i)); i++) {
-        add_target(snapshot, name, vyre_target_read(emitter->target), out_targets);
+    for (size_t i = 0; has_program && (emitter = vyre_emitter_at(i)); i++) {
+        add_target(emitter->target, out_targets);
     }
+    add_target(vyre_target_id((vyre_target){.kind = VYRE_TARGET_REFERENCE_BACKEND}), out_targets);
     for (size_t i = 0; i < operation->lowering_count; i++) {
-        add_target(snapshot, name, operation->lowerings[i].target, out_targets);
+        add_target(vyre_target_id(operation->lowerings[i].target), out_targets);
     }
 }
 
-void cli_describe_targets(vyre_strbuf *text, const vyre_dialects *snapshot,
-                          const vyre_operation *operation) {
+void cli_describe_targets(vyre_strbuf *text, const vyre_operation *operation) {
     cli_targets targets;
-    cli_operation_targets(snapshot, operation, &targets);
+    cli_operation_targets(operation, &targets);
     for (size_t i = 0; i < targets.count; i++) {
-        vyre_strbuf_printf(text, "%s%s", i ? ", " : "", vyre_target_words(targets.items[i]));
+        vyre_strbuf_printf(text, "%s%s", i ? ", " : "",
+                           vyre_target_words(vyre_target_read(targets.ids[i])));
     }
 }
 

@@ -33,17 +33,15 @@ void cli_describe_length(vyre_strbuf *text, const vyre_operation *operation, siz
 /* "commutative, identity(0)" */
 void cli_describe_laws(vyre_strbuf *text, const vyre_operation *operation);
 
-/* The targets that it can become, each id once. */
+/* The ids of the targets that it can become, each once: "primary_text". */
 enum { CLI_TARGETS_MAX = 80 };
 typedef struct cli_targets {
-    vyre_target items[CLI_TARGETS_MAX];
+    const char *ids[CLI_TARGETS_MAX];
     size_t count;
 } cli_targets;
 /* "PTX text, native code" */
-void cli_describe_targets(vyre_strbuf *text, const vyre_dialects *snapshot,
-                          const vyre_operation *operation);
-void cli_operation_targets(const vyre_dialects *snapshot, const vyre_operation *operation,
-                           cli_targets *out_targets);
+void cli_describe_targets(vyre_strbuf *text, const vyre_operation *operation);
+void cli_operation_targets(const vyre_operation *operation, cli_targets *out_targets);
 
 const char *cli_category_name(vyre_category category);
 const char *cli_form_name(vyre_operation_form form);

@@ -87,9 +87,9 @@ static vyre_str first_sentence(const char *doc) {
 }
 
 /* What operations of a dialect have in common: the line in front of them. */
-static void print_group(vyre_strbuf *text, const job *j, const vyre_operation *operation) {
+static void print_group(vyre_strbuf *text, const vyre_operation *operation) {
     vyre_strbuf targets = {0};
-    cli_describe_targets(&targets, j->snapshot, operation);
+    cli_describe_targets(&targets, operation);
     vyre_strbuf_printf(text, "%s%s%s, %s%s%s", operation->dialect, *operation->version ? " " : "",
                        operation->version, cli_category_name(operation->category),
                        targets.size ? "; becomes " : "", vyre_strbuf_string(&targets));
@@ -129,7 +129,7 @@ static void write_text(const job *j, vyre_strbuf *text) {
             continue;
         }
         vyre_strbuf_cut(&group, 0);
-        print_group(&group, j, operation);
+        print_group(&group, operation);
         if (strcmp(vyre_strbuf_string(&group), vyre_strbuf_string(&before)) != 0) {
             vyre_strbuf_puts(text, before.size ? "\n" : "");
             vyre_page_wrap(text, vyre_strbuf_string(&group), 4, 0);
@@ -143,7 +143,7 @@ static void write_text(const job *j, vyre_strbuf *text) {
     vyre_strbuf_free(&group);
 }
 
-static void add_row(const job *j, vyre_table *table, const vyre_operation *operation) {
+static void add_row(vyre_table *table, const vyre_operation *operation) {
     vyre_strbuf text = {0};
     VYRE_TABLE_CELLS(table, operation->id, operation->dialect, operation->version,
                      cli_category_name(operation->category), cli_form_name(operation->form));
@@ -155,7 +155,7 @@ static void add_row(const job *j, vyre_table *table, const vyre_operation *opera
         vyre_strbuf_printf(&text, "%s%s", i ? ", " : "", operation->variants[i].entry);
     }
     vyre_table_add_strbuf(table, &text);
-    cli_describe_targets(&text, j->snapshot, operation);
+    cli_describe_targets(&text, operation);
     vyre_table_add_strbuf(table, &text);
     VYRE_TABLE_CELLS(table, operation->doc);
     vyre_strbuf_free(&text);
@@ -168,7 +168,7 @@ static void write_table(const job *j, vyre_strbuf *text, vyre_format format) {
     for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
         const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
         if (is_chosen(j, operation)) {
-            add_row(j, &table, operation);
+            add_row(&table, operation);
         }
     }
     vyre_table_write(text, &table, format);
@@ -203,7 +203,7 @@ static cli_exit list(const job *j) {
         for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
             const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
             if (is_chosen(j, operation)) {
-                cli_ops_show_json(&json, j->snapshot, operation);
+                cli_ops_show_json(&json, operation);
             }
         }
         vyre_json_array_end(&json);
@@ -225,10 +225,10 @@ static cli_exit show(const job *j) {
         return no_match(j);
     }
     if (format == VYRE_FORMAT_TEXT) {
-        cli_ops_show_text(&text, j->snapshot, operation);
+        cli_ops_show_text(&text, operation);
     } else if (format == VYRE_FORMAT_JSON) {
         vyre_json json = {.text = &text};
-        cli_ops_show_json(&json, j->snapshot, operation);
+        cli_ops_show_json(&json, operation);
         vyre_strbuf_putc(&text, '\n');
     } else {
         write_table(j, &text, format);
@@ -243,7 +243,7 @@ static cli_exit check_operations(const job *j, vyre_device *device, conform_clai
     vyre_strbuf failures = {0};
     for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
         const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
-        if (!is_chosen(j, operation) || !operation->composition) {
+        if (!is_chosen(j, operation) || !vyre_operation_has_program(operation)) {
             continue;
         }
         tally->operations++;

@@ -78,8 +78,7 @@ static void write_paragraph(vyre_strbuf *text, const char *paragraph) {
     vyre_page_wrap(text, paragraph, 2, 2);
 }
 
-void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
-                       const vyre_operation *operation) {
+void cli_ops_show_text(vyre_strbuf *text, const vyre_operation *operation) {
     cli_targets targets;
     cli_describe_operation(text, operation, 4, 0);
     vyre_page_paragraphs(text, operation->doc, write_paragraph, "\n");
@@ -101,17 +100,21 @@ void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
     }
     write_witnesses(text, operation);
     write_sample(text, operation);
-    cli_operation_targets(snapshot, operation, &targets);
+    cli_operation_targets(operation, &targets);
     if (targets.count) {
         cli_describe_label(text, "targets");
-        cli_describe_targets(text, snapshot, operation);
+        cli_describe_targets(text, operation);
         vyre_strbuf_puts(text, "\n");
     }
-    if (operation->composition) {
+    const vyre_program *program;
+    vyre_status status = vyre_operation_program(operation, NULL, &program);
+    if (program) {
         cli_describe_label(text, "digest");
-        cli_describe_digest(text, operation->composition);
+        cli_describe_digest(text, program);
         vyre_strbuf_puts(text, "\n");
     }
+    text->failed |= status != NULL;
+    vyre_status_free(status);
 }
 
 /* JSON */
@@ -173,8 +176,7 @@ static void json_lists(vyre_json *json, const vyre_operation *operation) {
     vyre_json_array_end(json);
 }
 
-void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
-                       const vyre_operation *operation) {
+void cli_ops_show_json(vyre_json *json, const vyre_operation *operation) {
     cli_targets targets;
     vyre_strbuf signature = {0};
     vyre_json_object(json);
@@ -191,9 +193,9 @@ void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
     json_words(json, "sample", operation->sample ? operation->sample : "");
     vyre_json_add_string(json, "work", operation->work ? operation->work : "");
     vyre_json_add_array(json, "targets");
-    cli_operation_targets(snapshot, operation, &targets);
+    cli_operation_targets(operation, &targets);
     for (size_t i = 0; i < targets.count; i++) {
-        vyre_json_string(json, vyre_target_id(targets.items[i]));
+        vyre_json_string(json, targets.ids[i]);
     }
     vyre_json_array_end(json);
     vyre_json_add_string(json, "file", operation->file ? operation->file : "");

@@ -399,7 +399,7 @@ static vyre_status try_all(bench_everywhere *all) {
     for (size_t i = 0; i < survey.rows.count && !status; i++) {
         cli_survey_row *row = &survey.rows.items[i];
         const char *id = row->registration->id;
-        if (!vyre_is_oracle(id) && vyre_registry_dispatches(NULL, id)) {
+        if (!vyre_is_oracle(id) && vyre_registry_dispatches(vyre_registry_default(), id)) {
             status = bench_everywhere_add(all, row->name, row->device, row->failure);
             row->failure = VYRE_OK; /* was given away */
         }

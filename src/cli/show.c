@@ -3,10 +3,10 @@
 
 #include <vyre/wire.h>
 
-#include "backend/cpu/runtime/executable.h"
-#include "backend/cuda/codegen/ahead.h"
+#include "backend/table.h"
 #include "base/json.h"
 #include "base/page.h"
+#include "base/status.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/input.h"
@@ -16,24 +16,15 @@
 #include "pass/pass.h"
 #include "wire/layout.h"
 
-/* X(name, text, documentation) */
-#define STAGES(X)                                                                                  \
-    X(IR, "ir", "the verified program, one instruction a line, as text that parses again")         \
-    X(OPT, "opt", "the same after the passes that all backends share")                             \
-    X(WIRE, "wire", "the binary form, to be stored and sent")                                      \
-    X(LLVM, "llvm", "what the cpu backend makes of it: LLVM's instructions, optimised")            \
-    X(ASM, "asm", "the same as assembly for the CPU of this machine")                              \
-    X(PTX, "ptx", "what the cuda backend makes of it: PTX that all its devices take")
-
-typedef enum stage {
-#define STAGE_ENUM(name, text, documentation) STAGE_##name,
-    STAGES(STAGE_ENUM)
-#undef STAGE_ENUM
-} stage;
+/* The stages that every program has; behind them come those of the built-in backends. */
+enum { STAGE_IR, STAGE_OPT, STAGE_WIRE };
 
 static const cli_choice stages[] = {
-#define ROW(name, text, documentation) {text, documentation},
-    STAGES(ROW)
+    [STAGE_IR] = {"ir", "the verified program, one instruction a line, as text that parses again"},
+    [STAGE_OPT] = {"opt", "the same after the passes that all backends share"},
+    [STAGE_WIRE] = {"wire", "the binary form, to be stored and sent"},
+#define ROW(name, documentation, function) {name, documentation},
+    VYRE_BUILTIN_STAGES(ROW)
 #undef ROW
         {NULL, NULL}};
 
@@ -57,36 +48,43 @@ typedef vyre_status (*printer)(const vyre_program *program, char **out_text, siz
 static vyre_status print_ir(const vyre_program *program, printer print, vyre_strbuf *out) {
     char *printed;
     size_t size;
-    vyre_status status = print(program, &printed, &size);
-    if (!status) {
-        vyre_strbuf_add(out, printed, size);
-        vyre_string_free(printed);
-    }
-    return status;
+    VYRE_TRY(print(program, &printed, &size));
+    vyre_strbuf_add(out, printed, size);
+    vyre_string_free(printed);
+    return VYRE_OK;
 }
 
 /* The program that backends translate, with what is known of its values. */
 static vyre_status print_optimised(const vyre_program *program, vyre_strbuf *out) {
     vyre_program *optimised;
-    vyre_status status = vyre_optimise(program, &optimised);
-    if (!status) {
-        status = print_ir(optimised ? optimised : program, vyre_facts_print, out);
-        vyre_program_release(optimised);
-    }
-    return status ? status : vyre_fill_print(program, "// ", out);
+    VYRE_TRY(vyre_optimise(program, &optimised));
+    vyre_status status = print_ir(optimised ? optimised : program, vyre_facts_print, out);
+    vyre_program_release(optimised);
+    VYRE_TRY(status);
+    return vyre_fill_print(program, "// ", out);
 }
 
-static vyre_status print_stage(const vyre_program *program, stage which, vyre_strbuf *out) {
-    switch (which) {
-    case STAGE_IR: return print_ir(program, vyre_program_print, out);
-    case STAGE_OPT: return print_optimised(program, out);
-    case STAGE_PTX: return cuda_ahead(program, NULL, out);
-    default: return cpu_executable_show(program, which == STAGE_ASM, out);
+static vyre_status print_builtin(const vyre_program *program, const char *name, vyre_strbuf *out) {
+    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in; built_in++) {
+        const vyre_stage *stage = (*built_in)->stages;
+        while (stage && stage->name && strcmp(stage->name, name) != 0) {
+            stage++;
+        }
+        if (stage && stage->name) {
+            return stage->print(program, out);
+        }
     }
+    return vyre_internal_error("no backend has the stage `%s`", name);
+}
+
+static vyre_status print_stage(const vyre_program *program, uint32_t stage, vyre_strbuf *out) {
+    return stage == STAGE_IR    ? print_ir(program, vyre_program_print, out)
+           : stage == STAGE_OPT ? print_optimised(program, out)
+                                : print_builtin(program, stages[stage].text, out);
 }
 
 /* A stage that is text. */
-static vyre_status show_text(const cli_input *input, cli_selection chosen, stage which,
+static vyre_status show_text(const cli_input *input, cli_selection chosen, uint32_t stage,
                              bool as_json, vyre_strbuf *text) {
     vyre_json json = {.text = text};
     if (as_json) {
@@ -95,7 +93,7 @@ static vyre_status show_text(const cli_input *input, cli_selection chosen, stage
     for (size_t i = chosen.first; i < chosen.end; i++) {
         const vyre_program *program = cli_input_program(input, i);
         vyre_strbuf printed = {0};
-        vyre_status status = print_stage(program, which, &printed);
+        vyre_status status = print_stage(program, stage, &printed);
         if (status) {
             vyre_strbuf_free(&printed);
             return status;
@@ -103,7 +101,7 @@ static vyre_status show_text(const cli_input *input, cli_selection chosen, stage
         if (as_json) {
             vyre_json_object(&json);
             add_program(&json, program);
-            vyre_json_add_string(&json, stages[which].text, vyre_strbuf_string(&printed));
+            vyre_json_add_string(&json, stages[stage].text, vyre_strbuf_string(&printed));
             vyre_json_object_end(&json);
         } else {
             vyre_strbuf_puts(text, i > chosen.first ? "\n" : "");
@@ -191,10 +189,7 @@ static vyre_status show_wire(const cli_arguments *arguments, const vyre_program 
                              vyre_strbuf *text) {
     uint8_t *bytes;
     size_t size;
-    vyre_status status = vyre_wire_encode(program, 0, &bytes, &size);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_wire_encode(program, 0, &bytes, &size));
     bool asked = arguments->values[FORMAT].given;
     bool on_terminal = !asked && !strcmp(path_of(arguments), "-") && cli_output_is_terminal();
     if (asked && arguments->values[FORMAT].choice == VYRE_FORMAT_JSON) {
@@ -229,9 +224,9 @@ static cli_exit run(const cli_arguments *arguments) {
     }
     if (!status) {
         bool as_json = arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
-        stage which = (stage)arguments->values[STAGE].choice;
-        status = which != STAGE_WIRE
-                     ? show_text(&input, chosen, which, as_json, &text)
+        uint32_t stage = arguments->values[STAGE].choice;
+        status = stage != STAGE_WIRE
+                     ? show_text(&input, chosen, stage, as_json, &text)
                      : show_wire(arguments, cli_input_program(&input, chosen.first), &text);
     }
     if (!status) {

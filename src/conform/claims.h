@@ -40,7 +40,8 @@ VYRE_MUST_USE vyre_status conform_law_check(vyre_device *device, const vyre_dial
 /* The arguments of a witness as inputs of the operation's program. Deinit the binding whatever
  * comes out. */
 VYRE_MUST_USE vyre_status conform_witness_bind(const vyre_operation *operation,
-                                               const char *arguments, values_binding *out_binding);
+                                               const vyre_program *program, const char *arguments,
+                                               values_binding *out_binding);
 
 /* Whether a variant is meant for a device, by its backend or its kind; others are never chosen
  * there. */

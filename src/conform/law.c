@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/status.h"
 #include "conform/law_values.h"
 #include "dialect/law.h"
 #include "ir/program.h"
@@ -71,13 +72,14 @@ static vyre_status describe_function(conform_law_function *f, const vyre_operati
                                      const vyre_witness *witness) {
     *f = (conform_law_function){.operation = operation,
                                 .by_element = operation->form == VYRE_OPERATION_FUNCTION};
-    const vyre_ir *ir = vyre_program_ir(operation->composition);
+    VYRE_TRY(vyre_operation_program(operation, NULL, &f->program));
+    const vyre_ir *ir = vyre_program_ir(f->program);
     size_t input = 0;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         add_argument(f, ir, i, &input);
     }
     f->is_one = f->is_one && f->result_count == 1;
-    return conform_witness_bind(operation, witness->arguments, &f->binding);
+    return conform_witness_bind(operation, f->program, witness->arguments, &f->binding);
 }
 
 static conform_law_shape shape_of(const conform_law_function *f) {
@@ -180,7 +182,7 @@ static vyre_status test_data(conform_law_test *t, conform_law_shape kind) {
 static vyre_status find_inverse(conform_law_test *t) {
     const vyre_operation *operation = vyre_dialects_find(t->snapshot, t->law->operand);
     t->has_g = false;
-    if (!operation || !operation->composition || !operation->witness_count) {
+    if (!operation || !vyre_operation_has_program(operation) || !operation->witness_count) {
         t->failed = true;
         vyre_strbuf_printf(t->failures, "%s: the law ", t->f.operation->id);
         vyre_law_print(t->failures, t->law);

@@ -17,6 +17,7 @@ typedef enum conform_law_shape {
 /* An operation as a function of data. */
 typedef struct conform_law_function {
     const vyre_operation *operation;
+    const vyre_program *program;
     values_binding binding;        /* of a witness: everything that is no data */
     size_t data[CONFORM_LAW_DATA]; /* numbers of inputs */
     vyre_type types[CONFORM_LAW_DATA];

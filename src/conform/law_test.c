@@ -122,8 +122,8 @@ static const conform_law_data *apply(conform_law_test *t, const conform_law_func
     if (t->failed || t->trouble) {
         return NULL;
     }
-    vyre_status status = vyre_device_dispatch(t->device, f->operation->composition, inputs,
-                                              f->binding.input_count, NULL, &outputs);
+    vyre_status status =
+        vyre_device_dispatch(t->device, f->program, inputs, f->binding.input_count, NULL, &outputs);
     if (status) {
         refuse(t, status);
         return NULL;

@@ -82,7 +82,7 @@ vyre_status conform_library_list(conform_session *c) {
     for (int iteration = 0; iteration < 2; iteration++) {
         for (size_t i = 0; i < vyre_dialects_count(c->snapshot); i++) {
             const vyre_operation *operation = vyre_dialects_at(c->snapshot, i);
-            if (operation->composition && (iteration ? samples : laws)) {
+            if (vyre_operation_has_program(operation) && (iteration ? samples : laws)) {
                 VYRE_TRY(iteration ? list_samples(c, operation) : list_laws(c, operation));
             }
         }
@@ -152,15 +152,16 @@ vyre_status conform_library_trial(const conform_case *one, const vyre_program *p
     return VYRE_OK;
 }
 
-const vyre_program *conform_library_program(const conform_session *c,
-                                            const vyre_operation *operation, size_t index) {
+vyre_status conform_library_program(const conform_session *c, const vyre_operation *operation,
+                                    size_t index, const vyre_program **out_program) {
+    *out_program = NULL;
     for (size_t i = 0; i < operation->variant_count && index; i++) {
         index -= conform_variant_suits(&operation->variants[i], c->device);
         if (!index) {
-            return operation->variants[i].program;
+            return vyre_operation_program(operation, &operation->variants[i], out_program);
         }
     }
-    return index ? NULL : operation->composition;
+    return index ? VYRE_OK : vyre_operation_program(operation, NULL, out_program);
 }
 
 /* What the oracle says; where it takes too long there is nothing to compare with. */
@@ -186,8 +187,8 @@ static vyre_status run_sample(const conform_session *c, vyre_device *oracle, con
     vyre_outputs expected = {0};
     vyre_status status = VYRE_OK;
     for (size_t i = 0; !status && !one->fate; i++) {
-        program = conform_library_program(c, one->operation, i);
-        if (!program) {
+        status = conform_library_program(c, one->operation, i, &program);
+        if (status || !program) {
             break;
         }
         conform_trial trial;

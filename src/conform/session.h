@@ -138,8 +138,9 @@ VYRE_MUST_USE vyre_status conform_library_list(conform_session *c);
 VYRE_MUST_USE vyre_status conform_library_run(const conform_session *c, vyre_device *oracle,
                                               conform_case *one);
 /* The operation's own program, then the variants that suit the device; NULL behind the last. */
-const vyre_program *conform_library_program(const conform_session *c,
-                                            const vyre_operation *operation, size_t index);
+VYRE_MUST_USE vyre_status conform_library_program(const conform_session *c,
+                                                  const vyre_operation *operation, size_t index,
+                                                  const vyre_program **out_program);
 /* A sample of an operation as a trial of one of them. */
 VYRE_MUST_USE vyre_status conform_library_trial(const conform_case *one,
                                                 const vyre_program *program,

@@ -83,8 +83,9 @@ static vyre_status find_variant(const conform_shrinking *how, const conform_case
     vyre_status status = VYRE_OK;
     *out = (conform_comparison){0};
     for (size_t i = 0; !status && !out->verdict; i++) {
-        const vyre_program *program = conform_library_program(how->c, one->operation, i);
-        if (!program) {
+        const vyre_program *program;
+        status = conform_library_program(how->c, one->operation, i, &program);
+        if (status || !program) {
             break;
         }
         conform_trial_free(&made->trial);

@@ -10,8 +10,8 @@
 #include "values/element.h"
 #include "values/sample.h"
 
-vyre_status conform_witness_bind(const vyre_operation *operation, const char *arguments,
-                                 values_binding *out_binding) {
+vyre_status conform_witness_bind(const vyre_operation *operation, const vyre_program *program,
+                                 const char *arguments, values_binding *out_binding) {
     VYRE_VEC(const char *) words = {0};
     vyre_strbuf copy = {0};
     vyre_strbuf_puts(&copy, arguments);
@@ -24,8 +24,8 @@ vyre_status conform_witness_bind(const vyre_operation *operation, const char *ar
         at += size + more;
     }
     *out_binding = (values_binding){0};
-    vyre_status status = stored ? values_bind(out_binding, operation->composition, words.items,
-                                              words.count, true, VALUES_MISSING_REFUSED)
+    vyre_status status = stored ? values_bind(out_binding, program, words.items, words.count, true,
+                                              VALUES_MISSING_REFUSED)
                                 : vyre_no_memory("for the witnesses of `%s`", operation->id);
     vyre_vec_free(&words);
     vyre_strbuf_free(&copy);
@@ -137,22 +137,25 @@ bool conform_variant_suits(const vyre_variant *variant, const vyre_device *devic
 
 vyre_status conform_witnesses_check(vyre_device *device, const vyre_operation *operation,
                                     conform_claims *claims, vyre_strbuf *failures) {
-    vyre_status status = VYRE_OK;
+    const vyre_program *program, *variant;
+    vyre_status status = vyre_operation_program(operation, NULL, &program);
     for (size_t i = 0; i < operation->witness_count && !status; i++) {
         const vyre_witness *witness = &operation->witnesses[i];
         values_binding binding;
         claims->witnesses++;
-        status = conform_witness_bind(operation, witness->arguments, &binding);
+        status = conform_witness_bind(operation, program, witness->arguments, &binding);
         if (!status) {
-            status = check_program(device, operation, operation->composition, witness, &binding,
-                                   claims, failures);
+            status = check_program(device, operation, program, witness, &binding, claims, failures);
         }
         for (size_t k = 0; k < operation->variant_count && !status; k++) {
             if (claims->suiting && !conform_variant_suits(&operation->variants[k], device)) {
                 continue;
             }
-            status = check_program(device, operation, operation->variants[k].program, witness,
-                                   &binding, claims, failures);
+            status = vyre_operation_program(operation, &operation->variants[k], &variant);
+            if (!status) {
+                status =
+                    check_program(device, operation, variant, witness, &binding, claims, failures);
+            }
         }
         values_binding_deinit(&binding);
         if (status && vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT) {
@@ -168,18 +171,19 @@ vyre_status conform_witnesses_check(vyre_device *device, const vyre_operation *o
 vyre_status conform_samples_check(vyre_device *device, const vyre_operation *operation,
                                   conform_claims *claims, vyre_strbuf *failures) {
     static const uint64_t sizes[] = {1, 100};
-    vyre_status status = VYRE_OK;
-    if (!operation->sample) {
-        return VYRE_OK; /* the usual one is made after the program */
+    const vyre_program *program;
+    vyre_status status = vyre_operation_program(operation, NULL, &program);
+    if (status || !operation->sample) {
+        return status; /* the usual one is made after the program */
     }
     claims->samples++;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
         values_binding binding;
         vyre_outputs outputs = {0};
-        status = values_sample_bind(&binding, operation, operation->composition, sizes[i]);
+        status = values_sample_bind(&binding, operation, program, sizes[i]);
         if (!status) {
-            status = vyre_device_dispatch(device, operation->composition, binding.inputs,
-                                          binding.input_count, NULL, &outputs);
+            status = vyre_device_dispatch(device, program, binding.inputs, binding.input_count,
+                                          NULL, &outputs);
         }
         vyre_outputs_free(&outputs);
         values_binding_deinit(&binding);

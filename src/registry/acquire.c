@@ -109,9 +109,3 @@ done:
     vyre_strbuf_free(&id);
     return status;
 }
-
-vyre_status vyre_acquire(const char *name, vyre_device **out_device) {
-    return !name || !strcmp(name, "auto")
-               ? vyre_registry_acquire_preferred(NULL, NULL, NULL, out_device)
-               : vyre_registry_acquire(NULL, name, out_device);
-}

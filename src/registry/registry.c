@@ -55,8 +55,8 @@ typedef struct admission {
 } admission;
 
 struct vyre_registry {
-    const vyre_bundle *const *built_in; /* ends with NULL */
-    vyre_plugin_loader load_plugins;    /* NULL: there are none */
+    _Atomic(const vyre_bundle *const *) built_in; /* ends with NULL */
+    vyre_plugin_loader load_plugins;              /* NULL: there are none */
 
     pthread_mutex_t adding; /* guards what follows until it is closed */
     bool closed;
@@ -69,7 +69,6 @@ struct vyre_registry {
 };
 
 static vyre_registry process = {
-    .built_in = vyre_builtin_bundles,
     .load_plugins = vyre_plugins_load,
     .adding = PTHREAD_MUTEX_INITIALIZER,
     .building = PTHREAD_MUTEX_INITIALIZER,
@@ -79,12 +78,9 @@ static vyre_registry process = {
  * for itself. */
 static _Thread_local const vyre_registry *loading;
 
-vyre_registry *vyre_registry_default(void) {
+vyre_registry *vyre_registry_process(const vyre_bundle *const *built_in) {
+    atomic_store_explicit(&process.built_in, built_in, memory_order_relaxed);
     return &process;
-}
-
-static vyre_registry *or_default(vyre_registry *registry) {
-    return registry ? registry : &process;
 }
 
 vyre_status vyre_registry_make(const vyre_bundle *const *built_in, vyre_plugin_loader load_plugins,
@@ -94,7 +90,7 @@ vyre_status vyre_registry_make(const vyre_bundle *const *built_in, vyre_plugin_l
     if (!registry) {
         return vyre_no_memory("for a registry");
     }
-    registry->built_in = built_in;
+    atomic_init(&registry->built_in, built_in);
     registry->load_plugins = load_plugins;
     pthread_mutex_init(&registry->adding, NULL);
     pthread_mutex_init(&registry->building, NULL);
@@ -152,7 +148,6 @@ vyre_status vyre_registry_admit(vyre_registry *registry, const vyre_bundle *bund
 }
 
 vyre_status vyre_registry_add(vyre_registry *registry, const vyre_bundle *bundle) {
-    registry = or_default(registry);
     pthread_mutex_lock(&registry->adding);
     vyre_status status =
         registry->closed
@@ -167,10 +162,12 @@ vyre_status vyre_registry_add(vyre_registry *registry, const vyre_bundle *bundle
 
 static const vyre_bundle *bundle_at(const vyre_registry *registry, size_t index,
                                     const char **out_origin) {
-    for (size_t i = 0; registry->built_in[i]; i++, index--) {
+    const vyre_bundle *const *built_in =
+        atomic_load_explicit(&registry->built_in, memory_order_relaxed);
+    for (; *built_in; built_in++, index--) {
         if (!index) {
             *out_origin = "built in";
-            return registry->built_in[i];
+            return *built_in;
         }
     }
     if (index >= registry->admitted.count) {
@@ -195,7 +192,7 @@ const char *vyre_registry_origin(const vyre_registry *registry, const char *id) 
 }
 
 vyre_plugin_list *vyre_registry_plugin_list(vyre_registry *registry) {
-    return &or_default(registry)->plugins;
+    return &registry->plugins;
 }
 
 typedef struct wanted_id {
@@ -416,7 +413,6 @@ static vyre_status not_ready(const vyre_registry *registry, table_kind kind) {
 }
 
 const vyre_registration *const *vyre_registry_backends(vyre_registry *registry, size_t *out_count) {
-    registry = or_default(registry);
     bool ready = is_ready(registry, TABLE_LIST);
     *out_count = ready ? registry->tables[TABLE_LIST].backends.count : 0;
     return ready ? registry->tables[TABLE_LIST].backends.items : NULL;
@@ -426,7 +422,6 @@ vyre_status vyre_registry_sorted(vyre_registry *registry, const vyre_registratio
                                  size_t *out_count) {
     *out_list = NULL;
     *out_count = 0;
-    registry = or_default(registry);
     if (!is_ready(registry, TABLE_SORTED)) {
         return not_ready(registry, TABLE_SORTED);
     }
@@ -436,7 +431,6 @@ vyre_status vyre_registry_sorted(vyre_registry *registry, const vyre_registratio
 }
 
 const vyre_registration *const *vyre_registry_by_rank(vyre_registry *registry, size_t *out_count) {
-    registry = or_default(registry);
     bool ready = is_ready(registry, TABLE_SORTED);
     *out_count = ready ? registry->tables[TABLE_SORTED].backends.count : 0;
     return ready ? registry->tables[TABLE_SORTED].backends.items : NULL;
@@ -470,7 +464,6 @@ void vyre_registry_list_free(const vyre_registration **list) {
 vyre_status vyre_registry_find(vyre_registry *registry, const char *id,
                                const vyre_registration **out_registration) {
     *out_registration = NULL;
-    registry = or_default(registry);
     if (!is_ready(registry, TABLE_BY_ID)) {
         return not_ready(registry, TABLE_BY_ID);
     }
@@ -482,13 +475,11 @@ vyre_status vyre_registry_find(vyre_registry *registry, const char *id,
 }
 
 vyre_status vyre_registry_capable(vyre_registry *registry, const char *id, bool *out_dispatches) {
-    registry = or_default(registry);
     *out_dispatches = vyre_registry_dispatches(registry, id);
     return is_ready(registry, TABLE_CAPABILITY) ? VYRE_OK : not_ready(registry, TABLE_CAPABILITY);
 }
 
 bool vyre_registry_dispatches(vyre_registry *registry, const char *id) {
-    registry = or_default(registry);
     if (!id || !is_ready(registry, TABLE_CAPABILITY)) {
         return false;
     }
@@ -497,7 +488,6 @@ bool vyre_registry_dispatches(vyre_registry *registry, const char *id) {
 }
 
 uint32_t vyre_registry_rank(vyre_registry *registry, const char *id) {
-    registry = or_default(registry);
     if (!id || !is_ready(registry, TABLE_PRECEDENCE)) {
         return VYRE_NO_RANK;
     }
@@ -513,12 +503,10 @@ static bool is_frozen(vyre_registry *registry) {
 
 const vyre_bundle *vyre_registry_bundle(vyre_registry *registry, size_t index,
                                         const char **out_origin) {
-    registry = or_default(registry);
     *out_origin = "";
     return is_frozen(registry) ? bundle_at(registry, index, out_origin) : NULL;
 }
 
 vyre_status vyre_registry_plugins_status(vyre_registry *registry) {
-    registry = or_default(registry);
     return is_frozen(registry) ? registry->plugins_status : VYRE_OK;
 }

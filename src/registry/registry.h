@@ -7,8 +7,9 @@
 
 #include "registry/plugin.h"
 
-/* What the default registry begins with; ends with NULL. */
-extern const vyre_bundle *const vyre_builtin_bundles[];
+/* The registry of the process, which lives as long as it. The room that knows the built-in backends
+ * hands them over, the same list in every call; it ends with NULL. */
+vyre_registry *vyre_registry_process(const vyre_bundle *const *built_in);
 
 /* The rows of a bundle, which may be larger than those of this version. */
 const vyre_registration *vyre_bundle_registration(const vyre_bundle *bundle, size_t index);

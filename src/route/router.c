@@ -114,8 +114,9 @@ vyre_status vyre_router_default(vyre_router **out_router) {
     if (!*out_router) {
         status = vyre_option_number(VYRE_OPTION_LEARN, &learn);
         status = status ? status : find_path(&path);
-        status =
-            status ? status : vyre_router_create(NULL, path, (vyre_route_clock){0}, out_router);
+        status = status ? status
+                        : vyre_router_create(vyre_registry_default(), path, (vyre_route_clock){0},
+                                             out_router);
         if (!status) {
             atomic_store(&(*out_router)->learns, learn);
             atomic_store_explicit(&made, *out_router, memory_order_release);

@@ -227,8 +227,7 @@ typedef struct finding {
 
 static void try_device(const vyre_router *router, const vyre_router_run *run, vyre_device *device,
                        uint64_t timeout_ns, finding *out) {
-    const vyre_program *program =
-        run->operation ? vyre_operation_program(run->operation, device) : run->program;
+    const vyre_program *program = run->program;
     vyre_dispatch_config config = *vyre_config_or_default(run->config);
     if (!config.timeout_ns || timeout_ns < config.timeout_ns) {
         config.timeout_ns = timeout_ns;
@@ -236,8 +235,13 @@ static void try_device(const vyre_router *router, const vyre_router_run *run, vy
     vyre_pipeline *pipeline = NULL;
     vyre_outputs outputs = {0};
     *out = (finding){0};
+    if (run->operation) {
+        out->status = vyre_operation_choose(run->operation, device, &program);
+    }
     uint64_t begin = vyre_route_now(&router->clock);
-    out->status = vyre_device_compile(device, program, &config, &pipeline);
+    if (!out->status) {
+        out->status = vyre_device_compile(device, program, &config, &pipeline);
+    }
     uint64_t compiled = vyre_route_now(&router->clock);
     if (!out->status) {
         out->status =

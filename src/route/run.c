@@ -168,7 +168,7 @@ static vyre_status run(job *j, const vyre_routing **out_routing) {
     vyre_outputs outputs = {0};
     vyre_status status = acquire(j, out_routing);
     if (!status && j->operation) {
-        b->program = vyre_operation_program(j->operation, j->acquired);
+        status = vyre_operation_choose(j->operation, j->acquired, &b->program);
     }
     status = status ? status : bind(b);
     if (!status) {
@@ -221,22 +221,19 @@ vyre_status vyre_run_routed(const char *device, const char *text, const vyre_arg
     return run_text(device, text, arguments, count, config, out_routing);
 }
 
-const vyre_program *vyre_operation_program(const vyre_operation *operation,
-                                           const vyre_device *device) {
-    const vyre_program *best = operation->composition;
+vyre_status vyre_operation_choose(const vyre_operation *operation, const vyre_device *device,
+                                  const vyre_program **out_program) {
+    const vyre_variant *best = NULL;
     const char *kind = device->profile.flags & VYRE_PROFILE_IS_GPU ? "gpu" : "cpu";
-    bool by_kind = false;
     for (size_t i = 0; i < operation->variant_count; i++) {
         const vyre_variant *here = &operation->variants[i];
         if (!strcmp(here->suits, vyre_device_id(device))) {
-            return here->program;
+            best = here;
+            break;
         }
-        if (!by_kind && !strcmp(here->suits, kind)) {
-            by_kind = true;
-            best = here->program;
-        }
+        best = !best && !strcmp(here->suits, kind) ? here : best;
     }
-    return best;
+    return vyre_operation_program(operation, best, out_program);
 }
 
 /* There is none of that id, or none that has a program. */
@@ -265,8 +262,9 @@ static vyre_status run_id(const char *device, const char *id, const vyre_argumen
         return status;
     }
     j.operation = vyre_dialects_find(now, id);
-    status = j.operation && j.operation->composition ? run(&j, out_routing)
-                                                     : refuse_operation(now, j.operation, id);
+    status = j.operation && vyre_operation_has_program(j.operation)
+                 ? run(&j, out_routing)
+                 : refuse_operation(now, j.operation, id);
     vyre_dialects_leave(&guard);
     return status;
 }

@@ -20,8 +20,14 @@ static bool takes_buffers(const vyre_program *program) {
     return true;
 }
 
+/* The program of a function has a buffer for each of its parameters. */
 bool values_sample_exists(const vyre_operation *operation) {
-    return operation->composition && (operation->sample || takes_buffers(operation->composition));
+    bool takes_scalars = false;
+    for (size_t i = 0; i < operation->parameter_count; i++) {
+        takes_scalars |= !operation->parameters[i].is_buffer;
+    }
+    return vyre_operation_has_program(operation) &&
+           (operation->sample || operation->form == VYRE_OPERATION_FUNCTION || !takes_scalars);
 }
 
 bool values_sample_work(const vyre_operation *operation, uint64_t n, double *out_operations) {

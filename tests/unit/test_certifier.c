@@ -126,7 +126,7 @@ static vyre_status hold(bench_certifier *certifier) {
                                    .step = step,
                                    .is_interrupted = is_interrupted};
     questions = 0;
-    VYRE_TRY(vyre_registry_acquire(NULL, "reference", &device));
+    VYRE_TRY(vyre_registry_acquire(vyre_registry_default(), "reference", &device));
     VYRE_TRY(vyre_routes_create(&certifier->table));
     VYRE_TRY(bench_certifier_open(certifier));
     return bench_certifier_measure(

@@ -2,6 +2,7 @@
  * each backend that is built in is put to the test, without the wrapper that would help it. */
 #include <vyre/reference.h>
 
+#include "backend/table.h"
 #include "registry/registry.h"
 #include "runtime/plan.h"
 #include "tests/unit/contract_check.h"
@@ -114,8 +115,8 @@ static const char *find_lie(const vyre_backend *backend) {
 static void honesty_S70_of_every_backend_that_is_built_in(void **state) {
     (void)state;
     size_t count = 0;
-    for (size_t b = 0; vyre_builtin_bundles[b]; b++) {
-        const vyre_bundle *bundle = vyre_builtin_bundles[b];
+    for (size_t b = 0; vyre_builtins[b]; b++) {
+        const vyre_bundle *bundle = vyre_builtins[b]->bundle;
         for (size_t r = 0; r < bundle->registration_count; r++) {
             const vyre_registration *registration = vyre_bundle_registration(bundle, r);
             vyre_backend made = {.host = vyre_host_services()};

@@ -7,7 +7,7 @@
 
 #include "base/strbuf.h"
 #include "conform/claims.h"
-#include "dialect/library.h"
+#include "tests/unit/package_check.h"
 
 static const char source[] =
     "fn add(a: u8, b: u8) -> u8 { return a + b; }\n"
@@ -124,10 +124,7 @@ static void run_case(vyre_device *device, const law_case *row) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         write_operation(&manifest, others[i].entry, &others[i], false);
     }
-    const vyre_library_file files[] = {{"t.toml", manifest.data, manifest.size},
-                                       {"t.vyre", source, sizeof source - 1},
-                                       {NULL, NULL, 0}};
-    expect_ok(vyre_library_add(&streams, files));
+    expect_ok(package_check_add(&streams, "t", manifest.data, source));
     expect_ok(vyre_dialects_make(streams.operations.items, streams.operations.count, &snapshot));
     const vyre_operation *tested = vyre_dialects_find(snapshot, "t.tested");
     expect_ok(conform_witnesses_check(device, tested, &tally, &failures));
@@ -175,10 +172,7 @@ static void small_domains_are_tried_whole(void **state) {
         conform_claims tally = {0};
         vyre_strbuf_puts(&manifest, "dialect = \"t\"\nversion = \"1.0.0\"\ndoc = \"T.\"\n");
         write_operation(&manifest, "tested", &rows[i], true);
-        const vyre_library_file files[] = {{"t.toml", manifest.data, manifest.size},
-                                           {"t.vyre", source, sizeof source - 1},
-                                           {NULL, NULL, 0}};
-        expect_ok(vyre_library_add(&streams, files));
+        expect_ok(package_check_add(&streams, "t", manifest.data, source));
         expect_ok(
             vyre_dialects_make(streams.operations.items, streams.operations.count, &snapshot));
         expect_ok(
@@ -203,15 +197,12 @@ static void witnesses_are_compared(void **state) {
         "[[operation.witness]]\narguments = [\"a=1\", \"b=0\"]\nexpected = [\"result=1\"]\n"
         "[[operation.witness]]\narguments = [\"a=1\", \"b=0,1\"]\nexpected = [\"result=1\"]\n"
         "[[operation.witness]]\narguments = [\"a=300\", \"b=0\"]\nexpected = [\"result=1\"]\n";
-    const vyre_library_file files[] = {{"t.toml", manifest, sizeof manifest - 1},
-                                       {"t.vyre", source, sizeof source - 1},
-                                       {NULL, NULL, 0}};
     vyre_device *device;
     vyre_streams streams = {0};
     vyre_strbuf failures = {0};
     conform_claims tally = {0};
     expect_ok(vyre_acquire("reference", &device));
-    expect_ok(vyre_library_add(&streams, files));
+    expect_ok(package_check_add(&streams, "t", manifest, source));
     expect_ok(conform_witnesses_check(device, streams.operations.items[0], &tally, &failures));
     assert_int_equal(tally.witnesses, 4);
     assert_int_equal(tally.failures, 4);

@@ -9,10 +9,12 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "dialect/library.h"
+
 #include "dialect/package.h"
 #include "dialect/sample.h"
 #include "tests/unit/failing_allocator.h"
+#include "tests/unit/package_check.h"
+#include "values/element.h"
 #include "values/sample.h"
 
 static void expect_ok(vyre_status status) {
@@ -146,12 +148,9 @@ static const char manifest[] =
                 OPERATION("s.add", "", "\"a=1\", \"b=1\"", "result=2");
 
 static vyre_status load(const char *text, vyre_dialects **out) {
-    vyre_library_file files[] = {{"s.toml", text, strlen(text)},
-                                 {"s.vyre", source_text, sizeof source_text - 1},
-                                 {NULL, NULL, 0}};
     vyre_streams streams = {0};
     *out = NULL;
-    vyre_status status = vyre_library_add(&streams, files);
+    vyre_status status = package_check_add(&streams, "s", text, source_text);
     status = status ? status
                     : vyre_dialects_make(streams.operations.items, streams.operations.count, out);
     vyre_streams_free(&streams);
@@ -186,7 +185,7 @@ static void arguments_have_the_size(void **state) {
     values_binding binding;
     expect_ok(load(manifest, &dialects));
     const vyre_operation *scale = vyre_dialects_find(dialects, "s.scale");
-    expect_ok(values_sample_bind(&binding, scale, scale->composition, 100));
+    expect_ok(values_sample_bind(&binding, scale, scale->built, 100));
     assert_int_equal(binding.input_count, 3);
     assert_int_equal(binding.inputs[0].size, 4);
     assert_int_equal(binding.inputs[1].size, 400);
@@ -198,27 +197,27 @@ static void arguments_have_the_size(void **state) {
 
     /* Where nothing is said, lengths that are declared follow from the others. */
     const vyre_operation *plain = vyre_dialects_find(dialects, "s.plain");
-    expect_ok(values_sample_bind(&binding, plain, plain->composition, 100));
+    expect_ok(values_sample_bind(&binding, plain, plain->built, 100));
     assert_int_equal(binding.inputs[0].size, 100);
     assert_int_equal(binding.inputs[1].size, 800);
     values_binding_deinit(&binding);
 
     /* What is given stays. */
     const char *given[] = {"x=5,6,7", "a=9"};
-    expect_ok(values_sample_complete(&binding, scale, scale->composition, 3, given, 2, true));
+    expect_ok(values_sample_complete(&binding, scale, scale->built, 3, given, 2, true));
     assert_int_equal(binding.inputs[1].size, 12);
     memcpy(&last, binding.inputs[1].data, 4);
     assert_true(last == 5);
     values_binding_deinit(&binding);
 
     const vyre_operation *scalar = vyre_dialects_find(dialects, "s.scalar");
-    expect_error(values_sample_bind(&binding, scalar, scalar->composition, 3),
+    expect_error(values_sample_bind(&binding, scalar, scalar->built, 3),
                  VYRE_STATUS_INVALID_ARGUMENT, "`s.scalar` takes more than buffers");
     values_binding_deinit(&binding);
-    expect_error(values_sample_bind(&binding, scale, scale->composition, 0),
-                 VYRE_STATUS_INVALID_ARGUMENT, "no size 0");
+    expect_error(values_sample_bind(&binding, scale, scale->built, 0), VYRE_STATUS_INVALID_ARGUMENT,
+                 "no size 0");
     values_binding_deinit(&binding);
-    expect_error(values_sample_bind(&binding, scale, scale->composition, UINT64_MAX),
+    expect_error(values_sample_bind(&binding, scale, scale->built, UINT64_MAX),
                  VYRE_STATUS_INVALID_ARGUMENT, "number of elements");
     values_binding_deinit(&binding);
     vyre_dialects_release(dialects);
@@ -275,8 +274,8 @@ static void every_allocation_may_fail(void **state) {
         const vyre_operation *operation = vyre_dialects_find(dialects, ids[i]);
         for (size_t n = 1; failing_allocator_start(n); n++) {
             values_binding binding;
-            vyre_status status = values_sample_complete(&binding, operation, operation->composition,
-                                                        3, given, 1, true);
+            vyre_status status =
+                values_sample_complete(&binding, operation, operation->built, 3, given, 1, true);
             bool failed = status != VYRE_OK;
             vyre_status_free(status);
             values_binding_deinit(&binding);

@@ -35,6 +35,12 @@ static void check_ok(const sample_run *r, vyre_status status) {
     }
 }
 
+static const vyre_program *program_of(const sample_run *r) {
+    const vyre_program *program;
+    check_ok(r, vyre_operation_program(r->operation, NULL, &program));
+    return program;
+}
+
 static uint64_t bytes_of(const sample_run *r) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < r->binding.input_count; i++) {
@@ -65,7 +71,7 @@ static size_t variety(const vyre_output *output, vyre_type type, bool *out_any) 
 
 /* Outputs that say nothing: all zeros, or, where there are many elements, all the same. */
 static void check_result(const sample_run *r) {
-    const vyre_ir *ir = vyre_program_ir(r->operation->composition);
+    const vyre_ir *ir = vyre_program_ir(program_of(r));
     size_t output = 0;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         uint32_t resource = ir->args[i].resource;
@@ -111,7 +117,7 @@ static const struct {
 };
 
 static void check_known(const sample_run *r) {
-    const vyre_ir *ir = vyre_program_ir(r->operation->composition);
+    const vyre_ir *ir = vyre_program_ir(program_of(r));
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         if (strcmp(known[k].id, r->operation->id) != 0) {
             continue;
@@ -144,10 +150,10 @@ static void check_operation(const vyre_operation *operation, vyre_device *device
     if (!values_sample_exists(operation)) {
         fail_msg("%s has no sample", operation->id);
     }
-    check_ok(&r, vyre_device_compile(device, operation->composition, NULL, &pipeline));
+    check_ok(&r, vyre_device_compile(device, program_of(&r), NULL, &pipeline));
     for (size_t i = 0; i < SIZES; i++) {
         r.n = sizes[i];
-        check_ok(&r, values_sample_bind(&r.binding, operation, operation->composition, r.n));
+        check_ok(&r, values_sample_bind(&r.binding, operation, program_of(&r), r.n));
         check_ok(&r, vyre_pipeline_dispatch(pipeline, r.binding.inputs, r.binding.input_count, NULL,
                                             &r.outputs));
         if (i == SIZES - 1) {
@@ -173,7 +179,7 @@ static void every_operation_runs(void **state) {
     size_t count = 0;
     for (size_t i = 0; i < vyre_dialects_count(dialects); i++) {
         const vyre_operation *operation = vyre_dialects_at(dialects, i);
-        if (operation->composition) {
+        if (vyre_operation_has_program(operation)) {
             check_operation(operation, device);
             count++;
         } else {
@@ -193,14 +199,14 @@ static void bytes_grow_with_the_size(void **state) {
     for (size_t i = 0; i < vyre_dialects_count(dialects); i++) {
         sample_run r = {.operation = vyre_dialects_at(dialects, i)};
         uint64_t bytes[2];
-        if (!r.operation->composition || !strcmp(r.operation->id, "hash.crc32_table") ||
+        if (!vyre_operation_has_program(r.operation) ||
+            !strcmp(r.operation->id, "hash.crc32_table") ||
             !strcmp(r.operation->id, "model.mandelbrot")) {
             continue; /* no buffer is read */
         }
         for (size_t k = 0; k < 2; k++) {
             r.n = (uint64_t)1 << (18 + 2 * k);
-            check_ok(&r,
-                     values_sample_bind(&r.binding, r.operation, r.operation->composition, r.n));
+            check_ok(&r, values_sample_bind(&r.binding, r.operation, program_of(&r), r.n));
             bytes[k] = bytes_of(&r);
             values_binding_deinit(&r.binding);
         }
@@ -219,12 +225,11 @@ static void bytes_are_the_same_each_time(void **state) {
     const vyre_dialects *dialects = vyre_dialects_enter(&guard);
     for (size_t i = 0; i < vyre_dialects_count(dialects); i++) {
         sample_run r = {.operation = vyre_dialects_at(dialects, i), .n = 1000}, again = r;
-        if (!r.operation->composition) {
+        if (!vyre_operation_has_program(r.operation)) {
             continue;
         }
-        check_ok(&r, values_sample_bind(&r.binding, r.operation, r.operation->composition, r.n));
-        check_ok(&r,
-                 values_sample_bind(&again.binding, r.operation, r.operation->composition, r.n));
+        check_ok(&r, values_sample_bind(&r.binding, r.operation, program_of(&r), r.n));
+        check_ok(&r, values_sample_bind(&again.binding, r.operation, program_of(&r), r.n));
         assert_int_equal(r.binding.input_count, again.binding.input_count);
         for (size_t k = 0; k < r.binding.input_count; k++) {
             assert_int_equal(r.binding.inputs[k].size, again.binding.inputs[k].size);

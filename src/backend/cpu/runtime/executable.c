@@ -6,11 +6,11 @@
 #include <pthread.h>
 
 #include "backend/cpu/codegen/llvm.h"
+#include "backend/cpu/codegen/option.h"
 #include "backend/cpu/runtime/artifact.h"
 #include "backend/cpu/runtime/backend.h"
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/option.h"
 #include "base/status.h"
 #include "pass/fill.h"
 #include "pass/pass.h"
@@ -45,8 +45,8 @@ static vyre_status find_target(cpu_target *out_target, int *out_option) {
         .has_gather = has_256,
         .has_quick_gather = has_512 && strstr(info.cpu, "rapids"),
         .has_scatter = has_512,
-        .forced = option > VYRE_LANES_SCALARS ? 1 : (uint32_t)option,
-        .forced_side = option > VYRE_LANES_SCALARS ? (uint32_t)(option - VYRE_LANES_SCALARS) : 1,
+        .forced = option > CPU_LANES_SCALARS ? 1 : (uint32_t)option,
+        .forced_side = option > CPU_LANES_SCALARS ? (uint32_t)(option - CPU_LANES_SCALARS) : 1,
     };
     if (out_target->forced > 1) {
         out_target->lanes = out_target->forced;

@@ -1,10 +1,12 @@
-#include "dialect/emit.h"
-
+/* The emitters: those of the library itself, of the built-in backends, and registered ones. */
 #include <stdatomic.h>
 #include <string.h>
 
 #include <vyre/dialect.h>
+#include <vyre/emit.h>
 #include <vyre/wire.h>
+
+#include "backend/table.h"
 
 /* Those that were registered, of which only the last place is ever written to. */
 enum { REGISTERED = 64 };
@@ -53,9 +55,9 @@ const vyre_emitter *vyre_emitter_at(size_t index) {
         return &own[index];
     }
     index -= OWN;
-    for (size_t i = 0; vyre_builtin_emitters[i]; i++, index--) {
-        if (!index) {
-            return vyre_builtin_emitters[i];
+    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in; built_in++) {
+        if ((*built_in)->emitter && !index--) {
+            return (*built_in)->emitter;
         }
     }
     return index < REGISTERED ? atomic_load_explicit(&registered[index], memory_order_acquire)

@@ -1,8 +1,8 @@
 /* What becomes of an operation for a target. */
 #include <string.h>
 
-#include "dialect/emit.h"
-#include "dialect/snapshot.h"
+#include <vyre/dialect.h>
+#include <vyre/emit.h>
 
 /* The reference of what has no meaning here. */
 static vyre_status refuse(const vyre_operation *operation, const vyre_input *inputs,
@@ -17,25 +17,27 @@ static vyre_status refuse(const vyre_operation *operation, const vyre_input *inp
                             operation->id);
 }
 
-bool vyre_dialects_get_lowering(const vyre_dialects *snapshot, uint32_t name, vyre_target target,
-                                vyre_lowering *out_lowering) {
+vyre_status vyre_dialects_get_lowering(const vyre_dialects *snapshot, uint32_t name,
+                                       vyre_target target, bool *out_found,
+                                       vyre_lowering *out_lowering) {
     *out_lowering = (vyre_lowering){.target = target};
     const vyre_operation *operation = vyre_dialects_lookup(snapshot, name);
+    *out_found = operation;
     if (!operation) {
-        return false;
+        return VYRE_OK;
     }
     const char *id = vyre_target_id(target);
     for (size_t i = 0; i < operation->lowering_count; i++) {
         if (!strcmp(vyre_target_id(operation->lowerings[i].target), id)) {
             *out_lowering = operation->lowerings[i];
-            return true;
+            return VYRE_OK;
         }
     }
     bool is_reference = target.kind == VYRE_TARGET_REFERENCE_BACKEND;
-    if (operation->composition && (is_reference || vyre_emitter_find(id))) {
-        out_lowering->program = operation->composition;
-        return true;
+    if (vyre_operation_has_program(operation) && (is_reference || vyre_emitter_find(id))) {
+        return vyre_operation_program(operation, NULL, &out_lowering->program);
     }
     out_lowering->reference = is_reference ? refuse : NULL;
-    return is_reference;
+    *out_found = is_reference;
+    return VYRE_OK;
 }
