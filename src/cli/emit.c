@@ -22,6 +22,27 @@
 
 CLI_OPTION_TABLE(OPTIONS);
 
+static const cli_example examples[] = {
+    {"vyre emit", "the targets, and what each gets"},
+    {"vyre emit kernel.vyre saxpy --target ptx -o saxpy.ptx", "PTX that all devices take"},
+    {"vyre emit reduce.sum_u32 --target primary_binary -o sum.vyreb", "an operation, binary"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_emit = {
+    .name = "emit",
+    .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM]]",
+    .summary = "translate a program for a target, ahead of time",
+    .text =
+        "Writes what the target gets of PROGRAM in FILE, where one program needs no name, or of "
+        "an OPERATION of `vyre ops`. Targets are named by their ids; `ptx` and `spirv` are "
+        "short for two of them.\n\n"
+        "Without operands it lists the targets that something can be emitted for.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_max = 2,
+    CLI_COMMAND_PARTS,
+};
+
 static vyre_status unknown_target(const char *id) {
     VYRE_VEC(const char *) names = {0};
     const vyre_emitter *emitter;
@@ -60,20 +81,17 @@ static void list_json(vyre_strbuf *text) {
 
 static cli_exit list_targets(vyre_format format) {
     vyre_strbuf text = {0};
-    vyre_table table = {.columns = 3, .code = 1};
+    vyre_table table = {.code = 1};
     const vyre_emitter *emitter;
     if (format == VYRE_FORMAT_JSON) {
         list_json(&text);
         cli_output_write(&text);
         return CLI_EXIT_DONE;
     }
-    vyre_table_add(&table, "target");
-    vyre_table_add(&table, "needs");
-    vyre_table_add(&table, "makes");
+    VYRE_TABLE_CELLS(&table, "target", "needs", "makes");
     for (size_t i = 0; (emitter = vyre_emitter_at(i)); i++) {
-        vyre_table_add(&table, "%s", emitter->target);
-        vyre_table_add(&table, "%s", emitter->needs ? emitter->needs : "nothing");
-        vyre_table_add(&table, "%s", emitter->makes);
+        VYRE_TABLE_CELLS(&table, emitter->target, emitter->needs ? emitter->needs : "nothing",
+                         emitter->makes);
     }
     vyre_table_write(&text, &table, format);
     cli_output_write(&text);
@@ -96,13 +114,10 @@ static vyre_status emit_program(const cli_arguments *arguments, const vyre_emitt
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "-o FILE writes the bytes",
                                 "what %s gets is not for a terminal", emitter->target);
     }
-    vyre_status status = vyre_emit(emitter, program, &options_given, &bytes, &size);
-    if (!status) {
-        vyre_strbuf_add(&text, (const char *)bytes, size);
-        vyre_bytes_free(bytes);
-        status = cli_output_save(path, &text);
-    }
-    return status;
+    VYRE_TRY(vyre_emit(emitter, program, &options_given, &bytes, &size));
+    vyre_strbuf_add(&text, (const char *)bytes, size);
+    vyre_bytes_free(bytes);
+    return cli_output_save(path, &text);
 }
 
 static vyre_status check_usage(const cli_arguments *arguments) {
@@ -153,28 +168,3 @@ done:
     cli_input_deinit(&input);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre emit", "the targets, and what each gets"},
-    {"vyre emit kernel.vyre saxpy --target ptx -o saxpy.ptx", "PTX that all devices take"},
-    {"vyre emit reduce.sum_u32 --target primary_binary -o sum.vyreb", "an operation, binary"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_emit = {
-    .name = "emit",
-    .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM]]",
-    .summary = "translate a program for a target, ahead of time",
-    .text =
-        "Writes what the target gets of PROGRAM in FILE, where one program needs no name, or of "
-        "an OPERATION of `vyre ops`. Targets are named by their ids; `ptx` and `spirv` are "
-        "short for two of them.\n\n"
-        "Without operands it lists the targets that something can be emitted for.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 0,
-    .operands_max = 2,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

@@ -36,6 +36,32 @@ static const cli_choice stages[] = {
 
 CLI_OPTION_TABLE(OPTIONS);
 
+static const cli_example examples[] = {
+    {"vyre show kernel.vyre", "the programs as the compiler sees them"},
+    {"vyre show kernel.vyre --stage opt", "and what is left of them for a backend"},
+    {"vyre show kernel.vyre saxpy --stage wire -o saxpy.vyreb", "store one in binary form"},
+    {"vyre show saxpy.vyreb", "and read it again"},
+    {"vyre show kernel.vyre saxpy --stage wire --format text", "what the binary form consists of"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_show = {
+    .name = "show",
+    .operands = CLI_INPUT_OPERANDS " [PROGRAM]",
+    .summary = "print what a program becomes",
+    .text =
+        "Shows a stage of the programs in FILE, which may be text or a program in binary form: of "
+        "PROGRAM alone where it is named, else of all. A word that is no file may be an OPERATION "
+        "of `vyre ops`.\n\n"
+        "The binary form holds one program, so PROGRAM is needed where there are several. Its "
+        "bytes "
+        "go to FILE or to a redirected stdout; a terminal gets a description of them instead.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 1,
+    .operands_max = 2,
+    CLI_COMMAND_PARTS,
+};
+
 static void add_program(vyre_json *json, const vyre_program *program) {
     vyre_strbuf digest = {0};
     cli_describe_digest(&digest, program);
@@ -165,10 +191,7 @@ static void summarize_text(vyre_strbuf *text, const vyre_program *program, const
     vyre_strbuf_printf(text, "program %s, %zu bytes, digest ", vyre_program_name(program), size);
     cli_describe_digest(text, program);
     vyre_strbuf_putc(text, '\n');
-    vyre_table_add(&table, "section");
-    vyre_table_add(&table, "offset");
-    vyre_table_add(&table, "bytes");
-    vyre_table_add(&table, "count");
+    VYRE_TABLE_CELLS(&table, "section", "offset", "bytes", "count");
     for (uint32_t i = 0; i < wire_get_u32(bytes + WIRE_AT_SECTIONS); i++) {
         section row = read_section(bytes, i);
         vyre_table_add(&table, "%s", row.name);
@@ -240,32 +263,3 @@ done:
     cli_input_deinit(&input);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre show kernel.vyre", "the programs as the compiler sees them"},
-    {"vyre show kernel.vyre --stage opt", "and what is left of them for a backend"},
-    {"vyre show kernel.vyre saxpy --stage wire -o saxpy.vyreb", "store one in binary form"},
-    {"vyre show saxpy.vyreb", "and read it again"},
-    {"vyre show kernel.vyre saxpy --stage wire --format text", "what the binary form consists of"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_show = {
-    .name = "show",
-    .operands = CLI_INPUT_OPERANDS " [PROGRAM]",
-    .summary = "print what a program becomes",
-    .text =
-        "Shows a stage of the programs in FILE, which may be text or a program in binary form: of "
-        "PROGRAM alone where it is named, else of all. A word that is no file may be an OPERATION "
-        "of `vyre ops`.\n\n"
-        "The binary form holds one program, so PROGRAM is needed where there are several. Its "
-        "bytes "
-        "go to FILE or to a redirected stdout; a terminal gets a description of them instead.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 1,
-    .operands_max = 2,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

@@ -113,16 +113,6 @@ const char *cli_feature_name(size_t number, uint64_t *out_bit) {
     return rows[number].name;
 }
 
-static const char *timing_name(uint32_t quality) {
-    switch (quality) {
-#define NAME(name, number, text)                                                                   \
-    case number: return text;
-        VYRE_TIMING_QUALITIES(NAME)
-#undef NAME
-    }
-    return "unknown";
-}
-
 static uint64_t count_ops(const vyre_op_set *set) {
     uint64_t count = 0;
     for (size_t i = 0; i < sizeof set->words / sizeof *set->words; i++) {
@@ -164,7 +154,7 @@ static void tell_profile(const teller *t, const vyre_profile *profile) {
     tell_text(t, "device", CLI_FACT_PROFILE, profile->device);
     tell_text(t, "driver", CLI_FACT_PROFILE, profile->driver);
     tell_text(t, "grade", CLI_FACT_PROFILE, vyre_grade_name(profile->grade));
-    tell_text(t, "timing_quality", CLI_FACT_PROFILE, timing_name(profile->timing_quality));
+    tell_text(t, "timing_quality", CLI_FACT_PROFILE, vyre_timing_name(profile->timing_quality));
 #define FLAG(name, bit, text)                                                                      \
     tell_flag(t, text, CLI_FACT_PROFILE, profile->flags &VYRE_PROFILE_##name);
     VYRE_PROFILE_FLAGS(FLAG)
