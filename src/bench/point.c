@@ -274,17 +274,13 @@ static bool was_over_budget(const point *at, const player *p) {
 static vyre_status choose_route(point *at, player *p) {
     const vyre_route_request request = {
         .op = at->operation->id, .bytes = at->class_bytes, .data = at->data};
-    vyre_status status = vyre_route_acquire(&request, &p->routing);
-    if (!status) {
-        vyre_strbuf name = {0};
-        vyre_strbuf_puts(&name, vyre_device_name(p->routing->device));
-        p->device = vyre_device_retain(p->routing->device);
-        p->cell->ran_on = name.data;
-        if (*p->routing->note) {
-            note(p->cell, BENCH_MEASURED, "%s", p->routing->note);
-        }
+    VYRE_TRY(vyre_route_acquire(&request, &p->routing));
+    p->device = vyre_device_retain(p->routing->device);
+    p->cell->ran_on = vyre_copy_string(vyre_device_name(p->routing->device));
+    if (*p->routing->note) {
+        note(p->cell, BENCH_MEASURED, "%s", p->routing->note);
     }
-    return status;
+    return VYRE_OK;
 }
 
 /* Runs it through vyre_run_operation, as users of auto do. */
@@ -419,14 +415,13 @@ static void measure_row(point *at, bench_row *row) {
 }
 
 static vyre_status add_row(point *at, vyre_data data, bench_row **out_row) {
-    vyre_strbuf id = {0};
-    vyre_strbuf_puts(&id, at->operation->id);
-    bench_row row = {.operation = id.data, .size = at->size, .data = data, .bytes = at->bytes};
-    if (!values_sample_work(at->operation, at->size, &row.work)) {
-        row.work = 0;
-    }
-    if (id.failed || !vyre_vec_push(&at->bench->rows, row)) {
-        vyre_strbuf_free(&id);
+    bench_row row = {.operation = vyre_copy_string(at->operation->id),
+                     .size = at->size,
+                     .data = data,
+                     .bytes = at->bytes};
+    (void)values_sample_work(at->operation, at->size, &row.work);
+    if (!row.operation || !vyre_vec_push(&at->bench->rows, row)) {
+        vyre_free(row.operation);
         return vyre_no_memory("to measure");
     }
     *out_row = &at->bench->rows.items[at->bench->rows.count - 1];

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/option.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "route/route.h"
 
@@ -39,12 +40,10 @@ vyre_status bench_routes_path(const char *given, vyre_strbuf *out_path) {
         return VYRE_OK;
     }
     char *path;
-    vyre_status status = vyre_routes_default_path(&path);
-    if (!status) {
-        vyre_strbuf_puts(out_path, path);
-        vyre_routes_path_free(path);
-    }
-    return status;
+    VYRE_TRY(vyre_routes_default_path(&path));
+    vyre_strbuf_puts(out_path, path);
+    vyre_routes_path_free(path);
+    return VYRE_OK;
 }
 
 /* Steps */

@@ -31,15 +31,13 @@ vyre_status cli_input_read(cli_input *input, const char *path) {
         return cli_no_name("a FILE");
     }
     /* The larger of the two limits; text has a smaller one, which the parser knows. */
-    vyre_status status = is_stdin ? vyre_file_read_open(STDIN_FILENO, input->name,
-                                                        VYRE_LIMIT_WIRE_BYTES, &input->contents)
-                                  : vyre_file_read(path, VYRE_LIMIT_WIRE_BYTES, &input->contents);
-    if (!status) {
-        input->is_wire = looks_like_wire(&input->contents);
-        vyre_log(VYRE_LOG_DEBUG, "read %s, %zu byte%s of %s", input->name, input->contents.size,
-                 vyre_plural(input->contents.size), input->is_wire ? "binary form" : "text");
-    }
-    return status;
+    VYRE_TRY(is_stdin ? vyre_file_read_open(STDIN_FILENO, input->name, VYRE_LIMIT_WIRE_BYTES,
+                                            &input->contents)
+                      : vyre_file_read(path, VYRE_LIMIT_WIRE_BYTES, &input->contents));
+    input->is_wire = looks_like_wire(&input->contents);
+    vyre_log(VYRE_LOG_DEBUG, "read %s, %zu byte%s of %s", input->name, input->contents.size,
+             vyre_plural(input->contents.size), input->is_wire ? "binary form" : "text");
+    return VYRE_OK;
 }
 
 /* The operation of that id, in place of a file that there is not. */
@@ -157,13 +155,11 @@ vyre_status cli_input_render(const cli_input *input, vyre_diagnostic_form form, 
 static vyre_status show_diagnostics(const cli_input *input) {
     char *text;
     size_t size;
-    vyre_status status = cli_input_render(
-        input, cli_message_has_color() ? VYRE_FORM_COLOR_TEXT : VYRE_FORM_TEXT, &text, &size);
-    if (!status) {
-        cli_message_write(text, size);
-        vyre_string_free(text);
-    }
-    return status;
+    VYRE_TRY(cli_input_render(
+        input, cli_message_has_color() ? VYRE_FORM_COLOR_TEXT : VYRE_FORM_TEXT, &text, &size));
+    cli_message_write(text, size);
+    vyre_string_free(text);
+    return VYRE_OK;
 }
 
 cli_exit cli_input_report(const cli_input *input, const cli_command *command, vyre_status status) {

@@ -122,14 +122,13 @@ vyre_status conform_explain(const conform_shrinking *how, const conform_case *on
         status = find_variant(how, one, &made, &comparison);
     }
     if (!status && made.trial.program) {
-        vyre_strbuf id = {0};
-        vyre_strbuf_puts(&id, one->id);
-        status = id.failed ? vyre_no_memory("for the cases") : VYRE_OK;
+        char *id = vyre_copy_string(one->id);
+        status = id ? VYRE_OK : vyre_no_memory("for the cases");
         /* Not found again: the bytes are not those on record, or come and go. */
         if (!comparison.verdict) {
             snprintf(comparison.text, sizeof comparison.text, "%s", one->text);
         }
-        c->failure = (conform_failure){.id = id.data, .original = comparison, .trial = made.trial};
+        c->failure = (conform_failure){.id = id, .original = comparison, .trial = made.trial};
         made.trial = (conform_trial){0};
         status = status ? status : conform_cut_down(how, opened ? opened : c->device);
     }

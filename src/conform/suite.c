@@ -97,14 +97,13 @@ uint8_t *conform_trial_add(conform_trial *trial, const char *name, vyre_type typ
         return NULL;
     }
     trial->values = grown;
-    size_t length = strlen(name) + 1, size = count * vyre_type_bytes(type);
-    conform_trial_value value = {vyre_alloc(length), vyre_alloc_zeroed(size + 1, 1), size};
+    size_t size = count * vyre_type_bytes(type);
+    conform_trial_value value = {vyre_copy_string(name), vyre_alloc_zeroed(size + 1, 1), size};
     if (!value.name || !value.data) {
         vyre_free(value.name);
         vyre_free(value.data);
         return NULL;
     }
-    memcpy(value.name, name, length);
     trial->values[trial->value_count++] = value;
     return value.data;
 }

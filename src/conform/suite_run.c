@@ -22,11 +22,9 @@ static void fail(running *r, size_t which, conform_verdict verdict, const char *
     if (result->verdict) {
         return;
     }
-    vyre_strbuf copy = {0};
-    vyre_strbuf_puts(&copy, text);
     result->verdict = verdict;
-    result->text = copy.data;
-    r->no_memory |= copy.failed;
+    result->text = vyre_copy_string(text);
+    r->no_memory |= !result->text;
 }
 
 /* Of the bytes that each case is to give. */
