@@ -7,7 +7,7 @@
 
 /* What a registration says of the operations without creating the backend must be what it has. */
 static vyre_status check_promise(const vyre_registration *registration, const vyre_device *device) {
-    const vyre_backend *backend = device->inner;
+    const vyre_backend *backend = device->backend;
     const vyre_op_set *promised =
         registration->supported_ops ? registration->supported_ops() : NULL;
     return !promised || !memcmp(promised, backend->slots->supported_ops(backend), sizeof *promised)

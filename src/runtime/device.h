@@ -1,7 +1,8 @@
 /* The inside of a device, and of pipelines.
  *
  *   device.c     opening, capabilities, lifecycle      dispatch.c   runs with data of the host
- *   resident.c   buffers that stay on the device       pipeline.c   compiling, and the memory of it
+ *   resident.c   buffers that stay on the device       pipeline.c   compiling, and the cache of it
+ *   sequence.c   programs that run in parts
  */
 #ifndef VYRE_RUNTIME_DEVICE_H
 #define VYRE_RUNTIME_DEVICE_H
@@ -12,6 +13,7 @@
 #include <vyre/pipeline.h>
 
 #include "runtime/plan.h"
+#include "runtime/sequence.h"
 #include "runtime/slots.h"
 
 enum { VYRE_PIPELINE_BUCKETS = 256 };
@@ -31,12 +33,15 @@ typedef struct vyre_resident_row {
 
 enum { VYRE_PIPELINE_ARGUMENTS = 8 }; /* of pipelines that keep a plan */
 
+/* What runs a program: a sequence of parts where the backend has no phases or grid barriers of its
+ * own and the program needs them, else the backend, through its executable or its own slots. */
 struct vyre_pipeline {
     vyre_device *device; /* counted as long as anybody holds the pipeline */
     vyre_program *program;
-    vyre_native *native;    /* NULL: runs go through the backend's slots */
-    uint32_t epoch;         /* of the device, when it was compiled */
-    atomic_uint references; /* of others than the cache; 0 only in the cache's lock */
+    vyre_sequence *sequence; /* NULL: the backend takes the program whole */
+    vyre_native *native;     /* its executable then; NULL: runs go through the backend's slots */
+    uint32_t epoch;          /* of the device, when it was compiled */
+    atomic_uint references;  /* of others than the cache; 0 only in the cache's lock */
     uint64_t hash, bytes;
     bool cached;
     vyre_pipeline *next;          /* in its bucket */
@@ -53,7 +58,6 @@ struct vyre_pipeline {
 struct vyre_device {
     atomic_uint references;
     vyre_backend *backend;
-    vyre_backend *inner; /* what the wrapper wraps; `backend` if there is none */
     char *name;
     uint32_t track; /* in a trace; 0 if there is none */
     uint64_t owner; /* in handles; no other device of the process has it */
@@ -77,7 +81,7 @@ struct vyre_device {
     uint64_t cache_limit;
 };
 
-/* Makes a device of what a factory made: adopts and wraps it. On failure it is destroyed. */
+/* Makes a device of what a factory made. On failure that is destroyed. */
 VYRE_MUST_USE vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t index,
                                            vyre_device **out_device);
 
@@ -95,7 +99,7 @@ VYRE_MUST_USE vyre_status vyre_device_explain(vyre_device *device, const vyre_pr
                                               const vyre_dispatch_config *config,
                                               vyre_status status);
 
-/* Whether a program may run there at all: operations, grade, workgroup sizes. */
+/* Whether a program may run there at all: grade, workgroup sizes. */
 VYRE_MUST_USE vyre_status vyre_device_admit(const vyre_device *device, const vyre_program *program,
                                             const vyre_dispatch_config *config);
 
@@ -135,11 +139,11 @@ VYRE_MUST_USE vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline,
                                                      const vyre_dispatch_config *config,
                                                      vyre_timing *out_timing, uint64_t *out_ticket);
 
-/* Compiles on a backend that is not the wrapper, with the help of the cache on disk. NULL if there
- * is no native pipeline. */
-VYRE_MUST_USE vyre_status vyre_compile_stored(const vyre_backend *backend,
-                                              const vyre_program *program,
-                                              vyre_native **out_native);
+/* Compiles a program that the backend takes whole, with the help of the cache on disk. Fails if the
+ * backend does not have an operation of it. NULL if the backend compiles nothing. */
+VYRE_MUST_USE vyre_status vyre_backend_compile(const vyre_backend *backend,
+                                               const vyre_program *program,
+                                               vyre_native **out_native);
 
 /* Residents bound by a run: their numbers and sizes by argument, marked as in use until
  * vyre_residents_end, which also remembers the ticket of the work. Waits for calls that write what

@@ -423,7 +423,8 @@ vyre_status vyre_plan_init_again(vyre_plan *plan, const vyre_program *program, b
     if (was_split && (config.grid[0] || config.grid[1] || config.grid[2])) {
         /* Arrays that carry values over the cuts have room for that alone. */
         return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                "leave the grid to the program, or use backend `reference`",
+                                "leave the grid to the program, or use a device that has grid "
+                                "barriers of its own",
                                 "`%s` has grid barriers and runs split here, over its own domain",
                                 vyre_program_name(program));
     }
@@ -444,7 +445,8 @@ void vyre_plan_deinit(vyre_plan *plan) {
     plan->grids = NULL;
 }
 
-vyre_call vyre_plan_call(const vyre_plan *plan, const vyre_input *inputs) {
+vyre_call vyre_plan_call(const vyre_plan *plan, const vyre_input *inputs,
+                         const vyre_native *native) {
     return (vyre_call){
         .program = plan->program,
         .config = &plan->config,
@@ -457,7 +459,7 @@ vyre_call vyre_plan_call(const vyre_plan *plan, const vyre_input *inputs) {
         .grids = plan->grids,
         .grid_count = plan->ir->phase_count,
         .output_count = plan->output_count,
-        .native = NULL,
+        .native = native,
         .reserved = {0, 0, 0, 0}, /* all that is named is stored, the rest would be filled first */
     };
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "ir/program.h"
 #include "runtime/device.h"
@@ -167,26 +168,22 @@ static bool is_inside(const vyre_resident_row *row, size_t offset, size_t size) 
 
 static vyre_status upload(vyre_device *device, const vyre_resident_row *row, size_t offset,
                           const void *data, size_t size) {
-    vyre_trace_span span = vyre_trace_begin(device->track);
-    vyre_status status =
-        device->backend->slots->resident_upload(device->backend, row->buffer, offset, data, size);
-    if (span.start_ns) {
-        vyre_trace_end(&span,
-                       &(vyre_trace_facts){.kind = "upload", .bytes = size, .failed = status});
-    }
+    const vyre_backend *backend = device->backend;
+    vyre_status status;
+    VYRE_TRACED(device->track,
+                status = backend->slots->resident_upload(backend, row->buffer, offset, data, size),
+                .kind = "upload", .bytes = size, .failed = status);
     return status;
 }
 
 static vyre_status read_back(vyre_device *device, const vyre_resident_row *row, size_t offset,
                              void *data, size_t size) {
-    vyre_trace_span span = vyre_trace_begin(device->track);
-    vyre_status status =
-        device->backend->slots->resident_read(device->backend, row->buffer, offset, data, size);
-    if (span.start_ns) {
-        vyre_trace_end(&span,
-                       &(vyre_trace_facts){.kind = "readback", .bytes = size, .failed = status});
-        vyre_trace_look(device->track, device->backend);
-    }
+    const vyre_backend *backend = device->backend;
+    vyre_status status;
+    VYRE_TRACED(device->track,
+                status = backend->slots->resident_read(backend, row->buffer, offset, data, size),
+                .kind = "readback", .bytes = size, .failed = status);
+    vyre_trace_look(device->track, backend);
     return status;
 }
 
@@ -393,13 +390,10 @@ void vyre_residents_end(vyre_device *device, const vyre_program *program,
 /* A plan that the device can run. On failure nothing is left. */
 static vyre_status make_plan(vyre_pipeline *pipeline, const vyre_plan_value *values, size_t count,
                              const vyre_dispatch_config *config, vyre_plan *out_plan) {
-    vyre_status status =
-        vyre_plan_init_resident(out_plan, pipeline->program, values, count, config);
-    if (!status) {
-        status = vyre_device_check_plan(pipeline->device, out_plan);
-        if (status) {
-            vyre_plan_deinit(out_plan);
-        }
+    VYRE_TRY(vyre_plan_init_resident(out_plan, pipeline->program, values, count, config));
+    vyre_status status = vyre_device_check_plan(pipeline->device, out_plan);
+    if (status) {
+        vyre_plan_deinit(out_plan);
     }
     return status;
 }
@@ -438,33 +432,42 @@ static void give_plan(vyre_pipeline *pipeline, vyre_plan *plan) {
     }
 }
 
+/* A sequence is over when it returns, so it has no ticket. */
+static vyre_status run_sequence(const vyre_sequence *sequence, const vyre_call *call,
+                                const uint64_t *buffers, vyre_timing *out_timing) {
+    uint64_t start = vyre_now_ns();
+    vyre_status status = vyre_sequence_run_resident(sequence, call, buffers);
+    *out_timing = vyre_wall_time(start);
+    return status;
+}
+
 /* The run itself, enqueued where `out_ticket` is given. */
 static vyre_status run_call(vyre_pipeline *pipeline, const vyre_call *call, const uint64_t *buffers,
                             vyre_timing *timing, uint64_t *out_ticket) {
     const vyre_backend *backend = pipeline->device->backend;
     const vyre_native *native = pipeline->native;
-    return out_ticket && native
-               ? native->slots->enqueue(native, call, buffers, out_ticket)
+    if (out_ticket && native) {
+        return native->slots->enqueue(native, call, buffers, out_ticket);
+    }
+    return pipeline->sequence
+               ? run_sequence(pipeline->sequence, call, buffers, timing)
                : backend->slots->resident_dispatch_timed(backend, call, buffers, timing);
 }
 
 static vyre_status run_traced(vyre_pipeline *pipeline, const vyre_call *call,
                               const uint64_t *buffers, vyre_timing *timing, uint64_t *out_ticket) {
     const vyre_device *device = pipeline->device;
-    vyre_trace_span span = vyre_trace_begin(device->track);
-    vyre_status status = run_call(pipeline, call, buffers, timing, out_ticket);
-    vyre_trace_facts facts = {
-        .kind = "dispatch",
-        .program = call->program,
-        .label = call->config->label,
-        .call = call,
-        .timing = out_ticket ? NULL : timing,
-        .ticket = out_ticket && !status ? *out_ticket : 0,
-        .failed = status,
-    };
-    if (span.start_ns) {
-        vyre_trace_end(&span, &facts);
-        facts.kind = "enqueued";
+    vyre_status status;
+    VYRE_TRACED(device->track, status = run_call(pipeline, call, buffers, timing, out_ticket),
+                .kind = "dispatch", .program = call->program, .label = call->config->label,
+                .call = call, .timing = out_ticket ? NULL : timing,
+                .ticket = out_ticket && !status ? *out_ticket : 0, .failed = status);
+    if (out_ticket && !status) {
+        const vyre_trace_facts facts = {.kind = "enqueued",
+                                        .program = call->program,
+                                        .label = call->config->label,
+                                        .call = call,
+                                        .ticket = *out_ticket};
         vyre_trace_enqueued(device->track, device->backend, &facts);
     }
     return status;
@@ -491,8 +494,7 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
     }
     status = take_plan(pipeline, values, count, config, is_default, &room, &plan);
     if (!status) {
-        vyre_call call = vyre_plan_call(plan, NULL);
-        call.native = pipeline->native;
+        const vyre_call call = vyre_plan_call(plan, NULL, pipeline->native);
         vyre_timing unasked, *timing = out_timing ? out_timing : &unasked;
         uint64_t *enqueued = out_ticket ? &ticket : NULL;
         status = vyre_trace_is_on() ? run_traced(pipeline, &call, buffers, timing, enqueued)

@@ -17,21 +17,6 @@ vyre_status vyre_unsupported(const vyre_backend *backend, const char *feature) {
                             backend->slots->id(backend));
 }
 
-vyre_status vyre_backend_check_ops(const vyre_backend *backend, const vyre_program *program) {
-    const vyre_op_set *ops = backend->slots->supported_ops(backend);
-    const vyre_ir *ir = vyre_program_ir(program);
-    for (uint32_t i = 0; i < ir->inst_count; i++) {
-        uint32_t op = ir->insts[i].op;
-        if (op >= 8 * sizeof *ops || !(ops->words[op / 64] >> (op % 64) & 1)) {
-            return vyre_status_make(
-                VYRE_STATUS_UNSUPPORTED, "run it on another backend; `vyre backends` lists them",
-                "program `%s` uses `%s`, which backend `%s` does not have",
-                vyre_program_name(program), vyre_op_info_of(op)->name, backend->slots->id(backend));
-        }
-    }
-    return VYRE_OK;
-}
-
 /* Inputs copied into memory that a backend may overwrite. */
 typedef struct copied {
     vyre_call call;
@@ -45,26 +30,29 @@ static void copied_free(copied *copy) {
     vyre_free(copy->inputs);
 }
 
-static vyre_status copy_inputs(const vyre_call *call, copied *out) {
-    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
-    uint64_t bytes = 0;
+/* False without memory. */
+static bool copy_each(const vyre_call *call, copied *out, uint64_t *out_bytes) {
     *out = (copied){.call = *call};
-    out->inputs = vyre_alloc_zeroed(call->input_count, sizeof *out->inputs);
+    out->call.inputs = out->inputs = vyre_alloc_zeroed(call->input_count, sizeof *out->inputs);
     bool made = out->inputs;
     for (size_t i = 0; made && i < call->input_count; i++) {
-        void *data = vyre_alloc(call->inputs[i].size);
-        out->inputs[i] = (vyre_input){data, call->inputs[i].size};
+        const vyre_input *from = &call->inputs[i];
+        void *data = vyre_alloc(from->size);
+        out->inputs[i] = (vyre_input){data, from->size};
         made = data;
-        bytes += call->inputs[i].size;
-        if (made && call->inputs[i].size) {
-            memcpy(data, call->inputs[i].data, call->inputs[i].size);
+        *out_bytes += from->size;
+        if (made && from->size) {
+            memcpy(data, from->data, from->size);
         }
     }
-    out->call.inputs = out->inputs;
-    if (span.start_ns) {
-        vyre_trace_end(&span,
-                       &(vyre_trace_facts){.kind = "upload", .bytes = bytes, .failed = !made});
-    }
+    return made;
+}
+
+static vyre_status copy_inputs(const vyre_call *call, copied *out) {
+    bool made;
+    uint64_t bytes = 0;
+    VYRE_TRACED(VYRE_TRACE_HERE, made = copy_each(call, out, &bytes), .kind = "upload",
+                .bytes = bytes, .failed = !made);
     if (!made) {
         copied_free(out);
         return vyre_no_memory("to copy the inputs of a run");

@@ -68,9 +68,10 @@ void vyre_native_drop(vyre_native *native);
 bool vyre_backend_has_residents(const vyre_backend *backend);
 bool vyre_backend_compiles(const vyre_backend *backend);
 
-/* UNSUPPORTED if the program uses an operation that the backend does not have. */
-VYRE_MUST_USE vyre_status vyre_backend_check_ops(const vyre_backend *backend,
-                                                 const vyre_program *program);
+/* Calls a slot of the executable that the call carries, or without one the backend's own. */
+#define VYRE_CALL_SLOT(slot, backend, call, ...)                                                   \
+    ((call)->native ? (call)->native->slots->slot((call)->native, (call), __VA_ARGS__)             \
+                    : (backend)->slots->slot((backend), (call), __VA_ARGS__))
 
 /* A run that is over; and whether a table of one that a backend started can be used. */
 extern const vyre_pending_run vyre_ready_run;

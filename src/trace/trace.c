@@ -495,10 +495,10 @@ void vyre_trace_enqueued(uint32_t track, const vyre_backend *backend,
     }
     pthread_mutex_unlock(&lock);
     tell(status);
-    vyre_trace_look(track, backend);
+    vyre_trace_look_now(track, backend);
 }
 
-void vyre_trace_look(uint32_t track, const vyre_backend *backend) {
+void vyre_trace_look_now(uint32_t track, const vyre_backend *backend) {
     enqueued seen[TICKETS];
     size_t count = 0;
     pthread_mutex_lock(&lock);

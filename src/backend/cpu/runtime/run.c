@@ -209,7 +209,7 @@ static vyre_status start(run *r, const cpu_executable *executable, const vyre_ca
         if (status) {
             return status;
         }
-        r->own = vyre_plan_call(&r->plan, call->inputs);
+        r->own = vyre_plan_call(&r->plan, call->inputs, call->native);
         call = &r->own;
     }
     r->call = call;

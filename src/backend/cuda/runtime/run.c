@@ -438,8 +438,7 @@ vyre_status cuda_run_choose(cuda_executable *executable, const vyre_call *call, 
     cuda_code *code = &executable->codes[1];
     vyre_status status = vyre_plan_init_again(plan, code->program, true, call);
     if (!status) {
-        *own = vyre_plan_call(plan, call->inputs);
-        own->native = call->native;
+        *own = vyre_plan_call(plan, call->inputs, call->native);
         *out_code = code;
         *out_call = own;
     }
