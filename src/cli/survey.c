@@ -7,6 +7,7 @@
 #include "backend/cpu/runtime/bandwidth.h"
 #include "registry/registry.h"
 #include "registry/select.h"
+#include "runtime/device.h"
 
 #include "base/status.h"
 

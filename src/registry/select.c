@@ -2,12 +2,11 @@
 
 #include <string.h>
 
-#include <vyre/device.h>
-
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "registry/registry.h"
+#include "runtime/device.h"
 
 uint32_t vyre_capability_score(const vyre_profile *profile) {
     const struct {
@@ -329,16 +328,6 @@ static void print_why(vyre_strbuf *text, const selection_search *search) {
                            search->second->facts.id);
         print_advantage(text, &search->chosen->facts, &search->second->facts);
     }
-}
-
-const char *vyre_grade_name(uint32_t grade) {
-    switch (grade) {
-#define NAME(name, number, text)                                                                   \
-    case number: return text;
-        VYRE_GRADES(NAME)
-#undef NAME
-    }
-    return "unknown";
 }
 
 static void print_reason(vyre_strbuf *text, const selection_attempt *attempt) {

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "registry/select.h"
 #include "route/router.h"
 #include "runtime/device.h"
 

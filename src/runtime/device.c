@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/strbuf.h"
-#include "registry/select.h"
 #include "runtime/sequence.h"
 #include "store/store.h"
 #include "trace/trace.h"
@@ -364,6 +363,16 @@ static vyre_status check_groups(const vyre_device *device, const vyre_plan *plan
 vyre_status vyre_device_check_plan(const vyre_device *device, const vyre_plan *plan) {
     VYRE_TRY(check_groups(device, plan));
     return check_bytes(device, plan);
+}
+
+const char *vyre_grade_name(uint32_t grade) {
+    switch (grade) {
+#define NAME(name, number, text)                                                                   \
+    case number: return text;
+        VYRE_GRADES(NAME)
+#undef NAME
+    }
+    return "unknown";
 }
 
 vyre_status vyre_device_check_grade(const vyre_device *device, const vyre_dispatch_config *config) {

@@ -110,6 +110,9 @@ VYRE_MUST_USE vyre_status vyre_device_check_plan(const vyre_device *device, cons
 VYRE_MUST_USE vyre_status vyre_device_check_grade(const vyre_device *device,
                                                   const vyre_dispatch_config *config);
 
+/* "unknown" for one that is not known here. */
+const char *vyre_grade_name(uint32_t grade);
+
 /* The config that is meant; NULL means the defaults. */
 const vyre_dispatch_config *vyre_config_or_default(const vyre_dispatch_config *config);
 
