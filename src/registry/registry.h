@@ -26,9 +26,8 @@ VYRE_MUST_USE vyre_status vyre_registry_make(const vyre_bundle *const *built_in,
                                              vyre_plugin_loader load_plugins,
                                              vyre_registry **out_registry);
 
-/* Adds a bundle, also to a registry that is freezing: it takes no lock, so no other thread may use
- * the registry, or it must be one that calls vyre_plugins_load just now. `origin`, the path of a
- * plugin, is copied; NULL means the program itself. */
+/* Adds a bundle. Takes no lock: for a registry that no other thread uses, and for the loader of
+ * plugins. `origin`, the path of a plugin, is copied; NULL means the program itself. */
 VYRE_MUST_USE vyre_status vyre_registry_admit(vyre_registry *registry, const vyre_bundle *bundle,
                                               const char *origin);
 
