@@ -27,8 +27,8 @@ typedef struct vyre_argument {
     size_t size; /* bytes */
 } vyre_argument;
 
-/* Runs the one program of a text. `device` is the name of one, or "auto" or NULL for the one that
- * the router chooses (route.h); `config` may be NULL. */
+/* Runs the one program of a text. `device` is a name as vyre_acquire takes it, or "auto" or NULL
+ * for the device that the router chooses (route.h). `config` may be NULL. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_run(const char *device, const char *text,
                                             const vyre_argument *arguments, size_t count,
                                             const vyre_dispatch_config *config);

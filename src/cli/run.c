@@ -23,7 +23,9 @@
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
-      "where to run: auto, the id of a backend, id:n for its device n, or all")                    \
+      "where to run: auto, preferred, the id of a backend, id:n for its device n, or all; auto "   \
+      "if "                                                                                        \
+      "not given")                                                                                 \
     X(SAMPLE, 0, "--sample", "N", NULL,                                                            \
       "make what is not given: arguments of size N, as the operation says")                        \
     X(PRINT, 0, "--print", "NAME[:N]...", NULL,                                                    \

@@ -118,6 +118,42 @@ static void acquire_takes_the_number_of_a_device(void **state) {
     vyre_registry_free(registry);
 }
 
+static void acquire_preferred_is_preferred_selection(void **state) {
+    (void)state;
+    tiny_reset();
+    tiny[1].has_profile = true;
+    tiny[1].profile.max_storage_buffer_bytes = 1;
+    vyre_registry *registry = tiny_registry(2);
+    vyre_device *device;
+    expect_ok(vyre_registry_acquire(registry, "preferred", &device));
+    assert_string_equal(vyre_device_name(device), "b");
+    assert_int_equal(tiny[0].created, 1); /* all that dispatch are tried */
+    vyre_device_release(device);
+    expect_ok(vyre_registry_acquire(registry, "preferred:3", &device));
+    assert_string_equal(vyre_device_name(device), "b:3");
+    vyre_device_release(device);
+    vyre_registry_free(registry);
+}
+
+/* The router's word: without a program there is nothing to route. */
+static void acquire_refuses_auto_and_names_the_right_word(void **state) {
+    (void)state;
+    tiny_reset();
+    vyre_registry *registry = tiny_registry(1);
+    vyre_device *device;
+    static const char *const names[] = {"auto", "auto:1"};
+    for (size_t i = 0; i < 2; i++) {
+        vyre_status status = vyre_registry_acquire(registry, names[i], &device);
+        assert_null(device);
+        assert_non_null(strstr(vyre_status_fix(status), "ask for `preferred`"));
+        expect_fail(status, VYRE_STATUS_INVALID_ARGUMENT, "`auto` chooses a device for a program");
+    }
+    assert_int_equal(tiny[0].created, 0);
+    vyre_registry_free(registry);
+    expect_fail(vyre_acquire("auto", &device), VYRE_STATUS_INVALID_ARGUMENT, "`preferred`");
+    expect_fail(vyre_acquire(NULL, &device), VYRE_STATUS_INVALID_ARGUMENT, "does not name");
+}
+
 static void acquire_survives_every_allocation_that_fails(void **state) {
     (void)state;
     tiny_reset();
@@ -307,6 +343,8 @@ int main(void) {
         cmocka_unit_test(acquire_S13_S39_passes_the_factory_error_on_unchanged),
         cmocka_unit_test(acquire_S14_oracles_and_emission_only_backends),
         cmocka_unit_test(acquire_takes_the_number_of_a_device),
+        cmocka_unit_test(acquire_preferred_is_preferred_selection),
+        cmocka_unit_test(acquire_refuses_auto_and_names_the_right_word),
         cmocka_unit_test(acquire_survives_every_allocation_that_fails),
         cmocka_unit_test(ops_S35_the_core_set_is_one_object),
         cmocka_unit_test(registration_S38_has_id_factory_and_operations),

@@ -463,7 +463,8 @@ static void add_refuses_bundles_that_make_no_sense(void **state) {
     bad = good;
     bad.capabilities = NULL;
     expect_fail(vyre_registry_add(registry, &bad), VYRE_STATUS_INVALID_ARGUMENT, "does not have");
-    static const char *const ids[] = {NULL, "", "auto", "a:b", "a,b", "a*", "a b", "A", "\xc3\xa4"};
+    static const char *const ids[] = {NULL,  "",   "auto", "preferred", "a:b",
+                                      "a,b", "a*", "a b",  "A",         "\xc3\xa4"};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         row.id = ids[i];
         expect_fail(vyre_registry_add(registry, &good), VYRE_STATUS_INVALID_ARGUMENT, "id");

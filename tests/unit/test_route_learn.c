@@ -366,6 +366,11 @@ static void auto_goes_through_the_router(void **state) {
     expect_run("swift", "swift", VYRE_ROUTE_BY_NAMED);
     assert_int_equal(steady->runs, 4);
     assert_int_equal(swift->runs, 2);
+    /* Preferred selection is another word, whatever was measured. */
+    vyre_device *preferred;
+    expect_ok(vyre_acquire("preferred", &preferred));
+    expect_run("preferred", vyre_device_name(preferred), VYRE_ROUTE_BY_NAMED);
+    vyre_device_release(preferred);
     uint32_t x[] = {1, 2, 3}, total = 0;
     const vyre_argument sum[] = {{"x", x, NULL, sizeof x}, {"total", NULL, &total, sizeof total}};
     const vyre_routing *routing;
