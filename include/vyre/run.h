@@ -39,16 +39,16 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation(const char *device, const 
                                                       const vyre_dispatch_config *config);
 
 /* The same, and which device ran it and why: NULL where it did not come to that. To be released
- * with vyre_routing_release, after a failure too. */
+ * with vyre_router_choice_release, after a failure too. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_run_routed(const char *device, const char *text,
                                                    const vyre_argument *arguments, size_t count,
                                                    const vyre_dispatch_config *config,
-                                                   const vyre_routing **out_routing);
+                                                   const vyre_router_choice **out_choice);
 VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation_routed(const char *device, const char *id,
                                                              const vyre_argument *arguments,
                                                              size_t count,
                                                              const vyre_dispatch_config *config,
-                                                             const vyre_routing **out_routing);
+                                                             const vyre_router_choice **out_choice);
 
 /* The form of an operation that suits a device best: its composition, or a variant for that backend
  * or its kind. NULL if the operation has no program. Lives as long as the operation. */

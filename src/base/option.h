@@ -36,8 +36,8 @@ enum { VYRE_LANES_SCALARS = 1000 };
     X(DIALECT_PATH, PATHS, "absolute folders, separated by colons, or none", "",                   \
       "where manifests of dialects are looked for, in place of the user's and the system's")       \
     X(ROUTES, PATHS, "a file, or off", "",                                                         \
-      "the table of measured routes that auto goes by, in place of the user's; off: none")         \
-    X(LEARN, NUMBER, (0, 1), "0", "whether times of vyre_run on auto go into that table; 1: yes")  \
+      "the file of routes that auto goes by, in place of the user's; off: none")                   \
+    X(LEARN, NUMBER, (0, 1), "0", "whether the router learns from runs on auto; 1: yes")           \
     X(THREADS, NUMBER, (0, 1024), "0",                                                             \
       "how many threads the cpu backend runs programs on; 0: one for each CPU it may use")         \
     X(CPU_LANES, CHOICE, VYRE_LANE_COUNTS, "auto",                                                 \

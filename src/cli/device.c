@@ -57,10 +57,10 @@ bool cli_device_is_auto(const char *name) {
     return !name || !strcmp(name, "auto");
 }
 
-static vyre_status acquire_routed(const cli_command *command, const vyre_route_request *request,
+static vyre_status acquire_routed(const cli_command *command, const vyre_router_request *request,
                                   vyre_device **out_device, vyre_strbuf *out_why) {
-    const vyre_routing *routing;
-    vyre_status status = vyre_route_acquire(request, &routing);
+    const vyre_router_choice *routing;
+    vyre_status status = vyre_router_choose(request, &routing);
     if (status) {
         return status;
     }
@@ -69,12 +69,12 @@ static vyre_status acquire_routed(const cli_command *command, const vyre_route_r
     if (*routing->note) {
         cli_message_print("vyre %s: note: %s\n", command->name, routing->note);
     }
-    vyre_routing_release(routing);
+    vyre_router_choice_release(routing);
     return VYRE_OK;
 }
 
 cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
-                                const vyre_route_request *request, vyre_device **out_device,
+                                const vyre_router_request *request, vyre_device **out_device,
                                 vyre_strbuf *out_why) {
     *out_device = NULL;
     bool is_routed = request && cli_device_is_auto(name);

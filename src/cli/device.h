@@ -23,7 +23,7 @@ cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_d
 /* The same for a program that is known: `auto`, which is also NULL, asks the router. Tells of
  * routes that cannot be followed. */
 cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
-                                const vyre_route_request *request, vyre_device **out_device,
+                                const vyre_router_request *request, vyre_device **out_device,
                                 vyre_strbuf *out_why);
 bool cli_device_is_auto(const char *name);
 

@@ -454,7 +454,7 @@ static cli_exit run_job(job *j, const char **values) {
         return run_everywhere(j, requests, request_count);
     }
     const vyre_operation *operation = j->input.operation;
-    vyre_route_request request = {.op = operation ? operation->id : NULL, .program = j->program};
+    vyre_router_request request = {.op = operation ? operation->id : NULL, .program = j->program};
     if (cli_device_is_auto(arguments->values[BACKEND].text)) {
         status = vyre_route_count_bytes(j->program, j->binding.inputs, j->binding.input_count,
                                         &j->config, &request.bytes);

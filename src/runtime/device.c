@@ -211,12 +211,7 @@ vyre_status vyre_device_shutdown(vyre_device *device) {
         vyre_pipelines_forget(device);
         vyre_residents_forget(device, true);
         atomic_store(&device->shut_down, true);
-        vyre_status ended = device->backend->slots->shutdown(device->backend);
-        if (status) {
-            vyre_status_free(ended);
-        } else {
-            status = ended;
-        }
+        status = vyre_first_failure(status, device->backend->slots->shutdown(device->backend));
     }
     pthread_mutex_unlock(&device->lifecycle);
     pthread_rwlock_unlock(&device->calls);

@@ -152,18 +152,12 @@ typedef struct run {
     uint32_t ticket_count;
 } run;
 
-static vyre_status first_of(vyre_status first, vyre_status second) {
-    if (first) {
-        vyre_status_free(second);
-    }
-    return first ? first : second;
-}
-
 /* The first that failed is the one to tell of. */
 static vyre_status wait_for_tickets(const run *r) {
     vyre_status status = VYRE_OK;
     for (uint32_t i = 0; i < r->ticket_count; i++) {
-        status = first_of(status, r->backend->slots->ticket_wait(r->backend, r->tickets[i]));
+        status =
+            vyre_first_failure(status, r->backend->slots->ticket_wait(r->backend, r->tickets[i]));
     }
     return status;
 }
@@ -499,11 +493,12 @@ static vyre_status take_from_device(run *r, vyre_output *outputs) {
 }
 
 static vyre_status end_run(run *r, vyre_status status) {
-    status = first_of(status, wait_for_parts(r));
+    status = vyre_first_failure(status, wait_for_parts(r));
     for (uint32_t i = 0; r->arrays && i < r->ir->resource_count; i++) {
         array *a = &r->arrays[i];
         if (a->is_own) {
-            status = first_of(status, r->backend->slots->resident_free(r->backend, a->buffer));
+            status =
+                vyre_first_failure(status, r->backend->slots->resident_free(r->backend, a->buffer));
         }
         vyre_free(a->owned[0]);
         vyre_free(a->owned[1]);

@@ -42,20 +42,13 @@ static vyre_status read_time(cuda_stream *stream, uint64_t *out_ns) {
     return status;
 }
 
-static vyre_status first_of(vyre_status first, vyre_status second) {
-    if (first) {
-        vyre_status_free(second);
-    }
-    return first ? first : second;
-}
-
 /* Ends a run on a stream of its own, however it went: nothing is under way afterwards. */
 static vyre_status finish(cuda_run *run, vyre_status status) {
     cuda_stream *stream = run->stream;
     if (status && !atomic_load(&run->device->is_lost)) {
-        status = first_of(status, cuda_run_wait(run));
+        status = vyre_first_failure(status, cuda_run_wait(run));
         if (run->stop) {
-            status = first_of(status, cuda_stream_renew(stream));
+            status = vyre_first_failure(status, cuda_stream_renew(stream));
         }
     }
     cuda_run_deinit(run, false);
