@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "registry/registry.h"
 #include "runtime/device.h"
@@ -190,10 +191,7 @@ static vyre_status look_at(vyre_registry *registry, const vyre_registration *reg
     attempt->facts.id = registration->id;
     attempt->facts.rank = vyre_registry_rank(registry, registration->id);
     bool dispatches;
-    vyre_status status = vyre_registry_capable(registry, registration->id, &dispatches);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_registry_capable(registry, registration->id, &dispatches));
     if (!dispatches) {
         attempt->facts.fate = VYRE_FATE_NO_DISPATCH;
     } else if (vyre_is_oracle(registration->id)) {

@@ -157,12 +157,9 @@ static vyre_status run_new(vyre_pipeline *pipeline, vyre_run_form form, const vy
                            vyre_outputs *out_outputs, vyre_timing *out_timing) {
     vyre_plan plan;
     *out_outputs = (vyre_outputs){0};
-    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, config);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(begin_run(pipeline, &plan, inputs, input_count, config));
     vyre_outputs outputs;
-    status = vyre_outputs_make(&plan, &outputs);
+    vyre_status status = vyre_outputs_make(&plan, &outputs);
     if (!status) {
         status = vyre_pipeline_run(pipeline, form, &plan, inputs, outputs.items, out_timing);
         if (status) {
@@ -260,11 +257,8 @@ vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pipeline, const vyre_inpu
                                         size_t input_count, const vyre_dispatch_config *config,
                                         vyre_outputs *outputs) {
     vyre_plan plan;
-    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, config);
-    if (status) {
-        return status;
-    }
-    status = check_apart(pipeline, inputs, input_count, outputs);
+    VYRE_TRY(begin_run(pipeline, &plan, inputs, input_count, config));
+    vyre_status status = check_apart(pipeline, inputs, input_count, outputs);
     if (status) {
         status = vyre_device_explain(pipeline->device, pipeline->program, &plan.config, status);
         end_run(pipeline, &plan);

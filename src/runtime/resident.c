@@ -67,12 +67,9 @@ static void give_row_back(vyre_device *device, uint32_t index) {
 
 vyre_status vyre_resident_allocate(vyre_device *device, size_t size, vyre_resident *out_resident) {
     *out_resident = (vyre_resident){0};
-    vyre_status status = vyre_device_begin(device);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_device_begin(device));
     uint64_t buffer = 0;
-    status = device->backend->slots->resident_allocate(device->backend, size, &buffer);
+    vyre_status status = device->backend->slots->resident_allocate(device->backend, size, &buffer);
     if (status) {
         vyre_device_end(device);
         return vyre_status_annotate(status, "allocating %zu bytes on %s", size, device->name);
@@ -128,10 +125,7 @@ static void wake_waiting(vyre_device *device) {
  * then. */
 static vyre_status begin_use(vyre_device *device, vyre_resident handle, bool writes,
                              vyre_resident_row *out_row) {
-    vyre_status status = vyre_device_begin(device);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_device_begin(device));
     vyre_resident_row *row;
     pthread_mutex_lock(&device->residents);
     while ((row = find_row(device, handle)) != NULL && !is_available(row, writes)) {
@@ -208,16 +202,14 @@ vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident, co
 vyre_status vyre_resident_upload_at(vyre_device *device, vyre_resident resident, size_t offset,
                                     const void *data, size_t size) {
     vyre_resident_row row = {0};
-    vyre_status status = begin_use(device, resident, true, &row);
-    if (status) {
-        return status;
-    }
-    status = is_inside(&row, offset, size)
-                 ? upload(device, &row, offset, data, size)
-                 : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload a part that lies inside",
-                                    "%zu bytes from %zu on were given for a resident buffer of "
-                                    "%llu",
-                                    size, offset, (unsigned long long)row.size);
+    VYRE_TRY(begin_use(device, resident, true, &row));
+    vyre_status status =
+        is_inside(&row, offset, size)
+            ? upload(device, &row, offset, data, size)
+            : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload a part that lies inside",
+                               "%zu bytes from %zu on were given for a resident buffer of "
+                               "%llu",
+                               size, offset, (unsigned long long)row.size);
     end_use(device, resident, false);
     return vyre_status_annotate(status, "uploading to %s", device->name);
 }

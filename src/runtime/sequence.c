@@ -45,10 +45,6 @@ bool vyre_sequence_needed(const vyre_backend *backend, const vyre_program *progr
            (!(features & VYRE_FEATURE_GRID_SYNC) && has_grid_barriers(program));
 }
 
-static vyre_status no_memory(const vyre_program *program) {
-    return vyre_no_memory("to run `%s` phase by phase", vyre_program_name(program));
-}
-
 static vyre_status make_part(vyre_sequence *s, uint32_t index) {
     part *p = &s->parts[index];
     if (s->whole) {
@@ -72,7 +68,7 @@ static vyre_status make_parts(vyre_sequence *s, const vyre_program *program) {
     s->part_count = s->whole ? 1 : vyre_program_ir(s->program)->phase_count;
     s->parts = vyre_alloc_zeroed(s->part_count, sizeof *s->parts);
     if (!s->parts) {
-        return no_memory(program);
+        return vyre_no_memory("to run `%s` phase by phase", vyre_program_name(program));
     }
     for (uint32_t i = 0; i < s->part_count; i++) {
         VYRE_TRY(make_part(s, i));
@@ -84,7 +80,7 @@ vyre_status vyre_sequence_make(const vyre_backend *backend, const vyre_program *
                                vyre_sequence **out_sequence) {
     vyre_sequence *s = *out_sequence = vyre_alloc_zeroed(1, sizeof *s);
     if (!s) {
-        return no_memory(program);
+        return vyre_no_memory("to run `%s` phase by phase", vyre_program_name(program));
     }
     s->backend = backend;
     vyre_status status = make_parts(s, program);
@@ -296,7 +292,8 @@ static vyre_status run_part_host(run *r, const part *p, const vyre_grid *grid) {
             inputs[i] = (vyre_input){a->data, a->size};
             if (binding->access != VYRE_ACCESS_IN) {
                 if (!make_spare(a)) {
-                    return no_memory(r->sequence->program);
+                    return vyre_no_memory("to run `%s` phase by phase",
+                                          vyre_program_name(r->sequence->program));
                 }
                 outputs[output_count++] = (vyre_output){a->spare, a->size};
             }
@@ -421,7 +418,8 @@ static vyre_status place_on_host(run *r, const vyre_input *inputs, vyre_output *
             array *a = &r->arrays[i];
             a->owned[0] = a->data = vyre_alloc_zeroed(a->size, 1);
             if (!a->data) {
-                return no_memory(r->sequence->program);
+                return vyre_no_memory("to run `%s` phase by phase",
+                                      vyre_program_name(r->sequence->program));
             }
         }
     }
@@ -441,7 +439,9 @@ static void take_from_host(run *r, vyre_output *outputs) {
 
 static vyre_status upload_zeros(run *r, const array *a) {
     uint8_t *zeros = vyre_alloc_zeroed(a->size, 1);
-    vyre_status status = zeros ? upload(r, a, zeros) : no_memory(r->sequence->program);
+    vyre_status status = zeros ? upload(r, a, zeros)
+                               : vyre_no_memory("to run `%s` phase by phase",
+                                                vyre_program_name(r->sequence->program));
     vyre_free(zeros);
     return status;
 }
@@ -526,7 +526,8 @@ static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *ca
     r->arrays = vyre_alloc_zeroed(r->ir->resource_count, sizeof *r->arrays);
     r->iterations = vyre_alloc_zeroed(r->ir->step_count, sizeof *r->iterations);
     if (!r->arrays || !r->iterations) {
-        return end_run(r, no_memory(s->program));
+        return end_run(r,
+                       vyre_no_memory("to run `%s` phase by phase", vyre_program_name(s->program)));
     }
     for (uint32_t i = 0; i < r->ir->resource_count; i++) {
         const vyre_resource *row = &r->ir->resources[i];

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "base/status.h"
 #include "trace/file.h"
 
 enum { TRACKS = 64, LANES = 64, NAME_MAX_BYTES = 96, TICKETS = 256, GRIDS = 8 };
@@ -210,10 +211,7 @@ static vyre_status name_lane(vyre_trace_place place, bool device_time) {
         (long)getpid(), number);
     vyre_trace_put_string(line, name);
     vyre_trace_put(line, "}}");
-    vyre_status status = add_line();
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(add_line());
     line = begin_line();
     vyre_trace_put(line,
                    "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%ld,\"tid\":%u,"
@@ -342,10 +340,7 @@ static void put_name(vyre_trace_line *line, const char *kind, const char *name) 
 
 static vyre_status add_span(vyre_trace_place place, bool device_time, uint64_t start_ns,
                             uint64_t end_ns, const vyre_trace_facts *facts) {
-    vyre_status status = name_lane(place, device_time);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(name_lane(place, device_time));
     char name[NAME_MAX_BYTES];
     make_name(name, facts);
     vyre_trace_line *line = begin_line();
@@ -441,10 +436,7 @@ const char *vyre_trace_cache(const vyre_trace_span *span) {
 static vyre_status add_async(char phase, uint32_t track, uint64_t id, const char *name,
                              const vyre_trace_facts *facts) {
     const vyre_trace_place place = {track, 0};
-    vyre_status status = name_lane(place, false);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(name_lane(place, false));
     vyre_trace_line *line = begin_line();
     vyre_trace_put(
         line, "{\"ph\":\"%c\",\"pid\":%ld,\"tid\":%u,\"id2\":{\"local\":\"0x%llx\"},\"ts\":", phase,

@@ -96,11 +96,8 @@ static vyre_status run_on(cuda_executable *executable, cuda_stream *stream, cons
     cuda_run run;
     cuda_code *code;
     const vyre_call *chosen;
-    vyre_status status = cuda_run_choose(executable, call, &plan, &own, &code, &chosen);
-    if (status) {
-        return status;
-    }
-    status = cuda_run_init(&run, stream, code, chosen, cancel);
+    VYRE_TRY(cuda_run_choose(executable, call, &plan, &own, &code, &chosen));
+    vyre_status status = cuda_run_init(&run, stream, code, chosen, cancel);
     if (!status) {
         uint64_t start = vyre_now_ns();
         if (buffers) {
@@ -145,12 +142,9 @@ static vyre_status run_alone(cuda_executable *executable, const vyre_call *call,
     if (out_timing) {
         *out_timing = vyre_no_times;
     }
-    vyre_status status = cuda_check_lost(device);
-    status = status ? status : cuda_device_enter(device, &before);
-    if (status) {
-        return status;
-    }
-    status = cuda_stream_take(device, &stream);
+    VYRE_TRY(cuda_check_lost(device));
+    VYRE_TRY(cuda_device_enter(device, &before));
+    vyre_status status = cuda_stream_take(device, &stream);
     if (!status) {
         status = run_on(executable, stream, call, outputs, buffers, cancel, out_timing);
         cuda_stream_give(stream);
