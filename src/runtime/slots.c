@@ -255,21 +255,19 @@ static bool default_cache_snapshot(const vyre_backend *backend, vyre_cache_count
     return false;
 }
 
-static uint32_t default_features(const vyre_backend *backend) {
+static uint32_t give_zero(const vyre_backend *backend) {
     (void)backend;
     return 0;
 }
+#define default_features give_zero
+#define default_subgroup_size give_zero
 
 static void default_max_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]) {
     (void)backend;
     out_size[0] = out_size[1] = out_size[2] = 1;
 }
 
-static void default_max_workgroups_per_dimension(const vyre_backend *backend,
-                                                 uint32_t out_count[3]) {
-    (void)backend;
-    out_count[0] = out_count[1] = out_count[2] = 1;
-}
+#define default_max_workgroups_per_dimension default_max_workgroup_size
 
 static uint32_t default_max_invocations_per_workgroup(const vyre_backend *backend) {
     uint32_t size[3];
@@ -278,11 +276,6 @@ static uint32_t default_max_invocations_per_workgroup(const vyre_backend *backen
     product = product > UINT32_MAX ? UINT32_MAX : product;
     product *= size[2];
     return product > UINT32_MAX ? UINT32_MAX : (uint32_t)product;
-}
-
-static uint32_t default_subgroup_size(const vyre_backend *backend) {
-    (void)backend;
-    return 0;
 }
 
 static uint64_t default_max_storage_buffer_bytes(const vyre_backend *backend) {
@@ -296,20 +289,14 @@ static void default_device_profile(const vyre_backend *backend, vyre_profile *ou
     out_profile->max_native_int_width = 32;
 }
 
-static vyre_status default_prepare(const vyre_backend *backend) {
+/* Of slots that have the same default. */
+static vyre_status do_nothing(const vyre_backend *backend) {
     (void)backend;
     return VYRE_OK;
 }
-
-static vyre_status default_flush(const vyre_backend *backend) {
-    (void)backend;
-    return VYRE_OK;
-}
-
-static vyre_status default_shutdown(const vyre_backend *backend) {
-    (void)backend;
-    return VYRE_OK;
-}
+#define default_prepare do_nothing
+#define default_flush do_nothing
+#define default_shutdown do_nothing
 
 static bool default_device_lost(const vyre_backend *backend) {
     (void)backend;

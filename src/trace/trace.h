@@ -26,9 +26,9 @@ static inline bool vyre_trace_is_on(void) {
  * for one. 0 without. */
 uint32_t vyre_trace_track(const vyre_backend *backend, const char *name);
 
-/* A track's events that do not nest lie in lanes of their own, one below the other. */
+/* A track's events that do not nest lie in rows of their own, one below the other. */
 typedef struct vyre_trace_place {
-    uint32_t track, lane;
+    uint32_t track, row;
 } vyre_trace_place;
 
 /* Something that goes on in this thread. */
