@@ -32,8 +32,8 @@ typedef struct vyre_device vyre_device; /* a backend that was acquired: device.h
  * a registry is asked for, NULL means this one. */
 VYRE_API vyre_registry *vyre_registry_default(void);
 
-/* One of its own, without any backend: for tests, and for who wants to choose by hand. Devices that
- * were acquired from it outlive it, bundles must outlive both. */
+/* A registry without any backend, for tests and for programs that choose backends themselves.
+ * Devices that were acquired from it outlive it; bundles must outlive both. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_registry_create(vyre_registry **out_registry);
 VYRE_API void vyre_registry_free(vyre_registry *registry); /* NULL is allowed */
 

@@ -283,7 +283,7 @@ static vyre_status build_precedence(vyre_registry *registry) {
     return VYRE_OK;
 }
 
-/* The failure of a table, to those who need it. */
+/* The failure of a table, for a table or a caller that needs it. */
 static vyre_status check_table(const vyre_registry *registry, table_kind kind) {
     vyre_status cause = registry->tables[kind].failure;
     return !cause ? VYRE_OK
@@ -378,7 +378,7 @@ static void freeze(vyre_registry *registry) {
     pthread_mutex_unlock(&registry->lock);
 }
 
-/* Freezes on the first question; false to those who ask while loading plugins. */
+/* Freezes on the first question; false for plugins that ask while they are loaded. */
 static bool is_frozen(vyre_registry *registry) {
     if (atomic_load_explicit(&registry->frozen, memory_order_acquire)) {
         return true;

@@ -1,5 +1,5 @@
-/* Who wins, and who may not: every candidate is timed, the bytes of all are compared, and only what
- * is whole goes into the routes. */
+/* Certification: times every candidate, compares the bytes of all, and changes the routes only once
+ * all of it succeeded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static vyre_status refuse(const contest *c, const char *fix, const char *what) {
                             c->op, what);
 }
 
-/* In the contest for its bytes: whoever was called off has none to show. */
+/* Whether its bytes take part in the comparison: a run that was called off has none. */
 static bool has_bytes(const vyre_route_trial *trial) {
     return !trial->is_excluded || trial->cause == VYRE_EXCLUDED_BYTES;
 }
@@ -90,8 +90,8 @@ static vyre_status ask_oracle(const contest *c, vyre_outputs *own, const vyre_ou
     return status;
 }
 
-/* Excludes whoever has not the oracle's bytes. Without one: everybody, each with another that he
- * differs from. */
+/* Excludes candidates without the oracle's bytes. Without an oracle it excludes every candidate that
+ * differs from another one. */
 static void judge(const contest *c, const vyre_outputs *right, const char *gone) {
     for (size_t i = 0; i < c->count; i++) {
         vyre_strbuf where = {0};
@@ -150,7 +150,7 @@ static vyre_status check_latency(const contest *c, size_t index) {
                                   (unsigned long long)latency, (long long)INT64_MAX);
 }
 
-/* Times everybody and says who may not win. The trials are to be freed whatever comes out. */
+/* Times every candidate and excludes those that may not win. Free the trials in any case. */
 static vyre_status hold(contest *c, const vyre_certify_options *options) {
     static const vyre_certify_options plain;
     options = options ? options : &plain;

@@ -1,5 +1,4 @@
-/* Routes on disk: reading, merging with what others saved, and saving such that nobody
- * ever finds half a file. */
+/* Routes on disk: reading, merging with what others saved, and replacing the file at once. */
 #define _DEFAULT_SOURCE /* flock, realpath */
 
 #include <dirent.h>
@@ -62,7 +61,7 @@ static vyre_status explain(vyre_status status, vyre_status_code code, const char
     return told;
 }
 
-/* Whoever reads a pipe may wait for ever, and whoever saves replaces what lies there. */
+/* Reading a pipe may wait for ever, and saving would replace it. */
 static vyre_status check_kind(const char *path) {
     struct stat about;
     if (stat(path, &about) != 0 || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) {

@@ -1,7 +1,7 @@
 /* The inside of routes.
  *
  *   routes.c   what they hold                  time.c      how long one device takes
- *   toml.c     routes as text                  certify.c   who wins, and who may not
+ *   toml.c     routes as text                  certify.c   which device wins
  *   file.c     reading, merging and saving     router*.c   choosing, and learning
  */
 #ifndef VYRE_ROUTE_ROUTE_H
@@ -59,10 +59,8 @@ uint64_t vyre_route_now(const vyre_route_clock *clock);
 /* Their own copy of a string; NULL without memory. */
 const char *vyre_routes_string(vyre_routes *routes, const char *string);
 
-/* NULL if nothing is known of the operation; the second makes one, and gives NULL without memory.
- */
+/* NULL if nothing is known of the operation. */
 vyre_route_entry *vyre_routes_entry(const vyre_routes *routes, const char *op);
-vyre_route_entry *vyre_routes_make_entry(vyre_routes *routes, const char *op);
 
 /* Put copies in place of what is known of the same. Each does all or nothing.
  * Extras may be NULL, a list of them too. */

@@ -274,7 +274,7 @@ static vyre_status read_table(vyre_router *router) {
 
 static bool must_look(const vyre_router *router, uint64_t now) {
     uint64_t since = router->checked_ns;
-    /* Somebody who came later may have looked before. */
+    /* A later caller may have looked already. */
     return router->path && (since == UINT64_MAX || (now > since && now - since >= LOOK_EVERY_NS));
 }
 
@@ -367,7 +367,7 @@ vyre_status vyre_router_name(vyre_router *router, const char *name, vyre_device 
         *out_device = vyre_device_retain(row->device);
     }
     pthread_rwlock_unlock(&router->lock);
-    /* Who names a device wants to know why not, as it is now. */
+    /* The caller wants to know why there is no such device now. */
     return status || *out_device ? status
                                  : vyre_registry_acquire(router->registry, name, out_device);
 }

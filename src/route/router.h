@@ -65,7 +65,7 @@ typedef struct vyre_router {
     vyre_route_clock clock;
     atomic_bool learns;
 
-    pthread_rwlock_t lock; /* all below; written by whoever changes any of it */
+    pthread_rwlock_t lock; /* all below */
     vyre_routes *routes;
     vyre_router_stamp stamp;
     uint64_t checked_ns; /* when the file was last looked at */

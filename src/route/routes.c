@@ -136,7 +136,8 @@ vyre_route_entry *vyre_routes_entry(const vyre_routes *routes, const char *op) {
                : NULL;
 }
 
-vyre_route_entry *vyre_routes_make_entry(vyre_routes *routes, const char *op) {
+/* NULL without memory. */
+static vyre_route_entry *make_entry(vyre_routes *routes, const char *op) {
     vyre_route_entry *entry = vyre_routes_entry(routes, op);
     if (entry) {
         return entry;
@@ -205,7 +206,7 @@ vyre_status vyre_routes_put_excluded(vyre_routes *routes, const char *op,
     const vyre_exclusion *list;
     const char *const *list_extras;
     bool made = copy_excluded(routes, excluded, count, extras, &list, &list_extras);
-    vyre_route_entry *entry = made ? vyre_routes_make_entry(routes, op) : NULL;
+    vyre_route_entry *entry = made ? make_entry(routes, op) : NULL;
     if (!entry) {
         return vyre_no_memory("for the routes");
     }
@@ -234,7 +235,7 @@ vyre_status vyre_routes_put_route(vyre_routes *routes, const vyre_route *route, 
     made = made && copy_excluded(routes, route->excluded, route->excluded_count, NULL,
                                  &copy.excluded, &excluded_extras);
     list_extras = made ? copy_extras(routes, observation_extras, route->observation_count) : NULL;
-    vyre_route_entry *entry = list_extras ? vyre_routes_make_entry(routes, route->op) : NULL;
+    vyre_route_entry *entry = list_extras ? make_entry(routes, route->op) : NULL;
     if (!entry) {
         return vyre_no_memory("for the routes");
     }
@@ -331,7 +332,7 @@ vyre_status vyre_routes_put_classes(vyre_routes *routes, const char *op,
         made = copy_exclusion(routes, &ban_copies[i].exclusion) &&
                copy_extra(routes, &ban_copies[i].extra);
     }
-    vyre_route_entry *entry = made ? vyre_routes_make_entry(routes, op) : NULL;
+    vyre_route_entry *entry = made ? make_entry(routes, op) : NULL;
     if (!entry || !vyre_vec_reserve(&entry->rows, row_count) ||
         !vyre_vec_reserve(&entry->bans, ban_count)) {
         return vyre_no_memory("for the routes");

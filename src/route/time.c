@@ -78,7 +78,7 @@ static void exclude(stopwatch *watch, vyre_exclusion_cause cause) {
     watch->trial->cause = cause;
 }
 
-/* Who gave wrong bytes before stays excluded for them: that is the graver cause. */
+/* A candidate with wrong bytes stays excluded for them, the graver cause. */
 static void print_budget(stopwatch *watch, const char *when) {
     watch->trial->latency_ns = elapsed(watch);
     if (watch->trial->is_excluded) {

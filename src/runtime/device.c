@@ -22,7 +22,7 @@ static char *make_name(const char *id, uint32_t index) {
     return name.data;
 }
 
-/* Who recovers a device comes before calls that start later, or it might never come. */
+/* A recovery goes before calls that start later, or it might wait for ever. */
 static void init_calls(pthread_rwlock_t *lock) {
     pthread_rwlockattr_t kind;
     pthread_rwlockattr_init(&kind);
@@ -67,7 +67,7 @@ vyre_device *vyre_device_retain(vyre_device *device) {
     return device;
 }
 
-/* What goes wrong at the very end has nobody left to hear of it but the log. */
+/* Failures of the last release have no caller: they go to the log. */
 static void log_status(const vyre_device *device, vyre_status status) {
     if (status) {
         vyre_log(VYRE_LOG_WARNING, "closing device %s: %s", device->name, vyre_status_text(status));

@@ -456,7 +456,7 @@ vyre_status vyre_device_dispatch_owned_async(vyre_device *device, const vyre_pro
         vyre_pipeline_dispatch_owned_async(pipeline, inputs, input_count, config, out_pending));
 }
 
-/* The run is seen to be over, or nobody is going to look any more. */
+/* The run is over, or the caller gives it up. */
 static void end_trace(vyre_pending *pending, bool failed) {
     uint64_t id = atomic_exchange(&pending->traced, 0);
     if (id) {

@@ -58,7 +58,7 @@ static void destroy(vyre_pipeline *pipeline) {
     vyre_free(pipeline);
 }
 
-/* Out of the lock: a backend may have to wait for runs that others end, who need it for that. */
+/* Out of the lock: a backend may wait here for runs whose threads need the lock to end. */
 static void destroy_all(vyre_pipeline *gone) {
     while (gone) {
         vyre_pipeline *next = gone->next;
@@ -67,7 +67,7 @@ static void destroy_all(vyre_pipeline *gone) {
     }
 }
 
-/* Takes a pipeline out of the cache. In the lock; those that nobody holds are to be destroyed. */
+/* Takes a pipeline out of the cache. In the lock; one without a holder is to be destroyed. */
 static void evict(vyre_device *device, vyre_pipeline *pipeline, vyre_pipeline **gone) {
     vyre_pipeline **at = bucket_of(device, pipeline->hash);
     while (*at != pipeline) {

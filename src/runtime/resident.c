@@ -94,7 +94,7 @@ vyre_status vyre_resident_allocate(vyre_device *device, size_t size, vyre_reside
     return status;
 }
 
-/* Who writes a buffer is alone with it; others read it together. In the lock, as all of these. */
+/* One call may write a buffer, or several may read it. In the lock, as all of these. */
 static bool is_available(const vyre_resident_row *row, bool writes) {
     return writes ? !row->users : !row->is_written;
 }
@@ -227,7 +227,8 @@ vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident, size
                                   "%zu bytes from %zu on were asked of a resident buffer of %llu",
                                   size, offset, (unsigned long long)row.size);
     } else {
-        /* Nobody may have waited for the work that made the contents: its failure is told here. */
+        /* The work that made the contents may have failed without a wait: the failure is told here.
+         */
         status = row.made_by ? vyre_device_wait_for(device, row.made_by) : VYRE_OK;
         known_good = !status;
         status = status ? status : read_back(device, &row, offset, data, size);
@@ -333,9 +334,12 @@ static vyre_status find_residents(vyre_device *device, const vyre_program *progr
     return VYRE_OK;
 }
 
-vyre_status vyre_residents_begin(vyre_device *device, const vyre_program *program,
-                                 const vyre_binding *bindings, size_t count, uint64_t *out_buffers,
-                                 vyre_plan_value *out_values) {
+/* Marks the buffers that a run binds as used, until end_residents, and gives their numbers and
+ * sizes by argument. Waits for calls that write what this one uses, or use what it writes, so that
+ * a run of several parts is one to all others. */
+static vyre_status begin_residents(vyre_device *device, const vyre_program *program,
+                                   const vyre_binding *bindings, size_t count,
+                                   uint64_t *out_buffers, vyre_plan_value *out_values) {
     const vyre_ir *ir = vyre_program_ir(program);
     if (count != ir->arg_count) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
@@ -362,8 +366,9 @@ vyre_status vyre_residents_begin(vyre_device *device, const vyre_program *progra
     return status;
 }
 
-void vyre_residents_end(vyre_device *device, const vyre_program *program,
-                        const vyre_binding *bindings, size_t count, uint64_t ticket) {
+/* Remembers the ticket of the work, too. */
+static void end_residents(vyre_device *device, const vyre_program *program,
+                          const vyre_binding *bindings, size_t count, uint64_t ticket) {
     const vyre_ir *ir = vyre_program_ir(program);
     pthread_mutex_lock(&device->residents);
     for (uint32_t arg = 0; arg < count; arg++) {
@@ -476,7 +481,7 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
     vyre_plan room, *plan;
     vyre_status status = vyre_pipeline_begin(pipeline, config);
     if (!status) {
-        status = vyre_residents_begin(device, pipeline->program, bindings, count, buffers, values);
+        status = begin_residents(device, pipeline->program, bindings, count, buffers, values);
         if (status) {
             vyre_device_end(device);
         }
@@ -494,7 +499,7 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
         give_plan(pipeline, plan);
     }
     ticket = status ? 0 : ticket;
-    vyre_residents_end(device, pipeline->program, bindings, count, ticket);
+    end_residents(device, pipeline->program, bindings, count, ticket);
     vyre_device_end(device);
     if (out_ticket) {
         *out_ticket = ticket;

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "trace/trace.h"
 
-vyre_status vyre_unsupported(const vyre_backend *backend, const char *feature) {
+static vyre_status unsupported(const vyre_backend *backend, const char *feature) {
     return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another backend, or do without",
                             "unsupported feature \"%s\" on backend `%s`", feature,
                             backend->slots->id(backend));
@@ -198,24 +198,24 @@ static vyre_status default_resident_allocate(const vyre_backend *backend, size_t
                                              uint64_t *out_buffer) {
     (void)size;
     *out_buffer = 0;
-    return vyre_unsupported(backend, "resident buffer allocation");
+    return unsupported(backend, "resident buffer allocation");
 }
 
 static vyre_status default_resident_upload(const vyre_backend *backend, uint64_t buffer,
                                            size_t offset, const void *data, size_t size) {
     (void)buffer, (void)offset, (void)data, (void)size;
-    return vyre_unsupported(backend, "resident buffer upload");
+    return unsupported(backend, "resident buffer upload");
 }
 
 static vyre_status default_resident_read(const vyre_backend *backend, uint64_t buffer,
                                          size_t offset, void *data, size_t size) {
     (void)buffer, (void)offset, (void)data, (void)size;
-    return vyre_unsupported(backend, "resident buffer read-back");
+    return unsupported(backend, "resident buffer read-back");
 }
 
 static vyre_status default_resident_free(const vyre_backend *backend, uint64_t buffer) {
     (void)buffer;
-    return vyre_unsupported(backend, "resident buffer free");
+    return unsupported(backend, "resident buffer free");
 }
 
 static vyre_status default_resident_dispatch_timed(const vyre_backend *backend,
@@ -223,7 +223,7 @@ static vyre_status default_resident_dispatch_timed(const vyre_backend *backend,
                                                    vyre_timing *out_timing) {
     (void)call, (void)buffers;
     *out_timing = vyre_no_times;
-    return vyre_unsupported(backend, "resident timed dispatch");
+    return unsupported(backend, "resident timed dispatch");
 }
 
 static bool default_ticket_done(const vyre_backend *backend, uint64_t ticket) {
@@ -304,7 +304,7 @@ static bool default_device_lost(const vyre_backend *backend) {
 }
 
 static vyre_status default_try_recover(const vyre_backend *backend) {
-    return vyre_unsupported(backend, "device recovery");
+    return unsupported(backend, "device recovery");
 }
 
 static void default_destroy(const vyre_backend *backend) {
