@@ -85,6 +85,13 @@ static vyre_status unknown(vyre_registry *registry, const char *id) {
 static vyre_status acquire_id(vyre_registry *registry, const char *id, uint32_t device,
                               vyre_device **out_device) {
     const vyre_registration *found;
+    VYRE_TRY(vyre_registry_find(registry, id, &found));
+    return found ? vyre_registration_acquire(found, device, out_device) : unknown(registry, id);
+}
+
+/* An id, or a word for a way to choose a device, which no backend has as its id. */
+static vyre_status acquire_word(vyre_registry *registry, const char *id, uint32_t device,
+                                vyre_device **out_device) {
     if (!strcmp(id, "auto")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "ask for `preferred`, the most capable device, or name a device; "
@@ -95,12 +102,11 @@ static vyre_status acquire_id(vyre_registry *registry, const char *id, uint32_t 
         const vyre_selection selection = {.device = device};
         return vyre_registry_acquire_preferred(registry, &selection, NULL, out_device);
     }
-    VYRE_TRY(vyre_registry_find(registry, id, &found));
-    return found ? vyre_registration_acquire(found, device, out_device) : unknown(registry, id);
+    return acquire_id(registry, id, device, out_device);
 }
 
-vyre_status vyre_registry_acquire(vyre_registry *registry, const char *name,
-                                  vyre_device **out_device) {
+static vyre_status acquire(vyre_registry *registry, const char *name, bool takes_words,
+                           vyre_device **out_device) {
     *out_device = NULL;
     vyre_strbuf id = {0};
     uint32_t device = 0;
@@ -113,10 +119,21 @@ vyre_status vyre_registry_acquire(vyre_registry *registry, const char *name,
     } else if (id.failed) {
         status = vyre_no_memory("to look for `%s`", name);
     } else {
-        status = acquire_id(registry, vyre_strbuf_string(&id), device, out_device);
+        status = takes_words ? acquire_word(registry, vyre_strbuf_string(&id), device, out_device)
+                             : acquire_id(registry, vyre_strbuf_string(&id), device, out_device);
     }
     vyre_strbuf_free(&id);
     return status;
+}
+
+vyre_status vyre_registry_acquire(vyre_registry *registry, const char *name,
+                                  vyre_device **out_device) {
+    return acquire(registry, name, true, out_device);
+}
+
+vyre_status vyre_registry_acquire_named(vyre_registry *registry, const char *name,
+                                        vyre_device **out_device) {
+    return acquire(registry, name, false, out_device);
 }
 
 vyre_status vyre_acquire(const char *name, vyre_device **out_device) {

@@ -48,6 +48,10 @@ VYRE_MUST_USE vyre_status vyre_registry_sorted(vyre_registry *registry,
 VYRE_MUST_USE vyre_status vyre_registry_capable(vyre_registry *registry, const char *id,
                                                 bool *out_dispatches);
 
+/* vyre_registry_acquire for names of devices alone: `preferred` and `auto` are not found. */
+VYRE_MUST_USE vyre_status vyre_registry_acquire_named(vyre_registry *registry, const char *name,
+                                                      vyre_device **out_device);
+
 /* The bundles in the order in which they are visited: built in, of the program, plugins. NULL past
  * the last. `out_origin` is as above. Freezes. */
 const vyre_bundle *vyre_registry_bundle(vyre_registry *registry, size_t index,

@@ -90,8 +90,8 @@ static vyre_status ask_oracle(const contest *c, vyre_outputs *own, const vyre_ou
     return status;
 }
 
-/* Excludes candidates without the oracle's bytes. Without an oracle it excludes every candidate that
- * differs from another one. */
+/* Excludes candidates without the oracle's bytes. Without an oracle it excludes every candidate
+ * that differs from another one. */
 static void judge(const contest *c, const vyre_outputs *right, const char *gone) {
     for (size_t i = 0; i < c->count; i++) {
         vyre_strbuf where = {0};

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "base/status.h"
+#include "registry/registry.h"
 
 enum {
     LOOK_EVERY_NS = 500000000, /* at the file */
@@ -330,7 +331,7 @@ vyre_status vyre_router_keep(vyre_router *router, const char *name,
         }
         row = &router->devices.items[router->devices.count - 1];
     }
-    vyre_status status = vyre_registry_acquire(router->registry, name, &row->device);
+    vyre_status status = vyre_registry_acquire_named(router->registry, name, &row->device);
     if (status) {
         vyre_free(row->failure);
         row->failure = copy_text(vyre_status_text(status));
@@ -347,25 +348,39 @@ vyre_status vyre_router_keep(vyre_router *router, const char *name,
     return VYRE_OK;
 }
 
-vyre_status vyre_router_name(vyre_router *router, const char *name, vyre_device **out_device) {
+/* A device that is kept and not lost; NULL without one. */
+static vyre_device *find_device(const vyre_router *router, const char *name) {
+    vyre_device *found = strcmp(name, "preferred") ? NULL : router->preferred;
+    for (size_t i = 0; i < router->devices.count && !found; i++) {
+        const vyre_router_device *row = &router->devices.items[i];
+        found = strcmp(row->name, name) ? NULL : row->device;
+    }
+    return found && !vyre_device_lost(found) ? found : NULL;
+}
+
+static vyre_status keep_device(vyre_router *router, const char *name, vyre_device **out_kept) {
+    if (!strcmp(name, "preferred")) {
+        return vyre_router_prefer(router, out_kept);
+    }
     vyre_router_device *row;
+    VYRE_TRY(vyre_router_keep(router, name, &row));
+    *out_kept = row->device;
+    return VYRE_OK;
+}
+
+vyre_status vyre_router_name(vyre_router *router, const char *name, vyre_device **out_device) {
+    vyre_device *kept;
     *out_device = NULL;
     pthread_rwlock_rdlock(&router->lock);
-    for (size_t i = 0; i < router->devices.count && !*out_device; i++) {
-        row = &router->devices.items[i];
-        if (row->device && !strcmp(row->name, name) && !vyre_device_lost(row->device)) {
-            *out_device = vyre_device_retain(row->device);
-        }
-    }
+    kept = find_device(router, name);
+    *out_device = kept ? vyre_device_retain(kept) : NULL;
     pthread_rwlock_unlock(&router->lock);
     if (*out_device) {
         return VYRE_OK;
     }
     pthread_rwlock_wrlock(&router->lock);
-    vyre_status status = vyre_router_keep(router, name, &row);
-    if (!status && row->device) {
-        *out_device = vyre_device_retain(row->device);
-    }
+    vyre_status status = keep_device(router, name, &kept);
+    *out_device = !status && kept ? vyre_device_retain(kept) : NULL;
     pthread_rwlock_unlock(&router->lock);
     /* The caller wants to know why there is no such device now. */
     return status || *out_device ? status

@@ -94,7 +94,7 @@ VYRE_MUST_USE vyre_status vyre_router_default(vyre_router **out_router);
 
 VYRE_MUST_USE vyre_status vyre_router_ask(vyre_router *router, const vyre_router_request *request,
                                           const vyre_router_choice **out_choice);
-/* A device by its name, which is kept: a reference of the caller's own. */
+/* A device by its name, or `preferred`, which is kept: a reference of the caller's own. */
 VYRE_MUST_USE vyre_status vyre_router_name(vyre_router *router, const char *name,
                                            vyre_device **out_device);
 /* A choice of the caller's, who named the device. */
@@ -112,6 +112,8 @@ const vyre_exclusion *vyre_router_banned(const vyre_router *router, const char *
                                          uint32_t size_class, const vyre_identity *who);
 VYRE_MUST_USE vyre_status vyre_router_keep(vyre_router *router, const char *name,
                                            vyre_router_device **out_device);
+/* The device of preferred selection, which is kept, too. */
+VYRE_MUST_USE vyre_status vyre_router_prefer(vyre_router *router, vyre_device **out_device);
 /* A device that is lost, with all that goes by it. */
 void vyre_router_drop(vyre_router *router, vyre_router_device *row);
 VYRE_MUST_USE vyre_status vyre_router_decide(vyre_router *router, const vyre_router_key *key,

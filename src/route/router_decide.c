@@ -246,6 +246,14 @@ static vyre_status prefer(deciding *c, const char *deny, vyre_device **out_devic
     return status;
 }
 
+vyre_status vyre_router_prefer(vyre_router *router, vyre_device **out_device) {
+    const vyre_router_key key = {.grade = VYRE_GRADE_EXACT};
+    deciding c = {.router = router, .key = &key};
+    vyre_status status = prefer(&c, "", out_device);
+    vyre_strbuf_free(&c.why);
+    return status;
+}
+
 static vyre_status none_is_right(const deciding *c, vyre_status status) {
     vyre_status told = vyre_status_make(
         VYRE_STATUS_UNAVAILABLE, "certify it again with an oracle, or name the device to run on",

@@ -80,8 +80,8 @@ static const vyre_router_choice *ask_for(vyre_router_request request) {
 }
 
 /* Which device, by what, and with which words in the note; "" means no note. */
-static void expect_routed(vyre_router_request request, const char *device, vyre_router_source source,
-                          const char *note) {
+static void expect_routed(vyre_router_request request, const char *device,
+                          vyre_router_source source, const char *note) {
     const vyre_router_choice *choice = ask_for(request);
     if (strcmp(vyre_device_name(choice->device), device) != 0 || choice->source != source ||
         (*note ? !strstr(choice->note, note) : *choice->note)) {
@@ -106,8 +106,7 @@ static void the_nearest_class_decides(void **state) {
     const vyre_router_choice *choice = ask_for(of_class(20));
     assert_int_equal(choice->measured_class, 20);
     assert_int_equal(choice->latency_ns, 700);
-    assert_string_equal(choice->why,
-                        "gpu: 700 ns, the fastest measured for host data of class 20");
+    assert_string_equal(choice->why, "gpu: 700 ns, the fastest measured for host data of class 20");
     vyre_router_choice_release(choice);
     choice = ask_for(of_class(12));
     assert_int_equal(choice->measured_class, 10);
@@ -198,6 +197,9 @@ static void what_cannot_be_followed_is_told(void **state) {
         {ROW(6, "gpu", "G1", "470", 5) PLAIN("gpu"), "gpu", VYRE_ROUTER_BY_ROUTE,
          "with driver 470, here it is 535"},
         {PLAIN("tpu"), "cpu", VYRE_ROUTER_BY_PREFERRED, "names `tpu`, which is not here"},
+        {PLAIN("preferred"), "cpu", VYRE_ROUTER_BY_PREFERRED,
+         "names `preferred`, which is not here"},
+        {PLAIN("auto"), "cpu", VYRE_ROUTER_BY_PREFERRED, "names `auto`, which is not here"},
         /* A slower one that is not here is nobody's concern. */
         {GPU_ROW(6, 5) ROW(6, "tpu", "T", "1", 50), "gpu", VYRE_ROUTER_BY_CLASS, ""},
         /* Wrong bytes, wherever they were found, but only of the same device and driver. */
@@ -289,8 +291,8 @@ static void a_program_stands_for_itself(void **state) {
     start();
     const vyre_router_request request = {.program = twice, .bytes = 64};
     expect_routed(request, "gpu", VYRE_ROUTER_BY_ROUTE, "");
-    expect_routed((vyre_router_request){.program = sum, .bytes = 64}, "cpu", VYRE_ROUTER_BY_PREFERRED,
-                  "");
+    expect_routed((vyre_router_request){.program = sum, .bytes = 64}, "cpu",
+                  VYRE_ROUTER_BY_PREFERRED, "");
     expect_routed((vyre_router_request){.program = same, .bytes = 64}, "gpu", VYRE_ROUTER_BY_ROUTE,
                   "");
     const vyre_router_choice *choice;
