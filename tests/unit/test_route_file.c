@@ -125,7 +125,8 @@ static void load_S116_damage_and_trouble_name_the_path_and_a_fix(void **state) {
     expect_refused(path, VYRE_STATUS_IO, "make ~/.config/vyre readable: name a file");
     vyre_routes *table = route_table();
     vyre_status status = vyre_routes_save(table, path);
-    assert_non_null(strstr(vyre_status_text(status), "is a pipe or a device, not a file of routes. Fix: "));
+    assert_non_null(
+        strstr(vyre_status_text(status), "is a pipe or a device, not a file of routes. Fix: "));
     vyre_status_free(status);
     vyre_routes_free(table);
     struct stat about;
