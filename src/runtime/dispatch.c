@@ -72,7 +72,7 @@ static vyre_status run_call(vyre_pipeline *pipeline, vyre_run_form form, const v
         return VYRE_CALL_SLOT(dispatch_borrowed_timed, backend, call, outputs, out_timing);
     case VYRE_RUN_INTO: return VYRE_CALL_SLOT(dispatch_borrowed_into, backend, call, outputs);
     }
-    return VYRE_OK;
+    return vyre_internal_error("a run has no form %d", (int)form);
 }
 
 static uint64_t input_bytes(const vyre_call *call) {
