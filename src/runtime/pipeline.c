@@ -14,22 +14,8 @@
 
 /* Programs of the same meaning: not by their digests alone. */
 static bool same_meaning(const vyre_program *left, const vyre_program *right) {
-    if (left == right) {
-        return true;
-    }
-    const vyre_ir *a = vyre_program_ir(left), *b = vyre_program_ir(right);
-    bool same = a->flags == b->flags;
-    for (uint32_t id = 0; id < VYRE_SECTION_COUNT && same; id++) {
-        vyre_section_id section = (vyre_section_id)id;
-        if (!vyre_section_is_meaning(id)) {
-            continue;
-        }
-        uint32_t count = vyre_section_count(a, section);
-        same = count == vyre_section_count(b, section) &&
-               (!count || !memcmp(vyre_section_items(a, section), vyre_section_items(b, section),
-                                  count * vyre_section_item_bytes(section)));
-    }
-    return same;
+    return left == right ||
+           vyre_sections_same_meaning(vyre_program_ir(left), vyre_program_ir(right));
 }
 
 static vyre_pipeline **bucket_of(vyre_device *device, uint64_t hash) {
