@@ -453,10 +453,16 @@ static const named_number *look_up(vyre_registry *registry, table_kind kind, con
 
 vyre_status vyre_registry_find(vyre_registry *registry, const char *id,
                                const vyre_registration **out_registration) {
+    *out_registration = NULL;
     registry = or_default(registry);
-    const named_number *found = look_up(registry, TABLE_BY_ID, id);
-    *out_registration = found ? registry->tables[TABLE_LIST].backends.items[found->number] : NULL;
-    return found ? VYRE_OK : check_ready(registry, TABLE_BY_ID);
+    if (!is_ready(registry, TABLE_BY_ID)) {
+        return check_ready(registry, TABLE_BY_ID);
+    }
+    const named_number *found = id ? number_of(&registry->tables[TABLE_BY_ID], id) : NULL;
+    if (found) {
+        *out_registration = registry->tables[TABLE_LIST].backends.items[found->number];
+    }
+    return VYRE_OK;
 }
 
 bool vyre_registry_dispatches(vyre_registry *registry, const char *id) {
