@@ -85,7 +85,7 @@ typedef struct cli_bench_device {
 typedef struct cli_bench {
     char *version, *date, *machine;
     uint32_t threads;   /* of the machine */
-    char *table;        /* the routing table; NULL if auto was not asked for */
+    char *table;        /* the file of routes; NULL if auto was not asked for */
     uint64_t budget_ns; /* a cell */
     uint32_t runs;      /* at most, a cell */
     cli_bench_device devices[CLI_BENCH_DEVICES];

@@ -267,7 +267,7 @@ static void put_devices(const cli_bench *bench, vyre_strbuf *html) {
             vyre_strbuf_puts(html, "<span class=\"bad\">unavailable:</span> ");
             cli_bench_put_escaped(html, device->reason);
         } else if (device->is_auto) {
-            vyre_strbuf_puts(html, "what the routing table picks: <code>");
+            vyre_strbuf_puts(html, "what the router chooses by <code>");
             cli_bench_put_escaped(html, bench->table ? bench->table : "");
             vyre_strbuf_puts(html, "</code>");
         } else {

@@ -20,7 +20,7 @@
     CLI_DATA_OPTION(X)                                                                             \
     X(BUDGET, 0, "--budget", "SECONDS", NULL,                                                      \
       "how long a device may take for one size, with compiling; 5 if not given")                   \
-    CLI_ROUTE_TABLE_OPTION(X)                                                                      \
+    CLI_ROUTES_OPTION(X)                                                                           \
     CLI_PROGRESS_OPTION(X)                                                                         \
     X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
       "the form of the answer; text if not given")
@@ -30,10 +30,10 @@ CLI_OPTION_TABLE(OPTIONS);
 typedef struct job {
     const cli_arguments *arguments;
     cli_contest contest;
-    vyre_strbuf path; /* of the table */
+    vyre_strbuf path; /* of the routes */
     cli_progress progress;
     size_t certified, failed, wrong; /* operations; the last: with a device of wrong bytes */
-    bool is_stuck;                   /* the table cannot be written */
+    bool is_stuck;                   /* the routes cannot be written */
     cli_exit failure;                /* how to end because of the last that failed */
     /* The answer. */
     vyre_strbuf text;
@@ -117,7 +117,7 @@ static void report(const job *j, size_t total) {
                            vyre_device_name(j->contest.devices.list.items[i]));
         between = ", ";
     }
-    cli_message_print("vyre %s: %s; the table is %s\n", name, vyre_strbuf_string(&text),
+    cli_message_print("vyre %s: %s; the routes are in %s\n", name, vyre_strbuf_string(&text),
                       vyre_strbuf_string(&j->path));
     vyre_strbuf_free(&text);
     if (j->wrong) {
@@ -139,7 +139,7 @@ static void step(void *user, size_t done, const char *key) {
     cli_progress_step(&j->progress, done, key);
 }
 
-/* Certifies one and saves the table. What fails is told: smaller sizes may have been measured by
+/* Certifies one and saves the routes. What fails is told: smaller sizes may have been measured by
  * then, and the next one may do better. */
 static void certify(job *j, const cli_subject *subject) {
     vyre_status status = cli_contest_hold(&j->contest, subject);
@@ -295,7 +295,7 @@ static vyre_status read_options(job *j) {
     if (!status && values[BUDGET].given) {
         status = cli_seconds_parse("--budget", values[BUDGET].text, &contest->budget_ns);
     }
-    return status ? status : cli_route_path(values[TABLE].text, &j->path);
+    return status ? status : cli_route_path(values[ROUTES].text, &j->path);
 }
 
 static cli_exit run_job(job *j) {
@@ -349,18 +349,18 @@ static const cli_example examples[] = {
     {"vyre certify 'reduce.*,scan.*' -b cpu,cuda --sizes 6..26",
      "some of them, from 64 elements to 67 million"},
     {"vyre certify kernel.vyre x=rand:1000000", "a program of your own"},
-    {"vyre certify --table routes.toml --format md", "another table, and all that was measured"},
+    {"vyre certify --routes other.toml --format md", "into another file, and all measurements"},
     {NULL, NULL},
 };
 
 const cli_command cli_command_certify = {
     .name = "certify",
     .operands = "[GLOB | " CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
-    .summary = "measure devices on operations, and write the routing table",
+    .summary = "measure devices on operations, and write routes",
     .text =
         "Runs operations on every device in several sizes, with data of the host and with data "
         "that stays on the device, and writes down how long each took: once to warm up, then the "
-        "median of three. That table is what `auto` goes by, and what `vyre route` shows. "
+        "median of three. These routes are what `auto` goes by, and what `vyre route` shows. "
         "Operations are all that have a sample of arguments, or those whose id matches GLOB; or "
         "one of them, or a program of a file, with values as for `vyre run`.\n\n"
         "Speed alone wins nothing: the bytes of all devices are compared, and those of the "
@@ -368,9 +368,9 @@ const cli_command cli_command_certify = {
         "`auto`; the exit status is 1 then. One that takes longer than its budget is not tried "
         "with larger sizes.\n\n"
         "For each operation it says which device wins in which range of sizes, the sizes being "
-        "bytes of all arguments together, and who comes next at the end of the range. The plain "
-        "route, by which tools go that know no sizes, is that of the largest one.\n\n"
-        "The table is saved after each operation, together with what other processes saved "
+        "bytes of all arguments together, and who comes next at the end of the range. The "
+        "route of the operation, for tools that know no sizes, is that of the largest size.\n\n"
+        "The routes are saved after each operation, together with what other processes saved "
         "meanwhile, so that an interruption loses the current operation alone.",
     .operand = CLI_OPERAND_FILE,
     .operands_min = 0,

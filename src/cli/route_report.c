@@ -27,11 +27,11 @@ static bool is_among(const vyre_identity *who, const cli_devices *devices) {
 vyre_status cli_route_path(const char *given, vyre_strbuf *out_path) {
     const char *set = vyre_option_describe(VYRE_OPTION_ROUTES).text;
     if (given && !*given) {
-        return cli_no_name("the table");
+        return cli_no_name("the file of routes");
     }
     if (!given && !strcmp(set, "off")) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "unset VYRE_ROUTES, or use --table",
-                                "VYRE_ROUTES is off: there is no routing table");
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "unset VYRE_ROUTES, or use --routes",
+                                "VYRE_ROUTES is off: there are no routes");
     }
     if (given || *set) {
         vyre_strbuf_puts(out_path, given ? given : set);
@@ -82,8 +82,8 @@ static void put_next(vyre_strbuf *text, const char *next, uint64_t next_ns) {
 }
 
 /* The best of the others in the class that decided, if there is any. */
-static void put_next_of(vyre_strbuf *text, const vyre_routing *routing,
-                        const vyre_route_request *request) {
+static void put_next_of(vyre_strbuf *text, const vyre_router_choice *routing,
+                        const vyre_router_request *request) {
     char key[VYRE_ROUTE_KEY_BYTES] = "";
     vyre_strbuf path = {0};
     vyre_routes *table = NULL;
@@ -107,11 +107,11 @@ static void put_next_of(vyre_strbuf *text, const vyre_routing *routing,
     vyre_status_free(status); /* the decision stands without it */
 }
 
-void cli_route_explain(vyre_strbuf *text, const vyre_routing *routing,
-                       const vyre_route_request *request) {
+void cli_route_explain(vyre_strbuf *text, const vyre_router_choice *routing,
+                       const vyre_router_request *request) {
     const char *name = vyre_device_name(routing->device), *why = routing->why;
     size_t size = strlen(name);
-    if (routing->source != VYRE_ROUTE_BY_CLASS) { /* who it is about is said already */
+    if (routing->source != VYRE_ROUTER_BY_CLASS) { /* who it is about is said already */
         why += !strncmp(why, name, size) && !strncmp(why + size, ": ", 2) ? size + 2 : 0;
         vyre_strbuf_puts(text, why);
         return;

@@ -1,4 +1,4 @@
-/* What a table of routes knows of an operation, shown: as `vyre certify` and `vyre route` do. */
+/* What routes know of an operation, shown: as `vyre certify` and `vyre route` do. */
 #ifndef VYRE_CLI_ROUTE_REPORT_H
 #define VYRE_CLI_ROUTE_REPORT_H
 
@@ -10,9 +10,9 @@
 #include "cli/page.h"
 
 /* A row for the table of options of a subcommand. */
-#define CLI_ROUTE_TABLE_OPTION(X)                                                                  \
-    X(TABLE, 0, "--table", "FILE", NULL,                                                           \
-      "the routing table; if not given that of VYRE_ROUTES, else pgo.toml of the configuration")
+#define CLI_ROUTES_OPTION(X)                                                                       \
+    X(ROUTES, 0, "--routes", "FILE", NULL,                                                         \
+      "the routes; if not given those of VYRE_ROUTES, else pgo.toml of the configuration")
 
 /* Who is the fastest for a class, and who comes next. */
 typedef struct cli_route_step {
@@ -27,8 +27,8 @@ typedef struct cli_route_steps {
     bool failed;                   /* for want of memory */
 } cli_route_steps;
 
-/* By the measurements of these devices alone; all of the table's where `devices` is NULL. Borrows
- * from the table. */
+/* By the measurements of these devices alone; by all where `devices` is NULL. Borrows from the
+ * routes. */
 void cli_route_steps_find(cli_route_steps *steps, const vyre_routes *table, const char *op,
                           const cli_devices *devices);
 void cli_route_steps_free(cli_route_steps *steps);
@@ -54,10 +54,10 @@ void cli_describe_class(vyre_strbuf *text, uint32_t size_class);
 
 /* Why the router decided so: "measured 12.10 us for 4 KiB of host data, before cuda with 30.20 us".
  */
-void cli_route_explain(vyre_strbuf *text, const vyre_routing *routing,
-                       const vyre_route_request *request);
+void cli_route_explain(vyre_strbuf *text, const vyre_router_choice *routing,
+                       const vyre_router_request *request);
 
-/* The file that holds the table: `given`, else what the router goes by. To be freed with
+/* The file that holds the routes: `given`, else what the router goes by. To be freed with
  * vyre_strbuf_free. Where the router is told to do without one that is an error. */
 VYRE_MUST_USE vyre_status cli_route_path(const char *given, vyre_strbuf *out_path);
 

@@ -12,7 +12,7 @@
 #include "cli/output.h"
 #include "cli/survey.h"
 #include "conform/conform.h"
-#include "registry/select.h"
+#include "runtime/device.h"
 #include "wire/layout.h"
 
 static const char last_table[] = "\n[certificate]\n";

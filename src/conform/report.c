@@ -5,7 +5,7 @@
 #include "cli/device.h"
 #include "cli/output.h"
 #include "conform/conform.h"
-#include "registry/select.h"
+#include "runtime/device.h"
 #include "values/value.h"
 
 enum { MOST_LINES = 20 }; /* of cases that failed, and of reasons */
