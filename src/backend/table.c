@@ -2,8 +2,6 @@
  * one line of the list. */
 #include "backend/table.h"
 
-#include <string.h>
-
 #include "backend/reference/backend.h"
 #include "registry/registry.h"
 
@@ -22,8 +20,5 @@ vyre_registry *vyre_registry_default(void) {
 }
 
 vyre_status vyre_acquire(const char *name, vyre_device **out_device) {
-    vyre_registry *registry = vyre_registry_default();
-    return !name || !strcmp(name, "auto")
-               ? vyre_registry_acquire_preferred(registry, NULL, NULL, out_device)
-               : vyre_registry_acquire(registry, name, out_device);
+    return vyre_registry_acquire(vyre_registry_default(), name, out_device);
 }

@@ -39,8 +39,8 @@ typedef struct vyre_option {
     X(DIALECT_PATH, PATHS, "absolute folders, separated by colons, or none", "",                   \
       "where manifests of dialects are looked for, in place of the user's and the system's")       \
     X(ROUTES, PATHS, "a file, or off", "",                                                         \
-      "the table of measured routes that auto goes by, in place of the user's; off: none")         \
-    X(LEARN, NUMBER, (0, 1), "0", "whether times of vyre_run on auto go into that table; 1: yes")
+      "the file of routes that auto goes by, in place of the user's; off: none")                   \
+    X(LEARN, NUMBER, (0, 1), "0", "whether the router learns from runs on auto; 1: yes")
 
 /* Applied to a table: declarations, which a header has, definitions, and the rows of a list. Each
  * option is an array of one, so that VYRE_OPTION_LOG is a pointer. */

@@ -92,7 +92,7 @@ typedef struct bench_device {
 typedef struct bench_run {
     char *version, *date, *machine;
     uint32_t threads;   /* of the machine */
-    char *table;        /* the routing table; NULL if auto was not asked for */
+    char *table;        /* the file of routes; NULL if auto was not asked for */
     uint64_t budget_ns; /* a cell */
     uint32_t runs;      /* at most, a cell */
     bench_device devices[BENCH_DEVICES];

@@ -30,7 +30,7 @@ typedef struct player {
     bench_cell *cell; /* of the row that is being measured */
     vyre_device *device;
     vyre_pipeline *pipeline;
-    const vyre_routing *routing; /* of auto: which device was chosen */
+    const vyre_router_choice *routing; /* of auto: which device was chosen */
     vyre_outputs outputs;
     vyre_resident_set stay;        /* resident data */
     double *host, *on_device;      /* times */
@@ -179,15 +179,15 @@ static vyre_status run_host(point *at, player *p, const vyre_dispatch_config *co
         return vyre_pipeline_dispatch_into(p->pipeline, at->binding.inputs, at->binding.input_count,
                                            config, &p->outputs);
     }
-    const vyre_route_request request = {.op = at->operation->id, .bytes = at->class_bytes};
-    const vyre_routing *routing;
-    vyre_status status = vyre_route_acquire(&request, &routing);
+    const vyre_router_request request = {.op = at->operation->id, .bytes = at->class_bytes};
+    const vyre_router_choice *routing;
+    vyre_status status = vyre_router_choose(&request, &routing);
     const vyre_program *program;
     status = status ? status : vyre_operation_choose(at->operation, routing->device, &program);
     status = status ? status
                     : vyre_device_dispatch_into(routing->device, program, at->binding.inputs,
                                                 at->binding.input_count, config, &p->outputs);
-    vyre_routing_release(routing);
+    vyre_router_choice_release(routing);
     return status;
 }
 
@@ -272,9 +272,9 @@ static bool was_over_budget(const point *at, const player *p) {
 }
 
 static vyre_status choose_route(point *at, player *p) {
-    const vyre_route_request request = {
+    const vyre_router_request request = {
         .op = at->operation->id, .bytes = at->class_bytes, .data = at->data};
-    VYRE_TRY(vyre_route_acquire(&request, &p->routing));
+    VYRE_TRY(vyre_router_choose(&request, &p->routing));
     p->device = vyre_device_retain(p->routing->device);
     p->cell->ran_on = vyre_copy_string(vyre_device_name(p->routing->device));
     if (*p->routing->note) {
@@ -389,7 +389,7 @@ static void depart(player *p) {
     vyre_status_free(vyre_resident_set_deinit(&p->stay));
     vyre_outputs_free(&p->outputs);
     vyre_pipeline_release(p->pipeline);
-    vyre_routing_release(p->routing);
+    vyre_router_choice_release(p->routing);
     vyre_device_release(p->device);
     vyre_free(p->host);
     vyre_free(p->on_device);

@@ -29,11 +29,11 @@ vyre_status bench_routes_path(const char *given, vyre_strbuf *out_path) {
     if (given && !*given) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "see that the variable it comes from is set",
-                                "the table has no name");
+                                "the file of routes has no name");
     }
     if (!given && !strcmp(set, "off")) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "unset VYRE_ROUTES, or use --table",
-                                "VYRE_ROUTES is off: there is no routing table");
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "unset VYRE_ROUTES, or use --routes",
+                                "VYRE_ROUTES is off: there are no routes");
     }
     if (given || *set) {
         vyre_strbuf_puts(out_path, given ? given : set);
@@ -83,8 +83,8 @@ static void put_next(vyre_strbuf *text, const char *next, uint64_t next_ns) {
 }
 
 /* The best of the others in the class that decided, if there is any. */
-static void put_next_of(vyre_strbuf *text, const vyre_routing *routing,
-                        const vyre_route_request *request) {
+static void put_next_of(vyre_strbuf *text, const vyre_router_choice *routing,
+                        const vyre_router_request *request) {
     char key[VYRE_ROUTE_KEY_BYTES] = "";
     vyre_strbuf path = {0};
     vyre_routes *table = NULL;
@@ -108,11 +108,11 @@ static void put_next_of(vyre_strbuf *text, const vyre_routing *routing,
     vyre_status_free(status); /* the decision stands without it */
 }
 
-void bench_route_explain(vyre_strbuf *text, const vyre_routing *routing,
-                         const vyre_route_request *request) {
+void bench_route_explain(vyre_strbuf *text, const vyre_router_choice *routing,
+                         const vyre_router_request *request) {
     const char *name = vyre_device_name(routing->device), *why = routing->why;
     size_t size = strlen(name);
-    if (routing->source != VYRE_ROUTE_BY_CLASS) { /* the device is named already */
+    if (routing->source != VYRE_ROUTER_BY_CLASS) { /* the device is named already */
         why += !strncmp(why, name, size) && !strncmp(why + size, ": ", 2) ? size + 2 : 0;
         vyre_strbuf_puts(text, why);
         return;

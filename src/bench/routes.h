@@ -1,4 +1,4 @@
-/* Routing tables as text, JSON and rows, the way `vyre certify` and `vyre route` show them. */
+/* Routes as text, JSON and rows, the way `vyre certify` and `vyre route` show them. */
 #ifndef VYRE_BENCH_ROUTES_H
 #define VYRE_BENCH_ROUTES_H
 
@@ -21,8 +21,8 @@ typedef struct bench_route_steps {
     bool failed;                     /* for want of memory */
 } bench_route_steps;
 
-/* By the measurements of these devices alone; all of the table's where `devices` is NULL. Borrows
- * from the table. */
+/* By the measurements of these devices alone; by all where `devices` is NULL. Borrows from the
+ * routes. */
 void bench_route_steps_find(bench_route_steps *steps, const vyre_routes *table, const char *op,
                             vyre_device *const *devices, size_t device_count);
 void bench_route_steps_free(bench_route_steps *steps);
@@ -48,10 +48,10 @@ void bench_put_class(vyre_strbuf *text, uint32_t size_class);
 
 /* Why the router decided so: "measured 12.10 us for 4 KiB of host data, before cuda with 30.20 us".
  */
-void bench_route_explain(vyre_strbuf *text, const vyre_routing *routing,
-                         const vyre_route_request *request);
+void bench_route_explain(vyre_strbuf *text, const vyre_router_choice *routing,
+                         const vyre_router_request *request);
 
-/* The file that holds the table: `given`, else what the router goes by. To be freed with
+/* The file that holds the routes: `given`, else what the router goes by. To be freed with
  * vyre_strbuf_free. Where the router is told to do without one that is an error. */
 VYRE_MUST_USE vyre_status bench_routes_path(const char *given, vyre_strbuf *out_path);
 

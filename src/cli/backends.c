@@ -1,4 +1,4 @@
-/* vyre backends: which backends there are, and which one `auto` takes. */
+/* vyre backends: which backends there are, and which device is the preferred one. */
 #include <string.h>
 
 #include "base/json.h"
@@ -30,19 +30,19 @@ static const cli_choice grades[] = {
 
 #define OPTIONS(X)                                                                                 \
     X(PROFILE, 0, "--profile", NULL, NULL, "all that is known of each device")                     \
-    X(REQUIRE, 0, "--require", "WHAT", requirements, "what auto must take; any if not given")      \
+    X(REQUIRE, 0, "--require", "WHAT", requirements, "what is preferred; any if not given")        \
     X(ALLOW, 0, "--allow", "GLOBS", NULL,                                                          \
-      "ids that auto may take, separated by commas; * and ? stand for letters")                    \
-    X(DENY, 0, "--deny", "GLOBS", NULL, "ids that auto must not take")                             \
+      "ids that may be preferred, separated by commas; * and ? stand for letters")                 \
+    X(DENY, 0, "--deny", "GLOBS", NULL, "ids that must not be preferred")                          \
     X(GRADE, 0, "--grade", "GRADE", grades, "how exact it must be; exact if not given")            \
     CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
-    {"vyre backends", "all devices, and which one auto takes"},
+    {"vyre backends", "all devices, and which one is preferred"},
     {"vyre backends reference", "one backend, with the profile of its devices"},
-    {"vyre backends --require gpu --deny 'vulkan*'", "what auto would take then"},
+    {"vyre backends --require gpu --deny 'vulkan*'", "what would be preferred then"},
     {"vyre backends --profile --format csv", "all there is to know, as a table"},
     {NULL, NULL},
 };
@@ -56,8 +56,8 @@ const cli_command cli_command_backends = {
         "device is available, or why not and what to do about it; whether the backend runs "
         "programs or only translates them; the scores by which the preferred one is selected; and "
         "where the backend comes from.\n\n"
-        "What stands under `auto` is what became of each device when the preferred one was "
-        "selected, and the last line says which one that is and what decided. The reference "
+        "The column `preferred` says what became of each device in preferred selection, and the "
+        "last line which one was chosen and what decided. The reference "
         "backend is never selected: it runs when it is named. How many plugins were refused is "
         "told on stderr.\n\n"
         "With an ID only that backend is shown, or with ID:N its device N, and all that is known "
@@ -78,7 +78,7 @@ static bool given(const job *j, uint32_t option) {
     return j->arguments->values[option].given;
 }
 
-/* What `auto` would take; the devices of the survey learn what became of them. */
+/* Preferred selection; the devices of the survey learn what became of them. */
 static void decide(job *j) {
     const cli_value *values = j->arguments->values;
     const vyre_selection selection = {.require = (vyre_require)values[REQUIRE].choice,
@@ -185,7 +185,7 @@ static void write_reasons(const job *j, vyre_strbuf *text) {
 }
 
 static void write_decision(const job *j, vyre_strbuf *text) {
-    vyre_strbuf_printf(text, "\nauto takes %s\n",
+    vyre_strbuf_printf(text, "\npreferred selection takes %s\n",
                        j->undecided ? vyre_status_text(j->undecided) : j->decision.why);
 }
 
@@ -287,7 +287,7 @@ static void write_json(const job *j, vyre_strbuf *text) {
     vyre_json_array_end(json);
     if (!j->arguments->operand_count) {
         const vyre_decision *decision = &j->decision;
-        vyre_json_add_object(json, "auto");
+        vyre_json_add_object(json, "preferred");
         vyre_json_add_string(
             json, "takes",
             decision->chosen < decision->count ? decision->candidates[decision->chosen].id : NULL);
@@ -304,10 +304,12 @@ static void write_json(const job *j, vyre_strbuf *text) {
 
 static vyre_status check_usage(const job *j) {
     bool selects = given(j, REQUIRE) || given(j, ALLOW) || given(j, DENY) || given(j, GRADE);
-    if (j->arguments->operand_count && !strcmp(j->arguments->operands[0], "auto")) {
+    const char *name = j->arguments->operand_count ? j->arguments->operands[0] : "";
+    if (!strcmp(name, "auto") || !strcmp(name, "preferred")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "leave it out; the last line says which one auto takes",
-                                "auto is no backend, but the one that is selected");
+                                "leave it out; the last line says which device is preferred, and "
+                                "`vyre route` which one auto takes",
+                                "%s is no backend, but a way to choose one", name);
     }
     return j->arguments->operand_count && selects
                ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave out the one or the other",

@@ -21,14 +21,14 @@
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
-      "which devices: ids of backends, id:n, auto for what the routing table picks, all; all but " \
+      "which devices: ids of backends, id:n, auto for what the router chooses, all; all but "      \
       "oracles if not given")                                                                      \
     CLI_SIZES_OPTION(X)                                                                            \
     CLI_DATA_OPTION(X)                                                                             \
     X(RUNS, 0, "--runs", "N", NULL, "at most so many runs a cell; 100 if not given")               \
     X(SECONDS, 0, "--seconds", "S", NULL,                                                          \
       "how long a cell may run; one that cannot run three times is skipped; 0.2 if not given")     \
-    X(TABLE, 0, "--table", "FILE", NULL, "the routing table that auto goes by")                    \
+    X(ROUTES, 0, "--routes", "FILE", NULL, "the routes that auto goes by")                         \
     X(COMPARE, 0, "--compare", "FILE", NULL,                                                       \
       "compare with a run that was saved by --format json; 1 is returned if something is clearly " \
       "slower")                                                                                    \
@@ -43,8 +43,8 @@ static const cli_example examples[] = {
     {"vyre bench", "the standard suite on all devices"},
     {"vyre bench 'reduce.*' -b cpu,cuda --sizes 6..26:2 --html report.html",
      "some operations at many sizes, with plots"},
-    {"vyre bench -b cpu,cuda,auto --table routes.toml",
-     "what the table of `vyre certify` gains over each device alone"},
+    {"vyre bench -b cpu,cuda,auto --routes routes.toml",
+     "what the routes of `vyre certify` gain over each device alone"},
     {"vyre bench --format json > now.json && vyre bench --compare now.json",
      "measure, change something, and measure again"},
     {NULL, NULL},
@@ -67,8 +67,8 @@ const cli_command cli_command_bench = {
         "and one whose bytes are wrong are told as such, and have no time.\n\n"
         "From this follow crossovers, sizes between which another device becomes the fastest; the "
         "geometric mean of each device's times relative to the best single one, over the rows that "
-        "all could run; and, with the device auto, what the routing table gains over it. The table "
-        "has to be made before, by `vyre certify`: what is told here never chooses.\n\n"
+        "all could run; and, with the device auto, what routing gains over it. The routes "
+        "have to be made before, by `vyre certify`: what is told here never chooses.\n\n"
         "The exit status is 1 if bytes are wrong, or something is slower than with --compare by "
         "more than the spread.",
     .operands_max = 1,
@@ -117,7 +117,7 @@ static vyre_status check_page(const char *path) {
 }
 
 static vyre_status check_usage(const job *j) {
-    static const uint32_t others[] = {BACKEND, SIZES, DATA, RUNS, SECONDS, TABLE};
+    static const uint32_t others[] = {BACKEND, SIZES, DATA, RUNS, SECONDS, ROUTES};
     const char *html = value_of(j, HTML)->text;
     if (html && !strcmp(html, "-")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name a file",
@@ -226,7 +226,7 @@ static vyre_status add_devices(bench_run *bench, const char *names) {
     return status;
 }
 
-/* The table that auto goes by, as the router finds it. */
+/* The routes that auto goes by, as the router finds them. */
 static vyre_status set_table(bench_run *bench, const char *path) {
     bool has_auto = false;
     for (size_t i = 0; i < bench->device_count; i++) {
@@ -234,7 +234,7 @@ static vyre_status set_table(bench_run *bench, const char *path) {
     }
     if (path && !has_auto) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add auto to -b, or leave it out",
-                                "--table is for the device auto alone");
+                                "--routes is for the device auto alone");
     }
     if (!has_auto) {
         return VYRE_OK;
@@ -257,7 +257,7 @@ static vyre_status measure(job *j) {
     const vyre_dialects *snapshot;
     VYRE_TRY(read_numbers(j));
     VYRE_TRY(add_devices(&j->bench, value_of(j, BACKEND)->text));
-    VYRE_TRY(set_table(&j->bench, value_of(j, TABLE)->text));
+    VYRE_TRY(set_table(&j->bench, value_of(j, ROUTES)->text));
     VYRE_TRY(bench_run_describe(&j->bench));
     VYRE_TRY(vyre_dialects_try_enter(&j->guard, &snapshot));
     j->is_entered = true;

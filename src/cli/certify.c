@@ -23,7 +23,7 @@
     CLI_DATA_OPTION(X)                                                                             \
     X(BUDGET, 0, "--budget", "SECONDS", NULL,                                                      \
       "how long a device may take for one size, with compiling; 5 if not given")                   \
-    CLI_ROUTE_TABLE_OPTION(X)                                                                      \
+    CLI_ROUTES_OPTION(X)                                                                           \
     CLI_PROGRESS_OPTION(X)                                                                         \
     CLI_TABLE_FORMAT_OPTION(X)
 
@@ -34,18 +34,18 @@ static const cli_example examples[] = {
     {"vyre certify 'reduce.*,scan.*' -b cpu,cuda --sizes 6..26",
      "some of them, from 64 elements to 67 million"},
     {"vyre certify kernel.vyre x=rand:1000000", "a program of your own"},
-    {"vyre certify --table routes.toml --format md", "another table, and all that was measured"},
+    {"vyre certify --routes other.toml --format md", "into another file, and all measurements"},
     {NULL, NULL},
 };
 
 const cli_command cli_command_certify = {
     .name = "certify",
     .operands = "[GLOB | " CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
-    .summary = "measure devices on operations, and write the routing table",
+    .summary = "measure devices on operations, and write routes",
     .text =
         "Runs operations on every device in several sizes, with data of the host and with data "
         "that stays on the device, and writes down how long each took: once to warm up, then the "
-        "median of three. That table is what `auto` goes by, and what `vyre route` shows. "
+        "median of three. These routes are what `auto` goes by, and what `vyre route` shows. "
         "Operations are all that have a sample of arguments, or those whose id matches GLOB; or "
         "one of them, or a program of a file, with values as for `vyre run`.\n\n"
         "Speed alone wins nothing: the bytes of all devices are compared, and those of the "
@@ -53,9 +53,9 @@ const cli_command cli_command_certify = {
         "`auto`; the exit status is 1 then. One that takes longer than its budget is not tried "
         "with larger sizes.\n\n"
         "For each operation it says which device wins in which range of sizes, the sizes being "
-        "bytes of all arguments together, and who comes next at the end of the range. The plain "
-        "route, by which tools go that know no sizes, is that of the largest one.\n\n"
-        "The table is saved after each operation, together with what other processes saved "
+        "bytes of all arguments together, and who comes next at the end of the range. The "
+        "route of the operation, for tools that know no sizes, is that of the largest size.\n\n"
+        "The routes are saved after each operation, together with what other processes saved "
         "meanwhile, so that an interruption loses the current operation alone.",
     .operand = CLI_OPERAND_FILE,
     .operands_max = CLI_ANY_NUMBER,
@@ -66,10 +66,10 @@ typedef struct job {
     const cli_arguments *arguments;
     cli_devices devices;
     bench_certifier certifier;
-    vyre_strbuf path; /* of the table */
+    vyre_strbuf path; /* of the routes */
     cli_progress progress;
     size_t certified, failed, wrong; /* operations; the last: with a device of wrong bytes */
-    bool is_stuck;                   /* the table cannot be written */
+    bool is_stuck;                   /* the routes cannot be written */
     cli_exit failure;                /* how to end because of the last that failed */
     /* The answer. */
     vyre_strbuf text;
@@ -98,7 +98,7 @@ static vyre_status read_options(job *j) {
     VYRE_TRY(values_sizes_parse(values[SIZES].text, &j->certifier.sizes));
     VYRE_TRY(values_places_parse(values[DATA].text, &j->certifier.places));
     VYRE_TRY(cli_option_seconds(j->arguments, BUDGET, &j->certifier.budget_ns));
-    return bench_routes_path(values[TABLE].text, &j->path);
+    return bench_routes_path(values[ROUTES].text, &j->path);
 }
 
 /* Interruptions: the first one ends the run between two measurements, the second one at once. */
@@ -173,7 +173,7 @@ static void report(const job *j, size_t total) {
         vyre_strbuf_printf(&text, "%s%s", between, vyre_device_name(j->certifier.devices[i]));
         between = ", ";
     }
-    cli_message_print("vyre %s: %s; the table is %s\n", name, vyre_strbuf_string(&text),
+    cli_message_print("vyre %s: %s; the routes are in %s\n", name, vyre_strbuf_string(&text),
                       vyre_strbuf_string(&j->path));
     vyre_strbuf_free(&text);
     if (j->wrong) {
@@ -190,7 +190,7 @@ static void report(const job *j, size_t total) {
 
 /* The work */
 
-/* Certifies one and saves the table. What fails is told: smaller sizes may have been measured by
+/* Certifies one and saves the routes. What fails is told: smaller sizes may have been measured by
  * then, and the next one may do better. */
 static void certify(job *j, const bench_subject *subject) {
     vyre_status status = bench_certifier_measure(&j->certifier, subject);
@@ -330,8 +330,8 @@ static cli_exit certify_given(job *j) {
     return result;
 }
 
-/* Saved as it is: a place that cannot be written is told before anything is measured. */
-static vyre_status open_table(job *j) {
+/* Saved as they are: a place that cannot be written is told before anything is measured. */
+static vyre_status open_routes(job *j) {
     VYRE_TRY(bench_certifier_open(&j->certifier));
     VYRE_TRY(vyre_routes_load(vyre_strbuf_string(&j->path), &j->certifier.table));
     return vyre_routes_save(j->certifier.table, vyre_strbuf_string(&j->path));
@@ -350,7 +350,7 @@ static cli_exit run_job(job *j) {
     }
     j->certifier.devices = j->devices.list.items;
     j->certifier.device_count = j->devices.list.count;
-    status = open_table(j);
+    status = open_routes(j);
     if (status) {
         (void)cli_message_status(arguments->command, status);
         return CLI_EXIT_FAILED;

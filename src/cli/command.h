@@ -78,7 +78,8 @@ typedef struct cli_option {
 /* Rows that several subcommands have. */
 #define CLI_DEVICE_OPTION(X)                                                                       \
     X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
-      "where to run: auto, the id of a backend, or id:n for its device n")
+      "where to run: preferred, the id of a backend, or id:n for its device n; preferred if not "  \
+      "given")
 #define CLI_DEVICES_OPTION(X)                                                                      \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
       "which devices: ids of backends, or id:n, with commas between; all but oracles if not "      \
@@ -89,9 +90,9 @@ typedef struct cli_option {
 #define CLI_SIZES_OPTION(X)                                                                        \
     X(SIZES, 0, "--sizes", "A..B[:STEP]", NULL,                                                    \
       "sizes from 2^A to 2^B elements, with factors of 2^STEP between; 8..20:4 if not given")
-#define CLI_ROUTE_TABLE_OPTION(X)                                                                  \
-    X(TABLE, 0, "--table", "FILE", NULL,                                                           \
-      "the routing table; if not given that of VYRE_ROUTES, else pgo.toml of the configuration")
+#define CLI_ROUTES_OPTION(X)                                                                       \
+    X(ROUTES, 0, "--routes", "FILE", NULL,                                                         \
+      "the routes; if not given those of VYRE_ROUTES, else pgo.toml of the configuration")
 #define CLI_DATA_OPTION(X)                                                                         \
     X(DATA, 0, "--data", "PLACE,...", NULL,                                                        \
       "where data is: host, resident (it stays on the device), or both, as if not given")

@@ -14,7 +14,8 @@
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
-      "what to test: auto, ids of backends, id:n for device n, or all; auto if not given")         \
+      "what to test: preferred, ids of backends, id:n for device n, or all; preferred if not "     \
+      "given")                                                                                     \
     X(SUITE, 0, "--suite", "NAME,...", NULL,                                                       \
       "operations, special, sizes, laws, library, small, random; all if not given")                \
     X(AGAINST, 0, "--against", "DEVICE", NULL,                                                     \

@@ -28,17 +28,17 @@ static vyre_status acquire_preferred(vyre_device **out_device, vyre_strbuf *out_
     vyre_status status =
         vyre_registry_acquire_preferred(vyre_registry_default(), NULL, &decision, out_device);
     if (!status) {
-        vyre_strbuf_printf(out_why, "auto takes %s", decision.why);
+        vyre_strbuf_printf(out_why, "preferred selection takes %s", decision.why);
     }
     vyre_decision_free(&decision);
     return status;
 }
 
 /* Tells why there is no device, and how to end because of it. */
-static cli_exit tell_failure(const cli_command *command, vyre_status status, bool is_auto) {
+static cli_exit tell_failure(const cli_command *command, vyre_status status, bool is_named) {
     vyre_status_code code = vyre_status_code_of(status);
     (void)cli_message_status(command, status);
-    if (is_auto && code != VYRE_STATUS_INVALID_ARGUMENT) {
+    if (!is_named && code != VYRE_STATUS_INVALID_ARGUMENT) {
         cli_message_print("vyre %s: the reference backend, made to be right and not to be fast, "
                           "runs when it is named: -b reference\n",
                           command->name);
@@ -54,32 +54,35 @@ bool cli_device_is_auto(const char *name) {
     return !name || !strcmp(name, "auto");
 }
 
-static vyre_status acquire_routed(const cli_command *command, const vyre_route_request *request,
+static vyre_status acquire_routed(const cli_command *command, const vyre_router_request *request,
                                   vyre_device **out_device, vyre_strbuf *out_why) {
-    const vyre_routing *routing;
-    VYRE_TRY(vyre_route_acquire(request, &routing));
+    const vyre_router_choice *routing;
+    VYRE_TRY(vyre_router_choose(request, &routing));
     *out_device = vyre_device_retain(routing->device);
     bench_route_explain(out_why, routing, request);
     if (*routing->note) {
         cli_message_print("vyre %s: note: %s\n", command->name, routing->note);
     }
-    vyre_routing_release(routing);
+    vyre_router_choice_release(routing);
     return VYRE_OK;
 }
 
 cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
-                                const vyre_route_request *request, vyre_device **out_device,
+                                const vyre_router_request *request, vyre_device **out_device,
                                 vyre_strbuf *out_why) {
     *out_device = NULL;
-    bool is_auto = cli_device_is_auto(name);
-    vyre_status status = !is_auto ? vyre_registry_acquire(vyre_registry_default(), name, out_device)
-                         : request ? acquire_routed(command, request, out_device, out_why)
-                                   : acquire_preferred(out_device, out_why);
+    bool is_routed = request && cli_device_is_auto(name);
+    bool is_preferred = name ? !strcmp(name, "preferred") : !request;
+    bool is_named = !is_routed && !is_preferred;
+    vyre_status status = is_routed ? acquire_routed(command, request, out_device, out_why)
+                         : is_preferred
+                             ? acquire_preferred(out_device, out_why)
+                             : vyre_registry_acquire(vyre_registry_default(), name, out_device);
     if (!status) {
-        vyre_strbuf_puts(out_why, is_auto ? "" : "named by -b");
+        vyre_strbuf_puts(out_why, is_named ? "named by -b" : "");
         return CLI_EXIT_DONE;
     }
-    return tell_failure(command, status, is_auto);
+    return tell_failure(command, status, is_named);
 }
 
 cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
@@ -156,7 +159,7 @@ cli_exit cli_devices_acquire(const cli_command *command, const char *names,
                              cli_devices *out_devices) {
     *out_devices = (cli_devices){0};
     vyre_status status = names ? acquire_named(out_devices, names) : acquire_all(out_devices);
-    return status ? tell_failure(command, status, false) : CLI_EXIT_DONE;
+    return status ? tell_failure(command, status, true) : CLI_EXIT_DONE;
 }
 
 void cli_devices_release(cli_devices *devices) {

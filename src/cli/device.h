@@ -9,15 +9,15 @@
 #include "base/vec.h"
 #include "cli/command.h"
 
-/* Acquires the device that is meant; NULL is `auto`. `out_why` says why it is that one, and is the
+/* Acquires a device by its name; NULL is `preferred`. `out_why` says why it is that one, and is the
  * caller's to free. An error was told already: then the command ends with what is returned. */
 cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
                             vyre_strbuf *out_why);
 
-/* The same where it is known what is to run: `auto` asks the router. Tells of what the table says
- * and cannot be followed. */
+/* The same for a program that is known: `auto`, which is also NULL, asks the router. Tells of
+ * routes that cannot be followed. */
 cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
-                                const vyre_route_request *request, vyre_device **out_device,
+                                const vyre_router_request *request, vyre_device **out_device,
                                 vyre_strbuf *out_why);
 bool cli_device_is_auto(const char *name);
 

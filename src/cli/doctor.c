@@ -35,16 +35,15 @@ const cli_command cli_command_doctor = {
     .name = "doctor",
     .operands = "",
     .summary = "say what was found here, and what is wrong with it",
-    .text =
-        "Says where plugins and dialects were looked for, what became of each, which devices "
-        "there are, where compiled programs are kept, which routing table `auto` goes by, and "
-        "which environment variables are in force.\n\n"
-        "A problem is marked with ! and comes with its fix: a folder, a plugin or a dialect "
-        "that was "
-        "refused, backends that are registered twice or by half, a device that fails for "
-        "another reason "
-        "than that this machine has none, a cache or a routing table that cannot be used. The exit "
-        "status is 1 if there is one.",
+    .text = "Says where plugins and dialects were looked for, what became of each, which devices "
+            "there are, where compiled programs are kept, which routes `auto` goes by, and "
+            "which environment variables are in force.\n\n"
+            "A problem is marked with ! and comes with its fix: a folder, a plugin or a dialect "
+            "that was "
+            "refused, backends that are registered twice or by half, a device that fails for "
+            "another reason "
+            "than that this machine has none, a cache or routes that cannot be used. The exit "
+            "status is 1 if there is one.",
     CLI_COMMAND_PARTS,
 };
 
@@ -58,7 +57,7 @@ typedef struct examination {
     size_t operations;
     const vyre_cache_list *cache;
     vyre_status cache_failure; /* why it cannot be used */
-    vyre_strbuf routes_path;   /* of the routing table; empty: there is none */
+    vyre_strbuf routes_path;   /* of the routes; empty: there are none */
     bool has_routes;           /* the file exists */
     vyre_status routes_failure;
     size_t routes, measurements, strange; /* what it holds; of the latter those of other devices */
@@ -283,7 +282,7 @@ static void write_cache(const examination *x, vyre_strbuf *text) {
 
 static void write_routes(const examination *x, vyre_strbuf *text) {
     const char *path = vyre_strbuf_string(&x->routes_path);
-    vyre_strbuf_puts(text, "\nrouting table\n");
+    vyre_strbuf_puts(text, "\nroutes\n");
     vyre_strbuf_puts(text, mark(x->routes_failure != NULL));
     if (x->routes_failure) {
         vyre_strbuf_printf(text, "%s\n", vyre_status_text(x->routes_failure));

@@ -19,7 +19,7 @@
       "for a sample of N elements; values that are given take their places in it")                 \
     X(BYTES, 0, "--bytes", "N", NULL, "for N bytes of all arguments together")                     \
     CLI_DATA_OPTION(X)                                                                             \
-    CLI_ROUTE_TABLE_OPTION(X)                                                                      \
+    CLI_ROUTES_OPTION(X)                                                                           \
     CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
@@ -38,14 +38,14 @@ const cli_command cli_command_route = {
     .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
     .summary = "say which device `auto` takes, and why",
     .text =
-        "Shows what the table that `vyre certify` writes says of an operation, or of a program of "
+        "Shows what the routes that `vyre certify` writes say of an operation, or of a program of "
         "a file: which device `auto` takes in which range of sizes, and all measurements behind "
         "that. With a size, or with values as for `vyre run`, it says why that device is taken "
-        "then. Without any word it lists the whole table.\n\n"
+        "then. Without any word it lists all routes.\n\n"
         "Sizes are bytes of all arguments together, in classes that begin with a power of two. "
         "For a size that was not measured the nearest counts. Only devices that are here count, "
         "with the driver they were measured with; where none is left a note says so, and "
-        "preferred selection decides, as it does for what is not in the table. A device that gave "
+        "preferred selection decides, as it does for what has no route. A device that gave "
         "wrong bytes is never taken.",
     .operand = CLI_OPERAND_FILE,
     .operands_max = CLI_ANY_NUMBER,
@@ -56,8 +56,8 @@ const cli_command cli_command_route = {
 typedef struct answer {
     vyre_data data;
     uint64_t bytes;
-    const vyre_routing *routing; /* NULL: no device can be used */
-    vyre_status failure;         /* why */
+    const vyre_router_choice *routing; /* NULL: no device can be used */
+    vyre_status failure;               /* why */
 } answer;
 
 typedef struct job {
@@ -66,7 +66,7 @@ typedef struct job {
     vyre_routes *table;
     values_places places;
     cli_input input;
-    const vyre_program *program; /* NULL: what is meant is in the table alone */
+    const vyre_program *program; /* NULL: what is meant is in the routes alone */
     char key[VYRE_ROUTE_KEY_BYTES];
     const char *op; /* its id, or the key */
     bool has_size;
@@ -92,7 +92,7 @@ static bool is_in_table(const job *j) {
 static vyre_status read_options(job *j) {
     const cli_value *values = j->arguments->values;
     VYRE_TRY(values_places_parse(values[DATA].text, &j->places));
-    VYRE_TRY(bench_routes_path(values[TABLE].text, &j->path));
+    VYRE_TRY(bench_routes_path(values[ROUTES].text, &j->path));
     if (values[SIZE].given && values[BYTES].given) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one of them",
                                 "--size and --bytes both say how much data there is");
@@ -103,7 +103,7 @@ static vyre_status read_options(job *j) {
     }
     return setenv("VYRE_ROUTES", vyre_strbuf_string(&j->path), 1) == 0
                ? VYRE_OK
-               : vyre_no_memory("for the name of the table");
+               : vyre_no_memory("for the name of the routes");
 }
 
 static vyre_status count_bytes(job *j, const char *const *values, size_t count) {
@@ -166,7 +166,7 @@ static bool find_subject(job *j, cli_exit *out_result) {
 
 static void forget_answers(job *j) {
     for (size_t i = 0; i < j->answers.count; i++) {
-        vyre_routing_release(j->answers.items[i].routing);
+        vyre_router_choice_release(j->answers.items[i].routing);
         vyre_status_free(j->answers.items[i].failure);
     }
     j->answers.count = 0;
@@ -174,15 +174,15 @@ static void forget_answers(job *j) {
 
 static vyre_status ask(job *j, vyre_data data, uint64_t bytes) {
     answer next = {.data = data, .bytes = bytes};
-    const vyre_route_request request = {.op = j->op, .bytes = bytes, .data = data};
-    next.failure = vyre_route_acquire(&request, &next.routing);
+    const vyre_router_request request = {.op = j->op, .bytes = bytes, .data = data};
+    next.failure = vyre_router_choose(&request, &next.routing);
     if (vyre_status_code_of(next.failure) == VYRE_STATUS_INVALID_ARGUMENT) {
         return next.failure; /* a variable of the environment is wrong */
     }
     if (vyre_vec_push(&j->answers, next)) {
         return VYRE_OK;
     }
-    vyre_routing_release(next.routing);
+    vyre_router_choice_release(next.routing);
     vyre_status_free(next.failure);
     return vyre_no_memory("for decisions");
 }
@@ -212,8 +212,8 @@ static vyre_status ask_all(job *j) {
 /* Text */
 
 static void put_why(vyre_strbuf *text, const job *j, const answer *a) {
-    const vyre_route_request request = {.op = j->op, .data = a->data};
-    const vyre_routing *routing = a->routing;
+    const vyre_router_request request = {.op = j->op, .data = a->data};
+    const vyre_router_choice *routing = a->routing;
     vyre_strbuf_printf(text, "  %-9s ", vyre_data_name(a->data));
     if (!routing) {
         vyre_strbuf_printf(text, "none: %s\n", vyre_status_text(a->failure));
@@ -319,18 +319,18 @@ static void write_text(const job *j, vyre_strbuf *text) {
 
 static void write_json(const job *j, vyre_json *json) {
     vyre_json_object(json);
-    vyre_json_add_string(json, "table", vyre_strbuf_string(&j->path));
+    vyre_json_add_string(json, "routes", vyre_strbuf_string(&j->path));
     vyre_json_add_array(json, "auto");
     for (size_t i = 0; i < j->answers.count; i++) {
         const answer *a = &j->answers.items[i];
-        const vyre_routing *routing = a->routing;
+        const vyre_router_choice *routing = a->routing;
         vyre_json_object(json);
         vyre_json_add_string(json, "data", vyre_data_name(a->data));
         vyre_json_add_u64(json, "bytes", a->bytes);
         vyre_json_key(json, "takes");
         if (routing) {
             vyre_json_string(json, vyre_device_name(routing->device));
-            vyre_json_add_string(json, "source", vyre_route_source_name(routing->source));
+            vyre_json_add_string(json, "source", vyre_router_source_name(routing->source));
         } else {
             vyre_json_null(json);
         }
@@ -339,7 +339,7 @@ static void write_json(const job *j, vyre_json *json) {
         }
         vyre_strbuf why = {0};
         if (routing) {
-            const vyre_route_request request = {.op = j->op, .data = a->data};
+            const vyre_router_request request = {.op = j->op, .data = a->data};
             bench_route_explain(&why, routing, &request);
         } else {
             vyre_strbuf_puts(&why, vyre_status_text(a->failure));
@@ -360,14 +360,14 @@ static void write_json(const job *j, vyre_json *json) {
 
 /* One operation or program */
 
-/* Tells how to get into the table what is not there. */
+/* Tells how to get a route. */
 static void tell_unknown(const job *j) {
     const char *name = j->arguments->command->name;
     vyre_strbuf words = {0};
     for (size_t i = 0; i < j->arguments->operand_count; i++) {
         vyre_strbuf_printf(&words, " %s", j->arguments->operands[i]);
     }
-    cli_message_print("vyre %s: `%s` is not in the table %s, so preferred selection decides; `vyre "
+    cli_message_print("vyre %s: `%s` has no route in %s, so preferred selection decides; `vyre "
                       "certify%s` measures it\n",
                       name, j->op, vyre_strbuf_string(&j->path), vyre_strbuf_string(&words));
     vyre_strbuf_free(&words);
@@ -405,7 +405,7 @@ static cli_exit show_one(job *j) {
     return result;
 }
 
-/* The whole table */
+/* All routes */
 
 static cli_exit list_all(job *j) {
     vyre_strbuf text = {0};
@@ -447,8 +447,9 @@ static cli_exit list_all(job *j) {
         return cli_message_status(j->arguments->command, status);
     }
     cli_output_write(&text);
-    cli_message_print("vyre route: %zu operation%s in the table %s%s\n", count, vyre_plural(count),
-                      vyre_strbuf_string(&j->path), count ? "" : "; `vyre certify` fills it");
+    cli_message_print("vyre route: %zu operation%s with routes in %s%s\n", count,
+                      vyre_plural(count), vyre_strbuf_string(&j->path),
+                      count ? "" : "; `vyre certify` makes some");
     return CLI_EXIT_DONE;
 }
 

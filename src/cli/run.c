@@ -28,7 +28,9 @@
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
-      "where to run: auto, the id of a backend, id:n for its device n, or all")                    \
+      "where to run: auto, preferred, the id of a backend, id:n for its device n, or all; auto "   \
+      "if "                                                                                        \
+      "not given")                                                                                 \
     X(SAMPLE, 0, "--sample", "N", NULL,                                                            \
       "make what is not given: arguments of size N, as the operation says")                        \
     X(PRINT, 0, "--print", "NAME[:N]...", NULL,                                                    \
@@ -362,7 +364,7 @@ static void write_json(const job *j) {
 static cli_exit run_on_device(job *j) {
     const cli_arguments *arguments = j->arguments;
     const vyre_operation *operation = j->input.operation;
-    vyre_route_request request = {.op = operation ? operation->id : NULL, .program = j->program};
+    vyre_router_request request = {.op = operation ? operation->id : NULL, .program = j->program};
     vyre_status status = VYRE_OK;
     if (cli_device_is_auto(arguments->values[BACKEND].text)) {
         status = vyre_route_count_bytes(j->program, j->binding.inputs, j->binding.input_count,

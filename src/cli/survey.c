@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "registry/registry.h"
 #include "registry/select.h"
+#include "runtime/device.h"
 
 static void deinit_row(cli_survey_row *row) {
     vyre_device_release(row->device);
@@ -187,7 +188,7 @@ void cli_survey_facts(const cli_survey_row *row, cli_fact_writer write, void *us
     tell_number(&of_rank, "precedence", CLI_FACT_BRIEF, rank);
     tell_number(&of_device, "score", CLI_FACT_BRIEF, vyre_capability_score(&profile));
     tell_number(&of_device, "timing", CLI_FACT_BRIEF, vyre_timing_score(profile.timing_quality));
-    tell_text(&of_choice, "auto", CLI_FACT_BRIEF,
+    tell_text(&of_choice, "preferred", CLI_FACT_BRIEF,
               row->candidate ? vyre_fate_name(row->candidate->fate) : "");
     tell_text(&always, "origin", CLI_FACT_BRIEF, vyre_registry_origin(vyre_registry_default(), id));
     tell_text(&of_failure, "reason", CLI_FACT_WIDE,

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "base/toml.h"
 #include "conform/session.h"
-#include "registry/select.h"
+#include "runtime/device.h"
 #include "wire/layout.h"
 
 static const char last_table[] = "\n[certificate]\n";

@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 #include "conform/session.h"
-#include "registry/select.h"
+#include "runtime/device.h"
 #include "values/element.h"
 
 enum { MOST_LINES = 20 }; /* of cases that failed, and of reasons */

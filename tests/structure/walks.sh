@@ -45,8 +45,8 @@ first_entries() {
     done >"$work/commands"
     echo "run $argument >'$work/output'" >>"$work/commands"
     env VYRE_ROUTES=off VYRE_CUDA=none VYRE_CACHE_LIMIT=0 VYRE_DIALECT_PATH=none \
-        gdb -nx -q -batch -ex 'set pagination off' -x "$work/commands" "$program" 2>&1 |
-        sed -n 's/^entered //p'
+        gdb -nx -q -batch -ex 'set pagination off' -x "$work/commands" "$program" >"$work/entered" 2>&1 || true
+    sed -n 's/^entered //p' "$work/entered"
 }
 
 # check_walk PAGE TITLE EXAMPLE ARGUMENT
@@ -65,9 +65,9 @@ check_walk() {
     "$cc" -Iinclude "examples/api/$3.c" "$library" -lm -o "$work/$3"
     entries=$(first_entries "$work/$3" "$4" "${names[@]}")
     while read -r function file thread; do
-        place=$(grep -nxF "$function" <<<"$entries" | cut -d: -f1)
+        place=$(grep -nxF "$function" <<<"$entries" | cut -d: -f1 || true)
         if [ -z "$place" ]; then
-            fail "$2: examples/api/$3.c $4 does not enter $function" "see which way it goes now"
+            fail "$2: examples/api/$3.c $4 does not enter $function" "see which way it goes now: $(tail -3 "$work/entered" | tr '\n' ' ')"
         elif [ "$place" -lt "$last" ]; then
             fail "$2: $function is entered before the hop in front of it" "put the hops in their order: ${entries//$'\n'/, }"
         elif [ -z "$thread" ]; then

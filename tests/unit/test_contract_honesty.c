@@ -1,5 +1,5 @@
 /* Honest capability: whatever a backend claims it must do, by itself and in the open. Each claim of
- * each backend that is built in is put to the test, without the wrapper that would help it. */
+ * each backend that is built in is put to the test, without the sequences that would help it. */
 #include <vyre/reference.h>
 
 #include "backend/table.h"
@@ -62,7 +62,7 @@ static bool runs(const vyre_backend *backend, const char *text) {
     for (size_t i = 0; i < expected.count; i++) {
         outputs[i] = (vyre_output){found[i], expected.items[i].size};
     }
-    vyre_call call = vyre_plan_call(&plan, inputs);
+    vyre_call call = vyre_plan_call(&plan, inputs, NULL);
     vyre_status status = backend->slots->dispatch_borrowed(backend, &call, outputs);
     bool same = !status;
     for (size_t i = 0; same && i < expected.count; i++) {

@@ -548,7 +548,7 @@ static void artifacts_are_taken_or_made_again(void **state) {
     vyre_program *program = fake_device_program(STEPS);
     vyre_device *device = fake_device_open(0);
     expect_ok(vyre_device_prepare(device));
-    cuda_device *own = device->inner->state;
+    cuda_device *own = device->backend->state;
     vyre_strbuf artifact = {0}, none = {0};
     cuda_executable *native;
     uint64_t before = fake->calls(FAKE_cuLinkCreate);

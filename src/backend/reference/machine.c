@@ -274,10 +274,7 @@ static vyre_status run_plain(const vyre_program *program, const vyre_input *inpu
                              const vyre_reference_options *options, vyre_findings *findings,
                              vyre_outputs *out_outputs) {
     vyre_plan plan;
-    vyre_status status = vyre_plan_init(&plan, program, inputs, input_count, config);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_plan_init(&plan, program, inputs, input_count, config));
     machine m = {.plan = &plan, .ir = plan.ir, .options = options, .random = options->seed};
     m.deadline_ns = config->timeout_ns ? now_ns() + config->timeout_ns : 0;
     m.arrays = vyre_alloc_zeroed(m.ir->resource_count, sizeof *m.arrays);
@@ -285,7 +282,7 @@ static vyre_status run_plain(const vyre_program *program, const vyre_input *inpu
     if (!m.arrays || !m.iterations) {
         machine_no_memory(&m);
     }
-    status = m.status ? m.status : make_arrays(&m, inputs);
+    vyre_status status = m.status ? m.status : make_arrays(&m, inputs);
     if (!status && findings) {
         status = sanitizer_init(&m, findings) ? VYRE_OK : m.status;
     }
@@ -334,16 +331,14 @@ vyre_status vyre_reference_run(const vyre_program *program, const vyre_input *in
 
 vyre_status vyre_sanitize(const vyre_program *program, const vyre_input *inputs, size_t input_count,
                           const vyre_sanitize_options *options, vyre_findings **out_findings) {
-    vyre_status status = vyre_findings_create(out_findings);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_findings_create(out_findings));
     vyre_sanitize_options chosen = options ? *options : (vyre_sanitize_options){0};
     vyre_dispatch_config config = {.timeout_ns = chosen.timeout_ns};
     vyre_reference_options reference = {.seed = chosen.seed,
                                         .max_steps = chosen.max_steps,
                                         .max_memory_bytes = chosen.max_memory_bytes};
-    status = run(program, inputs, input_count, &config, &reference, *out_findings, NULL);
+    vyre_status status =
+        run(program, inputs, input_count, &config, &reference, *out_findings, NULL);
     /* Workgroups that part at a grid barrier end the run, and are what it was to find. */
     if (vyre_status_code_of(status) == VYRE_STATUS_INVALID_PROGRAM &&
         vyre_findings_count(*out_findings)) {

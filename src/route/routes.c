@@ -1,5 +1,5 @@
-/* What a table of routes holds. Strings are kept once each; arrays of a route that was replaced
- * stay in the arena until the table is saved or freed. */
+/* What routes hold. Strings are kept once each; arrays of a route that was replaced stay in the
+ * arena until the routes are saved or freed. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,10 +8,6 @@
 #include "base/status.h"
 #include "route/route.h"
 #include "runtime/device.h"
-
-vyre_status vyre_routes_no_memory(void) {
-    return vyre_no_memory("for the table of routes");
-}
 
 uint64_t vyre_route_now(const vyre_route_clock *clock) {
     return clock->now ? clock->now(clock->user) : vyre_now_ns();
@@ -61,70 +57,70 @@ static int compare_identities(const vyre_identity *left, const vyre_identity *ri
     return order ? order : strcmp(left->driver, right->driver);
 }
 
-vyre_status vyre_routes_create(vyre_routes **out_table) {
-    vyre_routes *table = vyre_alloc_zeroed(1, sizeof *table);
-    *out_table = table;
-    if (!table) {
-        return vyre_routes_no_memory();
+vyre_status vyre_routes_create(vyre_routes **out_routes) {
+    vyre_routes *routes = vyre_alloc_zeroed(1, sizeof *routes);
+    *out_routes = routes;
+    if (!routes) {
+        return vyre_no_memory("for the routes");
     }
-    vyre_arena_init(&table->arena);
-    table->extra = "";
+    vyre_arena_init(&routes->arena);
+    routes->extra = "";
     return VYRE_OK;
 }
 
-void vyre_routes_free(vyre_routes *table) {
-    if (!table) {
+void vyre_routes_free(vyre_routes *routes) {
+    if (!routes) {
         return;
     }
-    for (size_t i = 0; i < table->entries.count; i++) {
-        vyre_vec_free(&table->entries.items[i]->rows);
-        vyre_vec_free(&table->entries.items[i]->bans);
+    for (size_t i = 0; i < routes->entries.count; i++) {
+        vyre_vec_free(&routes->entries.items[i]->rows);
+        vyre_vec_free(&routes->entries.items[i]->bans);
     }
-    vyre_vec_free(&table->entries);
-    vyre_vec_free(&table->strings);
-    vyre_map_free(&table->index);
-    vyre_arena_deinit(&table->arena);
-    vyre_free(table);
+    vyre_vec_free(&routes->entries);
+    vyre_vec_free(&routes->strings);
+    vyre_map_free(&routes->index);
+    vyre_arena_deinit(&routes->arena);
+    vyre_free(routes);
 }
 
 typedef struct wanted_string {
-    const vyre_routes *table;
+    const vyre_routes *routes;
     const char *string;
 } wanted_string;
 
 static bool same_string(const void *context, uint32_t value) {
     const wanted_string *wanted = context;
-    return !strcmp(wanted->table->strings.items[value], wanted->string);
+    return !strcmp(wanted->routes->strings.items[value], wanted->string);
 }
 
-const char *vyre_routes_string(vyre_routes *table, const char *string) {
+const char *vyre_routes_string(vyre_routes *routes, const char *string) {
     if (!*string) {
         return "";
     }
     size_t size = strlen(string);
     uint64_t hash = vyre_hash_key(string, size);
-    const wanted_string wanted = {table, string};
-    const uint32_t *known = vyre_map_find(&table->index, hash, same_string, &wanted);
+    const wanted_string wanted = {routes, string};
+    const uint32_t *known = vyre_map_find(&routes->index, hash, same_string, &wanted);
     if (known) {
-        return table->strings.items[*known];
+        return routes->strings.items[*known];
     }
-    const char *copy = vyre_arena_copy(&table->arena, string, size);
-    if (!copy || !vyre_vec_push(&table->strings, copy)) {
+    const char *copy = vyre_arena_copy(&routes->arena, string, size);
+    if (!copy || !vyre_vec_push(&routes->strings, copy)) {
         return NULL;
     }
-    if (!vyre_map_add(&table->index, hash, (uint32_t)(table->strings.count - 1))) {
-        table->strings.count--;
+    if (!vyre_map_add(&routes->index, hash, (uint32_t)(routes->strings.count - 1))) {
+        routes->strings.count--;
         return NULL;
     }
     return copy;
 }
 
 /* The first entry that is not before `op`. */
-static size_t find_place(const vyre_routes *table, const char *op) {
-    size_t low = 0, high = table->entries.count;
+static size_t find_place(const vyre_routes *routes, const char *op) {
+    size_t low = 0, high = routes->entries.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (strcmp(table->entries.items[middle]->route.op, op) < 0) {
+        if (strcmp(routes->entries.items[middle]->route.op, op) < 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -133,84 +129,86 @@ static size_t find_place(const vyre_routes *table, const char *op) {
     return low;
 }
 
-vyre_route_entry *vyre_routes_entry(const vyre_routes *table, const char *op) {
-    size_t place = find_place(table, op);
-    return place < table->entries.count && !strcmp(table->entries.items[place]->route.op, op)
-               ? table->entries.items[place]
+vyre_route_entry *vyre_routes_entry(const vyre_routes *routes, const char *op) {
+    size_t place = find_place(routes, op);
+    return place < routes->entries.count && !strcmp(routes->entries.items[place]->route.op, op)
+               ? routes->entries.items[place]
                : NULL;
 }
 
-vyre_route_entry *vyre_routes_make_entry(vyre_routes *table, const char *op) {
-    vyre_route_entry *entry = vyre_routes_entry(table, op);
+/* NULL without memory. */
+static vyre_route_entry *make_entry(vyre_routes *routes, const char *op) {
+    vyre_route_entry *entry = vyre_routes_entry(routes, op);
     if (entry) {
         return entry;
     }
-    const char *name = vyre_routes_string(table, op);
-    entry = name ? vyre_arena_alloc(&table->arena, sizeof *entry) : NULL;
-    if (!entry || !vyre_vec_reserve(&table->entries, 1)) {
+    const char *name = vyre_routes_string(routes, op);
+    entry = name ? vyre_arena_alloc(&routes->arena, sizeof *entry) : NULL;
+    if (!entry || !vyre_vec_reserve(&routes->entries, 1)) {
         return NULL;
     }
     *entry = (vyre_route_entry){.route.op = name, .extra = ""};
-    size_t place = find_place(table, op);
-    vyre_route_entry **items = table->entries.items;
-    memmove(items + place + 1, items + place, (table->entries.count - place) * sizeof *items);
+    size_t place = find_place(routes, op);
+    vyre_route_entry **items = routes->entries.items;
+    memmove(items + place + 1, items + place, (routes->entries.count - place) * sizeof *items);
     items[place] = entry;
-    table->entries.count++;
+    routes->entries.count++;
     return entry;
 }
 
-static bool copy_identity(vyre_routes *table, vyre_identity *who) {
-    who->backend = vyre_routes_string(table, who->backend);
-    who->device = vyre_routes_string(table, who->device);
-    who->driver = vyre_routes_string(table, who->driver);
+static bool copy_identity(vyre_routes *routes, vyre_identity *who) {
+    who->backend = vyre_routes_string(routes, who->backend);
+    who->device = vyre_routes_string(routes, who->device);
+    who->driver = vyre_routes_string(routes, who->driver);
     return who->backend && who->device && who->driver;
 }
 
-static bool copy_extra(vyre_routes *table, const char **extra) {
-    *extra = *extra ? vyre_routes_string(table, *extra) : "";
+static bool copy_extra(vyre_routes *routes, const char **extra) {
+    *extra = *extra ? vyre_routes_string(routes, *extra) : "";
     return *extra;
 }
 
 /* The extras of a list; NULL without memory. */
-static const char *const *copy_extras(vyre_routes *table, const char *const *extras, size_t count) {
-    const char **copy = vyre_arena_alloc(&table->arena, count * sizeof *copy);
+static const char *const *copy_extras(vyre_routes *routes, const char *const *extras,
+                                      size_t count) {
+    const char **copy = vyre_arena_alloc(&routes->arena, count * sizeof *copy);
     bool made = copy;
     for (size_t i = 0; made && i < count; i++) {
         copy[i] = extras ? extras[i] : NULL;
-        made = copy_extra(table, &copy[i]);
+        made = copy_extra(routes, &copy[i]);
     }
     return made ? copy : NULL;
 }
 
-static bool copy_exclusion(vyre_routes *table, vyre_exclusion *exclusion) {
-    exclusion->reason = vyre_routes_string(table, exclusion->reason);
-    return exclusion->reason && copy_identity(table, &exclusion->who);
+static bool copy_exclusion(vyre_routes *routes, vyre_exclusion *exclusion) {
+    exclusion->reason = vyre_routes_string(routes, exclusion->reason);
+    return exclusion->reason && copy_identity(routes, &exclusion->who);
 }
 
 /* A copy of the list in the arena; false without memory. */
-static bool copy_excluded(vyre_routes *table, const vyre_exclusion *list, size_t count,
+static bool copy_excluded(vyre_routes *routes, const vyre_exclusion *list, size_t count,
                           const char *const *extras, const vyre_exclusion **out_list,
                           const char *const **out_extras) {
-    vyre_exclusion *copy = vyre_arena_alloc(&table->arena, count * sizeof *copy);
+    vyre_exclusion *copy = vyre_arena_alloc(&routes->arena, count * sizeof *copy);
     bool made = copy;
     for (size_t i = 0; made && i < count; i++) {
         copy[i] = list[i];
-        made = copy_exclusion(table, &copy[i]);
+        made = copy_exclusion(routes, &copy[i]);
     }
     *out_list = copy;
-    *out_extras = made ? copy_extras(table, extras, count) : NULL;
+    *out_extras = made ? copy_extras(routes, extras, count) : NULL;
     return *out_extras;
 }
 
-vyre_status vyre_routes_put_excluded(vyre_routes *table, const char *op,
+vyre_status vyre_routes_put_excluded(vyre_routes *routes, const char *op,
                                      const vyre_exclusion *excluded, size_t count,
                                      const char *const *extras) {
     const vyre_exclusion *list;
     const char *const *list_extras;
-    bool made = copy_excluded(table, excluded, count, extras, &list, &list_extras);
-    vyre_route_entry *entry = made ? vyre_routes_make_entry(table, op) : NULL;
+    bool made = copy_excluded(routes, excluded, count, extras, &list, &list_extras);
+    vyre_route_entry *entry = made ? make_entry(routes, op) : NULL;
     if (!entry) {
-        return vyre_routes_no_memory();
+        return vyre_no_memory("for the routes");
     }
     entry->route.excluded = list;
     entry->route.excluded_count = count;
@@ -218,28 +216,28 @@ vyre_status vyre_routes_put_excluded(vyre_routes *table, const char *op,
     return VYRE_OK;
 }
 
-vyre_status vyre_routes_put_route(vyre_routes *table, const vyre_route *route, const char *extra,
+vyre_status vyre_routes_put_route(vyre_routes *routes, const vyre_route *route, const char *extra,
                                   const char *const *observation_extras, bool is_new) {
     vyre_route copy = *route;
     const char *const *list_extras = NULL, *const *excluded_extras = NULL;
-    vyre_latency *list = vyre_arena_alloc(&table->arena, route->observation_count * sizeof *list);
-    bool made = list && copy_extra(table, &extra);
+    vyre_latency *list = vyre_arena_alloc(&routes->arena, route->observation_count * sizeof *list);
+    bool made = list && copy_extra(routes, &extra);
     for (size_t i = 0; made && i < route->observation_count; i++) {
         list[i] = route->observations[i];
-        list[i].backend = vyre_routes_string(table, list[i].backend);
+        list[i].backend = vyre_routes_string(routes, list[i].backend);
         made = list[i].backend;
     }
     if (made && copy.backend) {
-        copy.backend = vyre_routes_string(table, copy.backend);
+        copy.backend = vyre_routes_string(routes, copy.backend);
         made = copy.backend;
     }
     copy.observations = list;
-    made = made && copy_excluded(table, route->excluded, route->excluded_count, NULL,
+    made = made && copy_excluded(routes, route->excluded, route->excluded_count, NULL,
                                  &copy.excluded, &excluded_extras);
-    list_extras = made ? copy_extras(table, observation_extras, route->observation_count) : NULL;
-    vyre_route_entry *entry = list_extras ? vyre_routes_make_entry(table, route->op) : NULL;
+    list_extras = made ? copy_extras(routes, observation_extras, route->observation_count) : NULL;
+    vyre_route_entry *entry = list_extras ? make_entry(routes, route->op) : NULL;
     if (!entry) {
-        return vyre_routes_no_memory();
+        return vyre_no_memory("for the routes");
     }
     copy.op = entry->route.op;
     entry->route = copy;
@@ -316,27 +314,28 @@ static void insert_ban(vyre_route_entry *entry, const vyre_route_banned *ban) {
     entry->bans.items[place] = *ban;
 }
 
-vyre_status vyre_routes_put_classes(vyre_routes *table, const char *op,
+vyre_status vyre_routes_put_classes(vyre_routes *routes, const char *op,
                                     const vyre_route_measured *rows, size_t row_count,
                                     const vyre_route_banned *bans, size_t ban_count) {
     vyre_route_measured *row_copies =
-        vyre_arena_alloc(&table->arena, row_count * sizeof *row_copies);
-    vyre_route_banned *ban_copies = vyre_arena_alloc(&table->arena, ban_count * sizeof *ban_copies);
+        vyre_arena_alloc(&routes->arena, row_count * sizeof *row_copies);
+    vyre_route_banned *ban_copies =
+        vyre_arena_alloc(&routes->arena, ban_count * sizeof *ban_copies);
     bool made = row_copies && ban_copies;
     for (size_t i = 0; made && i < row_count; i++) {
         row_copies[i] = rows[i];
-        made =
-            copy_identity(table, &row_copies[i].row.who) && copy_extra(table, &row_copies[i].extra);
+        made = copy_identity(routes, &row_copies[i].row.who) &&
+               copy_extra(routes, &row_copies[i].extra);
     }
     for (size_t i = 0; made && i < ban_count; i++) {
         ban_copies[i] = bans[i];
-        made = copy_exclusion(table, &ban_copies[i].exclusion) &&
-               copy_extra(table, &ban_copies[i].extra);
+        made = copy_exclusion(routes, &ban_copies[i].exclusion) &&
+               copy_extra(routes, &ban_copies[i].extra);
     }
-    vyre_route_entry *entry = made ? vyre_routes_make_entry(table, op) : NULL;
+    vyre_route_entry *entry = made ? make_entry(routes, op) : NULL;
     if (!entry || !vyre_vec_reserve(&entry->rows, row_count) ||
         !vyre_vec_reserve(&entry->bans, ban_count)) {
-        return vyre_routes_no_memory();
+        return vyre_no_memory("for the routes");
     }
     for (size_t i = 0; i < row_count; i++) {
         insert_row(entry, &row_copies[i]);
@@ -347,10 +346,10 @@ vyre_status vyre_routes_put_classes(vyre_routes *table, const char *op,
     return VYRE_OK;
 }
 
-vyre_status vyre_routes_overlay(vyre_routes *into, const vyre_routes *table) {
+vyre_status vyre_routes_overlay(vyre_routes *into, const vyre_routes *routes) {
     vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < table->entries.count && !status; i++) {
-        const vyre_route_entry *entry = table->entries.items[i];
+    for (size_t i = 0; i < routes->entries.count && !status; i++) {
+        const vyre_route_entry *entry = routes->entries.items[i];
         const char *op = entry->route.op;
         if (entry->has_route && entry->is_new) {
             status = vyre_routes_put_route(into, &entry->route, entry->extra,
@@ -370,10 +369,10 @@ vyre_status vyre_routes_overlay(vyre_routes *into, const vyre_routes *table) {
     return status;
 }
 
-bool vyre_routes_has_new(const vyre_routes *table) {
+bool vyre_routes_has_new(const vyre_routes *routes) {
     bool any = false;
-    for (size_t i = 0; i < table->entries.count && !any; i++) {
-        const vyre_route_entry *entry = table->entries.items[i];
+    for (size_t i = 0; i < routes->entries.count && !any; i++) {
+        const vyre_route_entry *entry = routes->entries.items[i];
         any = entry->has_route && entry->is_new;
         for (size_t k = 0; k < entry->rows.count && !any; k++) {
             any = entry->rows.items[k].is_new;
@@ -385,41 +384,42 @@ bool vyre_routes_has_new(const vyre_routes *table) {
     return any;
 }
 
-size_t vyre_routes_count(const vyre_routes *table) {
+size_t vyre_routes_count(const vyre_routes *routes) {
     size_t count = 0;
-    for (size_t i = 0; i < table->entries.count; i++) {
-        count += table->entries.items[i]->has_route;
+    for (size_t i = 0; i < routes->entries.count; i++) {
+        count += routes->entries.items[i]->has_route;
     }
     return count;
 }
 
-const vyre_route *vyre_routes_at(const vyre_routes *table, size_t index) {
-    for (size_t i = 0; i < table->entries.count; i++) {
-        if (table->entries.items[i]->has_route && index-- == 0) {
-            return &table->entries.items[i]->route;
+const vyre_route *vyre_routes_at(const vyre_routes *routes, size_t index) {
+    for (size_t i = 0; i < routes->entries.count; i++) {
+        if (routes->entries.items[i]->has_route && index-- == 0) {
+            return &routes->entries.items[i]->route;
         }
     }
     return NULL;
 }
 
-const vyre_route *vyre_routes_find(const vyre_routes *table, const char *op) {
-    const vyre_route_entry *entry = vyre_routes_entry(table, op);
+const vyre_route *vyre_routes_find(const vyre_routes *routes, const char *op) {
+    const vyre_route_entry *entry = vyre_routes_entry(routes, op);
     return entry && entry->has_route ? &entry->route : NULL;
 }
 
-const char *vyre_routes_fastest(const vyre_routes *table, const char *op) {
-    const vyre_route *route = vyre_routes_find(table, op);
+const char *vyre_routes_fastest(const vyre_routes *routes, const char *op) {
+    const vyre_route *route = vyre_routes_find(routes, op);
     return route ? route->backend : NULL;
 }
 
-const vyre_class_row *vyre_routes_class_at(const vyre_routes *table, const char *op, size_t index) {
-    const vyre_route_entry *entry = vyre_routes_entry(table, op);
+const vyre_class_row *vyre_routes_class_at(const vyre_routes *routes, const char *op,
+                                           size_t index) {
+    const vyre_route_entry *entry = vyre_routes_entry(routes, op);
     return entry && index < entry->rows.count ? &entry->rows.items[index].row : NULL;
 }
 
-const vyre_exclusion *vyre_routes_class_excluded_at(const vyre_routes *table, const char *op,
+const vyre_exclusion *vyre_routes_class_excluded_at(const vyre_routes *routes, const char *op,
                                                     size_t index) {
-    const vyre_route_entry *entry = vyre_routes_entry(table, op);
+    const vyre_route_entry *entry = vyre_routes_entry(routes, op);
     return entry && index < entry->bans.count ? &entry->bans.items[index].exclusion : NULL;
 }
 
@@ -429,10 +429,10 @@ static bool says_anything(const vyre_route_entry *entry) {
            entry->route.excluded_count;
 }
 
-const char *vyre_routes_op_at(const vyre_routes *table, size_t index) {
-    for (size_t i = 0; i < table->entries.count; i++) {
-        if (says_anything(table->entries.items[i]) && index-- == 0) {
-            return table->entries.items[i]->route.op;
+const char *vyre_routes_op_at(const vyre_routes *routes, size_t index) {
+    for (size_t i = 0; i < routes->entries.count; i++) {
+        if (says_anything(routes->entries.items[i]) && index-- == 0) {
+            return routes->entries.items[i]->route.op;
         }
     }
     return NULL;

@@ -1,22 +1,12 @@
-/* The wrapper that gives phases and grid barriers to backends without: a backend that refuses
- * programs of more than one phase is held against the oracle, and every other slot goes through. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+/* Sequences: programs that the host runs in parts for a backend without phases or grid barriers. A
+ * backend that refuses programs of more than one phase must give the oracle's bytes, in every form
+ * of a run. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <vyre/text.h>
 
 #include "backend/reference/backend.h"
 #include "conform/compare.h"
 #include "runtime/device.h"
-#include "runtime/wrap.h"
-#include "tests/mock/mock.h"
+#include "tests/unit/contract_check.h"
 #include "tests/unit/failing_allocator.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -24,12 +14,6 @@ enum { PROGRAMS = 100 };
 #else
 enum { PROGRAMS = 2000 };
 #endif
-
-static void expect_ok(vyre_status status) {
-    if (status) {
-        fail_msg("%s", vyre_status_text(status));
-    }
-}
 
 #define LIMITS                                                                                     \
     (MOCK_BIT(max_workgroup_size) | MOCK_BIT(max_workgroups_per_dimension) |                       \
@@ -152,18 +136,10 @@ static void grid_sync_S71_split_for_native_phases(void **state) {
     mock_free(m);
 }
 
-static vyre_program *parse(const char *text) {
-    vyre_module *module;
-    expect_ok(vyre_module_parse("test.vyre", text, strlen(text), NULL, &module));
-    vyre_program *program = vyre_program_retain(vyre_module_program(module, 0));
-    vyre_module_free(module);
-    return program;
-}
-
 static const char two_halves[] = "program halves(x: inout buffer<u32>) over x workgroup 4 {"
-                                 " let before = x[gid];"
+                                 " let sum = x[gid] + x[len(x) - 1 - gid];"
                                  " grid_barrier;"
-                                 " x[gid] = before + x[len(x) - 1 - gid];"
+                                 " x[gid] = sum;"
                                  " grid_barrier;"
                                  " x[gid] = x[gid] * 2;"
                                  "}";
@@ -183,8 +159,8 @@ static void domains_from_memory_have_limits(void **state) {
     vyre_device *device;
     expect_ok(mock_open(m, &device));
     vyre_program *program =
-        parse("program p(n: buffer<u32>, y: out buffer<u32>[64]) {"
-              " phase all over n[0] max 64 workgroup 4 { y[gid] = gid + 1; } }");
+        contract_program("program p(n: buffer<u32>, y: out buffer<u32>[64]) {"
+                         " phase all over n[0] max 64 workgroup 4 { y[gid] = gid + 1; } }");
     for (uint32_t count = 0; count <= 64; count += 4) {
         const vyre_input input = {&count, sizeof count};
         vyre_outputs outputs;
@@ -202,7 +178,7 @@ static void domains_from_memory_have_limits(void **state) {
 }
 
 static void run_halves(vyre_device *device, vyre_status *out_status, uint32_t result[8]) {
-    vyre_program *program = parse(two_halves);
+    vyre_program *program = contract_program(two_halves);
     const uint32_t x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     const vyre_input input = {x, sizeof x};
     vyre_outputs outputs;
@@ -235,7 +211,7 @@ static void grid_sync_S71_becomes_several_dispatches(void **state) {
     expect_ok(status);
     assert_int_equal(mock_count(m, MOCK_dispatch), 3);
     for (int i = 0; i < 8; i++) {
-        assert_true(result[i] > 0);
+        assert_int_equal(result[i], 18);
     }
     vyre_device_release(device);
     mock_free(m);
@@ -267,9 +243,10 @@ static void endless_repeat_ends_with_the_timeout(void **state) {
     mock *m = make_single(0, 0);
     vyre_device *device;
     expect_ok(mock_open(m, &device));
-    vyre_program *program = parse("program p(x: out buffer<u32>[1]) { scratch go: u32[1];"
-                                  " phase a over 1 { go[0] = 1; }"
-                                  " repeat while go[0] { phase b over 1 { x[0] = x[0] + 1; } } }");
+    vyre_program *program =
+        contract_program("program p(x: out buffer<u32>[1]) { scratch go: u32[1];"
+                         " phase a over 1 { go[0] = 1; }"
+                         " repeat while go[0] { phase b over 1 { x[0] = x[0] + 1; } } }");
     vyre_outputs outputs;
     const vyre_dispatch_config config = {.timeout_ns = 20000000};
     vyre_status status = vyre_device_dispatch(device, program, NULL, 0, &config, &outputs);
@@ -289,8 +266,8 @@ static void timeout_is_that_of_all_parts(void **state) {
                                        .without_artifact = true});
     vyre_device *device;
     expect_ok(mock_open(m, &device));
-    vyre_program *program = parse("program p(x: out buffer<u32>[1]) { repeat 8 {"
-                                  " phase a over 1 { x[0] = x[0] + 1; } } }");
+    vyre_program *program = contract_program("program p(x: out buffer<u32>[1]) { repeat 8 {"
+                                             " phase a over 1 { x[0] = x[0] + 1; } } }");
     vyre_outputs outputs;
     const vyre_dispatch_config config = {.timeout_ns = 60000000};
     mock_delay(m, MOCK_execution, 20000000);
@@ -307,14 +284,14 @@ static void timeout_is_that_of_all_parts(void **state) {
     mock_free(m);
 }
 
-/* Whether it is compiled says the backend, whatever the wrapper keeps. */
-static void taken_apart_is_not_compiled(void **state) {
+/* Whether a sequence is native depends on the backend: on whether it compiled the parts. */
+static void sequence_is_native_if_its_parts_are(void **state) {
     (void)state;
     for (int compiles = 0; compiles < 2; compiles++) {
         mock *m = make_single(compiles ? MOCK_COMPILE : 0, 0);
         vyre_device *device;
         vyre_pipeline *pipeline;
-        vyre_program *program = parse(two_halves);
+        vyre_program *program = contract_program(two_halves);
         expect_ok(mock_open(m, &device));
         expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
         assert_int_equal(vyre_pipeline_is_native(pipeline), compiles);
@@ -325,8 +302,9 @@ static void taken_apart_is_not_compiled(void **state) {
     }
 }
 
-/* The wrapper answers for the operations that it takes out of programs, and for no others. */
-static void operations_of_a_feature_that_is_not_wrapped(void **state) {
+/* The host takes an operation out of programs where the backend lacks the feature, not elsewhere.
+ */
+static void operations_of_a_feature_that_the_backend_has(void **state) {
     (void)state;
     static const struct {
         uint32_t feature, op;
@@ -348,7 +326,7 @@ static void operations_of_a_feature_that_is_not_wrapped(void **state) {
             .max_invocations = 64,
         });
         vyre_device *device;
-        vyre_program *program = parse(cases[i].text);
+        vyre_program *program = contract_program(cases[i].text);
         expect_ok(mock_open(m, &device));
         vyre_status status = dispatch_halves_once(device, program);
         assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_UNSUPPORTED);
@@ -367,9 +345,9 @@ static void grid_of_the_caller(void **state) {
     mock *m = make_single(0, 0);
     vyre_device *device;
     expect_ok(mock_open(m, &device));
-    vyre_program *split = parse(two_halves);
-    vyre_program *plain = parse("program p(x: out buffer<u32>[4]) { scratch s: u32[4];"
-                                " phase a over x { s[gid] = 7; x[gid] = s[gid]; } }");
+    vyre_program *split = contract_program(two_halves);
+    vyre_program *plain = contract_program("program p(x: out buffer<u32>[4]) { scratch s: u32[4];"
+                                           " phase a over x { s[gid] = 7; x[gid] = s[gid]; } }");
     const uint32_t x[8] = {0};
     const vyre_input input = {x, sizeof x};
     const vyre_dispatch_config config = {.grid = {2}};
@@ -396,7 +374,7 @@ static void resident_run_of_a_split_program(void **state) {
     uint32_t expected[8], found[8], x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     run_halves(device, &status, expected);
     expect_ok(status);
-    vyre_program *program = parse(two_halves);
+    vyre_program *program = contract_program(two_halves);
     vyre_pipeline *pipeline;
     vyre_resident buffer;
     vyre_ticket ticket;
@@ -420,7 +398,7 @@ static void resident_run_of_a_split_program(void **state) {
 static void lack_of_memory_leaves_nothing_behind(void **state) {
     (void)state;
     const uint64_t kinds[] = {0, MOCK_RESIDENT, MOCK_RESIDENT | MOCK_COMPILE};
-    vyre_program *program = parse(two_halves);
+    vyre_program *program = contract_program(two_halves);
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         mock *m = make_single(kinds[kind], 0);
         size_t swept = 0;
@@ -450,145 +428,225 @@ static void lack_of_memory_leaves_nothing_behind(void **state) {
     vyre_program_release(program);
 }
 
-/* Slot by slot: what is asked of the wrapper is asked of the backend, and its answer comes back. */
-
-static vyre_backend *wrap_mock(mock *m) {
-    vyre_backend made = mock_made(m), *inner, *wrapped;
-    expect_ok(vyre_backend_adopt(&made, "mock", &inner));
-    expect_ok(vyre_wrap_phases(inner, &wrapped));
-    assert_ptr_not_equal(inner, wrapped);
-    return wrapped;
-}
-
-static void wrapper_R14_forwards_every_slot(void **state) {
+/* Every form of a run of `halves`, each with what it promises. */
+static void every_form_runs_a_sequence(void **state) {
     (void)state;
-    vyre_op_set ops;
-    memset(&ops, 0xff, sizeof ops);
-    mock_spec spec = {
-        .slots = MOCK_ALL,
-        .version = "7.8",
-        .ops = &ops,
-        .features = VYRE_FEATURE_F16 | VYRE_FEATURE_SPECULATION,
-        .max_workgroup_size = {3, 5, 7},
-        .max_workgroups = {11, 12, 13},
-        .max_invocations = 13,
-        .subgroup_size = 17,
-        .max_storage_buffer_bytes = 19,
-        .profile = {.device = "a device",
-                    .driver = "a driver",
-                    .l2_cache_bytes = 23,
-                    .flags = VYRE_PROFILE_HAS_MUL_HIGH,
-                    .timing_quality = VYRE_TIMING_DEVICE_TIMESTAMPS},
-        .without_artifact = true,
-    };
-    mock *m = mock_create(&spec);
-    vyre_backend *b = wrap_mock(m);
-    const vyre_backend_slots *s = b->slots;
-    vyre_program *program = parse("program p(x: inout buffer<u32>) over x { x[gid] += 1; }");
-    uint32_t x[2] = {1, 2}, y[2];
-    const vyre_input input = {x, sizeof x};
-    vyre_output output = {(uint8_t *)y, sizeof y};
-    const vyre_dispatch_config config = {0};
-    vyre_plan plan;
-    vyre_timing timing;
-    vyre_pending_run run;
-    uint64_t buffer;
-    expect_ok(vyre_plan_init(&plan, program, &input, 1, &config));
-    vyre_call call = vyre_plan_call(&plan, &input);
-
-    assert_string_equal(s->id(b), "mock");
-    assert_string_equal(s->version(b), "7.8");
-    assert_memory_equal(s->supported_ops(b), &ops, sizeof ops);
-    assert_int_equal(s->features(b), spec.features);
-    uint32_t size[3];
-    s->max_workgroup_size(b, size);
-    assert_memory_equal(size, spec.max_workgroup_size, sizeof size);
-    uint32_t most[3];
-    s->max_workgroups_per_dimension(b, most);
-    assert_true(most[0] == 11 && most[1] == 12 && most[2] == 13);
-    assert_int_equal(s->max_invocations_per_workgroup(b), 13);
-    assert_int_equal(s->subgroup_size(b), 17);
-    assert_int_equal(s->max_storage_buffer_bytes(b), 19);
-    vyre_profile profile = {0};
-    s->device_profile(b, &profile);
-    assert_string_equal(profile.device, "a device");
-    assert_string_equal(profile.driver, "a driver");
-    assert_int_equal(profile.l2_cache_bytes, 23);
-    assert_true(profile.flags & VYRE_PROFILE_HAS_MUL_HIGH);
-    assert_int_equal(profile.timing_quality, VYRE_TIMING_DEVICE_TIMESTAMPS);
-
-    expect_ok(s->dispatch_borrowed(b, &call, &output));
-    assert_int_equal(y[1], 3);
-    expect_ok(s->dispatch_borrowed_timed(b, &call, &output, &timing));
-    expect_ok(s->dispatch_borrowed_into(b, &call, &output));
-    expect_ok(s->dispatch_borrowed_async(b, &call, &output, &run));
-    expect_ok(run.slots->wait(run.state));
-    run.slots->free(run.state);
-    expect_ok(s->resident_allocate(b, sizeof x, &buffer));
-    expect_ok(s->resident_upload(b, buffer, 0, x, sizeof x));
-    expect_ok(s->resident_dispatch_timed(b, &call, &buffer, &timing));
-    expect_ok(s->resident_read(b, buffer, 0, y, sizeof y));
-    assert_int_equal(y[0], 2);
-
-    vyre_native made = {0}, *native;
-    const vyre_compile compile = {.program = program};
-    expect_ok(s->compile_native(b, &compile, &made));
-    expect_ok(vyre_native_adopt(&made, b, &native));
-    expect_ok(native->slots->dispatch_borrowed(native, &call, &output));
-    expect_ok(native->slots->dispatch_borrowed_timed(native, &call, &output, &timing));
-    expect_ok(native->slots->dispatch_borrowed_into(native, &call, &output));
-    uint64_t ticket = 0;
-    expect_ok(native->slots->enqueue(native, &call, &buffer, &ticket));
-    (void)s->ticket_done(b, ticket);
-    expect_ok(s->ticket_wait(b, ticket));
-    assert_true(native->slots->size_bytes(native) > 0);
-    expect_ok(native->slots->dispatch(native, &call, &output)); /* may spoil its input */
-    vyre_native_drop(native);
-    expect_ok(s->resident_free(b, buffer));
-
-    x[0] = 1, x[1] = 2;
-    expect_ok(s->dispatch_async(b, &call, &output, &run));
-    expect_ok(run.slots->wait(run.state));
-    run.slots->free(run.state);
-    x[0] = 1, x[1] = 2;
-    expect_ok(s->dispatch(b, &call, &output));
-
-    vyre_cache_counts counts;
-    assert_true(s->cache_snapshot(b, &counts));
-    expect_ok(s->prepare(b));
-    expect_ok(s->flush(b));
-    assert_false(s->device_lost(b));
-    mock_lose(m);
-    assert_true(s->device_lost(b));
-    expect_ok(s->try_recover(b));
-    expect_ok(s->shutdown(b));
-    vyre_plan_deinit(&plan);
-    vyre_program_release(program);
-    vyre_backend_drop(b);
-
-    /* Every slot of the mock was reached, through one of the wrapper's. */
-    for (int slot = MOCK_id; slot < MOCK_execution; slot++) {
-        /* One of the two compiles is enough: both lead to the shared one. */
-        if (slot != MOCK_compile_native && !mock_count(m, (mock_slot)slot)) {
-            fail_msg("the wrapper does not forward %s", mock_slot_name((mock_slot)slot));
+    static const uint64_t kinds[] = {0, MOCK_COMPILE, MOCK_RESIDENT | MOCK_QUEUE | MOCK_COMPILE};
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        mock *m = make_single(kinds[kind] | MOCK_ASYNC | MOCK_BIT(dispatch_borrowed_timed), 0);
+        vyre_device *device = contract_device(m);
+        vyre_program *program = contract_program(two_halves);
+        vyre_pipeline *pipeline;
+        expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+        assert_non_null(pipeline->sequence);
+        uint32_t x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, owned[8], expected[8];
+        for (uint32_t i = 0; i < 8; i++) {
+            expected[i] = (x[i] + x[7 - i]) * 2;
         }
+        const vyre_input input = {x, sizeof x};
+        const vyre_output given = {(uint8_t *)owned, sizeof owned};
+        vyre_outputs outputs, into = {0};
+        vyre_timing timing;
+        vyre_pending *pending;
+#define EXPECT_HALVES(found)                                                                       \
+    assert_int_equal((found).count, 1);                                                            \
+    assert_memory_equal((found).items[0].data, expected, sizeof expected);                         \
+    vyre_outputs_free(&(found))
+        expect_ok(vyre_pipeline_dispatch(pipeline, &input, 1, NULL, &outputs));
+        EXPECT_HALVES(outputs);
+        memcpy(owned, x, sizeof x);
+        expect_ok(vyre_pipeline_dispatch_owned(pipeline, &given, 1, NULL, &outputs));
+        EXPECT_HALVES(outputs);
+        expect_ok(vyre_pipeline_dispatch_timed(pipeline, &input, 1, NULL, &outputs, &timing));
+        EXPECT_HALVES(outputs);
+        assert_true(timing.wall_ns != VYRE_NO_TIME && timing.wall_ns > 0);
+        assert_true(timing.device_ns == VYRE_NO_TIME && timing.enqueue_ns == VYRE_NO_TIME &&
+                    timing.wait_ns == VYRE_NO_TIME);
+        expect_ok(vyre_pipeline_dispatch_into(pipeline, &input, 1, NULL, &into));
+        const void *before = into.items[0].data;
+        memset(into.items[0].data, 0x11, into.items[0].size);
+        expect_ok(vyre_pipeline_dispatch_into(pipeline, &input, 1, NULL, &into));
+        assert_ptr_equal(into.items[0].data, before);
+        EXPECT_HALVES(into);
+        expect_ok(vyre_pipeline_dispatch_async(pipeline, &input, 1, NULL, &pending));
+        assert_true(vyre_pending_is_ready(pending));
+        expect_ok(vyre_pending_await(pending, &outputs));
+        vyre_pending_free(pending);
+        EXPECT_HALVES(outputs);
+        memcpy(owned, x, sizeof x);
+        expect_ok(vyre_pipeline_dispatch_owned_async(pipeline, &given, 1, NULL, &pending));
+        expect_ok(vyre_pending_await(pending, &outputs));
+        vyre_pending_free(pending);
+        EXPECT_HALVES(outputs);
+        assert_int_equal(mock_count(m, MOCK_dispatch_async), 0);
+        assert_int_equal(mock_count(m, MOCK_dispatch_borrowed_async), 0);
+        vyre_pipeline_release(pipeline);
+        vyre_program_release(program);
+        vyre_device_release(device);
+        assert_int_equal(mock_residents(m), 0);
+        mock_free(m);
     }
+}
+
+/* Outputs that the caller gave are as they were when a part fails; an asynchronous run does not
+ * start. */
+static void a_part_that_fails_changes_nothing(void **state) {
+    (void)state;
+    for (uint64_t nth = 1; nth <= 3; nth++) {
+        mock *m = make_single(0, 0);
+        vyre_device *device = contract_device(m);
+        vyre_program *program = contract_program(two_halves);
+        uint32_t x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, before[8];
+        const vyre_input input = {x, sizeof x};
+        vyre_outputs into = {0};
+        vyre_pending *pending;
+        expect_ok(vyre_device_dispatch_into(device, program, &input, 1, NULL, &into));
+        memset(into.items[0].data, 0x11, into.items[0].size);
+        memset(before, 0x11, sizeof before);
+        mock_fail(m, MOCK_dispatch, nth, VYRE_FAIL_BACKEND, "part went wrong");
+        expect_fail(vyre_device_dispatch_into(device, program, &input, 1, NULL, &into),
+                    VYRE_STATUS_BACKEND, "part went wrong");
+        assert_memory_equal(into.items[0].data, before, sizeof before);
+        mock_fail(m, MOCK_dispatch, nth, VYRE_FAIL_BACKEND, "part went wrong");
+        expect_fail(vyre_device_dispatch_async(device, program, &input, 1, NULL, &pending),
+                    VYRE_STATUS_BACKEND, "part went wrong");
+        assert_null(pending);
+        vyre_outputs_free(&into);
+        vyre_program_release(program);
+        vyre_device_release(device);
+        mock_free(m);
+    }
+}
+
+/* The timed form on buffers of the device, and the order of enqueued sequences. */
+static void sequences_on_resident_buffers(void **state) {
+    (void)state;
+    mock *m = make_single(MOCK_RESIDENT | MOCK_QUEUE | MOCK_COMPILE, 0);
+    vyre_device *device = contract_device(m);
+    vyre_program *program = contract_program(two_halves);
+    vyre_pipeline *pipeline;
+    vyre_timing timing;
+    vyre_ticket ticket = 1;
+    expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+    vyre_resident buffer = contract_resident(device, 1);
+    const vyre_binding binding = vyre_bind(buffer);
+    expect_ok(vyre_pipeline_dispatch_resident(pipeline, &binding, 1, NULL, &timing));
+    assert_true(timing.wall_ns != VYRE_NO_TIME && timing.device_ns == VYRE_NO_TIME);
+    expect_ok(vyre_pipeline_enqueue(pipeline, &binding, 1, NULL, &ticket));
+    assert_int_equal(ticket, 0); /* it is over */
+    uint32_t found[8];
+    expect_ok(vyre_resident_read(device, buffer, 0, found, sizeof found));
+    for (uint32_t i = 0; i < 8; i++) {
+        assert_int_equal(found[i], 2 * (18 + 18)); /* the second run on what the first left */
+    }
+    mock_fail(m, MOCK_execution, 2, VYRE_FAIL_BACKEND, NULL);
+    expect_fail(vyre_pipeline_enqueue(pipeline, &binding, 1, NULL, &ticket), VYRE_STATUS_BACKEND,
+                "execution failed");
+    expect_ok(vyre_resident_free(device, buffer));
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(program);
+    vyre_device_release(device);
+    assert_int_equal(mock_residents(m), 0);
     mock_free(m);
 }
 
-static void wrapper_is_left_out_where_nothing_is_missing(void **state) {
+/* The cache counts the executables of all parts. */
+static void cache_counts_the_parts_of_a_sequence(void **state) {
     (void)state;
-    mock *m = mock_create(&(mock_spec){.slots = MOCK_BIT(features),
-                                       .features = VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC});
-    vyre_backend made = mock_made(m), *inner, *wrapped;
-    expect_ok(vyre_backend_adopt(&made, "mock", &inner));
-    expect_ok(vyre_wrap_phases(inner, &wrapped));
-    assert_ptr_equal(inner, wrapped);
-    vyre_backend_drop(wrapped);
+    enum { PART_BYTES = 1000000 };
+    uint64_t bytes[2];
+    for (int large = 0; large < 2; large++) {
+        mock *m = mock_create(&(mock_spec){
+            .single_phase = true,
+            .slots = LIMITS | MOCK_COMPILE | MOCK_BIT(pipeline_size_bytes),
+            .max_workgroup_size = {4, 1, 1},
+            .max_workgroups = {8, 1, 1},
+            .max_invocations = 4,
+            .without_artifact = true,
+            .pipeline_bytes = large ? PART_BYTES : 0,
+        });
+        vyre_device *device = contract_device(m);
+        vyre_program *program = contract_program(two_halves);
+        vyre_cache_counts counts;
+        expect_ok(dispatch_halves_once(device, program));
+        vyre_device_cache_counts(device, &counts);
+        assert_int_equal(counts.entries, 1);
+        assert_int_equal(mock_pipelines(m), 3);
+        bytes[large] = counts.bytes;
+        vyre_device_cache_limit(device, 0);
+        assert_int_equal(mock_pipelines(m), 0);
+        vyre_program_release(program);
+        vyre_device_release(device);
+        mock_free(m);
+    }
+    assert_int_equal(bytes[1] - bytes[0], 3 * PART_BYTES);
+}
+
+/* A device that is lost in the middle of a sequence says so; what was compiled before its recovery
+ * is refused after it. */
+static void loss_and_recovery_in_a_sequence(void **state) {
+    (void)state;
+    mock *m = make_single(MOCK_LOSS | MOCK_COMPILE, 0);
+    vyre_device *device = contract_device(m);
+    vyre_program *program = contract_program(two_halves);
+    vyre_pipeline *pipeline;
+    uint32_t x[8] = {0};
+    const vyre_input input = {x, sizeof x};
+    vyre_outputs outputs;
+    expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+    mock_fail(m, MOCK_pipeline_dispatch, 2, VYRE_FAIL_DEVICE_LOST, NULL);
+    expect_fail(vyre_pipeline_dispatch(pipeline, &input, 1, NULL, &outputs),
+                VYRE_STATUS_DEVICE_LOST, "the device is lost until vyre_device_recover");
+    expect_ok(vyre_device_recover(device));
+    expect_fail(vyre_pipeline_dispatch(pipeline, &input, 1, NULL, &outputs),
+                VYRE_STATUS_INVALID_ARGUMENT, "from before device mock was recovered");
+    vyre_pipeline_release(pipeline);
+    expect_ok(dispatch_halves_once(device, program));
+    vyre_program_release(program);
+    vyre_device_release(device);
+    assert_int_equal(mock_pipelines(m), 0);
     mock_free(m);
+}
+
+/* Only a program that needs it becomes a sequence, and only where the feature is missing. */
+static void sequences_are_made_where_a_feature_is_missing(void **state) {
+    (void)state;
+    static const char phases[] =
+        "program p(x: inout buffer<u32>) {"
+        " phase a over x { x[gid] += 1; } phase b over x { x[gid] += 1; } }";
+    static const struct {
+        uint32_t features;
+        bool splits_phases, splits_barriers;
+    } cases[] = {
+        {0, true, true},
+        {VYRE_FEATURE_PHASES, false, true},
+        {VYRE_FEATURE_GRID_SYNC, true, false},
+        {CONTRACT_WHOLE, false, false},
+    };
+    const char *const texts[] = {TWICE, phases, two_halves};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mock *m = mock_create(&(mock_spec){.slots = LIMITS | MOCK_BIT(features),
+                                           .features = cases[i].features,
+                                           .max_workgroup_size = {4, 1, 1},
+                                           .max_workgroups = {8, 1, 1},
+                                           .max_invocations = 4});
+        vyre_device *device = contract_device(m);
+        for (size_t k = 0; k < 3; k++) {
+            bool splits = k && (k == 1 ? cases[i].splits_phases : cases[i].splits_barriers);
+            vyre_program *program = contract_program(texts[k]);
+            vyre_pipeline *pipeline;
+            expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+            assert_int_equal(pipeline->sequence != NULL, splits);
+            vyre_pipeline_release(pipeline);
+            vyre_program_release(program);
+        }
+        vyre_device_release(device);
+        mock_free(m);
+    }
 }
 
 int main(void) {
+    contract_without_cache();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grid_sync_S71_split_by_plain_dispatch),
         cmocka_unit_test(grid_sync_S71_split_on_resident_buffers),
@@ -599,13 +657,17 @@ int main(void) {
         cmocka_unit_test(errors_of_a_part_reach_the_caller),
         cmocka_unit_test(endless_repeat_ends_with_the_timeout),
         cmocka_unit_test(timeout_is_that_of_all_parts),
-        cmocka_unit_test(taken_apart_is_not_compiled),
-        cmocka_unit_test(operations_of_a_feature_that_is_not_wrapped),
+        cmocka_unit_test(sequence_is_native_if_its_parts_are),
+        cmocka_unit_test(operations_of_a_feature_that_the_backend_has),
         cmocka_unit_test(grid_of_the_caller),
         cmocka_unit_test(resident_run_of_a_split_program),
         cmocka_unit_test(lack_of_memory_leaves_nothing_behind),
-        cmocka_unit_test(wrapper_R14_forwards_every_slot),
-        cmocka_unit_test(wrapper_is_left_out_where_nothing_is_missing),
+        cmocka_unit_test(every_form_runs_a_sequence),
+        cmocka_unit_test(a_part_that_fails_changes_nothing),
+        cmocka_unit_test(sequences_on_resident_buffers),
+        cmocka_unit_test(cache_counts_the_parts_of_a_sequence),
+        cmocka_unit_test(loss_and_recovery_in_a_sequence),
+        cmocka_unit_test(sequences_are_made_where_a_feature_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
