@@ -1,6 +1,8 @@
 """Opens pages of vyre bench in a browser and holds what they show against the JSON reports of the same runs.
 
-    test_bench_page.py [--shots] FOLDER...     each holds page.html and report.json
+    test_bench_page.py [--brief] [--shots] FOLDER...     each holds page.html and report.json
+
+--brief looks at fewer widths, --shots leaves a picture of each view in its folder.
 """
 import json
 import sys
@@ -190,6 +192,9 @@ with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, Browser
         check_comparison(page)
         check_plots(page)
         check_resizing(page)
-        for view in ((1200, True, ""), (390, False, ""), (390, True, ""), (320, False, ""), (800, False, "print")):
+        views = [(390, True, ""), (320, False, "")]
+        if "--brief" not in sys.argv:
+            views += [(1200, True, ""), (390, False, ""), (800, False, "print")]
+        for view in views:
             check_view(browser, *view)
 print(f"{checks} checks of {len(folders)} pages, all as in the reports")

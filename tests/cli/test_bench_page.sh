@@ -21,13 +21,15 @@ status=0
 "$vyre" bench --read "$tests/bench_made.json" --compare "$tests/bench_made.json" --html "$work/made/page.html" --format json \
     >"$work/made/report.json" 2>/dev/null || status=$?
 [ "$status" = 1 ] || { echo "wrong bytes must end with 1, not $status" && exit 1; }
-python3 "$tests/bench_extremes.py" "$work"
-for made in "$work"/*.json; do
+python3 "$tests/test_bench_page.py" "$@" "$work/run" "$work/made"
+mkdir "$work/extremes"
+python3 "$tests/bench_extremes.py" "$work/extremes"
+for made in "$work"/extremes/*.json; do
     folder=${made%.json}
     mkdir "$folder"
     "$vyre" bench --read "$made" --html "$folder/page.html" --format json >"$folder/report.json"
 done
-python3 "$tests/test_bench_page.py" "$@" "$work"/*/
+python3 "$tests/test_bench_page.py" --brief "$@" "$work"/extremes/*/
 if [ -n "${KEEP:-}" ]; then
     cp -r "$work"/* "$KEEP"
 fi
