@@ -92,4 +92,4 @@ fi
 if "$VYRE" ops watch "$work/none" 2>"$work/err"; then
     fail "a folder that is not there was watched"
 fi
-grep -q 'Fix: name a folder that is there' "$work/err"
+grep -q 'Fix: name an existing folder' "$work/err"

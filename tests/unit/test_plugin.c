@@ -280,7 +280,7 @@ static void search_refuses_what_it_may_not_read(void **state) {
         }
         _exit(library && manifest && folder && library->fate == VYRE_PLUGIN_REFUSED &&
                       strstr(library->detail, "good.so cannot be opened: Permission denied") &&
-                      strstr(library->detail, "Fix: see to it that this user may read it") &&
+                      strstr(library->detail, "Fix: give this user permission to read it") &&
                       manifest->fate == VYRE_PLUGIN_REFUSED &&
                       strstr(manifest->detail, "b.toml cannot be opened: Permission denied") &&
                       folder->fate == VYRE_PLUGIN_REFUSED &&

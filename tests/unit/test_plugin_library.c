@@ -22,7 +22,7 @@ static void library_refused_with_reason_and_fix(void **state) {
         {"no_answer", "has nothing for ABI 1.0", "upgrade vyre"},
         {"unresolved", "nobody_defines_this", "see with ldd"},
         {"bad_letters", "`Bad:Letters`", "a-z, digits"},
-        {"no_id", "no id", "give every entry the backend's id"},
+        {"no_id", "no id", "set the backend's ID in every entry"},
         {"no_backend", "brings no backend", "add a registration"},
         {"twice", "registers `twice` twice", "an id of its own"},
         {"meddler", "ranks `good`, which it does not register", "remove that row"},
@@ -134,7 +134,7 @@ static void library_that_is_no_library_is_refused(void **state) {
     assert_refused("all/class.toml", class == ELFCLASS64 ? "a 32-bit library" : "a 64-bit library",
                    "word size");
     assert_refused("all/machine.toml", "another architecture: ELF machine 2", "this machine");
-    assert_refused("all/absent.toml", "No such file", "see to it that it is there");
+    assert_refused("all/absent.toml", "No such file", "check the path");
     assert_refused("all/folder.toml", "is not a file", "put a file in its place");
     assert_admitted("all/z.toml", "good");
 }

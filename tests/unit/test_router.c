@@ -175,7 +175,7 @@ static void the_plain_route_comes_before_preference(void **state) {
     vyre_router_choice_release(choice);
     choice = ask_for((vyre_router_request){.op = "other"});
     assert_true(choice->latency_ns == VYRE_NO_TIME);
-    assert_non_null(strstr(choice->why, "nothing is measured for it"));
+    assert_non_null(strstr(choice->why, "there are no measurements for it"));
     assert_non_null(strstr(choice->why, "`cpu` before `gpu`: rank 10 against 20"));
     vyre_router_choice_release(choice);
 }

@@ -95,7 +95,7 @@ static void expressions_that_are_wrong_are_refused(void **state) {
         {"root(n", VYRE_STATUS_MALFORMED, "no closing parenthesis"},
         {"min(n)", VYRE_STATUS_MALFORMED, "no comma"},
         {"n % 2", VYRE_STATUS_MALFORMED, "does not belong there"},
-        {"-1", VYRE_STATUS_MALFORMED, "something that is no value"},
+        {"-1", VYRE_STATUS_MALFORMED, "no value"},
         {"18446744073709551616", VYRE_STATUS_MALFORMED, "too large"},
         {"n - 4", VYRE_STATUS_LIMIT, "for n = 3: it goes below 0"},
         {"1 / (n - 3)", VYRE_STATUS_LIMIT, "it divides by 0"},

@@ -9,7 +9,7 @@ extern const vyre_builtin cuda_builtin;
 
 /* X(name, documentation, function) */
 #define CUDA_STAGES(X)                                                                             \
-    X("ptx", "what the cuda backend makes of it: PTX that all its devices take", show_ptx)
+    X("ptx", "the PTX of the cuda backend, which runs on all its devices", show_ptx)
 
 /* The environment variables of the backend; base/option.h says what a row is. */
 #define CUDA_OPTIONS(X)                                                                            \
