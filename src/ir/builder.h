@@ -172,6 +172,10 @@ static inline vyre_type builder_type(const vyre_builder *builder, uint32_t value
                                         : VYRE_TYPE_VOID;
 }
 
+static inline uint64_t builder_bits(const vyre_builder *builder, uint32_t constant) {
+    return builder->consts.items[constant & ~VYRE_CONSTANT].bits;
+}
+
 static inline vyre_type builder_value(vyre_builder *builder, const char *what, uint32_t operand,
                                       uint32_t value) {
     vyre_type type = builder_type(builder, value);

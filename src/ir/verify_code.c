@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ir/cases.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
 #include "ir/rule.h"
@@ -125,31 +126,41 @@ static bool inside_repeat(const sweep *s, uint32_t repeat) {
 
 static bool check_surroundings(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
     vyre_type type = VYRE_TYPE_U32;
-    switch (inst->op) {
+    bool needs_workgroup = true, has_dimensions = false;
+    switch (vyre_inst_op(inst)) {
     case VYRE_OP_PARAM:
         if (!expect(s, inst->a < s->ir->arg_count && s->ir->args[inst->a].resource == VYRE_NONE,
                     "is not a scalar argument")) {
             return false;
         }
-        type = (vyre_type)s->ir->args[inst->a].type;
+        type = vyre_arg_type(&s->ir->args[inst->a]);
+        needs_workgroup = false;
         break;
     case VYRE_OP_ITERATION:
         if (!expect(s, inside_repeat(s, inst->a), "counts a repeat that is not around it")) {
             return false;
         }
+        needs_workgroup = false;
         break;
     case VYRE_OP_IN_DOMAIN: type = VYRE_TYPE_BOOL; break;
-    default: break;
+    case VYRE_OP_GID:
+        needs_workgroup = false;
+        has_dimensions = true;
+        break;
+    case VYRE_OP_LID:
+    case VYRE_OP_WID:
+    case VYRE_OP_NUM_WORKGROUPS: has_dimensions = true; break;
+    case VYRE_OP_LANE:
+    case VYRE_OP_SUBGROUP_ID: s->facts->uses_subgroup = true; break;
+    case VYRE_OP_LEN:
+        VYRE_CASES(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE)
+        return malformed(s, "is not of the surroundings");
     }
-    bool has_dimensions = inst->op == VYRE_OP_GID || inst->op == VYRE_OP_LID ||
-                          inst->op == VYRE_OP_WID || inst->op == VYRE_OP_NUM_WORKGROUPS;
     if (has_dimensions && inst->a >= s->phase->dimensions) {
         return verify_error(s->v, s->at, 607, "use a component that the domain has",
                             "`%s` has no component %s: the domain has %u", info->name,
                             vyre_rule_component(inst->a), s->phase->dimensions);
     }
-    bool needs_workgroup =
-        inst->op != VYRE_OP_PARAM && inst->op != VYRE_OP_ITERATION && inst->op != VYRE_OP_GID;
     return (!needs_workgroup || check_workgroup(s, info->name)) &&
            expect(s, inst->type == type, "has the wrong type");
 }
@@ -490,25 +501,16 @@ static bool check_end(sweep *s, const vyre_inst *inst) {
     if (!check_list(s, inst->a, inst->b, VYRE_LIMIT_CARRIED)) {
         return false;
     }
-    const char *misplaced = "stands where it has nothing to leave";
-    switch (inst->op) {
-    case VYRE_OP_YIELD:
-        if (!expect(s, top->owner != VYRE_NONE && s->ir->insts[top->owner].op == VYRE_OP_IF,
-                    misplaced)) {
-            return false;
-        }
-        target = top;
-        break;
-    case VYRE_OP_BREAK:
-    case VYRE_OP_CONTINUE:
-        if (!expect(s, top->loop != VYRE_NONE, misplaced)) {
-            return false;
-        }
-        target = &s->frames[top->loop];
-        break;
-    default: target = top->call == VYRE_NONE ? &s->frames[0] : &s->frames[top->call]; break;
+    if (inst->op == VYRE_OP_YIELD) {
+        bool in_branch = top->owner != VYRE_NONE && s->ir->insts[top->owner].op == VYRE_OP_IF;
+        target = in_branch ? top : NULL;
+    } else if (inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE) {
+        target = top->loop != VYRE_NONE ? &s->frames[top->loop] : NULL;
+    } else if (inst->op == VYRE_OP_RETURN) {
+        target = &s->frames[top->call == VYRE_NONE ? 0 : top->call];
     }
-    return check_end_values(s, inst, target);
+    return expect(s, target, "stands where it has nothing to leave") &&
+           check_end_values(s, inst, target);
 }
 
 static bool check_inst(sweep *s) {
@@ -544,16 +546,18 @@ static bool check_inst(sweep *s) {
     case VYRE_SHAPE_NUMBER: return check_surroundings(s, inst, info);
     case VYRE_SHAPE_NONE: break;
     }
-    switch (inst->op) {
-    case VYRE_OP_UNREACHABLE: return check_end(s, inst);
-    case VYRE_OP_GRID_BARRIER: s->facts->syncs = s->facts->grid_barriers = true; return true;
-    case VYRE_OP_BARRIER: s->facts->syncs = true; return check_workgroup(s, info->name);
-    case VYRE_OP_LANE:
-    case VYRE_OP_SUBGROUP_ID:
-        s->facts->uses_subgroup = true;
-        return check_surroundings(s, inst, info);
-    default: return check_surroundings(s, inst, info);
+    if (inst->op == VYRE_OP_UNREACHABLE) {
+        return check_end(s, inst);
     }
+    if (inst->op == VYRE_OP_GRID_BARRIER) {
+        s->facts->syncs = s->facts->grid_barriers = true;
+        return true;
+    }
+    if (inst->op == VYRE_OP_BARRIER) {
+        s->facts->syncs = true;
+        return check_workgroup(s, info->name);
+    }
+    return check_surroundings(s, inst, info);
 }
 
 /* Frames that end before the next instruction: a then goes on as the else, others close. */

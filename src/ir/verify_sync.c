@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "ir/cases.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
 #include "ir/uniformity.h"
@@ -14,7 +15,7 @@ static const char *const group_names[] = {"invocation", "subgroup", "workgroup",
 static void describe_value(const verifier *v, uint32_t inst, char *out, size_t size) {
     const vyre_ir *ir = v->ir;
     char place[128];
-    inst = vyre_lookup_is_grouped(ir, &ir->insts[inst]) ? ir->insts[inst].a : inst;
+    inst = vyre_is_grouped(ir, &ir->insts[inst]) ? ir->insts[inst].a : inst;
     uint32_t line = vyre_ir_line(ir, inst);
     const char *file = vyre_ir_other_file(ir, inst);
     snprintf(place, sizeof place, line ? "line %u%s%.80s" : "instruction %u%s%.80s",
@@ -39,20 +40,24 @@ static void describe_cause(const verifier *v, const vyre_uniformity_map *map, ui
 
 /* How large a group has to arrive together for an operation. */
 static vyre_uniformity needed_level(const vyre_inst *inst) {
-    switch (inst->op) {
+    switch (vyre_inst_op(inst)) {
     case VYRE_OP_GRID_BARRIER: return VYRE_UNIFORM_GRID;
     case VYRE_OP_BARRIER:
-    case VYRE_OP_UNIFORM_LOAD: return VYRE_UNIFORM_WORKGROUP;
-    default:
-        return vyre_lookup_op(inst->op)->effects & VYRE_EFFECT_SUBGROUP ? VYRE_UNIFORM_SUBGROUP
-                                                                        : VYRE_VARYING;
+    case VYRE_OP_UNIFORM_LOAD:
+        return VYRE_UNIFORM_WORKGROUP;
+        VYRE_CASES(SUBGROUP)
+        return VYRE_UNIFORM_SUBGROUP;
+    case VYRE_OP_LOAD:
+    case VYRE_OP_STORE:
+    case VYRE_OP_CLEAR: VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ATOMIC, CONTROL, NONE) break;
     }
+    return VYRE_VARYING;
 }
 
 /* The operand that must agree within the group, if the operation has one. */
 static uint32_t uniform_operand(const vyre_inst *inst) {
     bool has_one = inst->op == VYRE_OP_UNIFORM_LOAD || inst->op == VYRE_OP_BROADCAST;
-    return has_one && !(inst->b & VYRE_CONSTANT) ? inst->b : VYRE_NONE;
+    return has_one && vyre_operand_is_value(inst->b) ? inst->b : VYRE_NONE;
 }
 
 /* Whether all arrive together at an instruction, and agree where they must. Explains if not, where

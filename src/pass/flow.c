@@ -17,8 +17,8 @@ bool vyre_flow_init(vyre_flow *flow, const vyre_ir *ir) {
     uint32_t open[VYRE_LIMIT_NESTING + 1], depth = 0;
     for (uint32_t i = 0; i < ir->inst_count; i++) {
         const vyre_inst *inst = &ir->insts[i];
-        uint32_t effects = vyre_op_info_of(inst->op)->effects;
-        while (depth && ir->insts[open[depth - 1]].c == i) {
+        uint32_t effects = vyre_inst_effects(inst);
+        while (depth && vyre_owner_end(ir, open[depth - 1]) == i) {
             depth--;
         }
         flow->owner[i] = depth ? open[depth - 1] : VYRE_NONE;
@@ -31,7 +31,7 @@ bool vyre_flow_init(vyre_flow *flow, const vyre_ir *ir) {
         uint32_t level = depth;
         while (level) {
             uint32_t owner = open[level - 1];
-            if (vyre_lookup_ends(inst->op, ir->insts[owner].op)) {
+            if (vyre_jump_ends(inst->op, ir->insts[owner].op)) {
                 flow->target[i] = owner;
                 flow->before[i] = flow->end[owner];
                 flow->end[owner] = i;

@@ -22,6 +22,6 @@ uint32_t vyre_fold_op(vyre_builder *to, vyre_op op, vyre_type type, const uint32
 uint32_t vyre_fold_build(vyre_builder *to, vyre_op op, vyre_type type, const uint32_t operands[3]);
 
 /* Whether the first two operands may change places. */
-bool vyre_fold_commutes(uint32_t op);
+bool vyre_fold_commutes(vyre_op op);
 
 #endif

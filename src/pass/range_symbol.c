@@ -1,6 +1,8 @@
 /* What is known before anything runs: sizes, lengths, the domain, positions. */
 #include <string.h>
 
+#include "ir/cases.h"
+#include "ir/lookup.h"
 #include "pass/range_state.h"
 
 range_kept range_keep(range_state *s, const poly *p) {
@@ -290,8 +292,8 @@ static poly gid(range_state *s, const vyre_inst *inst) {
 poly range_position(range_state *s, const vyre_inst *inst) {
     vyre_wide min, max;
     const vyre_phase *phase = s->phase;
-    range_type((vyre_type)inst->type, &min, &max);
-    switch (inst->op) {
+    range_type(vyre_inst_type(inst), &min, &max);
+    switch (vyre_inst_op(inst)) {
     case VYRE_OP_PARAM:
         return position_atom(s, inst, min < 0 && is_in_size(s, inst->a) ? 0 : min, max, NULL);
     case VYRE_OP_GID: return gid(s, inst);
@@ -310,8 +312,11 @@ poly range_position(range_state *s, const vyre_inst *inst) {
     case VYRE_OP_SUBGROUP_ID:
         return position_atom(s, inst, 0,
                              phase->subgroup ? group_size(phase) / phase->subgroup - 1 : 0, NULL);
-    default: return position_atom(s, inst, min, max, NULL); /* the iteration of a repeat */
+    case VYRE_OP_ITERATION:
+    case VYRE_OP_IN_DOMAIN:
+    case VYRE_OP_LEN: VYRE_CASES(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE) break;
     }
+    return position_atom(s, inst, min, max, NULL);
 }
 
 /* Lengths. Those that are no constants are u32 all the same. */

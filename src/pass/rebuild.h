@@ -12,6 +12,8 @@
 
 #include <vyre/builder.h>
 
+#include "ir/lookup.h"
+
 typedef struct vyre_rebuild vyre_rebuild;
 
 struct vyre_rebuild {
@@ -23,6 +25,7 @@ struct vyre_rebuild {
     uint32_t *scalars;   /* by argument: its handle */
     uint32_t *repeats;   /* by step */
     uint32_t next_name;  /* in value_names */
+    uint32_t unknown;    /* an instruction that nothing here copies, or VYRE_NONE */
 
     /* May build anything in place of an instruction that holds no block, and then sets
      * values[inst], or those of the results behind it; what stands in place of the end of a block
@@ -39,8 +42,9 @@ struct vyre_rebuild {
 
 VYRE_MUST_USE vyre_status vyre_rebuild_init(vyre_rebuild *rebuild, const vyre_program *from);
 VYRE_MUST_USE vyre_status vyre_rebuild_run(vyre_rebuild *rebuild, vyre_program **out_program);
-/* The same but for finishing the builder, for passes that know only then whether it is worth it. */
+/* The same in two steps, for passes that know only between them whether it is worth it. */
 void vyre_rebuild_build(vyre_rebuild *rebuild);
+VYRE_MUST_USE vyre_status vyre_rebuild_finish(vyre_rebuild *rebuild, vyre_program **out_program);
 void vyre_rebuild_deinit(vyre_rebuild *rebuild);
 
 /* An operand of `from` as a value of `to`. */
@@ -54,12 +58,29 @@ uint32_t vyre_rebuild_size(vyre_rebuild *rebuild, uint32_t size);
 vyre_phase_desc vyre_rebuild_phase_desc(vyre_rebuild *rebuild, uint32_t step);
 /* Declares a shared or private array of `from` in the phase that is open. */
 void vyre_rebuild_array(vyre_rebuild *rebuild, uint32_t resource);
-/* The instructions from `first` to `end`, blocks and all. Every block that starts there ends
- * there, and its results belong to it. */
-void vyre_rebuild_code(vyre_rebuild *rebuild, uint32_t first, uint32_t end);
-/* Opens an instruction's first block as it was, and closes its last, which gives the results. */
-void vyre_rebuild_open(vyre_rebuild *rebuild, uint32_t at);
+/* The instructions of a block or of a part of one, with the blocks that they own. */
+void vyre_rebuild_code(vyre_rebuild *rebuild, vyre_block code);
+/* One instruction that owns none. */
+void vyre_rebuild_one(vyre_rebuild *rebuild, uint32_t inst);
+/* An instruction that holds blocks, in three steps: opens its first block, copies the code of all,
+ * and closes the last. Between the steps a pass may do something of its own. */
+void vyre_rebuild_open(vyre_rebuild *rebuild, uint32_t owner);
+void vyre_rebuild_blocks(vyre_rebuild *rebuild, uint32_t owner);
 void vyre_rebuild_close(vyre_rebuild *rebuild, uint32_t owner);
+/* Opens a loop that carries other values; `out_args` are its args but for the counter, which is
+ * set. vyre_rebuild_end closes the blocks of any owner, with other results. */
+void vyre_rebuild_loop(vyre_rebuild *rebuild, uint32_t loop, uint32_t count,
+                       const uint32_t *carried, uint32_t *out_args);
+void vyre_rebuild_end(vyre_rebuild *rebuild, uint32_t owner, uint32_t count, uint32_t *out_results);
+/* A terminator with these values of `to`. */
+void vyre_rebuild_jump(vyre_rebuild *rebuild, uint32_t jump, uint32_t count,
+                       const uint32_t *values);
+/* An access to another array of `to`, by values of `to`. */
+uint32_t vyre_rebuild_access(vyre_rebuild *rebuild, uint32_t inst, uint32_t array,
+                             const uint32_t operands[3]);
+/* An operation on values alone, by values of `to`; `type` is the result's. */
+uint32_t vyre_rebuild_pure(vyre_builder *to, vyre_op op, vyre_type type,
+                           const uint32_t operands[3]);
 /* The names of the values of a phase; phases come in their order. */
 void vyre_rebuild_names(vyre_rebuild *rebuild, const vyre_phase *phase);
 /* The file, the flags and the calls that places point to: what stands in front of the rest. */
@@ -67,8 +88,6 @@ void vyre_rebuild_head(vyre_rebuild *rebuild);
 /* The name of an array or a step of `from`; NULL if it has none. */
 const char *vyre_rebuild_resource_name(const vyre_rebuild *rebuild, uint32_t resource);
 const char *vyre_rebuild_step_name(const vyre_rebuild *rebuild, uint32_t step);
-/* How many results stand behind the block of an instruction. */
-uint32_t vyre_rebuild_result_count(const vyre_ir *ir, uint32_t owner);
 
 /* Copies the code of a program of one phase into the place where `to` stands, with these values for
  * its scalar arguments. What it stores in element 0 of its one output is the result. `name` is the

@@ -1,6 +1,8 @@
 #include "pass/split.h"
 
+#include "base/status.h"
 #include "ir/builder.h"
+#include "ir/lookup.h"
 #include "pass/split_plan.h"
 
 uint32_t split_size(split *s, uint64_t each, bool of_workgroups) {
@@ -26,7 +28,7 @@ static void declare_scratch(split *s) {
         const vyre_inst *inst = &s->ir->insts[i];
         if (split_at(s, i)->kept && !split_is_asked(inst)) {
             split_at(s, i)->slot = vyre_build_scratch(
-                to, split_value_name(s, i), (vyre_type)inst->type, split_size(s, 1, false));
+                to, split_value_name(s, i), vyre_inst_type(inst), split_size(s, 1, false));
         }
     }
     for (uint32_t i = s->phase->first_resource; i < s->phase->end_resource; i++) {
@@ -34,7 +36,7 @@ static void declare_scratch(split *s) {
         const vyre_resource *row = &s->ir->resources[i];
         if (array->kept) {
             array->scratch =
-                vyre_build_scratch(to, vyre_rebuild_resource_name(s->r, i), (vyre_type)row->type,
+                vyre_build_scratch(to, vyre_rebuild_resource_name(s->r, i), vyre_resource_type(row),
                                    split_size(s, row->length, array->bit));
         }
     }
@@ -48,7 +50,7 @@ static void declare_scratch(split *s) {
                                       vyre_build_size_const(to, s->gate_count));
     }
     if (s->phase->from_resource != VYRE_NONE) {
-        vyre_type type = (vyre_type)s->ir->resources[s->phase->from_resource].type;
+        vyre_type type = vyre_resource_type(&s->ir->resources[s->phase->from_resource]);
         s->count = vyre_build_scratch(to, "count", type, vyre_build_size_const(to, 1));
     }
 }
@@ -177,12 +179,9 @@ vyre_status vyre_split_grid_barriers(const vyre_program *program, vyre_program *
         return VYRE_OK;
     }
     vyre_rebuild rebuild;
-    vyre_status status = vyre_rebuild_init(&rebuild, program);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_rebuild_init(&rebuild, program));
     rebuild.replace_phase = split_phase;
-    status = vyre_rebuild_run(&rebuild, out_program);
+    vyre_status status = vyre_rebuild_run(&rebuild, out_program);
     vyre_rebuild_deinit(&rebuild);
     return status;
 }

@@ -2,26 +2,21 @@
 
 #include <stdlib.h>
 
+#include "ir/cases.h"
 #include "ir/lookup.h"
 
 bool split_is_asked(const vyre_inst *inst) {
-    switch (inst->op) {
-    case VYRE_OP_PARAM:
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_LANE:
-    case VYRE_OP_SUBGROUP_ID:
-    case VYRE_OP_ITERATION:
-    case VYRE_OP_LEN: return true;
-    default: return false;
+    switch (vyre_inst_op(inst)) {
+        VYRE_CASES(SURROUNDINGS)
+        return true;
+        VYRE_CASES(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE)
+        return false;
     }
+    return false;
 }
 
 static bool is_pure(uint32_t op) {
-    return !(vyre_op_info_of(op)->effects & ~(uint32_t)VYRE_EFFECT_READ);
+    return !(vyre_lookup_op(op)->effects & ~(uint32_t)VYRE_EFFECT_READ);
 }
 
 bool split_is_idle(const split *s, uint32_t inst) {
@@ -44,7 +39,7 @@ void split_add_segment(split *s, uint32_t at) {
 static uint32_t find_target(const split *s, uint32_t at, const uint32_t *owners, uint32_t depth) {
     uint32_t op = s->ir->insts[at].op;
     for (uint32_t i = depth; i-- > 0;) {
-        if (vyre_lookup_ends(op, s->ir->insts[owners[i]].op)) {
+        if (vyre_jump_ends(op, s->ir->insts[owners[i]].op)) {
             return owners[i];
         }
     }
@@ -55,11 +50,11 @@ static uint32_t find_target(const split *s, uint32_t at, const uint32_t *owners,
 static void find_cuts(split *s) {
     uint32_t owners[VYRE_LIMIT_NESTING + 1], depth = 0;
     for (uint32_t at = s->phase->first; at < s->phase->end; at++) {
-        while (depth && s->ir->insts[owners[depth - 1]].c == at) {
+        while (depth && vyre_owner_end(s->ir, owners[depth - 1]) == at) {
             depth--;
         }
         const vyre_inst *inst = &s->ir->insts[at];
-        uint32_t effects = vyre_op_info_of(inst->op)->effects;
+        uint32_t effects = vyre_inst_effects(inst);
         *split_at(s, at) = (split_inst){.home = VYRE_NONE,
                                         .alias = VYRE_NONE,
                                         .slot = VYRE_NONE,
@@ -84,9 +79,9 @@ static void find_needed(split *s) {
             continue;
         }
         const uint32_t *values;
-        uint32_t count = vyre_inst_values(s->ir, inst, &values);
+        uint32_t count = vyre_lookup_values(s->ir, inst, &values);
         for (uint32_t i = 0; i < count; i++) {
-            if (!(values[i] & VYRE_CONSTANT)) {
+            if (vyre_operand_is_value(values[i])) {
                 split_at(s, values[i])->needed = true;
             }
         }
@@ -134,12 +129,11 @@ static void find_sweeps(split *s) {
     uint32_t end = s->phase->first;
     size_t next = 0;
     for (uint32_t at = s->phase->first; at < s->phase->end && !s->failed; at++) {
-        uint32_t op = s->ir->insts[at].op;
-        bool is_loop = op == VYRE_OP_LOOP || op == VYRE_OP_FOR;
+        bool is_loop = vyre_op_is_loop(s->ir->insts[at].op);
         if (at < end || !is_loop || !split_at(s, at)->is_cut) {
             continue;
         }
-        end = s->ir->insts[at].c;
+        end = vyre_owner_end(s->ir, at);
         s->failed |= !vyre_vec_push(&s->sweeps, (split_sweep){.loop = at});
         for (; next < s->segments.count && s->segments.items[next].at < end; next++) {
             if (s->segments.items[next].at > at) {
@@ -151,7 +145,7 @@ static void find_sweeps(split *s) {
 
 /* Whether the head of a sweep runs first in each round of it. */
 static bool head_leads(const split *s, uint32_t sweep) {
-    uint32_t head = s->sweeps.items[sweep].loop + 1;
+    uint32_t head = split_head(s, s->sweeps.items[sweep].loop);
     for (size_t i = 0; i < s->jumps.count; i++) {
         const split_jump *jump = &s->jumps.items[i];
         if (jump->to != VYRE_NONE && jump->to != head && jump->to <= jump->from &&
@@ -166,7 +160,7 @@ static bool head_leads(const split *s, uint32_t sweep) {
 static bool always_runs(const split *s, const split_segment *segment) {
     uint32_t first = s->phase->first;
     if (segment->sweep != VYRE_NONE) {
-        first = s->sweeps.items[segment->sweep].loop + 1;
+        first = split_head(s, s->sweeps.items[segment->sweep].loop);
         if (!s->sweeps.items[segment->sweep].head_leads) {
             return false;
         }

@@ -7,7 +7,7 @@
 #include "backend/cpu/codegen/llvm.h"
 #include "backend/cpu/codegen/write.h"
 #include "backend/cpu/runtime/code.h"
-#include "pass/walk.h"
+#include "pass/nan.h"
 
 /* A multiple of all lane counts. */
 enum { COUNT = 0x10000, MOST_CASES = 1024, RESULT = 3, SPECIALS = 400 };
@@ -77,7 +77,7 @@ static void write_store(cpu_writer *w, vyre_type type, uint32_t lanes, uint32_t 
 static uint32_t write_case(cpu_writer *w, const eval_case *c, uint32_t lanes, const uint32_t *x) {
     uint32_t value =
         cpu_write_op(w, (vyre_op)c->op, c->types[0], c->result, lanes, x[0], x[1], x[2]);
-    return vyre_walk_gives_any_nan(c->op, c->result)
+    return vyre_nan_is_made((vyre_op)c->op, c->result)
                ? cpu_write_canonical(w, c->result, lanes, value)
                : value;
 }

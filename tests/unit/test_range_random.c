@@ -108,7 +108,7 @@ static bool watch(vyre_rebuild *r, uint32_t inst) {
         return false;
     }
     w->copying = true;
-    vyre_rebuild_code(r, inst, inst + 1);
+    vyre_rebuild_one(r, inst);
     w->copying = false;
     watch_value(r, inst);
     return true;

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "pass/math.h"
 
@@ -52,6 +53,12 @@ bool machine_no_memory(machine *m) {
     return false;
 }
 
+bool machine_unknown(machine *m, uint32_t at) {
+    m->status = vyre_internal_error("the reference backend does not run `%s`",
+                                    vyre_lookup_op(m->ir->insts[at].op)->name);
+    return false;
+}
+
 const char *machine_array_name(const machine *m, uint32_t resource) {
     for (uint32_t i = 0; i < m->ir->arg_count; i++) {
         if (m->ir->args[i].resource == resource) {
@@ -65,8 +72,7 @@ const char *machine_array_name(const machine *m, uint32_t resource) {
 /* The innermost loop that a fiber is in; VYRE_NONE if it is in none. */
 static uint32_t current_loop(const machine *m, const fiber *f) {
     for (uint32_t i = f->depth; i-- > 1;) {
-        uint32_t op = m->ir->insts[f->frames[i].owner].op;
-        if (op == VYRE_OP_LOOP || op == VYRE_OP_FOR) {
+        if (vyre_op_is_loop(m->ir->insts[f->frames[i].owner].op)) {
             return f->frames[i].owner;
         }
     }
@@ -128,7 +134,7 @@ static vyre_status make_arrays(machine *m, const vyre_input *inputs) {
         }
         array *a = &m->arrays[i];
         a->length = vyre_plan_length(m->plan, i);
-        uint64_t bytes = a->length * vyre_type_bytes((vyre_type)row->type);
+        uint64_t bytes = a->length * vyre_type_bytes(vyre_resource_type(row));
         char what[96];
         snprintf(what, sizeof what, "array `%.60s`", machine_array_name(m, i));
         if (!machine_reserve(m, bytes, what)) {
@@ -150,7 +156,7 @@ static vyre_status make_arrays(machine *m, const vyre_input *inputs) {
 
 /* An element of an integer array as the host reads it; 0 out of bounds. */
 static int64_t read_element(const machine *m, uint32_t resource, uint64_t index) {
-    vyre_type type = (vyre_type)m->ir->resources[resource].type;
+    vyre_type type = vyre_resource_type(&m->ir->resources[resource]);
     return index < m->arrays[resource].length
                ? vyre_plan_element(type, m->arrays[resource].data + index * vyre_type_bytes(type))
                : 0;
@@ -261,8 +267,8 @@ static vyre_status give_outputs(machine *m, vyre_outputs *outputs) {
     for (uint32_t i = 0; i < m->plan->output_count; i++) {
         const vyre_arg *arg = &m->ir->args[m->plan->outputs[i]];
         array *from = &m->arrays[arg->resource];
-        outputs->items[i] = (vyre_output){
-            from->data, (size_t)(from->length * vyre_type_bytes((vyre_type)arg->type))};
+        outputs->items[i] =
+            (vyre_output){from->data, (size_t)(from->length * vyre_type_bytes(vyre_arg_type(arg)))};
         from->data = NULL;
     }
     return VYRE_OK;
@@ -274,10 +280,7 @@ static vyre_status run_plain(const vyre_program *program, const vyre_input *inpu
                              const vyre_reference_options *options, vyre_findings *findings,
                              vyre_outputs *out_outputs) {
     vyre_plan plan;
-    vyre_status status = vyre_plan_init(&plan, program, inputs, input_count, config);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_plan_init(&plan, program, inputs, input_count, config));
     machine m = {.plan = &plan, .ir = plan.ir, .options = options, .random = options->seed};
     m.deadline_ns = config->timeout_ns ? now_ns() + config->timeout_ns : 0;
     m.arrays = vyre_alloc_zeroed(m.ir->resource_count, sizeof *m.arrays);
@@ -285,7 +288,7 @@ static vyre_status run_plain(const vyre_program *program, const vyre_input *inpu
     if (!m.arrays || !m.iterations) {
         machine_no_memory(&m);
     }
-    status = m.status ? m.status : make_arrays(&m, inputs);
+    vyre_status status = m.status ? m.status : make_arrays(&m, inputs);
     if (!status && findings) {
         status = sanitizer_init(&m, findings) ? VYRE_OK : m.status;
     }
@@ -334,16 +337,14 @@ vyre_status vyre_reference_run(const vyre_program *program, const vyre_input *in
 
 vyre_status vyre_sanitize(const vyre_program *program, const vyre_input *inputs, size_t input_count,
                           const vyre_sanitize_options *options, vyre_findings **out_findings) {
-    vyre_status status = vyre_findings_create(out_findings);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_findings_create(out_findings));
     vyre_sanitize_options chosen = options ? *options : (vyre_sanitize_options){0};
     vyre_dispatch_config config = {.timeout_ns = chosen.timeout_ns};
     vyre_reference_options reference = {.seed = chosen.seed,
                                         .max_steps = chosen.max_steps,
                                         .max_memory_bytes = chosen.max_memory_bytes};
-    status = run(program, inputs, input_count, &config, &reference, *out_findings, NULL);
+    vyre_status status =
+        run(program, inputs, input_count, &config, &reference, *out_findings, NULL);
     /* Workgroups that part at a grid barrier end the run, and are what it was to find. */
     if (vyre_status_code_of(status) == VYRE_STATUS_INVALID_PROGRAM &&
         vyre_findings_count(*out_findings)) {

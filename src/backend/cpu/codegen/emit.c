@@ -6,7 +6,8 @@
 #include "backend/cpu/codegen/emit_state.h"
 #include "base/alloc.h"
 #include "base/status.h"
-#include "pass/walk.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 enum {
     BLOCK = 2048,          /* the most invocations of a block, where there are no workgroups */
@@ -28,44 +29,60 @@ static void keep_base(emit *e, uint32_t inst, const uint32_t *values, uint32_t c
     }
     vyre_type type = vyre_operand_type(e->ir, values[0]);
     emit_value_of(e, inst)->base =
-        cpu_write_op(&e->w, (vyre_op)i->op, type, (vyre_type)i->type, 1, ids[0], ids[1], ids[2]);
+        cpu_write_op(&e->w, vyre_inst_op(i), type, vyre_inst_type(i), 1, ids[0], ids[1], ids[2]);
 }
 
 static void emit_pure(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     const uint32_t *values;
-    uint32_t count = vyre_inst_values(e->ir, i, &values), ids[3] = {0};
-    const cpu_fact *fact = cpu_fact_of(&e->facts, inst);
-    uint32_t lanes = emit_lanes_of(e, fact->varying);
+    uint32_t count = vyre_lookup_values(e->ir, i, &values), ids[3] = {0};
+    bool varying = cpu_varies(&e->facts, inst);
+    uint32_t lanes = emit_lanes_of(e, varying);
     for (uint32_t k = 0; k < count && k < 3; k++) {
-        ids[k] = fact->varying ? emit_vector(e, values[k]) : emit_scalar(e, values[k]);
+        ids[k] = varying ? emit_vector(e, values[k]) : emit_scalar(e, values[k]);
     }
     vyre_type type = vyre_operand_type(e->ir, values[i->op == VYRE_OP_SELECT ? 1 : 0]);
-    vyre_type result = (vyre_type)i->type;
-    uint32_t id = cpu_write_op(&e->w, (vyre_op)i->op, type, result, lanes, ids[0], ids[1], ids[2]);
-    if (fact->observed && vyre_walk_gives_any_nan(i->op, result)) {
+    vyre_type result = vyre_inst_type(i);
+    uint32_t id = cpu_write_op(&e->w, vyre_inst_op(i), type, result, lanes, ids[0], ids[1], ids[2]);
+    if (vyre_nan_settles(&e->facts.nans, inst)) {
         id = cpu_write_canonical(&e->w, result, lanes, id);
     }
     emit_define(e, inst, id);
-    if (fact->varying) {
+    if (varying) {
         keep_base(e, inst, values, count);
     }
 }
 
+void emit_unknown(emit *e, uint32_t inst) {
+    e->w.unknown = vyre_inst_op(&e->ir->insts[inst]);
+}
+
 void emit_instruction(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t effects = vyre_op_info_of(i->op)->effects;
-    if (effects & VYRE_EFFECT_BLOCK) {
-        emit_control(e, inst);
-    } else if (effects & VYRE_EFFECT_END) {
-        emit_jump_out(e, inst);
-    } else if (effects & VYRE_EFFECT_SUBGROUP) {
-        emit_subgroup(e, inst);
-    } else if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) {
-        emit_memory(e, inst);
-    } else if (i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT && !emit_surroundings(e, inst)) {
+    switch (vyre_inst_op(&e->ir->insts[inst])) {
+        VYRE_CASES(SURROUNDINGS)
+        emit_surroundings(e, inst);
+        return;
+        VYRE_CASES(PURE)
         emit_pure(e, inst);
+        return;
+        VYRE_CASES(ACCESS)
+        emit_memory(e, inst);
+        return;
+        VYRE_CASES(SUBGROUP)
+        emit_subgroup(e, inst);
+        return;
+        VYRE_CASES(BLOCK)
+        emit_control(e, inst);
+        return;
+        VYRE_CASES(JUMP)
+        emit_jump_out(e, inst);
+        return;
+        VYRE_CASES(PICK)
+        return; /* comes with its owner */
+        VYRE_CASES(ELEMENTARY, BARRIER, NONE)
+        break;
     }
+    emit_unknown(e, inst);
 }
 
 /* Functions */
@@ -88,7 +105,7 @@ uint64_t emit_reserve(emit *e, uint64_t bytes) {
 /* Of the private arrays of a chunk's lanes. */
 static uint64_t private_bytes(const emit *e, uint32_t resource) {
     const vyre_resource *row = &e->ir->resources[resource];
-    return (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type) * e->facts.lanes;
+    return vyre_resource_bytes(row) * e->facts.lanes;
 }
 
 /* Places in the storage: shared arrays, private ones where there are regions or that are large,
@@ -103,7 +120,7 @@ static void lay_out(emit *e) {
     e->uses_stack = !e->facts.has_groups && on_stack <= MOST_ON_STACK;
     for (uint32_t r = phase->first_resource; r < phase->end_resource; r++) {
         const vyre_resource *row = &e->ir->resources[r];
-        uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
+        uint64_t bytes = vyre_resource_bytes(row);
         bool is_private = row->kind == VYRE_RESOURCE_PRIVATE;
         if (!is_private || !e->uses_stack) {
             e->array_offsets[r] = emit_reserve(
@@ -132,6 +149,24 @@ static uint64_t known_length(const vyre_ir *ir, const vyre_resource *row) {
     return (uint64_t)size->b << 32 | size->a;
 }
 
+/* The pointer and the length of an array, from the tables of the frame. */
+static void find_array(emit *e, uint32_t resource, uint32_t arrays, uint32_t lengths) {
+    const vyre_resource *row = &e->ir->resources[resource];
+    bool is_far = row->kind == VYRE_RESOURCE_BUFFER || row->kind == VYRE_RESOURCE_SCRATCH;
+    if (is_far) {
+        e->arrays[resource] = emit_table_entry(e, "ptr", arrays, 8ull * resource);
+    }
+    e->lengths[resource] = is_far && !has_known_length(e->ir, row)
+                               ? emit_table_entry(e, "i64", lengths, 8ull * resource)
+                               : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
+    if (row->kind == VYRE_RESOURCE_PRIVATE && e->uses_stack) {
+        unsigned long long bytes = private_bytes(e, resource);
+        e->arrays[resource] = emit_new(e);
+        vyre_strbuf_printf(&e->allocas, "  %%t%u = alloca [%llu x i8], align 64\n",
+                           e->arrays[resource], bytes + 1);
+    }
+}
+
 /* Pointers and lengths of all arrays that the phase touches. */
 static void find_arrays(emit *e) {
     uint32_t arrays = emit_frame_field(e, "ptr", offsetof(cpu_frame, arrays));
@@ -141,24 +176,10 @@ static void find_arrays(emit *e) {
     }
     for (uint32_t inst = e->phase->first; inst < e->phase->end; inst++) {
         const vyre_inst *i = &e->ir->insts[inst];
-        uint32_t effects = vyre_op_info_of(i->op)->effects;
+        uint32_t effects = vyre_inst_effects(i);
         bool touches = effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) || i->op == VYRE_OP_LEN;
-        if (!touches || e->lengths[i->a]) {
-            continue;
-        }
-        const vyre_resource *row = &e->ir->resources[i->a];
-        bool is_far = row->kind == VYRE_RESOURCE_BUFFER || row->kind == VYRE_RESOURCE_SCRATCH;
-        if (is_far) {
-            e->arrays[i->a] = emit_table_entry(e, "ptr", arrays, 8ull * i->a);
-        }
-        e->lengths[i->a] = is_far && !has_known_length(e->ir, row)
-                               ? emit_table_entry(e, "i64", lengths, 8ull * i->a)
-                               : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
-        if (row->kind == VYRE_RESOURCE_PRIVATE && e->uses_stack) {
-            unsigned long long bytes = private_bytes(e, i->a);
-            e->arrays[i->a] = emit_new(e);
-            vyre_strbuf_printf(&e->allocas, "  %%t%u = alloca [%llu x i8], align 64\n",
-                               e->arrays[i->a], bytes + 1);
+        if (touches && !e->lengths[vyre_access_resource(i)]) {
+            find_array(e, vyre_access_resource(i), arrays, lengths);
         }
     }
 }
@@ -181,7 +202,7 @@ void emit_zeros(emit *e, uint32_t at, uint64_t bytes) {
 static void clear_arrays(emit *e, vyre_resource_kind kind) {
     for (uint32_t r = e->phase->first_resource; r < e->phase->end_resource; r++) {
         const vyre_resource *row = &e->ir->resources[r];
-        uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
+        uint64_t bytes = vyre_resource_bytes(row);
         if (!bytes || !e->lengths[r] || row->kind != kind) {
             continue;
         }
@@ -214,7 +235,7 @@ static void open_phase(emit *e, uint32_t rest) {
     e->depth = 0;
     e->stack[e->depth++] =
         (emit_open){.owner = VYRE_NONE, .exit = rest, .latch = rest, .rest = rest};
-    if (e->group ? e->group->partial : e->facts.partial && !e->scalar) {
+    if (e->group ? e->group->partial : e->facts.divergence.partial && !e->scalar) {
         e->stack[0].live = emit_mask_variable(e);
         emit_assign(e, VYRE_TYPE_BOOL, e->lanes, e->stack[0].live, e->mask);
     }
@@ -280,7 +301,7 @@ void emit_for_chunks(emit *e, emit_body body, const void *user) {
 static void whole_phase(emit *e, const void *user) {
     (void)user;
     clear_arrays(e, VYRE_RESOURCE_PRIVATE);
-    emit_region_block(e, e->phase->first, e->phase->end);
+    emit_region_block(e, vyre_phase_block(e->phase));
 }
 
 /* A workgroup: all its chunks, region by region where it waits. */
@@ -293,7 +314,7 @@ static void emit_workgroup(emit *e) {
     } else {
         clear_arrays(e, VYRE_RESOURCE_PRIVATE);
         e->in_group = true;
-        emit_group_code(e, e->phase->first, e->phase->end);
+        emit_group_code(e, vyre_phase_block(e->phase));
     }
     emit_start(e, e->group_end);
 }
@@ -402,7 +423,7 @@ static void emit_chunk_function(emit *e, uint32_t count, vyre_strbuf *out) {
     clear_arrays(e, VYRE_RESOURCE_PRIVATE);
     uint32_t rest = emit_label(e);
     open_phase(e, rest);
-    emit_region_block(e, e->phase->first, e->phase->end);
+    emit_region_block(e, vyre_phase_block(e->phase));
     emit_start(e, rest);
     end_function(e, out, vyre_strbuf_string(&head));
     out->failed |= head.failed;
@@ -463,7 +484,7 @@ static bool find_facts(emit *e, uint32_t index, bool own_domain) {
     e->loaded = vyre_alloc_zeroed(count, 1);
     e->tested = vyre_alloc_zeroed(count, 1);
     for (uint32_t k = 0; varies && k < count; k++) {
-        varies[k] = e->facts.facts[k].varying;
+        varies[k] = e->facts.divergence.rows[k].varying;
     }
     bool made = varies && e->loaded && e->tested &&
                 vyre_ranges_init(&e->ranges, e->ir, index, own_domain) &&
@@ -562,5 +583,10 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
     vyre_free(e.arrays);
     vyre_free(e.lengths);
     vyre_free(e.array_offsets);
-    return made ? VYRE_OK : vyre_no_memory("to compile `%s`", vyre_program_name(program));
+    if (!made) {
+        return vyre_no_memory("to compile `%s`", vyre_program_name(program));
+    }
+    return e.w.unknown ? vyre_internal_error("the cpu backend has no code for `%s`",
+                                             vyre_lookup_op(e.w.unknown)->name)
+                       : VYRE_OK;
 }

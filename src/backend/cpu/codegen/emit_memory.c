@@ -4,9 +4,11 @@
 #include <stdio.h>
 
 #include "backend/cpu/codegen/emit_state.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 vyre_type emit_element_type(const emit *e, uint32_t resource) {
-    return (vyre_type)e->ir->resources[resource].type;
+    return vyre_resource_type(&e->ir->resources[resource]);
 }
 
 /* The name that intrinsics have for a vector type. */
@@ -22,7 +24,7 @@ uint32_t emit_widen(emit *e, vyre_type type, uint32_t lanes, uint32_t index) {
     if (vyre_type_bytes(type) == 8) {
         return index;
     }
-    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    bool is_signed = vyre_lookup_class(type) == VYRE_CLASS_SIGNED;
     return cpu_write_op(&e->w, VYRE_OP_CONVERT, type, is_signed ? VYRE_TYPE_I64 : VYRE_TYPE_U64,
                         lanes, index, 0, 0);
 }
@@ -31,7 +33,7 @@ uint32_t emit_widen(emit *e, vyre_type type, uint32_t lanes, uint32_t index) {
 uint32_t emit_array_start(emit *e, uint32_t resource) {
     const vyre_resource *row = &e->ir->resources[resource];
     bool is_private = row->kind == VYRE_RESOURCE_PRIVATE;
-    uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type), before = 0;
+    uint64_t bytes = vyre_resource_bytes(row), before = 0;
     if (is_private && e->scalar) { /* of scalars, each has its own behind the last one's */
         before = bytes * e->first_lane;
     }
@@ -82,11 +84,12 @@ static uint32_t element_pointer(emit *e, uint32_t inst, uint32_t resource, uint3
 
 uint32_t emit_load_uniform(emit *e, uint32_t inst, uint32_t index) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a);
-    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), 1, index);
-    e->touched = i->a;
+    uint32_t resource = vyre_access_resource(i);
+    vyre_type type = emit_element_type(e, resource);
+    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, vyre_access_index(e->ir, i)), 1, index);
+    e->touched = resource;
     uint32_t id =
-        emit_load_at(e, type, 1, element_pointer(e, inst, i->a, wide, vyre_type_bytes(type)));
+        emit_load_at(e, type, 1, element_pointer(e, inst, resource, wide, vyre_type_bytes(type)));
     e->touched = VYRE_NONE;
     return id;
 }
@@ -179,16 +182,25 @@ uint32_t emit_lane_pointers(emit *e, uint32_t resource, uint32_t wide) {
     return pointers_to(e, start, sum, bytes);
 }
 
+uint32_t emit_one_index(emit *e, uint32_t index) {
+    return emit_widen(e, vyre_operand_type(e->ir, index), 1, emit_scalar(e, index));
+}
+
+uint32_t emit_lane_indices(emit *e, uint32_t index) {
+    return emit_widen(e, vyre_operand_type(e->ir, index), e->lanes, emit_vector(e, index));
+}
+
 uint32_t emit_load_lanes(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), e->lanes, emit_vector(e, i->b));
-    return emit_gather(e, emit_element_type(e, i->a), emit_lane_pointers(e, i->a, wide),
+    uint32_t resource = vyre_access_resource(i);
+    uint32_t wide = emit_lane_indices(e, vyre_access_index(e->ir, i));
+    return emit_gather(e, emit_element_type(e, resource), emit_lane_pointers(e, resource, wide),
                        emit_inside_mask(e, inst, wide));
 }
 
 /* Lanes that lie side by side. */
 static uint32_t load_row(emit *e, uint32_t inst, const emit_span *span) {
-    vyre_type type = emit_element_type(e, e->ir->insts[inst].a);
+    vyre_type type = vyre_resource_type(vyre_access_array(e->ir, &e->ir->insts[inst]));
     if (span->masked) {
         return load_masked(e, type, span->pointer, e->mask);
     }
@@ -209,15 +221,17 @@ static uint32_t load_row(emit *e, uint32_t inst, const emit_span *span) {
 
 static void emit_load(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a), index_type = vyre_operand_type(e->ir, i->b);
-    bool is_private = e->ir->resources[i->a].kind == VYRE_RESOURCE_PRIVATE;
+    const vyre_resource *array = vyre_access_array(e->ir, i);
+    uint32_t index = vyre_access_index(e->ir, i);
+    vyre_type type = vyre_resource_type(array);
+    bool is_private = array->kind == VYRE_RESOURCE_PRIVATE;
     emit_span span;
-    if (!cpu_varies(&e->facts, i->b)) {
-        uint32_t wide = emit_widen(e, index_type, 1, emit_scalar(e, i->b));
+    if (!cpu_varies(&e->facts, index)) {
+        uint32_t wide = emit_one_index(e, index);
         uint64_t bytes = (uint64_t)vyre_type_bytes(type) * (is_private ? e->lanes : 1);
-        uint32_t at = element_pointer(e, inst, i->a, wide, bytes);
+        uint32_t at = element_pointer(e, inst, vyre_access_resource(i), wide, bytes);
         emit_define(e, inst, emit_load_at(e, type, is_private ? e->lanes : 1, at));
-    } else if (is_private || emit_stride_of(e, i->b).stride != 1 ||
+    } else if (is_private || emit_stride_of(e, index).stride != 1 ||
                !emit_find_span(e, inst, 0, 1, &span)) {
         if (!emit_load_span(e, inst)) {
             emit_define(e, inst, emit_load_lanes(e, inst));
@@ -229,24 +243,25 @@ static void emit_load(emit *e, uint32_t inst) {
 
 static void store_lanes(emit *e, uint32_t inst, uint32_t value) {
     const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), e->lanes, emit_vector(e, i->b));
-    scatter(e, emit_element_type(e, i->a), value, emit_lane_pointers(e, i->a, wide),
+    uint32_t resource = vyre_access_resource(i);
+    uint32_t wide = emit_lane_indices(e, vyre_access_index(e->ir, i));
+    scatter(e, emit_element_type(e, resource), value, emit_lane_pointers(e, resource, wide),
             emit_inside_mask(e, inst, wide));
 }
 
 /* A private element at the same index in all lanes. */
 static void store_private(emit *e, uint32_t inst, uint32_t value) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a);
-    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), 1, emit_scalar(e, i->b));
-    uint32_t behind = 0;
+    uint32_t resource = vyre_access_resource(i);
+    vyre_type type = emit_element_type(e, resource);
+    uint32_t wide = emit_one_index(e, vyre_access_index(e->ir, i)), behind = 0;
     if (!emit_is_inside(e, inst)) {
         uint32_t write = emit_label(e);
         behind = emit_label(e);
-        emit_branch(e, emit_inside(e, wide, e->lengths[i->a], 1), write, behind);
+        emit_branch(e, emit_inside(e, wide, e->lengths[resource], 1), write, behind);
         emit_start(e, write);
     }
-    uint32_t at = emit_pointer_to(e, emit_array_start(e, i->a), wide,
+    uint32_t at = emit_pointer_to(e, emit_array_start(e, resource), wide,
                                   (uint64_t)vyre_type_bytes(type) * e->lanes);
     uint32_t blended = emit_pick(e, type, e->mask, value, emit_load_at(e, type, e->lanes, at));
     emit_store_at(e, type, e->lanes, at, blended);
@@ -270,11 +285,12 @@ static void store_spaced(emit *e, vyre_type type, uint32_t value, const emit_spa
 
 static void emit_store(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a);
-    bool is_private = e->ir->resources[i->a].kind == VYRE_RESOURCE_PRIVATE;
-    uint32_t value = emit_vector(e, i->c);
+    const vyre_resource *array = vyre_access_array(e->ir, i);
+    vyre_type type = vyre_resource_type(array);
+    bool is_private = array->kind == VYRE_RESOURCE_PRIVATE;
+    uint32_t value = emit_vector(e, vyre_access_value(e->ir, i));
     emit_span span;
-    if (is_private && !cpu_varies(&e->facts, i->b)) {
+    if (is_private && !cpu_varies(&e->facts, vyre_access_index(e->ir, i))) {
         store_private(e, inst, value);
         return;
     }
@@ -313,9 +329,9 @@ static void emit_store(emit *e, uint32_t inst) {
 /* A private array to zero, in the lanes that run. */
 void emit_clear(emit *e, uint32_t resource) {
     const vyre_resource *row = &e->ir->resources[resource];
-    vyre_type type = (vyre_type)row->type;
+    vyre_type type = vyre_resource_type(row);
     if (e->scalar) {
-        emit_zeros(e, emit_array_start(e, resource), (uint64_t)row->length * vyre_type_bytes(type));
+        emit_zeros(e, emit_array_start(e, resource), vyre_resource_bytes(row));
         return;
     }
     uint32_t at = emit_variable(e, VYRE_TYPE_U64, 1), head = emit_label(e), inside = emit_label(e);
@@ -356,20 +372,18 @@ static void check_element(emit *e, uint32_t resource, uint32_t wide, uint32_t sl
 /* Scalars: one element, behind a branch, which costs nothing while it is foreseen. */
 static void emit_element(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    bool is_cas = i->op == VYRE_OP_ATOMIC_CAS;
-    const uint32_t *operands = is_cas ? e->ir->operands + i->b : NULL;
-    uint32_t index = is_cas ? operands[0] : i->b;
-    bool gives = i->op != VYRE_OP_STORE && i->op != VYRE_OP_ATOMIC_STORE;
-    bool takes = i->op != VYRE_OP_LOAD && i->op != VYRE_OP_ATOMIC_LOAD;
-    vyre_type type = emit_element_type(e, i->a);
+    uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
+    uint32_t taken = vyre_access_value(e->ir, i), desired = vyre_access_desired(e->ir, i);
+    bool gives = vyre_inst_effects(i) & VYRE_EFFECT_READ;
+    vyre_type type = emit_element_type(e, resource);
     uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, index), 1, emit_operand(e, index));
-    uint32_t value = takes ? emit_operand(e, is_cas ? operands[1] : i->c) : 0;
-    uint32_t other = is_cas ? emit_operand(e, operands[2]) : 0;
+    uint32_t value = taken == VYRE_NONE ? 0 : emit_operand(e, taken);
+    uint32_t other = desired == VYRE_NONE ? 0 : emit_operand(e, desired);
     uint32_t slot = gives ? emit_variable(e, type, 1) : 0, behind = emit_label(e);
     if (!emit_is_inside(e, inst)) {
-        check_element(e, i->a, wide, slot, behind);
+        check_element(e, resource, wide, slot, behind);
     }
-    uint32_t at = emit_pointer_to(e, emit_array_start(e, i->a), wide, vyre_type_bytes(type)),
+    uint32_t at = emit_pointer_to(e, emit_array_start(e, resource), wide, vyre_type_bytes(type)),
              old = 0;
     if (i->op == VYRE_OP_LOAD) {
         old = emit_load_at(e, type, 1, at);
@@ -404,18 +418,26 @@ static void emit_access(emit *e, uint32_t inst) {
         emit_element(e, inst);
         return;
     }
-    switch (i->op) {
-    case VYRE_OP_LOAD: emit_load(e, inst); break;
-    case VYRE_OP_STORE: emit_store(e, inst); break;
-    case VYRE_OP_CLEAR: emit_clear(e, i->a); break;
-    default: emit_atomic(e, inst); break;
+    switch (vyre_inst_op(i)) {
+    case VYRE_OP_LOAD: emit_load(e, inst); return;
+    case VYRE_OP_STORE: emit_store(e, inst); return;
+    case VYRE_OP_CLEAR:
+        emit_clear(e, vyre_access_resource(i));
+        return;
+        VYRE_CASES(ATOMIC)
+        emit_atomic(e, inst);
+        return;
+    case VYRE_OP_UNIFORM_LOAD: /* is for the workgroup, between regions */
+        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE)
+        break;
     }
+    emit_unknown(e, inst);
 }
 
 void emit_memory(emit *e, uint32_t inst) {
     uint8_t *loaded = &e->loaded[inst - e->phase->first];
     if (!*loaded) {
-        e->touched = e->ir->insts[inst].a;
+        e->touched = vyre_access_resource(&e->ir->insts[inst]);
         emit_access(e, inst);
         e->touched = VYRE_NONE;
     }

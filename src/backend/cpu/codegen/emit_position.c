@@ -1,6 +1,8 @@
 /* What a kernel finds around it: positions, arguments, lengths. */
 #include "backend/cpu/codegen/emit.h"
 #include "backend/cpu/codegen/emit_state.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 /* From lane 0 of a chunk to the scalar at hand. */
 static uint32_t add_lane(emit *e, uint32_t base) {
@@ -80,7 +82,7 @@ static uint32_t add_group(emit *e, uint32_t d, uint32_t lanes, uint32_t local) {
 
 static void emit_position(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    bool varying = cpu_fact_of(&e->facts, inst)->varying;
+    bool varying = cpu_varies(&e->facts, inst);
     bool is_global = i->op == VYRE_OP_GID;
     if (!e->phase->workgroup[0]) {
         if (i->a == 0) {
@@ -136,61 +138,71 @@ static void emit_in_domain(emit *e, uint32_t inst) {
     emit_define(e, inst, result);
 }
 
-/* What a kernel finds around it; false if it is something else. */
-bool emit_surroundings(emit *e, uint32_t inst) {
+/* Number of the lane in its subgroup, or of that in the workgroup. A chunk is a subgroup. */
+static uint32_t subgroup_number(emit *e, uint32_t inst, const char *op) {
+    uint32_t number = local_number(e, cpu_varies(&e->facts, inst));
+    return divided(e, 1, number, e->phase->subgroup, op);
+}
+
+static void emit_lane(emit *e, uint32_t inst) {
+    if (e->scalar) {
+        emit_define(e, inst, subgroup_number(e, inst, "urem"));
+    } else {
+        define_row(e, inst, cpu_write_const(&e->w, VYRE_TYPE_U32, 1, 0));
+    }
+}
+
+static uint32_t subgroup_id(emit *e, uint32_t inst) {
+    if (e->scalar) {
+        return subgroup_number(e, inst, "udiv");
+    }
+    uint32_t chunk = emit_new(e), id = emit_new(e);
+    emit_line(e, "%%t%u = load i64, ptr %%t%u", chunk, e->chunk);
+    emit_line(e, "%%t%u = trunc i64 %%t%u to i32", id, chunk);
+    return id;
+}
+
+static uint32_t truncated(emit *e, uint32_t wide) {
+    uint32_t id = emit_new(e);
+    emit_line(e, "%%t%u = trunc i64 %%t%u to i32", id, wide);
+    return id;
+}
+
+/* An entry of a table whose pointer lies in the frame. */
+static uint32_t frame_entry(emit *e, const char *type, size_t table, uint64_t offset) {
+    return emit_table_entry(e, type, emit_frame_field(e, "ptr", table), offset);
+}
+
+void emit_surroundings(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    switch (i->op) {
-    case VYRE_OP_PARAM: {
-        uint32_t table = emit_frame_field(e, "ptr", offsetof(cpu_frame, arguments));
-        emit_define(
-            e, inst,
-            from_bits(e, (vyre_type)i->type, emit_table_entry(e, "i64", table, 8ull * i->a)));
-        return true;
-    }
-    case VYRE_OP_ITERATION: {
-        uint32_t table = emit_frame_field(e, "ptr", offsetof(cpu_frame, iterations));
-        emit_define(e, inst, emit_table_entry(e, "i32", table, 4ull * i->a));
-        return true;
-    }
-    case VYRE_OP_LEN: {
-        uint32_t id = emit_new(e);
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", id, e->lengths[i->a]);
-        emit_define(e, inst, id);
-        return true;
-    }
+    uint32_t id;
+    switch (vyre_inst_op(i)) {
+    case VYRE_OP_PARAM:
+        id = frame_entry(e, "i64", offsetof(cpu_frame, arguments), 8ull * i->a);
+        emit_define(e, inst, from_bits(e, vyre_inst_type(i), id));
+        return;
+    case VYRE_OP_ITERATION:
+        emit_define(e, inst, frame_entry(e, "i32", offsetof(cpu_frame, iterations), 4ull * i->a));
+        return;
+    case VYRE_OP_LEN:
+        emit_define(e, inst, truncated(e, e->lengths[vyre_access_resource(i)]));
+        return;
     case VYRE_OP_GID:
-    case VYRE_OP_LID: emit_position(e, inst); return true;
-    case VYRE_OP_WID: emit_define(e, inst, e->wid[i->a]); return true;
-    case VYRE_OP_NUM_WORKGROUPS: {
-        uint32_t id = emit_new(e);
+    case VYRE_OP_LID: emit_position(e, inst); return;
+    case VYRE_OP_WID: emit_define(e, inst, e->wid[i->a]); return;
+    case VYRE_OP_NUM_WORKGROUPS:
+        id = emit_new(e);
         emit_line(e, "%%t%u = trunc i64 %%t%u to i32", id,
                   emit_frame_field(e, "i64", offsetof(cpu_frame, groups) + 8ull * i->a));
         emit_define(e, inst, id);
-        return true;
+        return;
+    case VYRE_OP_IN_DOMAIN: emit_in_domain(e, inst); return;
+    case VYRE_OP_LANE: emit_lane(e, inst); return;
+    case VYRE_OP_SUBGROUP_ID:
+        emit_define(e, inst, subgroup_id(e, inst));
+        return;
+        VYRE_CASES(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE)
+        break;
     }
-    case VYRE_OP_IN_DOMAIN: emit_in_domain(e, inst); return true;
-    case VYRE_OP_LANE: {
-        if (e->scalar) {
-            uint32_t number = local_number(e, cpu_fact_of(&e->facts, inst)->varying);
-            emit_define(e, inst, divided(e, 1, number, e->phase->subgroup, "urem"));
-            return true;
-        }
-        uint32_t base = cpu_write_const(&e->w, VYRE_TYPE_U32, 1, 0);
-        define_row(e, inst, base); /* a chunk is a subgroup */
-        return true;
-    }
-    case VYRE_OP_SUBGROUP_ID: {
-        if (e->scalar) {
-            uint32_t number = local_number(e, cpu_fact_of(&e->facts, inst)->varying);
-            emit_define(e, inst, divided(e, 1, number, e->phase->subgroup, "udiv"));
-            return true;
-        }
-        uint32_t chunk = emit_new(e), id = emit_new(e);
-        emit_line(e, "%%t%u = load i64, ptr %%t%u", chunk, e->chunk);
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", id, chunk);
-        emit_define(e, inst, id);
-        return true;
-    }
-    default: return false;
-    }
+    emit_unknown(e, inst);
 }

@@ -50,13 +50,14 @@ static bool all_inside(const emit *e, uint32_t inst, uint32_t count, bool *out_t
 
 bool emit_find_span(emit *e, uint32_t inst, int64_t below, uint32_t count, emit_span *out) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = vyre_operand_type(e->ir, i->b);
-    vyre_stride form = emit_stride_of(e, i->b);
+    uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
+    vyre_type type = vyre_operand_type(e->ir, index);
+    vyre_stride form = emit_stride_of(e, index);
     if (form.kind != VYRE_STRIDE_AFFINE || !is_wide_enough(type) || form.stride < 1 ||
         form.stride > MOST_STRIDE) {
         return false;
     }
-    uint32_t first = emit_widen(e, type, 1, emit_first(e, i->b));
+    uint32_t first = emit_widen(e, type, 1, emit_first(e, index));
     if (below) {
         uint32_t lowest = emit_new(e);
         emit_line(e, "%%t%u = sub i64 %%t%u, %lld", lowest, first, (long long)below);
@@ -64,13 +65,13 @@ bool emit_find_span(emit *e, uint32_t inst, int64_t below, uint32_t count, emit_
     }
     bool tested, inside = all_inside(e, inst, count, &tested);
     *out = (emit_span){.stride = form.stride};
-    out->pointer = emit_pointer_to(e, emit_array_start(e, i->a), first,
-                                   vyre_type_bytes(emit_element_type(e, i->a)));
+    out->pointer = emit_pointer_to(e, emit_array_start(e, resource), first,
+                                   vyre_type_bytes(emit_element_type(e, resource)));
     /* Lane 0 must run for its index to be one of the array. */
     out->masked = !tested && inside && form.exact && e->mask == e->whole;
     if (!tested && !out->masked) {
         out->inside =
-            has_room(e, i->a, type, first, (uint64_t)form.stride * (e->lanes - 1) + count);
+            has_room(e, resource, type, first, (uint64_t)form.stride * (e->lanes - 1) + count);
     }
     return true;
 }
@@ -264,25 +265,27 @@ static run find_run(const emit *e, const vyre_access_group *group, uint32_t inst
 /* Lane by lane, where not all is inside: an element beside the access's own. */
 static uint32_t load_beside(emit *e, uint32_t inst, uint32_t member, int64_t distance) {
     const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), e->lanes, emit_vector(e, i->b));
+    uint32_t resource = vyre_access_resource(i);
+    uint32_t wide = emit_lane_indices(e, vyre_access_index(e->ir, i));
     if (distance) {
         uint32_t by = cpu_write_const(&e->w, VYRE_TYPE_U64, e->lanes, (uint64_t)distance);
         uint32_t sum = emit_new(e);
         emit_line(e, "%%t%u = add <%u x i64> %%t%u, %%t%u", sum, e->lanes, wide, by);
         wide = sum;
     }
-    return emit_gather(e, emit_element_type(e, i->a), emit_lane_pointers(e, i->a, wide),
+    return emit_gather(e, emit_element_type(e, resource), emit_lane_pointers(e, resource, wide),
                        emit_inside_mask(e, member, wide));
 }
 
 bool emit_load_span(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a);
+    const vyre_resource *array = vyre_access_array(e->ir, i);
+    vyre_type type = vyre_resource_type(array);
     uint32_t bytes = vyre_type_bytes(type);
     emit_span span;
     const vyre_access_group *group = vyre_access_group_of(&e->accesses, inst);
     run r = group ? find_run(e, group, inst, bytes) : (run){0, 1, 0};
-    if (i->op != VYRE_OP_LOAD || e->ir->resources[i->a].kind == VYRE_RESOURCE_PRIVATE ||
+    if (i->op != VYRE_OP_LOAD || array->kind == VYRE_RESOURCE_PRIVATE ||
         !emit_find_span(e, inst, r.own, r.count, &span)) {
         return false;
     }

@@ -2,7 +2,9 @@
 #include <stdio.h>
 
 #include "backend/cpu/codegen/emit_state.h"
+#include "ir/cases.h"
 #include "ir/eval.h"
+#include "ir/lookup.h"
 
 /* Lanes moved to where `from` says; a number past the end takes the lane of `other` instead. */
 static uint32_t permute(emit *e, vyre_type type, uint32_t value, uint32_t other,
@@ -36,7 +38,7 @@ static uint32_t reduce(emit *e, uint32_t how, vyre_type type, uint32_t value) {
 
 static uint32_t canonical(emit *e, uint32_t inst, vyre_type type, uint32_t lanes, uint32_t value) {
     bool is_float = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;
-    return is_float && cpu_fact_of(&e->facts, inst)->observed
+    return is_float && vyre_nan_is_observed(&e->facts.nans, inst)
                ? cpu_write_canonical(&e->w, type, lanes, value)
                : value;
 }
@@ -71,7 +73,7 @@ static uint32_t pick_lanes(emit *e, vyre_type type, uint32_t value, uint32_t ind
 
 static uint32_t shuffled(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = (vyre_type)i->type;
+    vyre_type type = vyre_inst_type(i);
     uint32_t value = emit_vector(e, i->a), index = emit_vector(e, i->b), from = index;
     uint32_t lanes = cpu_write_lane_numbers(&e->w, e->lanes);
     if (i->op == VYRE_OP_SHUFFLE_XOR) {
@@ -117,7 +119,7 @@ static uint32_t vote(emit *e, uint32_t operand, bool all) {
 /* One lane for all: its number is the same in all lanes, which have it as a vector or not. */
 static uint32_t broadcast(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = (vyre_type)i->type;
+    vyre_type type = vyre_inst_type(i);
     uint32_t value = emit_vector(e, i->a), lane = emit_scalar(e, i->b);
     uint32_t inside = emit_new(e), safe = emit_new(e), element = emit_new(e);
     emit_line(e, "%%t%u = icmp ult i32 %%t%u, %u", inside, lane, e->lanes);
@@ -243,10 +245,11 @@ void emit_multiply_body(emit *e) {
 }
 
 static void multiplied(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
+    const uint32_t *values;
     uint32_t words[VYRE_MATRIX_OPERANDS], first = VYRE_MATRIX_A + VYRE_MATRIX_B;
+    vyre_lookup_values(e->ir, &e->ir->insts[inst], &values);
     for (uint32_t k = 0; k < VYRE_MATRIX_OPERANDS; k++) {
-        words[k] = emit_vector(e, e->ir->operands[i->a + k]);
+        words[k] = emit_vector(e, values[k]);
     }
     if (!emit_multiplies_apart(e)) {
         multiply(e, words);
@@ -265,15 +268,15 @@ static void multiplied(emit *e, uint32_t inst) {
         }
     }
     for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
-        emit_define(e, i->c + k, words[first + k]);
+        emit_define(e, vyre_result(e->ir, inst, k), words[first + k]);
     }
 }
 
 void emit_subgroup(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = (vyre_type)i->type;
-    uint32_t from[64], id;
-    switch (i->op) {
+    vyre_type type = vyre_inst_type(i);
+    uint32_t from[64], id = 0;
+    switch (vyre_inst_op(i)) {
     case VYRE_OP_MATRIX_MAD: multiplied(e, inst); return;
     case VYRE_OP_BROADCAST: id = broadcast(e, inst); break;
     case VYRE_OP_BALLOT: id = ballot(e, i->a, type); break;
@@ -293,7 +296,15 @@ void emit_subgroup(emit *e, uint32_t inst) {
         id = permute(e, type, sums, neutral, from);
         break;
     }
-    default: id = shuffled(e, inst); break;
+    case VYRE_OP_SHUFFLE:
+    case VYRE_OP_SHUFFLE_XOR:
+    case VYRE_OP_SHUFFLE_UP:
+    case VYRE_OP_SHUFFLE_DOWN:
+        id = shuffled(e, inst);
+        break;
+        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, CONTROL, NONE)
+        emit_unknown(e, inst);
+        break;
     }
     emit_define(e, inst, id);
 }

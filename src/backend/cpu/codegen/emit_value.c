@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "backend/cpu/codegen/emit_state.h"
+#include "ir/lookup.h"
 
 void emit_line(emit *e, const char *format, ...) {
     va_list arguments;
@@ -177,35 +178,35 @@ void emit_store_at(emit *e, vyre_type type, uint32_t lanes, uint32_t pointer, ui
 }
 
 uint64_t emit_crossing_bytes(const emit *e, uint32_t inst) {
-    uint32_t lanes = cpu_fact_of(&e->facts, inst)->varying ? e->facts.lanes : 1;
-    return (uint64_t)vyre_type_bytes((vyre_type)e->ir->insts[inst].type) * lanes;
+    uint32_t lanes = cpu_varies(&e->facts, inst) ? e->facts.lanes : 1;
+    return (uint64_t)vyre_type_bytes(vyre_inst_type(&e->ir->insts[inst])) * lanes;
 }
 
 /* Where it lies; scalars of a chunk lie side by side. */
 static uint32_t crossing_place(emit *e, uint32_t inst) {
     const emit_value *first = &e->values[inst - e->phase->first];
     uint64_t offset = first->offset;
-    if (e->scalar && cpu_fact_of(&e->facts, inst)->varying) {
-        offset += (uint64_t)e->first_lane * vyre_type_bytes((vyre_type)e->ir->insts[inst].type);
+    if (e->scalar && cpu_varies(&e->facts, inst)) {
+        offset += (uint64_t)e->first_lane * vyre_type_bytes(vyre_inst_type(&e->ir->insts[inst]));
     }
     return emit_storage_at(e, offset, emit_crossing_bytes(e, inst));
 }
 
 /* Values that cross lie in no array, even if an access to one gives or takes them. */
 void emit_store_crossing(emit *e, uint32_t inst, uint32_t id) {
-    uint32_t lanes = emit_lanes_of(e, cpu_fact_of(&e->facts, inst)->varying);
+    uint32_t lanes = emit_lanes_of(e, cpu_varies(&e->facts, inst));
     uint32_t touched = e->touched;
     e->touched = VYRE_NONE;
-    emit_store_at(e, (vyre_type)e->ir->insts[inst].type, lanes, crossing_place(e, inst), id);
+    emit_store_at(e, vyre_inst_type(&e->ir->insts[inst]), lanes, crossing_place(e, inst), id);
     e->touched = touched;
 }
 
 uint32_t emit_load_crossing(emit *e, uint32_t inst) {
-    uint32_t lanes = emit_lanes_of(e, cpu_fact_of(&e->facts, inst)->varying);
+    uint32_t lanes = emit_lanes_of(e, cpu_varies(&e->facts, inst));
     uint32_t touched = e->touched;
     e->touched = VYRE_NONE;
     uint32_t id =
-        emit_load_at(e, (vyre_type)e->ir->insts[inst].type, lanes, crossing_place(e, inst));
+        emit_load_at(e, vyre_inst_type(&e->ir->insts[inst]), lanes, crossing_place(e, inst));
     e->touched = touched;
     return id;
 }
@@ -215,9 +216,9 @@ static bool is_here(emit *e, uint32_t inst) {
 }
 
 uint32_t emit_operand(emit *e, uint32_t operand) {
-    if (operand & VYRE_CONSTANT) {
-        const vyre_const *c = &e->ir->consts[operand & ~VYRE_CONSTANT];
-        return cpu_write_const(&e->w, (vyre_type)c->type, 1, c->bits);
+    if (vyre_operand_is_constant(operand)) {
+        const vyre_const *c = vyre_operand_const(e->ir, operand);
+        return cpu_write_const(&e->w, vyre_const_type(c), 1, c->bits);
     }
     return is_here(e, operand) ? emit_value_of(e, operand)->id : emit_load_crossing(e, operand);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/cpu/codegen/write_parts.h"
+#include "ir/lookup.h"
 
 /* X(name in vyre_type, LLVM's type, its name in intrinsics) */
 #define SPELLINGS(X)                                                                               \
@@ -154,6 +155,11 @@ uint32_t cpu_put_from_bits(cpu_site s, vyre_type type, uint32_t a) {
     return cpu_put_cast(s, "bitcast", cpu_bits_type(type), type, a);
 }
 
+uint32_t cpu_put_unknown(cpu_site s, vyre_op op) {
+    s.w->unknown = op;
+    return 0;
+}
+
 uint32_t cpu_write_const(cpu_writer *w, vyre_type type, uint32_t lanes, uint64_t bits) {
     return cpu_put_const((cpu_site){w, lanes}, type, bits);
 }
@@ -197,15 +203,16 @@ uint32_t cpu_write_canonical(cpu_writer *w, vyre_type type, uint32_t lanes, uint
 uint32_t cpu_write_op(cpu_writer *w, vyre_op op, vyre_type type, vyre_type result, uint32_t lanes,
                       uint32_t a, uint32_t b, uint32_t c) {
     cpu_site s = {w, lanes};
-    switch (op) {
-    case VYRE_OP_SELECT: return cpu_put_select(s, result, a, b, c);
-    case VYRE_OP_CONVERT: return cpu_convert(s, type, result, a);
-    case VYRE_OP_BITCAST:
-        return strcmp(type_texts[type], type_texts[result]) == 0
-                   ? a
-                   : cpu_put_cast(s, "bitcast", type, result, a);
-    default: break;
+    if (op == VYRE_OP_SELECT) {
+        return cpu_put_select(s, result, a, b, c);
     }
-    return vyre_type_class_of(type) == VYRE_CLASS_FLOAT ? cpu_float_op(s, op, type, a, b, c)
-                                                        : cpu_integer_op(s, op, type, a, b);
+    if (op == VYRE_OP_CONVERT) {
+        return cpu_convert(s, type, result, a);
+    }
+    if (op == VYRE_OP_BITCAST) {
+        bool same = strcmp(type_texts[type], type_texts[result]) == 0;
+        return same ? a : cpu_put_cast(s, "bitcast", type, result, a);
+    }
+    return vyre_lookup_class(type) == VYRE_CLASS_FLOAT ? cpu_float_op(s, op, type, a, b, c)
+                                                       : cpu_integer_op(s, op, type, a, b);
 }

@@ -10,6 +10,7 @@ typedef struct cpu_writer {
     vyre_strbuf code;         /* of the function under way */
     vyre_strbuf declarations; /* of intrinsics, one a line, none twice */
     uint32_t next;            /* value */
+    vyre_op unknown;          /* one that there is no code for, if somebody asked for it */
     /* What the machine has instructions for. Without, other code does it. */
     bool has_half; /* f16 to and from f32: F16C, AArch64 */
     bool has_long; /* vectors of 64-bit integers to and from floats: AVX-512DQ, AArch64 */

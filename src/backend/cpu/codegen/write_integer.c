@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "ir/cases.h"
+
 /* abs, ctlz and cttz take a flag: whether one operand may give anything. Never here. */
 static uint32_t call_with_flag(cpu_site s, const char *name, vyre_type type, uint32_t a) {
     cpu_type_text t = cpu_type(type, s.lanes);
@@ -151,6 +153,11 @@ uint32_t cpu_integer_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint
     case VYRE_OP_EQ: return cpu_put_two(s, "icmp eq", type, a, b);
     case VYRE_OP_NE: return cpu_put_two(s, "icmp ne", type, a, b);
     case VYRE_OP_LT: return cpu_put_two(s, sign ? "icmp slt" : "icmp ult", type, a, b);
-    default: return cpu_put_two(s, sign ? "icmp sle" : "icmp ule", type, a, b);
+    case VYRE_OP_LE:
+        return cpu_put_two(s, sign ? "icmp sle" : "icmp ule", type, a, b);
+        VYRE_CASES(FLOAT, CHOICE, SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL,
+                   NONE)
+        break;
     }
+    return cpu_put_unknown(s, op);
 }
