@@ -1,6 +1,7 @@
 /* The backends that are part of the library, and the emitters of theirs. A new one is one line
  * here. */
 #include "backend/cpu/runtime/backend.h"
+#include "backend/cuda/codegen/ahead.h"
 #include "backend/cuda/runtime/backend.h"
 #include "backend/reference/backend.h"
 #include "dialect/emit.h"

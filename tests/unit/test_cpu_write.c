@@ -7,6 +7,7 @@
 #include "backend/cpu/codegen/llvm.h"
 #include "backend/cpu/codegen/write.h"
 #include "backend/cpu/runtime/code.h"
+#include "backend/cpu/runtime/pool.h"
 #include "pass/nan.h"
 
 /* A multiple of all lane counts. */
@@ -140,7 +141,9 @@ static void check(vyre_status status) {
 static cpu_code load(const vyre_strbuf *ir, uint32_t count, cpu_kernel *kernels) {
     vyre_strbuf object = {0};
     cpu_code code = {0};
-    check(cpu_llvm_compile(ir, CPU_LLVM_OBJECT, &object));
+    cpu_llvm_threads threads;
+    check(cpu_pool_lend(&threads));
+    check(cpu_llvm_compile(ir, CPU_LLVM_OBJECT, &threads, &object));
     check(cpu_code_load((const uint8_t *)object.data, object.size, count, &code, kernels));
     vyre_strbuf_free(&object);
     return code;

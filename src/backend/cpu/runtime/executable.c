@@ -8,6 +8,7 @@
 #include "backend/cpu/codegen/llvm.h"
 #include "backend/cpu/runtime/artifact.h"
 #include "backend/cpu/runtime/backend.h"
+#include "backend/cpu/runtime/pool.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/option.h"
@@ -145,12 +146,18 @@ static bool load_artifact(cpu_executable *executable, const cpu_artifact_key *ke
     return !status;
 }
 
+static vyre_status compile_ir(const vyre_strbuf *ir, cpu_llvm_form form, vyre_strbuf *out) {
+    cpu_llvm_threads threads;
+    VYRE_TRY(cpu_pool_lend(&threads));
+    return cpu_llvm_compile(ir, form, &threads, out);
+}
+
 static vyre_status compile(cpu_executable *executable, const cpu_artifact_key *key,
                            const cpu_target *target, cpu_phase_info *infos,
                            vyre_strbuf *out_artifact) {
     vyre_strbuf ir = {0}, object = {0};
     vyre_status status = emit(executable->program, target, &ir, infos);
-    status = status ? status : cpu_llvm_compile(&ir, CPU_LLVM_OBJECT, &object);
+    status = status ? status : compile_ir(&ir, CPU_LLVM_OBJECT, &object);
     if (!status) {
         cpu_artifact_write(key, infos, &object, out_artifact);
         status = out_artifact->failed
@@ -305,7 +312,7 @@ static vyre_status translate(const vyre_program *program, cpu_llvm_form form, vy
             vyre_alloc_zeroed(vyre_program_ir(*out_program)->phase_count, sizeof **out_infos);
         status = *out_infos ? emit(*out_program, &target, &ir, *out_infos) : no_memory(program);
     }
-    status = status ? status : cpu_llvm_compile(&ir, form, out);
+    status = status ? status : compile_ir(&ir, form, out);
     vyre_strbuf_free(&ir);
     return status;
 }

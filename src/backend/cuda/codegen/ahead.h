@@ -10,4 +10,6 @@
 VYRE_MUST_USE vyre_status cuda_ahead(const vyre_program *program, const char *device,
                                      vyre_strbuf *out_ptx);
 
+extern const vyre_emitter cuda_emitter;
+
 #endif

@@ -3,9 +3,7 @@
 #define VYRE_CUDA_RUNTIME_BACKEND_H
 
 #include <vyre/backend.h>
-#include <vyre/emit.h>
 
 extern const vyre_bundle cuda_bundle;
-extern const vyre_emitter cuda_emitter;
 
 #endif
