@@ -17,6 +17,8 @@ enum { UNTOUCHED = 0, LOADED = 1 };
 /* Kinds of updates that commute with themselves; each of the others is one of its own. */
 static uint16_t update_kind(vyre_op op) {
     switch (op) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     case VYRE_OP_ATOMIC_LOAD: return LOADED;
     case VYRE_OP_ATOMIC_ADD:
     case VYRE_OP_ATOMIC_SUB: return VYRE_OP_ATOMIC_ADD;
@@ -27,10 +29,7 @@ static uint16_t update_kind(vyre_op op) {
     case VYRE_OP_ATOMIC_XOR:
     case VYRE_OP_ATOMIC_MIN:
     case VYRE_OP_ATOMIC_MAX:
-    case VYRE_OP_ATOMIC_CAS:
-        return (uint16_t)op;
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE)
-        break;
+    case VYRE_OP_ATOMIC_CAS: return (uint16_t)op;
     }
     return UNTOUCHED;
 }

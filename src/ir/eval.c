@@ -77,13 +77,11 @@ vyre_evaluator vyre_eval_find(vyre_op op, vyre_type type, vyre_type result) {
     switch (op) {
     case VYRE_OP_SELECT: return by_size(result, select_1, select_2, select_4, select_8);
     case VYRE_OP_BITCAST: return by_size(type, copy_1, copy_2, copy_4, copy_8);
-    case VYRE_OP_CONVERT:
-        return vyre_eval_convert(type, result);
-        VYRE_CASES(ARITHMETIC, INTEGER, LOGIC, BITS, FLOAT, COMPARE)
+    case VYRE_OP_CONVERT: return vyre_eval_convert(type, result);
+    case VYRE_ANY_OF(ARITHMETIC, INTEGER, LOGIC, BITS, FLOAT, COMPARE):
         return vyre_lookup_class(type) == VYRE_CLASS_FLOAT ? vyre_eval_float(op, type)
                                                            : vyre_eval_integer(op, type);
-        VYRE_CASES(SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE)
-        break;
+    case VYRE_ANY_OF(SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     return NULL;
 }

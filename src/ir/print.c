@@ -284,38 +284,24 @@ static void print_expression(printer *p, const vyre_inst *inst) {
     case VYRE_OP_SCAN:
     case VYRE_OP_SCAN_EXCLUSIVE: print_call(p, inst, vyre_op_written(inst->op, inst->aux)); return;
     case VYRE_OP_UNIFORM_LOAD:
-        VYRE_CASES(ATOMIC)
-        print_element_call(p, inst, info);
-        return;
+    case VYRE_ANY_OF(ATOMIC): print_element_call(p, inst, info); return;
     case VYRE_OP_IN_DOMAIN:
     case VYRE_OP_LANE:
     case VYRE_OP_SUBGROUP_ID:
-        VYRE_CASES(BARRIER)
-        vyre_strbuf_puts(&p->text, info->name);
-        return;
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB:
-    case VYRE_OP_MUL:
-    case VYRE_OP_DIV:
-    case VYRE_OP_REM:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
+    case VYRE_ANY_OF(BARRIER): vyre_strbuf_puts(&p->text, info->name); return;
     case VYRE_OP_ABS:
     case VYRE_OP_AND:
     case VYRE_OP_OR:
     case VYRE_OP_XOR:
-    case VYRE_OP_SHL:
-    case VYRE_OP_SHR:
     case VYRE_OP_SELECT:
-    case VYRE_OP_BALLOT:
-    case VYRE_OP_ANY:
-    case VYRE_OP_ALL:
     case VYRE_OP_MATRIX_MAD:
-        VYRE_CASES(INTEGER, BITS, FLOAT, COMPARE, ELEMENTARY, SHUFFLE)
+    case VYRE_ANY_OF(LINEAR, QUOTIENT, EXTREME, INTEGER, SHIFT, BITS, FLOAT, COMPARE, ELEMENTARY,
+                     SHUFFLE, VOTE):
         print_call(p, inst, info->name);
         return;
     case VYRE_OP_STORE: /* statements */
-    case VYRE_OP_CLEAR: VYRE_CASES(CONTROL, NONE) return;
+    case VYRE_OP_CLEAR:
+    case VYRE_ANY_OF(CONTROL, NONE): return;
     }
 }
 

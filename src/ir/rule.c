@@ -213,24 +213,16 @@ const char *vyre_rule_component(uint32_t dimension) {
 
 bool vyre_rule_ordering_allowed(vyre_op op, uint32_t ordering) {
     switch (op) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     case VYRE_OP_ATOMIC_LOAD:
         return ordering == VYRE_ORDERING_RELAXED || ordering == VYRE_ORDERING_ACQUIRE ||
                ordering == VYRE_ORDERING_SEQ_CST;
     case VYRE_OP_ATOMIC_STORE:
         return ordering == VYRE_ORDERING_RELAXED || ordering == VYRE_ORDERING_RELEASE ||
                ordering == VYRE_ORDERING_SEQ_CST;
-    case VYRE_OP_ATOMIC_ADD:
-    case VYRE_OP_ATOMIC_SUB:
-    case VYRE_OP_ATOMIC_AND:
-    case VYRE_OP_ATOMIC_OR:
-    case VYRE_OP_ATOMIC_XOR:
-    case VYRE_OP_ATOMIC_MIN:
-    case VYRE_OP_ATOMIC_MAX:
-    case VYRE_OP_ATOMIC_EXCHANGE:
     case VYRE_OP_ATOMIC_CAS:
-        return ordering < VYRE_ORDERING_COUNT;
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE)
-        break;
+    case VYRE_ANY_OF(UPDATE): return ordering < VYRE_ORDERING_COUNT;
     }
     return false;
 }

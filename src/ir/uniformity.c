@@ -85,19 +85,15 @@ static uint8_t start_level(const analysis *a, const vyre_inst *inst) {
     case VYRE_OP_SHUFFLE_DOWN:
     case VYRE_OP_SCAN:
     case VYRE_OP_SCAN_EXCLUSIVE:
-        VYRE_CASES(ATOMIC)
-        level = VYRE_VARYING;
-        break;
+    case VYRE_ANY_OF(ATOMIC): level = VYRE_VARYING; break;
     case VYRE_OP_SUBGROUP_ID: level = VYRE_UNIFORM_SUBGROUP; break;
     case VYRE_OP_WID: level = VYRE_UNIFORM_WORKGROUP; break;
     case VYRE_OP_LOAD:
         level = a->written[vyre_access_resource(inst)] ? VYRE_VARYING : VYRE_UNIFORM_GRID;
         break;
     case VYRE_OP_BROADCAST:
-    case VYRE_OP_BALLOT:
-    case VYRE_OP_ANY:
-    case VYRE_OP_ALL:
-    case VYRE_OP_REDUCE: floor = VYRE_UNIFORM_SUBGROUP; break;
+    case VYRE_OP_REDUCE:
+    case VYRE_ANY_OF(VOTE): floor = VYRE_UNIFORM_SUBGROUP; break;
     case VYRE_OP_UNIFORM_LOAD:
         floor = VYRE_UNIFORM_WORKGROUP;
         if (vyre_access_array(a->ir, inst)->kind == VYRE_RESOURCE_SHARED) {
@@ -115,8 +111,7 @@ static uint8_t start_level(const analysis *a, const vyre_inst *inst) {
     case VYRE_OP_CLEAR:
     case VYRE_OP_MATRIX_MAD:
     case VYRE_OP_ARG:
-        VYRE_CASES(PURE, ELEMENTARY, BARRIER, BLOCK, JUMP, NONE)
-        break; /* its operands tell */
+    case VYRE_ANY_OF(PURE, ELEMENTARY, BARRIER, BLOCK, JUMP, NONE): break; /* its operands tell */
     }
     bool is_sync = vyre_lookup_op(inst->op)->effects & SYNC_EFFECTS;
     return (uint8_t)(level | floor << FLOOR_SHIFT | (is_sync ? SYNC : 0));
@@ -323,13 +318,7 @@ static void visit_effect(analysis *a, uint32_t at, const vyre_inst *inst) {
     case VYRE_OP_BARRIER:
     case VYRE_OP_GRID_BARRIER: add_sync(a, at); return;
     case VYRE_OP_UNREACHABLE:
-    case VYRE_OP_BALLOT:
-    case VYRE_OP_ANY:
-    case VYRE_OP_ALL:
-    case VYRE_OP_REDUCE:
-    case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE:
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, SHUFFLE, PICK, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, SHUFFLE, VOTE, COMBINE, PICK, NONE):
         return;
     }
 }

@@ -153,7 +153,7 @@ static bool check_surroundings(sweep *s, const vyre_inst *inst, const vyre_op_in
     case VYRE_OP_LANE:
     case VYRE_OP_SUBGROUP_ID: s->facts->uses_subgroup = true; break;
     case VYRE_OP_LEN:
-        VYRE_CASES(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         return malformed(s, "is not of the surroundings");
     }
     if (has_dimensions && inst->a >= s->phase->dimensions) {

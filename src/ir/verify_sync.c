@@ -43,13 +43,12 @@ static vyre_uniformity needed_level(const vyre_inst *inst) {
     switch (vyre_inst_op(inst)) {
     case VYRE_OP_GRID_BARRIER: return VYRE_UNIFORM_GRID;
     case VYRE_OP_BARRIER:
-    case VYRE_OP_UNIFORM_LOAD:
-        return VYRE_UNIFORM_WORKGROUP;
-        VYRE_CASES(SUBGROUP)
-        return VYRE_UNIFORM_SUBGROUP;
+    case VYRE_OP_UNIFORM_LOAD: return VYRE_UNIFORM_WORKGROUP;
+    case VYRE_ANY_OF(SUBGROUP): return VYRE_UNIFORM_SUBGROUP;
     case VYRE_OP_LOAD:
     case VYRE_OP_STORE:
-    case VYRE_OP_CLEAR: VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ATOMIC, CONTROL, NONE) break;
+    case VYRE_OP_CLEAR:
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ATOMIC, CONTROL, NONE): break;
     }
     return VYRE_VARYING;
 }

@@ -99,11 +99,10 @@ static void mark_needs(sweep *s, uint32_t at) {
         break;
     }
     case VYRE_OP_LOOP:
-    case VYRE_OP_INLINE:
-        break;
-        VYRE_CASES(JUMP)
+    case VYRE_OP_INLINE: break;
+    case VYRE_ANY_OF(JUMP):
         return; /* which of its operands are needed is for those to say who get them */
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, NONE):
         mark_plain(s, inst);
         return;
     }

@@ -126,27 +126,22 @@ static void visit_value(walk *w, uint32_t inst) {
 static void visit(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
     switch (vyre_inst_op(i)) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, NONE):
+        visit_value(w, inst);
+        return;
     case VYRE_OP_IF:
         set(w, &fact(w, inst)->divergent, !is_joint(w, inst) && varies(w, i->a));
         return;
     case VYRE_OP_FOR:
-    case VYRE_OP_LOOP:
-        visit_loop(w, inst);
-        return;
-        VYRE_CASES(JUMP)
-        visit_jump(w, inst);
-        return;
+    case VYRE_OP_LOOP: visit_loop(w, inst); return;
+    case VYRE_ANY_OF(JUMP): visit_jump(w, inst); return;
     case VYRE_OP_RESULT:
         if (vyre_is_grouped(w->ir, i)) {
             visit_value(w, inst);
         }
         return;
     case VYRE_OP_ARG:
-    case VYRE_OP_INLINE:
-        return;
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, NONE)
-        visit_value(w, inst);
-        return;
+    case VYRE_OP_INLINE: return;
     }
 }
 

@@ -113,10 +113,8 @@ static bool push_condition(walk *w, uint32_t condition, bool holds, uint32_t dep
         return vyre_operand_has_bits(w->ir, inst->b, 0) && holds == (inst->op == VYRE_OP_EQ) &&
                push_less(w, inst->a, inst->b, 1);
     case VYRE_OP_XOR:
-    case VYRE_OP_SHL:
-    case VYRE_OP_SHR:
-        VYRE_CASES(SURROUNDINGS, ARITHMETIC, INTEGER, BITS, FLOAT, CHOICE, ELEMENTARY, ACCESS)
-        VYRE_CASES(BARRIER, SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, ARITHMETIC, INTEGER, SHIFT, BITS, FLOAT, CHOICE, ELEMENTARY,
+                     ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
     return false;

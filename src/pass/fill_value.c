@@ -128,15 +128,9 @@ static uint32_t sum_of_inst(fill_values *v, const vyre_inst *inst, uint32_t dept
         return fill_is_unsigned(type) ? sum_of(v->sums, SUM_PARAM, inst->a, 0) : SUM_UNKNOWN;
     case VYRE_OP_IN_DOMAIN:
     case VYRE_OP_ITERATION:
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
-    case VYRE_OP_XOR:
-    case VYRE_OP_NOT:
     case VYRE_OP_SELECT:
-        VYRE_CASES(INTEGER, BITS, FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL)
-        VYRE_CASES(NONE)
+    case VYRE_ANY_OF(SIGN, INTEGER, BITWISE, BITS, FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER,
+                     SUBGROUP, CONTROL, NONE):
         break;
     }
     return SUM_UNKNOWN;

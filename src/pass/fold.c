@@ -340,14 +340,12 @@ static void fold_loop(vyre_rebuild *r, uint32_t at) {
 
 static bool fold_block(vyre_rebuild *r, uint32_t at) {
     switch (vyre_inst_op(&r->ir->insts[at])) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
     case VYRE_OP_IF: return fold_if(r, at);
     case VYRE_OP_INLINE: fold_inline(r, at); return true;
     case VYRE_OP_FOR:
-    case VYRE_OP_LOOP:
-        fold_loop(r, at);
-        return true;
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE)
-        break;
+    case VYRE_OP_LOOP: fold_loop(r, at); return true;
     }
     return false;
 }

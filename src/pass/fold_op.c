@@ -543,7 +543,7 @@ static uint32_t fold_identity(const operation *o) {
     case VYRE_OP_CTZ:
     case VYRE_OP_POPCOUNT:
     case VYRE_OP_REVERSE_BITS:
-        VYRE_CASES(SURROUNDINGS, FLOAT, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, FLOAT, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
     return VYRE_NONE;
@@ -553,8 +553,6 @@ bool vyre_fold_commutes(vyre_op op) {
     switch (op) {
     case VYRE_OP_ADD:
     case VYRE_OP_MUL:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
     case VYRE_OP_MUL_HIGH:
     case VYRE_OP_ADD_SAT:
     case VYRE_OP_AND:
@@ -562,16 +560,11 @@ bool vyre_fold_commutes(vyre_op op) {
     case VYRE_OP_XOR:
     case VYRE_OP_EQ:
     case VYRE_OP_NE:
-    case VYRE_OP_FMA: return true;
+    case VYRE_OP_FMA:
+    case VYRE_ANY_OF(EXTREME): return true;
     case VYRE_OP_SUB:
-    case VYRE_OP_DIV:
-    case VYRE_OP_REM:
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
     case VYRE_OP_SUB_SAT:
     case VYRE_OP_NOT:
-    case VYRE_OP_SHL:
-    case VYRE_OP_SHR:
     case VYRE_OP_SQRT:
     case VYRE_OP_FLOOR:
     case VYRE_OP_CEIL:
@@ -580,7 +573,8 @@ bool vyre_fold_commutes(vyre_op op) {
     case VYRE_OP_COPYSIGN:
     case VYRE_OP_LT:
     case VYRE_OP_LE:
-        VYRE_CASES(SURROUNDINGS, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, SIGN, SHIFT, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER,
+                     SUBGROUP, CONTROL, NONE):
         break;
     }
     return false;

@@ -23,7 +23,7 @@ static vyre_status parse_functions(vyre_module **out_module) {
                        "program of_%s(x: f32, y: f32, r: out buffer<f32>[1]) over 1 { "            \
                        "r[0] = %s_f32(x%s); }\n",                                                  \
                        function, function, VYRE_SHAPE_##shape == VYRE_SHAPE_V2 ? ", y" : "");
-    VYRE_OPS_ELEMENTARY(PROGRAM)
+    VYRE_OPS_ELEMENTARY(PROGRAM, PROGRAM)
 #undef PROGRAM
     vyre_status status =
         text.failed ? vyre_no_memory("for the elementary functions")

@@ -23,37 +23,27 @@ typedef enum nan_rule {
 
 static nan_rule rule_of(vyre_op op) {
     switch (op) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB:
-    case VYRE_OP_MUL:
     case VYRE_OP_DIV:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
     case VYRE_OP_FMA:
     case VYRE_OP_SQRT:
     case VYRE_OP_FLOOR:
     case VYRE_OP_CEIL:
     case VYRE_OP_TRUNC:
     case VYRE_OP_ROUND:
-    case VYRE_OP_CONVERT: return NAN_MADE;
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
+    case VYRE_OP_CONVERT:
+    case VYRE_ANY_OF(LINEAR, EXTREME): return NAN_MADE;
     case VYRE_OP_COPYSIGN:
     case VYRE_OP_SCAN:
     case VYRE_OP_SCAN_EXCLUSIVE:
-        return NAN_PASSED;
-        VYRE_CASES(SHUFFLE)
-        return NAN_PASSED_ONE;
+    case VYRE_ANY_OF(SIGN): return NAN_PASSED;
+    case VYRE_ANY_OF(SHUFFLE): return NAN_PASSED_ONE;
     case VYRE_OP_SELECT: return NAN_CHOSEN;
     case VYRE_OP_REM:
     case VYRE_OP_BITCAST:
-    case VYRE_OP_BALLOT:
-    case VYRE_OP_ANY:
-    case VYRE_OP_ALL:
     case VYRE_OP_REDUCE:
     case VYRE_OP_MATRIX_MAD:
-        VYRE_CASES(SURROUNDINGS, INTEGER, LOGIC, BITS, COMPARE, ELEMENTARY, ACCESS, BARRIER)
-        VYRE_CASES(CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, INTEGER, LOGIC, BITS, COMPARE, ELEMENTARY, ACCESS, BARRIER, VOTE,
+                     CONTROL, NONE):
         break;
     }
     return NAN_NONE;

@@ -235,25 +235,20 @@ static void walk_block(range_state *s, vyre_block code, const open_block *open) 
          inst = vyre_inst_next(s->ir, inst)) {
         const vyre_inst *i = &s->ir->insts[inst];
         switch (vyre_inst_op(i)) {
+        case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, NONE):
+            visit_plain(s, inst);
+            break;
         case VYRE_OP_IF: walk_if(s, inst, open); break;
         case VYRE_OP_INLINE: walk_inline(s, inst, open); break;
         case VYRE_OP_FOR:
-        case VYRE_OP_LOOP:
-            walk_loop(s, inst, open);
-            break;
-            VYRE_CASES(JUMP)
-            visit_jump(s, inst, open);
-            break;
+        case VYRE_OP_LOOP: walk_loop(s, inst, open); break;
+        case VYRE_ANY_OF(JUMP): visit_jump(s, inst, open); break;
         case VYRE_OP_RESULT:
             if (vyre_is_grouped(s->ir, i)) {
                 range_value_visit(s, inst);
             }
             break;
-        case VYRE_OP_ARG:
-            break;
-            VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, NONE)
-            visit_plain(s, inst);
-            break;
+        case VYRE_OP_ARG: break;
         }
     }
 }

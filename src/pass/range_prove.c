@@ -373,11 +373,9 @@ static void assume(range_state *s, uint32_t condition, bool holds, uint32_t dept
     case VYRE_OP_EQ:
     case VYRE_OP_NE: assume_equal(s, i, holds == (i->op == VYRE_OP_EQ)); return;
     case VYRE_OP_XOR:
-    case VYRE_OP_SHL:
-    case VYRE_OP_SHR:
     case VYRE_OP_ARG:
-        VYRE_CASES(SURROUNDINGS, ARITHMETIC, INTEGER, BITS, FLOAT, CHOICE, ELEMENTARY, ACCESS)
-        VYRE_CASES(BARRIER, SUBGROUP, BLOCK, JUMP, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, ARITHMETIC, INTEGER, SHIFT, BITS, FLOAT, CHOICE, ELEMENTARY,
+                     ACCESS, BARRIER, SUBGROUP, BLOCK, JUMP, NONE):
         return;
     }
 }

@@ -314,7 +314,8 @@ poly range_position(range_state *s, const vyre_inst *inst) {
                              phase->subgroup ? group_size(phase) / phase->subgroup - 1 : 0, NULL);
     case VYRE_OP_ITERATION:
     case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_LEN: VYRE_CASES(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE) break;
+    case VYRE_OP_LEN:
+    case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     return position_atom(s, inst, min, max, NULL);
 }

@@ -430,18 +430,14 @@ void range_value_visit(range_state *s, uint32_t inst) {
     case VYRE_OP_AND:
     case VYRE_OP_OR:
     case VYRE_OP_XOR: is_bool ? set_any(s, inst) : visit_bits(s, inst); return;
-    case VYRE_OP_NOT:
-        is_bool ? set_any(s, inst) : visit_complement(s, inst);
-        return;
-        VYRE_CASES(SHUFFLE)
-        visit_exchange(s, inst);
-        return;
+    case VYRE_OP_NOT: is_bool ? set_any(s, inst) : visit_complement(s, inst); return;
+    case VYRE_ANY_OF(SHUFFLE): visit_exchange(s, inst); return;
     case VYRE_OP_IN_DOMAIN:
     case VYRE_OP_MUL_HIGH:
     case VYRE_OP_ROTL:
     case VYRE_OP_ROTR:
     case VYRE_OP_REVERSE_BITS:
-        VYRE_CASES(FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER, COLLECTIVE, CONTROL, NONE)
+    case VYRE_ANY_OF(FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER, COLLECTIVE, CONTROL, NONE):
         set_any(s, inst);
         return;
     }

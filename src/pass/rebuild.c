@@ -177,14 +177,12 @@ void vyre_rebuild_blocks(vyre_rebuild *r, uint32_t owner) {
 
 void vyre_rebuild_end(vyre_rebuild *r, uint32_t owner, uint32_t count, uint32_t *out_results) {
     switch (vyre_inst_op(&r->ir->insts[owner])) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
     case VYRE_OP_IF: vyre_build_if_end(r->to, count, out_results); return;
     case VYRE_OP_INLINE: vyre_build_inline_end(r->to, count, out_results); return;
     case VYRE_OP_FOR:
-    case VYRE_OP_LOOP:
-        vyre_build_loop_end(r->to, count, out_results);
-        return;
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE)
-        break;
+    case VYRE_OP_LOOP: vyre_build_loop_end(r->to, count, out_results); return;
     }
     r->unknown = owner;
 }
@@ -196,14 +194,13 @@ void vyre_rebuild_close(vyre_rebuild *r, uint32_t owner) {
 
 void vyre_rebuild_jump(vyre_rebuild *r, uint32_t jump, uint32_t count, const uint32_t *values) {
     switch (vyre_inst_op(&r->ir->insts[jump])) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, BLOCK, PICK, NONE):
+        break;
     case VYRE_OP_YIELD: vyre_build_yield(r->to, count, values); return;
     case VYRE_OP_BREAK: vyre_build_break(r->to, count, values); return;
     case VYRE_OP_CONTINUE: vyre_build_continue(r->to, count, values); return;
     case VYRE_OP_RETURN: vyre_build_return(r->to, count, values); return;
-    case VYRE_OP_UNREACHABLE:
-        return; /* the builder puts it there by itself */
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, BLOCK, PICK, NONE)
-        break;
+    case VYRE_OP_UNREACHABLE: return; /* the builder puts it there by itself */
     }
     r->unknown = jump;
 }
@@ -234,10 +231,8 @@ uint32_t vyre_rebuild_access(vyre_rebuild *r, uint32_t at, uint32_t array,
     case VYRE_OP_LOAD: return vyre_build_load(r->to, array, operands[0]);
     case VYRE_OP_UNIFORM_LOAD: return vyre_build_uniform_load(r->to, array, operands[0]);
     case VYRE_OP_STORE: vyre_build_store(r->to, array, operands[0], operands[1]); return VYRE_NONE;
-    case VYRE_OP_CLEAR:
-        vyre_build_clear(r->to, array);
-        return VYRE_NONE;
-        VYRE_CASES(ATOMIC)
+    case VYRE_OP_CLEAR: vyre_build_clear(r->to, array); return VYRE_NONE;
+    case VYRE_ANY_OF(ATOMIC):
         return vyre_build_atomic(r->to, vyre_inst_op(inst), array, operands[0], operands[1],
                                  operands[2], vyre_atomic_ordering(inst), vyre_atomic_scope(inst));
     case VYRE_OP_PARAM:
@@ -248,7 +243,8 @@ uint32_t vyre_rebuild_access(vyre_rebuild *r, uint32_t at, uint32_t array,
     case VYRE_OP_IN_DOMAIN:
     case VYRE_OP_LANE:
     case VYRE_OP_SUBGROUP_ID:
-    case VYRE_OP_ITERATION: VYRE_CASES(PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE) break;
+    case VYRE_OP_ITERATION:
+    case VYRE_ANY_OF(PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     r->unknown = at;
     return VYRE_NONE;
@@ -273,10 +269,7 @@ static uint32_t copy_value(vyre_rebuild *r, uint32_t at) {
     case VYRE_OP_IN_DOMAIN:
     case VYRE_OP_LANE:
     case VYRE_OP_SUBGROUP_ID: return vyre_build_position(r->to, op, inst->a);
-    case VYRE_OP_BALLOT:
-    case VYRE_OP_ANY:
-    case VYRE_OP_ALL:
-        VYRE_CASES(PURE, ELEMENTARY, SHUFFLE)
+    case VYRE_ANY_OF(PURE, ELEMENTARY, SHUFFLE, VOTE):
         return vyre_rebuild_pure(r->to, op, vyre_inst_type(inst), operands);
     case VYRE_OP_REDUCE:
     case VYRE_OP_SCAN:
@@ -286,14 +279,11 @@ static uint32_t copy_value(vyre_rebuild *r, uint32_t at) {
         vyre_build_matrix_mad(r->to, operands, r->values + vyre_result(r->ir, at, 0));
         return VYRE_NONE;
     case VYRE_OP_LEN:
-        VYRE_CASES(ACCESS)
+    case VYRE_ANY_OF(ACCESS):
         return vyre_rebuild_access(r, at, r->resources[vyre_access_resource(inst)], operands);
     case VYRE_OP_BARRIER:
-    case VYRE_OP_GRID_BARRIER:
-        vyre_build_barrier(r->to, op);
-        return VYRE_NONE;
-        VYRE_CASES(CONTROL, NONE)
-        break;
+    case VYRE_OP_GRID_BARRIER: vyre_build_barrier(r->to, op); return VYRE_NONE;
+    case VYRE_ANY_OF(CONTROL, NONE): break;
     }
     r->unknown = at;
     return VYRE_NONE;

@@ -7,10 +7,8 @@
 
 bool split_is_asked(const vyre_inst *inst) {
     switch (vyre_inst_op(inst)) {
-        VYRE_CASES(SURROUNDINGS)
-        return true;
-        VYRE_CASES(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE)
-        return false;
+    case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): return false;
+    case VYRE_ANY_OF(SURROUNDINGS): return true;
     }
     return false;
 }

@@ -100,19 +100,11 @@ static vyre_stride visit_integer(const walk *w, uint32_t inst) {
     case VYRE_OP_NEG: return a.kind ? affine(i, 0 - left, both(own, a)) : unknown;
     case VYRE_OP_CONVERT:
     case VYRE_OP_BITCAST: return visit_conversion(w, i);
-    case VYRE_OP_DIV:
-    case VYRE_OP_REM:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
     case VYRE_OP_ABS:
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
-    case VYRE_OP_XOR:
-    case VYRE_OP_NOT:
     case VYRE_OP_SHR:
     case VYRE_OP_SELECT:
-        VYRE_CASES(SURROUNDINGS, INTEGER, BITS, FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER)
-        VYRE_CASES(SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, EXTREME, INTEGER, BITWISE, BITS, FLOAT, COMPARE,
+                     ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
     return unknown;
@@ -138,10 +130,8 @@ static vyre_stride visit(const walk *w, uint32_t inst) {
     case VYRE_OP_WID:
     case VYRE_OP_NUM_WORKGROUPS:
     case VYRE_OP_ITERATION:
-    case VYRE_OP_LEN:
-        return uniform;
-        VYRE_CASES(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE)
-        break;
+    case VYRE_OP_LEN: return uniform;
+    case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     if (all_uniform) {
         return uniform;

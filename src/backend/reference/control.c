@@ -171,14 +171,12 @@ static void open_inline(machine *m, fiber *f, uint32_t at) {
 
 bool control_open(machine *m, fiber *f, uint32_t at) {
     switch (vyre_inst_op(&m->ir->insts[at])) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
     case VYRE_OP_IF: open_if(m, f, at); return true;
     case VYRE_OP_FOR: open_for(m, f, at); return true;
     case VYRE_OP_LOOP: push_loop(m, f, at); return true;
-    case VYRE_OP_INLINE:
-        open_inline(m, f, at);
-        return true;
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE)
-        break;
+    case VYRE_OP_INLINE: open_inline(m, f, at); return true;
     }
     return machine_unknown(m, at);
 }

@@ -116,7 +116,7 @@ static vyre_op plain_operation(vyre_op op) {
     case VYRE_OP_ATOMIC_STORE:
     case VYRE_OP_ATOMIC_EXCHANGE:
     case VYRE_OP_ATOMIC_CAS:
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
     return VYRE_OP_NONE;
@@ -232,12 +232,10 @@ bool memory_access(machine *m, fiber *f, uint32_t at) {
         }
         store(m, target, value_of(m, f, values[1]), top_frame(f)->mask, bytes);
         return true;
-    case VYRE_OP_CLEAR:
-        return clear(m, f, target, bytes);
-        VYRE_CASES(ATOMIC)
+    case VYRE_OP_CLEAR: return clear(m, f, target, bytes);
+    case VYRE_ANY_OF(ATOMIC):
         return update_all(m, f, at, target, values, count) || machine_no_memory(m);
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE)
-        break;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     return machine_unknown(m, at);
 }

@@ -93,24 +93,15 @@ static bool run_special(machine *m, fiber *f, uint32_t at) {
     case VYRE_OP_WID: spread(m, f, at, f->wid[d]); return true;
     case VYRE_OP_NUM_WORKGROUPS: spread(m, f, at, m->grid.groups[d]); return true;
     case VYRE_OP_LANE: subgroup_position(m, f, at, true); return true;
-    case VYRE_OP_SUBGROUP_ID:
-        subgroup_position(m, f, at, false);
-        return true;
-        VYRE_CASES(ACCESS)
-        return memory_access(m, f, at);
-        VYRE_CASES(BARRIER)
+    case VYRE_OP_SUBGROUP_ID: subgroup_position(m, f, at, false); return true;
+    case VYRE_ANY_OF(ACCESS): return memory_access(m, f, at);
+    case VYRE_ANY_OF(BARRIER):
         return !m->watch || sanitizer_barrier(m, f, at) || machine_no_memory(m);
-        VYRE_CASES(SUBGROUP)
-        return subgroup_exchange(m, f, at);
-        VYRE_CASES(BLOCK)
-        return control_open(m, f, at);
-        VYRE_CASES(JUMP)
-        control_leave(m, f, at);
-        return true;
-        VYRE_CASES(PICK)
-        return true; /* comes with its owner */
-        VYRE_CASES(PURE, ELEMENTARY, NONE)
-        break;
+    case VYRE_ANY_OF(SUBGROUP): return subgroup_exchange(m, f, at);
+    case VYRE_ANY_OF(BLOCK): return control_open(m, f, at);
+    case VYRE_ANY_OF(JUMP): control_leave(m, f, at); return true;
+    case VYRE_ANY_OF(PICK): return true; /* comes with its owner */
+    case VYRE_ANY_OF(PURE, ELEMENTARY, NONE): break;
     }
     return machine_unknown(m, at);
 }

@@ -67,11 +67,9 @@ static bool varies(const void *user, uint32_t inst, bool operands) {
     case VYRE_OP_ATOMIC_EXCHANGE:
     case VYRE_OP_ATOMIC_CAS: return true;
     case VYRE_OP_UNIFORM_LOAD:
-    case VYRE_OP_BALLOT:
-    case VYRE_OP_ANY:
-    case VYRE_OP_ALL:
     case VYRE_OP_REDUCE:
-    case VYRE_OP_BROADCAST: return false;
+    case VYRE_OP_BROADCAST:
+    case VYRE_ANY_OF(VOTE): return false;
     case VYRE_OP_PARAM:
     case VYRE_OP_WID:
     case VYRE_OP_NUM_WORKGROUPS:
@@ -81,7 +79,8 @@ static bool varies(const void *user, uint32_t inst, bool operands) {
     case VYRE_OP_CLEAR:
     case VYRE_OP_ATOMIC_LOAD:
     case VYRE_OP_MATRIX_MAD:
-    case VYRE_OP_ARG: VYRE_CASES(PURE, ELEMENTARY, BARRIER, BLOCK, JUMP, NONE) break;
+    case VYRE_OP_ARG:
+    case VYRE_ANY_OF(PURE, ELEMENTARY, BARRIER, BLOCK, JUMP, NONE): break;
     }
     return operands;
 }

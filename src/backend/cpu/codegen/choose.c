@@ -221,16 +221,10 @@ static bool starts_row(const estimate *s, uint32_t inst) {
     case VYRE_OP_ITERATION:
     case VYRE_OP_LEN:
     case VYRE_OP_MUL:
-    case VYRE_OP_DIV:
-    case VYRE_OP_REM:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
     case VYRE_OP_SELECT:
     case VYRE_OP_BITCAST:
-        VYRE_CASES(INTEGER, LOGIC, BITS, FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP)
-        VYRE_CASES(CONTROL, NONE)
+    case VYRE_ANY_OF(QUOTIENT, EXTREME, SIGN, INTEGER, LOGIC, BITS, FLOAT, COMPARE, ELEMENTARY,
+                     ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
     return false;

@@ -59,28 +59,14 @@ void emit_unknown(emit *e, uint32_t inst) {
 
 void emit_instruction(emit *e, uint32_t inst) {
     switch (vyre_inst_op(&e->ir->insts[inst])) {
-        VYRE_CASES(SURROUNDINGS)
-        emit_surroundings(e, inst);
-        return;
-        VYRE_CASES(PURE)
-        emit_pure(e, inst);
-        return;
-        VYRE_CASES(ACCESS)
-        emit_memory(e, inst);
-        return;
-        VYRE_CASES(SUBGROUP)
-        emit_subgroup(e, inst);
-        return;
-        VYRE_CASES(BLOCK)
-        emit_control(e, inst);
-        return;
-        VYRE_CASES(JUMP)
-        emit_jump_out(e, inst);
-        return;
-        VYRE_CASES(PICK)
-        return; /* comes with its owner */
-        VYRE_CASES(ELEMENTARY, BARRIER, NONE)
-        break;
+    case VYRE_ANY_OF(SURROUNDINGS): emit_surroundings(e, inst); return;
+    case VYRE_ANY_OF(PURE): emit_pure(e, inst); return;
+    case VYRE_ANY_OF(ACCESS): emit_memory(e, inst); return;
+    case VYRE_ANY_OF(SUBGROUP): emit_subgroup(e, inst); return;
+    case VYRE_ANY_OF(BLOCK): emit_control(e, inst); return;
+    case VYRE_ANY_OF(JUMP): emit_jump_out(e, inst); return;
+    case VYRE_ANY_OF(PICK): return; /* comes with its owner */
+    case VYRE_ANY_OF(ELEMENTARY, BARRIER, NONE): break;
     }
     emit_unknown(e, inst);
 }

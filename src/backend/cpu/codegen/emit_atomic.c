@@ -48,7 +48,7 @@ static bool find_update(vyre_op op, vyre_type type, update *out) {
     case VYRE_OP_ATOMIC_LOAD:
     case VYRE_OP_ATOMIC_STORE:
     case VYRE_OP_ATOMIC_CAS:
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
     return false;

@@ -427,14 +427,12 @@ static void emit_loop(emit *e, uint32_t inst) {
 
 void emit_control(emit *e, uint32_t inst) {
     switch (vyre_inst_op(&e->ir->insts[inst])) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
     case VYRE_OP_IF: emit_if(e, inst); return;
     case VYRE_OP_INLINE: emit_inline(e, inst); return;
     case VYRE_OP_FOR:
-    case VYRE_OP_LOOP:
-        emit_loop(e, inst);
-        return;
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE)
-        break;
+    case VYRE_OP_LOOP: emit_loop(e, inst); return;
     }
     emit_unknown(e, inst);
 }

@@ -57,20 +57,10 @@ static bool grows(const emit *e, uint32_t loop, uint32_t operand, uint32_t depth
     case VYRE_OP_SHL: return grows(e, loop, i->a, depth - 1) && vyre_operand_is_constant(i->b);
     case VYRE_OP_CONVERT:
     case VYRE_OP_BITCAST: return grows(e, loop, i->a, depth - 1);
-    case VYRE_OP_DIV:
-    case VYRE_OP_REM:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
-    case VYRE_OP_XOR:
-    case VYRE_OP_NOT:
     case VYRE_OP_SHR:
     case VYRE_OP_SELECT:
-        VYRE_CASES(SURROUNDINGS, INTEGER, BITS, FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER)
-        VYRE_CASES(SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, EXTREME, SIGN, INTEGER, BITWISE, BITS, FLOAT, COMPARE,
+                     ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
     return false;
@@ -101,14 +91,8 @@ static bool is_steady(const emit *e, uint32_t loop, uint32_t operand, uint32_t d
     case VYRE_OP_IN_DOMAIN:
     case VYRE_OP_SUBGROUP_ID:
     case VYRE_OP_ITERATION:
-    case VYRE_OP_DIV:
-    case VYRE_OP_REM:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
-        VYRE_CASES(INTEGER, LOGIC, BITS, FLOAT, COMPARE, CHOICE, ELEMENTARY, ACCESS, BARRIER)
-        VYRE_CASES(SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(QUOTIENT, EXTREME, SIGN, INTEGER, LOGIC, BITS, FLOAT, COMPARE, CHOICE,
+                     ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
     return false;

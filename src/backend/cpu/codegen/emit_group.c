@@ -243,18 +243,13 @@ static void group_instruction(emit *e, uint32_t inst, const emit_group *open) {
     case VYRE_OP_IF: group_if(e, inst, open); return;
     case VYRE_OP_FOR:
     case VYRE_OP_LOOP: group_loop(e, inst, open); return;
-    case VYRE_OP_INLINE:
-        group_inline(e, inst, open);
-        return;
-        VYRE_CASES(JUMP)
-        group_jump(e, inst, open);
-        return;
+    case VYRE_OP_INLINE: group_inline(e, inst, open); return;
+    case VYRE_ANY_OF(JUMP): group_jump(e, inst, open); return;
     case VYRE_OP_LOAD:
     case VYRE_OP_STORE:
     case VYRE_OP_CLEAR:
     case VYRE_OP_GRID_BARRIER:
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ATOMIC, SUBGROUP, PICK, NONE)
-        break;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ATOMIC, SUBGROUP, PICK, NONE): break;
     }
     emit_unknown(e, inst);
 }

@@ -421,15 +421,10 @@ static void emit_access(emit *e, uint32_t inst) {
     switch (vyre_inst_op(i)) {
     case VYRE_OP_LOAD: emit_load(e, inst); return;
     case VYRE_OP_STORE: emit_store(e, inst); return;
-    case VYRE_OP_CLEAR:
-        emit_clear(e, vyre_access_resource(i));
-        return;
-        VYRE_CASES(ATOMIC)
-        emit_atomic(e, inst);
-        return;
+    case VYRE_OP_CLEAR: emit_clear(e, vyre_access_resource(i)); return;
+    case VYRE_ANY_OF(ATOMIC): emit_atomic(e, inst); return;
     case VYRE_OP_UNIFORM_LOAD: /* is for the workgroup, between regions */
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE)
-        break;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     emit_unknown(e, inst);
 }

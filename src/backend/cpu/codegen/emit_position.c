@@ -198,11 +198,8 @@ void emit_surroundings(emit *e, uint32_t inst) {
         return;
     case VYRE_OP_IN_DOMAIN: emit_in_domain(e, inst); return;
     case VYRE_OP_LANE: emit_lane(e, inst); return;
-    case VYRE_OP_SUBGROUP_ID:
-        emit_define(e, inst, subgroup_id(e, inst));
-        return;
-        VYRE_CASES(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE)
-        break;
+    case VYRE_OP_SUBGROUP_ID: emit_define(e, inst, subgroup_id(e, inst)); return;
+    case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     emit_unknown(e, inst);
 }

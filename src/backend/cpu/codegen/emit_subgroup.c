@@ -299,10 +299,8 @@ void emit_subgroup(emit *e, uint32_t inst) {
     case VYRE_OP_SHUFFLE:
     case VYRE_OP_SHUFFLE_XOR:
     case VYRE_OP_SHUFFLE_UP:
-    case VYRE_OP_SHUFFLE_DOWN:
-        id = shuffled(e, inst);
-        break;
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, CONTROL, NONE)
+    case VYRE_OP_SHUFFLE_DOWN: id = shuffled(e, inst); break;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, CONTROL, NONE):
         emit_unknown(e, inst);
         break;
     }

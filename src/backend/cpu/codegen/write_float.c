@@ -98,8 +98,8 @@ static uint32_t wide_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint
     case VYRE_OP_LT: return cpu_put_two(s, "fcmp olt", type, a, b);
     case VYRE_OP_LE: return cpu_put_two(s, "fcmp ole", type, a, b);
     case VYRE_OP_REM:
-        VYRE_CASES(INTEGER, LOGIC, BITS, CHOICE, SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER)
-        VYRE_CASES(SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, INTEGER, LOGIC, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER,
+                     SUBGROUP, CONTROL, NONE):
         break;
     }
     return cpu_put_unknown(s, op);
@@ -122,23 +122,19 @@ static uint32_t narrow_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, ui
     case VYRE_OP_MAX: return narrow_extreme(s, op, type, a, b);
     case VYRE_OP_NEG:
     case VYRE_OP_ABS:
-    case VYRE_OP_COPYSIGN:
-        return sign_op(s, op, type, a, b);
-        VYRE_CASES(COMPARE)
-        return widened_op(s, op, type, a, b, c);
+    case VYRE_OP_COPYSIGN: return sign_op(s, op, type, a, b);
+    case VYRE_ANY_OF(COMPARE): return widened_op(s, op, type, a, b, c);
     case VYRE_OP_FLOOR:
     case VYRE_OP_CEIL:
     case VYRE_OP_TRUNC:
     case VYRE_OP_ROUND: return cpu_narrow_exact(s, type, widened_op(s, op, type, a, b, c));
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB:
-    case VYRE_OP_MUL:
     case VYRE_OP_DIV:
     case VYRE_OP_FMA:
-    case VYRE_OP_SQRT: return cpu_narrow(s, type, widened_op(s, op, type, a, b, c));
+    case VYRE_OP_SQRT:
+    case VYRE_ANY_OF(LINEAR): return cpu_narrow(s, type, widened_op(s, op, type, a, b, c));
     case VYRE_OP_REM:
-        VYRE_CASES(INTEGER, LOGIC, BITS, CHOICE, SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER)
-        VYRE_CASES(SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, INTEGER, LOGIC, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER,
+                     SUBGROUP, CONTROL, NONE):
         break;
     }
     return cpu_put_unknown(s, op);

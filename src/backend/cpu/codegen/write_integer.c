@@ -126,6 +126,9 @@ static uint32_t high_product(cpu_site s, vyre_type type, uint32_t x, uint32_t y)
 uint32_t cpu_integer_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint32_t b) {
     bool sign = cpu_is_signed(type);
     switch (op) {
+    case VYRE_ANY_OF(FLOAT, CHOICE, SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL,
+                     NONE):
+        break;
     case VYRE_OP_ADD: return cpu_put_two(s, "add", type, a, b);
     case VYRE_OP_SUB: return cpu_put_two(s, "sub", type, a, b);
     case VYRE_OP_MUL: return cpu_put_two(s, "mul", type, a, b);
@@ -153,11 +156,7 @@ uint32_t cpu_integer_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint
     case VYRE_OP_EQ: return cpu_put_two(s, "icmp eq", type, a, b);
     case VYRE_OP_NE: return cpu_put_two(s, "icmp ne", type, a, b);
     case VYRE_OP_LT: return cpu_put_two(s, sign ? "icmp slt" : "icmp ult", type, a, b);
-    case VYRE_OP_LE:
-        return cpu_put_two(s, sign ? "icmp sle" : "icmp ule", type, a, b);
-        VYRE_CASES(FLOAT, CHOICE, SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL,
-                   NONE)
-        break;
+    case VYRE_OP_LE: return cpu_put_two(s, sign ? "icmp sle" : "icmp ule", type, a, b);
     }
     return cpu_put_unknown(s, op);
 }

@@ -38,15 +38,9 @@ static bool steps_by_one(const cuda_facts *f, const vyre_inst *i) {
     case VYRE_OP_ITERATION:
     case VYRE_OP_LEN:
     case VYRE_OP_MUL:
-    case VYRE_OP_DIV:
-    case VYRE_OP_REM:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
     case VYRE_OP_SELECT:
-        VYRE_CASES(INTEGER, LOGIC, BITS, FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP)
-        VYRE_CASES(CONTROL, NONE)
+    case VYRE_ANY_OF(QUOTIENT, EXTREME, SIGN, INTEGER, LOGIC, BITS, FLOAT, COMPARE, ELEMENTARY,
+                     ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
     return false;

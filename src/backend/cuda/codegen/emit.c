@@ -225,30 +225,15 @@ void cuda_emit_instruction(emit *e, uint32_t inst) {
     }
     mention_line(e, inst);
     switch (op) {
-        VYRE_CASES(SURROUNDINGS)
-        cuda_emit_surroundings(e, inst);
-        return;
-        VYRE_CASES(PURE)
-        write_pure(e, inst);
-        return;
-        VYRE_CASES(ACCESS)
-        cuda_emit_memory(e, inst);
-        return;
-        VYRE_CASES(SUBGROUP)
-        cuda_emit_subgroup(e, inst);
-        return;
-        VYRE_CASES(BLOCK)
-        cuda_emit_control(e, inst);
-        return;
-        VYRE_CASES(JUMP)
-        cuda_emit_jump_out(e, inst);
-        return;
+    case VYRE_ANY_OF(SURROUNDINGS): cuda_emit_surroundings(e, inst); return;
+    case VYRE_ANY_OF(PURE): write_pure(e, inst); return;
+    case VYRE_ANY_OF(ACCESS): cuda_emit_memory(e, inst); return;
+    case VYRE_ANY_OF(SUBGROUP): cuda_emit_subgroup(e, inst); return;
+    case VYRE_ANY_OF(BLOCK): cuda_emit_control(e, inst); return;
+    case VYRE_ANY_OF(JUMP): cuda_emit_jump_out(e, inst); return;
     case VYRE_OP_BARRIER: cuda_emit_barrier(e); return;
-    case VYRE_OP_GRID_BARRIER:
-        cuda_emit_grid_barrier(e);
-        return;
-        VYRE_CASES(ELEMENTARY, PICK, NONE)
-        break;
+    case VYRE_OP_GRID_BARRIER: cuda_emit_grid_barrier(e); return;
+    case VYRE_ANY_OF(ELEMENTARY, PICK, NONE): break;
     }
     cuda_emit_unknown(e, inst);
 }

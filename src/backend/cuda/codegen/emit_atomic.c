@@ -72,10 +72,8 @@ static void access_one(emit *e, const access *a, cuda_reg old, cuda_reg value, c
     case VYRE_OP_ATOMIC_AND: update(e, a, "and", a->bits, old, value, used); break;
     case VYRE_OP_ATOMIC_OR: update(e, a, "or", a->bits, old, value, used); break;
     case VYRE_OP_ATOMIC_XOR: update(e, a, "xor", a->bits, old, value, used); break;
-    case VYRE_OP_ATOMIC_EXCHANGE:
-        update(e, a, "exch", a->bits, old, value, used);
-        break;
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE)
+    case VYRE_OP_ATOMIC_EXCHANGE: update(e, a, "exch", a->bits, old, value, used); break;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
         cuda_unknown(&e->w, vyre_inst_op(a->inst));
         break;
     }

@@ -207,14 +207,12 @@ static void write_inline(emit *e, uint32_t inst) {
 
 static void write_control(emit *e, uint32_t inst) {
     switch (vyre_inst_op(&e->ir->insts[inst])) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
     case VYRE_OP_IF: write_if(e, inst); return;
     case VYRE_OP_INLINE: write_inline(e, inst); return;
     case VYRE_OP_LOOP: cuda_emit_loop(e, inst); return;
-    case VYRE_OP_FOR:
-        cuda_emit_for(e, inst);
-        return;
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE)
-        break;
+    case VYRE_OP_FOR: cuda_emit_for(e, inst); return;
     }
     cuda_emit_unknown(e, inst);
 }

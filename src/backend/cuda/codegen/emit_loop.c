@@ -266,20 +266,10 @@ static bool growth_of(const emit *e, const range *r, uint32_t operand, uint32_t 
         return true;
     case VYRE_OP_CONVERT:
     case VYRE_OP_BITCAST: return growth_of(e, r, i->a, depth - 1, out);
-    case VYRE_OP_DIV:
-    case VYRE_OP_REM:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
-    case VYRE_OP_XOR:
-    case VYRE_OP_NOT:
     case VYRE_OP_SHR:
     case VYRE_OP_SELECT:
-        VYRE_CASES(SURROUNDINGS, INTEGER, BITS, FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER)
-        VYRE_CASES(SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, EXTREME, SIGN, INTEGER, BITWISE, BITS, FLOAT, COMPARE,
+                     ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
     return false;

@@ -335,14 +335,9 @@ void cuda_emit_memory(emit *e, uint32_t inst) {
     case VYRE_OP_LOAD: cuda_emit_load(e, inst); return;
     case VYRE_OP_UNIFORM_LOAD: cuda_emit_uniform_load(e, inst); return;
     case VYRE_OP_STORE: write_store(e, inst); return;
-    case VYRE_OP_CLEAR:
-        cuda_emit_clear(e, vyre_access_resource(i));
-        return;
-        VYRE_CASES(ATOMIC)
-        cuda_emit_atomic(e, inst);
-        return;
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE)
-        break;
+    case VYRE_OP_CLEAR: cuda_emit_clear(e, vyre_access_resource(i)); return;
+    case VYRE_ANY_OF(ATOMIC): cuda_emit_atomic(e, inst); return;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     cuda_emit_unknown(e, inst);
 }

@@ -361,21 +361,17 @@ void cuda_emit_subgroup(emit *e, uint32_t inst) {
     cuda_reg result = cuda_none();
     e->is_together = cuda_emit_together(e, inst);
     switch (vyre_inst_op(i)) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, CONTROL, NONE):
+        cuda_emit_unknown(e, inst);
+        break;
     case VYRE_OP_MATRIX_MAD: multiply(e, inst); return;
     case VYRE_OP_BALLOT: result = ballot(e, cuda_emit_operand(e, i->a, 0)); break;
     case VYRE_OP_ANY: result = vote(e, cuda_emit_operand(e, i->a, 0), false); break;
     case VYRE_OP_ALL: result = vote(e, cuda_emit_operand(e, i->a, 0), true); break;
     case VYRE_OP_REDUCE: result = reduced(e, inst); break;
     case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE:
-        result = scanned(e, inst);
-        break;
-        VYRE_CASES(SHUFFLE)
-        result = shuffled(e, i);
-        break;
-        VYRE_CASES(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, CONTROL, NONE)
-        cuda_emit_unknown(e, inst);
-        break;
+    case VYRE_OP_SCAN_EXCLUSIVE: result = scanned(e, inst); break;
+    case VYRE_ANY_OF(SHUFFLE): result = shuffled(e, i); break;
     }
     *emit_slot(e, inst, 0) = result;
 }

@@ -241,10 +241,8 @@ static cuda_reg surrounding(emit *e, const vyre_inst *i, uint32_t part) {
     case VYRE_OP_IN_DOMAIN: return in_domain(e);
     case VYRE_OP_LANE:
         return cuda_two(&e->w, "and.b32", CUDA_B32, e->thread, cuda_u32(e->phase->subgroup - 1));
-    case VYRE_OP_SUBGROUP_ID:
-        return subgroup_id(e);
-        VYRE_CASES(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE)
-        break;
+    case VYRE_OP_SUBGROUP_ID: return subgroup_id(e);
+    case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     return cuda_unknown(&e->w, vyre_inst_op(i));
 }

@@ -73,8 +73,8 @@ static cuda_reg wide_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a, 
     case VYRE_OP_ABS: return cuda_one(w, is_double ? "abs.f64" : "abs.f32", kind, a);
     case VYRE_OP_COPYSIGN: return sign_op(w, op, type, a, b);
     case VYRE_OP_REM:
-        VYRE_CASES(INTEGER, LOGIC, BITS, CHOICE, SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER)
-        VYRE_CASES(SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, INTEGER, LOGIC, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER,
+                     SUBGROUP, CONTROL, NONE):
         break;
     }
     return cuda_unknown(w, op);

@@ -237,12 +237,10 @@ static cuda_reg bool_op(cuda_writer *w, vyre_op op, cuda_reg a, cuda_reg b) {
     case VYRE_OP_NOT: return cuda_one(w, "not.pred", CUDA_PRED, a);
     case VYRE_OP_EQ:
         return cuda_one(w, "not.pred", CUDA_PRED, cuda_two(w, "xor.pred", CUDA_PRED, a, b));
-    case VYRE_OP_SHL:
-    case VYRE_OP_SHR:
     case VYRE_OP_LT:
     case VYRE_OP_LE:
-        VYRE_CASES(ARITHMETIC, INTEGER, BITS, FLOAT, CHOICE, SURROUNDINGS, ELEMENTARY, ACCESS)
-        VYRE_CASES(BARRIER, SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, ARITHMETIC, INTEGER, SHIFT, BITS, FLOAT, CHOICE, ELEMENTARY,
+                     ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
     return cuda_unknown(w, op);
@@ -262,17 +260,11 @@ static bool fold(vyre_op op, vyre_type type, cuda_reg a, cuda_reg b, cuda_reg *o
     case VYRE_OP_SHL: *out = number_of(type, x << (y & 31)); return true;
     case VYRE_OP_AND: *out = number_of(type, x & y); return true;
     case VYRE_OP_OR: *out = number_of(type, x | y); return true;
-    case VYRE_OP_DIV:
-    case VYRE_OP_REM:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
     case VYRE_OP_XOR:
     case VYRE_OP_NOT:
     case VYRE_OP_SHR:
-        VYRE_CASES(INTEGER, BITS, FLOAT, COMPARE, CHOICE, SURROUNDINGS, ELEMENTARY, ACCESS)
-        VYRE_CASES(BARRIER, SUBGROUP, CONTROL, NONE)
+    case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, EXTREME, SIGN, INTEGER, BITS, FLOAT, COMPARE, CHOICE,
+                     ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
     return false;
@@ -324,10 +316,9 @@ cuda_reg cuda_integer_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a,
     case VYRE_OP_EQ: return compare(w, "setp.eq", type, a, b);
     case VYRE_OP_NE: return compare(w, "setp.ne", type, a, b);
     case VYRE_OP_LT: return compare(w, "setp.lt", type, a, b);
-    case VYRE_OP_LE:
-        return compare(w, "setp.le", type, a, b);
-        VYRE_CASES(FLOAT, CHOICE, SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL,
-                   NONE)
+    case VYRE_OP_LE: return compare(w, "setp.le", type, a, b);
+    case VYRE_ANY_OF(FLOAT, CHOICE, SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL,
+                     NONE):
         break;
     }
     return cuda_unknown(w, op);
