@@ -74,10 +74,10 @@ void emit_instruction(emit *e, uint32_t inst) {
 /* Functions */
 
 void emit_stop_check(emit *e, uint32_t away) {
-    uint32_t at = emit_frame_field(e, "ptr", offsetof(cpu_frame, stop)), flag = emit_new(e);
-    uint32_t go_on = emit_label(e), id = emit_new(e);
-    emit_line(e, "%%t%u = load volatile i32, ptr %%t%u", flag, at);
-    emit_line(e, "%%t%u = icmp eq i32 %%t%u, 0", id, flag);
+    uint32_t at = emit_frame_field(e, "ptr", offsetof(cpu_frame, stop));
+    uint32_t go_on = emit_label(e);
+    uint32_t flag = emit_put(e, "load volatile i32, ptr %%t%u", at);
+    uint32_t id = emit_put(e, "icmp eq i32 %%t%u, 0", flag);
     emit_branch(e, id, go_on, away);
     emit_start(e, go_on);
 }
@@ -171,10 +171,7 @@ static void find_arrays(emit *e) {
 }
 
 static uint32_t storage_place(emit *e, uint64_t offset) {
-    uint32_t at = emit_new(e);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, e->storage,
-              (unsigned long long)offset);
-    return at;
+    return emit_offset(e, e->storage, offset);
 }
 
 void emit_zeros(emit *e, uint32_t at, uint64_t bytes) {
@@ -208,11 +205,9 @@ static void find_group(emit *e, uint32_t unit) {
     uint32_t left = unit;
     for (uint32_t d = 0; d < 3; d++) {
         uint32_t groups = emit_frame_field(e, "i64", offsetof(cpu_frame, groups) + 8ull * d);
-        uint32_t at = emit_new(e), next = emit_new(e);
-        emit_line(e, "%%t%u = urem i64 %%t%u, %%t%u", at, left, groups);
-        emit_line(e, "%%t%u = udiv i64 %%t%u, %%t%u", next, left, groups);
-        e->wid[d] = emit_new(e);
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", e->wid[d], at);
+        uint32_t at = emit_put(e, "urem i64 %%t%u, %%t%u", left, groups);
+        uint32_t next = emit_put(e, "udiv i64 %%t%u, %%t%u", left, groups);
+        e->wid[d] = emit_put(e, "trunc i64 %%t%u to i32", at);
         left = next;
     }
 }
@@ -234,11 +229,10 @@ static uint32_t chunk_mask(emit *e) {
     uint32_t mask = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
     if (lanes % e->facts.lanes) { /* with scalars it never is */
         uint32_t first = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, emit_first_lane(e));
-        uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes), sum = emit_new(e);
+        uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes);
         uint32_t most = cpu_write_const(&e->w, VYRE_TYPE_U32, e->lanes, lanes);
-        mask = emit_new(e);
-        emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", sum, e->lanes, first, numbers);
-        emit_line(e, "%%t%u = icmp ult <%u x i32> %%t%u, %%t%u", mask, e->lanes, sum, most);
+        uint32_t sum = emit_put(e, "add <%u x i32> %%t%u, %%t%u", e->lanes, first, numbers);
+        mask = emit_put(e, "icmp ult <%u x i32> %%t%u, %%t%u", e->lanes, sum, most);
     }
     return e->group ? emit_and(e, mask, emit_alive(e, e->group)) : mask;
 }
@@ -253,11 +247,10 @@ static bool has_left(const emit_group *group) {
 
 void emit_for_chunks(emit *e, emit_body body, const void *user) {
     uint32_t head = emit_label(e), inside = emit_label(e), behind = emit_label(e);
-    uint32_t more = emit_new(e), at = emit_new(e), next = emit_new(e), now = emit_new(e);
     emit_line(e, "store i64 0, ptr %%t%u", e->chunk);
     emit_start(e, head);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", at, e->chunk);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %u", more, at, e->chunks);
+    uint32_t at = emit_put(e, "load i64, ptr %%t%u", e->chunk);
+    uint32_t more = emit_put(e, "icmp ult i64 %%t%u, %u", at, e->chunks);
     emit_branch(e, more, inside, behind);
     emit_start(e, inside);
     e->in_group = false;
@@ -275,8 +268,8 @@ void emit_for_chunks(emit *e, emit_body body, const void *user) {
     if (e->group && e->group->partial) {
         emit_set_alive(e, e->group, emit_read(e, VYRE_TYPE_BOOL, e->lanes, e->stack[0].live));
     }
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", now, e->chunk);
-    emit_line(e, "%%t%u = add i64 %%t%u, 1", next, now);
+    uint32_t now = emit_put(e, "load i64, ptr %%t%u", e->chunk);
+    uint32_t next = emit_put(e, "add i64 %%t%u, 1", now);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, e->chunk);
     emit_jump(e, head);
     emit_start(e, behind);
@@ -307,8 +300,7 @@ static void emit_workgroup(emit *e) {
 
 /* A call of the chunk's code for the lanes of a mask, or of the code for `count` scalars. */
 static void call_chunk(emit *e, uint32_t count, uint32_t mask, uint32_t x) {
-    uint32_t narrow = emit_new(e);
-    emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow, x);
+    uint32_t narrow = emit_put(e, "trunc i64 %%t%u to i32", x);
     emit_line(e,
               "call void @phase_%u_chunk_%u(ptr %%frame, ptr %%t%u, %s %%t%u, i32 %%t%u, i32 "
               "%%t%u, i32 %%t%u)",
@@ -319,23 +311,21 @@ static void call_chunk(emit *e, uint32_t count, uint32_t mask, uint32_t x) {
 /* What is left of a row, in one masked vector or scalar by scalar. */
 static void emit_row_end(emit *e, uint32_t at, uint32_t end) {
     uint32_t tail = emit_label(e), part = emit_label(e), behind = emit_label(e);
-    uint32_t x = emit_new(e), some = emit_new(e), mask = emit_new(e);
+    uint32_t mask = emit_new(e);
     emit_start(e, tail);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", x, at);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", some, x, end);
+    uint32_t x = emit_put(e, "load i64, ptr %%t%u", at);
+    uint32_t some = emit_put(e, "icmp ult i64 %%t%u, %%t%u", x, end);
     emit_branch(e, some, part, behind);
     emit_start(e, part);
     if (e->scalar) {
-        uint32_t next = emit_new(e);
         emit_line(e, "%%t%u = bitcast i1 true to i1", mask);
         call_chunk(e, 1, mask, x);
-        emit_line(e, "%%t%u = add i64 %%t%u, 1", next, x);
+        uint32_t next = emit_put(e, "add i64 %%t%u, 1", x);
         emit_line(e, "store i64 %%t%u, ptr %%t%u", next, at);
         emit_jump(e, tail);
     } else {
-        uint32_t left = emit_new(e), narrow = emit_new(e);
-        emit_line(e, "%%t%u = sub i64 %%t%u, %%t%u", left, end, x);
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow, left);
+        uint32_t left = emit_put(e, "sub i64 %%t%u, %%t%u", end, x);
+        uint32_t narrow = emit_put(e, "trunc i64 %%t%u to i32", left);
         uint32_t most = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, narrow);
         uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes);
         emit_line(e, "%%t%u = icmp ult <%u x i32> %%t%u, %%t%u", mask, e->lanes, numbers, most);
@@ -348,22 +338,19 @@ static void emit_row_end(emit *e, uint32_t at, uint32_t end) {
  * a function that is always inlined: with a mask that is known to be full it loses its masks. */
 static void emit_row(emit *e) {
     uint32_t step = e->facts.lanes, at = emit_variable(e, VYRE_TYPE_U64, 1);
-    uint32_t begin = emit_new(e), wide = emit_new(e), limit = emit_new(e), less = emit_new(e);
-    uint32_t end = emit_new(e);
     uint32_t domain = emit_frame_field(e, "i64", offsetof(cpu_frame, domain));
-    emit_line(e, "%%t%u = zext i32 %%t%u to i64", wide, e->wid[0]);
+    uint32_t wide = emit_put(e, "zext i32 %%t%u to i64", e->wid[0]);
     uint32_t block = emit_frame_field(e, "i64", offsetof(cpu_frame, block));
-    emit_line(e, "%%t%u = mul i64 %%t%u, %%t%u", begin, wide, block);
-    emit_line(e, "%%t%u = add i64 %%t%u, %%t%u", limit, begin, block);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", less, limit, domain);
-    emit_line(e, "%%t%u = select i1 %%t%u, i64 %%t%u, i64 %%t%u", end, less, limit, domain);
+    uint32_t begin = emit_put(e, "mul i64 %%t%u, %%t%u", wide, block);
+    uint32_t limit = emit_put(e, "add i64 %%t%u, %%t%u", begin, block);
+    uint32_t less = emit_put(e, "icmp ult i64 %%t%u, %%t%u", limit, domain);
+    uint32_t end = emit_put(e, "select i1 %%t%u, i64 %%t%u, i64 %%t%u", less, limit, domain);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", begin, at);
     uint32_t head = emit_label(e), full = emit_label(e), tail = emit_label(e);
-    uint32_t x = emit_new(e), next = emit_new(e), fits = emit_new(e);
     emit_start(e, head);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", x, at);
-    emit_line(e, "%%t%u = add i64 %%t%u, %u", next, x, step);
-    emit_line(e, "%%t%u = icmp ule i64 %%t%u, %%t%u", fits, next, end);
+    uint32_t x = emit_put(e, "load i64, ptr %%t%u", at);
+    uint32_t next = emit_put(e, "add i64 %%t%u, %u", x, step);
+    uint32_t fits = emit_put(e, "icmp ule i64 %%t%u, %%t%u", next, end);
     emit_branch(e, fits, full, tail);
     emit_start(e, full);
     call_chunk(e, step, cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1), x);
@@ -437,14 +424,13 @@ static void emit_kernel(emit *e, vyre_strbuf *out) {
         "\"probe-stack\"=\"inline-asm\"",
         e->phase_index, first, end, e->storage);
     e->chunk = emit_variable(e, VYRE_TYPE_U64, 1);
-    uint32_t unit = emit_variable(e, VYRE_TYPE_U64, 1), at = emit_new(e), more = emit_new(e);
+    uint32_t unit = emit_variable(e, VYRE_TYPE_U64, 1);
     uint32_t head_label = emit_label(e), inside = emit_label(e), behind = emit_label(e);
-    uint32_t now = emit_new(e), next = emit_new(e);
     find_arrays(e);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", first, unit);
     emit_start(e, head_label);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", at, unit);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", more, at, end);
+    uint32_t at = emit_put(e, "load i64, ptr %%t%u", unit);
+    uint32_t more = emit_put(e, "icmp ult i64 %%t%u, %%t%u", at, end);
     emit_branch(e, more, inside, behind);
     emit_start(e, inside);
     emit_stop_check(e, behind);
@@ -454,8 +440,8 @@ static void emit_kernel(emit *e, vyre_strbuf *out) {
     } else {
         emit_row(e);
     }
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", now, unit);
-    emit_line(e, "%%t%u = add i64 %%t%u, 1", next, now);
+    uint32_t now = emit_put(e, "load i64, ptr %%t%u", unit);
+    uint32_t next = emit_put(e, "add i64 %%t%u, 1", now);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, unit);
     emit_jump(e, head_label);
     emit_start(e, behind);

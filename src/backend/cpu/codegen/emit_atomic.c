@@ -93,10 +93,9 @@ uint32_t emit_atomic_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t po
         emit_line(e, "store atomic %s %%t%u, ptr %%t%u %s, align %u", text.text, value, pointer,
                   ordering, bytes);
     } else if (i->op == VYRE_OP_ATOMIC_CAS) {
-        uint32_t pair = emit_new(e);
-        emit_line(e, "%%t%u = cmpxchg ptr %%t%u, %s %%t%u, %s %%t%u %s %s, align %u", pair, pointer,
-                  text.text, value, text.text, other, ordering,
-                  failure_ordering(vyre_atomic_ordering(i)), bytes);
+        uint32_t pair = emit_put(e, "cmpxchg ptr %%t%u, %s %%t%u, %s %%t%u %s %s, align %u",
+                                 pointer, text.text, value, text.text, other, ordering,
+                                 failure_ordering(vyre_atomic_ordering(i)), bytes);
         emit_line(e, "%%t%u = extractvalue { %s, i1 } %%t%u, 0", id, text.text, pair);
     } else if (find_update(vyre_inst_op(i), type, &u)) {
         emit_line(e, "%%t%u = atomicrmw %s ptr %%t%u, %s %%t%u %s, align %u", id, u.name, pointer,
@@ -108,10 +107,8 @@ uint32_t emit_atomic_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t po
 }
 
 static uint32_t lane_of(emit *e, vyre_type type, uint32_t vector, uint32_t lane) {
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = extractelement %s %%t%u, i64 %%t%u", id, cpu_type(type, e->lanes).text,
-              vector, lane);
-    return id;
+    return emit_put(e, "extractelement %s %%t%u, i64 %%t%u", cpu_type(type, e->lanes).text, vector,
+                    lane);
 }
 
 /* A few lanes one after the other, each behind a test of its own. */
@@ -137,9 +134,10 @@ static void atomic_unrolled(emit *e, uint32_t inst, uint32_t wide, uint32_t mask
             emit_atomic_at(e, i, type, pointer, values ? lane_of(e, type, values, lane) : 0,
                            others ? lane_of(e, type, others, lane) : 0);
         if (gives) {
-            uint32_t before = emit_read(e, type, e->lanes, result), after = emit_new(e);
-            emit_line(e, "%%t%u = insertelement %s %%t%u, %s %%t%u, i64 %u", after,
-                      cpu_type(type, e->lanes).text, before, cpu_type(type, 1).text, old, k);
+            uint32_t before = emit_read(e, type, e->lanes, result);
+            uint32_t after =
+                emit_put(e, "insertelement %s %%t%u, %s %%t%u, i64 %u",
+                         cpu_type(type, e->lanes).text, before, cpu_type(type, 1).text, old, k);
             emit_assign(e, type, e->lanes, result, after);
         }
         emit_start(e, behind);
@@ -165,41 +163,37 @@ static void atomic_lanes(emit *e, uint32_t inst) {
         return;
     }
     uint32_t start = emit_array_start(e, resource), width = e->lanes;
-    uint32_t bits = emit_new(e), rest = emit_new(e), now = emit_new(e), more = emit_new(e);
+    uint32_t rest = emit_new(e);
     vyre_strbuf_printf(&e->allocas, "  %%t%u = alloca i%u\n", rest, width);
     uint32_t zeros = cpu_write_const(&e->w, type, e->lanes, 0);
     emit_assign(e, type, e->lanes, result, zeros);
-    emit_line(e, "%%t%u = bitcast <%u x i1> %%t%u to i%u", bits, width, mask, width);
+    uint32_t bits = emit_put(e, "bitcast <%u x i1> %%t%u to i%u", width, mask, width);
     emit_line(e, "store i%u %%t%u, ptr %%t%u", width, bits, rest);
     uint32_t head = emit_label(e), body = emit_label(e), behind = emit_label(e);
     emit_start(e, head);
-    emit_line(e, "%%t%u = load i%u, ptr %%t%u", now, width, rest);
-    emit_line(e, "%%t%u = icmp ne i%u %%t%u, 0", more, width, now);
+    uint32_t now = emit_put(e, "load i%u, ptr %%t%u", width, rest);
+    uint32_t more = emit_put(e, "icmp ne i%u %%t%u, 0", width, now);
     emit_branch(e, more, body, behind);
     emit_start(e, body);
-    char declaration[64];
-    snprintf(declaration, sizeof declaration, "declare i%u @llvm.cttz.i%u(i%u, i1)", width, width,
-             width);
-    cpu_write_declare(&e->w, declaration);
-    uint32_t number = emit_new(e), lane = number, less = emit_new(e), left = emit_new(e);
-    emit_line(e, "%%t%u = call i%u @llvm.cttz.i%u(i%u %%t%u, i1 true)", number, width, width, width,
-              now);
+    cpu_write_declare(&e->w, "declare i%u @llvm.cttz.i%u(i%u, i1)", width, width, width);
+    uint32_t lane =
+        emit_put(e, "call i%u @llvm.cttz.i%u(i%u %%t%u, i1 true)", width, width, width, now);
     if (width < 64) {
-        lane = emit_new(e);
-        emit_line(e, "%%t%u = zext i%u %%t%u to i64", lane, width, number);
+        lane = emit_put(e, "zext i%u %%t%u to i64", width, lane);
     }
     uint32_t pointer =
         emit_pointer_to(e, start, lane_of(e, VYRE_TYPE_U64, wide, lane), vyre_type_bytes(type));
     uint32_t old = emit_atomic_at(e, i, type, pointer, values ? lane_of(e, type, values, lane) : 0,
                                   others ? lane_of(e, type, others, lane) : 0);
     if (gives) {
-        uint32_t before = emit_read(e, type, e->lanes, result), after = emit_new(e);
-        emit_line(e, "%%t%u = insertelement %s %%t%u, %s %%t%u, i64 %%t%u", after,
-                  cpu_type(type, e->lanes).text, before, cpu_type(type, 1).text, old, lane);
+        uint32_t before = emit_read(e, type, e->lanes, result);
+        uint32_t after =
+            emit_put(e, "insertelement %s %%t%u, %s %%t%u, i64 %%t%u",
+                     cpu_type(type, e->lanes).text, before, cpu_type(type, 1).text, old, lane);
         emit_assign(e, type, e->lanes, result, after);
     }
-    emit_line(e, "%%t%u = sub i%u %%t%u, 1", less, width, now);
-    emit_line(e, "%%t%u = and i%u %%t%u, %%t%u", left, width, now, less);
+    uint32_t less = emit_put(e, "sub i%u %%t%u, 1", width, now);
+    uint32_t left = emit_put(e, "and i%u %%t%u, %%t%u", width, now, less);
     emit_line(e, "store i%u %%t%u, ptr %%t%u", width, left, rest);
     emit_jump(e, head);
     emit_start(e, behind);
@@ -221,23 +215,20 @@ static bool atomic_together(emit *e, uint32_t inst) {
     uint32_t wide = emit_one_index(e, index);
     uint32_t both = emit_any(e, e->mask);
     if (!emit_is_inside(e, inst)) {
-        uint32_t fits = emit_inside(e, wide, e->lengths[resource], 1), any = both;
-        both = emit_new(e);
-        emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", both, fits, any);
+        uint32_t fits = emit_inside(e, wide, e->lengths[resource], 1);
+        both = emit_put(e, "and i1 %%t%u, %%t%u", fits, both);
     }
-    uint32_t inside = emit_label(e), behind = emit_label(e), sum = emit_new(e);
+    uint32_t inside = emit_label(e), behind = emit_label(e);
     emit_branch(e, both, inside, behind);
     emit_start(e, inside);
     cpu_type_text text = cpu_type(type, e->lanes), suffix = emit_suffix(type, e->lanes);
     uint32_t others = cpu_write_const(&e->w, type, e->lanes, u.neutral);
     uint32_t values =
         emit_pick(e, type, e->mask, emit_vector(e, vyre_access_value(e->ir, i)), others);
-    char declaration[160];
-    snprintf(declaration, sizeof declaration, "declare %s @llvm.vector.reduce.%s.%s(%s)",
-             cpu_type(type, 1).text, u.reduces, suffix.text, text.text);
-    cpu_write_declare(&e->w, declaration);
-    emit_line(e, "%%t%u = call %s @llvm.vector.reduce.%s.%s(%s %%t%u)", sum, cpu_type(type, 1).text,
-              u.reduces, suffix.text, text.text, values);
+    cpu_write_declare(&e->w, "declare %s @llvm.vector.reduce.%s.%s(%s)", cpu_type(type, 1).text,
+                      u.reduces, suffix.text, text.text);
+    uint32_t sum = emit_put(e, "call %s @llvm.vector.reduce.%s.%s(%s %%t%u)",
+                            cpu_type(type, 1).text, u.reduces, suffix.text, text.text, values);
     uint32_t pointer =
         emit_pointer_to(e, emit_array_start(e, resource), wide, vyre_type_bytes(type));
     emit_atomic_at(e, i, type, pointer, sum, 0);

@@ -222,20 +222,16 @@ emit_range emit_make_range(emit *e, uint32_t inst, bool group) {
     uint32_t zero = cpu_write_const(&e->w, wide, lanes, 0),
              one = cpu_write_const(&e->w, wide, lanes, 1);
     uint32_t some = cpu_write_op(&e->w, VYRE_OP_LT, wide, VYRE_TYPE_BOOL, lanes, ids[0], ids[1], 0);
-    uint32_t length = emit_new(e), count = length;
-    emit_line(e, "%%t%u = sub %s %%t%u, %%t%u", length, text.text, ids[1], ids[0]);
+    uint32_t count = emit_put(e, "sub %s %%t%u, %%t%u", text.text, ids[1], ids[0]);
     if (!vyre_operand_has_bits(e->ir, range.step, 1)) {
         uint32_t positive =
             cpu_write_op(&e->w, VYRE_OP_LT, wide, VYRE_TYPE_BOOL, lanes, zero, ids[2], 0);
-        uint32_t both = emit_new(e), last = emit_new(e);
-        emit_line(e, "%%t%u = and %s %%t%u, %%t%u", both, cpu_type(VYRE_TYPE_BOOL, lanes).text,
-                  some, positive);
-        some = both;
-        emit_line(e, "%%t%u = sub %s %%t%u, %%t%u", last, text.text, length, one);
+        some = emit_put(e, "and %s %%t%u, %%t%u", cpu_type(VYRE_TYPE_BOOL, lanes).text, some,
+                        positive);
+        uint32_t last = emit_put(e, "sub %s %%t%u, %%t%u", text.text, count, one);
         uint32_t whole =
             cpu_write_op(&e->w, VYRE_OP_DIV, VYRE_TYPE_U64, VYRE_TYPE_U64, lanes, last, ids[2], 0);
-        count = emit_new(e);
-        emit_line(e, "%%t%u = add %s %%t%u, %%t%u", count, text.text, whole, one);
+        count = emit_put(e, "add %s %%t%u, %%t%u", text.text, whole, one);
     }
     r.iterations =
         cpu_write_op(&e->w, VYRE_OP_SELECT, VYRE_TYPE_U64, VYRE_TYPE_U64, lanes, some, count, zero);
@@ -260,13 +256,12 @@ static void leave_used_up(emit *e, uint32_t inst, bool blend) {
 
 /* Whether there are iterations left; the lanes that have none leave with what they carry. */
 static uint32_t more_iterations(emit *e, uint32_t inst, const emit_range *r, uint32_t exec) {
-    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration), id = emit_new(e);
+    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration);
     if (!r->varying) {
-        emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", id, iteration, r->iterations);
-        return id;
+        return emit_put(e, "icmp ult i64 %%t%u, %%t%u", iteration, r->iterations);
     }
     uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U64, e->lanes, iteration);
-    emit_line(e, "%%t%u = icmp ult <%u x i64> %%t%u, %%t%u", id, e->lanes, all, r->iterations);
+    uint32_t id = emit_put(e, "icmp ult <%u x i64> %%t%u, %%t%u", e->lanes, all, r->iterations);
     uint32_t now = emit_read(e, VYRE_TYPE_BOOL, e->lanes, exec);
     uint32_t stay = emit_and(e, now, id);
     e->mask = emit_and_not(e, now, id);
@@ -295,11 +290,10 @@ static bool may_take_long(const emit *e, uint32_t inst) {
 }
 
 static void check_some_iterations(emit *e, const emit_range *r, uint32_t behind) {
-    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration), low = emit_new(e),
-             id = emit_new(e);
+    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration);
     uint32_t check = emit_label(e), go_on = emit_label(e);
-    emit_line(e, "%%t%u = and i64 %%t%u, %u", low, iteration, ITERATIONS_AT_ONCE - 1);
-    emit_line(e, "%%t%u = icmp ne i64 %%t%u, 0", id, low);
+    uint32_t low = emit_put(e, "and i64 %%t%u, %u", iteration, ITERATIONS_AT_ONCE - 1);
+    uint32_t id = emit_put(e, "icmp ne i64 %%t%u, 0", low);
     emit_likely_branch(e, id, go_on, check);
     emit_start(e, check);
     emit_stop_check(e, behind);
@@ -310,17 +304,17 @@ static void next_counter(emit *e, uint32_t inst, const emit_range *r) {
     uint32_t counter = vyre_for_counter(inst), step = vyre_for_range_of(e->ir, inst).step;
     uint32_t lanes = lanes_of(e, counter);
     for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
-        uint32_t slot = *slot_of(e, counter), id = emit_new(e);
+        uint32_t slot = *slot_of(e, counter);
         uint32_t now = emit_read(e, type_of(e, counter), lanes, slot);
-        emit_line(e, "%%t%u = add %s %%t%u, %%t%u", id, cpu_type(type_of(e, counter), lanes).text,
-                  now, emit_value_for(e, counter, step));
+        uint32_t id = emit_put(e, "add %s %%t%u, %%t%u", cpu_type(type_of(e, counter), lanes).text,
+                               now, emit_value_for(e, counter, step));
         emit_assign(e, type_of(e, counter), lanes, slot, id);
         if (!ways_of(e, counter)->varying) {
             all.next = all.first + all.count; /* all have the same one */
         }
     }
-    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration), next = emit_new(e);
-    emit_line(e, "%%t%u = add i64 %%t%u, 1", next, iteration);
+    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration);
+    uint32_t next = emit_put(e, "add i64 %%t%u, 1", iteration);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, r->iteration);
 }
 

@@ -9,10 +9,8 @@ bool emit_is_inside(const emit *e, uint32_t inst) {
 
 uint32_t emit_inside(emit *e, uint32_t index, uint32_t length, uint32_t lanes) {
     uint32_t most = lanes > 1 ? cpu_write_splat(&e->w, VYRE_TYPE_U64, lanes, length) : length;
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = icmp ult %s %%t%u, %%t%u", id, cpu_type(VYRE_TYPE_U64, lanes).text, index,
-              most);
-    return id;
+    return emit_put(e, "icmp ult %s %%t%u, %%t%u", cpu_type(VYRE_TYPE_U64, lanes).text, index,
+                    most);
 }
 
 uint32_t emit_inside_mask(emit *e, uint32_t inst, uint32_t wide) {
@@ -158,24 +156,20 @@ static uint32_t test_access(emit *e, uint32_t loop, uint32_t inst, uint32_t firs
     const vyre_inst *i = &e->ir->insts[inst];
     uint32_t index = vyre_access_index(e->ir, i), length = e->lengths[vyre_access_resource(i)];
     uint32_t from = in_iteration(e, loop, index, first), to = in_iteration(e, loop, index, next);
-    uint32_t step = emit_new(e), base = emit_new(e), wide = emit_new(e), last = emit_new(e);
-    uint32_t way = emit_new(e), sum = emit_new(e), most = emit_new(e), id = emit_new(e);
     uint64_t lanes = cpu_varies(&e->facts, index)
                          ? (uint64_t)emit_stride_of(e, index).stride * (e->lanes - 1)
                          : 0;
-    emit_line(e, "%%t%u = sub i32 %%t%u, %%t%u", step, to, from);
-    emit_line(e, "%%t%u = zext i32 %%t%u to i64", base, from);
-    emit_line(e, "%%t%u = zext i32 %%t%u to i64", wide, step);
-    emit_line(e, "%%t%u = sub i64 %%t%u, 1", last, iterations);
-    emit_line(e, "%%t%u = mul i64 %%t%u, %%t%u", way, wide, last);
-    emit_line(e, "%%t%u = add i64 %%t%u, %%t%u", sum, base, way);
-    emit_line(e, "%%t%u = add i64 %%t%u, %llu", most, sum, (unsigned long long)lanes);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", id, most, length);
+    uint32_t step = emit_put(e, "sub i32 %%t%u, %%t%u", to, from);
+    uint32_t base = emit_put(e, "zext i32 %%t%u to i64", from);
+    uint32_t wide = emit_put(e, "zext i32 %%t%u to i64", step);
+    uint32_t last = emit_put(e, "sub i64 %%t%u, 1", iterations);
+    uint32_t way = emit_put(e, "mul i64 %%t%u, %%t%u", wide, last);
+    uint32_t sum = emit_put(e, "add i64 %%t%u, %%t%u", base, way);
+    uint32_t most = emit_put(e, "add i64 %%t%u, %llu", sum, (unsigned long long)lanes);
+    uint32_t id = emit_put(e, "icmp ult i64 %%t%u, %%t%u", most, length);
     if (vyre_operand_type(e->ir, index) == VYRE_TYPE_I32) {
-        uint32_t positive = emit_new(e), both = emit_new(e);
-        emit_line(e, "%%t%u = icmp ult i64 %%t%u, 2147483648", positive, most);
-        emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", both, id, positive);
-        return both;
+        uint32_t positive = emit_put(e, "icmp ult i64 %%t%u, 2147483648", most);
+        return emit_put(e, "and i1 %%t%u, %%t%u", id, positive);
     }
     return id;
 }
@@ -186,15 +180,11 @@ uint32_t emit_loop_test(emit *e, uint32_t inst, uint32_t iterations) {
     if (!count) {
         return 0;
     }
-    uint32_t first = emit_scalar(e, range.first), next = emit_new(e);
-    emit_line(e, "%%t%u = add i32 %%t%u, %%t%u", next, first, emit_scalar(e, range.step));
+    uint32_t first = emit_scalar(e, range.first);
+    uint32_t next = emit_put(e, "add i32 %%t%u, %%t%u", first, emit_scalar(e, range.step));
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t one = test_access(e, inst, tests[k], first, next, iterations), both = one;
-        if (all) {
-            both = emit_new(e);
-            emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", both, all, one);
-        }
-        all = both;
+        uint32_t one = test_access(e, inst, tests[k], first, next, iterations);
+        all = all ? emit_put(e, "and i1 %%t%u, %%t%u", all, one) : one;
     }
     return all;
 }

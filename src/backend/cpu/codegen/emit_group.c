@@ -170,8 +170,8 @@ static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
     transfer_all(e, first, initial, carried, false);
     emit_start(e, head);
     if (is_for) {
-        uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r.iteration), more = emit_new(e);
-        emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", more, iteration, r.iterations);
+        uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r.iteration);
+        uint32_t more = emit_put(e, "icmp ult i64 %%t%u, %%t%u", iteration, r.iterations);
         emit_branch(e, more, inside, used_up);
     } else {
         emit_jump(e, inside);
@@ -185,11 +185,11 @@ static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
     group_code(e, vyre_body_block(e->ir, inst), &open);
     emit_start(e, open.latch);
     if (is_for) {
-        uint32_t now = emit_read(e, type, 1, counter), next = emit_new(e);
-        emit_line(e, "%%t%u = add %s %%t%u, %%t%u", next, cpu_type(type, 1).text, now, step);
+        uint32_t now = emit_read(e, type, 1, counter);
+        uint32_t next = emit_put(e, "add %s %%t%u, %%t%u", cpu_type(type, 1).text, now, step);
         emit_assign(e, type, 1, counter, next);
-        uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r.iteration), later = emit_new(e);
-        emit_line(e, "%%t%u = add i64 %%t%u, 1", later, iteration);
+        uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r.iteration);
+        uint32_t later = emit_put(e, "add i64 %%t%u, 1", iteration);
         emit_line(e, "store i64 %%t%u, ptr %%t%u", later, r.iteration);
     }
     emit_stop_check(e, e->group_end);

@@ -41,36 +41,27 @@ uint32_t emit_array_start(emit *e, uint32_t resource) {
         return emit_storage_at(e, e->array_offsets[resource] + before,
                                is_private && e->facts.has_groups ? bytes * e->facts.lanes : 0);
     }
-    uint32_t id = e->arrays[resource];
-    if (before) {
-        id = emit_new(e);
-        emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", id, e->arrays[resource],
-                  (unsigned long long)before);
-    }
-    return id;
+    return before ? emit_offset(e, e->arrays[resource], before) : e->arrays[resource];
+}
+
+uint32_t emit_offset(emit *e, uint32_t pointer, uint64_t bytes) {
+    return emit_put(e, "getelementptr i8, ptr %%t%u, i64 %llu", pointer, (unsigned long long)bytes);
 }
 
 uint32_t emit_pointer_to(emit *e, uint32_t start, uint32_t index, uint64_t bytes) {
-    uint32_t scaled = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = mul i64 %%t%u, %llu", scaled, index, (unsigned long long)bytes);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %%t%u", id, start, scaled);
-    return id;
+    uint32_t scaled = emit_put(e, "mul i64 %%t%u, %llu", index, (unsigned long long)bytes);
+    return emit_put(e, "getelementptr i8, ptr %%t%u, i64 %%t%u", start, scaled);
 }
 
 static uint32_t pointers_to(emit *e, uint32_t start, uint32_t index, uint64_t bytes) {
     uint32_t by = cpu_write_const(&e->w, VYRE_TYPE_U64, e->lanes, bytes);
-    uint32_t scaled = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = mul <%u x i64> %%t%u, %%t%u", scaled, e->lanes, index, by);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, <%u x i64> %%t%u", id, start, e->lanes,
-              scaled);
-    return id;
+    uint32_t scaled = emit_put(e, "mul <%u x i64> %%t%u, %%t%u", e->lanes, index, by);
+    return emit_put(e, "getelementptr i8, ptr %%t%u, <%u x i64> %%t%u", start, e->lanes, scaled);
 }
 
 /* The pointer, or one to zeros. */
 uint32_t emit_safe_pointer(emit *e, uint32_t inside, uint32_t pointer) {
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = select i1 %%t%u, ptr %%t%u, ptr @zeros", id, inside, pointer);
-    return id;
+    return emit_put(e, "select i1 %%t%u, ptr %%t%u, ptr @zeros", inside, pointer);
 }
 
 /* An element that all lanes ask for, in units of `bytes`. */
@@ -97,37 +88,34 @@ uint32_t emit_load_uniform(emit *e, uint32_t inst, uint32_t index) {
 uint32_t emit_gather(emit *e, vyre_type type, uint32_t pointers, uint32_t mask) {
     vyre_type stored = emit_stored_type(type);
     cpu_type_text text = cpu_type(stored, e->lanes), suffix = emit_suffix(stored, e->lanes);
-    uint32_t zeros = cpu_write_const(&e->w, stored, e->lanes, 0), id = emit_new(e);
-    char declaration[256];
-    snprintf(declaration, sizeof declaration,
-             "declare %s @llvm.masked.gather.%s.v%up0(<%u x ptr>, i32, <%u x i1>, %s)", text.text,
-             suffix.text, e->lanes, e->lanes, e->lanes, text.text);
-    cpu_write_declare(&e->w, declaration);
-    emit_line(e,
-              "%%t%u = call %s @llvm.masked.gather.%s.v%up0(<%u x ptr> %%t%u, i32 %u, <%u x i1> "
-              "%%t%u, %s %%t%u)%s",
-              id, text.text, suffix.text, e->lanes, e->lanes, pointers, vyre_type_bytes(stored),
-              e->lanes, mask, text.text, zeros, emit_alias(e).text);
+    uint32_t zeros = cpu_write_const(&e->w, stored, e->lanes, 0);
+    cpu_write_declare(&e->w,
+                      "declare %s @llvm.masked.gather.%s.v%up0(<%u x ptr>, i32, <%u x i1>, %s)",
+                      text.text, suffix.text, e->lanes, e->lanes, e->lanes, text.text);
+    uint32_t id =
+        emit_put(e,
+                 "call %s @llvm.masked.gather.%s.v%up0(<%u x ptr> %%t%u, i32 %u, <%u x i1> "
+                 "%%t%u, %s %%t%u)%s",
+                 text.text, suffix.text, e->lanes, e->lanes, pointers, vyre_type_bytes(stored),
+                 e->lanes, mask, text.text, zeros, emit_alias(e).text);
     return emit_from_memory(e, type, e->lanes, id);
 }
 
 uint32_t emit_gather_lanes(emit *e, vyre_type type, uint32_t vector, uint32_t numbers,
                            uint32_t mask) {
     vyre_type stored = emit_stored_type(type);
-    uint32_t memory = emit_variable(e, stored, e->lanes), wide = emit_new(e);
+    uint32_t memory = emit_variable(e, stored, e->lanes);
     emit_assign(e, stored, e->lanes, memory, emit_to_memory(e, type, e->lanes, vector));
-    emit_line(e, "%%t%u = zext <%u x i32> %%t%u to <%u x i64>", wide, e->lanes, numbers, e->lanes);
+    uint32_t wide = emit_put(e, "zext <%u x i32> %%t%u to <%u x i64>", e->lanes, numbers, e->lanes);
     return emit_gather(e, type, pointers_to(e, memory, wide, vyre_type_bytes(stored)), mask);
 }
 
 static void scatter(emit *e, vyre_type type, uint32_t value, uint32_t pointers, uint32_t mask) {
     vyre_type stored = emit_stored_type(type);
     cpu_type_text text = cpu_type(stored, e->lanes), suffix = emit_suffix(stored, e->lanes);
-    char declaration[256];
-    snprintf(declaration, sizeof declaration,
-             "declare void @llvm.masked.scatter.%s.v%up0(%s, <%u x ptr>, i32, <%u x i1>)",
-             suffix.text, e->lanes, text.text, e->lanes, e->lanes);
-    cpu_write_declare(&e->w, declaration);
+    cpu_write_declare(&e->w,
+                      "declare void @llvm.masked.scatter.%s.v%up0(%s, <%u x ptr>, i32, <%u x i1>)",
+                      suffix.text, e->lanes, text.text, e->lanes, e->lanes);
     emit_line(e,
               "call void @llvm.masked.scatter.%s.v%up0(%s %%t%u, <%u x ptr> %%t%u, i32 %u, <%u x "
               "i1> %%t%u)%s",
@@ -138,11 +126,8 @@ static void scatter(emit *e, vyre_type type, uint32_t value, uint32_t pointers, 
 static void store_masked(emit *e, vyre_type type, uint32_t value, uint32_t pointer, uint32_t mask) {
     vyre_type stored = emit_stored_type(type);
     cpu_type_text text = cpu_type(stored, e->lanes), suffix = emit_suffix(stored, e->lanes);
-    char declaration[256];
-    snprintf(declaration, sizeof declaration,
-             "declare void @llvm.masked.store.%s.p0(%s, ptr, i32, <%u x i1>)", suffix.text,
-             text.text, e->lanes);
-    cpu_write_declare(&e->w, declaration);
+    cpu_write_declare(&e->w, "declare void @llvm.masked.store.%s.p0(%s, ptr, i32, <%u x i1>)",
+                      suffix.text, text.text, e->lanes);
     emit_line(e,
               "call void @llvm.masked.store.%s.p0(%s %%t%u, ptr %%t%u, i32 %u, <%u x i1> %%t%u)%s",
               suffix.text, text.text, emit_to_memory(e, type, e->lanes, value), pointer,
@@ -152,17 +137,14 @@ static void store_masked(emit *e, vyre_type type, uint32_t value, uint32_t point
 static uint32_t load_masked(emit *e, vyre_type type, uint32_t pointer, uint32_t mask) {
     vyre_type stored = emit_stored_type(type);
     cpu_type_text text = cpu_type(stored, e->lanes), suffix = emit_suffix(stored, e->lanes);
-    uint32_t zeros = cpu_write_const(&e->w, stored, e->lanes, 0), id = emit_new(e);
-    char declaration[256];
-    snprintf(declaration, sizeof declaration,
-             "declare %s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)", text.text, suffix.text,
-             e->lanes, text.text);
-    cpu_write_declare(&e->w, declaration);
-    emit_line(e,
-              "%%t%u = call %s @llvm.masked.load.%s.p0(ptr %%t%u, i32 %u, <%u x i1> %%t%u, %s "
-              "%%t%u)%s",
-              id, text.text, suffix.text, pointer, vyre_type_bytes(stored), e->lanes, mask,
-              text.text, zeros, emit_alias(e).text);
+    uint32_t zeros = cpu_write_const(&e->w, stored, e->lanes, 0);
+    cpu_write_declare(&e->w, "declare %s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)",
+                      text.text, suffix.text, e->lanes, text.text);
+    uint32_t id = emit_put(e,
+                           "call %s @llvm.masked.load.%s.p0(ptr %%t%u, i32 %u, <%u x i1> %%t%u, %s "
+                           "%%t%u)%s",
+                           text.text, suffix.text, pointer, vyre_type_bytes(stored), e->lanes, mask,
+                           text.text, zeros, emit_alias(e).text);
     return emit_from_memory(e, type, e->lanes, id);
 }
 
@@ -173,12 +155,12 @@ uint32_t emit_lane_pointers(emit *e, uint32_t resource, uint32_t wide) {
     if (e->ir->resources[resource].kind != VYRE_RESOURCE_PRIVATE) {
         return pointers_to(e, start, wide, bytes);
     }
-    uint32_t by = cpu_write_const(&e->w, VYRE_TYPE_U64, e->lanes, e->lanes), scaled = emit_new(e);
-    uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes), lanes = emit_new(e),
-             sum = emit_new(e);
-    emit_line(e, "%%t%u = mul <%u x i64> %%t%u, %%t%u", scaled, e->lanes, wide, by);
-    emit_line(e, "%%t%u = zext <%u x i32> %%t%u to <%u x i64>", lanes, e->lanes, numbers, e->lanes);
-    emit_line(e, "%%t%u = add <%u x i64> %%t%u, %%t%u", sum, e->lanes, scaled, lanes);
+    uint32_t by = cpu_write_const(&e->w, VYRE_TYPE_U64, e->lanes, e->lanes);
+    uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes);
+    uint32_t scaled = emit_put(e, "mul <%u x i64> %%t%u, %%t%u", e->lanes, wide, by);
+    uint32_t lanes =
+        emit_put(e, "zext <%u x i32> %%t%u to <%u x i64>", e->lanes, numbers, e->lanes);
+    uint32_t sum = emit_put(e, "add <%u x i64> %%t%u, %%t%u", e->lanes, scaled, lanes);
     return pointers_to(e, start, sum, bytes);
 }
 
@@ -274,11 +256,9 @@ static void store_private(emit *e, uint32_t inst, uint32_t value) {
 static void store_spaced(emit *e, vyre_type type, uint32_t value, const emit_span *span) {
     uint64_t distance = (uint64_t)span->stride * vyre_type_bytes(type);
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
-        uint32_t at = emit_new(e), one = emit_new(e);
-        emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, span->pointer,
-                  (unsigned long long)distance * lane);
-        emit_line(e, "%%t%u = extractelement %s %%t%u, i64 %u", one, cpu_type(type, e->lanes).text,
-                  value, lane);
+        uint32_t at = emit_offset(e, span->pointer, distance * lane);
+        uint32_t one = emit_put(e, "extractelement %s %%t%u, i64 %u", cpu_type(type, e->lanes).text,
+                                value, lane);
         emit_store_at(e, type, 1, at, one);
     }
 }
@@ -307,9 +287,7 @@ static void emit_store(emit *e, uint32_t inst) {
     if (!is_row) {
         inside = emit_all(e, e->mask);
         if (span.inside) {
-            uint32_t both = emit_new(e);
-            emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", both, inside, span.inside);
-            inside = both;
+            inside = emit_put(e, "and i1 %%t%u, %%t%u", inside, span.inside);
         }
     }
     uint32_t row = emit_label(e), lanes = emit_label(e), behind = emit_label(e);
@@ -335,19 +313,19 @@ void emit_clear(emit *e, uint32_t resource) {
         return;
     }
     uint32_t at = emit_variable(e, VYRE_TYPE_U64, 1), head = emit_label(e), inside = emit_label(e);
-    uint32_t behind = emit_label(e), index = emit_new(e), more = emit_new(e), next = emit_new(e);
+    uint32_t behind = emit_label(e);
     uint32_t start = emit_array_start(e, resource);
     emit_line(e, "store i64 0, ptr %%t%u", at);
     emit_start(e, head);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", index, at);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %u", more, index, row->length);
+    uint32_t index = emit_put(e, "load i64, ptr %%t%u", at);
+    uint32_t more = emit_put(e, "icmp ult i64 %%t%u, %u", index, row->length);
     emit_branch(e, more, inside, behind);
     emit_start(e, inside);
     uint32_t pointer = emit_pointer_to(e, start, index, (uint64_t)vyre_type_bytes(type) * e->lanes);
     uint32_t zeros = cpu_write_const(&e->w, type, e->lanes, 0);
     uint32_t blended = emit_pick(e, type, e->mask, zeros, emit_load_at(e, type, e->lanes, pointer));
     emit_store_at(e, type, e->lanes, pointer, blended);
-    emit_line(e, "%%t%u = add i64 %%t%u, 1", next, index);
+    uint32_t next = emit_put(e, "add i64 %%t%u, 1", index);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, at);
     emit_jump(e, head);
     emit_start(e, behind);

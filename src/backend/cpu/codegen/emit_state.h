@@ -112,6 +112,10 @@ static inline bool emit_next(emit *e, emit_lanes *all) {
 
 /* Code. A label is a number: b7. */
 void emit_line(emit *e, const char *format, ...) VYRE_PRINTF(2, 3);
+uint32_t emit_put(emit *e, const char *format, ...) VYRE_PRINTF(2, 3); /* "%tN = ..."; gives N */
+/* Lane k of the result is lane from[k] of a, then b. */
+uint32_t emit_shuffle(emit *e, const char *type, uint32_t a, uint32_t b, const uint32_t *from,
+                      uint32_t count);
 uint32_t emit_label(emit *e);
 void emit_start(emit *e, uint32_t label);
 void emit_jump(emit *e, uint32_t label);
@@ -217,6 +221,7 @@ uint32_t emit_widen(emit *e, vyre_type type, uint32_t lanes, uint32_t index);
 uint32_t emit_one_index(emit *e, uint32_t index);
 uint32_t emit_lane_indices(emit *e, uint32_t index);
 uint32_t emit_pointer_to(emit *e, uint32_t start, uint32_t index, uint64_t bytes);
+uint32_t emit_offset(emit *e, uint32_t pointer, uint64_t bytes); /* so many bytes further on */
 uint32_t emit_lane_pointers(emit *e, uint32_t resource, uint32_t wide);
 uint32_t emit_gather(emit *e, vyre_type type, uint32_t pointers, uint32_t mask);
 /* What is true of accesses to the array at hand, for the end of a line. */

@@ -1,5 +1,6 @@
 #include "backend/cpu/codegen/write.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,8 +49,12 @@ cpu_intrinsic_text cpu_intrinsic(const char *name, vyre_type type, uint32_t lane
     return t;
 }
 
-void cpu_write_declare(cpu_writer *w, const char *declaration) {
-    size_t size = strlen(declaration);
+void cpu_write_declare(cpu_writer *w, const char *format, ...) {
+    char declaration[256];
+    va_list arguments;
+    va_start(arguments, format);
+    size_t size = (size_t)vsnprintf(declaration, sizeof declaration, format, arguments);
+    va_end(arguments);
     const char *at = vyre_strbuf_string(&w->declarations);
     while ((at = strstr(at, declaration)) && at[size] != '\n') {
         at += size;
@@ -131,11 +136,9 @@ uint32_t cpu_put_call(cpu_site s, const char *name, vyre_type type, uint32_t cou
                       uint32_t b, uint32_t c) {
     cpu_type_text t = cpu_type(type, s.lanes);
     cpu_intrinsic_text full = cpu_intrinsic(name, type, s.lanes);
-    char declaration[256];
-    snprintf(declaration, sizeof declaration, "declare %s @%s(%s%s%s%s%s)", t.text, full.text,
-             t.text, count > 1 ? ", " : "", count > 1 ? t.text : "", count > 2 ? ", " : "",
-             count > 2 ? t.text : "");
-    cpu_write_declare(s.w, declaration);
+    cpu_write_declare(s.w, "declare %s @%s(%s%s%s%s%s)", t.text, full.text, t.text,
+                      count > 1 ? ", " : "", count > 1 ? t.text : "", count > 2 ? ", " : "",
+                      count > 2 ? t.text : "");
     switch (count) {
     case 1: return cpu_put(s, "call %s @%s(%s %%t%u)", t.text, full.text, t.text, a);
     case 2:

@@ -39,6 +39,6 @@ uint32_t cpu_write_splat(cpu_writer *w, vyre_type type, uint32_t lanes, uint32_t
 uint32_t cpu_write_lane_numbers(cpu_writer *w, uint32_t lanes);
 
 /* Declares an intrinsic, once: "declare <8 x float> @llvm.sqrt.v8f32(<8 x float>)". */
-void cpu_write_declare(cpu_writer *w, const char *declaration);
+void cpu_write_declare(cpu_writer *w, const char *format, ...) VYRE_PRINTF(2, 3);
 
 #endif

@@ -242,12 +242,11 @@ static uint32_t halves_from_f64(cpu_site s, uint32_t a) {
 
 /* One scalar: an intrinsic has the very rules. */
 static uint32_t integer_from_scalar(cpu_site s, vyre_type from, vyre_type to, uint32_t a) {
-    char name[CPU_INTRINSIC_BYTES], declaration[128];
+    char name[CPU_INTRINSIC_BYTES];
     cpu_type_text source = cpu_type(from, 1), target = cpu_type(to, 1);
     snprintf(name, sizeof name, "llvm.fpto%si.sat.%s.f%u", cpu_is_signed(to) ? "s" : "u",
              target.text, (unsigned)cpu_width(from));
-    snprintf(declaration, sizeof declaration, "declare %s @%s(%s)", target.text, name, source.text);
-    cpu_write_declare(s.w, declaration);
+    cpu_write_declare(s.w, "declare %s @%s(%s)", target.text, name, source.text);
     return cpu_put(s, "call %s @%s(%s %%t%u)", target.text, name, source.text, a);
 }
 

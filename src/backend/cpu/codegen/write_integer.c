@@ -8,9 +8,7 @@
 static uint32_t call_with_flag(cpu_site s, const char *name, vyre_type type, uint32_t a) {
     cpu_type_text t = cpu_type(type, s.lanes);
     cpu_intrinsic_text full = cpu_intrinsic(name, type, s.lanes);
-    char declaration[160];
-    snprintf(declaration, sizeof declaration, "declare %s @%s(%s, i1)", t.text, full.text, t.text);
-    cpu_write_declare(s.w, declaration);
+    cpu_write_declare(s.w, "declare %s @%s(%s, i1)", t.text, full.text, t.text);
     return cpu_put(s, "call %s @%s(%s %%t%u, i1 false)", t.text, full.text, t.text, a);
 }
 
@@ -58,9 +56,7 @@ static uint32_t divide(cpu_site s, vyre_op op, vyre_type type, uint32_t x, uint3
     }
     cpu_type_text t = cpu_type(type, s.lanes);
     cpu_intrinsic_text full = cpu_intrinsic("is.constant", type, s.lanes);
-    char declaration[160];
-    snprintf(declaration, sizeof declaration, "declare i1 @%s(%s)", full.text, t.text);
-    cpu_write_declare(s.w, declaration);
+    cpu_write_declare(s.w, "declare i1 @%s(%s)", full.text, t.text);
     uint32_t fixed = cpu_put(s, "call i1 @%s(%s %%t%u)", full.text, t.text, y);
     return cpu_put(s, "select i1 %%t%u, %s %%t%u, %s %%t%u", fixed, t.text, direct, t.text, other);
 }
