@@ -256,6 +256,28 @@ static inline vyre_for_range vyre_for_range_of(const vyre_ir *ir, uint32_t loop)
     return (vyre_for_range){values[0], values[1], values[2]};
 }
 
+/* The same as numbers, extended to 64 bits; false unless all three are constants. */
+typedef struct vyre_for_numbers {
+    uint64_t first, step, iterations;
+} vyre_for_numbers;
+
+static inline bool vyre_for_numbers_of(const vyre_ir *ir, uint32_t loop, vyre_for_numbers *out) {
+    vyre_for_range range = vyre_for_range_of(ir, loop);
+    if (vyre_operand_is_value(range.first) || vyre_operand_is_value(range.end) ||
+        vyre_operand_is_value(range.step)) {
+        return false;
+    }
+    const vyre_const *first = vyre_operand_const(ir, range.first);
+    uint64_t end = vyre_const_extended(vyre_operand_const(ir, range.end));
+    out->first = vyre_const_extended(first);
+    out->step = vyre_const_extended(vyre_operand_const(ir, range.step));
+    bool is_empty = vyre_lookup_class(vyre_const_type(first)) == VYRE_CLASS_SIGNED
+                        ? (int64_t)out->first >= (int64_t)end || (int64_t)out->step <= 0
+                        : out->first >= end || !out->step;
+    out->iterations = is_empty ? 0 : (end - out->first - 1) / out->step + 1;
+    return true;
+}
+
 static inline uint32_t vyre_for_counter(uint32_t loop) {
     return loop + 1;
 }
@@ -300,11 +322,13 @@ static inline vyre_block vyre_body_block(const vyre_ir *ir, uint32_t owner) {
 
 /* Jumps: the terminators of blocks. */
 
-/* Whether a jump leads no further out than a block of such an owner. */
-static inline bool vyre_jump_ends(uint32_t jump, uint32_t owner) {
-    return jump == VYRE_OP_BREAK || jump == VYRE_OP_CONTINUE ? vyre_op_is_loop(owner)
-           : jump == VYRE_OP_RETURN                          ? owner == VYRE_OP_INLINE
-                                                             : true;
+/* Whether a jump leads no further out than the block of an owner; VYRE_NONE is the phase. */
+static inline bool vyre_jump_ends(const vyre_ir *ir, uint32_t jump, uint32_t owner) {
+    return owner == VYRE_NONE ? true
+           : jump == VYRE_OP_BREAK || jump == VYRE_OP_CONTINUE
+               ? vyre_op_is_loop(ir->insts[owner].op)
+           : jump == VYRE_OP_RETURN ? ir->insts[owner].op == VYRE_OP_INLINE
+                                    : true;
 }
 
 /* The arg or result of `owner` that takes value k of a jump which leads there: a `continue` goes on

@@ -1,5 +1,11 @@
-#include "pass/cse.h"
-
+/* Common subexpressions: what an instruction gives that was computed before, in the same block or
+ * one around it, is taken from there.
+ *
+ * Loads count as well, as long as nothing can have changed the array in between: a write of the
+ * invocation itself, a barrier, or an atomic that orders memory. Arrays that the phase never writes
+ * do not change. That other invocations write at the same time would be a data race.
+ *
+ * What is cheap is computed again behind a barrier (VYRE_PASS_CHEAP). */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -321,14 +327,8 @@ vyre_status vyre_cse(const vyre_program *program, vyre_program **out_program) {
     if (s.failed) {
         status = vyre_no_memory("to optimise `%s`", vyre_program_name(program));
     } else if (s.found) {
-        vyre_rebuild rebuild;
-        status = vyre_rebuild_init(&rebuild, program);
-        if (!status) {
-            rebuild.replace = take_same;
-            rebuild.user = &s;
-            status = vyre_rebuild_run(&rebuild, out_program);
-            vyre_rebuild_deinit(&rebuild);
-        }
+        vyre_rebuild hooks = {.replace = take_same, .user = &s};
+        status = vyre_rebuild_run(program, hooks, out_program);
     }
     vyre_free(s.same);
     vyre_free(s.versions);

@@ -1,5 +1,9 @@
-#include "pass/dce.h"
-
+/* Dead code: what has no effect and whose value nobody needs goes away.
+ *
+ * That is values, loads and subgroup operations; branches and `for` loops in which nothing is left,
+ * since they end; values that blocks carry or give back, where they feed only themselves; stores to
+ * shared and private arrays that nobody reads, and the arrays. A `loop` stays: it may not end, and
+ * what comes after it does not happen then. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,6 +12,7 @@
 #include "ir/cases.h"
 #include "ir/lookup.h"
 #include "pass/flow.h"
+#include "pass/pass.h"
 #include "pass/rebuild.h"
 
 typedef struct sweep {
@@ -295,16 +300,9 @@ vyre_status vyre_dce(const vyre_program *program, vyre_program **out_program) {
         mark_needs(&s, s.work[--s.work_count]);
     }
     if (drops_any(&s)) {
-        vyre_rebuild rebuild;
-        status = vyre_rebuild_init(&rebuild, program);
-        if (!status) {
-            rebuild.replace = drop;
-            rebuild.replace_block = drop_block;
-            rebuild.left_out = s.left_out;
-            rebuild.user = &s;
-            status = vyre_rebuild_run(&rebuild, out_program);
-            vyre_rebuild_deinit(&rebuild);
-        }
+        vyre_rebuild hooks = {
+            .replace = drop, .replace_block = drop_block, .left_out = s.left_out, .user = &s};
+        status = vyre_rebuild_run(program, hooks, out_program);
     }
 done:
     vyre_flow_deinit(&s.flow);

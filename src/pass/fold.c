@@ -7,6 +7,7 @@
 #include "ir/cases.h"
 #include "ir/lookup.h"
 #include "pass/flow.h"
+#include "pass/pass.h"
 #include "pass/rebuild.h"
 
 enum {
@@ -376,7 +377,7 @@ static bool prepare(folding *f, const vyre_ir *ir) {
 vyre_status vyre_fold(const vyre_program *program, vyre_program **out_program) {
     const vyre_ir *ir = vyre_program_ir(program);
     folding f = {0};
-    vyre_rebuild rebuild = {0};
+    vyre_rebuild rebuild = {.replace = fold_inst, .replace_block = fold_block, .user = &f};
     fenv_t callers;
     *out_program = NULL;
     /* An instruction brings two new constants at most, and there is a limit for them. */
@@ -396,9 +397,6 @@ vyre_status vyre_fold(const vyre_program *program, vyre_program **out_program) {
     if (!prepare(&f, ir)) {
         builder_no_memory(rebuild.to);
     }
-    rebuild.replace = fold_inst;
-    rebuild.replace_block = fold_block;
-    rebuild.user = &f;
     if (!rebuild.to->no_memory) {
         vyre_rebuild_build(&rebuild);
     }

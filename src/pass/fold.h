@@ -11,8 +11,6 @@
 
 #include <vyre/builder.h>
 
-VYRE_MUST_USE vyre_status vyre_fold(const vyre_program *program, vyre_program **out_program);
-
 /* What `op` gives for values of the builder, without the operation: a constant, one of the values
  * that are there, or a simpler operation, which is then built. VYRE_NONE where it has to be built
  * as it is. `type` is the result's. Operands that it does not take are not looked at. */

@@ -1,5 +1,12 @@
-#include "pass/licm.h"
-
+/* Loop-invariant motion: what does not change from iteration to iteration is computed once, in
+ * front of the loop, or of the outermost of several.
+ *
+ * Operations on values move even out of loops that may have no iteration, since none of them traps;
+ * out of branches only where they cost next to nothing. Loads move where nothing in the loop writes
+ * the array. If something else in the phase does, nothing in the loop may wait for other
+ * invocations, and the load must come in the first iteration for sure: else it could meet a write
+ * that it did not meet before. Out of a loop with a barrier in it nothing moves that is cheap
+ * (VYRE_PASS_CHEAP). */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -100,19 +107,9 @@ static bool is_changed(const motion *m, uint32_t place, vyre_block code) {
 
 /* Whether the loop surely has an iteration. */
 static bool has_iteration(const vyre_ir *ir, uint32_t loop) {
-    if (ir->insts[loop].op == VYRE_OP_LOOP) {
-        return true;
-    }
-    vyre_for_range range = vyre_for_range_of(ir, loop);
-    if (!vyre_operand_is_constant(range.first) || !vyre_operand_is_constant(range.end) ||
-        !vyre_operand_is_constant(range.step)) {
-        return false;
-    }
-    uint64_t first = vyre_operand_bits(ir, range.first), end = vyre_operand_bits(ir, range.end);
-    uint64_t step = vyre_operand_bits(ir, range.step);
-    /* Numbers from 0 up, which are the same in every type. */
-    uint64_t most = (uint64_t)1 << (vyre_type_bytes(vyre_operand_type(ir, range.first)) * 8 - 1);
-    return first < end && end < most && step && step < most;
+    vyre_for_numbers range;
+    return ir->insts[loop].op == VYRE_OP_LOOP ||
+           (vyre_for_numbers_of(ir, loop, &range) && range.iterations);
 }
 
 static bool load_leaves(const motion *m, const vyre_inst *inst, const open_loop *loop) {
@@ -244,15 +241,8 @@ vyre_status vyre_licm(const vyre_program *program, vyre_program **out_program) {
         walk(&m, &ir->phases[i]);
     }
     if (m.found) {
-        vyre_rebuild rebuild;
-        status = vyre_rebuild_init(&rebuild, program);
-        if (!status) {
-            rebuild.replace = has_moved;
-            rebuild.replace_block = move;
-            rebuild.user = &m;
-            status = vyre_rebuild_run(&rebuild, out_program);
-            vyre_rebuild_deinit(&rebuild);
-        }
+        vyre_rebuild hooks = {.replace = has_moved, .replace_block = move, .user = &m};
+        status = vyre_rebuild_run(program, hooks, out_program);
     }
 done:
     vyre_free(all);

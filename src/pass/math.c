@@ -1,5 +1,4 @@
-#include "pass/math.h"
-
+/* Math expansion: elementary functions become the arithmetic that defines them, from math.vyre. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -8,6 +7,7 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/lookup.h"
+#include "pass/pass.h"
 #include "pass/rebuild.h"
 
 /* The text of math.vyre, put into the library by the build. */
@@ -77,12 +77,7 @@ vyre_status vyre_math_expand(const vyre_program *program, vyre_program **out_pro
         return VYRE_OK;
     }
     const vyre_module *functions;
-    vyre_rebuild rebuild;
     VYRE_TRY(find_functions(&functions));
-    VYRE_TRY(vyre_rebuild_init(&rebuild, program));
-    rebuild.replace = expand;
-    rebuild.user = (void *)functions;
-    vyre_status status = vyre_rebuild_run(&rebuild, out_program);
-    vyre_rebuild_deinit(&rebuild);
-    return status;
+    vyre_rebuild hooks = {.replace = expand, .user = (void *)functions};
+    return vyre_rebuild_run(program, hooks, out_program);
 }

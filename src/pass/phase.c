@@ -187,7 +187,7 @@ vyre_status vyre_phase_extract(const vyre_program *program, uint32_t phase,
                                vyre_phase_part *out_part) {
     const vyre_ir *ir = vyre_program_ir(program);
     *out_part = (vyre_phase_part){0};
-    vyre_rebuild rebuild;
+    vyre_rebuild rebuild = {0};
     VYRE_TRY(vyre_rebuild_init(&rebuild, program));
     vyre_status status = VYRE_OK;
     extraction e = {.r = &rebuild, .ir = ir, .phase = &ir->phases[phase], .part = out_part};

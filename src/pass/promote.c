@@ -1,8 +1,11 @@
-#include "pass/promote.h"
-
+/* Promotion: a private array that is indexed by constants alone becomes values, one an element.
+ *
+ * Elements past the end read as zero and are not written, as always. Arrays of more than 64
+ * elements stay, and so do all of a phase whose blocks would have to carry too many values. */
 #include "base/alloc.h"
 #include "base/status.h"
 #include "ir/lookup.h"
+#include "pass/pass.h"
 #include "pass/rebuild.h"
 
 enum {
@@ -259,26 +262,18 @@ static bool copy_phase(vyre_rebuild *r, uint32_t step) {
     return true;
 }
 
-static vyre_status no_memory(const vyre_program *program) {
-    return vyre_no_memory("for the private arrays of `%s`", vyre_program_name(program));
-}
-
 static vyre_status rebuild_with(plan *p, const vyre_program *program, vyre_program **out_program) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < p->ir->resource_count; i++) {
         p->rows[i].variables = count;
         count += p->rows[i].goes ? p->ir->resources[i].length : 0;
     }
-    vyre_rebuild rebuild;
     p->variables = vyre_alloc_array(count, sizeof *p->variables);
-    vyre_status status = p->variables ? vyre_rebuild_init(&rebuild, program) : no_memory(program);
-    if (!status) {
-        rebuild.replace = replace;
-        rebuild.replace_phase = copy_phase;
-        rebuild.user = p;
-        status = vyre_rebuild_run(&rebuild, out_program);
-        vyre_rebuild_deinit(&rebuild);
+    if (!p->variables) {
+        return vyre_no_memory("for the private arrays of `%s`", vyre_program_name(program));
     }
+    vyre_rebuild hooks = {.replace = replace, .replace_phase = copy_phase, .user = p};
+    vyre_status status = vyre_rebuild_run(program, hooks, out_program);
     vyre_free(p->variables);
     return status;
 }
@@ -288,7 +283,7 @@ vyre_status vyre_promote(const vyre_program *program, vyre_program **out_program
     plan p = {.ir = ir, .rows = vyre_alloc_zeroed(ir->resource_count, sizeof *p.rows)};
     *out_program = NULL;
     if (!p.rows) {
-        return no_memory(program);
+        return vyre_no_memory("for the private arrays of `%s`", vyre_program_name(program));
     }
     make_plan(&p);
     bool is_far_from_limits =

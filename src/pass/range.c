@@ -69,7 +69,7 @@ static void end_results(range_state *s, uint32_t owner) {
 }
 
 static const open_block *target_of(const range_state *s, const open_block *open, uint32_t op) {
-    while (open->owner != VYRE_NONE && !vyre_jump_ends(op, s->ir->insts[open->owner].op)) {
+    while (!vyre_jump_ends(s->ir, op, open->owner)) {
         open = open->outer;
     }
     return open;

@@ -10,7 +10,9 @@
 
 vyre_status vyre_rebuild_init(vyre_rebuild *rebuild, const vyre_program *from) {
     const vyre_ir *ir = vyre_program_ir(from);
-    *rebuild = (vyre_rebuild){.from = from, .ir = ir, .unknown = VYRE_NONE};
+    rebuild->from = from;
+    rebuild->ir = ir;
+    rebuild->unknown = VYRE_NONE;
     rebuild->values = vyre_alloc_array(ir->inst_count, sizeof(uint32_t));
     rebuild->resources = vyre_alloc_array(ir->resource_count, sizeof(uint32_t));
     rebuild->scalars = vyre_alloc_array(ir->arg_count, sizeof(uint32_t));
@@ -223,42 +225,9 @@ uint32_t vyre_rebuild_pure(vyre_builder *to, vyre_op op, vyre_type type,
                                    : vyre_build_op(to, op, operands[0], operands[1], operands[2]);
 }
 
-uint32_t vyre_rebuild_access(vyre_rebuild *r, uint32_t at, uint32_t array,
-                             const uint32_t operands[3]) {
-    const vyre_inst *inst = &r->ir->insts[at];
-    switch (vyre_inst_op(inst)) {
-    case VYRE_OP_LEN: return vyre_build_len(r->to, array);
-    case VYRE_OP_LOAD: return vyre_build_load(r->to, array, operands[0]);
-    case VYRE_OP_UNIFORM_LOAD: return vyre_build_uniform_load(r->to, array, operands[0]);
-    case VYRE_OP_STORE: vyre_build_store(r->to, array, operands[0], operands[1]); return VYRE_NONE;
-    case VYRE_OP_CLEAR: vyre_build_clear(r->to, array); return VYRE_NONE;
-    case VYRE_ANY_OF(ATOMIC):
-        return vyre_build_atomic(r->to, vyre_inst_op(inst), array, operands[0], operands[1],
-                                 operands[2], vyre_atomic_ordering(inst), vyre_atomic_scope(inst));
-    case VYRE_OP_PARAM:
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_LANE:
-    case VYRE_OP_SUBGROUP_ID:
-    case VYRE_OP_ITERATION:
-    case VYRE_ANY_OF(PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE): break;
-    }
-    r->unknown = at;
-    return VYRE_NONE;
-}
-
-static uint32_t copy_value(vyre_rebuild *r, uint32_t at) {
+uint32_t vyre_rebuild_inst(vyre_rebuild *r, uint32_t at, uint32_t array, const uint32_t *operands) {
     const vyre_inst *inst = &r->ir->insts[at];
     vyre_op op = vyre_inst_op(inst);
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(r->ir, inst, &values);
-    uint32_t operands[VYRE_MATRIX_OPERANDS] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
-    for (uint32_t i = 0; i < count && i < VYRE_MATRIX_OPERANDS; i++) {
-        operands[i] = vyre_rebuild_operand(r, values[i]);
-    }
     switch (op) {
     case VYRE_OP_PARAM: return vyre_build_param(r->to, r->scalars[inst->a]);
     case VYRE_OP_ITERATION: return vyre_build_iteration(r->to, r->repeats[inst->a]);
@@ -271,22 +240,37 @@ static uint32_t copy_value(vyre_rebuild *r, uint32_t at) {
     case VYRE_OP_SUBGROUP_ID: return vyre_build_position(r->to, op, inst->a);
     case VYRE_ANY_OF(PURE, ELEMENTARY, SHUFFLE, VOTE):
         return vyre_rebuild_pure(r->to, op, vyre_inst_type(inst), operands);
-    case VYRE_OP_REDUCE:
-    case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE:
+    case VYRE_ANY_OF(COMBINE):
         return vyre_build_combine(r->to, op, (vyre_combination)inst->aux, operands[0]);
     case VYRE_OP_MATRIX_MAD:
         vyre_build_matrix_mad(r->to, operands, r->values + vyre_result(r->ir, at, 0));
         return VYRE_NONE;
-    case VYRE_OP_LEN:
-    case VYRE_ANY_OF(ACCESS):
-        return vyre_rebuild_access(r, at, r->resources[vyre_access_resource(inst)], operands);
-    case VYRE_OP_BARRIER:
-    case VYRE_OP_GRID_BARRIER: vyre_build_barrier(r->to, op); return VYRE_NONE;
+    case VYRE_OP_LEN: return vyre_build_len(r->to, array);
+    case VYRE_OP_LOAD: return vyre_build_load(r->to, array, operands[0]);
+    case VYRE_OP_UNIFORM_LOAD: return vyre_build_uniform_load(r->to, array, operands[0]);
+    case VYRE_OP_STORE: vyre_build_store(r->to, array, operands[0], operands[1]); return VYRE_NONE;
+    case VYRE_OP_CLEAR: vyre_build_clear(r->to, array); return VYRE_NONE;
+    case VYRE_ANY_OF(ATOMIC):
+        return vyre_build_atomic(r->to, op, array, operands[0], operands[1], operands[2],
+                                 vyre_atomic_ordering(inst), vyre_atomic_scope(inst));
+    case VYRE_ANY_OF(BARRIER): vyre_build_barrier(r->to, op); return VYRE_NONE;
     case VYRE_ANY_OF(CONTROL, NONE): break;
     }
     r->unknown = at;
     return VYRE_NONE;
+}
+
+static uint32_t copy_value(vyre_rebuild *r, uint32_t at) {
+    const vyre_inst *inst = &r->ir->insts[at];
+    const uint32_t *values;
+    uint32_t count = vyre_lookup_values(r->ir, inst, &values);
+    uint32_t operands[VYRE_MATRIX_OPERANDS] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
+    for (uint32_t i = 0; i < count && i < VYRE_MATRIX_OPERANDS; i++) {
+        operands[i] = vyre_rebuild_operand(r, values[i]);
+    }
+    bool is_access = vyre_inst_has_resource(inst);
+    uint32_t array = is_access ? r->resources[vyre_access_resource(inst)] : VYRE_NONE;
+    return vyre_rebuild_inst(r, at, array, operands);
 }
 
 static void copy_inst(vyre_rebuild *r, uint32_t at) {
@@ -469,9 +453,13 @@ void vyre_rebuild_build(vyre_rebuild *rebuild) {
     copy_steps(rebuild);
 }
 
-vyre_status vyre_rebuild_run(vyre_rebuild *rebuild, vyre_program **out_program) {
-    vyre_rebuild_build(rebuild);
-    return vyre_rebuild_finish(rebuild, out_program);
+vyre_status vyre_rebuild_run(const vyre_program *from, vyre_rebuild rebuild,
+                             vyre_program **out_program) {
+    VYRE_TRY(vyre_rebuild_init(&rebuild, from));
+    vyre_rebuild_build(&rebuild);
+    vyre_status status = vyre_rebuild_finish(&rebuild, out_program);
+    vyre_rebuild_deinit(&rebuild);
+    return status;
 }
 
 vyre_status vyre_rebuild_finish(vyre_rebuild *rebuild, vyre_program **out_program) {

@@ -1,11 +1,8 @@
 /* Rebuild: a program copied through the builder, instruction by instruction, so that a pass can put
  * something else in an instruction's place. Programs never change; every pass gives a new one.
  *
- *     rebuild r;
- *     status = vyre_rebuild_init(&r, program);
- *     r.replace = my_replacement;   // gives true where it has dealt with the instruction
- *     status = vyre_rebuild_run(&r, &result);
- *     vyre_rebuild_deinit(&r);
+ *     vyre_rebuild hooks = {.replace = my_replacement, .user = &my_state};
+ *     status = vyre_rebuild_run(program, hooks, &result);
  */
 #ifndef VYRE_PASS_REBUILD_H
 #define VYRE_PASS_REBUILD_H
@@ -17,6 +14,20 @@
 typedef struct vyre_rebuild vyre_rebuild;
 
 struct vyre_rebuild {
+    /* Hooks, all of which may be NULL.
+     *
+     * May build anything in place of an instruction that holds no block, and then sets
+     * values[inst], or those of the results behind it; what stands in place of the end of a block
+     * ends it, too. False leaves it to the copy. */
+    bool (*replace)(vyre_rebuild *rebuild, uint32_t inst);
+    /* The same for an instruction that holds blocks, together with those and the results behind
+     * them, whose values it sets. What it builds and leaves to the copy comes in front of it. */
+    bool (*replace_block)(vyre_rebuild *rebuild, uint32_t inst);
+    /* The same for the phase of a step: anything that can stand between phases. */
+    bool (*replace_phase)(vyre_rebuild *rebuild, uint32_t step);
+    const bool *left_out; /* by resource: arrays of phases that nothing mentions */
+    void *user;
+
     const vyre_program *from;
     const vyre_ir *ir;
     vyre_builder *to;
@@ -26,23 +37,13 @@ struct vyre_rebuild {
     uint32_t *repeats;   /* by step */
     uint32_t next_name;  /* in value_names */
     uint32_t unknown;    /* an instruction that nothing here copies, or VYRE_NONE */
-
-    /* May build anything in place of an instruction that holds no block, and then sets
-     * values[inst], or those of the results behind it; what stands in place of the end of a block
-     * ends it, too. False leaves it to the copy. NULL copies everything. */
-    bool (*replace)(vyre_rebuild *rebuild, uint32_t inst);
-    /* The same for an instruction that holds blocks, together with those and the results behind
-     * them, whose values it sets. What it builds and leaves to the copy comes in front of it. */
-    bool (*replace_block)(vyre_rebuild *rebuild, uint32_t inst);
-    /* The same for the phase of a step: anything that can stand between phases. */
-    bool (*replace_phase)(vyre_rebuild *rebuild, uint32_t step);
-    const bool *left_out; /* by resource: arrays of phases that nothing mentions; NULL is none */
-    void *user;
 };
 
+/* A copy of `from`, with what the hooks put in place of its parts. */
+VYRE_MUST_USE vyre_status vyre_rebuild_run(const vyre_program *from, vyre_rebuild hooks,
+                                           vyre_program **out_program);
+/* The same step by step, for passes that do more between the steps. Hooks are set before. */
 VYRE_MUST_USE vyre_status vyre_rebuild_init(vyre_rebuild *rebuild, const vyre_program *from);
-VYRE_MUST_USE vyre_status vyre_rebuild_run(vyre_rebuild *rebuild, vyre_program **out_program);
-/* The same in two steps, for passes that know only between them whether it is worth it. */
 void vyre_rebuild_build(vyre_rebuild *rebuild);
 VYRE_MUST_USE vyre_status vyre_rebuild_finish(vyre_rebuild *rebuild, vyre_program **out_program);
 void vyre_rebuild_deinit(vyre_rebuild *rebuild);
@@ -75,9 +76,10 @@ void vyre_rebuild_end(vyre_rebuild *rebuild, uint32_t owner, uint32_t count, uin
 /* A terminator with these values of `to`. */
 void vyre_rebuild_jump(vyre_rebuild *rebuild, uint32_t jump, uint32_t count,
                        const uint32_t *values);
-/* An access to another array of `to`, by values of `to`. */
-uint32_t vyre_rebuild_access(vyre_rebuild *rebuild, uint32_t inst, uint32_t array,
-                             const uint32_t operands[3]);
+/* An instruction that owns no block, on values of `to`; `array` is what an access goes to. Gives
+ * its value, VYRE_NONE if it has none or several. */
+uint32_t vyre_rebuild_inst(vyre_rebuild *rebuild, uint32_t inst, uint32_t array,
+                           const uint32_t *operands);
 /* An operation on values alone, by values of `to`; `type` is the result's. */
 uint32_t vyre_rebuild_pure(vyre_builder *to, vyre_op op, vyre_type type,
                            const uint32_t operands[3]);

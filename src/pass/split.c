@@ -175,13 +175,7 @@ static bool split_phase(vyre_rebuild *r, uint32_t step) {
 vyre_status vyre_split_grid_barriers(const vyre_program *program, vyre_program **out_program) {
     const vyre_ir *ir = vyre_program_ir(program);
     *out_program = NULL;
-    if (!has_grid_barrier(ir, 0, ir->inst_count)) {
-        return VYRE_OK;
-    }
-    vyre_rebuild rebuild;
-    VYRE_TRY(vyre_rebuild_init(&rebuild, program));
-    rebuild.replace_phase = split_phase;
-    vyre_status status = vyre_rebuild_run(&rebuild, out_program);
-    vyre_rebuild_deinit(&rebuild);
-    return status;
+    vyre_rebuild hooks = {.replace_phase = split_phase};
+    return has_grid_barrier(ir, 0, ir->inst_count) ? vyre_rebuild_run(program, hooks, out_program)
+                                                   : VYRE_OK;
 }

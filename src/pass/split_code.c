@@ -164,7 +164,7 @@ static uint32_t build_access(split *s, uint32_t at) {
         return VYRE_NONE;
     }
     operands[0] = element(s, resource, operands[0]);
-    return vyre_rebuild_access(s->r, at, split_array_of(s, resource)->scratch, operands);
+    return vyre_rebuild_inst(s->r, at, split_array_of(s, resource)->scratch, operands);
 }
 
 /* Copying */

@@ -4,6 +4,7 @@
 
 #include "ir/cases.h"
 #include "ir/lookup.h"
+#include "pass/walk.h"
 
 bool split_is_asked(const vyre_inst *inst) {
     switch (vyre_inst_op(inst)) {
@@ -34,38 +35,23 @@ void split_add_segment(split *s, uint32_t at) {
 
 /* Instructions */
 
-static uint32_t find_target(const split *s, uint32_t at, const uint32_t *owners, uint32_t depth) {
-    uint32_t op = s->ir->insts[at].op;
-    for (uint32_t i = depth; i-- > 0;) {
-        if (vyre_jump_ends(op, s->ir->insts[owners[i]].op)) {
-            return owners[i];
-        }
-    }
-    return VYRE_NONE;
-}
-
 /* Blocks that hold grid barriers, and where the ends of blocks lead. */
 static void find_cuts(split *s) {
-    uint32_t owners[VYRE_LIMIT_NESTING + 1], depth = 0;
-    for (uint32_t at = s->phase->first; at < s->phase->end; at++) {
-        while (depth && vyre_owner_end(s->ir, owners[depth - 1]) == at) {
-            depth--;
-        }
+    vyre_walk walk;
+    uint32_t at;
+    vyre_walk_begin(&walk, s->ir, s->phase);
+    while (vyre_walk_next(&walk, &at)) {
         const vyre_inst *inst = &s->ir->insts[at];
-        uint32_t effects = vyre_inst_effects(inst);
         *split_at(s, at) = (split_inst){.home = VYRE_NONE,
                                         .alias = VYRE_NONE,
                                         .slot = VYRE_NONE,
                                         .segment = VYRE_NONE,
                                         .target = VYRE_NONE};
-        if (effects & VYRE_EFFECT_END) {
-            split_at(s, at)->target = find_target(s, at, owners, depth);
+        if (vyre_inst_effects(inst) & VYRE_EFFECT_END) {
+            split_at(s, at)->target = walk.stack[vyre_walk_target(&walk, inst->op)].owner;
         }
-        for (uint32_t i = 0; inst->op == VYRE_OP_GRID_BARRIER && i < depth; i++) {
-            split_at(s, owners[i])->is_cut = true;
-        }
-        if (effects & VYRE_EFFECT_BLOCK) {
-            owners[depth++] = at;
+        for (uint32_t i = 1; inst->op == VYRE_OP_GRID_BARRIER && i < walk.depth; i++) {
+            split_at(s, walk.stack[i].owner)->is_cut = true;
         }
     }
 }

@@ -1,9 +1,15 @@
-#include "pass/unroll.h"
-
+/* Unrolling: `for` loops whose range is made of constants become straight code, with a constant for
+ * the counter in each iteration, so that others can fold what depends on it and give arrays that it
+ * indexes away.
+ *
+ * Inner loops go first. A loop stays where it would grow too large, where something leaves an
+ * iteration early, or where it holds a loop that stays and no private array, since that saves
+ * nothing. All loops of a program share a budget, so that code grows by a bounded amount, whatever
+ * the ranges are. */
 #include "base/alloc.h"
 #include "base/status.h"
 #include "ir/lookup.h"
-#include "pass/promote.h"
+#include "pass/pass.h"
 #include "pass/rebuild.h"
 
 /* In eighths of the cost of a simple instruction; one of which nothing will be left has one. */
@@ -35,31 +41,6 @@ typedef struct plan {
     region regions[VYRE_LIMIT_NESTING + 1];
     uint32_t depth;
 } plan;
-
-typedef struct range {
-    vyre_type type;
-    uint64_t first, step, iterations;
-} range;
-
-/* False where the range is not made of constants. */
-static bool read_range(const vyre_ir *ir, uint32_t loop, range *out) {
-    vyre_for_range of = vyre_for_range_of(ir, loop);
-    if (vyre_operand_is_value(of.first) || vyre_operand_is_value(of.end) ||
-        vyre_operand_is_value(of.step)) {
-        return false;
-    }
-    uint64_t first = vyre_const_extended(vyre_operand_const(ir, of.first));
-    uint64_t end = vyre_const_extended(vyre_operand_const(ir, of.end));
-    uint64_t step = vyre_const_extended(vyre_operand_const(ir, of.step));
-    out->type = vyre_operand_type(ir, of.first);
-    bool is_empty = vyre_lookup_class(out->type) == VYRE_CLASS_SIGNED
-                        ? (int64_t)first >= (int64_t)end || (int64_t)step <= 0
-                        : first >= end || !step;
-    out->first = first;
-    out->step = step;
-    out->iterations = is_empty ? 0 : (end - first - 1) / step + 1;
-    return true;
-}
 
 static bool is_known(const plan *p, uint32_t operand) {
     return vyre_operand_is_constant(operand) || p->known[operand];
@@ -111,9 +92,9 @@ static void open_region(plan *p, uint32_t at) {
 
 /* Whether a loop is to be unrolled; `out_weight` is what it then counts for. */
 static bool pays(const plan *p, const region *r, uint64_t *out_weight) {
-    range found;
+    vyre_for_numbers found;
     if (p->ir->insts[r->owner].op != VYRE_OP_FOR || r->has_jump ||
-        !read_range(p->ir, r->owner, &found)) {
+        !vyre_for_numbers_of(p->ir, r->owner, &found)) {
         return false;
     }
     uint64_t most = r->has_private ? MOST_FOR_ARRAY : MOST_OF_LOOP;
@@ -164,8 +145,8 @@ static void see_jump(plan *p, uint32_t at) {
 static void find_known(plan *p, const vyre_phase *phase) {
     for (uint32_t at = phase->first; at < phase->end; at++) {
         const vyre_inst *inst = &p->ir->insts[at];
-        range found;
-        if (inst->op == VYRE_OP_FOR && read_range(p->ir, at, &found)) {
+        vyre_for_numbers found;
+        if (inst->op == VYRE_OP_FOR && vyre_for_numbers_of(p->ir, at, &found)) {
             p->known[vyre_for_counter(at)] = true;
         } else if (is_private(p, inst) && !is_known(p, vyre_access_index(p->ir, inst))) {
             p->stays[vyre_access_resource(inst)] = true;
@@ -208,11 +189,12 @@ static void make_plan(plan *p, const vyre_phase *phase) {
 
 static bool unroll(vyre_rebuild *r, uint32_t at) {
     const plan *p = r->user;
-    range found;
-    if (!p->unrolled[at] || !read_range(r->ir, at, &found)) {
+    vyre_for_numbers found;
+    if (!p->unrolled[at] || !vyre_for_numbers_of(r->ir, at, &found)) {
         return false;
     }
     const uint32_t *initial, *next;
+    vyre_type type = vyre_operand_type(r->ir, vyre_for_counter(at));
     uint32_t carried = vyre_loop_carried(r->ir, at, &initial);
     uint32_t *args = r->values + vyre_loop_arg(r->ir, at, 0);
     uint32_t *results = r->values + vyre_result(r->ir, at, 0);
@@ -224,7 +206,7 @@ static bool unroll(vyre_rebuild *r, uint32_t at) {
     }
     for (uint64_t iteration = 0; iteration < found.iterations; iteration++) {
         r->values[vyre_for_counter(at)] =
-            vyre_build_const(r->to, found.type, found.first + iteration * found.step);
+            vyre_build_const(r->to, type, found.first + iteration * found.step);
         for (uint32_t i = 0; i < carried; i++) {
             args[i] = results[i];
         }
@@ -258,14 +240,8 @@ vyre_status vyre_unroll(const vyre_program *program, vyre_program **out_program)
     }
     vyre_status status = VYRE_OK;
     if (p.has_any && is_far_from_limits(ir)) {
-        vyre_rebuild rebuild;
-        status = vyre_rebuild_init(&rebuild, program);
-        if (!status) {
-            rebuild.replace_block = unroll;
-            rebuild.user = &p;
-            status = vyre_rebuild_run(&rebuild, out_program);
-            vyre_rebuild_deinit(&rebuild);
-        }
+        vyre_rebuild hooks = {.replace_block = unroll, .user = &p};
+        status = vyre_rebuild_run(program, hooks, out_program);
     }
     vyre_free(p.unrolled);
     return status;

@@ -47,14 +47,9 @@ bool vyre_walk_next(vyre_walk *walk, uint32_t *out_inst) {
     return true;
 }
 
-uint32_t vyre_walk_owner_op(const vyre_walk *walk, uint32_t level) {
-    uint32_t owner = walk->stack[level].owner;
-    return owner == VYRE_NONE ? (uint32_t)VYRE_OP_NONE : walk->ir->insts[owner].op;
-}
-
 uint32_t vyre_walk_target(const vyre_walk *walk, uint32_t jump) {
     uint32_t level = walk->depth - 1;
-    while (level && !vyre_jump_ends(jump, vyre_walk_owner_op(walk, level))) {
+    while (!vyre_jump_ends(walk->ir, jump, walk->stack[level].owner)) {
         level--;
     }
     return level;

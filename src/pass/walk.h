@@ -28,8 +28,6 @@ typedef struct vyre_walk {
 void vyre_walk_begin(vyre_walk *walk, const vyre_ir *ir, const vyre_phase *phase);
 bool vyre_walk_next(vyre_walk *walk, uint32_t *out_inst);
 
-/* The operation that owns the block of a level; VYRE_OP_NONE for the phase. */
-uint32_t vyre_walk_owner_op(const vyre_walk *walk, uint32_t level);
 /* The level that a jump leads to from where the walk is. */
 uint32_t vyre_walk_target(const vyre_walk *walk, uint32_t jump);
 

@@ -1,8 +1,8 @@
 /* Folding against the oracle: every operation on every kind of operand that a rule could look for,
  * two operations deep, for all types and values at which arithmetic turns; each expression must
  * give the same bits whether it is folded or not. */
-#include "pass/dce.h"
 #include "pass/fold.h"
+#include "pass/pass.h"
 #include "tests/unit/reference_check.h"
 
 enum {

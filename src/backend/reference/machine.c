@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
-#include "pass/math.h"
+#include "pass/pass.h"
 
 enum { FREE_LANES = 256 }; /* lanes of a workgroup where the program does not say */
 

@@ -97,21 +97,11 @@ static void visit_end(estimate *s, goal *g, uint32_t inst, uint32_t owner) {
 /* How often a loop goes round; a guess, if that is not written down. */
 static double iterations_of(const vyre_ir *ir, uint32_t inst) {
     enum { GUESS = 24, MOST = 4096 };
-    if (ir->insts[inst].op != VYRE_OP_FOR) {
+    vyre_for_numbers range;
+    if (ir->insts[inst].op != VYRE_OP_FOR || !vyre_for_numbers_of(ir, inst, &range)) {
         return GUESS;
     }
-    vyre_for_range range = vyre_for_range_of(ir, inst);
-    if (vyre_operand_is_value(range.first) || vyre_operand_is_value(range.end) ||
-        vyre_operand_is_value(range.step)) {
-        return GUESS;
-    }
-    uint64_t first = vyre_operand_bits(ir, range.first), end = vyre_operand_bits(ir, range.end);
-    uint64_t step = vyre_operand_bits(ir, range.step);
-    if (end <= first || !step) {
-        return 0;
-    }
-    uint64_t iterations = (end - first + step - 1) / step;
-    return (double)(iterations < MOST ? iterations : MOST);
+    return (double)(range.iterations < MOST ? range.iterations : MOST);
 }
 
 static void add(cost *to, const cost *from, double times) {

@@ -20,7 +20,7 @@ static void put_crossing(emit *e, uint32_t inst, uint32_t value, bool blend) {
 }
 
 static const emit_group *group_target(const emit *e, const emit_group *open, uint32_t op) {
-    while (open->outer && !vyre_jump_ends(op, e->ir->insts[open->owner].op)) {
+    while (!vyre_jump_ends(e->ir, op, open->owner)) {
         open = open->outer;
     }
     return open;

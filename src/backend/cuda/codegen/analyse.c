@@ -82,9 +82,8 @@ static bool breaks_inside(const vyre_ir *ir, uint32_t loop) {
 /* Whether an instruction stands in a loop that may go on until somebody else does something. */
 static bool in_open_loop(const vyre_walk *at) {
     for (uint32_t level = 1; level < at->depth; level++) {
-        uint32_t op = vyre_walk_owner_op(at, level);
-        if (op == VYRE_OP_LOOP ||
-            (op == VYRE_OP_FOR && breaks_inside(at->ir, at->stack[level].owner))) {
+        uint32_t owner = at->stack[level].owner, op = at->ir->insts[owner].op;
+        if (op == VYRE_OP_LOOP || (op == VYRE_OP_FOR && breaks_inside(at->ir, owner))) {
             return true;
         }
     }
@@ -282,28 +281,10 @@ void cuda_facts_free(cuda_facts *f) {
     *f = (cuda_facts){0};
 }
 
-/* A constant as the number it is. */
-static bool number_of(const vyre_ir *ir, uint32_t operand, int64_t *out) {
-    if (vyre_operand_is_value(operand)) {
-        return false;
-    }
-    const vyre_const *row = vyre_operand_const(ir, operand);
-    *out = (int64_t)vyre_const_extended(row);
-    return row->bits <= INT64_MAX;
-}
-
 uint32_t cuda_constant_iterations(const vyre_ir *ir, uint32_t inst) {
-    int64_t first, end, step;
-    if (ir->insts[inst].op != VYRE_OP_FOR) {
-        return 0;
-    }
-    vyre_for_range range = vyre_for_range_of(ir, inst);
-    if (!number_of(ir, range.first, &first) || !number_of(ir, range.end, &end) ||
-        !number_of(ir, range.step, &step) || step <= 0 || first >= end) {
-        return 0;
-    }
-    uint64_t iterations = ((uint64_t)end - (uint64_t)first - 1) / (uint64_t)step + 1;
-    return iterations <= UINT32_MAX ? (uint32_t)iterations : 0;
+    vyre_for_numbers range;
+    bool is_known = ir->insts[inst].op == VYRE_OP_FOR && vyre_for_numbers_of(ir, inst, &range);
+    return is_known && range.iterations <= UINT32_MAX ? (uint32_t)range.iterations : 0;
 }
 
 bool cuda_ends_soon(const vyre_ir *ir, uint32_t inst) {

@@ -232,14 +232,9 @@ void cuda_emit_control(emit *e, uint32_t inst) {
     e->end_part = end;
 }
 
-static uint32_t op_of(const emit *e, uint32_t level) {
-    uint32_t owner = e->stack[level].owner;
-    return owner == VYRE_NONE ? (uint32_t)VYRE_OP_NONE : e->ir->insts[owner].op;
-}
-
 static uint32_t target_of(const emit *e, uint32_t op) {
     uint32_t level = e->depth - 1;
-    while (level && !vyre_jump_ends(op, op_of(e, level))) {
+    while (!vyre_jump_ends(e->ir, op, e->stack[level].owner)) {
         level--;
     }
     return level;
