@@ -23,17 +23,36 @@
 #define VYRE_OPS_NONE(F, X)                                                                        \
     F(NONE, 0, NULL, NONE, NONE, 0, 0, NULL) X(COUNT, 0, NULL, NONE, NONE, 0, 0, NULL)
 
-#define VYRE_LABEL_FIRST(name, number, text, shape, rule, effects, cost, doc) VYRE_OP_##name
-#define VYRE_LABEL_NEXT(name, number, text, shape, rule, effects, cost, doc) : case VYRE_OP_##name
+/* case VYRE_ANY_OF(MEMORY, ATOMIC): is a label for each operation of these groups, and
+ * case VYRE_ONE_OF(LOAD, STORE): for each of these operations. Both take up to sixteen names. */
+#define VYRE_ANY_OF(...) VYRE_LABELS(VYRE_GROUP_LABELS, __VA_ARGS__)
+#define VYRE_ONE_OF(...) VYRE_LABELS(VYRE_OP_LABEL, __VA_ARGS__)
 
-/* case VYRE_ANY_OF(MEMORY, ATOMIC): is a label for each operation of up to sixteen groups. */
-#define VYRE_ANY_OF(...) VYRE_ANY_OF_SIXTEEN(__VA_ARGS__, , , , , , , , , , , , , , , , )
-#define VYRE_ANY_OF_SIXTEEN(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, ...)                   \
-    VYRE_OPS_##a(VYRE_LABEL_FIRST, VYRE_LABEL_NEXT) VYRE_OR_ANY_OF(b) VYRE_OR_ANY_OF(c)            \
-        VYRE_OR_ANY_OF(d) VYRE_OR_ANY_OF(e) VYRE_OR_ANY_OF(f) VYRE_OR_ANY_OF(g) VYRE_OR_ANY_OF(h)  \
-            VYRE_OR_ANY_OF(i) VYRE_OR_ANY_OF(j) VYRE_OR_ANY_OF(k) VYRE_OR_ANY_OF(l)                \
-                VYRE_OR_ANY_OF(m) VYRE_OR_ANY_OF(n) VYRE_OR_ANY_OF(o) VYRE_OR_ANY_OF(p)
-#define VYRE_OR_ANY_OF(group) VYRE_OPS_##group(VYRE_LABEL_NEXT, VYRE_LABEL_NEXT)
-#define VYRE_OPS_(F, X) /* no group */
+#define VYRE_OP_LABEL(name) VYRE_OP_##name
+#define VYRE_GROUP_LABELS(group) VYRE_OPS_##group(VYRE_FIRST_LABEL, VYRE_NEXT_LABEL)
+#define VYRE_FIRST_LABEL(name, number, text, shape, rule, effects, cost, doc) VYRE_OP_##name
+#define VYRE_NEXT_LABEL(name, number, text, shape, rule, effects, cost, doc) : case VYRE_OP_##name
+
+#define VYRE_LABELS(L, ...)                                                                        \
+    VYRE_LABELS_OF(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)          \
+    (L, __VA_ARGS__)
+#define VYRE_LABELS_OF(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...)                 \
+    VYRE_LABELS_##count
+#define VYRE_LABELS_1(L, a) L(a)
+#define VYRE_LABELS_2(L, a, ...) L(a) : case VYRE_LABELS_1(L, __VA_ARGS__)
+#define VYRE_LABELS_3(L, a, ...) L(a) : case VYRE_LABELS_2(L, __VA_ARGS__)
+#define VYRE_LABELS_4(L, a, ...) L(a) : case VYRE_LABELS_3(L, __VA_ARGS__)
+#define VYRE_LABELS_5(L, a, ...) L(a) : case VYRE_LABELS_4(L, __VA_ARGS__)
+#define VYRE_LABELS_6(L, a, ...) L(a) : case VYRE_LABELS_5(L, __VA_ARGS__)
+#define VYRE_LABELS_7(L, a, ...) L(a) : case VYRE_LABELS_6(L, __VA_ARGS__)
+#define VYRE_LABELS_8(L, a, ...) L(a) : case VYRE_LABELS_7(L, __VA_ARGS__)
+#define VYRE_LABELS_9(L, a, ...) L(a) : case VYRE_LABELS_8(L, __VA_ARGS__)
+#define VYRE_LABELS_10(L, a, ...) L(a) : case VYRE_LABELS_9(L, __VA_ARGS__)
+#define VYRE_LABELS_11(L, a, ...) L(a) : case VYRE_LABELS_10(L, __VA_ARGS__)
+#define VYRE_LABELS_12(L, a, ...) L(a) : case VYRE_LABELS_11(L, __VA_ARGS__)
+#define VYRE_LABELS_13(L, a, ...) L(a) : case VYRE_LABELS_12(L, __VA_ARGS__)
+#define VYRE_LABELS_14(L, a, ...) L(a) : case VYRE_LABELS_13(L, __VA_ARGS__)
+#define VYRE_LABELS_15(L, a, ...) L(a) : case VYRE_LABELS_14(L, __VA_ARGS__)
+#define VYRE_LABELS_16(L, a, ...) L(a) : case VYRE_LABELS_15(L, __VA_ARGS__)
 
 #endif

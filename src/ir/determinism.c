@@ -20,16 +20,10 @@ static uint16_t update_kind(vyre_op op) {
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     case VYRE_OP_ATOMIC_LOAD: return LOADED;
-    case VYRE_OP_ATOMIC_ADD:
-    case VYRE_OP_ATOMIC_SUB: return VYRE_OP_ATOMIC_ADD;
-    case VYRE_OP_ATOMIC_STORE:
-    case VYRE_OP_ATOMIC_EXCHANGE: return VYRE_OP_ATOMIC_STORE;
-    case VYRE_OP_ATOMIC_AND:
-    case VYRE_OP_ATOMIC_OR:
-    case VYRE_OP_ATOMIC_XOR:
-    case VYRE_OP_ATOMIC_MIN:
-    case VYRE_OP_ATOMIC_MAX:
-    case VYRE_OP_ATOMIC_CAS: return (uint16_t)op;
+    case VYRE_ONE_OF(ATOMIC_ADD, ATOMIC_SUB): return VYRE_OP_ATOMIC_ADD;
+    case VYRE_ONE_OF(ATOMIC_STORE, ATOMIC_EXCHANGE): return VYRE_OP_ATOMIC_STORE;
+    case VYRE_ONE_OF(ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_CAS):
+        return (uint16_t)op;
     }
     return UNTOUCHED;
 }

@@ -256,10 +256,7 @@ static void print_expression(printer *p, const vyre_inst *inst) {
         vyre_strbuf_puts(&p->text, p->ir->strings + p->ir->args[inst->a].name);
         return;
     case VYRE_OP_ITERATION: print_step_name(p, inst->a); return;
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
+    case VYRE_ONE_OF(GID, LID, WID, NUM_WORKGROUPS):
         vyre_strbuf_printf(&p->text, "%s.%c", info->name, "xyz"[inst->a]);
         return;
     case VYRE_OP_LEN:
@@ -280,21 +277,12 @@ static void print_expression(printer *p, const vyre_inst *inst) {
         vyre_strbuf_printf(&p->text, "bitcast<%s>", vyre_type_name(vyre_inst_type(inst)));
         print_call(p, inst, "");
         return;
-    case VYRE_OP_REDUCE:
-    case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE: print_call(p, inst, vyre_op_written(inst->op, inst->aux)); return;
+    case VYRE_ANY_OF(COMBINE): print_call(p, inst, vyre_op_written(inst->op, inst->aux)); return;
     case VYRE_OP_UNIFORM_LOAD:
     case VYRE_ANY_OF(ATOMIC): print_element_call(p, inst, info); return;
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_LANE:
-    case VYRE_OP_SUBGROUP_ID:
+    case VYRE_ONE_OF(IN_DOMAIN, LANE, SUBGROUP_ID):
     case VYRE_ANY_OF(BARRIER): vyre_strbuf_puts(&p->text, info->name); return;
-    case VYRE_OP_ABS:
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
-    case VYRE_OP_XOR:
-    case VYRE_OP_SELECT:
-    case VYRE_OP_MATRIX_MAD:
+    case VYRE_ONE_OF(ABS, AND, OR, XOR, SELECT, MATRIX_MAD):
     case VYRE_ANY_OF(LINEAR, QUOTIENT, EXTREME, INTEGER, SHIFT, BITS, FLOAT, COMPARE, ELEMENTARY,
                      SHUFFLE, VOTE):
         print_call(p, inst, info->name);

@@ -75,24 +75,15 @@ enum { LEVEL_MASK = 3, FLOOR_SHIFT = 2, FLOOR_MASK = 12, WAITING = 16, SYNC = 32
 static uint8_t start_level(const analysis *a, const vyre_inst *inst) {
     uint32_t level = VYRE_UNIFORM_GRID, floor = VYRE_VARYING;
     switch (vyre_inst_op(inst)) {
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_LANE:
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_SHUFFLE:
-    case VYRE_OP_SHUFFLE_XOR:
-    case VYRE_OP_SHUFFLE_UP:
-    case VYRE_OP_SHUFFLE_DOWN:
-    case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE:
+    case VYRE_ONE_OF(GID, LID, LANE, IN_DOMAIN, SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN,
+                     SCAN, SCAN_EXCLUSIVE):
     case VYRE_ANY_OF(ATOMIC): level = VYRE_VARYING; break;
     case VYRE_OP_SUBGROUP_ID: level = VYRE_UNIFORM_SUBGROUP; break;
     case VYRE_OP_WID: level = VYRE_UNIFORM_WORKGROUP; break;
     case VYRE_OP_LOAD:
         level = a->written[vyre_access_resource(inst)] ? VYRE_VARYING : VYRE_UNIFORM_GRID;
         break;
-    case VYRE_OP_BROADCAST:
-    case VYRE_OP_REDUCE:
+    case VYRE_ONE_OF(BROADCAST, REDUCE):
     case VYRE_ANY_OF(VOTE): floor = VYRE_UNIFORM_SUBGROUP; break;
     case VYRE_OP_UNIFORM_LOAD:
         floor = VYRE_UNIFORM_WORKGROUP;
@@ -103,14 +94,7 @@ static uint8_t start_level(const analysis *a, const vyre_inst *inst) {
     case VYRE_OP_RESULT:
         level = vyre_is_grouped(a->ir, inst) ? VYRE_VARYING : VYRE_UNIFORM_GRID;
         break;
-    case VYRE_OP_PARAM:
-    case VYRE_OP_NUM_WORKGROUPS:
-    case VYRE_OP_ITERATION:
-    case VYRE_OP_LEN:
-    case VYRE_OP_STORE:
-    case VYRE_OP_CLEAR:
-    case VYRE_OP_MATRIX_MAD:
-    case VYRE_OP_ARG:
+    case VYRE_ONE_OF(PARAM, NUM_WORKGROUPS, ITERATION, LEN, STORE, CLEAR, MATRIX_MAD, ARG):
     case VYRE_ANY_OF(PURE, ELEMENTARY, BARRIER, BLOCK, JUMP, NONE): break; /* its operands tell */
     }
     bool is_sync = vyre_lookup_op(inst->op)->effects & SYNC_EFFECTS;
@@ -179,26 +163,22 @@ static void open_inline(analysis *a, uint32_t at) {
     opened->loop = VYRE_NONE;
 }
 
-/* The values of a terminator arrive at the args or results of an owner. */
-static void hand_on(analysis *a, const vyre_inst *inst, uint32_t owner) {
+/* The values of a terminator arrive at the args or results of an owner. Unless `node` is VYRE_NONE,
+ * what arrives there depends on it, too. */
+static void hand_on(analysis *a, const vyre_inst *inst, uint32_t owner, uint32_t node) {
     const uint32_t *values;
     uint32_t count = vyre_lookup_values(a->ir, inst, &values);
     for (uint32_t k = 0; k < count; k++) {
-        depend(a, values[k], node_of(a, vyre_jump_target(a->ir, inst, owner, k)));
-    }
-}
-
-/* What arrives there depends on `node`, too. */
-static void blame(analysis *a, uint32_t node, const vyre_inst *inst, uint32_t owner) {
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(a->ir, inst, &values);
-    for (uint32_t k = 0; k < count; k++) {
-        add_edge(a, node, node_of(a, vyre_jump_target(a->ir, inst, owner, k)));
+        uint32_t target = node_of(a, vyre_jump_target(a->ir, inst, owner, k));
+        depend(a, values[k], target);
+        if (node != VYRE_NONE) {
+            add_edge(a, node, target);
+        }
     }
 }
 
 static void visit_yield(analysis *a, const vyre_inst *inst, region *top) {
-    hand_on(a, inst, top->owner);
+    hand_on(a, inst, top->owner, VYRE_NONE);
     top->exits++;
     if (!top->after) {
         top->after = new_control(a);
@@ -208,21 +188,15 @@ static void visit_yield(analysis *a, const vyre_inst *inst, region *top) {
 
 /* Some may break in an earlier iteration than others, so who does shows in the results. */
 static void visit_break(analysis *a, const vyre_inst *inst, region *loop, uint32_t control) {
-    hand_on(a, inst, loop->owner);
+    hand_on(a, inst, loop->owner, ++loop->exits == 1 ? loop->after : VYRE_NONE);
     add_edge(a, control, loop->after);
-    if (++loop->exits == 1) {
-        blame(a, loop->after, inst, loop->owner);
-    }
 }
 
 /* All take their turns in step, so one `continue` shows nothing; of several, who took which
  * does. */
 static void visit_continue(analysis *a, const vyre_inst *inst, region *loop, uint32_t control) {
-    hand_on(a, inst, loop->owner);
+    hand_on(a, inst, loop->owner, ++loop->iterations == 2 ? loop->head : VYRE_NONE);
     add_edge(a, control, loop->head);
-    if (++loop->iterations == 2) {
-        blame(a, loop->head, inst, loop->owner);
-    }
 }
 
 /* As with `continue`; but some may return in an earlier iteration of a loop than others. The first
@@ -230,12 +204,12 @@ static void visit_continue(analysis *a, const vyre_inst *inst, region *loop, uin
  * returns later. */
 static void visit_return(analysis *a, const vyre_inst *inst, region *call, uint32_t control,
                          bool in_loop) {
-    hand_on(a, inst, call->owner);
     call->exits++;
-    if (!call->after && (in_loop || call->exits == 2)) {
+    bool meets = !call->after && (in_loop || call->exits == 2);
+    if (meets) {
         call->after = new_control(a);
-        blame(a, call->after, inst, call->owner);
     }
+    hand_on(a, inst, call->owner, meets ? call->after : VYRE_NONE);
     if (call->after) {
         add_edge(a, control, call->after);
     }
@@ -307,16 +281,10 @@ static void visit_value(analysis *a, uint32_t at, const vyre_inst *inst) {
 static void visit_effect(analysis *a, uint32_t at, const vyre_inst *inst) {
     switch (vyre_inst_op(inst)) {
     case VYRE_OP_IF: open_if(a, at, inst); return;
-    case VYRE_OP_LOOP:
-    case VYRE_OP_FOR: open_loop(a, at, inst); return;
+    case VYRE_ONE_OF(LOOP, FOR): open_loop(a, at, inst); return;
     case VYRE_OP_INLINE: open_inline(a, at); return;
-    case VYRE_OP_YIELD:
-    case VYRE_OP_BREAK:
-    case VYRE_OP_CONTINUE:
-    case VYRE_OP_RETURN: visit_end(a, inst); return;
-    case VYRE_OP_MATRIX_MAD:
-    case VYRE_OP_BARRIER:
-    case VYRE_OP_GRID_BARRIER: add_sync(a, at); return;
+    case VYRE_ONE_OF(YIELD, BREAK, CONTINUE, RETURN): visit_end(a, inst); return;
+    case VYRE_ONE_OF(MATRIX_MAD, BARRIER, GRID_BARRIER): add_sync(a, at); return;
     case VYRE_OP_UNREACHABLE:
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, SHUFFLE, VOTE, COMBINE, PICK, NONE):
         return;
@@ -451,8 +419,8 @@ static uint32_t survey(analysis *a, uint32_t *out_syncs) {
     return most_nodes;
 }
 
-static bool analyse(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase, bool with_causes,
-                    bool with_controls) {
+bool vyre_uniformity_init(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase,
+                          bool with_causes, bool with_controls) {
     analysis a = {.ir = ir, .phase = &ir->phases[phase], .map = map};
     *map = (vyre_uniformity_map){.first = a.phase->first};
     bool done = false;
@@ -483,15 +451,6 @@ done:
         vyre_uniformity_deinit(map);
     }
     return done;
-}
-
-bool vyre_uniformity_init(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase,
-                          bool with_causes) {
-    return analyse(map, ir, phase, with_causes, false);
-}
-
-bool vyre_uniformity_init_controls(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase) {
-    return analyse(map, ir, phase, false, true);
 }
 
 void vyre_uniformity_deinit(vyre_uniformity_map *map) {

@@ -147,11 +147,8 @@ static bool check_surroundings(sweep *s, const vyre_inst *inst, const vyre_op_in
         needs_workgroup = false;
         has_dimensions = true;
         break;
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS: has_dimensions = true; break;
-    case VYRE_OP_LANE:
-    case VYRE_OP_SUBGROUP_ID: s->facts->uses_subgroup = true; break;
+    case VYRE_ONE_OF(LID, WID, NUM_WORKGROUPS): has_dimensions = true; break;
+    case VYRE_ONE_OF(LANE, SUBGROUP_ID): s->facts->uses_subgroup = true; break;
     case VYRE_OP_LEN:
     case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         return malformed(s, "is not of the surroundings");

@@ -42,12 +42,9 @@ static void describe_cause(const verifier *v, const vyre_uniformity_map *map, ui
 static vyre_uniformity needed_level(const vyre_inst *inst) {
     switch (vyre_inst_op(inst)) {
     case VYRE_OP_GRID_BARRIER: return VYRE_UNIFORM_GRID;
-    case VYRE_OP_BARRIER:
-    case VYRE_OP_UNIFORM_LOAD: return VYRE_UNIFORM_WORKGROUP;
+    case VYRE_ONE_OF(BARRIER, UNIFORM_LOAD): return VYRE_UNIFORM_WORKGROUP;
     case VYRE_ANY_OF(SUBGROUP): return VYRE_UNIFORM_SUBGROUP;
-    case VYRE_OP_LOAD:
-    case VYRE_OP_STORE:
-    case VYRE_OP_CLEAR:
+    case VYRE_ONE_OF(LOAD, STORE, CLEAR):
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ATOMIC, CONTROL, NONE): break;
     }
     return VYRE_VARYING;
@@ -96,7 +93,7 @@ static bool check_sync(verifier *v, const vyre_uniformity_map *map, vyre_sync sy
 static bool check_syncs(verifier *v, uint32_t phase, bool explain) {
     vyre_uniformity_map map;
     bool valid = true;
-    if (!vyre_uniformity_init(&map, v->ir, phase, explain)) {
+    if (!vyre_uniformity_init(&map, v->ir, phase, explain, false)) {
         v->no_memory = true;
         return true;
     }

@@ -103,8 +103,7 @@ static void mark_needs(sweep *s, uint32_t at) {
         mark(s, range.step);
         break;
     }
-    case VYRE_OP_LOOP:
-    case VYRE_OP_INLINE: break;
+    case VYRE_ONE_OF(LOOP, INLINE): break;
     case VYRE_ANY_OF(JUMP):
         return; /* which of its operands are needed is for those to say who get them */
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, NONE):

@@ -132,16 +132,14 @@ static void visit(walk *w, uint32_t inst) {
     case VYRE_OP_IF:
         set(w, &fact(w, inst)->divergent, !is_joint(w, inst) && varies(w, i->a));
         return;
-    case VYRE_OP_FOR:
-    case VYRE_OP_LOOP: visit_loop(w, inst); return;
+    case VYRE_ONE_OF(FOR, LOOP): visit_loop(w, inst); return;
     case VYRE_ANY_OF(JUMP): visit_jump(w, inst); return;
     case VYRE_OP_RESULT:
         if (vyre_is_grouped(w->ir, i)) {
             visit_value(w, inst);
         }
         return;
-    case VYRE_OP_ARG:
-    case VYRE_OP_INLINE: return;
+    case VYRE_ONE_OF(ARG, INLINE): return;
     }
 }
 

@@ -101,15 +101,13 @@ static bool push_condition(walk *w, uint32_t condition, bool holds, uint32_t dep
     }
     switch (vyre_inst_op(inst)) {
     case VYRE_OP_NOT: return push_condition(w, inst->a, !holds, depth + 1);
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
+    case VYRE_ONE_OF(AND, OR):
         return holds == (inst->op == VYRE_OP_AND) && push_condition(w, inst->a, holds, depth + 1) &&
                push_condition(w, inst->b, holds, depth + 1);
     case VYRE_OP_LT: return holds && push_less(w, inst->a, inst->b, 0);
     case VYRE_OP_LE:
         return holds ? push_less(w, inst->a, inst->b, 1) : push_less(w, inst->b, inst->a, 0);
-    case VYRE_OP_EQ:
-    case VYRE_OP_NE: /* nothing but zero is less than one */
+    case VYRE_ONE_OF(EQ, NE): /* nothing but zero is less than one */
         return vyre_operand_has_bits(w->ir, inst->b, 0) && holds == (inst->op == VYRE_OP_EQ) &&
                push_less(w, inst->a, inst->b, 1);
     case VYRE_OP_XOR:

@@ -108,15 +108,12 @@ static uint32_t sum_of_inst(fill_values *v, const vyre_inst *inst, uint32_t dept
     switch (vyre_inst_op(inst)) {
     case VYRE_OP_ADD: return sum_of_ring(v, inst, depth, sum_add, out_exact);
     case VYRE_OP_SUB: return sum_of_ring(v, inst, depth, sum_subtract, out_exact);
-    case VYRE_OP_MUL:
-    case VYRE_OP_SHL: return sum_of_ring(v, inst, depth, sum_multiply, out_exact);
-    case VYRE_OP_DIV:
-    case VYRE_OP_SHR: return sum_of_exact(v, inst, depth, SUM_DIV, out_exact);
+    case VYRE_ONE_OF(MUL, SHL): return sum_of_ring(v, inst, depth, sum_multiply, out_exact);
+    case VYRE_ONE_OF(DIV, SHR): return sum_of_exact(v, inst, depth, SUM_DIV, out_exact);
     case VYRE_OP_REM: return sum_of_exact(v, inst, depth, SUM_REM, out_exact);
     case VYRE_OP_MIN: return sum_of_exact(v, inst, depth, SUM_MIN, out_exact);
     case VYRE_OP_MAX: return sum_of_exact(v, inst, depth, SUM_MAX, out_exact);
-    case VYRE_OP_CONVERT:
-    case VYRE_OP_BITCAST: return sum_of_convert(v, inst, depth, out_exact);
+    case VYRE_ONE_OF(CONVERT, BITCAST): return sum_of_convert(v, inst, depth, out_exact);
     case VYRE_OP_GID: return sum_of(v->sums, SUM_GID, inst->a, 0);
     case VYRE_OP_WID: return sum_of(v->sums, SUM_WID, inst->a, 0);
     case VYRE_OP_LID: return sum_of(v->sums, SUM_LID, inst->a, 0);
@@ -126,9 +123,7 @@ static uint32_t sum_of_inst(fill_values *v, const vyre_inst *inst, uint32_t dept
     case VYRE_OP_NUM_WORKGROUPS: return sum_of_groups(v, inst->a);
     case VYRE_OP_PARAM:
         return fill_is_unsigned(type) ? sum_of(v->sums, SUM_PARAM, inst->a, 0) : SUM_UNKNOWN;
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_ITERATION:
-    case VYRE_OP_SELECT:
+    case VYRE_ONE_OF(IN_DOMAIN, ITERATION, SELECT):
     case VYRE_ANY_OF(SIGN, INTEGER, BITWISE, BITS, FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER,
                      SUBGROUP, CONTROL, NONE):
         break;

@@ -345,8 +345,7 @@ static bool fold_block(vyre_rebuild *r, uint32_t at) {
         break;
     case VYRE_OP_IF: return fold_if(r, at);
     case VYRE_OP_INLINE: fold_inline(r, at); return true;
-    case VYRE_OP_FOR:
-    case VYRE_OP_LOOP: fold_loop(r, at); return true;
+    case VYRE_ONE_OF(FOR, LOOP): fold_loop(r, at); return true;
     }
     return false;
 }

@@ -517,32 +517,20 @@ static uint32_t fold_identity(const operation *o) {
     case VYRE_OP_MUL: return of_float ? VYRE_NONE : fold_associative(o, fold_mul);
     case VYRE_OP_DIV: return of_float ? fold_float_div(o) : fold_div(o);
     case VYRE_OP_REM: return fold_rem(o);
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX: return of_float ? VYRE_NONE : fold_associative(o, fold_min_max);
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS: return fold_sign(o);
-    case VYRE_OP_ADD_SAT:
-    case VYRE_OP_SUB_SAT: return is_number(o, o->b, 0) ? o->a : VYRE_NONE;
+    case VYRE_ANY_OF(EXTREME): return of_float ? VYRE_NONE : fold_associative(o, fold_min_max);
+    case VYRE_ANY_OF(SIGN): return fold_sign(o);
+    case VYRE_ONE_OF(ADD_SAT, SUB_SAT): return is_number(o, o->b, 0) ? o->a : VYRE_NONE;
     case VYRE_OP_AND: return fold_associative(o, fold_and);
     case VYRE_OP_OR: return fold_associative(o, fold_or);
     case VYRE_OP_XOR: return fold_associative(o, fold_xor);
     case VYRE_OP_NOT: return fold_not(o);
-    case VYRE_OP_SHL:
-    case VYRE_OP_SHR:
-    case VYRE_OP_ROTL:
-    case VYRE_OP_ROTR: return fold_shift(o);
-    case VYRE_OP_EQ:
-    case VYRE_OP_NE: return fold_equal(o);
-    case VYRE_OP_LT:
-    case VYRE_OP_LE: return fold_order(o);
+    case VYRE_ONE_OF(SHL, SHR, ROTL, ROTR): return fold_shift(o);
+    case VYRE_ONE_OF(EQ, NE): return fold_equal(o);
+    case VYRE_ONE_OF(LT, LE): return fold_order(o);
     case VYRE_OP_SELECT: return fold_select(o);
     case VYRE_OP_CONVERT: return fold_convert(o);
     case VYRE_OP_BITCAST: return fold_bitcast(o);
-    case VYRE_OP_MUL_HIGH:
-    case VYRE_OP_CLZ:
-    case VYRE_OP_CTZ:
-    case VYRE_OP_POPCOUNT:
-    case VYRE_OP_REVERSE_BITS:
+    case VYRE_ONE_OF(MUL_HIGH, CLZ, CTZ, POPCOUNT, REVERSE_BITS):
     case VYRE_ANY_OF(SURROUNDINGS, FLOAT, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
@@ -551,28 +539,9 @@ static uint32_t fold_identity(const operation *o) {
 
 bool vyre_fold_commutes(vyre_op op) {
     switch (op) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_MUL:
-    case VYRE_OP_MUL_HIGH:
-    case VYRE_OP_ADD_SAT:
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
-    case VYRE_OP_XOR:
-    case VYRE_OP_EQ:
-    case VYRE_OP_NE:
-    case VYRE_OP_FMA:
+    case VYRE_ONE_OF(ADD, MUL, MUL_HIGH, ADD_SAT, AND, OR, XOR, EQ, NE, FMA):
     case VYRE_ANY_OF(EXTREME): return true;
-    case VYRE_OP_SUB:
-    case VYRE_OP_SUB_SAT:
-    case VYRE_OP_NOT:
-    case VYRE_OP_SQRT:
-    case VYRE_OP_FLOOR:
-    case VYRE_OP_CEIL:
-    case VYRE_OP_TRUNC:
-    case VYRE_OP_ROUND:
-    case VYRE_OP_COPYSIGN:
-    case VYRE_OP_LT:
-    case VYRE_OP_LE:
+    case VYRE_ONE_OF(SUB, SUB_SAT, NOT, SQRT, FLOOR, CEIL, TRUNC, ROUND, COPYSIGN, LT, LE):
     case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, SIGN, SHIFT, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER,
                      SUBGROUP, CONTROL, NONE):
         break;

@@ -23,25 +23,13 @@ typedef enum nan_rule {
 
 static nan_rule rule_of(vyre_op op) {
     switch (op) {
-    case VYRE_OP_DIV:
-    case VYRE_OP_FMA:
-    case VYRE_OP_SQRT:
-    case VYRE_OP_FLOOR:
-    case VYRE_OP_CEIL:
-    case VYRE_OP_TRUNC:
-    case VYRE_OP_ROUND:
-    case VYRE_OP_CONVERT:
+    case VYRE_ONE_OF(DIV, FMA, SQRT, FLOOR, CEIL, TRUNC, ROUND, CONVERT):
     case VYRE_ANY_OF(LINEAR, EXTREME): return NAN_MADE;
-    case VYRE_OP_COPYSIGN:
-    case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE:
+    case VYRE_ONE_OF(COPYSIGN, SCAN, SCAN_EXCLUSIVE):
     case VYRE_ANY_OF(SIGN): return NAN_PASSED;
     case VYRE_ANY_OF(SHUFFLE): return NAN_PASSED_ONE;
     case VYRE_OP_SELECT: return NAN_CHOSEN;
-    case VYRE_OP_REM:
-    case VYRE_OP_BITCAST:
-    case VYRE_OP_REDUCE:
-    case VYRE_OP_MATRIX_MAD:
+    case VYRE_ONE_OF(REM, BITCAST, REDUCE, MATRIX_MAD):
     case VYRE_ANY_OF(SURROUNDINGS, INTEGER, LOGIC, BITS, COMPARE, ELEMENTARY, ACCESS, BARRIER, VOTE,
                      CONTROL, NONE):
         break;

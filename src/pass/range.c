@@ -240,8 +240,7 @@ static void walk_block(range_state *s, vyre_block code, const open_block *open) 
             break;
         case VYRE_OP_IF: walk_if(s, inst, open); break;
         case VYRE_OP_INLINE: walk_inline(s, inst, open); break;
-        case VYRE_OP_FOR:
-        case VYRE_OP_LOOP: walk_loop(s, inst, open); break;
+        case VYRE_ONE_OF(FOR, LOOP): walk_loop(s, inst, open); break;
         case VYRE_ANY_OF(JUMP): visit_jump(s, inst, open); break;
         case VYRE_OP_RESULT:
             if (vyre_is_grouped(s->ir, i)) {

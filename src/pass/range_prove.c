@@ -6,7 +6,7 @@
 
 enum { DEPTH = 14, STEPS = 160, SECOND_STEPS = 100, FACTS = 24 };
 
-vyre_wide range_clamp(vyre_wide number) {
+static vyre_wide clamp(vyre_wide number) {
     return number > RANGE_ENDLESS    ? RANGE_ENDLESS
            : number < -RANGE_ENDLESS ? -RANGE_ENDLESS
                                      : number;
@@ -44,7 +44,7 @@ static vyre_wide sum_ends(const range_state *s, const poly *p, bool least) {
         if (least ? end <= -RANGE_ENDLESS : end >= RANGE_ENDLESS) {
             return end;
         }
-        sum = range_clamp(sum + end);
+        sum = clamp(sum + end);
     }
     return sum;
 }
@@ -360,20 +360,16 @@ static void assume(range_state *s, uint32_t condition, bool holds, uint32_t dept
     }
     switch (vyre_inst_op(i)) {
     case VYRE_OP_NOT: assume(s, i->a, !holds, depth - 1); return;
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
+    case VYRE_ONE_OF(AND, OR):
         if (holds == (i->op == VYRE_OP_AND)) {
             assume(s, i->a, holds, depth - 1);
             assume(s, i->b, holds, depth - 1);
         }
         return;
     case VYRE_OP_RESULT: assume_result(s, i, holds, depth - 1); return;
-    case VYRE_OP_LT:
-    case VYRE_OP_LE: assume_less(s, i, holds); return;
-    case VYRE_OP_EQ:
-    case VYRE_OP_NE: assume_equal(s, i, holds == (i->op == VYRE_OP_EQ)); return;
-    case VYRE_OP_XOR:
-    case VYRE_OP_ARG:
+    case VYRE_ONE_OF(LT, LE): assume_less(s, i, holds); return;
+    case VYRE_ONE_OF(EQ, NE): assume_equal(s, i, holds == (i->op == VYRE_OP_EQ)); return;
+    case VYRE_ONE_OF(XOR, ARG):
     case VYRE_ANY_OF(SURROUNDINGS, ARITHMETIC, INTEGER, SHIFT, BITS, FLOAT, CHOICE, ELEMENTARY,
                      ACCESS, BARRIER, SUBGROUP, BLOCK, JUMP, NONE):
         return;

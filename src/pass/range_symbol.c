@@ -40,7 +40,7 @@ uint32_t range_atom_make(range_state *s, uint32_t inst, vyre_wide min, vyre_wide
     return atom;
 }
 
-void range_bound_add(range_state *s, uint32_t atom, const poly *not_negative) {
+static void add_bound(range_state *s, uint32_t atom, const poly *not_negative) {
     range_bound bound = {range_keep(s, not_negative), s->atoms.items[atom].bounds};
     if (s->no_memory || !vyre_vec_push(&s->bounds, bound)) {
         s->no_memory = true;
@@ -52,14 +52,14 @@ void range_bound_add(range_state *s, uint32_t atom, const poly *not_negative) {
 void range_at_most(range_state *s, uint32_t atom, const poly *p) {
     poly own = poly_atom(atom), room;
     if (poly_add(&room, p, &own, -1)) {
-        range_bound_add(s, atom, &room);
+        add_bound(s, atom, &room);
     }
 }
 
 void range_at_least(range_state *s, uint32_t atom, const poly *p) {
     poly own = poly_atom(atom), room;
     if (poly_add(&room, &own, p, -1)) {
-        range_bound_add(s, atom, &room);
+        add_bound(s, atom, &room);
     }
 }
 
@@ -106,11 +106,11 @@ static void bound_quotient(range_state *s, uint32_t q, const poly *x, const poly
         return;
     }
     if (poly_add(&room, x, &product, -1)) {
-        range_bound_add(s, q, &room);
+        add_bound(s, q, &room);
     }
     if (not_0 && poly_add(&room, &product, x, -1) && poly_add(&room, &room, by, 1) &&
         poly_shift(&room, &room, -1)) {
-        range_bound_add(s, q, &room);
+        add_bound(s, q, &room);
     }
     range_at_most(s, q, x);
 }
@@ -312,9 +312,7 @@ poly range_position(range_state *s, const vyre_inst *inst) {
     case VYRE_OP_SUBGROUP_ID:
         return position_atom(s, inst, 0,
                              phase->subgroup ? group_size(phase) / phase->subgroup - 1 : 0, NULL);
-    case VYRE_OP_ITERATION:
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_LEN:
+    case VYRE_ONE_OF(ITERATION, IN_DOMAIN, LEN):
     case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     return position_atom(s, inst, min, max, NULL);

@@ -71,7 +71,7 @@ void range_set(range_state *s, uint32_t inst, vyre_wide min, vyre_wide max) {
         (range_value){min, max < min ? min : max, range_keep(s, &p), true, false, false};
 }
 
-void range_set_equal(range_state *s, uint32_t inst, uint32_t operand) {
+static void set_equal(range_state *s, uint32_t inst, uint32_t operand) {
     range_value value = range_value_of(s, operand);
     poly p;
     if (range_poly_of(s, operand, &p)) {
@@ -237,7 +237,7 @@ static void visit_remainder(range_state *s, uint32_t inst) {
         return;
     }
     if (b.min >= 1 && a.max < b.min) {
-        range_set_equal(s, inst, i->a);
+        set_equal(s, inst, i->a);
         return;
     }
     vyre_wide max = b.max >= 1 && b.max - 1 < a.max ? b.max - 1 : a.max;
@@ -287,7 +287,7 @@ static void visit_extreme(range_state *s, uint32_t inst) {
     range_value a = range_value_of(s, i->a), b = range_value_of(s, i->b);
     bool is_min = i->op == VYRE_OP_MIN;
     if (a.max <= b.min || b.max <= a.min) {
-        range_set_equal(s, inst, (a.max <= b.min) == is_min ? i->a : i->b);
+        set_equal(s, inst, (a.max <= b.min) == is_min ? i->a : i->b);
         return;
     }
     vyre_wide low = (a.min < b.min) == is_min ? a.min : b.min;
@@ -307,7 +307,7 @@ static void visit_select(range_state *s, uint32_t inst) {
     range_value b = range_value_of(s, i->b), c = range_value_of(s, i->c);
     poly yes, no;
     if (range_poly_of(s, i->b, &yes) && range_poly_of(s, i->c, &no) && poly_equal(&yes, &no)) {
-        range_set_equal(s, inst, i->b);
+        set_equal(s, inst, i->b);
     } else {
         range_set(s, inst, b.min < c.min ? b.min : c.min, b.max > c.max ? b.max : c.max);
     }
@@ -320,7 +320,7 @@ static void visit_conversion(range_state *s, uint32_t inst) {
     range_type(vyre_inst_type(i), &min, &max);
     range_value a = range_value_of(s, i->a);
     if (has_number(vyre_operand_type(s->ir, i->a)) && a.min >= min && a.max <= max) {
-        range_set_equal(s, inst, i->a);
+        set_equal(s, inst, i->a);
     } else {
         range_set(s, inst, min, max);
     }
@@ -355,7 +355,7 @@ static void visit_magnitude(range_state *s, uint32_t inst) {
     vyre_wide min, max;
     range_type(vyre_inst_type(&s->ir->insts[inst]), &min, &max);
     if (a.min >= 0) {
-        range_set_equal(s, inst, s->ir->insts[inst].a);
+        set_equal(s, inst, s->ir->insts[inst].a);
     } else if (a.min == min) {
         set_any(s, inst); /* of the least number it is that number */
     } else {
@@ -392,14 +392,7 @@ void range_value_visit(range_state *s, uint32_t inst) {
         range_length(s, vyre_access_resource(i), &p);
         set_poly(s, inst, &p, 0, UINT32_MAX);
         return;
-    case VYRE_OP_PARAM:
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
-    case VYRE_OP_LANE:
-    case VYRE_OP_SUBGROUP_ID:
-    case VYRE_OP_ITERATION: {
+    case VYRE_ONE_OF(PARAM, GID, LID, WID, NUM_WORKGROUPS, LANE, SUBGROUP_ID, ITERATION): {
         vyre_wide min, max;
         range_type(vyre_inst_type(i), &min, &max);
         p = range_position(s, i);
@@ -413,30 +406,19 @@ void range_value_visit(range_state *s, uint32_t inst) {
     case VYRE_OP_SHR: visit_shift_right(s, inst); return;
     case VYRE_OP_DIV: visit_division(s, inst); return;
     case VYRE_OP_REM: visit_remainder(s, inst); return;
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX: visit_extreme(s, inst); return;
+    case VYRE_ANY_OF(EXTREME): visit_extreme(s, inst); return;
     case VYRE_OP_SELECT: visit_select(s, inst); return;
-    case VYRE_OP_CONVERT:
-    case VYRE_OP_BITCAST: visit_conversion(s, inst); return;
-    case VYRE_OP_ADD_SAT:
-    case VYRE_OP_SUB_SAT: visit_saturated(s, inst); return;
+    case VYRE_ONE_OF(CONVERT, BITCAST): visit_conversion(s, inst); return;
+    case VYRE_ONE_OF(ADD_SAT, SUB_SAT): visit_saturated(s, inst); return;
     case VYRE_OP_NEG: visit_negation(s, inst); return;
     case VYRE_OP_ABS: visit_magnitude(s, inst); return;
-    case VYRE_OP_CLZ:
-    case VYRE_OP_CTZ:
-    case VYRE_OP_POPCOUNT:
+    case VYRE_ONE_OF(CLZ, CTZ, POPCOUNT):
         range_set(s, inst, 0, (vyre_wide)vyre_type_bytes(vyre_inst_type(i)) * 8);
         return;
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
-    case VYRE_OP_XOR: is_bool ? set_any(s, inst) : visit_bits(s, inst); return;
+    case VYRE_ONE_OF(AND, OR, XOR): is_bool ? set_any(s, inst) : visit_bits(s, inst); return;
     case VYRE_OP_NOT: is_bool ? set_any(s, inst) : visit_complement(s, inst); return;
     case VYRE_ANY_OF(SHUFFLE): visit_exchange(s, inst); return;
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_MUL_HIGH:
-    case VYRE_OP_ROTL:
-    case VYRE_OP_ROTR:
-    case VYRE_OP_REVERSE_BITS:
+    case VYRE_ONE_OF(IN_DOMAIN, MUL_HIGH, ROTL, ROTR, REVERSE_BITS):
     case VYRE_ANY_OF(FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER, COLLECTIVE, CONTROL, NONE):
         set_any(s, inst);
         return;

@@ -183,8 +183,7 @@ void vyre_rebuild_end(vyre_rebuild *r, uint32_t owner, uint32_t count, uint32_t 
         break;
     case VYRE_OP_IF: vyre_build_if_end(r->to, count, out_results); return;
     case VYRE_OP_INLINE: vyre_build_inline_end(r->to, count, out_results); return;
-    case VYRE_OP_FOR:
-    case VYRE_OP_LOOP: vyre_build_loop_end(r->to, count, out_results); return;
+    case VYRE_ONE_OF(FOR, LOOP): vyre_build_loop_end(r->to, count, out_results); return;
     }
     r->unknown = owner;
 }
@@ -231,13 +230,8 @@ uint32_t vyre_rebuild_inst(vyre_rebuild *r, uint32_t at, uint32_t array, const u
     switch (op) {
     case VYRE_OP_PARAM: return vyre_build_param(r->to, r->scalars[inst->a]);
     case VYRE_OP_ITERATION: return vyre_build_iteration(r->to, r->repeats[inst->a]);
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_LANE:
-    case VYRE_OP_SUBGROUP_ID: return vyre_build_position(r->to, op, inst->a);
+    case VYRE_ONE_OF(GID, LID, WID, NUM_WORKGROUPS, IN_DOMAIN, LANE, SUBGROUP_ID):
+        return vyre_build_position(r->to, op, inst->a);
     case VYRE_ANY_OF(PURE, ELEMENTARY, SHUFFLE, VOTE):
         return vyre_rebuild_pure(r->to, op, vyre_inst_type(inst), operands);
     case VYRE_ANY_OF(COMBINE):

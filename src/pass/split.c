@@ -5,7 +5,8 @@
 #include "ir/lookup.h"
 #include "pass/split_plan.h"
 
-uint32_t split_size(split *s, uint64_t each, bool of_workgroups) {
+/* Elements of a scratch array with as many for each invocation, or for each workgroup. */
+static uint32_t elements(split *s, uint64_t each, bool of_workgroups) {
     vyre_builder *to = s->r->to;
     uint32_t size = VYRE_NONE;
     for (uint32_t i = 0; i < s->phase->dimensions; i++) {
@@ -27,8 +28,8 @@ static void declare_scratch(split *s) {
     for (uint32_t i = s->phase->first; i < s->phase->end; i++) {
         const vyre_inst *inst = &s->ir->insts[i];
         if (split_at(s, i)->kept && !split_is_asked(inst)) {
-            split_at(s, i)->slot = vyre_build_scratch(
-                to, split_value_name(s, i), vyre_inst_type(inst), split_size(s, 1, false));
+            split_at(s, i)->slot = vyre_build_scratch(to, split_value_name(s, i),
+                                                      vyre_inst_type(inst), elements(s, 1, false));
         }
     }
     for (uint32_t i = s->phase->first_resource; i < s->phase->end_resource; i++) {
@@ -37,12 +38,12 @@ static void declare_scratch(split *s) {
         if (array->kept) {
             array->scratch =
                 vyre_build_scratch(to, vyre_rebuild_resource_name(s->r, i), vyre_resource_type(row),
-                                   split_size(s, row->length, array->bit));
+                                   elements(s, row->length, array->bit));
         }
     }
     for (size_t i = 0; i < s->segments.count && s->next == VYRE_NONE; i++) {
         if (s->segments.items[i].partial) {
-            s->next = vyre_build_scratch(to, "next", VYRE_TYPE_U32, split_size(s, 1, false));
+            s->next = vyre_build_scratch(to, "next", VYRE_TYPE_U32, elements(s, 1, false));
         }
     }
     if (s->gate_count) {

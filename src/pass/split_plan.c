@@ -264,7 +264,8 @@ bool split_plan(split *s) {
     s->insts = vyre_alloc_array(s->phase->end - s->phase->first, sizeof *s->insts);
     s->arrays =
         vyre_alloc_array(s->phase->end_resource - s->phase->first_resource, sizeof *s->arrays);
-    if (!s->insts || !s->arrays || !vyre_uniformity_init_controls(&s->uniformity, s->ir, phase)) {
+    if (!s->insts || !s->arrays ||
+        !vyre_uniformity_init(&s->uniformity, s->ir, phase, false, true)) {
         return false;
     }
     find_cuts(s);

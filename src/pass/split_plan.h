@@ -175,8 +175,6 @@ void split_build_segment(split *s, const split_segment *segment);
 /* What somebody called a value; NULL if nobody did. */
 const char *split_value_name(const split *s, uint32_t value);
 
-/* Sizes: elements of a scratch array with as many for each invocation, or for each workgroup. */
-uint32_t split_size(split *s, uint64_t each, bool of_workgroups);
 /* A size of the program as a value, a u64. */
 uint32_t split_build_size(split *s, uint32_t size);
 

@@ -90,19 +90,14 @@ static vyre_stride visit_integer(const walk *w, uint32_t inst) {
     vyre_stride b = count > 1 ? vyre_stride_operand(w->strides, values[1]) : unknown;
     uint64_t left = (uint64_t)a.stride, right = (uint64_t)b.stride;
     switch (vyre_inst_op(i)) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB:
+    case VYRE_ONE_OF(ADD, SUB):
         return a.kind && b.kind ? affine(i, i->op == VYRE_OP_ADD ? left + right : left - right,
                                          both(own, both(a, b)))
                                 : unknown;
-    case VYRE_OP_MUL:
-    case VYRE_OP_SHL: return visit_scaled(w, i, own);
+    case VYRE_ONE_OF(MUL, SHL): return visit_scaled(w, i, own);
     case VYRE_OP_NEG: return a.kind ? affine(i, 0 - left, both(own, a)) : unknown;
-    case VYRE_OP_CONVERT:
-    case VYRE_OP_BITCAST: return visit_conversion(w, i);
-    case VYRE_OP_ABS:
-    case VYRE_OP_SHR:
-    case VYRE_OP_SELECT:
+    case VYRE_ONE_OF(CONVERT, BITCAST): return visit_conversion(w, i);
+    case VYRE_ONE_OF(ABS, SHR, SELECT):
     case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, EXTREME, INTEGER, BITWISE, BITS, FLOAT, COMPARE,
                      ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
@@ -121,16 +116,11 @@ static vyre_stride visit(const walk *w, uint32_t inst) {
         all_uniform = all_uniform && form.kind == VYRE_STRIDE_UNIFORM;
     }
     switch (vyre_inst_op(i)) {
-    case VYRE_OP_GID:
-    case VYRE_OP_LID: return i->a ? uniform : affine(i, 1, uniform);
+    case VYRE_ONE_OF(GID, LID): return i->a ? uniform : affine(i, 1, uniform);
     case VYRE_OP_LANE: return affine(i, 1, uniform);
     case VYRE_OP_IN_DOMAIN: return unknown;
     case VYRE_OP_SUBGROUP_ID: return w->is_told ? unknown : uniform;
-    case VYRE_OP_PARAM:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
-    case VYRE_OP_ITERATION:
-    case VYRE_OP_LEN: return uniform;
+    case VYRE_ONE_OF(PARAM, WID, NUM_WORKGROUPS, ITERATION, LEN): return uniform;
     case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     if (all_uniform) {
@@ -145,7 +135,7 @@ bool vyre_strides_init(vyre_strides *strides, const vyre_ir *ir, uint32_t phase,
     uint32_t count = row->end - row->first;
     *strides = (vyre_strides){.first = row->first, .count = count};
     vyre_uniformity_map map = {0};
-    if (!varies && !vyre_uniformity_init(&map, ir, phase, false)) {
+    if (!varies && !vyre_uniformity_init(&map, ir, phase, false, false)) {
         return false;
     }
     strides->rows = vyre_alloc_zeroed(count, sizeof *strides->rows);

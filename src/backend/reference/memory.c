@@ -112,10 +112,7 @@ static vyre_op plain_operation(vyre_op op) {
     case VYRE_OP_ATOMIC_XOR: return VYRE_OP_XOR;
     case VYRE_OP_ATOMIC_MIN: return VYRE_OP_MIN;
     case VYRE_OP_ATOMIC_MAX: return VYRE_OP_MAX;
-    case VYRE_OP_ATOMIC_LOAD:
-    case VYRE_OP_ATOMIC_STORE:
-    case VYRE_OP_ATOMIC_EXCHANGE:
-    case VYRE_OP_ATOMIC_CAS:
+    case VYRE_ONE_OF(ATOMIC_LOAD, ATOMIC_STORE, ATOMIC_EXCHANGE, ATOMIC_CAS):
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }
@@ -219,8 +216,7 @@ bool memory_access(machine *m, fiber *f, uint32_t at) {
         read_indices(m, f, values[0]);
     }
     switch (vyre_inst_op(inst)) {
-    case VYRE_OP_LOAD:
-    case VYRE_OP_UNIFORM_LOAD:
+    case VYRE_ONE_OF(LOAD, UNIFORM_LOAD):
         if (!watch_access(m, f, at)) {
             return machine_no_memory(m);
         }

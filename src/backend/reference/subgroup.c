@@ -131,12 +131,8 @@ bool subgroup_exchange(machine *m, fiber *f, uint32_t at) {
         case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, CONTROL, NONE):
             return machine_unknown(m, at);
         case VYRE_ANY_OF(SHUFFLE): shuffle(m, f, at, base, width); break;
-        case VYRE_OP_BALLOT:
-        case VYRE_OP_ANY:
-        case VYRE_OP_ALL: vote(m, f, at, base, width); break;
-        case VYRE_OP_REDUCE:
-        case VYRE_OP_SCAN:
-        case VYRE_OP_SCAN_EXCLUSIVE: combine(m, f, at, base, width); break;
+        case VYRE_ANY_OF(VOTE): vote(m, f, at, base, width); break;
+        case VYRE_ANY_OF(COMBINE): combine(m, f, at, base, width); break;
         case VYRE_OP_MATRIX_MAD: multiply(m, f, at, base); break;
         }
     }

@@ -42,44 +42,19 @@ static bool varies(const void *user, uint32_t inst, bool operands) {
     const cpu_facts *f = user;
     const vyre_inst *i = &f->ir->insts[inst];
     switch (vyre_inst_op(i)) {
-    case VYRE_OP_GID:
-    case VYRE_OP_LID: return position_varies(f, i->a);
+    case VYRE_ONE_OF(GID, LID): return position_varies(f, i->a);
     case VYRE_OP_SUBGROUP_ID: return f->lanes > f->phase->subgroup;
     case VYRE_OP_LOAD:
         return operands || vyre_access_array(f->ir, i)->kind == VYRE_RESOURCE_PRIVATE;
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_LANE:
-    case VYRE_OP_SHUFFLE:
-    case VYRE_OP_SHUFFLE_XOR:
-    case VYRE_OP_SHUFFLE_UP:
-    case VYRE_OP_SHUFFLE_DOWN:
-    case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE:
-    case VYRE_OP_RESULT: /* of an operation that gives several */
-    case VYRE_OP_ATOMIC_STORE:
-    case VYRE_OP_ATOMIC_ADD:
-    case VYRE_OP_ATOMIC_SUB:
-    case VYRE_OP_ATOMIC_AND:
-    case VYRE_OP_ATOMIC_OR:
-    case VYRE_OP_ATOMIC_XOR:
-    case VYRE_OP_ATOMIC_MIN:
-    case VYRE_OP_ATOMIC_MAX:
-    case VYRE_OP_ATOMIC_EXCHANGE:
-    case VYRE_OP_ATOMIC_CAS: return true;
-    case VYRE_OP_UNIFORM_LOAD:
-    case VYRE_OP_REDUCE:
-    case VYRE_OP_BROADCAST:
+    case VYRE_ONE_OF(IN_DOMAIN, LANE, SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN, SCAN,
+                     SCAN_EXCLUSIVE, RESULT): /* of an operation that gives several */
+    case VYRE_ONE_OF(ATOMIC_STORE, ATOMIC_ADD, ATOMIC_SUB, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR,
+                     ATOMIC_MIN, ATOMIC_MAX, ATOMIC_EXCHANGE, ATOMIC_CAS):
+        return true;
+    case VYRE_ONE_OF(UNIFORM_LOAD, REDUCE, BROADCAST):
     case VYRE_ANY_OF(VOTE): return false;
-    case VYRE_OP_PARAM:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
-    case VYRE_OP_ITERATION:
-    case VYRE_OP_LEN:
-    case VYRE_OP_STORE:
-    case VYRE_OP_CLEAR:
-    case VYRE_OP_ATOMIC_LOAD:
-    case VYRE_OP_MATRIX_MAD:
-    case VYRE_OP_ARG:
+    case VYRE_ONE_OF(PARAM, WID, NUM_WORKGROUPS, ITERATION, LEN, STORE, CLEAR, ATOMIC_LOAD,
+                     MATRIX_MAD, ARG):
     case VYRE_ANY_OF(PURE, ELEMENTARY, BARRIER, BLOCK, JUMP, NONE): break;
     }
     return operands;
@@ -182,7 +157,7 @@ bool cpu_analyse(cpu_facts *f, const vyre_ir *ir, uint32_t phase, uint32_t lanes
     f->rows_are_chunks = !size[0] || size[0] % f->lanes == 0 || (size[1] == 1 && size[2] == 1);
     f->facts = vyre_alloc_zeroed(count, sizeof *f->facts);
     walk w = {.f = f, .ir = ir};
-    bool made = f->facts && vyre_uniformity_init(&w.map, ir, phase, false);
+    bool made = f->facts && vyre_uniformity_init(&w.map, ir, phase, false, false);
     for (w.changed = made; w.changed;) {
         w.changed = false;
         walk_code(&w, visit_group);

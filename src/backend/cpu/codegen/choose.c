@@ -195,24 +195,16 @@ static double latency_of(const vyre_inst *i) {
 static bool starts_row(const estimate *s, uint32_t inst) {
     const vyre_inst *i = &s->ir->insts[inst];
     switch (vyre_inst_op(i)) {
-    case VYRE_OP_GID:
-    case VYRE_OP_LID: return ways_of(s, inst)->varying && i->a == 0 && s->facts->rows_are_chunks;
+    case VYRE_ONE_OF(GID, LID):
+        return ways_of(s, inst)->varying && i->a == 0 && s->facts->rows_are_chunks;
     case VYRE_OP_LANE: return true;
     case VYRE_OP_ADD:
         return (is_row(s, i->a) && !cpu_varies(s->facts, i->b)) ||
                (is_row(s, i->b) && !cpu_varies(s->facts, i->a));
     case VYRE_OP_SUB: return is_row(s, i->a) && !cpu_varies(s->facts, i->b);
     case VYRE_OP_CONVERT: return is_row(s, i->a) && vyre_type_bytes(vyre_inst_type(i)) >= 4;
-    case VYRE_OP_PARAM:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_SUBGROUP_ID:
-    case VYRE_OP_ITERATION:
-    case VYRE_OP_LEN:
-    case VYRE_OP_MUL:
-    case VYRE_OP_SELECT:
-    case VYRE_OP_BITCAST:
+    case VYRE_ONE_OF(PARAM, WID, NUM_WORKGROUPS, IN_DOMAIN, SUBGROUP_ID, ITERATION, LEN, MUL,
+                     SELECT, BITCAST):
     case VYRE_ANY_OF(QUOTIENT, EXTREME, SIGN, INTEGER, LOGIC, BITS, FLOAT, COMPARE, ELEMENTARY,
                      ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;

@@ -45,9 +45,7 @@ static bool find_update(vyre_op op, vyre_type type, update *out) {
                         vyre_eval_identity(VYRE_COMBINE_MAX, type)};
         return true;
     case VYRE_OP_ATOMIC_EXCHANGE: *out = (update){"xchg", VYRE_OP_NONE, NULL, 0}; return true;
-    case VYRE_OP_ATOMIC_LOAD:
-    case VYRE_OP_ATOMIC_STORE:
-    case VYRE_OP_ATOMIC_CAS:
+    case VYRE_ONE_OF(ATOMIC_LOAD, ATOMIC_STORE, ATOMIC_CAS):
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
     }

@@ -425,8 +425,7 @@ void emit_control(emit *e, uint32_t inst) {
         break;
     case VYRE_OP_IF: emit_if(e, inst); return;
     case VYRE_OP_INLINE: emit_inline(e, inst); return;
-    case VYRE_OP_FOR:
-    case VYRE_OP_LOOP: emit_loop(e, inst); return;
+    case VYRE_ONE_OF(FOR, LOOP): emit_loop(e, inst); return;
     }
     emit_unknown(e, inst);
 }

@@ -47,16 +47,14 @@ static bool grows(const emit *e, uint32_t loop, uint32_t operand, uint32_t depth
     }
     const vyre_inst *i = &e->ir->insts[operand];
     switch (vyre_inst_op(i)) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB: return grows(e, loop, i->a, depth - 1) && grows(e, loop, i->b, depth - 1);
+    case VYRE_ONE_OF(ADD, SUB):
+        return grows(e, loop, i->a, depth - 1) && grows(e, loop, i->b, depth - 1);
     case VYRE_OP_MUL:
         return (grows(e, loop, i->a, depth - 1) && is_steady(e, loop, i->b, depth - 1)) ||
                (is_steady(e, loop, i->a, depth - 1) && grows(e, loop, i->b, depth - 1));
     case VYRE_OP_SHL: return grows(e, loop, i->a, depth - 1) && vyre_operand_is_constant(i->b);
-    case VYRE_OP_CONVERT:
-    case VYRE_OP_BITCAST: return grows(e, loop, i->a, depth - 1);
-    case VYRE_OP_SHR:
-    case VYRE_OP_SELECT:
+    case VYRE_ONE_OF(CONVERT, BITCAST): return grows(e, loop, i->a, depth - 1);
+    case VYRE_ONE_OF(SHR, SELECT):
     case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, EXTREME, SIGN, INTEGER, BITWISE, BITS, FLOAT, COMPARE,
                      ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
@@ -75,20 +73,10 @@ static bool is_steady(const emit *e, uint32_t loop, uint32_t operand, uint32_t d
         return false;
     }
     switch (vyre_inst_op(i)) {
-    case VYRE_OP_PARAM:
-    case VYRE_OP_LEN:
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_LANE: return true;
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB:
-    case VYRE_OP_MUL:
+    case VYRE_ONE_OF(PARAM, LEN, GID, LID, WID, LANE): return true;
+    case VYRE_ANY_OF(LINEAR):
         return is_steady(e, loop, i->a, depth - 1) && is_steady(e, loop, i->b, depth - 1);
-    case VYRE_OP_NUM_WORKGROUPS:
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_SUBGROUP_ID:
-    case VYRE_OP_ITERATION:
+    case VYRE_ONE_OF(NUM_WORKGROUPS, IN_DOMAIN, SUBGROUP_ID, ITERATION):
     case VYRE_ANY_OF(QUOTIENT, EXTREME, SIGN, INTEGER, LOGIC, BITS, FLOAT, COMPARE, CHOICE,
                      ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;

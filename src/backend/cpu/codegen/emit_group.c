@@ -241,14 +241,10 @@ static void group_instruction(emit *e, uint32_t inst, const emit_group *open) {
     case VYRE_OP_BARRIER: return; /* all chunks of the region are through */
     case VYRE_OP_UNIFORM_LOAD: group_load(e, inst); return;
     case VYRE_OP_IF: group_if(e, inst, open); return;
-    case VYRE_OP_FOR:
-    case VYRE_OP_LOOP: group_loop(e, inst, open); return;
+    case VYRE_ONE_OF(FOR, LOOP): group_loop(e, inst, open); return;
     case VYRE_OP_INLINE: group_inline(e, inst, open); return;
     case VYRE_ANY_OF(JUMP): group_jump(e, inst, open); return;
-    case VYRE_OP_LOAD:
-    case VYRE_OP_STORE:
-    case VYRE_OP_CLEAR:
-    case VYRE_OP_GRID_BARRIER:
+    case VYRE_ONE_OF(LOAD, STORE, CLEAR, GRID_BARRIER):
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ATOMIC, SUBGROUP, PICK, NONE): break;
     }
     emit_unknown(e, inst);

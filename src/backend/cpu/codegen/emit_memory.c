@@ -305,7 +305,7 @@ static void emit_store(emit *e, uint32_t inst) {
 }
 
 /* A private array to zero, in the lanes that run. */
-void emit_clear(emit *e, uint32_t resource) {
+static void emit_clear(emit *e, uint32_t resource) {
     const vyre_resource *row = &e->ir->resources[resource];
     vyre_type type = vyre_resource_type(row);
     if (e->scalar) {

@@ -170,8 +170,7 @@ void emit_surroundings(emit *e, uint32_t inst) {
     case VYRE_OP_LEN:
         emit_define(e, inst, truncated(e, e->lengths[vyre_access_resource(i)]));
         return;
-    case VYRE_OP_GID:
-    case VYRE_OP_LID: emit_position(e, inst); return;
+    case VYRE_ONE_OF(GID, LID): emit_position(e, inst); return;
     case VYRE_OP_WID: emit_define(e, inst, e->wid[i->a]); return;
     case VYRE_OP_NUM_WORKGROUPS:
         id = emit_frame_field(e, "i64", offsetof(cpu_frame, groups) + 8ull * i->a);

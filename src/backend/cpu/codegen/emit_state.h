@@ -12,7 +12,7 @@
 #include <vyre/limits.h>
 
 #include "backend/cpu/codegen/analyse.h"
-#include "backend/cpu/codegen/write.h"
+#include "backend/cpu/codegen/write_parts.h"
 #include "ir/lookup.h"
 #include "pass/access.h"
 #include "pass/stride.h"
@@ -112,7 +112,8 @@ static inline bool emit_next(emit *e, emit_lanes *all) {
 
 /* Code. A label is a number: b7. */
 void emit_line(emit *e, const char *format, ...) VYRE_PRINTF(2, 3);
-uint32_t emit_put(emit *e, const char *format, ...) VYRE_PRINTF(2, 3); /* "%tN = ..."; gives N */
+/* A line "%tN = ..."; gives N. */
+#define emit_put(e, ...) cpu_put((cpu_site){&(e)->w, (e)->lanes}, __VA_ARGS__)
 /* Lane k of the result is lane from[k] of a, then b. */
 uint32_t emit_shuffle(emit *e, const char *type, uint32_t a, uint32_t b, const uint32_t *from,
                       uint32_t count);
@@ -196,7 +197,6 @@ void emit_memory(emit *e, uint32_t inst);
 void emit_atomic(emit *e, uint32_t inst);
 uint32_t emit_atomic_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t pointer,
                         uint32_t value, uint32_t other);
-void emit_clear(emit *e, uint32_t resource);
 /* An element that all lanes ask for, at this index. */
 uint32_t emit_load_uniform(emit *e, uint32_t inst, uint32_t index);
 uint32_t emit_load_lanes(emit *e, uint32_t inst);

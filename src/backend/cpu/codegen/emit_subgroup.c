@@ -268,10 +268,7 @@ void emit_subgroup(emit *e, uint32_t inst) {
         id = permute(e, type, sums, neutral, from);
         break;
     }
-    case VYRE_OP_SHUFFLE:
-    case VYRE_OP_SHUFFLE_XOR:
-    case VYRE_OP_SHUFFLE_UP:
-    case VYRE_OP_SHUFFLE_DOWN: id = shuffled(e, inst); break;
+    case VYRE_ONE_OF(SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN): id = shuffled(e, inst); break;
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, CONTROL, NONE):
         emit_unknown(e, inst);
         break;

@@ -14,17 +14,6 @@ void emit_line(emit *e, const char *format, ...) {
     va_end(arguments);
 }
 
-uint32_t emit_put(emit *e, const char *format, ...) {
-    uint32_t id = emit_new(e);
-    va_list arguments;
-    va_start(arguments, format);
-    vyre_strbuf_printf(&e->w.code, "  %%t%u = ", id);
-    vyre_strbuf_vprintf(&e->w.code, format, arguments);
-    vyre_strbuf_putc(&e->w.code, '\n');
-    va_end(arguments);
-    return id;
-}
-
 uint32_t emit_new(emit *e) {
     return e->w.next++;
 }
@@ -122,20 +111,16 @@ uint32_t emit_any(emit *e, uint32_t mask) {
 }
 
 uint32_t emit_and(emit *e, uint32_t left, uint32_t right) {
-    return emit_put(e, "and %s %%t%u, %%t%u", cpu_type(VYRE_TYPE_BOOL, e->lanes).text, left, right);
+    return cpu_put_two((cpu_site){&e->w, e->lanes}, "and", VYRE_TYPE_BOOL, left, right);
 }
 
 uint32_t emit_and_not(emit *e, uint32_t left, uint32_t right) {
-    uint32_t all = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
-    uint32_t id =
-        emit_put(e, "xor %s %%t%u, %%t%u", cpu_type(VYRE_TYPE_BOOL, e->lanes).text, right, all);
-    return emit_and(e, left, id);
+    cpu_site site = {&e->w, e->lanes};
+    return emit_and(e, left, cpu_put_with(site, "xor", VYRE_TYPE_BOOL, right, 1));
 }
 
 uint32_t emit_pick(emit *e, vyre_type type, uint32_t mask, uint32_t yes, uint32_t no) {
-    cpu_type_text text = cpu_type(type, e->lanes);
-    return emit_put(e, "select %s %%t%u, %s %%t%u, %s %%t%u",
-                    cpu_type(VYRE_TYPE_BOOL, e->lanes).text, mask, text.text, yes, text.text, no);
+    return cpu_put_select((cpu_site){&e->w, e->lanes}, type, mask, yes, no);
 }
 
 /* Values */
@@ -153,19 +138,13 @@ uint32_t emit_storage_at(emit *e, uint64_t offset, uint64_t bytes_a_chunk) {
 /* In memory a bool is a byte. */
 
 uint32_t emit_from_memory(emit *e, vyre_type type, uint32_t lanes, uint32_t id) {
-    if (type != VYRE_TYPE_BOOL) {
-        return id;
-    }
-    return emit_put(e, "trunc %s %%t%u to %s", cpu_type(VYRE_TYPE_U8, lanes).text, id,
-                    cpu_type(VYRE_TYPE_BOOL, lanes).text);
+    cpu_site site = {&e->w, lanes};
+    return type == VYRE_TYPE_BOOL ? cpu_put_cast(site, "trunc", VYRE_TYPE_U8, type, id) : id;
 }
 
 uint32_t emit_to_memory(emit *e, vyre_type type, uint32_t lanes, uint32_t id) {
-    if (type != VYRE_TYPE_BOOL) {
-        return id;
-    }
-    return emit_put(e, "zext %s %%t%u to %s", cpu_type(VYRE_TYPE_BOOL, lanes).text, id,
-                    cpu_type(VYRE_TYPE_U8, lanes).text);
+    cpu_site site = {&e->w, lanes};
+    return type == VYRE_TYPE_BOOL ? cpu_put_cast(site, "zext", type, VYRE_TYPE_U8, id) : id;
 }
 
 uint32_t emit_load_at(emit *e, vyre_type type, uint32_t lanes, uint32_t pointer) {

@@ -26,19 +26,9 @@ static bool steps_by_one(const cuda_facts *f, const vyre_inst *i) {
         return narrow && ((is_unit(f, i->a) && !cuda_varies(f, i->b)) ||
                           (is_unit(f, i->b) && !cuda_varies(f, i->a)));
     case VYRE_OP_SUB: return narrow && is_unit(f, i->a) && !cuda_varies(f, i->b);
-    case VYRE_OP_CONVERT:
-    case VYRE_OP_BITCAST: return narrow && is_unit(f, i->a);
-    case VYRE_OP_PARAM:
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_LANE:
-    case VYRE_OP_SUBGROUP_ID:
-    case VYRE_OP_ITERATION:
-    case VYRE_OP_LEN:
-    case VYRE_OP_MUL:
-    case VYRE_OP_SELECT:
+    case VYRE_ONE_OF(CONVERT, BITCAST): return narrow && is_unit(f, i->a);
+    case VYRE_ONE_OF(PARAM, LID, WID, NUM_WORKGROUPS, IN_DOMAIN, LANE, SUBGROUP_ID, ITERATION, LEN,
+                     MUL, SELECT):
     case VYRE_ANY_OF(QUOTIENT, EXTREME, SIGN, INTEGER, LOGIC, BITS, FLOAT, COMPARE, ELEMENTARY,
                      ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
@@ -250,7 +240,7 @@ bool cuda_analyse(cuda_facts *f, const vyre_ir *ir, uint32_t phase, bool own_dom
     if (!f->facts || !f->written || !f->used ||
         !vyre_divergence_init(&f->divergence, ir, f->phase, &rules) ||
         !vyre_nans_init(&f->nans, ir, f->phase, NULL, NULL) ||
-        !vyre_uniformity_init_controls(&f->map, ir, phase) ||
+        !vyre_uniformity_init(&f->map, ir, phase, false, true) ||
         !vyre_ranges_init(&f->ranges, ir, phase, own_domain) ||
         !vyre_accesses_init(&f->accesses, ir, phase, &f->ranges)) {
         cuda_facts_free(f);

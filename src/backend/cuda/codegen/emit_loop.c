@@ -249,25 +249,21 @@ static bool growth_of(const emit *e, const range *r, uint32_t operand, uint32_t 
     }
     const vyre_inst *i = &e->ir->insts[operand];
     switch (vyre_inst_op(i)) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB:
+    case VYRE_ONE_OF(ADD, SUB):
         if (!growth_of(e, r, i->a, depth - 1, &left) || !growth_of(e, r, i->b, depth - 1, &right)) {
             return false;
         }
         *out = i->op == VYRE_OP_ADD ? left + right : left - right;
         return true;
-    case VYRE_OP_MUL:
-    case VYRE_OP_SHL:
+    case VYRE_ONE_OF(MUL, SHL):
         if (!vyre_operand_is_constant(i->b) || !growth_of(e, r, i->a, depth - 1, &left)) {
             return false;
         }
         right = (uint32_t)vyre_operand_bits(e->ir, i->b);
         *out = i->op == VYRE_OP_MUL ? left * right : left << (right & 31);
         return true;
-    case VYRE_OP_CONVERT:
-    case VYRE_OP_BITCAST: return growth_of(e, r, i->a, depth - 1, out);
-    case VYRE_OP_SHR:
-    case VYRE_OP_SELECT:
+    case VYRE_ONE_OF(CONVERT, BITCAST): return growth_of(e, r, i->a, depth - 1, out);
+    case VYRE_ONE_OF(SHR, SELECT):
     case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, EXTREME, SIGN, INTEGER, BITWISE, BITS, FLOAT, COMPARE,
                      ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;

@@ -241,7 +241,8 @@ const char *cuda_emit_load_name(const emit *e, uint32_t resource) {
     return e->facts.written[resource] ? "ld.global" : "ld.global.nc";
 }
 
-void cuda_emit_load_into(emit *e, uint32_t inst, uint32_t part, cuda_reg value) {
+/* The element for a part, into a register. */
+static void load_into(emit *e, uint32_t inst, uint32_t part, cuda_reg value) {
     uint32_t resource = vyre_access_resource(&e->ir->insts[inst]);
     emit_element element = cuda_emit_find(e, inst, part);
     if (element.never || element.inside.kind) {
@@ -281,7 +282,7 @@ void cuda_emit_load(emit *e, uint32_t inst) {
     for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
         vyre_type type = vyre_resource_type(vyre_access_array(e->ir, &e->ir->insts[inst]));
         cuda_reg value = cuda_new(&e->w, cuda_emit_memory_class(type));
-        cuda_emit_load_into(e, inst, part, value);
+        load_into(e, inst, part, value);
         *emit_slot(e, inst, part) = cuda_emit_from_memory(e, type, value);
     }
 }

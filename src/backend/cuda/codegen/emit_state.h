@@ -139,7 +139,6 @@ cuda_reg cuda_emit_frame(emit *e, cuda_class kind, uint32_t offset);
 cuda_reg cuda_emit_length(emit *e, uint32_t resource);
 cuda_reg cuda_emit_limit(emit *e, uint32_t resource, bool is_signed);
 cuda_reg cuda_emit_base(emit *e, uint32_t resource);
-cuda_reg cuda_emit_stop_word(emit *e);
 cuda_reg cuda_emit_counters(emit *e);
 
 cuda_reg cuda_emit_operand(emit *e, uint32_t operand, uint32_t part);
@@ -233,7 +232,5 @@ void cuda_emit_grid_barrier(emit *e);
 void cuda_emit_clear_shared(emit *e);
 void cuda_emit_uniform_load(emit *e, uint32_t inst);
 void cuda_emit_load(emit *e, uint32_t inst);
-/* The element for a part, into a register. */
-void cuda_emit_load_into(emit *e, uint32_t inst, uint32_t part, cuda_reg value);
 
 #endif

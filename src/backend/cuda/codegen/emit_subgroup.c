@@ -369,8 +369,7 @@ void cuda_emit_subgroup(emit *e, uint32_t inst) {
     case VYRE_OP_ANY: result = vote(e, cuda_emit_operand(e, i->a, 0), false); break;
     case VYRE_OP_ALL: result = vote(e, cuda_emit_operand(e, i->a, 0), true); break;
     case VYRE_OP_REDUCE: result = reduced(e, inst); break;
-    case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE: result = scanned(e, inst); break;
+    case VYRE_ONE_OF(SCAN, SCAN_EXCLUSIVE): result = scanned(e, inst); break;
     case VYRE_ANY_OF(SHUFFLE): result = shuffled(e, i); break;
     }
     *emit_slot(e, inst, 0) = result;

@@ -122,13 +122,6 @@ cuda_reg cuda_emit_base(emit *e, uint32_t resource) {
     return base;
 }
 
-cuda_reg cuda_emit_stop_word(emit *e) {
-    if (!e->stop.kind) {
-        e->stop = cuda_emit_frame(e, CUDA_B64, e->layout.stop);
-    }
-    return e->stop;
-}
-
 cuda_reg cuda_emit_counters(emit *e) {
     if (!e->counters.kind) {
         e->counters = cuda_emit_frame(e, CUDA_B64, e->layout.counters);
@@ -137,7 +130,10 @@ cuda_reg cuda_emit_counters(emit *e) {
 }
 
 void cuda_emit_stop_check(emit *e) {
-    cuda_reg at = cuda_emit_stop_word(e);
+    if (!e->stop.kind) {
+        e->stop = cuda_emit_frame(e, CUDA_B64, e->layout.stop);
+    }
+    cuda_reg at = e->stop;
     if (!e->may_stop.kind) {
         cuda_emit_begin_head(e);
         e->may_stop = cuda_two(&e->w, "setp.ne.u64", CUDA_PRED, at, cuda_u64(0));

@@ -65,7 +65,7 @@ void cuda_line(cuda_writer *w, const char *format, ...) {
     va_end(arguments);
 }
 
-void cuda_put(cuda_writer *w, const char *op, const cuda_reg *operands, uint32_t count) {
+static void put(cuda_writer *w, const char *op, const cuda_reg *operands, uint32_t count) {
     vyre_strbuf_putc(&w->code, '\t');
     vyre_strbuf_puts(&w->code, op);
     for (uint32_t i = 0; i < count; i++) {
@@ -77,20 +77,20 @@ void cuda_put(cuda_writer *w, const char *op, const cuda_reg *operands, uint32_t
 
 cuda_reg cuda_one(cuda_writer *w, const char *op, cuda_class to, cuda_reg a) {
     cuda_reg list[] = {cuda_new(w, to), a};
-    cuda_put(w, op, list, 2);
+    put(w, op, list, 2);
     return list[0];
 }
 
 cuda_reg cuda_two(cuda_writer *w, const char *op, cuda_class to, cuda_reg a, cuda_reg b) {
     cuda_reg list[] = {cuda_new(w, to), a, b};
-    cuda_put(w, op, list, 3);
+    put(w, op, list, 3);
     return list[0];
 }
 
 cuda_reg cuda_three(cuda_writer *w, const char *op, cuda_class to, cuda_reg a, cuda_reg b,
                     cuda_reg c) {
     cuda_reg list[] = {cuda_new(w, to), a, b, c};
-    cuda_put(w, op, list, 4);
+    put(w, op, list, 4);
     return list[0];
 }
 

@@ -70,7 +70,6 @@ static inline cuda_reg cuda_u64(uint64_t number) {
 
 /* Lines. `op` is the whole of the instruction's name; operands follow with commas. */
 void cuda_line(cuda_writer *w, const char *format, ...) VYRE_PRINTF(2, 3);
-void cuda_put(cuda_writer *w, const char *op, const cuda_reg *operands, uint32_t count);
 cuda_reg cuda_one(cuda_writer *w, const char *op, cuda_class to, cuda_reg a);
 cuda_reg cuda_two(cuda_writer *w, const char *op, cuda_class to, cuda_reg a, cuda_reg b);
 cuda_reg cuda_three(cuda_writer *w, const char *op, cuda_class to, cuda_reg a, cuda_reg b,

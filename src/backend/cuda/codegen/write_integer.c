@@ -232,13 +232,11 @@ static cuda_reg bool_op(cuda_writer *w, vyre_op op, cuda_reg a, cuda_reg b) {
     switch (op) {
     case VYRE_OP_AND: return cuda_two(w, "and.pred", CUDA_PRED, a, b);
     case VYRE_OP_OR: return cuda_two(w, "or.pred", CUDA_PRED, a, b);
-    case VYRE_OP_XOR:
-    case VYRE_OP_NE: return cuda_two(w, "xor.pred", CUDA_PRED, a, b);
+    case VYRE_ONE_OF(XOR, NE): return cuda_two(w, "xor.pred", CUDA_PRED, a, b);
     case VYRE_OP_NOT: return cuda_one(w, "not.pred", CUDA_PRED, a);
     case VYRE_OP_EQ:
         return cuda_one(w, "not.pred", CUDA_PRED, cuda_two(w, "xor.pred", CUDA_PRED, a, b));
-    case VYRE_OP_LT:
-    case VYRE_OP_LE:
+    case VYRE_ONE_OF(LT, LE):
     case VYRE_ANY_OF(SURROUNDINGS, ARITHMETIC, INTEGER, SHIFT, BITS, FLOAT, CHOICE, ELEMENTARY,
                      ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
@@ -260,9 +258,7 @@ static bool fold(vyre_op op, vyre_type type, cuda_reg a, cuda_reg b, cuda_reg *o
     case VYRE_OP_SHL: *out = number_of(type, x << (y & 31)); return true;
     case VYRE_OP_AND: *out = number_of(type, x & y); return true;
     case VYRE_OP_OR: *out = number_of(type, x | y); return true;
-    case VYRE_OP_XOR:
-    case VYRE_OP_NOT:
-    case VYRE_OP_SHR:
+    case VYRE_ONE_OF(XOR, NOT, SHR):
     case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, EXTREME, SIGN, INTEGER, BITS, FLOAT, COMPARE, CHOICE,
                      ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
         break;
@@ -294,8 +290,7 @@ cuda_reg cuda_integer_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a,
         return cuda_narrow(w, type, arithmetic(w, "max", type, a, other));
     }
     case VYRE_OP_MUL_HIGH: return high_product(w, type, a, b);
-    case VYRE_OP_ADD_SAT:
-    case VYRE_OP_SUB_SAT: return saturated(w, op, type, a, b);
+    case VYRE_ONE_OF(ADD_SAT, SUB_SAT): return saturated(w, op, type, a, b);
     case VYRE_OP_AND: return bitwise(w, "and", type, a, b);
     case VYRE_OP_OR: return bitwise(w, "or", type, a, b);
     case VYRE_OP_XOR: return bitwise(w, "xor", type, a, b);
@@ -304,8 +299,7 @@ cuda_reg cuda_integer_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a,
     case VYRE_OP_SHL:
         return cuda_narrow(w, type, bitwise(w, "shl", type, a, shift_count(w, type, b)));
     case VYRE_OP_SHR: return arithmetic(w, "shr", type, a, shift_count(w, type, b));
-    case VYRE_OP_ROTL:
-    case VYRE_OP_ROTR: return rotated(w, op, type, a, b);
+    case VYRE_ONE_OF(ROTL, ROTR): return rotated(w, op, type, a, b);
     case VYRE_OP_CLZ: return leading_zeros(w, type, own_bits(w, type, a));
     case VYRE_OP_CTZ: return trailing_zeros(w, type, own_bits(w, type, a));
     case VYRE_OP_POPCOUNT:
