@@ -66,15 +66,18 @@ enum {
  * form: never reused, new ones appended. Cost is a rough count of cycles a lane. The table comes in
  * groups; each gives its first row to F and the others to X, which may be the same. */
 
-#define VYRE_OPS_SURROUNDINGS(F, X)                                                                \
-    F(PARAM, 1, "param", NUMBER, OWN, 0, 0, "a scalar argument of the program")                    \
-    X(GID, 2, "gid", NUMBER, OWN, 0, 0, "position of the invocation in the domain")                \
+#define VYRE_OPS_POSITION(F, X)                                                                    \
+    F(GID, 2, "gid", NUMBER, OWN, 0, 0, "position of the invocation in the domain")                \
     X(LID, 3, "lid", NUMBER, OWN, 0, 0, "position of the invocation in its workgroup")             \
     X(WID, 4, "wid", NUMBER, OWN, 0, 0, "position of the workgroup in the grid")                   \
     X(NUM_WORKGROUPS, 5, "num_workgroups", NUMBER, OWN, 0, 0, "number of workgroups in the grid")  \
     X(IN_DOMAIN, 6, "in_domain", NONE, OWN, 0, 1, "whether the invocation lies inside the domain") \
     X(LANE, 7, "lane", NONE, OWN, 0, 0, "position of the invocation in its subgroup")              \
-    X(SUBGROUP_ID, 8, "subgroup_id", NONE, OWN, 0, 0, "position of the subgroup in its workgroup") \
+    X(SUBGROUP_ID, 8, "subgroup_id", NONE, OWN, 0, 0, "position of the subgroup in its workgroup")
+
+#define VYRE_OPS_SURROUNDINGS(F, X)                                                                \
+    F(PARAM, 1, "param", NUMBER, OWN, 0, 0, "a scalar argument of the program")                    \
+    VYRE_OPS_POSITION(X, X)                                                                        \
     X(ITERATION, 9, "iteration", NUMBER, OWN, 0, 0, "how often the enclosing repeat ran before")   \
     X(LEN, 10, "len", R, OWN, 0, 0, "number of elements of an array")
 

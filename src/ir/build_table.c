@@ -53,8 +53,8 @@ enum { KEPT_BYTES = 65536 };
     X(sizes)                                                                                       \
     X(requirements)                                                                                \
     X(steps)                                                                                       \
-    X(phases) X(open_repeats) X(consts) X(scopes) X(variables) X(blocks) X(type_stack)             \
-        X(resource_map)
+    X(phases)                                                                                      \
+    X(open_repeats) X(consts) X(scopes) X(variables) X(blocks) X(type_stack) X(resource_map)
 #define DRAFT_VECS(X)                                                                              \
     X(operands)                                                                                    \
     X(insts)                                                                                       \

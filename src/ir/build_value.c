@@ -206,13 +206,11 @@ static uint32_t emit_plain(vyre_builder *builder, vyre_op op, vyre_type type, ui
 
 uint32_t vyre_build_position(vyre_builder *builder, vyre_op op, uint32_t dimension) {
     const char *name = vyre_lookup_op(op)->name;
-    bool has_dimensions =
-        op == VYRE_OP_GID || op == VYRE_OP_LID || op == VYRE_OP_WID || op == VYRE_OP_NUM_WORKGROUPS;
-    bool is_other = op == VYRE_OP_IN_DOMAIN || op == VYRE_OP_LANE || op == VYRE_OP_SUBGROUP_ID;
+    bool has_dimensions = vyre_lookup_op(op)->shape == VYRE_SHAPE_NUMBER;
     if (!builder_ready(builder, name ? name : "position")) {
         return VYRE_NONE;
     }
-    if (!has_dimensions && !is_other) {
+    if (!vyre_op_is_position(op)) {
         return builder_none(builder, 206, "use GID, LID, WID, NUM_WORKGROUPS or the like",
                             "%d is not a position", (int)op);
     }
@@ -340,6 +338,14 @@ uint32_t vyre_build_bitcast(vyre_builder *builder, vyre_type type, uint32_t valu
         return value;
     }
     return build_rule(builder, VYRE_OP_BITCAST, 0, type, &value, 1);
+}
+
+uint32_t builder_op(vyre_builder *builder, vyre_op op, vyre_type result,
+                    const uint32_t operands[3]) {
+    return op == VYRE_OP_CONVERT ? vyre_build_convert(builder, result, operands[0])
+           : op == VYRE_OP_BITCAST
+               ? vyre_build_bitcast(builder, result, operands[0])
+               : vyre_build_op(builder, op, operands[0], operands[1], operands[2]);
 }
 
 uint32_t vyre_build_combine(vyre_builder *builder, vyre_op op, vyre_combination how,

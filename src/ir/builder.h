@@ -153,6 +153,10 @@ void builder_close_phase_block(vyre_builder *builder);
 /* A name's place in debug_strings; 0 for none. */
 uint32_t builder_name(vyre_builder *builder, const char *name);
 
+/* An operation on values alone; `result` is its type, which conversions alone have to be told. */
+uint32_t builder_op(vyre_builder *builder, vyre_op op, vyre_type result,
+                    const uint32_t operands[3]);
+
 /* Takes a size into use as part of something; reports if it is none or used already. */
 bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size);
 

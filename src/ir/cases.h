@@ -1,15 +1,16 @@
 /* Case labels for switches over operations. Such a switch lists every operation and has no
- * `default`, so that the compiler (-Wswitch-enum) points at each one that a new operation has to be
- * added to. Operations that are handled alike are named by the groups of <vyre/op.h>:
+ * `default`, so that the compiler (-Wswitch-enum) points at each switch that a new operation has to
+ * be added to:
  *
  *     switch (vyre_inst_op(inst)) {
  *     case VYRE_OP_IF: return open_if(inst);
- *     case VYRE_ANY_OF(JUMP): return leave(inst);
- *     case VYRE_OP_FOR:
+ *     case VYRE_ONE_OF(FOR, LOOP): return open_loop(inst);
  *     case VYRE_ANY_OF(PURE, MEMORY, ...): break;
  *     }
  *     return vyre_internal_error(...);
- */
+ *
+ * VYRE_ANY_OF takes groups of <vyre/op.h>, and stands where an operation that joins the group needs
+ * no code of its own. Where each operation has some, they are named one by one. */
 #ifndef VYRE_IR_CASES_H
 #define VYRE_IR_CASES_H
 

@@ -10,6 +10,8 @@
 
 #include <vyre/program.h>
 
+#include "ir/cases.h"
+
 extern const vyre_op_info vyre_op_rows[VYRE_OP_COUNT];
 extern const vyre_op_info vyre_op_no_row;
 extern const uint8_t vyre_type_classes[VYRE_TYPE_COUNT];
@@ -35,6 +37,13 @@ static inline uint32_t vyre_inst_effects(const vyre_inst *inst) {
 
 static inline vyre_shape vyre_inst_shape(const vyre_inst *inst) {
     return (vyre_shape)vyre_lookup_op(inst->op)->shape;
+}
+
+/* gid, lane and the like: where an invocation is. */
+static inline bool vyre_op_is_position(uint32_t op) {
+#define VYRE_OP_EQUALS(name, number, text, shape, rule, effects, cost, doc) || op == VYRE_OP_##name
+    return false VYRE_OPS_POSITION(VYRE_OP_EQUALS, VYRE_OP_EQUALS);
+#undef VYRE_OP_EQUALS
 }
 
 /* Types: of the value an instruction gives, of a constant, of an array's elements, of an argument.
@@ -324,11 +333,17 @@ static inline vyre_block vyre_body_block(const vyre_ir *ir, uint32_t owner) {
 
 /* Whether a jump leads no further out than the block of an owner; VYRE_NONE is the phase. */
 static inline bool vyre_jump_ends(const vyre_ir *ir, uint32_t jump, uint32_t owner) {
-    return owner == VYRE_NONE ? true
-           : jump == VYRE_OP_BREAK || jump == VYRE_OP_CONTINUE
-               ? vyre_op_is_loop(ir->insts[owner].op)
-           : jump == VYRE_OP_RETURN ? ir->insts[owner].op == VYRE_OP_INLINE
-                                    : true;
+    if (owner == VYRE_NONE) {
+        return true;
+    }
+    switch ((vyre_op)jump) {
+    case VYRE_ONE_OF(BREAK, CONTINUE): return vyre_op_is_loop(ir->insts[owner].op);
+    case VYRE_OP_RETURN: return ir->insts[owner].op == VYRE_OP_INLINE;
+    case VYRE_ONE_OF(YIELD, UNREACHABLE):
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, BLOCK, PICK, NONE):
+        break;
+    }
+    return true;
 }
 
 /* The arg or result of `owner` that takes value k of a jump which leads there: a `continue` goes on

@@ -330,12 +330,13 @@ static void open_block(printer *p, uint32_t at) {
     line(p);
     print_results(p, at);
     vyre_strbuf_printf(&p->text, "%s ", vyre_lookup_op(inst->op)->name);
-    if (inst->op == VYRE_OP_IF) {
+    switch (vyre_inst_op(inst)) {
+    case VYRE_OP_IF:
         print_operand(p, inst->a);
         vyre_strbuf_putc(&p->text, ' ');
-    } else if (inst->op == VYRE_OP_LOOP) {
-        print_carried(p, at, "");
-    } else if (inst->op == VYRE_OP_FOR) {
+        break;
+    case VYRE_OP_LOOP: print_carried(p, at, ""); break;
+    case VYRE_OP_FOR: {
         vyre_for_range range = vyre_for_range_of(p->ir, at);
         print_value(p, vyre_for_counter(at));
         vyre_strbuf_puts(&p->text, " in ");
@@ -346,6 +347,11 @@ static void open_block(printer *p, uint32_t at) {
         print_operand(p, range.step);
         vyre_strbuf_putc(&p->text, ' ');
         print_carried(p, at, "with ");
+        break;
+    }
+    case VYRE_OP_INLINE:
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
     }
     end_line(p, at, "{");
     p->indent++;

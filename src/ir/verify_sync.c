@@ -123,7 +123,6 @@ typedef struct shared_frame {
     uint32_t owner, end;
     shared_state entry; /* if: before the branches; loop: at the start of an iteration */
     shared_state exit;  /* joined over the ways out */
-    uint32_t loop, call;
     bool in_then;
 } shared_frame;
 
@@ -178,7 +177,6 @@ static void visit_access(shared_walk *w, uint32_t at, const vyre_inst *inst, uin
 }
 
 static void visit_block(shared_walk *w, uint32_t at, const vyre_inst *inst) {
-    const shared_frame *parent = &w->frames[w->depth - 1];
     shared_frame *opened = &w->frames[w->depth];
     bool is_loop = inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR;
     if (is_loop) {
@@ -188,10 +186,6 @@ static void visit_block(shared_walk *w, uint32_t at, const vyre_inst *inst) {
     *opened = (shared_frame){.owner = at,
                              .end = inst->op == VYRE_OP_IF ? inst->b : inst->c,
                              .entry = w->now,
-                             .loop = is_loop                      ? w->depth
-                                     : inst->op == VYRE_OP_INLINE ? VYRE_NONE
-                                                                  : parent->loop,
-                             .call = inst->op == VYRE_OP_INLINE ? w->depth : parent->call,
                              .in_then = inst->op == VYRE_OP_IF};
     if (inst->op == VYRE_OP_FOR) {
         opened->exit = w->now; /* the range may be used up */
@@ -200,18 +194,17 @@ static void visit_block(shared_walk *w, uint32_t at, const vyre_inst *inst) {
 }
 
 static void visit_end(shared_walk *w, const vyre_inst *inst) {
-    const shared_frame *top = &w->frames[w->depth - 1];
-    if (inst->op == VYRE_OP_YIELD) {
-        join_state(&w->frames[w->depth - 1].exit, w->now);
-    } else if (inst->op == VYRE_OP_BREAK) {
-        join_state(&w->frames[top->loop].exit, w->now);
-    } else if (inst->op == VYRE_OP_RETURN && top->call != VYRE_NONE) {
-        join_state(&w->frames[top->call].exit, w->now);
-    } else if (inst->op == VYRE_OP_CONTINUE) {
-        shared_state *iteration = &w->iterations[w->frames[top->loop].owner - w->phase->first];
+    uint32_t target = w->depth - 1;
+    while (!vyre_jump_ends(w->v->ir, inst->op, w->frames[target].owner)) {
+        target--;
+    }
+    if (inst->op == VYRE_OP_CONTINUE) {
+        shared_state *iteration = &w->iterations[w->frames[target].owner - w->phase->first];
         shared_state before = *iteration;
         join_state(iteration, w->now);
         w->changed |= iteration->written != before.written || iteration->stale != before.stale;
+    } else if (inst->op != VYRE_OP_UNREACHABLE) {
+        join_state(&w->frames[target].exit, w->now);
     }
     w->now.reachable = false;
 }
@@ -220,8 +213,7 @@ static void walk_shared(shared_walk *w) {
     const vyre_ir *ir = w->v->ir;
     w->now = (shared_state){.reachable = true};
     w->depth = 1;
-    w->frames[0] = (shared_frame){
-        .owner = VYRE_NONE, .end = w->phase->end, .loop = VYRE_NONE, .call = VYRE_NONE};
+    w->frames[0] = (shared_frame){.owner = VYRE_NONE, .end = w->phase->end};
     for (uint32_t at = w->phase->first; at < w->phase->end; at++) {
         while (w->depth > 1 && w->frames[w->depth - 1].end == at) {
             shared_frame *top = &w->frames[w->depth - 1];

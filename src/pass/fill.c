@@ -19,9 +19,8 @@ enum {
 typedef struct frame {
     uint32_t owner; /* VYRE_NONE for the phase */
     uint32_t end;
-    uint32_t loop, call; /* frames of the innermost ones, itself included; or VYRE_NONE */
-    uint32_t guards;     /* how many hold in front of it */
-    bool is_lost;        /* nobody knows who comes here from now on */
+    uint32_t guards; /* how many hold in front of it */
+    bool is_lost;    /* nobody knows who comes here from now on */
     bool in_then;
     bool left_then, left_else; /* nobody comes to the end of that branch */
 } frame;
@@ -169,20 +168,14 @@ static void open_block(walk *w, uint32_t at) {
     bool is_if = inst->op == VYRE_OP_IF;
     *opened = (frame){.owner = at,
                       .end = is_if ? vyre_then_block(w->ir, at).end : vyre_owner_end(w->ir, at),
-                      .loop = parent->loop,
-                      .call = parent->call,
                       .guards = w->guard_count,
                       .is_lost = parent->is_lost,
                       .in_then = is_if};
     if (is_if) {
         opened->is_lost |= !push_condition(w, inst->a, true, 0);
     } else if (vyre_op_is_loop(inst->op)) {
-        opened->loop = w->depth;
         opened->is_lost |= inst->op != VYRE_OP_FOR || !open_for(w, at, w->depth);
         opened->is_lost = opened->is_lost || may_end_early(w->ir, at);
-    } else {
-        opened->call = w->depth;
-        opened->loop = VYRE_NONE;
     }
     w->depth++;
 }
@@ -212,10 +205,8 @@ static void close_blocks(walk *w, uint32_t at) {
 static void see_end(walk *w, const vyre_inst *inst) {
     frame *top = top_of(w);
     uint32_t here = w->depth - 1, target = here;
-    if (inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE) {
-        target = top->loop;
-    } else if (inst->op == VYRE_OP_RETURN) {
-        target = top->call == VYRE_NONE ? 0 : top->call;
+    while (!vyre_jump_ends(w->ir, inst->op, w->frames[target].owner)) {
+        target--;
     }
     if (here == target + 1 && w->ir->insts[top->owner].op == VYRE_OP_IF) {
         top->left_then |= top->in_then;
@@ -286,8 +277,7 @@ static void see_store(walk *w, const vyre_inst *inst) {
 static void walk_code(walk *w, const vyre_phase *phase) {
     const vyre_ir *ir = w->ir;
     w->phase = w->values.phase = phase;
-    w->frames[0] =
-        (frame){.owner = VYRE_NONE, .end = phase->end, .loop = VYRE_NONE, .call = VYRE_NONE};
+    w->frames[0] = (frame){.owner = VYRE_NONE, .end = phase->end};
     w->depth = 1;
     w->guard_count = 0;
     w->own.count = w->full.count = 0;

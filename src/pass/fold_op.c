@@ -517,8 +517,8 @@ static uint32_t fold_identity(const operation *o) {
     case VYRE_OP_MUL: return of_float ? VYRE_NONE : fold_associative(o, fold_mul);
     case VYRE_OP_DIV: return of_float ? fold_float_div(o) : fold_div(o);
     case VYRE_OP_REM: return fold_rem(o);
-    case VYRE_ANY_OF(EXTREME): return of_float ? VYRE_NONE : fold_associative(o, fold_min_max);
-    case VYRE_ANY_OF(SIGN): return fold_sign(o);
+    case VYRE_ONE_OF(MIN, MAX): return of_float ? VYRE_NONE : fold_associative(o, fold_min_max);
+    case VYRE_ONE_OF(NEG, ABS): return fold_sign(o);
     case VYRE_ONE_OF(ADD_SAT, SUB_SAT): return is_number(o, o->b, 0) ? o->a : VYRE_NONE;
     case VYRE_OP_AND: return fold_associative(o, fold_and);
     case VYRE_OP_OR: return fold_associative(o, fold_or);
@@ -540,7 +540,7 @@ static uint32_t fold_identity(const operation *o) {
 bool vyre_fold_commutes(vyre_op op) {
     switch (op) {
     case VYRE_ONE_OF(ADD, MUL, MUL_HIGH, ADD_SAT, AND, OR, XOR, EQ, NE, FMA):
-    case VYRE_ANY_OF(EXTREME): return true;
+    case VYRE_ONE_OF(MIN, MAX): return true;
     case VYRE_ONE_OF(SUB, SUB_SAT, NOT, SQRT, FLOOR, CEIL, TRUNC, ROUND, COPYSIGN, LT, LE):
     case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, SIGN, SHIFT, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER,
                      SUBGROUP, CONTROL, NONE):
@@ -576,5 +576,5 @@ uint32_t vyre_fold_op(vyre_builder *to, vyre_op op, vyre_type type, const uint32
 
 uint32_t vyre_fold_build(vyre_builder *to, vyre_op op, vyre_type type, const uint32_t operands[3]) {
     uint32_t folded = vyre_fold_op(to, op, type, operands);
-    return folded != VYRE_NONE ? folded : vyre_rebuild_pure(to, op, type, operands);
+    return folded != VYRE_NONE ? folded : builder_op(to, op, type, operands);
 }

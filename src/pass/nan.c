@@ -23,10 +23,9 @@ typedef enum nan_rule {
 
 static nan_rule rule_of(vyre_op op) {
     switch (op) {
-    case VYRE_ONE_OF(DIV, FMA, SQRT, FLOOR, CEIL, TRUNC, ROUND, CONVERT):
-    case VYRE_ANY_OF(LINEAR, EXTREME): return NAN_MADE;
-    case VYRE_ONE_OF(COPYSIGN, SCAN, SCAN_EXCLUSIVE):
-    case VYRE_ANY_OF(SIGN): return NAN_PASSED;
+    case VYRE_ONE_OF(ADD, SUB, MUL, DIV, MIN, MAX, FMA, SQRT, FLOOR, CEIL, TRUNC, ROUND, CONVERT):
+        return NAN_MADE;
+    case VYRE_ONE_OF(NEG, ABS, COPYSIGN, SCAN, SCAN_EXCLUSIVE): return NAN_PASSED;
     case VYRE_ANY_OF(SHUFFLE): return NAN_PASSED_ONE;
     case VYRE_OP_SELECT: return NAN_CHOSEN;
     case VYRE_ONE_OF(REM, BITCAST, REDUCE, MATRIX_MAD):

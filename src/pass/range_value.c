@@ -406,7 +406,7 @@ void range_value_visit(range_state *s, uint32_t inst) {
     case VYRE_OP_SHR: visit_shift_right(s, inst); return;
     case VYRE_OP_DIV: visit_division(s, inst); return;
     case VYRE_OP_REM: visit_remainder(s, inst); return;
-    case VYRE_ANY_OF(EXTREME): visit_extreme(s, inst); return;
+    case VYRE_ONE_OF(MIN, MAX): visit_extreme(s, inst); return;
     case VYRE_OP_SELECT: visit_select(s, inst); return;
     case VYRE_ONE_OF(CONVERT, BITCAST): visit_conversion(s, inst); return;
     case VYRE_ONE_OF(ADD_SAT, SUB_SAT): visit_saturated(s, inst); return;

@@ -150,12 +150,12 @@ void vyre_rebuild_loop(vyre_rebuild *r, uint32_t loop, uint32_t count, const uin
 
 void vyre_rebuild_open(vyre_rebuild *r, uint32_t owner) {
     const vyre_inst *inst = &r->ir->insts[owner];
-    if (inst->op == VYRE_OP_IF) {
-        vyre_build_if(r->to, vyre_rebuild_operand(r, inst->a));
-        return;
-    }
-    if (inst->op == VYRE_OP_INLINE) {
-        vyre_build_inline(r->to);
+    switch (vyre_inst_op(inst)) {
+    case VYRE_OP_IF: vyre_build_if(r->to, vyre_rebuild_operand(r, inst->a)); return;
+    case VYRE_OP_INLINE: vyre_build_inline(r->to); return;
+    case VYRE_ONE_OF(FOR, LOOP): break;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        r->unknown = owner;
         return;
     }
     const uint32_t *initial;
@@ -217,23 +217,15 @@ static void copy_jump(vyre_rebuild *r, uint32_t at) {
     vyre_free(list);
 }
 
-uint32_t vyre_rebuild_pure(vyre_builder *to, vyre_op op, vyre_type type,
-                           const uint32_t operands[3]) {
-    return op == VYRE_OP_CONVERT   ? vyre_build_convert(to, type, operands[0])
-           : op == VYRE_OP_BITCAST ? vyre_build_bitcast(to, type, operands[0])
-                                   : vyre_build_op(to, op, operands[0], operands[1], operands[2]);
-}
-
 uint32_t vyre_rebuild_inst(vyre_rebuild *r, uint32_t at, uint32_t array, const uint32_t *operands) {
     const vyre_inst *inst = &r->ir->insts[at];
     vyre_op op = vyre_inst_op(inst);
     switch (op) {
     case VYRE_OP_PARAM: return vyre_build_param(r->to, r->scalars[inst->a]);
     case VYRE_OP_ITERATION: return vyre_build_iteration(r->to, r->repeats[inst->a]);
-    case VYRE_ONE_OF(GID, LID, WID, NUM_WORKGROUPS, IN_DOMAIN, LANE, SUBGROUP_ID):
-        return vyre_build_position(r->to, op, inst->a);
+    case VYRE_ANY_OF(POSITION): return vyre_build_position(r->to, op, inst->a);
     case VYRE_ANY_OF(PURE, ELEMENTARY, SHUFFLE, VOTE):
-        return vyre_rebuild_pure(r->to, op, vyre_inst_type(inst), operands);
+        return builder_op(r->to, op, vyre_inst_type(inst), operands);
     case VYRE_ANY_OF(COMBINE):
         return vyre_build_combine(r->to, op, (vyre_combination)inst->aux, operands[0]);
     case VYRE_OP_MATRIX_MAD:
@@ -320,7 +312,7 @@ void vyre_rebuild_code(vyre_rebuild *r, vyre_block code) {
 }
 
 void vyre_rebuild_one(vyre_rebuild *r, uint32_t inst) {
-    vyre_rebuild_code(r, (vyre_block){inst, inst + 1});
+    vyre_rebuild_code(r, (vyre_block){inst, vyre_inst_next(r->ir, inst)});
 }
 
 /* Of several that became one, the first gives its name. */

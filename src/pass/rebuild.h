@@ -80,9 +80,6 @@ void vyre_rebuild_jump(vyre_rebuild *rebuild, uint32_t jump, uint32_t count,
  * its value, VYRE_NONE if it has none or several. */
 uint32_t vyre_rebuild_inst(vyre_rebuild *rebuild, uint32_t inst, uint32_t array,
                            const uint32_t *operands);
-/* An operation on values alone, by values of `to`; `type` is the result's. */
-uint32_t vyre_rebuild_pure(vyre_builder *to, vyre_op op, vyre_type type,
-                           const uint32_t operands[3]);
 /* The names of the values of a phase; phases come in their order. */
 void vyre_rebuild_names(vyre_rebuild *rebuild, const vyre_phase *phase);
 /* The file, the flags and the calls that places point to: what stands in front of the rest. */

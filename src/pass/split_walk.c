@@ -247,8 +247,13 @@ static void walk_from(split *s, uint32_t at) {
             return;
         }
         if (split_at(s, at)->is_cut) {
-            if (inst->op != VYRE_OP_INLINE) {
-                (inst->op == VYRE_OP_IF ? walk_if : enter_loop)(s, at);
+            switch (vyre_inst_op(inst)) {
+            case VYRE_OP_IF: walk_if(s, at); return;
+            case VYRE_ONE_OF(FOR, LOOP): enter_loop(s, at); return;
+            case VYRE_OP_INLINE: break;
+            case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP,
+                             NONE):
+                s->r->unknown = at;
                 return;
             }
             at = vyre_body_block(s->ir, at).first; /* its returns know where they go */

@@ -140,11 +140,12 @@ bool vyre_strides_init(vyre_strides *strides, const vyre_ir *ir, uint32_t phase,
     }
     strides->rows = vyre_alloc_zeroed(count, sizeof *strides->rows);
     const walk w = {ir, row, ranges, strides, varies};
-    for (uint32_t k = 0; strides->rows && k < count; k++) {
+    for (uint32_t inst = row->first; strides->rows && inst < row->end; inst++) {
+        uint32_t k = inst - row->first;
         bool same = varies ? !varies[k] : map.levels[k] >= VYRE_UNIFORM_WORKGROUP;
-        strides->rows[k] = ir->insts[row->first + k].type == VYRE_TYPE_VOID ? unknown
-                           : same                                           ? uniform
-                                  : visit(&w, row->first + k);
+        strides->rows[k] = ir->insts[inst].type == VYRE_TYPE_VOID ? unknown
+                           : same                                 ? uniform
+                                                                  : visit(&w, inst);
     }
     vyre_uniformity_deinit(&map);
     return strides->rows;

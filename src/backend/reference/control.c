@@ -60,17 +60,18 @@ static void open_if(machine *m, fiber *f, uint32_t at) {
 }
 
 /* Moves values into a loop's args, all at once: an arg may be what another one becomes. */
-static void set_args(machine *m, fiber *f, const uint32_t *values, uint32_t count, uint32_t first,
+static void set_args(machine *m, fiber *f, const uint32_t *values, uint32_t count, uint32_t loop,
                      const uint8_t *mask) {
     uint32_t lanes = m->layout.lanes;
     size_t stride = (size_t)lanes * REGISTER_BYTES;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t bytes = vyre_type_bytes(vyre_inst_type(&m->ir->insts[first + i]));
+        uint32_t bytes = vyre_type_bytes(vyre_operand_type(m->ir, values[i]));
         memcpy(m->copies + i * stride, value_of(m, f, values[i]), (size_t)bytes * lanes);
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t bytes = vyre_type_bytes(vyre_inst_type(&m->ir->insts[first + i]));
-        copy_masked(value_of(m, f, first + i), m->copies + i * stride, mask, bytes, lanes);
+        uint32_t arg = vyre_loop_arg(m->ir, loop, i);
+        uint32_t bytes = vyre_type_bytes(vyre_operand_type(m->ir, arg));
+        copy_masked(value_of(m, f, arg), m->copies + i * stride, mask, bytes, lanes);
     }
 }
 
@@ -134,7 +135,7 @@ static frame *push_loop(machine *m, fiber *f, uint32_t at) {
     opened->loop = f->depth - 1;
     memcpy(opened->mask, mask, m->layout.lanes);
     memset(opened->other, 0, m->layout.lanes);
-    set_args(m, f, initial, carried, vyre_loop_arg(m->ir, at, 0), mask);
+    set_args(m, f, initial, carried, at, mask);
     f->pc = vyre_body_block(m->ir, at).first;
     return opened;
 }
@@ -151,7 +152,7 @@ static void open_for(machine *m, fiber *f, uint32_t at) {
                              read_integer(value_of(m, f, range.end), type, i),
                              read_integer(value_of(m, f, range.step), type, i), is_signed);
     }
-    set_args(m, f, &range.first, 1, vyre_for_counter(at), top_frame(f)->mask);
+    copy_value(m, f, vyre_for_counter(at), range.first, top_frame(f)->mask);
     frame *opened = push_loop(m, f, at);
     leave_used_up(m, f, opened);
     if (!any(opened->mask, lanes)) {
@@ -183,19 +184,21 @@ bool control_open(machine *m, fiber *f, uint32_t at) {
 
 /* Leaving. The lanes that run go where the terminator sends them, and the block is through. */
 
-void control_leave(machine *m, fiber *f, uint32_t at) {
+bool control_leave(machine *m, fiber *f, uint32_t at) {
     const vyre_inst *inst = &m->ir->insts[at];
     const uint32_t *values;
     uint32_t count = vyre_lookup_values(m->ir, inst, &values);
-    frame *top = top_frame(f), *target = top; /* of a yield */
+    frame *top = top_frame(f), *target = top;
     uint32_t lanes = m->layout.lanes;
-    if (inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE) {
-        target = &f->frames[top->loop];
-    } else if (inst->op == VYRE_OP_RETURN) {
-        target = &f->frames[top->call == VYRE_NONE ? 0 : top->call];
+    switch (vyre_inst_op(inst)) {
+    case VYRE_ONE_OF(BREAK, CONTINUE): target = &f->frames[top->loop]; break;
+    case VYRE_OP_RETURN: target = &f->frames[top->call == VYRE_NONE ? 0 : top->call]; break;
+    case VYRE_ONE_OF(YIELD, UNREACHABLE): break;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, BLOCK, PICK, NONE):
+        return machine_unknown(m, at);
     }
     if (inst->op == VYRE_OP_CONTINUE) {
-        set_args(m, f, values, count, vyre_loop_arg(m->ir, target->owner, 0), top->mask);
+        set_args(m, f, values, count, target->owner, top->mask);
         join(target->other, top->mask, lanes);
     } else if (inst->op != VYRE_OP_UNREACHABLE) {
         for (uint32_t k = 0; k < count; k++) {
@@ -205,6 +208,7 @@ void control_leave(machine *m, fiber *f, uint32_t at) {
     }
     memset(top->mask, 0, lanes);
     f->pc = top->end;
+    return true;
 }
 
 /* Closing */

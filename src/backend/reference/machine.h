@@ -105,7 +105,7 @@ outcome fiber_run(machine *m, fiber *f);
 
 /* Control flow; `at` is the instruction. Each leaves the program counter where it goes on. */
 bool control_open(machine *m, fiber *f, uint32_t at); /* false if it fails */
-void control_leave(machine *m, fiber *f, uint32_t at);
+bool control_leave(machine *m, fiber *f, uint32_t at);
 /* The end of a block is reached. True if the fiber may be set aside: a loop takes another
  * iteration. */
 bool control_close(machine *m, fiber *f);

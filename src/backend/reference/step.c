@@ -99,7 +99,7 @@ static bool run_special(machine *m, fiber *f, uint32_t at) {
         return !m->watch || sanitizer_barrier(m, f, at) || machine_no_memory(m);
     case VYRE_ANY_OF(SUBGROUP): return subgroup_exchange(m, f, at);
     case VYRE_ANY_OF(BLOCK): return control_open(m, f, at);
-    case VYRE_ANY_OF(JUMP): control_leave(m, f, at); return true;
+    case VYRE_ANY_OF(JUMP): return control_leave(m, f, at);
     case VYRE_ANY_OF(PICK): return true; /* comes with its owner */
     case VYRE_ANY_OF(PURE, ELEMENTARY, NONE): break;
     }

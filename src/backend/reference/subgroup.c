@@ -130,9 +130,11 @@ bool subgroup_exchange(machine *m, fiber *f, uint32_t at) {
         switch (vyre_inst_op(&m->ir->insts[at])) {
         case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, CONTROL, NONE):
             return machine_unknown(m, at);
-        case VYRE_ANY_OF(SHUFFLE): shuffle(m, f, at, base, width); break;
-        case VYRE_ANY_OF(VOTE): vote(m, f, at, base, width); break;
-        case VYRE_ANY_OF(COMBINE): combine(m, f, at, base, width); break;
+        case VYRE_ONE_OF(SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN, BROADCAST):
+            shuffle(m, f, at, base, width);
+            break;
+        case VYRE_ONE_OF(BALLOT, ANY, ALL): vote(m, f, at, base, width); break;
+        case VYRE_ONE_OF(REDUCE, SCAN, SCAN_EXCLUSIVE): combine(m, f, at, base, width); break;
         case VYRE_OP_MATRIX_MAD: multiply(m, f, at, base); break;
         }
     }

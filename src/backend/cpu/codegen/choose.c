@@ -295,10 +295,14 @@ static cost visit_inline(estimate *s, goal *g, uint32_t inst) {
 }
 
 static cost visit_owner(estimate *s, goal *g, uint32_t inst) {
-    uint32_t op = s->ir->insts[inst].op;
-    return op == VYRE_OP_IF       ? visit_if(s, g, inst)
-           : op == VYRE_OP_INLINE ? visit_inline(s, g, inst)
-                                  : visit_loop(s, g, inst);
+    switch (vyre_inst_op(&s->ir->insts[inst])) {
+    case VYRE_OP_IF: return visit_if(s, g, inst);
+    case VYRE_OP_INLINE: return visit_inline(s, g, inst);
+    case VYRE_ONE_OF(FOR, LOOP): return visit_loop(s, g, inst);
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
+    }
+    return (cost){0};
 }
 
 static cost walk(estimate *s, goal *g, vyre_block code, uint32_t owner) {

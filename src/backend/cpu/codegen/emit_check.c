@@ -74,7 +74,7 @@ static bool is_steady(const emit *e, uint32_t loop, uint32_t operand, uint32_t d
     }
     switch (vyre_inst_op(i)) {
     case VYRE_ONE_OF(PARAM, LEN, GID, LID, WID, LANE): return true;
-    case VYRE_ANY_OF(LINEAR):
+    case VYRE_ONE_OF(ADD, SUB, MUL):
         return is_steady(e, loop, i->a, depth - 1) && is_steady(e, loop, i->b, depth - 1);
     case VYRE_ONE_OF(NUM_WORKGROUPS, IN_DOMAIN, SUBGROUP_ID, ITERATION):
     case VYRE_ANY_OF(QUOTIENT, EXTREME, SIGN, INTEGER, LOGIC, BITS, FLOAT, COMPARE, CHOICE,

@@ -82,7 +82,7 @@ static uint32_t wide_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint
     case VYRE_OP_SUB: return cpu_put_two(s, "fsub", type, a, b);
     case VYRE_OP_MUL: return cpu_put_two(s, "fmul", type, a, b);
     case VYRE_OP_DIV: return cpu_put_two(s, "fdiv", type, a, b);
-    case VYRE_ANY_OF(EXTREME): return wide_extreme(s, op, type, a, b);
+    case VYRE_ONE_OF(MIN, MAX): return wide_extreme(s, op, type, a, b);
     case VYRE_ONE_OF(NEG, ABS, COPYSIGN): return sign_op(s, op, type, a, b);
     case VYRE_OP_FMA: return cpu_put_call(s, "fma", type, 3, a, b, c);
     case VYRE_OP_SQRT: return cpu_put_call(s, "sqrt", type, 1, a, 0, 0);
@@ -115,13 +115,13 @@ static uint32_t widened_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, u
 static uint32_t narrow_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint32_t b,
                           uint32_t c) {
     switch (op) {
-    case VYRE_ANY_OF(EXTREME): return narrow_extreme(s, op, type, a, b);
+    case VYRE_ONE_OF(MIN, MAX): return narrow_extreme(s, op, type, a, b);
     case VYRE_ONE_OF(NEG, ABS, COPYSIGN): return sign_op(s, op, type, a, b);
     case VYRE_ANY_OF(COMPARE): return widened_op(s, op, type, a, b, c);
     case VYRE_ONE_OF(FLOOR, CEIL, TRUNC, ROUND):
         return cpu_narrow_exact(s, type, widened_op(s, op, type, a, b, c));
     case VYRE_ONE_OF(DIV, FMA, SQRT):
-    case VYRE_ANY_OF(LINEAR): return cpu_narrow(s, type, widened_op(s, op, type, a, b, c));
+    case VYRE_ONE_OF(ADD, SUB, MUL): return cpu_narrow(s, type, widened_op(s, op, type, a, b, c));
     case VYRE_OP_REM:
     case VYRE_ANY_OF(SURROUNDINGS, INTEGER, LOGIC, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER,
                      SUBGROUP, CONTROL, NONE):

@@ -128,7 +128,7 @@ uint32_t cpu_integer_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint
     case VYRE_OP_ADD: return cpu_put_two(s, "add", type, a, b);
     case VYRE_OP_SUB: return cpu_put_two(s, "sub", type, a, b);
     case VYRE_OP_MUL: return cpu_put_two(s, "mul", type, a, b);
-    case VYRE_ANY_OF(QUOTIENT): return divide(s, op, type, a, b);
+    case VYRE_ONE_OF(DIV, REM): return divide(s, op, type, a, b);
     case VYRE_OP_MIN: return cpu_put_call(s, sign ? "smin" : "umin", type, 2, a, b, 0);
     case VYRE_OP_MAX: return cpu_put_call(s, sign ? "smax" : "umax", type, 2, a, b, 0);
     case VYRE_OP_NEG: return cpu_put_two(s, "sub", type, cpu_put_const(s, type, 0), a);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 #include "pass/fill.h"
 #include "pass/pass.h"
 #include "pass/split.h"
@@ -96,14 +97,15 @@ static void weigh(const vyre_ir *ir, uint32_t index, cpu_phase *out_phase) {
         const vyre_inst *inst = &ir->insts[i];
         const vyre_op_info *info = vyre_op_info_of(inst->op);
         bool in_loop = i < loop_end;
-        if (inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR) {
-            loop_end = inst->c > loop_end ? inst->c : loop_end;
+        if (vyre_op_is_loop(inst->op)) {
+            uint32_t end = vyre_owner_end(ir, i);
+            loop_end = end > loop_end ? end : loop_end;
             out_phase->has_loops = true;
         }
         cost += (uint64_t)info->cost * (in_loop ? ITERATIONS : 1);
         out_phase->may_wait |= in_loop && info->effects & VYRE_EFFECT_ATOMIC &&
                                info->effects & VYRE_EFFECT_READ &&
-                               ir->resources[inst->a].kind <= VYRE_RESOURCE_SCRATCH;
+                               vyre_access_array(ir, inst)->kind <= VYRE_RESOURCE_SCRATCH;
     }
     uint32_t invocations = phase->workgroup[0]
                                ? phase->workgroup[0] * phase->workgroup[1] * phase->workgroup[2]

@@ -370,7 +370,9 @@ void cuda_emit_subgroup(emit *e, uint32_t inst) {
     case VYRE_OP_ALL: result = vote(e, cuda_emit_operand(e, i->a, 0), true); break;
     case VYRE_OP_REDUCE: result = reduced(e, inst); break;
     case VYRE_ONE_OF(SCAN, SCAN_EXCLUSIVE): result = scanned(e, inst); break;
-    case VYRE_ANY_OF(SHUFFLE): result = shuffled(e, i); break;
+    case VYRE_ONE_OF(SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN, BROADCAST):
+        result = shuffled(e, i);
+        break;
     }
     *emit_slot(e, inst, 0) = result;
 }
