@@ -45,11 +45,10 @@ static void mark_needed(const vyre_ir *ir, uint8_t *needed) {
         if (is_pure(inst->op) && !needed[i]) {
             continue;
         }
-        const uint32_t *values;
-        uint32_t count = vyre_lookup_values(ir, inst, &values);
-        for (uint32_t k = 0; k < count; k++) {
-            if (vyre_operand_is_value(values[k])) {
-                needed[values[k]] = 1;
+        vyre_list values = vyre_inst_operands(ir, inst);
+        for (uint32_t k = 0; k < values.count; k++) {
+            if (vyre_operand_is_value(values.items[k])) {
+                needed[values.items[k]] = 1;
             }
         }
     }

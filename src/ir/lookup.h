@@ -100,28 +100,32 @@ static inline uint64_t vyre_const_extended(const vyre_const *constant) {
     return is_signed ? (uint64_t)((int64_t)(constant->bits << spare) >> spare) : constant->bits;
 }
 
-/* The value operands of an instruction; returns how many. */
-static inline uint32_t vyre_lookup_values(const vyre_ir *ir, const vyre_inst *inst,
-                                          const uint32_t **values) {
+/* Operands side by side. */
+typedef struct vyre_list {
+    const uint32_t *items;
+    uint32_t count;
+} vyre_list;
+
+/* The value operands of an instruction. */
+static inline vyre_list vyre_inst_operands(const vyre_ir *ir, const vyre_inst *inst) {
     switch (vyre_inst_shape(inst)) {
     case VYRE_SHAPE_V1:
-    case VYRE_SHAPE_IF: *values = &inst->a; return 1;
-    case VYRE_SHAPE_V2: *values = &inst->a; return 2;
-    case VYRE_SHAPE_V3: *values = &inst->a; return 3;
-    case VYRE_SHAPE_R_V1: *values = &inst->b; return 1;
-    case VYRE_SHAPE_R_V2: *values = &inst->b; return 2;
-    case VYRE_SHAPE_R_LIST: *values = ir->operands + inst->b; return inst->c;
+    case VYRE_SHAPE_IF: return (vyre_list){&inst->a, 1};
+    case VYRE_SHAPE_V2: return (vyre_list){&inst->a, 2};
+    case VYRE_SHAPE_V3: return (vyre_list){&inst->a, 3};
+    case VYRE_SHAPE_R_V1: return (vyre_list){&inst->b, 1};
+    case VYRE_SHAPE_R_V2: return (vyre_list){&inst->b, 2};
+    case VYRE_SHAPE_R_LIST: return (vyre_list){ir->operands + inst->b, inst->c};
     case VYRE_SHAPE_LIST:
     case VYRE_SHAPE_GROUP:
-    case VYRE_SHAPE_LOOP: *values = inst->b ? ir->operands + inst->a : NULL; return inst->b;
+    case VYRE_SHAPE_LOOP: return (vyre_list){inst->b ? ir->operands + inst->a : NULL, inst->b};
     case VYRE_SHAPE_NONE:
     case VYRE_SHAPE_NUMBER:
     case VYRE_SHAPE_R:
     case VYRE_SHAPE_PICK:
     case VYRE_SHAPE_INLINE: break;
     }
-    *values = NULL;
-    return 0;
+    return (vyre_list){NULL, 0};
 }
 
 /* Bytes of a shared or private array. */
@@ -291,13 +295,11 @@ static inline uint32_t vyre_for_counter(uint32_t loop) {
     return loop + 1;
 }
 
-/* The operands that the carried values start as; returns how many. */
-static inline uint32_t vyre_loop_carried(const vyre_ir *ir, uint32_t loop,
-                                         const uint32_t **initial) {
+/* The operands that the carried values start as. */
+static inline vyre_list vyre_loop_initial(const vyre_ir *ir, uint32_t loop) {
     const vyre_inst *inst = &ir->insts[loop];
     uint32_t head = inst->op == VYRE_OP_FOR ? 3 : 0;
-    *initial = inst->b > head ? ir->operands + inst->a + head : NULL;
-    return inst->b - head;
+    return (vyre_list){inst->b > head ? ir->operands + inst->a + head : NULL, inst->b - head};
 }
 
 /* The arg of carried value k. */

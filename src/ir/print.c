@@ -211,13 +211,12 @@ static void print_element(printer *p, const vyre_inst *inst) {
 
 /* A call whose first argument is an element: atomics and uniform_load. */
 static void print_element_call(printer *p, const vyre_inst *inst, const vyre_op_info *info) {
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(p->ir, inst, &values);
+    vyre_list values = vyre_inst_operands(p->ir, inst);
     vyre_strbuf_printf(&p->text, "%s(", info->name);
     print_element(p, inst);
-    for (uint32_t i = 1; i < count; i++) {
+    for (uint32_t i = 1; i < values.count; i++) {
         vyre_strbuf_puts(&p->text, ", ");
-        print_operand(p, values[i]);
+        print_operand(p, values.items[i]);
     }
     if (info->effects & VYRE_EFFECT_ATOMIC) {
         bool is_shared = vyre_access_array(p->ir, inst)->kind == VYRE_RESOURCE_SHARED;
@@ -233,10 +232,9 @@ static void print_element_call(printer *p, const vyre_inst *inst, const vyre_op_
 
 /* A call with the values of an instruction. */
 static void print_call(printer *p, const vyre_inst *inst, const char *name) {
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(p->ir, inst, &values);
+    vyre_list values = vyre_inst_operands(p->ir, inst);
     vyre_strbuf_printf(&p->text, "%s(", name);
-    print_operands(p, values, count);
+    print_operands(p, values.items, values.count);
     vyre_strbuf_putc(&p->text, ')');
 }
 
@@ -310,17 +308,16 @@ static void print_results(printer *p, uint32_t owner) {
 }
 
 static void print_carried(printer *p, uint32_t loop, const char *prefix) {
-    const uint32_t *initial;
-    uint32_t count = vyre_loop_carried(p->ir, loop, &initial);
-    if (!count) {
+    vyre_list initial = vyre_loop_initial(p->ir, loop);
+    if (!initial.count) {
         return;
     }
     vyre_strbuf_printf(&p->text, "%s(", prefix);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < initial.count; i++) {
         vyre_strbuf_puts(&p->text, i ? ", " : "");
         print_value(p, vyre_loop_arg(p->ir, loop, i));
         vyre_strbuf_puts(&p->text, " = ");
-        print_operand(p, initial[i]);
+        print_operand(p, initial.items[i]);
     }
     vyre_strbuf_puts(&p->text, ") ");
 }
@@ -364,9 +361,8 @@ static void print_end(printer *p, const vyre_inst *inst, bool implied) {
     line(p);
     vyre_strbuf_puts(&p->text, vyre_lookup_op(inst->op)->name);
     vyre_strbuf_puts(&p->text, inst->b ? " " : "");
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(p->ir, inst, &values);
-    print_operands(p, values, count);
+    vyre_list values = vyre_inst_operands(p->ir, inst);
+    print_operands(p, values.items, values.count);
     vyre_strbuf_puts(&p->text, ";\n");
 }
 
@@ -604,11 +600,10 @@ static bool prepare(printer *p) {
         p->may_collide |= last == '_' || (last >= '0' && last <= '9');
     }
     for (uint32_t i = 0; i < ir->inst_count; i++) {
-        const uint32_t *values;
-        uint32_t count = vyre_lookup_values(ir, &ir->insts[i], &values);
-        for (uint32_t k = 0; k < count; k++) {
-            if (vyre_operand_is_value(values[k])) {
-                p->used[values[k]] = 1;
+        vyre_list values = vyre_inst_operands(ir, &ir->insts[i]);
+        for (uint32_t k = 0; k < values.count; k++) {
+            if (vyre_operand_is_value(values.items[k])) {
+                p->used[values.items[k]] = 1;
             }
         }
     }

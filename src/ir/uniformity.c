@@ -125,16 +125,15 @@ static void open_if(analysis *a, uint32_t at, const vyre_inst *inst) {
 }
 
 static void open_loop(analysis *a, uint32_t at, const vyre_inst *inst) {
-    const uint32_t *initial;
-    uint32_t carried = vyre_loop_carried(a->ir, at, &initial);
+    vyre_list initial = vyre_loop_initial(a->ir, at);
     uint32_t control = new_control(a);
     add_edge(a, a->regions[a->depth - 1].control, control);
     region *opened = open_region(a, at, vyre_owner_end(a->ir, at), control);
     opened->head = control;
     opened->after = new_control(a);
     opened->loop = a->depth - 1;
-    for (uint32_t k = 0; k < carried; k++) {
-        depend(a, initial[k], node_of(a, vyre_loop_arg(a->ir, at, k)));
+    for (uint32_t k = 0; k < initial.count; k++) {
+        depend(a, initial.items[k], node_of(a, vyre_loop_arg(a->ir, at, k)));
     }
     if (inst->op != VYRE_OP_FOR) {
         return;
@@ -149,7 +148,7 @@ static void open_loop(analysis *a, uint32_t at, const vyre_inst *inst) {
     depend(a, range.end, taken);
     depend(a, range.step, taken);
     add_edge(a, taken, control);
-    for (uint32_t k = 0; k < carried; k++) {
+    for (uint32_t k = 0; k < initial.count; k++) {
         uint32_t result = node_of(a, vyre_result(a->ir, at, k));
         add_edge(a, taken, result);
         add_edge(a, node_of(a, vyre_loop_arg(a->ir, at, k)), result);
@@ -166,11 +165,10 @@ static void open_inline(analysis *a, uint32_t at) {
 /* The values of a terminator arrive at the args or results of an owner. Unless `node` is VYRE_NONE,
  * what arrives there depends on it, too. */
 static void hand_on(analysis *a, const vyre_inst *inst, uint32_t owner, uint32_t node) {
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(a->ir, inst, &values);
-    for (uint32_t k = 0; k < count; k++) {
+    vyre_list values = vyre_inst_operands(a->ir, inst);
+    for (uint32_t k = 0; k < values.count; k++) {
         uint32_t target = node_of(a, vyre_jump_target(a->ir, inst, owner, k));
-        depend(a, values[k], target);
+        depend(a, values.items[k], target);
         if (node != VYRE_NONE) {
             add_edge(a, node, target);
         }
@@ -267,10 +265,9 @@ static void visit_value(analysis *a, uint32_t at, const vyre_inst *inst) {
     if ((level & LEVEL_MASK) == VYRE_VARYING) {
         return; /* as low as can be */
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(a->ir, inst, &values);
-    for (uint32_t i = 0; i < count; i++) {
-        depend(a, values[i], node);
+    vyre_list values = vyre_inst_operands(a->ir, inst);
+    for (uint32_t i = 0; i < values.count; i++) {
+        depend(a, values.items[i], node);
     }
     if (inst->op == VYRE_OP_UNIFORM_LOAD) {
         add_edge(a, a->regions[a->depth - 1].control, node);

@@ -260,10 +260,9 @@ static bool check_memory(sweep *s, const vyre_inst *inst, const vyre_op_info *in
          !check_list(s, inst->b, inst->c, 3))) {
         return false;
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(s->ir, inst, &values);
+    vyre_list values = vyre_inst_operands(s->ir, inst);
     vyre_type index_type;
-    if (!check_operand(s, values[0], &index_type)) {
+    if (!check_operand(s, values.items[0], &index_type)) {
         return false;
     }
     if (!(vyre_lookup_class(index_type) & VYRE_CLASS_INTEGER)) {
@@ -271,9 +270,9 @@ static bool check_memory(sweep *s, const vyre_inst *inst, const vyre_op_info *in
                             "the index of `%s` is %s, expected an integer",
                             verify_resource_name(s->v, inst->a), vyre_type_name(index_type));
     }
-    warn_out_of_bounds(s, row, inst->a, values[0]);
-    for (uint32_t i = 1; i < count; i++) {
-        if (!check_stored(s, row, values[i])) {
+    warn_out_of_bounds(s, row, inst->a, values.items[0]);
+    for (uint32_t i = 1; i < values.count; i++) {
+        if (!check_stored(s, row, values.items[i])) {
             return false;
         }
     }
@@ -289,11 +288,10 @@ static bool check_subgroups(sweep *s, const vyre_inst *inst) {
 }
 
 static bool check_rule(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(s->ir, inst, &values);
+    vyre_list values = vyre_inst_operands(s->ir, inst);
     vyre_type types[3] = {VYRE_TYPE_VOID, VYRE_TYPE_VOID, VYRE_TYPE_VOID}, type;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!check_operand(s, values[i], &types[i])) {
+    for (uint32_t i = 0; i < values.count; i++) {
+        if (!check_operand(s, values.items[i], &types[i])) {
             return false;
         }
     }

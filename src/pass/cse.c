@@ -140,11 +140,10 @@ static uint32_t same_operand(const search *s, uint32_t operand) {
 
 /* Operations with several values: their key has the hash of their operands alone. */
 static bool same_group(const search *s, const vyre_inst *left, const vyre_inst *right) {
-    const uint32_t *lefts, *rights;
-    uint32_t count = vyre_lookup_values(s->ir, left, &lefts);
-    bool same = count == vyre_lookup_values(s->ir, right, &rights);
-    for (uint32_t i = 0; i < count && same; i++) {
-        same = same_operand(s, lefts[i]) == same_operand(s, rights[i]);
+    vyre_list lefts = vyre_inst_operands(s->ir, left), rights = vyre_inst_operands(s->ir, right);
+    bool same = lefts.count == rights.count;
+    for (uint32_t i = 0; i < lefts.count && same; i++) {
+        same = same_operand(s, lefts.items[i]) == same_operand(s, rights.items[i]);
     }
     return same;
 }
@@ -161,17 +160,17 @@ static bool express(const search *s, uint32_t at, expression *out) {
     }
     /* An array, a number or nothing stands in front of the values. */
     *out = (expression){.op = inst->op, .type = inst->type, .aux = inst->aux};
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(s->ir, inst, &values), list[VYRE_MATRIX_OPERANDS];
-    for (uint32_t i = 0; i < count; i++) {
-        list[i] = same_operand(s, values[i]);
+    vyre_list values = vyre_inst_operands(s->ir, inst);
+    uint32_t list[VYRE_MATRIX_OPERANDS];
+    for (uint32_t i = 0; i < values.count; i++) {
+        list[i] = same_operand(s, values.items[i]);
     }
     if (info->shape == VYRE_SHAPE_GROUP) {
-        out->operands[0] = (uint32_t)vyre_hash_key(list, count * sizeof *list);
+        out->operands[0] = (uint32_t)vyre_hash_key(list, values.count * sizeof *list);
     } else {
         uint32_t first = info->shape < VYRE_SHAPE_V1 || info->shape > VYRE_SHAPE_V3;
         out->operands[0] = inst->a;
-        memcpy(out->operands + first, list, count * sizeof *list);
+        memcpy(out->operands + first, list, values.count * sizeof *list);
     }
     if (vyre_fold_commutes(vyre_inst_op(inst)) && out->operands[0] > out->operands[1]) {
         uint32_t kept = out->operands[0];

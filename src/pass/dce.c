@@ -37,10 +37,8 @@ static void mark(sweep *s, uint32_t operand) {
 static void mark_given(sweep *s, uint32_t owner, uint32_t to, uint32_t k) {
     VYRE_FLOW_ENDS(&s->flow, owner, end) {
         const vyre_inst *inst = &s->ir->insts[end];
-        const uint32_t *values;
-        vyre_lookup_values(s->ir, inst, &values);
         if (vyre_jump_target(s->ir, inst, owner, k) == to) {
-            mark(s, values[k]);
+            mark(s, vyre_inst_operands(s->ir, inst).items[k]);
         }
     }
 }
@@ -60,20 +58,17 @@ static void mark_result(sweep *s, uint32_t at) {
 static void mark_arg(sweep *s, uint32_t at) {
     const vyre_inst *arg = &s->ir->insts[at];
     uint32_t loop = vyre_pick_owner(arg), k = vyre_arg_index(s->ir, arg);
-    const uint32_t *initial;
     mark(s, loop);
     if (k != VYRE_NONE) {
-        vyre_loop_carried(s->ir, loop, &initial);
-        mark(s, initial[k]);
+        mark(s, vyre_loop_initial(s->ir, loop).items[k]);
         mark_given(s, loop, at, k);
     }
 }
 
 static void mark_plain(sweep *s, const vyre_inst *inst) {
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(s->ir, inst, &values);
-    for (uint32_t i = 0; i < count; i++) {
-        mark(s, values[i]);
+    vyre_list values = vyre_inst_operands(s->ir, inst);
+    for (uint32_t i = 0; i < values.count; i++) {
+        mark(s, values.items[i]);
     }
     if (vyre_inst_has_resource(inst)) {
         uint32_t resource = vyre_access_resource(inst), *write = &s->write[resource];
@@ -145,8 +140,7 @@ static bool keeps_arg(const sweep *s, uint32_t owner, uint32_t k) {
 
 /* The values that a loop carries; other blocks carry none. */
 static uint32_t count_args(const vyre_ir *ir, uint32_t owner) {
-    const uint32_t *initial;
-    return vyre_op_is_loop(ir->insts[owner].op) ? vyre_loop_carried(ir, owner, &initial) : 0;
+    return vyre_op_is_loop(ir->insts[owner].op) ? vyre_loop_initial(ir, owner).count : 0;
 }
 
 static bool is_whole(const sweep *s, uint32_t owner) {
@@ -183,18 +177,17 @@ static bool drops_any(const sweep *s) {
 static void copy_end(vyre_rebuild *r, uint32_t at) {
     const sweep *s = r->user;
     const vyre_inst *inst = &s->ir->insts[at];
-    const uint32_t *values;
+    vyre_list values = vyre_inst_operands(s->ir, inst);
     uint32_t target = s->flow.target[at], kept = 0;
-    uint32_t count = vyre_lookup_values(s->ir, inst, &values);
-    uint32_t *list = vyre_alloc_array(count, sizeof *list);
+    uint32_t *list = vyre_alloc_array(values.count, sizeof *list);
     if (!list) {
         builder_no_memory(r->to);
         return;
     }
-    for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t k = 0; k < values.count; k++) {
         bool is_kept =
             inst->op == VYRE_OP_CONTINUE ? keeps_arg(s, target, k) : keeps_result(s, target, k);
-        uint32_t value = values[k];
+        uint32_t value = values.items[k];
         if (is_kept && s->ir->insts[target].op == VYRE_OP_FOR && inst->op == VYRE_OP_BREAK &&
             !s->live[vyre_result(s->ir, target, k)]) {
             /* Carried but not needed behind: any will do. */
@@ -220,15 +213,15 @@ static bool drop(vyre_rebuild *r, uint32_t at) {
 /* Opens a loop that carries less; `list` has room for what it carried, twice. */
 static void open_loop(vyre_rebuild *r, uint32_t at, uint32_t *list) {
     const sweep *s = r->user;
-    const uint32_t *initial;
-    uint32_t count = vyre_loop_carried(s->ir, at, &initial), *args = list + count, kept = 0;
-    for (uint32_t k = 0; k < count; k++) {
+    vyre_list initial = vyre_loop_initial(s->ir, at);
+    uint32_t *args = list + initial.count, kept = 0;
+    for (uint32_t k = 0; k < initial.count; k++) {
         if (keeps_arg(s, at, k)) {
-            list[kept++] = vyre_rebuild_operand(r, initial[k]);
+            list[kept++] = vyre_rebuild_operand(r, initial.items[k]);
         }
     }
     vyre_rebuild_loop(r, at, kept, list, args);
-    for (uint32_t k = 0, taken = 0; k < count; k++) {
+    for (uint32_t k = 0, taken = 0; k < initial.count; k++) {
         if (keeps_arg(s, at, k)) {
             r->values[vyre_loop_arg(s->ir, at, k)] = args[taken++];
         }

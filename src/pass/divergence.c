@@ -83,19 +83,17 @@ static void visit_jump(walk *w, uint32_t inst) {
         set(w, &fact(w, inst)->divergent, true);
         part_ways(w, i, target);
     }
-    const uint32_t *values;
-    uint32_t count = owner == VYRE_NONE ? 0 : vyre_lookup_values(w->ir, i, &values);
-    for (uint32_t k = 0; k < count; k++) {
+    vyre_list values = vyre_inst_operands(w->ir, i);
+    for (uint32_t k = 0; k < values.count; k++) {
         bool goes_on = i->op == VYRE_OP_CONTINUE && !w->rules->copies;
         bool apart = goes_on ? fact(w, owner)->blends : fact(w, owner)->divergent;
-        set_varying(w, vyre_jump_target(w->ir, i, owner, k), apart || varies(w, values[k]));
+        set_varying(w, vyre_jump_target(w->ir, i, owner, k), apart || varies(w, values.items[k]));
     }
 }
 
 /* Values carried into a loop, and out of a `for` whose range is used up. */
 static void visit_loop(walk *w, uint32_t loop) {
-    const uint32_t *initial;
-    uint32_t count = vyre_loop_carried(w->ir, loop, &initial);
+    vyre_list initial = vyre_loop_initial(w->ir, loop);
     bool is_for = w->ir->insts[loop].op == VYRE_OP_FOR;
     bool *divergent = &fact(w, loop)->divergent;
     if (is_for) {
@@ -104,9 +102,9 @@ static void visit_loop(walk *w, uint32_t loop) {
         set(w, divergent, !is_joint(w, loop) && (steps || varies(w, range.end)));
         set_varying(w, vyre_for_counter(loop), w->rules->copies ? *divergent : steps);
     }
-    for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t k = 0; k < initial.count; k++) {
         uint32_t arg = vyre_loop_arg(w->ir, loop, k);
-        set_varying(w, arg, (w->rules->copies && *divergent) || varies(w, initial[k]));
+        set_varying(w, arg, (w->rules->copies && *divergent) || varies(w, initial.items[k]));
         if (is_for) {
             set_varying(w, vyre_result(w->ir, loop, k), varies(w, arg) || *divergent);
         }
@@ -114,11 +112,10 @@ static void visit_loop(walk *w, uint32_t loop) {
 }
 
 static void visit_value(walk *w, uint32_t inst) {
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(w->ir, &w->ir->insts[inst], &values);
+    vyre_list values = vyre_inst_operands(w->ir, &w->ir->insts[inst]);
     bool operands = false;
-    for (uint32_t k = 0; k < count && !operands; k++) {
-        operands = varies(w, values[k]);
+    for (uint32_t k = 0; k < values.count && !operands; k++) {
+        operands = varies(w, values.items[k]);
     }
     set_varying(w, inst, w->rules->varies(w->rules->user, inst, operands));
 }

@@ -74,10 +74,9 @@ static bool fold_inst(vyre_rebuild *r, uint32_t at) {
         folded = is_outside(r, inst);
     } else if (!info->effects && info->shape >= VYRE_SHAPE_V1 && info->shape <= VYRE_SHAPE_V3) {
         uint32_t operands[3] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
-        const uint32_t *values;
-        uint32_t count = vyre_lookup_values(r->ir, inst, &values);
-        for (uint32_t i = 0; i < count; i++) {
-            operands[i] = vyre_rebuild_operand(r, values[i]);
+        vyre_list values = vyre_inst_operands(r->ir, inst);
+        for (uint32_t i = 0; i < values.count; i++) {
+            operands[i] = vyre_rebuild_operand(r, values.items[i]);
         }
         uint32_t value = vyre_fold_op(r->to, vyre_inst_op(inst), vyre_inst_type(inst), operands);
         folded = value != VYRE_NONE;
@@ -97,9 +96,9 @@ static const vyre_inst *terminator_of(const vyre_ir *ir, vyre_block code) {
 }
 
 /* The code of a block up to its terminator, whose values are handed back. */
-static uint32_t copy_straight(vyre_rebuild *r, vyre_block code, const uint32_t **out_values) {
+static vyre_list copy_straight(vyre_rebuild *r, vyre_block code) {
     vyre_rebuild_code(r, (vyre_block){code.first, vyre_block_terminator(code)});
-    return vyre_lookup_values(r->ir, terminator_of(r->ir, code), out_values);
+    return vyre_inst_operands(r->ir, terminator_of(r->ir, code));
 }
 
 /* The code of a block that is no block any more. Its end gives the results, or goes on elsewhere
@@ -111,10 +110,9 @@ static void dissolve(vyre_rebuild *r, uint32_t owner, vyre_block code, bool give
         vyre_rebuild_code(r, code);
         return;
     }
-    const uint32_t *values;
-    uint32_t count = copy_straight(r, code, &values);
-    for (uint32_t k = 0; k < count; k++) {
-        r->values[vyre_result(r->ir, owner, k)] = vyre_rebuild_operand(r, values[k]);
+    vyre_list values = copy_straight(r, code);
+    for (uint32_t k = 0; k < values.count; k++) {
+        r->values[vyre_result(r->ir, owner, k)] = vyre_rebuild_operand(r, values.items[k]);
     }
 }
 
@@ -134,15 +132,14 @@ static bool is_choice(const vyre_ir *ir, uint32_t at) {
 
 static void choose(vyre_rebuild *r, uint32_t at) {
     const vyre_ir *ir = r->ir;
-    const uint32_t *first, *second;
     folding *f = r->user;
     f->changed = true;
     uint32_t condition = vyre_rebuild_operand(r, ir->insts[at].a);
-    copy_straight(r, vyre_then_block(ir, at), &first);
-    uint32_t count = copy_straight(r, vyre_else_block(ir, at), &second);
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t operands[3] = {condition, vyre_rebuild_operand(r, first[k]),
-                                vyre_rebuild_operand(r, second[k])};
+    vyre_list first = copy_straight(r, vyre_then_block(ir, at));
+    vyre_list second = copy_straight(r, vyre_else_block(ir, at));
+    for (uint32_t k = 0; k < second.count; k++) {
+        uint32_t operands[3] = {condition, vyre_rebuild_operand(r, first.items[k]),
+                                vyre_rebuild_operand(r, second.items[k])};
         uint32_t result = vyre_result(ir, at, k);
         r->values[result] =
             vyre_fold_build(r->to, VYRE_OP_SELECT, vyre_inst_type(&ir->insts[result]), operands);
@@ -190,12 +187,10 @@ static uint32_t common_value(const folding *f, uint32_t owner, uint32_t op, uint
     const vyre_ir *ir = f->ir;
     uint32_t common = initial;
     VYRE_FLOW_ENDS(&f->flow, owner, end) {
-        const uint32_t *values;
-        vyre_lookup_values(ir, &ir->insts[end], &values);
         if (ir->insts[end].op != op) {
             continue;
         }
-        uint32_t operand = values[k];
+        uint32_t operand = vyre_inst_operands(ir, &ir->insts[end]).items[k];
         if (operand == self) {
             continue;
         }
@@ -270,14 +265,13 @@ static bool has_no_iteration(vyre_rebuild *r, uint32_t loop) {
 static void copy_loop(vyre_rebuild *r, uint32_t at) {
     folding *f = r->user;
     const vyre_ir *ir = r->ir;
-    const uint32_t *initial;
-    uint32_t count = vyre_loop_carried(ir, at, &initial);
+    vyre_list initial = vyre_loop_initial(ir, at);
     vyre_rebuild_open(r, at);
-    for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t k = 0; k < initial.count; k++) {
         uint32_t arg = vyre_loop_arg(ir, at, k);
         if (f->uses[arg] &&
-            common_value(f, at, VYRE_OP_CONTINUE, k, arg, initial[k]) != VYRE_NONE) {
-            r->values[arg] = vyre_rebuild_operand(r, initial[k]);
+            common_value(f, at, VYRE_OP_CONTINUE, k, arg, initial.items[k]) != VYRE_NONE) {
+            r->values[arg] = vyre_rebuild_operand(r, initial.items[k]);
             f->assumed = true;
         }
     }
@@ -287,12 +281,12 @@ static void copy_loop(vyre_rebuild *r, uint32_t at) {
         take_common(r, at, VYRE_OP_BREAK);
         return;
     }
-    for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t k = 0; k < initial.count; k++) {
         uint32_t arg = vyre_loop_arg(ir, at, k), result = vyre_result(ir, at, k);
         if (f->uses[result] &&
-            common_value(f, at, VYRE_OP_CONTINUE, k, arg, initial[k]) != VYRE_NONE &&
-            common_value(f, at, VYRE_OP_BREAK, k, arg, initial[k]) != VYRE_NONE) {
-            r->values[result] = vyre_rebuild_operand(r, initial[k]);
+            common_value(f, at, VYRE_OP_CONTINUE, k, arg, initial.items[k]) != VYRE_NONE &&
+            common_value(f, at, VYRE_OP_BREAK, k, arg, initial.items[k]) != VYRE_NONE) {
+            r->values[result] = vyre_rebuild_operand(r, initial.items[k]);
             f->changed = true;
         }
     }
@@ -321,17 +315,16 @@ static void fold_loop(vyre_rebuild *r, uint32_t at) {
     folding *f = r->user;
     const vyre_ir *ir = r->ir;
     vyre_block body = vyre_body_block(ir, at);
-    const uint32_t *initial;
-    uint32_t count = vyre_loop_carried(ir, at, &initial);
+    vyre_list initial = vyre_loop_initial(ir, at);
     bool is_for = ir->insts[at].op == VYRE_OP_FOR;
     if (is_for ? !has_no_iteration(r, at)
                : !ends_once(f, at) || terminator_of(ir, body)->op != VYRE_OP_BREAK) {
         copy_loop(r, at);
         return;
     }
-    for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t k = 0; k < initial.count; k++) {
         uint32_t to = is_for ? vyre_result(ir, at, k) : vyre_loop_arg(ir, at, k);
-        r->values[to] = vyre_rebuild_operand(r, initial[k]);
+        r->values[to] = vyre_rebuild_operand(r, initial.items[k]);
     }
     f->changed = true;
     if (!is_for) {
@@ -362,11 +355,10 @@ static bool prepare(folding *f, const vyre_ir *ir) {
         return false;
     }
     for (uint32_t i = 0; i < ir->inst_count; i++) {
-        const uint32_t *values;
-        uint32_t count = vyre_lookup_values(ir, &ir->insts[i], &values);
-        for (uint32_t k = 0; k < count; k++) {
-            if (vyre_operand_is_value(values[k])) {
-                f->uses[values[k]]++;
+        vyre_list values = vyre_inst_operands(ir, &ir->insts[i]);
+        for (uint32_t k = 0; k < values.count; k++) {
+            if (vyre_operand_is_value(values.items[k])) {
+                f->uses[values.items[k]]++;
             }
         }
     }

@@ -133,10 +133,9 @@ static void place(motion *m, uint32_t at) {
     const vyre_inst *inst = &ir->insts[at];
     const vyre_op_info *info = vyre_lookup_op(inst->op);
     uint32_t needed = 0, branches = m->branches;
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(ir, inst, &values);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t depth = vyre_operand_is_value(values[i]) ? m->depth[values[i]] : 0;
+    vyre_list values = vyre_inst_operands(ir, inst);
+    for (uint32_t i = 0; i < values.count; i++) {
+        uint32_t depth = vyre_operand_is_value(values.items[i]) ? m->depth[values.items[i]] : 0;
         needed = depth > needed ? depth : needed;
     }
     uint32_t depth = m->loop_count;

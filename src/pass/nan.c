@@ -104,20 +104,18 @@ static void flow(walk *w, uint32_t operand, uint32_t to) {
 
 static void visit_jump(walk *w, const vyre_inst *i) {
     uint32_t owner = w->at.stack[vyre_walk_target(&w->at, i->op)].owner;
-    const uint32_t *values;
-    uint32_t count = owner == VYRE_NONE ? 0 : vyre_lookup_values(w->ir, i, &values);
-    for (uint32_t k = 0; k < count; k++) {
-        flow(w, values[k], vyre_jump_target(w->ir, i, owner, k));
+    vyre_list values = vyre_inst_operands(w->ir, i);
+    for (uint32_t k = 0; k < values.count; k++) {
+        flow(w, values.items[k], vyre_jump_target(w->ir, i, owner, k));
     }
 }
 
 /* Values carried into a loop, and out of a `for` whose range is used up. */
 static void visit_loop(walk *w, uint32_t loop) {
-    const uint32_t *initial;
-    uint32_t count = vyre_loop_carried(w->ir, loop, &initial);
-    for (uint32_t k = 0; k < count; k++) {
+    vyre_list initial = vyre_loop_initial(w->ir, loop);
+    for (uint32_t k = 0; k < initial.count; k++) {
         uint32_t arg = vyre_loop_arg(w->ir, loop, k);
-        flow(w, initial[k], arg);
+        flow(w, initial.items[k], arg);
         if (w->ir->insts[loop].op == VYRE_OP_FOR) {
             flow(w, arg, vyre_result(w->ir, loop, k));
         }
@@ -127,14 +125,13 @@ static void visit_loop(walk *w, uint32_t loop) {
 static void visit_value(walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
     vyre_nan_fact *own = fact_of(w->nans, inst);
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(w->ir, i, &values);
+    vyre_list values = vyre_inst_operands(w->ir, i);
     set(w, &own->kept,
         i->op == VYRE_OP_SELECT ? is_kept(w, i->b) || is_kept(w, i->c)
                                 : !vyre_nan_is_made(vyre_inst_op(i), vyre_inst_type(i)));
-    for (uint32_t k = 0; k < count; k++) {
-        if (vyre_operand_is_value(values[k])) {
-            set(w, &fact_of(w->nans, values[k])->observed, shows_bits(i, k, own->observed));
+    for (uint32_t k = 0; k < values.count; k++) {
+        if (vyre_operand_is_value(values.items[k])) {
+            set(w, &fact_of(w->nans, values.items[k])->observed, shows_bits(i, k, own->observed));
         }
     }
 }

@@ -117,9 +117,8 @@ static void close_region(plan *p, region *regions, uint32_t depth, uint32_t elem
     const region *closed = &regions[depth - 1];
     uint64_t set = least(closed->set, elements);
     const vyre_inst *owner = &p->ir->insts[closed->owner];
-    const uint32_t *values;
     uint32_t had = vyre_result_count(p->ir, closed->owner);
-    uint32_t listed = vyre_op_is_loop(owner->op) ? vyre_lookup_values(p->ir, owner, &values) : 0;
+    uint32_t listed = vyre_op_is_loop(owner->op) ? vyre_inst_operands(p->ir, owner).count : 0;
     uint32_t most = (uint32_t)set + (had > listed ? had : listed);
     *out_most = set && most > *out_most ? most : *out_most;
     p->carried += set * (closed->exits + 3ull); /* and goes in, is an argument, comes out */

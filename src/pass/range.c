@@ -78,10 +78,9 @@ static const open_block *target_of(const range_state *s, const open_block *open,
 static void visit_jump(range_state *s, uint32_t inst, const open_block *open) {
     const vyre_inst *i = &s->ir->insts[inst];
     uint32_t owner = target_of(s, open, i->op)->owner;
-    const uint32_t *values;
-    uint32_t count = owner == VYRE_NONE ? 0 : vyre_lookup_values(s->ir, i, &values);
-    for (uint32_t k = 0; k < count; k++) {
-        gather(s, gathered(s, vyre_jump_target(s->ir, i, owner, k)), values[k]);
+    vyre_list values = vyre_inst_operands(s->ir, i);
+    for (uint32_t k = 0; k < values.count; k++) {
+        gather(s, gathered(s, vyre_jump_target(s->ir, i, owner, k)), values.items[k]);
     }
 }
 
@@ -143,17 +142,16 @@ static void set_counter(range_state *s, uint32_t loop) {
 }
 
 static void walk_loop_once(range_state *s, uint32_t loop, const open_block *open) {
-    const uint32_t *initial;
-    uint32_t carried = vyre_loop_carried(s->ir, loop, &initial);
+    vyre_list initial = vyre_loop_initial(s->ir, loop);
     size_t facts = s->facts.count;
     start_results(s, loop);
     if (s->ir->insts[loop].op == VYRE_OP_FOR) {
         set_counter(s, loop);
     }
-    for (uint32_t k = 0; k < carried; k++) {
+    for (uint32_t k = 0; k < initial.count; k++) {
         range_value *all = gathered(s, vyre_loop_arg(s->ir, loop, k));
         start_gathering(all);
-        gather(s, all, initial[k]);
+        gather(s, all, initial.items[k]);
     }
     walk_block(s, vyre_body_block(s->ir, loop), open);
     s->facts.count = facts;
@@ -192,8 +190,7 @@ static bool guess_holds(range_state *s, uint32_t arg) {
 }
 
 static void walk_loop(range_state *s, uint32_t loop, const open_block *outer) {
-    const uint32_t *initial;
-    uint32_t carried = vyre_loop_carried(s->ir, loop, &initial);
+    vyre_list initial = vyre_loop_initial(s->ir, loop);
     const open_block open = {loop, outer, outer->loops + 1};
     size_t atoms = s->atoms.count, bounds = s->bounds.count, places = s->places.count;
     bool holds = false;
@@ -202,17 +199,17 @@ static void walk_loop(range_state *s, uint32_t loop, const open_block *outer) {
         s->atoms.count = atoms;
         s->bounds.count = bounds;
         s->places.count = places;
-        for (uint32_t k = 0; k < carried; k++) {
-            guess_arg(s, vyre_loop_arg(s->ir, loop, k), initial[k], how);
+        for (uint32_t k = 0; k < initial.count; k++) {
+            guess_arg(s, vyre_loop_arg(s->ir, loop, k), initial.items[k], how);
         }
         walk_loop_once(s, loop, &open);
         holds = true;
-        for (uint32_t k = 0; k < carried; k++) {
+        for (uint32_t k = 0; k < initial.count; k++) {
             holds = holds && guess_holds(s, vyre_loop_arg(s->ir, loop, k));
         }
     }
     bool is_for = s->ir->insts[loop].op == VYRE_OP_FOR;
-    for (uint32_t k = 0; is_for && k < carried; k++) { /* when the range is used up */
+    for (uint32_t k = 0; is_for && k < initial.count; k++) { /* when the range is used up */
         gather(s, gathered(s, vyre_result(s->ir, loop, k)), vyre_loop_arg(s->ir, loop, k));
     }
     end_results(s, loop);

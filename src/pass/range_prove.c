@@ -336,9 +336,8 @@ static void assume_result(range_state *s, const vyre_inst *result, bool holds, u
     uint32_t given[2]; /* VYRE_NONE from a side that leaves elsewhere */
     for (int side = 0; side < 2; side++) {
         const vyre_inst *end = &s->ir->insts[vyre_block_terminator(sides[side])];
-        const uint32_t *values;
-        vyre_lookup_values(s->ir, end, &values);
-        given[side] = end->op == VYRE_OP_YIELD ? values[k] : VYRE_NONE;
+        given[side] =
+            end->op == VYRE_OP_YIELD ? vyre_inst_operands(s->ir, end).items[k] : VYRE_NONE;
     }
     for (int side = 0; side < 2; side++) {
         uint32_t other = given[!side];

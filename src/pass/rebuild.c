@@ -158,11 +158,11 @@ void vyre_rebuild_open(vyre_rebuild *r, uint32_t owner) {
         r->unknown = owner;
         return;
     }
-    const uint32_t *initial;
-    uint32_t count = vyre_loop_carried(r->ir, owner, &initial);
-    uint32_t *list = copy_list(r, initial, count);
+    vyre_list initial = vyre_loop_initial(r->ir, owner);
+    uint32_t *list = copy_list(r, initial.items, initial.count);
     if (list) {
-        vyre_rebuild_loop(r, owner, count, list, r->values + vyre_loop_arg(r->ir, owner, 0));
+        vyre_rebuild_loop(r, owner, initial.count, list,
+                          r->values + vyre_loop_arg(r->ir, owner, 0));
     }
     vyre_free(list);
 }
@@ -207,12 +207,11 @@ void vyre_rebuild_jump(vyre_rebuild *r, uint32_t jump, uint32_t count, const uin
 }
 
 static void copy_jump(vyre_rebuild *r, uint32_t at) {
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(r->ir, &r->ir->insts[at], &values);
+    vyre_list values = vyre_inst_operands(r->ir, &r->ir->insts[at]);
     bool is_left = r->ir->insts[at].op == VYRE_OP_UNREACHABLE || (r->replace && r->replace(r, at));
-    uint32_t *list = is_left ? NULL : copy_list(r, values, count);
+    uint32_t *list = is_left ? NULL : copy_list(r, values.items, values.count);
     if (list) {
-        vyre_rebuild_jump(r, at, count, list);
+        vyre_rebuild_jump(r, at, values.count, list);
     }
     vyre_free(list);
 }
@@ -248,11 +247,10 @@ uint32_t vyre_rebuild_inst(vyre_rebuild *r, uint32_t at, uint32_t array, const u
 
 static uint32_t copy_value(vyre_rebuild *r, uint32_t at) {
     const vyre_inst *inst = &r->ir->insts[at];
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(r->ir, inst, &values);
+    vyre_list values = vyre_inst_operands(r->ir, inst);
     uint32_t operands[VYRE_MATRIX_OPERANDS] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
-    for (uint32_t i = 0; i < count && i < VYRE_MATRIX_OPERANDS; i++) {
-        operands[i] = vyre_rebuild_operand(r, values[i]);
+    for (uint32_t i = 0; i < values.count && i < VYRE_MATRIX_OPERANDS; i++) {
+        operands[i] = vyre_rebuild_operand(r, values.items[i]);
     }
     bool is_access = vyre_inst_has_resource(inst);
     uint32_t array = is_access ? r->resources[vyre_access_resource(inst)] : VYRE_NONE;

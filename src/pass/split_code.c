@@ -154,10 +154,9 @@ static uint32_t build_access(split *s, uint32_t at) {
     const vyre_inst *inst = &s->ir->insts[at];
     uint32_t resource = vyre_access_resource(inst);
     uint32_t operands[3] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(s->ir, inst, &values);
-    for (uint32_t i = 0; i < count && i < 3; i++) {
-        operands[i] = vyre_rebuild_operand(s->r, values[i]);
+    vyre_list values = vyre_inst_operands(s->ir, inst);
+    for (uint32_t i = 0; i < values.count && i < 3; i++) {
+        operands[i] = vyre_rebuild_operand(s->r, values.items[i]);
     }
     if (inst->op == VYRE_OP_CLEAR) {
         zero_private(s, resource);

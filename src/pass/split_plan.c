@@ -62,11 +62,10 @@ static void find_needed(split *s) {
         if (is_pure(inst->op) && !split_at(s, at)->needed) {
             continue;
         }
-        const uint32_t *values;
-        uint32_t count = vyre_lookup_values(s->ir, inst, &values);
-        for (uint32_t i = 0; i < count; i++) {
-            if (vyre_operand_is_value(values[i])) {
-                split_at(s, values[i])->needed = true;
+        vyre_list values = vyre_inst_operands(s->ir, inst);
+        for (uint32_t i = 0; i < values.count; i++) {
+            if (vyre_operand_is_value(values.items[i])) {
+                split_at(s, values.items[i])->needed = true;
             }
         }
     }

@@ -87,10 +87,9 @@ static void iteration_or_leave(split *s, uint32_t loop, uint32_t condition, uint
 }
 
 static void enter_loop(split *s, uint32_t loop) {
-    const uint32_t *initial;
-    uint32_t count = vyre_loop_carried(s->ir, loop, &initial);
+    vyre_list initial = vyre_loop_initial(s->ir, loop);
     if (s->ir->insts[loop].op == VYRE_OP_LOOP) {
-        iteration(s, loop, initial, count);
+        iteration(s, loop, initial.items, initial.count);
         return;
     }
     vyre_for_range range = vyre_for_range_of(s->ir, loop);
@@ -102,7 +101,7 @@ static void enter_loop(split *s, uint32_t loop) {
         condition = split_build_first_iteration(s, loop);
         counter = vyre_rebuild_operand(s->r, range.first);
     }
-    iteration_or_leave(s, loop, condition, counter, initial, count);
+    iteration_or_leave(s, loop, condition, counter, initial.items, initial.count);
 }
 
 static void next_iteration(split *s, uint32_t loop, const uint32_t *values, uint32_t count) {
@@ -131,17 +130,16 @@ bool split_leaves(const split *s, uint32_t at) {
 
 void split_end(split *s, uint32_t at, vyre_uniformity level) {
     uint32_t target = split_at(s, at)->target;
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(s->ir, &s->ir->insts[at], &values);
+    vyre_list values = vyre_inst_operands(s->ir, &s->ir->insts[at]);
     if (s->ir->insts[at].op == VYRE_OP_UNREACHABLE) {
         return; /* the builder puts it there by itself */
     }
     if (target == VYRE_NONE) {
         jump(s, VYRE_NONE, level);
     } else if (s->ir->insts[at].op == VYRE_OP_CONTINUE) {
-        next_iteration(s, target, values, count);
+        next_iteration(s, target, values.items, values.count);
     } else {
-        leave(s, target, values, count, level);
+        leave(s, target, values.items, values.count, level);
     }
 }
 
@@ -180,10 +178,9 @@ static void note(split *s, uint32_t at, bool nested) {
     if (vyre_inst_has_resource(inst)) {
         note_array(s, segment, inst, info->effects, nested);
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(s->ir, inst, &values);
-    for (uint32_t i = 0; i < count; i++) {
-        add_use(s, values[i], VYRE_NONE);
+    vyre_list values = vyre_inst_operands(s->ir, inst);
+    for (uint32_t i = 0; i < values.count; i++) {
+        add_use(s, values.items[i], VYRE_NONE);
     }
 }
 

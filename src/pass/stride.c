@@ -84,10 +84,9 @@ static vyre_stride visit_integer(const walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
     const vyre_range *range = vyre_range_of(w->ranges, inst);
     const vyre_stride own = {VYRE_STRIDE_AFFINE, range->exact, range->always, 0};
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(w->ir, i, &values);
-    vyre_stride a = count ? vyre_stride_operand(w->strides, values[0]) : unknown;
-    vyre_stride b = count > 1 ? vyre_stride_operand(w->strides, values[1]) : unknown;
+    vyre_list values = vyre_inst_operands(w->ir, i);
+    vyre_stride a = values.count ? vyre_stride_operand(w->strides, values.items[0]) : unknown;
+    vyre_stride b = values.count > 1 ? vyre_stride_operand(w->strides, values.items[1]) : unknown;
     uint64_t left = (uint64_t)a.stride, right = (uint64_t)b.stride;
     switch (vyre_inst_op(i)) {
     case VYRE_ONE_OF(ADD, SUB):
@@ -107,12 +106,11 @@ static vyre_stride visit_integer(const walk *w, uint32_t inst) {
 
 static vyre_stride visit(const walk *w, uint32_t inst) {
     const vyre_inst *i = &w->ir->insts[inst];
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(w->ir, i, &values);
+    vyre_list values = vyre_inst_operands(w->ir, i);
     uint32_t effects = vyre_inst_effects(i);
     bool all_uniform = !effects && i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT;
-    for (uint32_t k = 0; k < count; k++) {
-        vyre_stride form = vyre_stride_operand(w->strides, values[k]);
+    for (uint32_t k = 0; k < values.count; k++) {
+        vyre_stride form = vyre_stride_operand(w->strides, values.items[k]);
         all_uniform = all_uniform && form.kind == VYRE_STRIDE_UNIFORM;
     }
     switch (vyre_inst_op(i)) {

@@ -61,14 +61,13 @@ static bool is_element(const plan *p, const vyre_inst *inst) {
 /* An instruction is a number if all that it is computed from is. */
 static void find_number(plan *p, uint32_t at) {
     const vyre_inst *inst = &p->ir->insts[at];
-    const uint32_t *values;
     if (inst->op == VYRE_OP_ARG || vyre_inst_effects(inst)) {
         return;
     }
-    uint32_t count = vyre_lookup_values(p->ir, inst, &values);
-    bool all = count;
-    for (uint32_t i = 0; i < count && all; i++) {
-        all = is_known(p, values[i]);
+    vyre_list values = vyre_inst_operands(p->ir, inst);
+    bool all = values.count;
+    for (uint32_t i = 0; i < values.count && all; i++) {
+        all = is_known(p, values.items[i]);
     }
     p->known[at] = all;
 }
@@ -77,8 +76,7 @@ static void find_number(plan *p, uint32_t at) {
 static uint64_t weight_of(const vyre_ir *ir, const vyre_inst *inst) {
     const vyre_op_info *info = vyre_lookup_op(inst->op);
     bool has_list = info->shape == VYRE_SHAPE_LIST || info->shape == VYRE_SHAPE_LOOP;
-    const uint32_t *values;
-    uint32_t sent = has_list ? vyre_lookup_values(ir, inst, &values) : 0;
+    uint32_t sent = has_list ? vyre_inst_operands(ir, inst).count : 0;
     return (uint64_t)WHOLE * ((info->cost ? info->cost : 1) + sent);
 }
 
@@ -193,26 +191,25 @@ static bool unroll(vyre_rebuild *r, uint32_t at) {
     if (!p->unrolled[at] || !vyre_for_numbers_of(r->ir, at, &found)) {
         return false;
     }
-    const uint32_t *initial, *next;
+    vyre_list initial = vyre_loop_initial(r->ir, at);
     vyre_type type = vyre_operand_type(r->ir, vyre_for_counter(at));
-    uint32_t carried = vyre_loop_carried(r->ir, at, &initial);
     uint32_t *args = r->values + vyre_loop_arg(r->ir, at, 0);
     uint32_t *results = r->values + vyre_result(r->ir, at, 0);
     vyre_block body = vyre_body_block(r->ir, at);
     body.end = vyre_block_terminator(body);
-    vyre_lookup_values(r->ir, &r->ir->insts[body.end], &next);
-    for (uint32_t i = 0; i < carried; i++) {
-        results[i] = vyre_rebuild_operand(r, initial[i]);
+    vyre_list next = vyre_inst_operands(r->ir, &r->ir->insts[body.end]);
+    for (uint32_t i = 0; i < initial.count; i++) {
+        results[i] = vyre_rebuild_operand(r, initial.items[i]);
     }
     for (uint64_t iteration = 0; iteration < found.iterations; iteration++) {
         r->values[vyre_for_counter(at)] =
             vyre_build_const(r->to, type, found.first + iteration * found.step);
-        for (uint32_t i = 0; i < carried; i++) {
+        for (uint32_t i = 0; i < initial.count; i++) {
             args[i] = results[i];
         }
         vyre_rebuild_code(r, body);
-        for (uint32_t i = 0; i < carried; i++) {
-            results[i] = vyre_rebuild_operand(r, next[i]);
+        for (uint32_t i = 0; i < next.count; i++) {
+            results[i] = vyre_rebuild_operand(r, next.items[i]);
         }
     }
     return true;

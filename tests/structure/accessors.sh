@@ -12,11 +12,11 @@ patterns=(
     'if (operand & VYRE_CONSTANT) {'
 
     '\bir(->|\.)operands\b'
-    'ask vyre_lookup_values, vyre_for_range_of or vyre_loop_carried'
+    'ask vyre_inst_operands, vyre_for_range_of or vyre_loop_initial'
     'uint32_t first = s->ir->operands[inst->a];'
 
     '\b(i|in|inst|jump|loop|owner|row|top)(->|\.)[abc] [-+] '
-    'ask vyre_result, vyre_loop_arg or vyre_loop_carried'
+    'ask vyre_result, vyre_loop_arg or vyre_loop_initial'
     'uint32_t count = inst->b - 3;'
 
     '\binsts\[[a-z_>.-]* (\+ |- [0-9])'

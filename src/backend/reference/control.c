@@ -108,8 +108,7 @@ static uint64_t *iterations_left(const machine *m, const fiber *f, uint32_t owne
 
 /* Lanes whose range is used up leave a `for` with what they carry; the others stay in `mask`. */
 static void leave_used_up(machine *m, fiber *f, frame *loop) {
-    const uint32_t *initial;
-    uint32_t carried = vyre_loop_carried(m->ir, loop->owner, &initial);
+    vyre_list initial = vyre_loop_initial(m->ir, loop->owner);
     const uint64_t *iterations = iterations_left(m, f, loop->owner);
     uint32_t lanes = m->layout.lanes;
     for (uint32_t i = 0; i < lanes; i++) {
@@ -117,7 +116,7 @@ static void leave_used_up(machine *m, fiber *f, frame *loop) {
         loop->mask[i] &= iterations[i] != 0;
     }
     if (any(loop->other, lanes)) {
-        for (uint32_t k = 0; k < carried; k++) {
+        for (uint32_t k = 0; k < initial.count; k++) {
             copy_value(m, f, vyre_result(m->ir, loop->owner, k),
                        vyre_loop_arg(m->ir, loop->owner, k), loop->other);
         }
@@ -129,13 +128,12 @@ static void leave_used_up(machine *m, fiber *f, frame *loop) {
 /* Opens a loop with what it carries; its iterations start behind the args. */
 static frame *push_loop(machine *m, fiber *f, uint32_t at) {
     const uint8_t *mask = top_frame(f)->mask;
-    const uint32_t *initial;
-    uint32_t carried = vyre_loop_carried(m->ir, at, &initial);
+    vyre_list initial = vyre_loop_initial(m->ir, at);
     frame *opened = push_frame(m, f, at, vyre_owner_end(m->ir, at));
     opened->loop = f->depth - 1;
     memcpy(opened->mask, mask, m->layout.lanes);
     memset(opened->other, 0, m->layout.lanes);
-    set_args(m, f, initial, carried, at, mask);
+    set_args(m, f, initial.items, initial.count, at, mask);
     f->pc = vyre_body_block(m->ir, at).first;
     return opened;
 }
@@ -186,8 +184,7 @@ bool control_open(machine *m, fiber *f, uint32_t at) {
 
 bool control_leave(machine *m, fiber *f, uint32_t at) {
     const vyre_inst *inst = &m->ir->insts[at];
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(m->ir, inst, &values);
+    vyre_list values = vyre_inst_operands(m->ir, inst);
     frame *top = top_frame(f), *target = top;
     uint32_t lanes = m->layout.lanes;
     switch (vyre_inst_op(inst)) {
@@ -198,11 +195,11 @@ bool control_leave(machine *m, fiber *f, uint32_t at) {
         return machine_unknown(m, at);
     }
     if (inst->op == VYRE_OP_CONTINUE) {
-        set_args(m, f, values, count, target->owner, top->mask);
+        set_args(m, f, values.items, values.count, target->owner, top->mask);
         join(target->other, top->mask, lanes);
     } else if (inst->op != VYRE_OP_UNREACHABLE) {
-        for (uint32_t k = 0; k < count; k++) {
-            copy_value(m, f, vyre_result(m->ir, target->owner, k), values[k], top->mask);
+        for (uint32_t k = 0; k < values.count; k++) {
+            copy_value(m, f, vyre_result(m->ir, target->owner, k), values.items[k], top->mask);
         }
         join(target->left, top->mask, lanes);
     }

@@ -41,10 +41,9 @@ static void find_last_uses(const vyre_ir *ir, const vyre_phase *phase, uint32_t 
         }
         last[at - phase->first] =
             inst->op == VYRE_OP_ARG ? vyre_owner_end(ir, vyre_pick_owner(inst)) : at;
-        const uint32_t *values;
-        uint32_t count = vyre_lookup_values(ir, inst, &values), until = needed_until(ir, at);
-        for (uint32_t i = 0; i < count; i++) {
-            need(ir, phase, &loops, values[i], until, last);
+        vyre_list values = vyre_inst_operands(ir, inst);
+        for (uint32_t i = 0; i < values.count; i++) {
+            need(ir, phase, &loops, values.items[i], needed_until(ir, at), last);
         }
         if (inst->op == VYRE_OP_FOR) { /* the step is for each iteration */
             need(ir, phase, &loops, vyre_for_range_of(ir, at).step, vyre_owner_end(ir, at), last);
@@ -133,9 +132,9 @@ static bool make_evaluators(phase_layout *layout, const vyre_ir *ir, const vyre_
             layout->depth = depth > layout->depth ? depth : layout->depth;
         }
         if (vyre_op_is_loop(inst->op)) {
-            const uint32_t *values;
-            uint32_t carried = vyre_lookup_values(ir, inst, &values);
-            layout->most_carried = carried > layout->most_carried ? carried : layout->most_carried;
+            vyre_list values = vyre_inst_operands(ir, inst);
+            layout->most_carried =
+                values.count > layout->most_carried ? values.count : layout->most_carried;
         }
         if (!info->effects && info->rule > VYRE_RULE_OWN) {
             layout->evaluators[at - phase->first] = vyre_eval_find(

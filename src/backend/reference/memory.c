@@ -210,10 +210,9 @@ bool memory_access(machine *m, fiber *f, uint32_t at) {
     const vyre_inst *inst = &m->ir->insts[at];
     view target = view_of(m, f, vyre_access_resource(inst));
     uint32_t bytes = vyre_type_bytes(vyre_resource_type(vyre_access_array(m->ir, inst)));
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(m->ir, inst, &values);
-    if (count) {
-        read_indices(m, f, values[0]);
+    vyre_list values = vyre_inst_operands(m->ir, inst);
+    if (values.count) {
+        read_indices(m, f, values.items[0]);
     }
     switch (vyre_inst_op(inst)) {
     case VYRE_ONE_OF(LOAD, UNIFORM_LOAD):
@@ -226,11 +225,11 @@ bool memory_access(machine *m, fiber *f, uint32_t at) {
         if (!watch_access(m, f, at)) {
             return machine_no_memory(m);
         }
-        store(m, target, value_of(m, f, values[1]), top_frame(f)->mask, bytes);
+        store(m, target, value_of(m, f, values.items[1]), top_frame(f)->mask, bytes);
         return true;
     case VYRE_OP_CLEAR: return clear(m, f, target, bytes);
     case VYRE_ANY_OF(ATOMIC):
-        return update_all(m, f, at, target, values, count) || machine_no_memory(m);
+        return update_all(m, f, at, target, values.items, values.count) || machine_no_memory(m);
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     return machine_unknown(m, at);

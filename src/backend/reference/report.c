@@ -103,9 +103,8 @@ bool report_race(machine *m, uint32_t resource, uint64_t index, const stamp *bef
 }
 
 static bool is_negative(const machine *m, const stamp *now, uint64_t index) {
-    const uint32_t *values;
-    vyre_lookup_values(m->ir, &m->ir->insts[stamp_inst(now)], &values);
-    vyre_type type = vyre_operand_type(m->ir, values[0]);
+    uint32_t operand = vyre_access_index(m->ir, &m->ir->insts[stamp_inst(now)]);
+    vyre_type type = vyre_operand_type(m->ir, operand);
     return vyre_lookup_class(type) == VYRE_CLASS_SIGNED && (int64_t)index < 0;
 }
 

@@ -102,11 +102,10 @@ static int32_t part(const uint32_t *words, uint32_t lane, uint32_t j) {
 /* Row and column of the tiles, as docs/semantics.md spreads them: the four lanes 4 r + t hold row r
  * of A and of C, the lanes 4 n + t column n of B. */
 static void multiply(machine *m, fiber *f, uint32_t at, uint32_t base) {
-    const uint32_t *operands;
-    vyre_lookup_values(m->ir, &m->ir->insts[at], &operands);
+    vyre_list operands = vyre_inst_operands(m->ir, &m->ir->insts[at]);
     const uint32_t *words[VYRE_MATRIX_OPERANDS];
     for (uint32_t i = 0; i < VYRE_MATRIX_OPERANDS; i++) {
-        words[i] = (const uint32_t *)(const void *)value_of(m, f, operands[i]) + base;
+        words[i] = (const uint32_t *)(const void *)value_of(m, f, operands.items[i]) + base;
     }
     const uint32_t *const *a = words, *const *b = words + VYRE_MATRIX_A;
     for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {

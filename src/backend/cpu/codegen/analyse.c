@@ -130,13 +130,12 @@ static void visit_region(walk *w, uint32_t inst) {
         own->region = CPU_NO_REGION;
         own->crosses = true;
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(w->ir, i, &values);
-    for (uint32_t k = 0; k < count; k++) {
-        if (!vyre_operand_is_value(values[k])) {
+    vyre_list values = vyre_inst_operands(w->ir, i);
+    for (uint32_t k = 0; k < values.count; k++) {
+        if (!vyre_operand_is_value(values.items[k])) {
             continue;
         }
-        cpu_fact *used = fact(w, values[k]);
+        cpu_fact *used = fact(w, values.items[k]);
         used->uses++;
         used->crosses = used->crosses || used->region != own->region ||
                         (w->f->has_groups && (is_own || waits(i->op)));

@@ -65,12 +65,11 @@ static double operand_depth(const estimate *s, const goal *g, uint32_t operand, 
 /* Sets when a value is there, by its operands and its own latency. */
 static void set_depth(estimate *s, const goal *g, uint32_t inst, double vector, double scalar) {
     const double latency[FORMS] = {vector, scalar};
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(s->ir, &s->ir->insts[inst], &values);
+    vyre_list values = vyre_inst_operands(s->ir, &s->ir->insts[inst]);
     for (int form = 0; form < FORMS; form++) {
         double depth = g->start;
-        for (uint32_t k = 0; k < count; k++) {
-            depth = larger(depth, operand_depth(s, g, values[k], form));
+        for (uint32_t k = 0; k < values.count; k++) {
+            depth = larger(depth, operand_depth(s, g, values.items[k], form));
         }
         depth_of(s, inst)[form] = depth = depth < 0 ? BEFORE : depth + latency[form];
         s->longest[form] = larger(s->longest[form], g->start < 0 ? 0 : depth);
@@ -81,15 +80,14 @@ static void set_depth(estimate *s, const goal *g, uint32_t inst, double vector, 
  * next iteration. What breaks a loop off is not looked at. */
 static void visit_end(estimate *s, goal *g, uint32_t inst, uint32_t owner) {
     const vyre_inst *i = &s->ir->insts[inst];
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(s->ir, i, &values);
+    vyre_list values = vyre_inst_operands(s->ir, i);
     uint32_t left = i->op == VYRE_OP_YIELD ? owner : g->call;
     bool leaves = (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_RETURN) && left != VYRE_NONE;
-    for (uint32_t k = 0; k < count && (leaves || i->op == VYRE_OP_CONTINUE); k++) {
+    for (uint32_t k = 0; k < values.count && (leaves || i->op == VYRE_OP_CONTINUE); k++) {
         for (int form = 0; form < FORMS; form++) {
             double *to =
                 leaves ? &depth_of(s, vyre_result(s->ir, left, k))[form] : &g->iteration[form];
-            *to = larger(*to, operand_depth(s, g, values[k], form));
+            *to = larger(*to, operand_depth(s, g, values.items[k], form));
         }
     }
 }
@@ -136,12 +134,11 @@ static cost visit_if(estimate *s, goal *g, uint32_t inst) {
 /* Results of a loop are there when its last iteration is. */
 static void leave_loop(estimate *s, const goal *outer, uint32_t inst, const double *chain) {
     vyre_block results = vyre_results(s->ir, inst);
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(s->ir, &s->ir->insts[inst], &values);
+    vyre_list values = vyre_inst_operands(s->ir, &s->ir->insts[inst]);
     for (int form = 0; form < FORMS; form++) {
         double depth = outer->start;
-        for (uint32_t k = 0; k < count; k++) {
-            depth = larger(depth, operand_depth(s, outer, values[k], form));
+        for (uint32_t k = 0; k < values.count; k++) {
+            depth = larger(depth, operand_depth(s, outer, values.items[k], form));
         }
         for (uint32_t k = results.first; k < results.end; k++) {
             depth_of(s, k)[form] = depth < 0 ? BEFORE : depth + chain[form];

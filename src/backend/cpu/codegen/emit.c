@@ -17,31 +17,31 @@ enum {
 /* Arithmetic */
 
 /* Where lanes lie at constant distances, lane 0 is kept as a scalar, too. */
-static void keep_base(emit *e, uint32_t inst, const uint32_t *values, uint32_t count) {
+static void keep_base(emit *e, uint32_t inst, vyre_list values) {
     const vyre_inst *i = &e->ir->insts[inst];
     uint32_t ids[3] = {0};
     emit_value_of(e, inst)->base = 0;
     if (e->lanes == 1 || emit_stride_of(e, inst).kind != VYRE_STRIDE_AFFINE) {
         return;
     }
-    for (uint32_t k = 0; k < count && k < 3; k++) {
-        ids[k] = emit_first(e, values[k]);
+    for (uint32_t k = 0; k < values.count && k < 3; k++) {
+        ids[k] = emit_first(e, values.items[k]);
     }
-    vyre_type type = vyre_operand_type(e->ir, values[0]);
+    vyre_type type = vyre_operand_type(e->ir, values.items[0]);
     emit_value_of(e, inst)->base =
         cpu_write_op(&e->w, vyre_inst_op(i), type, vyre_inst_type(i), 1, ids[0], ids[1], ids[2]);
 }
 
 static void emit_pure(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(e->ir, i, &values), ids[3] = {0};
+    vyre_list values = vyre_inst_operands(e->ir, i);
+    uint32_t ids[3] = {0};
     bool varying = cpu_varies(&e->facts, inst);
     uint32_t lanes = emit_lanes_of(e, varying);
-    for (uint32_t k = 0; k < count && k < 3; k++) {
-        ids[k] = varying ? emit_vector(e, values[k]) : emit_scalar(e, values[k]);
+    for (uint32_t k = 0; k < values.count && k < 3; k++) {
+        ids[k] = varying ? emit_vector(e, values.items[k]) : emit_scalar(e, values.items[k]);
     }
-    vyre_type type = vyre_operand_type(e->ir, values[i->op == VYRE_OP_SELECT ? 1 : 0]);
+    vyre_type type = vyre_operand_type(e->ir, values.items[i->op == VYRE_OP_SELECT ? 1 : 0]);
     vyre_type result = vyre_inst_type(i);
     uint32_t id = cpu_write_op(&e->w, vyre_inst_op(i), type, result, lanes, ids[0], ids[1], ids[2]);
     if (vyre_nan_settles(&e->facts.nans, inst)) {
@@ -49,7 +49,7 @@ static void emit_pure(emit *e, uint32_t inst) {
     }
     emit_define(e, inst, id);
     if (varying) {
-        keep_base(e, inst, values, count);
+        keep_base(e, inst, values);
     }
 }
 

@@ -242,9 +242,8 @@ emit_range emit_make_range(emit *e, uint32_t inst, bool group) {
 
 /* Out of a `for` whose turns are used up, with what it carries. */
 static void leave_used_up(emit *e, uint32_t inst, bool blend) {
-    const uint32_t *initial;
-    uint32_t carried = vyre_loop_carried(e->ir, inst, &initial);
-    for (uint32_t k = 0; k < carried; k++) {
+    vyre_list initial = vyre_loop_initial(e->ir, inst);
+    for (uint32_t k = 0; k < initial.count; k++) {
         uint32_t arg = vyre_loop_arg(e->ir, inst, k), result = vyre_result(e->ir, inst, k);
         uint32_t value = emit_read(e, type_of(e, arg), lanes_of(e, arg), *slot_of(e, arg));
         if (ways_of(e, result)->varying && !ways_of(e, arg)->varying) {
@@ -320,8 +319,7 @@ static void next_counter(emit *e, uint32_t inst, const emit_range *r) {
 
 /* The code of a loop up to its end, results being in their slots. */
 static void emit_iterations(emit *e, uint32_t inst, emit_range r) {
-    const uint32_t *initial;
-    uint32_t carried = vyre_loop_carried(e->ir, inst, &initial);
+    vyre_list initial = vyre_loop_initial(e->ir, inst);
     vyre_block args = vyre_loop_args(e->ir, inst);
     bool is_for = e->ir->insts[inst].op == VYRE_OP_FOR;
     uint32_t before = e->mask;
@@ -333,7 +331,7 @@ static void emit_iterations(emit *e, uint32_t inst, emit_range r) {
         uint32_t first = vyre_for_range_of(e->ir, inst).first;
         put_list(e, vyre_for_counter(inst), &first, 1, false);
     }
-    put_list(e, vyre_loop_arg(e->ir, inst, 0), initial, carried, false);
+    put_list(e, vyre_loop_arg(e->ir, inst, 0), initial.items, initial.count, false);
     if (exec) {
         emit_assign(e, VYRE_TYPE_BOOL, e->lanes, exec, before);
     }
@@ -455,9 +453,8 @@ void emit_jump_out(emit *e, uint32_t inst) {
         emit_leave_groups(e, i);
     } else if (owner != VYRE_NONE) {
         const vyre_divergence_fact *ways = ways_of(e, owner);
-        const uint32_t *values;
-        uint32_t count = vyre_lookup_values(e->ir, i, &values);
-        put_list(e, vyre_jump_target(e->ir, i, owner, 0), values, count,
+        vyre_list values = vyre_inst_operands(e->ir, i);
+        put_list(e, vyre_jump_target(e->ir, i, owner, 0), values.items, values.count,
                  i->op == VYRE_OP_CONTINUE ? ways->blends : ways->divergent);
     }
     if (i->op == VYRE_OP_YIELD) {

@@ -29,11 +29,10 @@ static const emit_group *group_target(const emit *e, const emit_group *open, uin
 void emit_leave_groups(emit *e, const vyre_inst *i) {
     const emit_group *target = group_target(e, e->group, i->op);
     if (target->outer) {
-        const uint32_t *values;
-        uint32_t count = vyre_lookup_values(e->ir, i, &values);
-        for (uint32_t k = 0; k < count; k++) {
+        vyre_list values = vyre_inst_operands(e->ir, i);
+        for (uint32_t k = 0; k < values.count; k++) {
             uint32_t to = vyre_jump_target(e->ir, i, target->owner, k);
-            put_crossing(e, to, emit_value_for(e, to, values[k]), true);
+            put_crossing(e, to, emit_value_for(e, to, values.items[k]), true);
         }
     }
     for (const emit_group *group = e->group; group != target;) {
@@ -115,9 +114,8 @@ static void group_jump(emit *e, uint32_t inst, const emit_group *open) {
         return;
     }
     if (target->outer) {
-        const uint32_t *values;
-        uint32_t count = vyre_lookup_values(e->ir, i, &values);
-        transfer_all(e, vyre_jump_target(e->ir, i, target->owner, 0), values, count,
+        vyre_list values = vyre_inst_operands(e->ir, i);
+        transfer_all(e, vyre_jump_target(e->ir, i, target->owner, 0), values.items, values.count,
                      target->partial);
     }
     emit_jump(e, i->op == VYRE_OP_CONTINUE ? target->latch : target->exit);
@@ -150,8 +148,7 @@ static void store_counter(emit *e, const void *user) {
 }
 
 static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
-    const uint32_t *initial;
-    uint32_t carried = vyre_loop_carried(e->ir, inst, &initial);
+    vyre_list initial = vyre_loop_initial(e->ir, inst);
     uint32_t first = vyre_loop_arg(e->ir, inst, 0);
     bool is_for = e->ir->insts[inst].op == VYRE_OP_FOR;
     uint32_t head = emit_label(e), inside = emit_label(e), used_up = emit_label(e);
@@ -167,7 +164,7 @@ static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
         emit_assign(e, type, 1, counter, emit_scalar(e, range.first));
         step = emit_scalar(e, range.step);
     }
-    transfer_all(e, first, initial, carried, false);
+    transfer_all(e, first, initial.items, initial.count, false);
     emit_start(e, head);
     if (is_for) {
         uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r.iteration);
@@ -197,11 +194,11 @@ static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
     emit_start(e, used_up);
     if (is_for) {
         uint32_t operands[VYRE_LIMIT_CARRIED];
-        for (uint32_t k = 0; k < carried; k++) {
+        for (uint32_t k = 0; k < initial.count; k++) {
             operands[k] = first + k;
         }
         e->group = outer;
-        transfer_all(e, vyre_result(e->ir, inst, 0), operands, carried, false);
+        transfer_all(e, vyre_result(e->ir, inst, 0), operands, initial.count, false);
     }
     emit_start(e, open.exit);
     e->group = outer;

@@ -218,11 +218,10 @@ void emit_multiply_body(emit *e) {
 }
 
 static void multiplied(emit *e, uint32_t inst) {
-    const uint32_t *values;
+    vyre_list values = vyre_inst_operands(e->ir, &e->ir->insts[inst]);
     uint32_t words[VYRE_MATRIX_OPERANDS], first = VYRE_MATRIX_A + VYRE_MATRIX_B;
-    vyre_lookup_values(e->ir, &e->ir->insts[inst], &values);
     for (uint32_t k = 0; k < VYRE_MATRIX_OPERANDS; k++) {
-        words[k] = emit_vector(e, values[k]);
+        words[k] = emit_vector(e, values.items[k]);
     }
     if (!emit_multiplies_apart(e)) {
         multiply(e, words);

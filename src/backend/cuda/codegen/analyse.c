@@ -38,13 +38,12 @@ static bool steps_by_one(const cuda_facts *f, const vyre_inst *i) {
 
 /* Whether a row that starts there is some elements off those of the other operand. */
 static bool is_shifted(const cuda_facts *f, const vyre_inst *i) {
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(f->ir, i, &values);
+    vyre_list values = vyre_inst_operands(f->ir, i);
     bool shifted = false;
-    for (uint32_t k = 0; k < count; k++) {
-        shifted = shifted || (vyre_operand_is_constant(values[k])
-                                  ? vyre_operand_bits(f->ir, values[k]) % 16 != 0
-                                  : cuda_fact_of(f, values[k])->shifted);
+    for (uint32_t k = 0; k < values.count; k++) {
+        shifted = shifted || (vyre_operand_is_constant(values.items[k])
+                                  ? vyre_operand_bits(f->ir, values.items[k]) % 16 != 0
+                                  : cuda_fact_of(f, values.items[k])->shifted);
     }
     return shifted;
 }
@@ -117,11 +116,10 @@ static void visit(cuda_facts *f, uint32_t inst, const vyre_walk *at) {
         f->map.levels[f->map.controls[inst - f->phase->first]] < VYRE_UNIFORM_WORKGROUP) {
         f->lanes_part = true;
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(f->ir, i, &values);
-    for (uint32_t k = 0; k < count; k++) {
-        if (vyre_operand_is_value(values[k])) {
-            cuda_fact_of(f, values[k])->uses++;
+    vyre_list values = vyre_inst_operands(f->ir, i);
+    for (uint32_t k = 0; k < values.count; k++) {
+        if (vyre_operand_is_value(values.items[k])) {
+            cuda_fact_of(f, values.items[k])->uses++;
         }
     }
     if (cuda_is_inverse_root(f->ir, i)) {

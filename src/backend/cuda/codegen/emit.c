@@ -170,14 +170,13 @@ static void write_pure(emit *e, uint32_t inst) {
         return;
     }
     vyre_type result = vyre_inst_type(i);
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(e->ir, i, &values);
-    vyre_type type = i->op == VYRE_OP_SELECT ? result : vyre_operand_type(e->ir, values[0]);
+    vyre_list values = vyre_inst_operands(e->ir, i);
+    vyre_type type = i->op == VYRE_OP_SELECT ? result : vyre_operand_type(e->ir, values.items[0]);
     bool observed = vyre_nan_is_observed(&e->facts.nans, inst);
     for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
         cuda_reg regs[3] = {{0}};
-        for (uint32_t k = 0; k < count && k < 3; k++) {
-            regs[k] = cuda_emit_operand(e, values[k], part);
+        for (uint32_t k = 0; k < values.count && k < 3; k++) {
+            regs[k] = cuda_emit_operand(e, values.items[k], part);
         }
         cuda_reg value = cuda_write_op(&e->w, vyre_inst_op(i), type, result, observed, regs[0],
                                        regs[1], regs[2]);

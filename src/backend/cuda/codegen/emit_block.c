@@ -252,14 +252,13 @@ void cuda_emit_jump_out(emit *e, uint32_t inst) {
         cuda_line(&e->w, "bra L%u", e->end);
         return;
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(e->ir, i, &values);
+    vyre_list values = vyre_inst_operands(e->ir, i);
     uint32_t first = vyre_jump_target(e->ir, i, target->owner, 0);
     bool back = i->op == VYRE_OP_CONTINUE;
     if (back && target->binds) {
-        bind(e, first, values, count);
+        bind(e, first, values.items, values.count);
         return;
     }
-    cuda_emit_assign(e, first, values, count);
+    cuda_emit_assign(e, first, values.items, values.count);
     cuda_line(&e->w, "bra L%u", back ? target->latch : target->exit);
 }

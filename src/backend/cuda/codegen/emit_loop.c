@@ -35,11 +35,10 @@ static void poll(emit *e, cuda_reg due, uint32_t on, cuda_reg countdown) {
 void cuda_emit_loop(emit *e, uint32_t inst) {
     uint32_t head = cuda_emit_label(e), latch = cuda_emit_label(e), behind = cuda_emit_label(e);
     cuda_reg countdown = cuda_new(&e->w, CUDA_B32);
-    const uint32_t *initial;
-    uint32_t count = vyre_loop_carried(e->ir, inst, &initial);
+    vyre_list initial = vyre_loop_initial(e->ir, inst);
     cuda_emit_slots(e, vyre_loop_args(e->ir, inst));
     cuda_emit_slots(e, vyre_results(e->ir, inst));
-    cuda_emit_assign(e, vyre_loop_arg(e->ir, inst, 0), initial, count);
+    cuda_emit_assign(e, vyre_loop_arg(e->ir, inst, 0), initial.items, initial.count);
     cuda_move(&e->w, countdown, cuda_u32(POLL_ITERATIONS));
     cuda_emit_place(e, head);
     cuda_emit_open(e, inst, behind, latch);
@@ -196,11 +195,10 @@ static bool follows(const emit *e, uint32_t first, uint32_t operand, uint32_t de
     if (vyre_inst_effects(i) || i->op == VYRE_OP_ARG || i->op == VYRE_OP_RESULT || !depth) {
         return false;
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(e->ir, i, &values);
+    vyre_list values = vyre_inst_operands(e->ir, i);
     bool all = true;
-    for (uint32_t k = 0; k < count && all; k++) {
-        all = follows(e, first, values[k], depth - 1);
+    for (uint32_t k = 0; k < values.count && all; k++) {
+        all = follows(e, first, values.items[k], depth - 1);
     }
     return all;
 }
@@ -210,10 +208,9 @@ static void write_following(emit *e, uint32_t first, uint32_t operand) {
     if (!vyre_operand_is_value(operand) || operand < first) {
         return;
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(e->ir, &e->ir->insts[operand], &values);
-    for (uint32_t k = 0; k < count; k++) {
-        write_following(e, first, values[k]);
+    vyre_list values = vyre_inst_operands(e->ir, &e->ir->insts[operand]);
+    for (uint32_t k = 0; k < values.count; k++) {
+        write_following(e, first, values.items[k]);
     }
     cuda_emit_instruction(e, operand);
 }
@@ -658,8 +655,7 @@ static void write_iterations(emit *e, range *r, uint32_t iterations, uint32_t pa
 }
 
 void cuda_emit_for(emit *e, uint32_t inst) {
-    const uint32_t *initial;
-    uint32_t carried = vyre_loop_carried(e->ir, inst, &initial);
+    vyre_list initial = vyre_loop_initial(e->ir, inst);
     uint32_t iterations = cuda_constant_iterations(e->ir, inst);
     range r = {
         .inst = inst, .counter_arg = vyre_for_counter(inst), .of = vyre_for_range_of(e->ir, inst)};
@@ -669,14 +665,14 @@ void cuda_emit_for(emit *e, uint32_t inst) {
     uint32_t part = cuda_varies(&e->facts, r.counter_arg) ? e->first_part : 0;
     cuda_emit_slots(e, vyre_carried_args(e->ir, inst));
     cuda_emit_slots(e, vyre_results(e->ir, inst));
-    cuda_emit_assign(e, vyre_loop_arg(e->ir, inst, 0), initial, carried);
+    cuda_emit_assign(e, vyre_loop_arg(e->ir, inst, 0), initial.items, initial.count);
     uint64_t weight = weight_of(e, vyre_body_block(e->ir, inst));
     if (iterations && weight * iterations <= whole_limit(e, inst)) {
         write_whole(e, &r, iterations, part);
     } else {
         write_iterations(e, &r, iterations, part);
     }
-    for (uint32_t k = 0; k < carried; k++) { /* used up: with what it carries */
+    for (uint32_t k = 0; k < initial.count; k++) { /* used up: with what it carries */
         uint32_t arg = vyre_loop_arg(e->ir, inst, k);
         cuda_emit_assign(e, vyre_result(e->ir, inst, k), &arg, 1);
     }

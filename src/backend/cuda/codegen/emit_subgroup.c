@@ -340,11 +340,10 @@ static void multiply_words(emit *e, const cuda_reg *a, const cuda_reg *b, cuda_r
 }
 
 static void multiply(emit *e, uint32_t inst) {
-    const uint32_t *values;
+    vyre_list values = vyre_inst_operands(e->ir, &e->ir->insts[inst]);
     cuda_reg regs[VYRE_MATRIX_OPERANDS], *c = regs + VYRE_MATRIX_A + VYRE_MATRIX_B;
-    vyre_lookup_values(e->ir, &e->ir->insts[inst], &values);
     for (uint32_t k = 0; k < VYRE_MATRIX_OPERANDS; k++) {
-        regs[k] = cuda_in_register(&e->w, cuda_emit_operand(e, values[k], 0));
+        regs[k] = cuda_in_register(&e->w, cuda_emit_operand(e, values.items[k], 0));
     }
     switch (cuda_matrix_form(e->target->sm, e->target->isa)) {
     case CUDA_MATRIX_WHOLE: multiply_whole(e, regs, regs + VYRE_MATRIX_A, c); break;
