@@ -1,4 +1,5 @@
-/* What reading the registry of operations costs: one thread, all, and while somebody replaces it.
+/* What it costs to have an operation of the library in a process that has done nothing yet, and to
+ * read the registry: one thread, all, and while somebody replaces it.
  *
  *   bench_dialects [--portable]     readers pay for their own barriers
  *   bench_dialects [--storm N]      so many snapshots are installed; 100000 if not given */
@@ -6,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,6 +42,82 @@ static double clock_ns(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* In a process of its own, from nothing to the program of the operation with that number. */
+typedef struct resolution {
+    double ns; /* of processor time; 0: there is no program */
+    char id[64];
+} resolution;
+
+static void resolve(size_t number, int out) {
+    vyre_dialects_guard guard;
+    const vyre_dialects *now;
+    const vyre_program *program;
+    resolution r = {0};
+    double began = measure_cpu_ns();
+    check(vyre_dialects_try_enter(&guard, &now));
+    const vyre_operation *operation = vyre_dialects_at(now, number);
+    if (operation) {
+        check(vyre_operation_program(operation, NULL, &program));
+        r.ns = program ? measure_cpu_ns() - began : 0;
+        snprintf(r.id, sizeof r.id, "%s", operation->id);
+    }
+    _exit(write(out, &r, sizeof r) != sizeof r);
+}
+
+static resolution resolve_in_child(size_t number) {
+    int ends[2];
+    resolution r;
+    pid_t child = pipe(ends) ? -1 : fork();
+    if (!child) {
+        resolve(number, ends[1]);
+    }
+    if (child < 0 || read(ends[0], &r, sizeof r) != sizeof r) {
+        fprintf(stderr, "no process\n");
+        exit(1);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    waitpid(child, NULL, 0);
+    return r;
+}
+
+static int compare_ns(const void *left, const void *right) {
+    double a = ((const resolution *)left)->ns, b = ((const resolution *)right)->ns;
+    return (a > b) - (a < b);
+}
+
+/* Of each operation the median of some processes; of these the fastest, the middle, the slowest. */
+static void resolve_all(void) {
+    enum { TIMES = 11, LIBRARY = 1000 };
+    static resolution medians[LIBRARY];
+    size_t count = 0;
+    for (size_t number = 0; number < LIBRARY; number++) {
+        resolution times[TIMES];
+        for (size_t i = 0; i < TIMES; i++) {
+            times[i] = resolve_in_child(number);
+        }
+        if (!*times[0].id) {
+            break;
+        }
+        qsort(times, TIMES, sizeof *times, compare_ns);
+        if (times[0].ns > 0) {
+            medians[count++] = times[TIMES / 2];
+        }
+    }
+    qsort(medians, count, sizeof *medians, compare_ns);
+    printf("dialects: one operation of %zu, in a process that has none yet, in us\n\n", count);
+    size_t slow = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_sort = !strcmp(medians[i].id, "sort.keys_u32");
+        slow += medians[i].ns > 1e6;
+        if (!i || i == count / 2 || i == count - 1 || is_sort) {
+            printf("%-25s %6.0f%s\n", medians[i].id, medians[i].ns / 1e3,
+                   is_sort ? "  at most 1000" : "");
+        }
+    }
+    printf("%zu take more than 1000\n\n", slow);
 }
 
 static size_t operation_count; /* of snapshots that are made, and names that are asked for */
@@ -212,6 +290,8 @@ int main(int argc, char **argv) {
             installs = (size_t)strtoull(argv[++i], NULL, 10);
         }
     }
+    setenv("VYRE_DIALECT_PATH", "none", 1);
+    resolve_all(); /* before this process has any */
     fill();
     use(OPERATIONS);
     printf("dialects: best processor time of a lookup among %d operations, in ns\n\n", OPERATIONS);

@@ -49,7 +49,8 @@ static inline vyre_program *read_operation(const char *id, const vyre_device *de
         printf("FAILED: there is no operation %s\n", id);
         exit(1);
     }
-    const vyre_program *program = vyre_operation_program(operation, device);
+    const vyre_program *program;
+    must(vyre_operation_choose(operation, device, &program));
     vyre_program *kept = vyre_program_retain((vyre_program *)(uintptr_t)program);
     vyre_dialects_leave(&guard);
     return kept;

@@ -3,7 +3,28 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS vyre vyre_static EXPORT vyreTargets)
 install(DIRECTORY include/vyre DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(FILES README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The documentation as a whole, so that its links lead somewhere. Pages that speak of `./dev vyre` or
+# of the headers are rewritten for a reader who has the installed command and headers.
+install(FILES LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        PATTERN "build" EXCLUDE PATTERN "embed/embed" EXCLUDE PATTERN "*.md" EXCLUDE)
+install(DIRECTORY editors DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN "*.md" EXCLUDE)
+file(GLOB_RECURSE pages CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+     docs/*.md examples/*.md editors/*.md)
+list(APPEND pages README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md)
+foreach(page IN LISTS pages)
+  get_filename_component(folder ${page} DIRECTORY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+  file(READ ${page} text)
+  string(REPLACE "./dev vyre" "vyre" text "${text}")
+  file(RELATIVE_PATH headers ${CMAKE_INSTALL_FULL_DOCDIR}/${folder}
+       ${CMAKE_INSTALL_FULL_INCLUDEDIR}/vyre)
+  string(REGEX REPLACE "\\]\\((\\.\\./)*include/vyre" "](${headers}" text "${text}")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/pages/${page} CONTENT "@text@" @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/generated/pages/${page}
+          DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
+endforeach()
 
 # The library of operations, to be read; what runs is linked in.
 install(DIRECTORY ops DESTINATION ${CMAKE_INSTALL_DATADIR}/vyre OPTIONAL

@@ -22,33 +22,26 @@ function(vyre_embed variable file)
   string(REGEX REPLACE "(................................................................................)" "\\1\n" bytes "${bytes}")
   set(${variable} "{\n${bytes}0}" PARENT_SCOPE)
 endfunction()
+# What the build writes for a room lies in generated/ROOM.
 vyre_embed(math ${PROJECT_SOURCE_DIR}/src/pass/math.vyre)
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/math_text.c
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/pass/math_text.c
      CONTENT "extern const char vyre_math_text[];\nconst char vyre_math_text[] = @math@;\n" @ONLY)
-list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/math_text.c)
+list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/pass/math_text.c)
 
 # Conformance: programs that are text, and the digests of what all cases give.
 vyre_embed(suite_programs ${PROJECT_SOURCE_DIR}/src/conform/suite_programs.txt)
 vyre_embed(suite_records ${PROJECT_SOURCE_DIR}/src/conform/suite_records.txt)
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/suite_text.c CONTENT
-"extern const char vyre_suite_programs_text[], vyre_suite_records_text[];
-const char vyre_suite_programs_text[] = @suite_programs@;
-const char vyre_suite_records_text[] = @suite_records@;
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/conform/suite_text.c CONTENT
+"extern const char conform_suite_programs_text[], conform_suite_records_text[];
+const char conform_suite_programs_text[] = @suite_programs@;
+const char conform_suite_records_text[] = @suite_records@;
 " @ONLY)
-list(APPEND VYRE_COMMAND_SOURCES ${PROJECT_BINARY_DIR}/generated/suite_text.c)
+list(APPEND VYRE_COMMAND_SOURCES ${PROJECT_BINARY_DIR}/generated/conform/suite_text.c)
 
-# The standard library of operations, by name of file.
-file(GLOB operations CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/*.toml ${PROJECT_SOURCE_DIR}/ops/*.vyre)
-set(library "#include \"dialect/library.h\"\n")
-set(rows "")
-foreach(file IN LISTS operations)
-  get_filename_component(name ${file} NAME)
-  string(MAKE_C_IDENTIFIER ${name} identifier)
-  vyre_embed(bytes ${file})
-  string(APPEND library "static const char ${identifier}[] = ${bytes};\n")
-  string(APPEND rows "    {\"${name}\", ${identifier}, sizeof ${identifier} - 1},\n")
-endforeach()
-string(APPEND library "const vyre_library_file vyre_library_files[] = {\n${rows}    {0, 0, 0}};\n")
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/library_files.c CONTENT "@library@" @ONLY)
-list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/library_files.c)
+# The page of vyre bench.
+vyre_embed(bench_page ${PROJECT_SOURCE_DIR}/src/bench/page.html)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/bench/page_text.c CONTENT
+"extern const char bench_page_text[];\nconst char bench_page_text[] = @bench_page@;\n" @ONLY)
+list(APPEND VYRE_COMMAND_SOURCES ${PROJECT_BINARY_DIR}/generated/bench/page_text.c)
+
 list(FILTER VYRE_COMMAND_SOURCES EXCLUDE REGEX "/main\\.c$")

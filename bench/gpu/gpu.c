@@ -47,7 +47,7 @@ static void drive(raw *r, CUresult result) {
 }
 
 static void raw_open(raw *r, vyre_device *device, vyre_pipeline *pipeline, const uint64_t *values) {
-    r->own = device->inner->state;
+    r->own = device->backend->state;
     r->cuda = r->own->cuda;
     r->native = pipeline->native->state;
     r->stream = r->own->streams.shared[CUDA_SHARED_STREAMS - 1].handle;
@@ -60,7 +60,7 @@ static void raw_open(raw *r, vyre_device *device, vyre_pipeline *pipeline, const
     }
     const vyre_dispatch_config config = {0};
     must(vyre_plan_init_resident(&r->plan, pipeline->program, plan, ir->arg_count, &config));
-    r->call = vyre_plan_call(&r->plan, NULL);
+    r->call = vyre_plan_call(&r->plan, NULL, NULL);
     must(cuda_run_init(&r->run, &r->own->streams.shared[CUDA_SHARED_STREAMS - 1],
                        &r->native->codes[0], &r->call, NULL));
     for (uint32_t i = 0; i < ir->arg_count; i++) {
@@ -336,7 +336,7 @@ static void translate_all(void) {
     vyre_device *device = acquire();
     CUcontext before;
     must(vyre_device_prepare(device));
-    cuda_device *own = device->inner->state;
+    cuda_device *own = device->backend->state;
     must(cuda_device_enter(own, &before));
     const cuda_target target = {own->info.sm, own->info.isa, "phase", false};
     double sum = 0;

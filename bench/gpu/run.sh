@@ -46,10 +46,10 @@ routing() {
     operations+=,hash.fnv1a32_words,hash.crc32_words,match.dfa_words,graph.bfs,model.nbody_step
     local devices=${ROUTING_DEVICES:-cpu,cuda} sizes=${ROUTING_SIZES:-6..26:2}
     rm -f "$out/routes.toml"
-    part 90 "$carry/vyre" certify "$operations" -b "$devices" --sizes "$sizes" --budget 1 --table "$out/routes.toml"
+    part 90 "$carry/vyre" certify "$operations" -b "$devices" --sizes "$sizes" --budget 1 --routes "$out/routes.toml"
     echo "== vyre bench -b $devices,auto --sizes $sizes"
     timeout -k 5 120 "$carry/vyre" bench "$operations" -b "$devices,auto" --sizes "$sizes" --seconds 0.2 --runs 20 \
-        --table "$out/routes.toml" --html "$out/routing.html" --format json >"$out/routing.json" || status=1
+        --routes "$out/routes.toml" --html "$out/routing.html" --format json >"$out/routing.json" || status=1
     "$carry/vyre" bench --read "$out/routing.json" --format md >"$out/routing.md" || status=1
     sed -n '/^## Crossovers/,$p' "$out/routing.md"
 }

@@ -1,7 +1,7 @@
 /* Device: a backend that was acquired, ready to run programs.
  *
  *     vyre_device *device;
- *     status = vyre_acquire("auto", &device);
+ *     status = vyre_acquire("preferred", &device);
  *     status = vyre_device_dispatch(device, program, inputs, 2, NULL, &outputs);
  *     vyre_outputs_free(&outputs);
  *     vyre_device_release(device);

@@ -3,7 +3,9 @@
  *     vyre_dialects_guard guard;
  *     const vyre_dialects *now = vyre_dialects_enter(&guard);
  *     const vyre_operation *sum = vyre_dialects_find(now, "reduce.sum_u32");
- *     ... sum->composition is a program to compile and run ...
+ *     const vyre_program *program;
+ *     status = vyre_operation_program(sum, NULL, &program);
+ *     ... compile and run it ...
  *     vyre_dialects_leave(&guard);
  *
  * A snapshot is a whole and never changes. One is in force in the process: who enters takes no lock
@@ -23,19 +25,19 @@
 extern "C" {
 #endif
 
-/* Targets: what an operation can become. */
+/* Targets: what an operation can become. X(name, id, in words) */
 
 #define VYRE_TARGETS(X)                                                                            \
-    X(PTX, "secondary_text")                                                                       \
-    X(SPIRV, "spv")                                                                                \
-    X(PRIMARY_TEXT, "primary_text")                                                                \
-    X(PRIMARY_BINARY, "primary_binary")                                                            \
-    X(SECONDARY_TEXT, "secondary_text")                                                            \
-    X(NATIVE_MODULE, "native_module")                                                              \
-    X(REFERENCE_BACKEND, "reference_backend")
+    X(PTX, "secondary_text", "PTX text")                                                           \
+    X(SPIRV, "spv", "SPIR-V")                                                                      \
+    X(PRIMARY_TEXT, "primary_text", "vyre text")                                                   \
+    X(PRIMARY_BINARY, "primary_binary", "vyre binary")                                             \
+    X(SECONDARY_TEXT, "secondary_text", "PTX text")                                                \
+    X(NATIVE_MODULE, "native_module", "native code")                                               \
+    X(REFERENCE_BACKEND, "reference_backend", "reference backend")
 
 typedef enum vyre_target_kind {
-#define VYRE_TARGET_ENUM(name, id) VYRE_TARGET_##name,
+#define VYRE_TARGET_ENUM(name, id, words) VYRE_TARGET_##name,
     VYRE_TARGETS(VYRE_TARGET_ENUM)
 #undef VYRE_TARGET_ENUM
         VYRE_TARGET_EXTENSION /* any other, by its own id */
@@ -111,9 +113,9 @@ typedef struct vyre_law {
 
 /* Another program with the same signature and the same bytes, better on some devices. */
 typedef struct vyre_variant {
-    const char *entry; /* its name in the source */
-    const char *suits; /* "gpu", "cpu", or the id of a backend */
-    const vyre_program *program;
+    const char *entry;         /* its name in the source */
+    const char *suits;         /* "gpu", "cpu", or the id of a backend */
+    const vyre_program *built; /* as for an operation */
 } vyre_variant;
 
 /* An example that must hold: arguments as `vyre run` takes them, and what comes out. */
@@ -151,9 +153,10 @@ typedef struct vyre_operation {
     /* Where its meaning stands: the text of a file and a name in it. NULL if it has none. */
     const char *file, *text, *entry;
     size_t text_size;
-    /* The program that is its meaning; of a function, one that applies it to each element of
-     * buffers of the same names. NULL if it has none. */
-    const vyre_program *composition;
+    /* The program that is its meaning, from whoever defines the operation; NULL if it has none.
+     * That of a function applies it to each element of buffers of the same names. Readers call
+     * vyre_operation_program: the standard library builds its programs when they are asked for. */
+    const vyre_program *built;
     const vyre_variant *variants;
     size_t variant_count;
 
@@ -165,7 +168,19 @@ typedef struct vyre_operation {
      * is an expression over n (docs/dialects.md); and how many arithmetic operations a run with
      * them does, such an expression without braces. NULL if there is none. */
     const char *sample, *work;
+
+    const struct vyre_library_entry *library; /* private: of the standard library, else NULL */
 } vyre_operation;
+
+/* Whether there is a program for it, built or not. */
+VYRE_API bool vyre_operation_has_program(const vyre_operation *operation);
+
+/* The program of an operation, or of one of its variants if that is not NULL. A program of the
+ * standard library is built by the first call, which may run out of memory. NULL, and no error, if
+ * the operation has none. Lives as long as the operation. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_operation_program(const vyre_operation *operation,
+                                                          const vyre_variant *variant,
+                                                          const vyre_program **out_program);
 
 /* Snapshots. */
 
@@ -215,10 +230,12 @@ VYRE_API const vyre_operation *vyre_dialects_lookup(const vyre_dialects *snapsho
 VYRE_API const vyre_operation *vyre_dialects_find(const vyre_dialects *snapshot, const char *id);
 /* How it becomes something of that target: as it was registered, else its program where there is an
  * emitter (emit.h). Every operation that is known has one for the reference, which refuses where
- * nobody gave it a meaning. False if the operation is not known, or nothing lowers it for that
- * target. */
-VYRE_API bool vyre_dialects_get_lowering(const vyre_dialects *snapshot, uint32_t name,
-                                         vyre_target target, vyre_lowering *out_lowering);
+ * nobody gave it a meaning. Not found, and no error, if the operation is not known, or nothing
+ * lowers it for that target. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_dialects_get_lowering(const vyre_dialects *snapshot,
+                                                              uint32_t name, vyre_target target,
+                                                              bool *out_found,
+                                                              vyre_lowering *out_lowering);
 /* Each once, ordered by dialect and id. */
 VYRE_API size_t vyre_dialects_count(const vyre_dialects *snapshot);
 VYRE_API const vyre_operation *vyre_dialects_at(const vyre_dialects *snapshot, size_t index);

@@ -6,7 +6,7 @@
  * costs next to nothing, and nothing can be added any more. Every call may come from any thread.
  *
  *     vyre_device *device;
- *     status = vyre_acquire("auto", &device);       the preferred one; or "cuda:1", "reference"
+ *     status = vyre_acquire("preferred", &device);  or a name: "cuda:1", "reference"
  *     ...
  *     vyre_device_release(device);
  *
@@ -28,12 +28,12 @@ extern "C" {
 typedef struct vyre_registry vyre_registry;
 typedef struct vyre_device vyre_device; /* a backend that was acquired: device.h */
 
-/* The registry of the process, with what is built in and all plugins. Lives as long as it. Wherever
- * a registry is asked for, NULL means this one. */
+/* The registry of the process, with what is built in and all plugins. Lives as long as the
+ * process. */
 VYRE_API vyre_registry *vyre_registry_default(void);
 
-/* One of its own, without any backend: for tests, and for who wants to choose by hand. Devices that
- * were acquired from it outlive it, bundles must outlive both. */
+/* A registry without any backend, for tests and for programs that choose backends themselves.
+ * Devices that were acquired from it outlive it; bundles must outlive both. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_registry_create(vyre_registry **out_registry);
 VYRE_API void vyre_registry_free(vyre_registry *registry); /* NULL is allowed */
 
@@ -69,8 +69,9 @@ VYRE_API uint32_t vyre_registry_rank(vyre_registry *registry, const char *id);
 /* The operations of the language, which is what a backend supports if it says nothing else. */
 VYRE_API const vyre_op_set *vyre_core_supported_ops(void);
 
-/* Creates a backend by its name: `id`, or `id:n` for its device n. An id that nobody registers is
- * VYRE_STATUS_NOT_FOUND; what the factory says is passed on as it is. */
+/* Acquires a device by its name: `id`, or `id:n` for device n of the backend; or `preferred`, which
+ * runs preferred selection. An id that nobody registers is VYRE_STATUS_NOT_FOUND; an error of the
+ * factory is passed on as it is. `auto` is refused: the router chooses for a program (route.h). */
 VYRE_API VYRE_MUST_USE vyre_status vyre_registry_acquire(vyre_registry *registry, const char *name,
                                                          vyre_device **out_device);
 
@@ -149,7 +150,7 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_registry_acquire_preferred(vyre_registry
                                                                    vyre_decision *out_decision,
                                                                    vyre_device **out_device);
 
-/* From the default registry: a name, or "auto" or NULL for preferred selection. */
+/* vyre_registry_acquire from the default registry. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_acquire(const char *name, vyre_device **out_device);
 
 #ifdef __cplusplus

@@ -27,8 +27,8 @@ typedef struct vyre_argument {
     size_t size; /* bytes */
 } vyre_argument;
 
-/* Runs the one program of a text. `device` is the name of one, or "auto" or NULL for the one that
- * the router chooses (route.h); `config` may be NULL. */
+/* Runs the one program of a text. `device` is a name as vyre_acquire takes it, or "auto" or NULL
+ * for the device that the router chooses (route.h). `config` may be NULL. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_run(const char *device, const char *text,
                                             const vyre_argument *arguments, size_t count,
                                             const vyre_dispatch_config *config);
@@ -39,21 +39,22 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation(const char *device, const 
                                                       const vyre_dispatch_config *config);
 
 /* The same, and which device ran it and why: NULL where it did not come to that. To be released
- * with vyre_routing_release, after a failure too. */
+ * with vyre_router_choice_release, after a failure too. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_run_routed(const char *device, const char *text,
                                                    const vyre_argument *arguments, size_t count,
                                                    const vyre_dispatch_config *config,
-                                                   const vyre_routing **out_routing);
+                                                   const vyre_router_choice **out_choice);
 VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation_routed(const char *device, const char *id,
                                                              const vyre_argument *arguments,
                                                              size_t count,
                                                              const vyre_dispatch_config *config,
-                                                             const vyre_routing **out_routing);
+                                                             const vyre_router_choice **out_choice);
 
-/* The form of an operation that suits a device best: its composition, or a variant for that backend
- * or its kind. NULL if the operation has no program. Lives as long as the operation. */
-VYRE_API const vyre_program *vyre_operation_program(const vyre_operation *operation,
-                                                    const vyre_device *device);
+/* The program of an operation that suits a device best: that of a variant for its backend or its
+ * kind, else its own. As vyre_operation_program (dialect.h) otherwise. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_operation_choose(const vyre_operation *operation,
+                                                         const vyre_device *device,
+                                                         const vyre_program **out_program);
 
 #ifdef __cplusplus
 }

@@ -1,21 +1,24 @@
-/* The backends that are part of the library, and the emitters of theirs. A new one is one line
- * here. */
-#include "backend/cpu/runtime/backend.h"
-#include "backend/cuda/codegen/ahead.h"
-#include "backend/cuda/runtime/backend.h"
+/* The built-in backends, and the registry of the process, which begins with them. A new backend is
+ * one line of the list. */
+#include "backend/table.h"
+
 #include "backend/reference/backend.h"
-#include "dialect/emit.h"
 #include "registry/registry.h"
 
-const vyre_bundle *const vyre_builtin_bundles[] = {
-    &cuda_bundle,
-    &cpu_bundle,
-    &vyre_reference_bundle,
-    NULL,
-};
+#define BUILTINS(X)                                                                                \
+    X(cuda)                                                                                        \
+    X(cpu)                                                                                         \
+    X(vyre_reference)
 
-const vyre_emitter *const vyre_builtin_emitters[] = {
-    &cuda_emitter,
-    &cpu_emitter,
-    NULL,
-};
+#define BUILTIN(name) &name##_builtin,
+#define BUNDLE(name) &name##_bundle,
+const vyre_builtin *const vyre_builtins[] = {BUILTINS(BUILTIN) NULL};
+static const vyre_bundle *const bundles[] = {BUILTINS(BUNDLE) NULL};
+
+vyre_registry *vyre_registry_default(void) {
+    return vyre_registry_process(bundles);
+}
+
+vyre_status vyre_acquire(const char *name, vyre_device **out_device) {
+    return vyre_registry_acquire(vyre_registry_default(), name, out_device);
+}

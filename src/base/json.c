@@ -147,3 +147,43 @@ void vyre_json_paste(vyre_json *json, vyre_str value) {
         }
     }
 }
+
+void vyre_json_add_string(vyre_json *json, const char *key, const char *string) {
+    vyre_json_key(json, key);
+    if (string) {
+        vyre_json_string(json, string);
+    } else {
+        vyre_json_null(json);
+    }
+}
+
+void vyre_json_add_u64(vyre_json *json, const char *key, uint64_t number) {
+    vyre_json_key(json, key);
+    vyre_json_u64(json, number);
+}
+
+void vyre_json_add_f64(vyre_json *json, const char *key, double number) {
+    vyre_json_key(json, key);
+    vyre_json_f64(json, number);
+}
+
+void vyre_json_add_bool(vyre_json *json, const char *key, bool value) {
+    vyre_json_key(json, key);
+    vyre_json_bool(json, value);
+}
+
+void vyre_json_add_object(vyre_json *json, const char *key) {
+    vyre_json_key(json, key);
+    vyre_json_object(json);
+}
+
+void vyre_json_add_array(vyre_json *json, const char *key) {
+    vyre_json_key(json, key);
+    vyre_json_array(json);
+}
+
+void vyre_json_add_strbuf(vyre_json *json, const char *key, vyre_strbuf *string) {
+    vyre_json_add_string(json, key, vyre_strbuf_string(string));
+    json->text->failed |= string->failed;
+    vyre_strbuf_free(string);
+}

@@ -44,4 +44,15 @@ void vyre_json_f64(vyre_json *json, double number);
 /* A value that another writer wrote; its lines are indented to fit in here. */
 void vyre_json_paste(vyre_json *json, vyre_str value);
 
+/* Members of an object: the key and the value in one call. A string that is NULL becomes null. */
+void vyre_json_add_string(vyre_json *json, const char *key, const char *string);
+void vyre_json_add_u64(vyre_json *json, const char *key, uint64_t number);
+void vyre_json_add_f64(vyre_json *json, const char *key, double number);
+void vyre_json_add_bool(vyre_json *json, const char *key, bool value);
+/* Opens the value, which the matching _end closes. */
+void vyre_json_add_object(vyre_json *json, const char *key);
+void vyre_json_add_array(vyre_json *json, const char *key);
+/* Frees the buffer; one that ran out of memory fails the writer's, too. */
+void vyre_json_add_strbuf(vyre_json *json, const char *key, vyre_strbuf *string);
+
 #endif

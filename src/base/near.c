@@ -98,3 +98,17 @@ void vyre_near_print(const vyre_near *near, vyre_strbuf *text, const char *befor
         vyre_strbuf_putc(text, '`');
     }
 }
+
+vyre_status vyre_near_refuse(const vyre_near *near, const char *fix, const char *format, ...) {
+    vyre_strbuf message = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    vyre_strbuf_vprintf(&message, format, arguments);
+    va_end(arguments);
+    vyre_near_print(near, &message, "; did you mean ");
+    vyre_strbuf_puts(&message, near->count ? "?" : "");
+    vyre_status status =
+        vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix, "%s", vyre_strbuf_string(&message));
+    vyre_strbuf_free(&message);
+    return status;
+}

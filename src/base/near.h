@@ -10,6 +10,8 @@
 #ifndef VYRE_BASE_NEAR_H
 #define VYRE_BASE_NEAR_H
 
+#include <vyre/status.h>
+
 #include "base/strbuf.h"
 
 enum { VYRE_NEAR_NAMES = 3 };
@@ -29,5 +31,10 @@ void vyre_near_add(vyre_near *near, vyre_str candidate);
 
 /* Appends `before` and the names; nothing where there is none. */
 void vyre_near_print(const vyre_near *near, vyre_strbuf *text, const char *before);
+
+/* An INVALID_ARGUMENT with the names behind its message: "there is no `cpuu`; did you mean `cpu`?"
+ */
+VYRE_MUST_USE vyre_status vyre_near_refuse(const vyre_near *near, const char *fix,
+                                           const char *format, ...) VYRE_PRINTF(3, 4);
 
 #endif

@@ -186,3 +186,10 @@ void vyre_status_free(vyre_status status) {
     vyre_strbuf_free(&status->whole);
     vyre_free(status);
 }
+
+vyre_status vyre_first_failure(vyre_status first, vyre_status second) {
+    if (first) {
+        vyre_status_free(second);
+    }
+    return first ? first : second;
+}

@@ -18,6 +18,9 @@
  * "no memory": vyre_no_memory("to compile `%s`", name). */
 VYRE_MUST_USE vyre_status vyre_no_memory(const char *format, ...) VYRE_PRINTF(1, 2);
 
+/* The first of two failures, for calls that must both be made. Frees the second. */
+VYRE_MUST_USE vyre_status vyre_first_failure(vyre_status first, vyre_status second);
+
 /* An INTERNAL status, for states that cannot be reached unless vyre itself is wrong. */
 VYRE_MUST_USE vyre_status vyre_internal_error(const char *format, ...) VYRE_PRINTF(1, 2);
 

@@ -101,3 +101,9 @@ void vyre_strbuf_cut(vyre_strbuf *text, size_t size) {
 const char *vyre_strbuf_string(const vyre_strbuf *text) {
     return text->data ? text->data : "";
 }
+
+char *vyre_copy_string(const char *string) {
+    size_t size = strlen(string) + 1;
+    char *copy = vyre_alloc(size);
+    return copy ? memcpy(copy, string, size) : NULL;
+}

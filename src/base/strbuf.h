@@ -29,6 +29,9 @@ void vyre_strbuf_u64(vyre_strbuf *text, uint64_t number);
 /* Drops what was written after the first `size` bytes. */
 void vyre_strbuf_cut(vyre_strbuf *text, size_t size);
 
+/* A copy of a string, to be freed with vyre_free; NULL without memory. */
+char *vyre_copy_string(const char *string);
+
 /* The contents as a C string, "" while empty. */
 const char *vyre_strbuf_string(const vyre_strbuf *text);
 

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "base/toml_parser.h"
 #include "base/utf8.h"
 
@@ -128,10 +129,7 @@ static vyre_status skip_space(vyre_toml_parser *parser) {
 
 static vyre_status parse_line_end(vyre_toml_parser *parser) {
     skip_blanks(parser);
-    vyre_status status = skip_comment(parser);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(skip_comment(parser));
     size_t newline = vyre_toml_newline_size(parser);
     if (newline) {
         vyre_toml_take_newline(parser, newline);
@@ -179,10 +177,7 @@ static vyre_status parse_key(vyre_toml_parser *parser) {
             return too_deep(parser, vyre_toml_here(parser));
         }
         skip_blanks(parser);
-        vyre_status status = parse_key_part(parser, &parser->parts[parser->part_count++]);
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(parse_key_part(parser, &parser->parts[parser->part_count++]));
         skip_blanks(parser);
     } while (take_char(parser, '.'));
     return VYRE_OK;
@@ -321,20 +316,14 @@ static vyre_status open_item(vyre_toml_parser *parser, vyre_toml_table *in, cons
 static vyre_status parse_header(vyre_toml_parser *parser) {
     parser->at++;
     bool is_item = take_char(parser, '[');
-    vyre_status status = parse_key(parser);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(parse_key(parser));
     if (!take_char(parser, ']') || (is_item && !take_char(parser, ']'))) {
         return vyre_toml_unexpected(parser, "close the header on its line",
                                     is_item ? "`]]` behind the name" : "`]` behind the name");
     }
     const key_part *last = &parser->parts[parser->part_count - 1];
     vyre_toml_table *in = NULL;
-    status = enter_header(parser, &in, &parser->table_depth);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(enter_header(parser, &in, &parser->table_depth));
     parser->table_depth += is_item ? 2 : 1;
     if (parser->table_depth > VYRE_TOML_MAX_DEPTH) {
         return too_deep(parser, last->place);
@@ -346,10 +335,7 @@ static vyre_status parse_value(vyre_toml_parser *parser, uint32_t depth, vyre_to
 
 /* key = value. `depth` is that of `table`. */
 static vyre_status parse_pair(vyre_toml_parser *parser, vyre_toml_table *table, uint32_t depth) {
-    vyre_status status = parse_key(parser);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(parse_key(parser));
     if (!take_char(parser, '=')) {
         return vyre_toml_unexpected(parser, "write key = value", "`=` behind the key");
     }
@@ -402,10 +388,7 @@ static vyre_status parse_inline_table(vyre_toml_parser *parser, uint32_t depth,
         if (vyre_toml_newline_size(parser) || at_char(parser, '}') || at_char(parser, '#')) {
             return vyre_toml_unexpected(parser, one_line, "a key of the inline table");
         }
-        vyre_status status = parse_pair(parser, table, depth);
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(parse_pair(parser, table, depth));
         skip_blanks(parser);
         closed = take_char(parser, '}');
         if (!closed && !take_char(parser, ',')) {
@@ -423,24 +406,15 @@ static vyre_status parse_array(vyre_toml_parser *parser, uint32_t depth, vyre_to
     parser->at++;
     for (;;) {
         vyre_toml_value item;
-        vyre_status status = skip_space(parser);
-        if (status || take_char(parser, ']')) {
-            if (status) {
-                return status;
-            }
+        VYRE_TRY(skip_space(parser));
+        if (take_char(parser, ']')) {
             break;
         }
-        status = parse_value(parser, depth, &item);
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(parse_value(parser, depth, &item));
         if (!vyre_vec_push(&parser->pending, item)) {
             return vyre_toml_no_memory();
         }
-        status = skip_space(parser);
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(skip_space(parser));
         if (!take_char(parser, ',') && !at_char(parser, ']')) {
             return vyre_toml_unexpected(parser, "separate items by commas and close the array",
                                         "`,` or `]` in the array");
@@ -506,14 +480,14 @@ static vyre_status parse_value(vyre_toml_parser *parser, uint32_t depth, vyre_to
 }
 
 static vyre_status parse_document(vyre_toml_parser *parser) {
-    vyre_status status = skip_space(parser);
-    while (!status && parser->at < parser->end) {
-        status = at_char(parser, '[') ? parse_header(parser)
-                                      : parse_pair(parser, parser->table, parser->table_depth);
-        status = status ? status : parse_line_end(parser);
-        status = status ? status : skip_space(parser);
+    VYRE_TRY(skip_space(parser));
+    while (parser->at < parser->end) {
+        VYRE_TRY(at_char(parser, '[') ? parse_header(parser)
+                                      : parse_pair(parser, parser->table, parser->table_depth));
+        VYRE_TRY(parse_line_end(parser));
+        VYRE_TRY(skip_space(parser));
     }
-    return status;
+    return VYRE_OK;
 }
 
 /* Everything behind relies on valid UTF-8. */

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/status.h"
 #include "base/toml_parser.h"
 #include "base/utf8.h"
 
@@ -139,10 +140,7 @@ vyre_status vyre_toml_parse_line_string(vyre_toml_parser *parser, vyre_str *out_
                 escaped = true;
                 vyre_strbuf_add(&parser->buffer, start, (size_t)(parser->at - start));
             }
-            vyre_status status = parse_escape(parser, false);
-            if (status) {
-                return status;
-            }
+            VYRE_TRY(parse_escape(parser, false));
         } else if (parser->at == parser->end || vyre_toml_newline_size(parser)) {
             return not_closed(parser, place,
                               quote == '"' ? "\" on the same line, or use \"\"\""
@@ -184,10 +182,7 @@ static vyre_status parse_multiline(vyre_toml_parser *parser, char quote, vyre_to
                                    out_string);
             }
         } else if (at_char(parser, '\\')) {
-            vyre_status status = parse_escape(parser, true);
-            if (status) {
-                return status;
-            }
+            VYRE_TRY(parse_escape(parser, true));
         } else if (newline) {
             vyre_strbuf_putc(&parser->buffer, '\n');
             vyre_toml_take_newline(parser, newline);
@@ -244,41 +239,34 @@ static unsigned days_of_month(unsigned year, unsigned month) {
 }
 
 static vyre_status parse_date(vyre_toml_parser *parser, vyre_toml_time *out) {
-    unsigned year, month, day = 0;
-    vyre_status status = take_digits(parser, 4, 0, 9999, "a year of four digits", &year);
-    status = status ? status : take_mark(parser, '-', "`-` behind the year");
-    status = status ? status : take_digits(parser, 2, 1, 12, "a month of two digits", &month);
-    status = status ? status : take_mark(parser, '-', "`-` behind the month");
-    if (!status) {
-        status = take_digits(parser, 2, 1, days_of_month(year, month), "a day of two digits", &day);
-    }
-    if (!status) {
-        out->year = (uint16_t)year;
-        out->month = (uint8_t)month;
-        out->day = (uint8_t)day;
-    }
-    return status;
+    unsigned year, month, day;
+    VYRE_TRY(take_digits(parser, 4, 0, 9999, "a year of four digits", &year));
+    VYRE_TRY(take_mark(parser, '-', "`-` behind the year"));
+    VYRE_TRY(take_digits(parser, 2, 1, 12, "a month of two digits", &month));
+    VYRE_TRY(take_mark(parser, '-', "`-` behind the month"));
+    VYRE_TRY(take_digits(parser, 2, 1, days_of_month(year, month), "a day of two digits", &day));
+    out->year = (uint16_t)year;
+    out->month = (uint8_t)month;
+    out->day = (uint8_t)day;
+    return VYRE_OK;
 }
 
 static vyre_status parse_time(vyre_toml_parser *parser, vyre_toml_time *out) {
     unsigned hour, minute, second;
-    vyre_status status = take_digits(parser, 2, 0, 23, "an hour of two digits", &hour);
-    status = status ? status : take_mark(parser, ':', "`:` behind the hour");
-    status = status ? status : take_digits(parser, 2, 0, 59, "a minute of two digits", &minute);
-    status = status ? status : take_mark(parser, ':', "`:` behind the minute");
+    VYRE_TRY(take_digits(parser, 2, 0, 23, "an hour of two digits", &hour));
+    VYRE_TRY(take_mark(parser, ':', "`:` behind the hour"));
+    VYRE_TRY(take_digits(parser, 2, 0, 59, "a minute of two digits", &minute));
+    VYRE_TRY(take_mark(parser, ':', "`:` behind the minute"));
     /* 60 is a leap second; which minutes have one cannot be known here. */
-    status = status ? status : take_digits(parser, 2, 0, 60, "a second of two digits", &second);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(take_digits(parser, 2, 0, 60, "a second of two digits", &second));
     out->hour = (uint8_t)hour;
     out->minute = (uint8_t)minute;
     out->second = (uint8_t)second;
     if (at_char(parser, '.')) {
         unsigned digit;
         parser->at++;
-        status = take_digits(parser, 1, 0, 9, "a digit of the fraction", &digit);
-        for (uint32_t scale = 100000000; !status; scale /= 10) {
+        VYRE_TRY(take_digits(parser, 1, 0, 9, "a digit of the fraction", &digit));
+        for (uint32_t scale = 100000000;; scale /= 10) {
             out->nanosecond += digit * scale; /* digits beyond the ninth are dropped */
             if (parser->at == parser->end || !is_digit(*parser->at)) {
                 break;
@@ -286,7 +274,7 @@ static vyre_status parse_time(vyre_toml_parser *parser, vyre_toml_time *out) {
             digit = (unsigned)(*parser->at++ - '0');
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 static vyre_status parse_offset(vyre_toml_parser *parser, vyre_toml_time *out) {
@@ -295,14 +283,12 @@ static vyre_status parse_offset(vyre_toml_parser *parser, vyre_toml_time *out) {
         return VYRE_OK;
     }
     unsigned hours, minutes;
-    vyre_status status = take_digits(parser, 2, 0, 23, "the offset's hours", &hours);
-    status = status ? status : take_mark(parser, ':', "`:` behind the offset's hours");
-    status = status ? status : take_digits(parser, 2, 0, 59, "the offset's minutes", &minutes);
-    if (!status) {
-        int offset = (int)(hours * 60 + minutes);
-        out->offset_minutes = (int16_t)(sign == '-' ? -offset : offset);
-    }
-    return status;
+    VYRE_TRY(take_digits(parser, 2, 0, 23, "the offset's hours", &hours));
+    VYRE_TRY(take_mark(parser, ':', "`:` behind the offset's hours"));
+    VYRE_TRY(take_digits(parser, 2, 0, 59, "the offset's minutes", &minutes));
+    int offset = (int)(hours * 60 + minutes);
+    out->offset_minutes = (int16_t)(sign == '-' ? -offset : offset);
+    return VYRE_OK;
 }
 
 static vyre_status parse_date_time(vyre_toml_parser *parser, vyre_toml_value *out) {

@@ -128,14 +128,14 @@ static double measure(vyre_device *device, const char *text, vyre_data data, uin
     return rate;
 }
 
-void cli_bench_ceiling_measure(cli_bench_device *device, uint64_t budget_ns) {
+void bench_ceiling_measure(bench_device *device, uint64_t budget_ns) {
     vyre_profile profile;
     vyre_device_profile(device->device, &profile);
     uint32_t last = profile.flags & VYRE_PROFILE_IS_GPU ? LAST_GPU_BITS : LAST_BITS;
-    cli_bench_ceiling *ceiling = &device->ceiling;
+    bench_ceiling *ceiling = &device->ceiling;
     uint64_t peak_bytes;
     budget_ns = budget_ns < BUDGET_MOST_NS ? budget_ns : BUDGET_MOST_NS;
-    for (vyre_data data = 0; data < CLI_BENCH_PLACES; data++) {
+    for (vyre_data data = 0; data < BENCH_PLACES; data++) {
         ceiling->copy[data] =
             measure(device->device, copy_text, data, last, budget_ns, 8, &ceiling->copy_bytes);
     }

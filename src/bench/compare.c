@@ -2,44 +2,42 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/bench.h"
-
 #include "base/status.h"
+#include "bench/bench.h"
 
 /* Quartiles that lie apart by less than this are noise, too. */
 static const double slack = 1.05;
 
-static const cli_bench_cell *find(const cli_bench *bench, const cli_bench_row *wanted,
-                                  const char *device) {
+static const bench_cell *find(const bench_run *bench, const bench_row *wanted, const char *device) {
     for (size_t i = 0; i < bench->rows.count; i++) {
-        const cli_bench_row *row = &bench->rows.items[i];
+        const bench_row *row = &bench->rows.items[i];
         if (row->size != wanted->size || row->data != wanted->data ||
             strcmp(row->operation, wanted->operation) != 0) {
             continue;
         }
         for (size_t k = 0; k < bench->device_count; k++) {
             if (!strcmp(bench->devices[k].name, device)) {
-                return row->cells[k].state == CLI_BENCH_MEASURED ? &row->cells[k] : NULL;
+                return row->cells[k].state == BENCH_MEASURED ? &row->cells[k] : NULL;
             }
         }
     }
     return NULL;
 }
 
-vyre_status cli_bench_compare(const cli_bench *before, const cli_bench *after, const char *file,
-                              cli_bench_comparison *out) {
+vyre_status bench_compare(const bench_run *before, const bench_run *after, const char *file,
+                          bench_comparison *out) {
     double sum = 0;
-    *out = (cli_bench_comparison){.file = file};
+    *out = (bench_comparison){.file = file};
     for (size_t i = 0; i < after->rows.count; i++) {
-        const cli_bench_row *row = &after->rows.items[i];
+        const bench_row *row = &after->rows.items[i];
         for (size_t k = 0; k < after->device_count; k++) {
-            const cli_bench_cell *now = &row->cells[k];
-            const cli_bench_cell *old = find(before, row, after->devices[k].name);
-            if (now->state != CLI_BENCH_MEASURED || !old) {
-                out->missing += now->state == CLI_BENCH_MEASURED;
+            const bench_cell *now = &row->cells[k];
+            const bench_cell *old = find(before, row, after->devices[k].name);
+            if (now->state != BENCH_MEASURED || !old) {
+                out->missing += now->state == BENCH_MEASURED;
                 continue;
             }
-            cli_bench_change change = {
+            bench_change change = {
                 .row = row, .device = k, .before = old->host.median, .after = now->host.median};
             change.direction = now->host.low > old->host.high * slack   ? -1
                                : now->host.high * slack < old->host.low ? 1
@@ -56,6 +54,6 @@ vyre_status cli_bench_compare(const cli_bench *before, const cli_bench *after, c
     return VYRE_OK;
 }
 
-void cli_bench_comparison_deinit(cli_bench_comparison *comparison) {
+void bench_comparison_deinit(bench_comparison *comparison) {
     vyre_vec_free(&comparison->changes);
 }

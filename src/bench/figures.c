@@ -3,19 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "bench/bench.h"
 
-#include "base/status.h"
-
-const char cli_bench_copy_words[] =
-    "Shares are of the rate that a large copy reaches on the same device with the same kind of "
-    "data. Data that fits into a cache may be moved faster than that, and so may data that is read "
-    "alone, since writing costs memory more.";
-
-const char *cli_bench_state_name(cli_bench_state state) {
+const char *bench_state_name(bench_state state) {
     static const char *const names[] = {
 #define NAME(name, text) text,
-        CLI_BENCH_STATES(NAME)
+        BENCH_STATES(NAME)
 #undef NAME
     };
     return names[state];
@@ -33,24 +27,24 @@ static double quantile(const double *sorted, uint32_t count, double share) {
     return sorted[below] + (sorted[above] - sorted[below]) * (at - below);
 }
 
-cli_bench_times cli_bench_times_of(double *times, uint32_t count) {
+bench_times bench_times_of(double *times, uint32_t count) {
     if (!count) {
-        return (cli_bench_times){0};
+        return (bench_times){0};
     }
     qsort(times, count, sizeof *times, by_number);
-    return (cli_bench_times){count, times[0], quantile(times, count, 0.25),
-                             quantile(times, count, 0.5), quantile(times, count, 0.75)};
+    return (bench_times){count, times[0], quantile(times, count, 0.25), quantile(times, count, 0.5),
+                         quantile(times, count, 0.75)};
 }
 
-const cli_bench_times *cli_bench_rate_times(const cli_bench_cell *cell) {
+/* The device's own time where it tells one. */
+static const bench_times *rate_times(const bench_cell *cell) {
     return cell->device.runs ? &cell->device : &cell->host;
 }
 
-cli_bench_rates cli_bench_rates_of(const cli_bench *bench, const cli_bench_row *row,
-                                   size_t device) {
-    const cli_bench_cell *cell = &row->cells[device];
-    double ns = cell->state == CLI_BENCH_MEASURED ? cli_bench_rate_times(cell)->median : 0;
-    cli_bench_rates rates = {0};
+bench_rates bench_rates_of(const bench_run *bench, const bench_row *row, size_t device) {
+    const bench_cell *cell = &row->cells[device];
+    double ns = cell->state == BENCH_MEASURED ? rate_times(cell)->median : 0;
+    bench_rates rates = {0};
     if (ns <= 0) {
         return rates;
     }
@@ -67,31 +61,29 @@ cli_bench_rates cli_bench_rates_of(const cli_bench *bench, const cli_bench_row *
     return rates;
 }
 
-static bool is_measured(const cli_bench_row *row, size_t device) {
-    const cli_bench_cell *cell = &row->cells[device];
-    return cell->state == CLI_BENCH_MEASURED && cell->host.runs && cell->host.median > 0;
+static bool is_measured(const bench_row *row, size_t device) {
+    const bench_cell *cell = &row->cells[device];
+    return cell->state == BENCH_MEASURED && cell->host.runs && cell->host.median > 0;
 }
 
-/* Of those with a name of their own; CLI_BENCH_DEVICES if none was measured. */
-static size_t fastest(const cli_bench *bench, const cli_bench_row *row) {
-    size_t best = CLI_BENCH_DEVICES;
+/* Of those with a name of their own; BENCH_DEVICES if none was measured. */
+static size_t fastest(const bench_run *bench, const bench_row *row) {
+    size_t best = BENCH_DEVICES;
     for (size_t i = 0; i < bench->device_count; i++) {
         if (!bench->devices[i].is_auto && is_measured(row, i) &&
-            (best == CLI_BENCH_DEVICES ||
-             row->cells[i].host.median < row->cells[best].host.median)) {
+            (best == BENCH_DEVICES || row->cells[i].host.median < row->cells[best].host.median)) {
             best = i;
         }
     }
     return best;
 }
 
-static bool lie_apart(const cli_bench_times *faster, const cli_bench_times *slower) {
+static bool lie_apart(const bench_times *faster, const bench_times *slower) {
     return faster->high < slower->low;
 }
 
 /* Two lines through the times at both sizes, in a plot whose axes are logarithms. */
-static void find_meeting(const cli_bench_row *from, const cli_bench_row *to,
-                         cli_bench_crossover *c) {
+static void find_meeting(const bench_row *from, const bench_row *to, bench_crossover *c) {
     double a0 = log(from->cells[c->before].host.median), a1 = log(to->cells[c->before].host.median);
     double b0 = log(from->cells[c->after].host.median), b1 = log(to->cells[c->after].host.median);
     double ahead = b0 - a0, behind = a1 - b1; /* neither is negative */
@@ -104,26 +96,26 @@ static void find_meeting(const cli_bench_row *from, const cli_bench_row *to,
 }
 
 /* Rows of an operation and place lie in the order of their sizes, with others between. */
-static bool add_crossovers(const cli_bench *bench, size_t first, cli_bench_figures *out) {
-    const cli_bench_row *from = NULL;
-    size_t before = CLI_BENCH_DEVICES;
+static bool add_crossovers(const bench_run *bench, size_t first, bench_figures *out) {
+    const bench_row *from = NULL;
+    size_t before = BENCH_DEVICES;
     for (size_t i = first; i < bench->rows.count; i++) {
-        const cli_bench_row *row = &bench->rows.items[i];
-        const cli_bench_row *start = &bench->rows.items[first];
+        const bench_row *row = &bench->rows.items[i];
+        const bench_row *start = &bench->rows.items[first];
         if (row->data != start->data || strcmp(row->operation, start->operation) != 0) {
             continue;
         }
         size_t best = fastest(bench, row);
-        if (best == CLI_BENCH_DEVICES) {
+        if (best == BENCH_DEVICES) {
             continue;
         }
         if (from && best != before && is_measured(from, best) && is_measured(row, before)) {
-            cli_bench_crossover crossover = {.operation = row->operation,
-                                             .data = row->data,
-                                             .before = before,
-                                             .after = best,
-                                             .from_size = from->size,
-                                             .to_size = row->size};
+            bench_crossover crossover = {.operation = row->operation,
+                                         .data = row->data,
+                                         .before = before,
+                                         .after = best,
+                                         .from_size = from->size,
+                                         .to_size = row->size};
             find_meeting(from, row, &crossover);
             if (!vyre_vec_push(&out->crossovers, crossover)) {
                 return false;
@@ -135,10 +127,10 @@ static bool add_crossovers(const cli_bench *bench, size_t first, cli_bench_figur
     return true;
 }
 
-static bool is_first_of_its_kind(const cli_bench *bench, size_t index) {
-    const cli_bench_row *row = &bench->rows.items[index];
+static bool is_first_of_its_kind(const bench_run *bench, size_t index) {
+    const bench_row *row = &bench->rows.items[index];
     for (size_t i = 0; i < index; i++) {
-        const cli_bench_row *other = &bench->rows.items[i];
+        const bench_row *other = &bench->rows.items[i];
         if (other->data == row->data && !strcmp(other->operation, row->operation)) {
             return false;
         }
@@ -146,18 +138,18 @@ static bool is_first_of_its_kind(const cli_bench *bench, size_t index) {
     return true;
 }
 
-static bool is_usable(const cli_bench *bench, size_t device) {
+static bool is_usable(const bench_run *bench, size_t device) {
     return !bench->devices[device].reason;
 }
 
 /* Means over the rows of a place of data, or of all. */
-static cli_bench_summary summarize(const cli_bench *bench, int data) {
-    cli_bench_summary out = {.data = data < 0 ? "all" : vyre_data_name((vyre_data)data),
-                             .best_single = CLI_BENCH_DEVICES,
-                             .routed = CLI_BENCH_DEVICES};
-    double sums[CLI_BENCH_DEVICES] = {0};
+static bench_summary summarize(const bench_run *bench, int data) {
+    bench_summary out = {.data = data < 0 ? "all" : vyre_data_name((vyre_data)data),
+                         .best_single = BENCH_DEVICES,
+                         .routed = BENCH_DEVICES};
+    double sums[BENCH_DEVICES] = {0};
     for (size_t i = 0; i < bench->rows.count; i++) {
-        const cli_bench_row *row = &bench->rows.items[i];
+        const bench_row *row = &bench->rows.items[i];
         bool is_complete = data < 0 || row->data == (vyre_data)data;
         out.total += is_complete;
         for (size_t k = 0; k < bench->device_count; k++) {
@@ -175,14 +167,14 @@ static cli_bench_summary summarize(const cli_bench *bench, int data) {
         }
         if (is_auto) {
             out.routed = k;
-        } else if (out.best_single == CLI_BENCH_DEVICES || sums[k] < sums[out.best_single]) {
+        } else if (out.best_single == BENCH_DEVICES || sums[k] < sums[out.best_single]) {
             out.best_single = k;
         }
     }
-    for (size_t k = 0; k < bench->device_count && out.best_single < CLI_BENCH_DEVICES; k++) {
+    for (size_t k = 0; k < bench->device_count && out.best_single < BENCH_DEVICES; k++) {
         if (is_usable(bench, k)) {
             out.means[out.mean_count++] =
-                (cli_bench_mean){k, exp((sums[k] - sums[out.best_single]) / (double)out.rows)};
+                (bench_mean){k, exp((sums[k] - sums[out.best_single]) / (double)out.rows)};
             out.routed_ratio =
                 k == out.routed ? out.means[out.mean_count - 1].ratio : out.routed_ratio;
         }
@@ -191,27 +183,27 @@ static cli_bench_summary summarize(const cli_bench *bench, int data) {
 }
 
 /* Rows in which auto and the best single device differ by more than their spread. */
-static void count_wins(const cli_bench *bench, int data, cli_bench_summary *summary) {
-    if (summary->routed == CLI_BENCH_DEVICES || summary->best_single == CLI_BENCH_DEVICES) {
+static void count_wins(const bench_run *bench, int data, bench_summary *summary) {
+    if (summary->routed == BENCH_DEVICES || summary->best_single == BENCH_DEVICES) {
         return;
     }
     for (size_t i = 0; i < bench->rows.count; i++) {
-        const cli_bench_row *row = &bench->rows.items[i];
+        const bench_row *row = &bench->rows.items[i];
         if ((data < 0 || row->data == (vyre_data)data) && is_measured(row, summary->routed) &&
             is_measured(row, summary->best_single)) {
-            const cli_bench_times *routed = &row->cells[summary->routed].host;
-            const cli_bench_times *single = &row->cells[summary->best_single].host;
+            const bench_times *routed = &row->cells[summary->routed].host;
+            const bench_times *single = &row->cells[summary->best_single].host;
             summary->routed_faster += lie_apart(routed, single);
             summary->routed_slower += lie_apart(single, routed);
         }
     }
 }
 
-static void count_cells(const cli_bench *bench, cli_bench_figures *out) {
-    size_t *counts[] = {[CLI_BENCH_MEASURED] = &out->measured,
-                        [CLI_BENCH_SKIPPED] = &out->skipped,
-                        [CLI_BENCH_MISMATCH] = &out->mismatches,
-                        [CLI_BENCH_FAILED] = &out->failed};
+static void count_cells(const bench_run *bench, bench_figures *out) {
+    size_t *counts[] = {[BENCH_MEASURED] = &out->measured,
+                        [BENCH_SKIPPED] = &out->skipped,
+                        [BENCH_MISMATCH] = &out->mismatches,
+                        [BENCH_FAILED] = &out->failed};
     for (size_t i = 0; i < bench->rows.count; i++) {
         for (size_t k = 0; k < bench->device_count; k++) {
             *counts[bench->rows.items[i].cells[k].state] += is_usable(bench, k);
@@ -219,24 +211,24 @@ static void count_cells(const cli_bench *bench, cli_bench_figures *out) {
     }
 }
 
-vyre_status cli_bench_figures_make(const cli_bench *bench, cli_bench_figures *out) {
-    bool has_place[CLI_BENCH_PLACES] = {false};
-    *out = (cli_bench_figures){0};
+vyre_status bench_figures_make(const bench_run *bench, bench_figures *out) {
+    bool has_place[BENCH_PLACES] = {false};
+    *out = (bench_figures){0};
     for (size_t i = 0; i < bench->rows.count; i++) {
         has_place[bench->rows.items[i].data] = true;
         if (is_first_of_its_kind(bench, i) && !add_crossovers(bench, i, out)) {
             return vyre_no_memory("for the figures");
         }
     }
-    for (int data = 0; data < CLI_BENCH_PLACES; data++) {
+    for (int data = 0; data < BENCH_PLACES; data++) {
         if (has_place[data]) {
-            cli_bench_summary *summary = &out->summaries[out->summary_count++];
+            bench_summary *summary = &out->summaries[out->summary_count++];
             *summary = summarize(bench, data);
             count_wins(bench, data, summary);
         }
     }
     if (out->summary_count > 1) {
-        cli_bench_summary *summary = &out->summaries[out->summary_count++];
+        bench_summary *summary = &out->summaries[out->summary_count++];
         *summary = summarize(bench, -1);
         count_wins(bench, -1, summary);
     }
@@ -244,6 +236,6 @@ vyre_status cli_bench_figures_make(const cli_bench *bench, cli_bench_figures *ou
     return VYRE_OK;
 }
 
-void cli_bench_figures_deinit(cli_bench_figures *figures) {
+void bench_figures_deinit(bench_figures *figures) {
     vyre_vec_free(&figures->crossovers);
 }

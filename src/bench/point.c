@@ -8,6 +8,7 @@
 #include <vyre/run.h>
 
 #include "base/clock.h"
+#include "base/status.h"
 #include "bench/bench.h"
 #include "ir/program.h"
 #include "route/route.h"
@@ -26,10 +27,10 @@ enum {
 
 /* A device that takes part. */
 typedef struct player {
-    cli_bench_cell *cell; /* of the row that is being measured */
+    bench_cell *cell; /* of the row that is being measured */
     vyre_device *device;
     vyre_pipeline *pipeline;
-    const vyre_routing *routing; /* of auto: who was chosen */
+    const vyre_router_choice *routing; /* of auto: which device was chosen */
     vyre_outputs outputs;
     vyre_resident_set stay;        /* resident data */
     double *host, *on_device;      /* times */
@@ -39,25 +40,25 @@ typedef struct player {
 } player;
 
 typedef struct point {
-    cli_bench *bench;
-    const cli_bench_plan *plan;
+    bench_run *bench;
+    const bench_plan *plan;
     const vyre_operation *operation;
+    const vyre_program *program; /* its own, whatever variants devices run */
     uint64_t size;
-    cli_binding binding;
+    values_binding binding;
     vyre_plan shape;
     bool is_planned;
     uint64_t bytes, class_bytes; /* read and written; of all arguments, each once */
     vyre_outputs oracle;         /* its answer, where it gave one */
     bool by_oracle;
     vyre_data data;
-    player players[CLI_BENCH_DEVICES];
+    player players[BENCH_DEVICES];
 } point;
 
 /* A note is for people: one that is lost for want of memory costs nothing else. */
-static void note(cli_bench_cell *cell, cli_bench_state state, const char *format, ...)
-    VYRE_PRINTF(3, 4);
+static void note(bench_cell *cell, bench_state state, const char *format, ...) VYRE_PRINTF(3, 4);
 
-static void note(cli_bench_cell *cell, cli_bench_state state, const char *format, ...) {
+static void note(bench_cell *cell, bench_state state, const char *format, ...) {
     vyre_strbuf text = {0};
     va_list arguments;
     va_start(arguments, format);
@@ -68,7 +69,7 @@ static void note(cli_bench_cell *cell, cli_bench_state state, const char *format
     cell->state = state;
 }
 
-static void leave(player *p, cli_bench_state state, const char *why) {
+static void leave(player *p, bench_state state, const char *why) {
     note(p->cell, state, "%s", why);
     p->is_playing = false;
 }
@@ -79,12 +80,12 @@ static void leave_with(player *p, vyre_status status) {
     bool is_refused = code == VYRE_STATUS_UNSUPPORTED || code == VYRE_STATUS_LIMIT ||
                       code == VYRE_STATUS_OUT_OF_MEMORY || code == VYRE_STATUS_TIMEOUT ||
                       code == VYRE_STATUS_UNAVAILABLE;
-    leave(p, is_refused ? CLI_BENCH_SKIPPED : CLI_BENCH_FAILED, vyre_status_text(status));
+    leave(p, is_refused ? BENCH_SKIPPED : BENCH_FAILED, vyre_status_text(status));
     vyre_status_free(status);
 }
 
 static const vyre_ir *ir_of(const point *at) {
-    return vyre_program_ir(at->operation->composition);
+    return vyre_program_ir(at->program);
 }
 
 static vyre_dispatch_config config_of(const point *at) {
@@ -95,7 +96,7 @@ static vyre_dispatch_config config_of(const point *at) {
 /* Sizes of all arguments. */
 static vyre_status measure_bytes(point *at) {
     const vyre_dispatch_config config = {0};
-    vyre_status status = vyre_plan_init(&at->shape, at->operation->composition, at->binding.inputs,
+    vyre_status status = vyre_plan_init(&at->shape, at->program, at->binding.inputs,
                                         at->binding.input_count, &config);
     const vyre_ir *ir = ir_of(at);
     at->is_planned = !status;
@@ -125,7 +126,7 @@ static void ask_oracle(point *at) {
     if (at->by_oracle) {
         return;
     }
-    vyre_status status = vyre_reference_run(at->operation->composition, at->binding.inputs,
+    vyre_status status = vyre_reference_run(at->program, at->binding.inputs,
                                             at->binding.input_count, &config, NULL, &at->oracle);
     at->by_oracle = !status;
     vyre_status_free(status);
@@ -133,13 +134,14 @@ static void ask_oracle(point *at) {
 
 static void hold_against_oracle(const point *at, player *p) {
     vyre_strbuf difference = {0};
-    if (!cli_result_compare(at->operation->composition, &p->outputs, &at->oracle, &difference)) {
-        leave(p, CLI_BENCH_MISMATCH, vyre_strbuf_string(&difference));
+    if (!values_result_compare(at->program, &p->outputs, &at->oracle, &difference)) {
+        leave(p, BENCH_MISMATCH, vyre_strbuf_string(&difference));
     }
     vyre_strbuf_free(&difference);
 }
 
-/* All players have outputs. Those whose bytes are wrong leave; where nobody can tell, all. */
+/* All players have outputs. Those whose bytes are wrong leave; all leave if they
+ * differ and the oracle gave no answer. */
 static void compare(point *at) {
     player *first = NULL;
     bool agree = true;
@@ -150,10 +152,10 @@ static void compare(point *at) {
             first = first ? first : p;
         }
     }
-    if (!first || !vyre_route_is_comparable(at->operation->composition)) {
+    if (!first || !vyre_route_is_comparable(at->program)) {
         return;
     }
-    if (!agree || at->size <= ORACLE_SIZE || at->size == cli_sizes_at(&at->plan->sizes, 0)) {
+    if (!agree || at->size <= ORACLE_SIZE || at->size == values_sizes_at(&at->plan->sizes, 0)) {
         ask_oracle(at);
     }
     for (size_t i = 0; i < at->bench->device_count; i++) {
@@ -161,7 +163,7 @@ static void compare(point *at) {
         if (p->is_playing && at->by_oracle) {
             hold_against_oracle(at, p);
         } else if (p->is_playing && !agree) {
-            note(p->cell, CLI_BENCH_MISMATCH,
+            note(p->cell, BENCH_MISMATCH,
                  "the devices give different bytes, and the oracle took too long to tell who is "
                  "right");
             p->is_playing = false;
@@ -177,19 +179,20 @@ static vyre_status run_host(point *at, player *p, const vyre_dispatch_config *co
         return vyre_pipeline_dispatch_into(p->pipeline, at->binding.inputs, at->binding.input_count,
                                            config, &p->outputs);
     }
-    const vyre_route_request request = {.op = at->operation->id, .bytes = at->class_bytes};
-    const vyre_routing *routing;
-    vyre_status status = vyre_route_acquire(&request, &routing);
+    const vyre_router_request request = {.op = at->operation->id, .bytes = at->class_bytes};
+    const vyre_router_choice *routing;
+    vyre_status status = vyre_router_choose(&request, &routing);
+    const vyre_program *program;
+    status = status ? status : vyre_operation_choose(at->operation, routing->device, &program);
     status = status ? status
-                    : vyre_device_dispatch_into(
-                          routing->device, vyre_operation_program(at->operation, routing->device),
-                          at->binding.inputs, at->binding.input_count, config, &p->outputs);
-    vyre_routing_release(routing);
+                    : vyre_device_dispatch_into(routing->device, program, at->binding.inputs,
+                                                at->binding.input_count, config, &p->outputs);
+    vyre_router_choice_release(routing);
     return status;
 }
 
 static vyre_status run_once(point *at, player *p, bool counts) {
-    /* Watching for a time limit costs time: who got here is known to be fast enough. */
+    /* A time limit costs time, and a device that got here is known to be fast enough. */
     const vyre_dispatch_config config = counts ? (vyre_dispatch_config){0} : config_of(at);
     vyre_timing timing = {.device_ns = VYRE_NO_TIME};
     vyre_status status = VYRE_OK;
@@ -218,7 +221,7 @@ static vyre_status run_once(point *at, player *p, bool counts) {
 
 static bool is_done(const point *at, const player *p) {
     return p->runs >= at->bench->runs || p->spent_ns >= at->bench->budget_ns ||
-           (p->runs >= CLI_BENCH_LEAST_RUNS && p->elapsed_ns >= at->bench->budget_ns);
+           (p->runs >= BENCH_LEAST_RUNS && p->elapsed_ns >= at->bench->budget_ns);
 }
 
 static void play_iteration(point *at, player *p) {
@@ -234,7 +237,8 @@ static void play_iteration(point *at, player *p) {
     }
 }
 
-/* Each starts as often as the others, so that whoever disturbs the machine disturbs all alike. */
+/* Each device starts as often as the others, so that a disturbance of the machine hits all alike.
+ */
 static void take_iterations(point *at) {
     size_t count = at->bench->device_count;
     bool more = true;
@@ -256,7 +260,7 @@ static void take_iterations(point *at) {
 static bool was_over_budget(const point *at, const player *p) {
     size_t column = (size_t)(p - at->players);
     for (size_t i = at->bench->rows.count; i-- > 0;) {
-        const cli_bench_row *row = &at->bench->rows.items[i];
+        const bench_row *row = &at->bench->rows.items[i];
         if (strcmp(row->operation, at->operation->id) != 0) {
             return false;
         }
@@ -268,22 +272,18 @@ static bool was_over_budget(const point *at, const player *p) {
 }
 
 static vyre_status choose_route(point *at, player *p) {
-    const vyre_route_request request = {
+    const vyre_router_request request = {
         .op = at->operation->id, .bytes = at->class_bytes, .data = at->data};
-    vyre_status status = vyre_route_acquire(&request, &p->routing);
-    if (!status) {
-        vyre_strbuf name = {0};
-        vyre_strbuf_puts(&name, vyre_device_name(p->routing->device));
-        p->device = vyre_device_retain(p->routing->device);
-        p->cell->ran_on = name.data;
-        if (*p->routing->note) {
-            note(p->cell, CLI_BENCH_MEASURED, "%s", p->routing->note);
-        }
+    VYRE_TRY(vyre_router_choose(&request, &p->routing));
+    p->device = vyre_device_retain(p->routing->device);
+    p->cell->ran_on = vyre_copy_string(vyre_device_name(p->routing->device));
+    if (*p->routing->note) {
+        note(p->cell, BENCH_MEASURED, "%s", p->routing->note);
     }
-    return status;
+    return VYRE_OK;
 }
 
-/* As anybody runs it who leaves the choice to vyre. */
+/* Runs it through vyre_run_operation, as users of auto do. */
 static vyre_status run_auto(point *at, player *p) {
     const vyre_ir *ir = ir_of(at);
     vyre_argument arguments[VYRE_LIMIT_ARGUMENTS];
@@ -309,38 +309,35 @@ static vyre_status run_auto(point *at, player *p) {
 static vyre_status warm_up(point *at, player *p) {
     const vyre_dispatch_config config = config_of(at);
     /* Every later run writes them again. */
-    vyre_status status = vyre_outputs_make(&at->shape, &p->outputs);
-    status = status
-                 ? status
-                 : vyre_device_compile(p->device, vyre_operation_program(at->operation, p->device),
-                                       &config, &p->pipeline);
-    if (status) {
-        return status;
-    }
+    const vyre_program *program;
+    VYRE_TRY(vyre_outputs_make(&at->shape, &p->outputs));
+    VYRE_TRY(vyre_operation_choose(at->operation, p->device, &program));
+    VYRE_TRY(vyre_device_compile(p->device, program, &config, &p->pipeline));
     if (at->data == VYRE_DATA_HOST) {
         return p->routing ? run_auto(at, p) : run_host(at, p, &config);
     }
-    status = vyre_resident_set_init(&p->stay, p->device, &at->shape, at->binding.inputs);
+    vyre_status status =
+        vyre_resident_set_init(&p->stay, p->device, &at->shape, at->binding.inputs);
     status = status ? status : run_once(at, p, false);
     return status ? status : vyre_resident_set_read(&p->stay, &p->outputs);
 }
 
-static void join(point *at, size_t column, cli_bench_row *row) {
+static void join(point *at, size_t column, bench_row *row) {
     player *p = &at->players[column];
-    const cli_bench_device *device = &at->bench->devices[column];
+    const bench_device *device = &at->bench->devices[column];
     *p = (player){.cell = &row->cells[column], .is_playing = true};
     if (device->reason) {
-        leave(p, CLI_BENCH_SKIPPED, "the device is unavailable");
+        leave(p, BENCH_SKIPPED, "the device is unavailable");
         return;
     }
     if (was_over_budget(at, p)) {
-        leave(p, CLI_BENCH_SKIPPED, "a smaller size is over the budget already");
+        leave(p, BENCH_SKIPPED, "a smaller size is over the budget already");
         p->cell->is_over_budget = true;
         return;
     }
     p->host = vyre_alloc_array(at->bench->runs, sizeof *p->host);
     p->on_device = vyre_alloc_array(at->bench->runs, sizeof *p->on_device);
-    vyre_status status = p->host && p->on_device ? VYRE_OK : cli_bench_no_memory();
+    vyre_status status = p->host && p->on_device ? VYRE_OK : vyre_no_memory("to measure");
     if (!status && device->is_auto) {
         status = choose_route(at, p);
     } else if (!status) {
@@ -349,7 +346,7 @@ static void join(point *at, size_t column, cli_bench_row *row) {
     uint64_t start = vyre_now_ns();
     status = status ? status : warm_up(at, p);
     if (vyre_status_code_of(status) == VYRE_STATUS_TIMEOUT) {
-        note(p->cell, CLI_BENCH_SKIPPED,
+        note(p->cell, BENCH_SKIPPED,
              "over the budget of %.4g s: the first run was stopped after %.3g s",
              (double)at->bench->budget_ns * 1e-9, (double)(vyre_now_ns() - start) * 1e-9);
         p->cell->is_over_budget = true;
@@ -371,20 +368,20 @@ static void score(point *at, player *p) {
     if (!p->is_playing) {
         return;
     }
-    if (p->runs < CLI_BENCH_LEAST_RUNS) {
+    if (p->runs < BENCH_LEAST_RUNS) {
         vyre_strbuf text = {0};
-        cli_bench_put_time(&text, p->host[p->runs - 1]);
-        note(p->cell, CLI_BENCH_SKIPPED, "over the budget of %.4g s: a run takes %s, %d do not fit",
-             (double)at->bench->budget_ns * 1e-9, vyre_strbuf_string(&text), CLI_BENCH_LEAST_RUNS);
+        bench_put_time(&text, p->host[p->runs - 1]);
+        note(p->cell, BENCH_SKIPPED, "over the budget of %.4g s: a run takes %s, %d do not fit",
+             (double)at->bench->budget_ns * 1e-9, vyre_strbuf_string(&text), BENCH_LEAST_RUNS);
         vyre_strbuf_free(&text);
         p->cell->is_over_budget = true;
         p->is_playing = false;
         return;
     }
     bool all_told = p->told == p->runs;
-    p->cell->host = cli_bench_times_of(p->host, p->runs);
+    p->cell->host = bench_times_of(p->host, p->runs);
     if (all_told) {
-        p->cell->device = cli_bench_times_of(p->on_device, p->told);
+        p->cell->device = bench_times_of(p->on_device, p->told);
     }
 }
 
@@ -392,14 +389,14 @@ static void depart(player *p) {
     vyre_status_free(vyre_resident_set_deinit(&p->stay));
     vyre_outputs_free(&p->outputs);
     vyre_pipeline_release(p->pipeline);
-    vyre_routing_release(p->routing);
+    vyre_router_choice_release(p->routing);
     vyre_device_release(p->device);
     vyre_free(p->host);
     vyre_free(p->on_device);
     *p = (player){0};
 }
 
-static void measure_row(point *at, cli_bench_row *row) {
+static void measure_row(point *at, bench_row *row) {
     size_t count = at->bench->device_count;
     at->data = row->data;
     for (size_t i = 0; i < count; i++) {
@@ -417,43 +414,42 @@ static void measure_row(point *at, cli_bench_row *row) {
     }
 }
 
-static vyre_status add_row(point *at, vyre_data data, cli_bench_row **out_row) {
-    vyre_strbuf id = {0};
-    vyre_strbuf_puts(&id, at->operation->id);
-    cli_bench_row row = {.operation = id.data, .size = at->size, .data = data, .bytes = at->bytes};
-    if (!cli_sample_work(at->operation, at->size, &row.work)) {
-        row.work = 0;
-    }
-    if (id.failed || !vyre_vec_push(&at->bench->rows, row)) {
-        vyre_strbuf_free(&id);
-        return cli_bench_no_memory();
+static vyre_status add_row(point *at, vyre_data data, bench_row **out_row) {
+    bench_row row = {.operation = vyre_copy_string(at->operation->id),
+                     .size = at->size,
+                     .data = data,
+                     .bytes = at->bytes};
+    (void)values_sample_work(at->operation, at->size, &row.work);
+    if (!row.operation || !vyre_vec_push(&at->bench->rows, row)) {
+        vyre_free(row.operation);
+        return vyre_no_memory("to measure");
     }
     *out_row = &at->bench->rows.items[at->bench->rows.count - 1];
     return VYRE_OK;
 }
 
 /* Arguments of that size cannot be made: so say all cells. */
-static void skip_row(const point *at, cli_bench_row *row, vyre_status why) {
+static void skip_row(const point *at, bench_row *row, vyre_status why) {
     vyre_status_code code = vyre_status_code_of(why);
     bool is_limit = code == VYRE_STATUS_LIMIT || code == VYRE_STATUS_OUT_OF_MEMORY;
     for (size_t i = 0; i < at->bench->device_count; i++) {
-        note(&row->cells[i], is_limit ? CLI_BENCH_SKIPPED : CLI_BENCH_FAILED, "%s",
-             vyre_status_text(why));
+        note(&row->cells[i], is_limit ? BENCH_SKIPPED : BENCH_FAILED, "%s", vyre_status_text(why));
     }
 }
 
-vyre_status cli_bench_point(cli_bench *bench, const cli_bench_plan *plan,
-                            const vyre_operation *operation, uint64_t size) {
+vyre_status bench_point_measure(bench_run *bench, const bench_plan *plan,
+                                const vyre_operation *operation, uint64_t size) {
     point *at = vyre_alloc_zeroed(1, sizeof *at);
     if (!at) {
-        return cli_bench_no_memory();
+        return vyre_no_memory("to measure");
     }
     *at = (point){.bench = bench, .plan = plan, .operation = operation, .size = size};
     vyre_status status = VYRE_OK;
-    vyre_status bound = cli_sample_bind(&at->binding, operation, operation->composition, size);
+    vyre_status bound = vyre_operation_program(operation, NULL, &at->program);
+    bound = bound ? bound : values_sample_bind(&at->binding, operation, at->program, size);
     bound = bound ? bound : measure_bytes(at);
-    for (vyre_data data = 0; data < CLI_BENCH_PLACES && !status; data++) {
-        cli_bench_row *row;
+    for (vyre_data data = 0; data < BENCH_PLACES && !status; data++) {
+        bench_row *row;
         if (plan->places.wanted[data]) {
             status = add_row(at, data, &row);
             if (!status && bound) {
@@ -468,7 +464,7 @@ vyre_status cli_bench_point(cli_bench *bench, const cli_bench_plan *plan,
     if (at->is_planned) {
         vyre_plan_deinit(&at->shape);
     }
-    cli_binding_deinit(&at->binding);
+    values_binding_deinit(&at->binding);
     vyre_free(at);
     return status;
 }

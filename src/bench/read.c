@@ -18,10 +18,6 @@ static vyre_status wrong(const source *s, const char *key, const char *how) {
                             s->number, key, how);
 }
 
-static vyre_status no_memory(const source *s) {
-    return vyre_no_memory("to read %s", s->path);
-}
-
 static vyre_status take(const source *s, const vyre_json_value *from, const char *key,
                         vyre_json_type type, const vyre_json_value **out) {
     *out = vyre_json_find(from, key);
@@ -30,230 +26,215 @@ static vyre_status take(const source *s, const vyre_json_value *from, const char
                                   : VYRE_OK;
 }
 
-/* A copy; a null is NULL where that is allowed. What would move a terminal's cursor is refused. */
-static vyre_status take_text(const source *s, const vyre_json_value *from, const char *key,
-                             bool is_optional, char **out) {
-    const vyre_json_value *value = vyre_json_find(from, key);
-    if (is_optional && (!value || value->type == VYRE_JSON_NULL)) {
-        return VYRE_OK;
-    }
-    vyre_status status = take(s, from, key, VYRE_JSON_STRING, &value);
-    if (status) {
-        return status;
-    }
+/* A string, borrowed. What would move a terminal's cursor is refused. */
+static vyre_status take_string(const source *s, const vyre_json_value *from, const char *key,
+                               const char **out) {
+    const vyre_json_value *value;
+    *out = "";
+    VYRE_TRY(take(s, from, key, VYRE_JSON_STRING, &value));
     for (size_t i = 0; i < value->string.size; i++) {
         unsigned char c = (unsigned char)value->string.data[i];
         if (c < 0x20 || c == 0x7f) {
             return wrong(s, key, "has a control character in it");
         }
     }
-    vyre_strbuf copy = {0};
-    vyre_strbuf_add(&copy, value->string.data, value->string.size);
-    vyre_strbuf_puts(&copy, "");
-    if (!copy.data && !copy.failed) {
-        vyre_strbuf_repeat(&copy, ' ', 1);
-        vyre_strbuf_cut(&copy, 0);
-    }
-    *out = copy.data;
-    return copy.failed || !copy.data ? no_memory(s) : VYRE_OK;
+    *out = value->string.data;
+    return VYRE_OK;
 }
 
-/* A number from 0 on; null, where that is allowed, is 0. */
-static vyre_status take_number(const source *s, const vyre_json_value *from, const char *key,
-                               bool is_optional, double *out) {
+static bool is_null(const vyre_json_value *from, const char *key) {
     const vyre_json_value *value = vyre_json_find(from, key);
-    *out = 0;
-    if (is_optional && (!value || value->type == VYRE_JSON_NULL)) {
-        return VYRE_OK;
-    }
-    vyre_status status = take(s, from, key, VYRE_JSON_NUMBER, &value);
-    if (!status && !(value->number >= 0 && value->number < 1e18)) {
-        status = wrong(s, key, "is no number from 0 to 1e18");
-    }
-    *out = status ? 0 : value->number;
-    return status;
+    return !value || value->type == VYRE_JSON_NULL;
+}
+
+/* A copy; and the same where null, which is NULL, is allowed. */
+static vyre_status copy(const source *s, const vyre_json_value *from, const char *key, char **out) {
+    const char *string;
+    VYRE_TRY(take_string(s, from, key, &string));
+    *out = vyre_copy_string(string);
+    return *out ? VYRE_OK : vyre_no_memory("to read %s", s->path);
+}
+
+static vyre_status copy_known(const source *s, const vyre_json_value *from, const char *key,
+                              char **out) {
+    return is_null(from, key) ? VYRE_OK : copy(s, from, key, out);
+}
+
+/* A number from 0 on; and the same where null, which is 0, is allowed. */
+static vyre_status take_number(const source *s, const vyre_json_value *from, const char *key,
+                               double *out) {
+    const vyre_json_value *value;
+    VYRE_TRY(take(s, from, key, VYRE_JSON_NUMBER, &value));
+    *out = value->number;
+    return *out >= 0 && *out < 1e18 ? VYRE_OK : wrong(s, key, "is no number from 0 to 1e18");
+}
+
+static vyre_status take_known(const source *s, const vyre_json_value *from, const char *key,
+                              double *out) {
+    return is_null(from, key) ? VYRE_OK : take_number(s, from, key, out);
 }
 
 static vyre_status take_whole(const source *s, const vyre_json_value *from, const char *key,
                               double most, uint64_t *out) {
     double number;
-    vyre_status status = take_number(s, from, key, false, &number);
-    if (!status && (number > most || number != (double)(uint64_t)number)) {
-        status = wrong(s, key, "is no whole number, or too large a one");
-    }
-    *out = status ? 0 : (uint64_t)number;
-    return status;
+    VYRE_TRY(take_number(s, from, key, &number));
+    *out = (uint64_t)number;
+    return number <= most && number == (double)*out
+               ? VYRE_OK
+               : wrong(s, key, "is no whole number, or too large a one");
 }
 
 static vyre_status take_bool(const source *s, const vyre_json_value *from, const char *key,
                              bool *out) {
     const vyre_json_value *value;
-    vyre_status status = take(s, from, key, VYRE_JSON_BOOL, &value);
-    *out = !status && value->boolean;
-    return status;
+    VYRE_TRY(take(s, from, key, VYRE_JSON_BOOL, &value));
+    *out = value->boolean;
+    return VYRE_OK;
 }
 
 static vyre_status read_times(const source *s, const vyre_json_value *from, const char *key,
-                              cli_bench_times *out) {
-    const vyre_json_value *value = vyre_json_find(from, key);
-    if (!value || value->type == VYRE_JSON_NULL) {
+                              bench_times *out) {
+    const vyre_json_value *value;
+    uint64_t runs;
+    if (is_null(from, key)) {
         return VYRE_OK;
     }
-    uint64_t runs = 0;
-    vyre_status status = take(s, from, key, VYRE_JSON_OBJECT, &value);
-    const struct {
-        const char *key;
-        double *out;
-    } numbers[] = {{"best_ns", &out->best},
-                   {"low_ns", &out->low},
-                   {"median_ns", &out->median},
-                   {"high_ns", &out->high}};
-    status = status ? status : take_whole(s, value, "runs", UINT32_MAX, &runs);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !status; i++) {
-        status = take_number(s, value, numbers[i].key, false, numbers[i].out);
-    }
+    VYRE_TRY(take(s, from, key, VYRE_JSON_OBJECT, &value));
+    VYRE_TRY(take_whole(s, value, "runs", UINT32_MAX, &runs));
+    VYRE_TRY(take_number(s, value, "best_ns", &out->best));
+    VYRE_TRY(take_number(s, value, "low_ns", &out->low));
+    VYRE_TRY(take_number(s, value, "median_ns", &out->median));
+    VYRE_TRY(take_number(s, value, "high_ns", &out->high));
     out->runs = (uint32_t)runs;
     bool is_ordered = out->best > 0 && out->best <= out->low && out->low <= out->median &&
                       out->median <= out->high && runs;
-    return status || is_ordered ? status : wrong(s, key, "has times that are in no order");
+    return is_ordered ? VYRE_OK : wrong(s, key, "has times that are in no order");
+}
+
+static vyre_status read_state(const source *s, const vyre_json_value *from, bench_cell *out) {
+    const char *state;
+    VYRE_TRY(take_string(s, from, "state", &state));
+    for (bench_state i = 0; i <= BENCH_FAILED; i++) {
+        if (!strcmp(state, bench_state_name(i))) {
+            out->state = i;
+            return VYRE_OK;
+        }
+    }
+    return wrong(s, "state", "is none that there is");
 }
 
 static vyre_status read_cell(const source *s, const vyre_json_value *from, const char *device,
-                             cli_bench_cell *out) {
-    char *name = NULL, *state = NULL;
-    vyre_status status = take_text(s, from, "device", false, &name);
-    if (!status && strcmp(name, device) != 0) {
-        status = wrong(s, "device", "is not the one that stands at this place under `devices`");
+                             bench_cell *out) {
+    const char *name;
+    VYRE_TRY(take_string(s, from, "device", &name));
+    if (strcmp(name, device) != 0) {
+        return wrong(s, "device", "is not the one that stands at this place under `devices`");
     }
-    status = status ? status : take_text(s, from, "state", false, &state);
-    bool is_known = false;
-    for (cli_bench_state i = 0; i <= CLI_BENCH_FAILED && !status; i++) {
-        if (!strcmp(state, cli_bench_state_name(i))) {
-            out->state = i;
-            is_known = true;
-        }
-    }
-    if (!status && !is_known) {
-        status = wrong(s, "state", "is none that there is");
-    }
-    status = status ? status : take_text(s, from, "note", true, &out->note);
-    status = status ? status : take_text(s, from, "ran_on", true, &out->ran_on);
-    status = status ? status : read_times(s, from, "host", &out->host);
-    status = status ? status : read_times(s, from, "on_device", &out->device);
-    if (!status && out->state == CLI_BENCH_MEASURED && !out->host.runs) {
-        status = wrong(s, "host", "is missing in what was measured");
-    }
-    vyre_free(name);
-    vyre_free(state);
-    return status;
+    VYRE_TRY(read_state(s, from, out));
+    VYRE_TRY(copy_known(s, from, "note", &out->note));
+    VYRE_TRY(copy_known(s, from, "ran_on", &out->ran_on));
+    VYRE_TRY(read_times(s, from, "host", &out->host));
+    VYRE_TRY(read_times(s, from, "on_device", &out->device));
+    return out->state == BENCH_MEASURED && !out->host.runs
+               ? wrong(s, "host", "is missing in what was measured")
+               : VYRE_OK;
 }
 
-static vyre_status read_row(const source *s, const vyre_json_value *from, cli_bench *bench) {
-    cli_bench_row row = {0};
-    char *data = NULL;
-    const vyre_json_value *cells = NULL;
-    if (!vyre_vec_push(&bench->rows, row)) {
-        return no_memory(s);
-    }
-    cli_bench_row *out = &bench->rows.items[bench->rows.count - 1];
-    vyre_status status = take_text(s, from, "operation", false, &out->operation);
-    status = status ? status : take_text(s, from, "data", false, &data);
-    status = status ? status : take_whole(s, from, "size", 1e15, &out->size);
-    status = status ? status : take_whole(s, from, "bytes", 1e17, &out->bytes);
-    status = status ? status : take_number(s, from, "work", true, &out->work);
-    status = status ? status : take_bool(s, from, "oracle", &out->by_oracle);
-    if (!status && !out->size) {
-        status = wrong(s, "size", "is 0");
-    }
-    bool is_known = false;
-    for (vyre_data i = 0; i < CLI_BENCH_PLACES && !status; i++) {
+static vyre_status read_place(const source *s, const vyre_json_value *from, vyre_data *out) {
+    const char *data;
+    VYRE_TRY(take_string(s, from, "data", &data));
+    for (vyre_data i = 0; i < BENCH_PLACES; i++) {
         if (!strcmp(data, vyre_data_name(i))) {
-            out->data = i;
-            is_known = true;
+            *out = i;
+            return VYRE_OK;
         }
     }
-    if (!status && !is_known) {
-        status = wrong(s, "data", "is no place of data");
+    return wrong(s, "data", "is no place of data");
+}
+
+static vyre_status read_row(const source *s, const vyre_json_value *from, bench_run *run) {
+    const vyre_json_value *cells;
+    if (!vyre_vec_push(&run->rows, (bench_row){0})) {
+        return vyre_no_memory("to read %s", s->path);
     }
-    status = status ? status : take(s, from, "cells", VYRE_JSON_ARRAY, &cells);
-    if (!status && cells->count != bench->device_count) {
-        status = wrong(s, "cells", "has not one cell for each device");
+    bench_row *out = &run->rows.items[run->rows.count - 1];
+    VYRE_TRY(copy(s, from, "operation", &out->operation));
+    VYRE_TRY(take_whole(s, from, "size", 1e15, &out->size));
+    VYRE_TRY(take_whole(s, from, "bytes", 1e17, &out->bytes));
+    VYRE_TRY(take_known(s, from, "work", &out->work));
+    VYRE_TRY(take_bool(s, from, "oracle", &out->by_oracle));
+    VYRE_TRY(out->size ? VYRE_OK : wrong(s, "size", "is 0"));
+    VYRE_TRY(read_place(s, from, &out->data));
+    VYRE_TRY(take(s, from, "cells", VYRE_JSON_ARRAY, &cells));
+    if (cells->count != run->device_count) {
+        return wrong(s, "cells", "has not one cell for each device");
     }
     size_t k = 0;
-    for (const vyre_json_value *cell = status ? NULL : cells->first; cell && !status;
-         cell = cell->next, k++) {
-        status = read_cell(s, cell, bench->devices[k].name, &out->cells[k]);
+    for (const vyre_json_value *cell = cells->first; cell; cell = cell->next, k++) {
+        VYRE_TRY(read_cell(s, cell, run->devices[k].name, &out->cells[k]));
     }
-    vyre_free(data);
-    return status;
+    return VYRE_OK;
 }
 
-static vyre_status read_device(const source *s, const vyre_json_value *from, cli_bench *bench) {
-    cli_bench_device *out = &bench->devices[bench->device_count++];
+static vyre_status read_device(const source *s, const vyre_json_value *from, bench_run *run) {
+    bench_device *out = &run->devices[run->device_count++];
     double bytes = 0;
-    vyre_status status = take_text(s, from, "name", false, &out->name);
-    status = status ? status : take_bool(s, from, "auto", &out->is_auto);
-    status = status ? status : take_text(s, from, "hardware", true, &out->hardware);
-    status = status ? status : take_text(s, from, "unavailable", true, &out->reason);
-    status = status ? status
-                    : take_number(s, from, "copy_host_bytes_per_s", true,
-                                  &out->ceiling.copy[VYRE_DATA_HOST]);
-    status = status ? status
-                    : take_number(s, from, "copy_resident_bytes_per_s", true,
-                                  &out->ceiling.copy[VYRE_DATA_RESIDENT]);
-    status = status ? status : take_number(s, from, "copy_bytes", true, &bytes);
-    status =
-        status ? status : take_number(s, from, "peak_operations_per_s", true, &out->ceiling.peak);
+    VYRE_TRY(copy(s, from, "name", &out->name));
+    VYRE_TRY(take_bool(s, from, "auto", &out->is_auto));
+    VYRE_TRY(copy_known(s, from, "hardware", &out->hardware));
+    VYRE_TRY(copy_known(s, from, "unavailable", &out->reason));
+    VYRE_TRY(take_known(s, from, "copy_host_bytes_per_s", &out->ceiling.copy[VYRE_DATA_HOST]));
+    VYRE_TRY(
+        take_known(s, from, "copy_resident_bytes_per_s", &out->ceiling.copy[VYRE_DATA_RESIDENT]));
+    VYRE_TRY(take_known(s, from, "copy_bytes", &bytes));
     out->ceiling.copy_bytes = (uint64_t)bytes;
-    return status;
+    return take_known(s, from, "peak_operations_per_s", &out->ceiling.peak);
 }
 
-static vyre_status read_all(source *s, const vyre_json_value *root, cli_bench *out) {
-    const vyre_json_value *devices = NULL, *rows = NULL;
-    uint64_t threads = 0, runs = 0;
-    double budget = 0;
-    vyre_status status = take_text(s, root, "vyre", false, &out->version);
-    status = status ? status : take_text(s, root, "date", false, &out->date);
-    status = status ? status : take_text(s, root, "machine", false, &out->machine);
-    status = status ? status : take_whole(s, root, "threads", 1e6, &threads);
-    status = status ? status : take_text(s, root, "table", true, &out->table);
-    status = status ? status : take_number(s, root, "budget_s", false, &budget);
-    status = status ? status : take_whole(s, root, "runs", UINT32_MAX, &runs);
-    status = status ? status : take(s, root, "devices", VYRE_JSON_ARRAY, &devices);
-    status = status ? status : take(s, root, "rows", VYRE_JSON_ARRAY, &rows);
-    if (!status && devices->count > CLI_BENCH_DEVICES) {
-        status = wrong(s, "devices", "has too many of them");
+static vyre_status read_all(source *s, const vyre_json_value *root, bench_run *out) {
+    const vyre_json_value *devices, *rows;
+    uint64_t threads, runs;
+    double budget;
+    VYRE_TRY(copy(s, root, "vyre", &out->version));
+    VYRE_TRY(copy(s, root, "date", &out->date));
+    VYRE_TRY(copy(s, root, "machine", &out->machine));
+    VYRE_TRY(take_whole(s, root, "threads", 1e6, &threads));
+    VYRE_TRY(copy_known(s, root, "table", &out->table));
+    VYRE_TRY(take_number(s, root, "budget_s", &budget));
+    VYRE_TRY(take_whole(s, root, "runs", UINT32_MAX, &runs));
+    VYRE_TRY(take(s, root, "devices", VYRE_JSON_ARRAY, &devices));
+    VYRE_TRY(take(s, root, "rows", VYRE_JSON_ARRAY, &rows));
+    if (devices->count > BENCH_DEVICES) {
+        return wrong(s, "devices", "has too many of them");
     }
     out->threads = (uint32_t)threads;
     out->runs = (uint32_t)runs;
     out->budget_ns = (uint64_t)((budget < 1e9 ? budget : 1e9) * 1e9);
-    s->what = "device";
-    s->number = 0;
-    for (const vyre_json_value *i = status ? NULL : devices->first; i && !status; i = i->next) {
+    *s = (source){s->path, "device", 0};
+    for (const vyre_json_value *i = devices->first; i; i = i->next) {
         s->number++;
-        status = read_device(s, i, out);
+        VYRE_TRY(read_device(s, i, out));
     }
-    s->what = "row";
-    s->number = 0;
-    for (const vyre_json_value *i = status ? NULL : rows->first; i && !status; i = i->next) {
+    *s = (source){s->path, "row", 0};
+    for (const vyre_json_value *i = rows->first; i; i = i->next) {
         s->number++;
-        status = read_row(s, i, out);
+        VYRE_TRY(read_row(s, i, out));
     }
-    return status;
+    return VYRE_OK;
 }
 
-vyre_status cli_bench_read(const char *path, cli_bench *out) {
+vyre_status bench_run_read(const char *path, bench_run *out) {
     vyre_strbuf contents = {0};
     vyre_json_document *document = NULL;
     source s = {.path = path, .what = "document", .number = 1};
-    *out = (cli_bench){0};
+    *out = (bench_run){0};
     vyre_status status = vyre_file_read(path, VYRE_JSON_MAX_BYTES, &contents);
     status = status ? status : vyre_json_read(path, contents.data, contents.size, &document);
     status = status ? status : read_all(&s, vyre_json_root(document), out);
     vyre_json_free(document);
     vyre_strbuf_free(&contents);
     if (status) {
-        cli_bench_deinit(out);
+        bench_run_deinit(out);
     }
     return status;
 }

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "bench/bench.h"
-#include "cli/output.h"
 #include "registry/select.h"
 #include "values/sample.h"
 
-/* What stands for the library where nobody asks for more: one of each kind of work. */
+/* The standard suite: one operation of each kind of work. */
 static const char *const suite[] = {
     "linalg.axpy",         "reduce.dot_f32",      "reduce.sum_f32",     "scan.inclusive_u32",
     "reduce.histogram_u8", "sort.keys_u32",       "linalg.matmul",      "linalg.conv3x3",
@@ -15,7 +15,7 @@ static const char *const suite[] = {
     "match.dfa_words",     "graph.bfs",           "model.nbody_step",
 };
 
-static vyre_status choose_matching(cli_bench_plan *plan, const vyre_dialects *snapshot,
+static vyre_status choose_matching(bench_plan *plan, const vyre_dialects *snapshot,
                                    const char *glob) {
     const vyre_operation *without = NULL;
     for (size_t i = 0; i < vyre_dialects_count(snapshot); i++) {
@@ -23,10 +23,10 @@ static vyre_status choose_matching(cli_bench_plan *plan, const vyre_dialects *sn
         if (!vyre_id_matches(glob, operation->id)) {
             continue;
         }
-        if (!operation->composition || !cli_sample_exists(operation)) {
+        if (!values_sample_exists(operation)) {
             without = operation;
         } else if (!vyre_vec_push(&plan->operations, operation)) {
-            return cli_bench_no_memory();
+            return vyre_no_memory("to list operations");
         }
     }
     if (plan->operations.count) {
@@ -40,15 +40,14 @@ static vyre_status choose_matching(cli_bench_plan *plan, const vyre_dialects *sn
                                       "no operation matches `%s`", glob);
 }
 
-vyre_status cli_bench_choose(cli_bench_plan *plan, const vyre_dialects *snapshot,
-                             const char *glob) {
+vyre_status bench_plan_choose(bench_plan *plan, const vyre_dialects *snapshot, const char *glob) {
     if (glob) {
         return choose_matching(plan, snapshot, glob);
     }
     for (size_t i = 0; i < sizeof suite / sizeof *suite; i++) {
         const vyre_operation *operation = vyre_dialects_find(snapshot, suite[i]);
         if (operation && !vyre_vec_push(&plan->operations, operation)) {
-            return cli_bench_no_memory();
+            return vyre_no_memory("to list operations");
         }
     }
     return plan->operations.count
@@ -57,54 +56,39 @@ vyre_status cli_bench_choose(cli_bench_plan *plan, const vyre_dialects *snapshot
                                   "none of the operations of the standard suite is known");
 }
 
-vyre_status cli_bench_measure(cli_bench *bench, cli_bench_plan *plan) {
-    size_t sizes = cli_sizes_count(&plan->sizes);
-    uint64_t done = 0;
-    vyre_status status = VYRE_OK;
-    cli_progress_begin(&plan->progress, "bench",
-                       bench->device_count + plan->operations.count * sizes);
-    for (size_t i = 0; i < bench->device_count; i++) {
-        cli_progress_step(&plan->progress, done++, bench->devices[i].name);
-        if (bench->devices[i].device) {
-            cli_bench_ceiling_measure(&bench->devices[i], bench->budget_ns);
-        }
-    }
-    for (size_t i = 0; i < plan->operations.count && !status; i++) {
-        for (size_t k = 0; k < sizes && !status; k++) {
-            const vyre_operation *operation = plan->operations.items[i];
-            uint64_t size = cli_sizes_at(&plan->sizes, k);
-            vyre_strbuf now = {0};
-            vyre_strbuf_printf(&now, "%s, ", operation->id);
-            cli_bench_put_size(&now, size);
-            cli_progress_step(&plan->progress, done++, vyre_strbuf_string(&now));
-            vyre_strbuf_free(&now);
-            status = cli_bench_point(bench, plan, operation, size);
-        }
-    }
-    cli_progress_end(&plan->progress);
-    return status;
+uint64_t bench_plan_steps(const bench_plan *plan, const bench_run *run) {
+    return run->device_count + plan->operations.count * values_sizes_count(&plan->sizes);
 }
 
-void cli_bench_deinit(cli_bench *bench) {
-    for (size_t i = 0; i < bench->rows.count; i++) {
-        cli_bench_row *row = &bench->rows.items[i];
-        vyre_free(row->operation);
-        for (size_t k = 0; k < CLI_BENCH_DEVICES; k++) {
-            vyre_free(row->cells[k].note);
-            vyre_free(row->cells[k].ran_on);
+static void tell(const bench_plan *plan, uint64_t done, const char *name, uint64_t size) {
+    vyre_strbuf now = {0};
+    vyre_strbuf_puts(&now, name);
+    if (size) {
+        vyre_strbuf_puts(&now, ", ");
+        bench_put_size(&now, size);
+    }
+    if (plan->step) {
+        plan->step(plan->user, done, vyre_strbuf_string(&now));
+    }
+    vyre_strbuf_free(&now);
+}
+
+vyre_status bench_plan_measure(const bench_plan *plan, bench_run *run) {
+    size_t sizes = values_sizes_count(&plan->sizes);
+    uint64_t done = 0;
+    for (size_t i = 0; i < run->device_count; i++) {
+        tell(plan, done++, run->devices[i].name, 0);
+        if (run->devices[i].device) {
+            bench_ceiling_measure(&run->devices[i], run->budget_ns);
         }
     }
-    vyre_vec_free(&bench->rows);
-    for (size_t i = 0; i < bench->device_count; i++) {
-        cli_bench_device *device = &bench->devices[i];
-        vyre_device_release(device->device);
-        vyre_free(device->name);
-        vyre_free(device->hardware);
-        vyre_free(device->reason);
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const vyre_operation *operation = plan->operations.items[i];
+        for (size_t k = 0; k < sizes; k++) {
+            uint64_t size = values_sizes_at(&plan->sizes, k);
+            tell(plan, done++, operation->id, size);
+            VYRE_TRY(bench_point_measure(run, plan, operation, size));
+        }
     }
-    vyre_free(bench->version);
-    vyre_free(bench->date);
-    vyre_free(bench->machine);
-    vyre_free(bench->table);
-    *bench = (cli_bench){0};
+    return VYRE_OK;
 }

@@ -1,10 +1,11 @@
 /* The report for people, as text or Markdown, and for spreadsheets. */
 #include <string.h>
 
+#include "base/page.h"
+#include "base/units.h"
 #include "bench/bench.h"
-#include "cli/page.h"
 
-void cli_bench_put_time(vyre_strbuf *text, double ns) {
+void bench_put_time(vyre_strbuf *text, double ns) {
     static const struct {
         const char *name;
         double ns;
@@ -14,14 +15,11 @@ void cli_bench_put_time(vyre_strbuf *text, double ns) {
         unit++;
     }
     double number = ns / units[unit].ns;
-    vyre_strbuf_printf(text, "%.*f %s",
-                       number < 9.995   ? 2
-                       : number < 99.95 ? 1
-                                        : 0,
-                       number, units[unit].name);
+    int digits = number < 9.995 ? 2 : number < 99.95;
+    vyre_strbuf_printf(text, "%.*f %s", digits, number, units[unit].name);
 }
 
-void cli_bench_put_size(vyre_strbuf *text, uint64_t size) {
+void bench_put_size(vyre_strbuf *text, uint64_t size) {
     if (size && !(size & (size - 1))) {
         uint32_t bits = 0;
         while (size >> (bits + 1)) {
@@ -33,29 +31,13 @@ void cli_bench_put_size(vyre_strbuf *text, uint64_t size) {
     }
 }
 
-/* Three digits. */
-static void put_three(vyre_strbuf *text, double number) {
-    if (number <= 0) {
-        return;
-    }
-    int digits = number < 0.0995 ? 4 : number < 0.995 ? 3 : number < 9.995 ? 2 : number < 99.95;
-    vyre_strbuf_printf(text, "%.*f", digits, number);
-}
+static const char copy_words[] =
+    "Shares are of the rate that a large copy reaches on the same device with the same kind of "
+    "data. Data that fits into a cache may be moved faster than that, and so may data that is read "
+    "alone, since writing costs memory more.";
 
-void cli_bench_put_rate(vyre_strbuf *text, double a_second, const char *unit) {
-    static const struct {
-        const char *prefix;
-        double factor;
-    } prefixes[] = {{"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}};
-    size_t i = 0;
-    while (i < 3 && a_second < prefixes[i].factor) {
-        i++;
-    }
-    put_three(text, a_second / prefixes[i].factor);
-    vyre_strbuf_printf(text, " %s%s", prefixes[i].prefix, unit);
-}
-
-void cli_bench_put_share(vyre_strbuf *text, double share) {
+/* "12 %"; nothing for 0. */
+static void put_share(vyre_strbuf *text, double share) {
     if (share > 0 && share < 0.0005) {
         vyre_strbuf_puts(text, "< 0.1 %");
     } else if (share > 0) {
@@ -63,31 +45,13 @@ void cli_bench_put_share(vyre_strbuf *text, double share) {
     }
 }
 
-/* A cell of a table is what was appended to a text, which is emptied. */
-static void add_cell(cli_table *table, vyre_strbuf *text) {
-    cli_table_add(table, "%s", vyre_strbuf_string(text));
-    table->cells.failed |= text->failed;
-    vyre_strbuf_cut(text, 0);
-}
-
-static void add_headings(cli_table *table, const char *const *headings, size_t count) {
-    table->columns = count;
-    for (size_t i = 0; i < count; i++) {
-        cli_table_add(table, "%s", headings[i]);
-    }
-}
-
-#define HEADINGS(table, ...)                                                                       \
-    add_headings(table, (const char *const[]){__VA_ARGS__},                                        \
-                 sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
-
-static void write_devices(cli_page *page, const cli_bench *bench) {
-    cli_table table = {.right = 7 << 2, .code = 1};
+static void write_devices(vyre_page *page, const bench_run *bench) {
+    vyre_table table = {.right = 7 << 2, .code = 1};
     vyre_strbuf text = {0};
-    HEADINGS(&table, "device", "hardware", "copy, host", "copy, resident", "peak");
+    VYRE_TABLE_CELLS(&table, "device", "hardware", "copy, host", "copy, resident", "peak");
     for (size_t i = 0; i < bench->device_count; i++) {
-        const cli_bench_device *device = &bench->devices[i];
-        cli_table_add(&table, "%s", device->name);
+        const bench_device *device = &bench->devices[i];
+        vyre_table_add(&table, "%s", device->name);
         if (device->reason) {
             vyre_strbuf_puts(&text, "unavailable");
         } else if (device->is_auto) {
@@ -95,171 +59,164 @@ static void write_devices(cli_page *page, const cli_bench *bench) {
         } else {
             vyre_strbuf_puts(&text, device->hardware ? device->hardware : "");
         }
-        add_cell(&table, &text);
-        for (vyre_data data = 0; data < CLI_BENCH_PLACES; data++) {
+        vyre_table_add_strbuf(&table, &text);
+        for (vyre_data data = 0; data < BENCH_PLACES; data++) {
             if (device->ceiling.copy[data] > 0) {
-                cli_bench_put_rate(&text, device->ceiling.copy[data], "B/s");
+                vyre_units_rate(&text, device->ceiling.copy[data], "B/s");
             }
-            add_cell(&table, &text);
+            vyre_table_add_strbuf(&table, &text);
         }
         if (device->ceiling.peak > 0) {
-            cli_bench_put_rate(&text, device->ceiling.peak, "FLOP/s");
+            vyre_units_rate(&text, device->ceiling.peak, "FLOP/s");
         }
-        add_cell(&table, &text);
+        vyre_table_add_strbuf(&table, &text);
     }
-    cli_page_table(page, &table);
+    vyre_page_table(page, &table);
     for (size_t i = 0; i < bench->device_count; i++) {
         if (bench->devices[i].reason) {
             vyre_strbuf_cut(&text, 0);
             vyre_strbuf_printf(&text, "%s: %s", bench->devices[i].name, bench->devices[i].reason);
-            cli_page_paragraph(page, vyre_strbuf_string(&text));
+            vyre_page_paragraph(page, vyre_strbuf_string(&text));
         }
     }
     page->text->failed |= text.failed;
     vyre_strbuf_free(&text);
 }
 
-static void write_times(cli_page *page, const cli_bench *bench) {
-    cli_table table = {.right = 1 << 2 | 63 << 4, .code = 1};
+static void write_times(vyre_page *page, const bench_run *bench) {
+    vyre_table table = {.right = 1 << 2 | 63 << 4, .code = 1};
     vyre_strbuf text = {0};
-    HEADINGS(&table, "operation", "data", "size", "device", "median", "best", "quartiles", "GB/s",
-             "GFLOP/s", "of copy", "");
+    VYRE_TABLE_CELLS(&table, "operation", "data", "size", "device", "median", "best", "quartiles",
+                     "GB/s", "GFLOP/s", "of copy", "");
     for (size_t i = 0; i < bench->rows.count; i++) {
-        const cli_bench_row *row = &bench->rows.items[i];
+        const bench_row *row = &bench->rows.items[i];
         for (size_t k = 0; k < bench->device_count; k++) {
-            const cli_bench_cell *cell = &row->cells[k];
-            const cli_bench_rates rates = cli_bench_rates_of(bench, row, k);
-            bool is_measured = cell->state == CLI_BENCH_MEASURED;
+            const bench_cell *cell = &row->cells[k];
+            const bench_rates rates = bench_rates_of(bench, row, k);
+            bool is_measured = cell->state == BENCH_MEASURED;
             if (bench->devices[k].reason) {
                 continue;
             }
-            cli_table_add(&table, "%s", row->operation);
-            cli_table_add(&table, "%s", vyre_data_name(row->data));
-            cli_bench_put_size(&text, row->size);
-            add_cell(&table, &text);
-            cli_table_add(&table, "%s", bench->devices[k].name);
+            VYRE_TABLE_CELLS(&table, row->operation, vyre_data_name(row->data));
+            bench_put_size(&text, row->size);
+            vyre_table_add_strbuf(&table, &text);
+            vyre_table_add(&table, "%s", bench->devices[k].name);
             if (is_measured) {
-                cli_bench_put_time(&text, cell->host.median);
+                bench_put_time(&text, cell->host.median);
             }
-            add_cell(&table, &text);
+            vyre_table_add_strbuf(&table, &text);
             if (is_measured) {
-                cli_bench_put_time(&text, cell->host.best);
+                bench_put_time(&text, cell->host.best);
             }
-            add_cell(&table, &text);
+            vyre_table_add_strbuf(&table, &text);
             if (is_measured) {
-                cli_bench_put_time(&text, cell->host.low);
+                bench_put_time(&text, cell->host.low);
                 vyre_strbuf_puts(&text, " to ");
-                cli_bench_put_time(&text, cell->host.high);
+                bench_put_time(&text, cell->host.high);
             }
-            add_cell(&table, &text);
-            put_three(&text, rates.bytes * 1e-9);
-            add_cell(&table, &text);
-            put_three(&text, rates.operations * 1e-9);
-            add_cell(&table, &text);
-            cli_bench_put_share(&text, rates.copy);
-            add_cell(&table, &text);
+            vyre_table_add_strbuf(&table, &text);
+            vyre_units_number(&text, rates.bytes * 1e-9);
+            vyre_table_add_strbuf(&table, &text);
+            vyre_units_number(&text, rates.operations * 1e-9);
+            vyre_table_add_strbuf(&table, &text);
+            put_share(&text, rates.copy);
+            vyre_table_add_strbuf(&table, &text);
             if (is_measured && cell->ran_on) {
                 vyre_strbuf_printf(&text, "on %s", cell->ran_on);
             }
             if (is_measured && cell->device.runs) {
                 vyre_strbuf_puts(&text, text.size ? "; " : "");
-                cli_bench_put_time(&text, cell->device.median);
+                bench_put_time(&text, cell->device.median);
                 vyre_strbuf_puts(&text, " on the device");
             }
             if (!is_measured) {
-                vyre_strbuf_printf(&text, "%s", cli_bench_state_name(cell->state));
+                vyre_strbuf_printf(&text, "%s", bench_state_name(cell->state));
             }
             if (cell->note) {
                 vyre_strbuf_printf(&text, "%s%s", text.size ? ": " : "", cell->note);
             }
-            add_cell(&table, &text);
+            vyre_table_add_strbuf(&table, &text);
         }
     }
     vyre_strbuf_free(&text);
-    cli_page_table(page, &table);
-    cli_page_paragraph(page, cli_bench_copy_words);
+    vyre_page_table(page, &table);
+    vyre_page_paragraph(page, copy_words);
 }
 
-static void write_crossovers(cli_page *page, const cli_bench_report *report) {
-    const cli_bench_device *devices = report->bench->devices;
-    cli_table table = {.right = 7 << 4, .code = 1};
+static void write_crossovers(vyre_page *page, const bench_report *report) {
+    const bench_device *devices = report->bench->devices;
+    vyre_table table = {.right = 7 << 4, .code = 1};
     vyre_strbuf text = {0};
     if (!report->figures->crossovers.count) {
-        cli_page_paragraph(page, "None: one device is the fastest at all sizes of an operation.");
+        vyre_page_paragraph(page, "None: one device is the fastest at all sizes of an operation.");
         return;
     }
-    HEADINGS(&table, "operation", "data", "below", "above", "from", "to", "about", "");
+    VYRE_TABLE_CELLS(&table, "operation", "data", "below", "above", "from", "to", "about", "");
     for (size_t i = 0; i < report->figures->crossovers.count; i++) {
-        const cli_bench_crossover *crossover = &report->figures->crossovers.items[i];
-        cli_table_add(&table, "%s", crossover->operation);
-        cli_table_add(&table, "%s", vyre_data_name(crossover->data));
-        cli_table_add(&table, "%s", devices[crossover->before].name);
-        cli_table_add(&table, "%s", devices[crossover->after].name);
-        cli_bench_put_size(&text, crossover->from_size);
-        add_cell(&table, &text);
-        cli_bench_put_size(&text, crossover->to_size);
-        add_cell(&table, &text);
-        cli_table_add(&table, "%.0f", crossover->at_size);
-        cli_table_add(&table, "%s", crossover->is_clear ? "" : "within the spread");
+        const bench_crossover *crossover = &report->figures->crossovers.items[i];
+        VYRE_TABLE_CELLS(&table, crossover->operation, vyre_data_name(crossover->data),
+                         devices[crossover->before].name, devices[crossover->after].name);
+        bench_put_size(&text, crossover->from_size);
+        vyre_table_add_strbuf(&table, &text);
+        bench_put_size(&text, crossover->to_size);
+        vyre_table_add_strbuf(&table, &text);
+        vyre_table_add(&table, "%.0f", crossover->at_size);
+        vyre_table_add(&table, "%s", crossover->is_clear ? "" : "within the spread");
     }
     vyre_strbuf_free(&text);
-    cli_page_table(page, &table);
+    vyre_page_table(page, &table);
 }
 
-static void write_means(cli_page *page, const cli_bench_report *report) {
-    const cli_bench *bench = report->bench;
-    cli_table table = {.right = 1 << 2};
-    HEADINGS(&table, "data", "device", "time", "");
+static void write_means(vyre_page *page, const bench_report *report) {
+    const bench_run *bench = report->bench;
+    vyre_table table = {.right = 1 << 2};
+    VYRE_TABLE_CELLS(&table, "data", "device", "time", "");
     for (size_t i = 0; i < report->figures->summary_count; i++) {
-        const cli_bench_summary *summary = &report->figures->summaries[i];
+        const bench_summary *summary = &report->figures->summaries[i];
         for (size_t k = 0; k < summary->mean_count; k++) {
-            const cli_bench_mean *mean = &summary->means[k];
-            cli_table_add(&table, "%s", summary->data);
-            cli_table_add(&table, "%s", bench->devices[mean->device].name);
-            cli_table_add(&table, "%.3f", mean->ratio);
+            const bench_mean *mean = &summary->means[k];
+            VYRE_TABLE_CELLS(&table, summary->data, bench->devices[mean->device].name);
+            vyre_table_add(&table, "%.3f", mean->ratio);
             if (mean->device == summary->best_single) {
-                cli_table_add(&table, "the best single device, over %zu of %zu rows", summary->rows,
-                              summary->total);
+                vyre_table_add(&table, "the best single device, over %zu of %zu rows",
+                               summary->rows, summary->total);
             } else if (mean->device == summary->routed) {
-                cli_table_add(&table, "routed: clearly faster in %zu rows, clearly slower in %zu",
-                              summary->routed_faster, summary->routed_slower);
+                vyre_table_add(&table, "routed: clearly faster in %zu rows, clearly slower in %zu",
+                               summary->routed_faster, summary->routed_slower);
             } else {
-                cli_table_add(&table, "%s", "");
+                vyre_table_add(&table, "%s", "");
             }
         }
         if (!summary->mean_count) {
-            cli_table_add(&table, "%s", summary->data);
-            cli_table_add(&table, "%s", "");
-            cli_table_add(&table, "%s", "");
-            cli_table_add(&table, "no row of %zu was measured on every device", summary->total);
+            VYRE_TABLE_CELLS(&table, summary->data, "", "");
+            vyre_table_add(&table, "no row of %zu was measured on every device", summary->total);
         }
     }
-    cli_page_table(page, &table);
+    vyre_page_table(page, &table);
 }
 
-static void write_comparison(cli_page *page, const cli_bench_report *report) {
-    const cli_bench_comparison *comparison = report->comparison;
-    cli_table table = {.right = 1 << 2 | 7 << 4, .code = 1};
+static void write_comparison(vyre_page *page, const bench_report *report) {
+    const bench_comparison *comparison = report->comparison;
+    vyre_table table = {.right = 1 << 2 | 7 << 4, .code = 1};
     vyre_strbuf text = {0};
-    HEADINGS(&table, "operation", "data", "size", "device", "before", "now", "ratio", "");
+    VYRE_TABLE_CELLS(&table, "operation", "data", "size", "device", "before", "now", "ratio", "");
     for (size_t i = 0; i < comparison->changes.count; i++) {
-        const cli_bench_change *change = &comparison->changes.items[i];
-        cli_table_add(&table, "%s", change->row->operation);
-        cli_table_add(&table, "%s", vyre_data_name(change->row->data));
-        cli_bench_put_size(&text, change->row->size);
-        add_cell(&table, &text);
-        cli_table_add(&table, "%s", report->bench->devices[change->device].name);
-        cli_bench_put_time(&text, change->before);
-        add_cell(&table, &text);
-        cli_bench_put_time(&text, change->after);
-        add_cell(&table, &text);
-        cli_table_add(&table, "%.2f", change->before / change->after);
-        cli_table_add(&table, "%s",
-                      change->direction > 0   ? "faster"
-                      : change->direction < 0 ? "slower"
-                                              : "within the spread");
+        const bench_change *change = &comparison->changes.items[i];
+        VYRE_TABLE_CELLS(&table, change->row->operation, vyre_data_name(change->row->data));
+        bench_put_size(&text, change->row->size);
+        vyre_table_add_strbuf(&table, &text);
+        vyre_table_add(&table, "%s", report->bench->devices[change->device].name);
+        bench_put_time(&text, change->before);
+        vyre_table_add_strbuf(&table, &text);
+        bench_put_time(&text, change->after);
+        vyre_table_add_strbuf(&table, &text);
+        vyre_table_add(&table, "%.2f", change->before / change->after);
+        vyre_table_add(&table, "%s",
+                       change->direction > 0   ? "faster"
+                       : change->direction < 0 ? "slower"
+                                               : "within the spread");
     }
-    cli_page_table(page, &table);
+    vyre_page_table(page, &table);
     vyre_strbuf_printf(&text, "%zu clearly faster, %zu clearly slower, %zu not in %s",
                        comparison->faster, comparison->slower, comparison->missing,
                        comparison->file);
@@ -267,14 +224,14 @@ static void write_comparison(cli_page *page, const cli_bench_report *report) {
         vyre_strbuf_printf(&text, "; geometric mean of before / now %.3f", comparison->mean);
     }
     vyre_strbuf_putc(&text, '.');
-    cli_page_paragraph(page, vyre_strbuf_string(&text));
+    vyre_page_paragraph(page, vyre_strbuf_string(&text));
     page->text->failed |= text.failed;
     vyre_strbuf_free(&text);
 }
 
-static void write_page(const cli_bench_report *report, cli_format format, vyre_strbuf *text) {
-    const cli_bench *bench = report->bench;
-    cli_page page = {text, format == CLI_FORMAT_MARKDOWN};
+static void write_page(const bench_report *report, vyre_format format, vyre_strbuf *text) {
+    const bench_run *bench = report->bench;
+    vyre_page page = {text, format == VYRE_FORMAT_MARKDOWN};
     vyre_strbuf words = {0};
     vyre_strbuf_printf(&words,
                        "vyre %s on %s, %u thread%s, %s. At most %u runs and %.4g s a cell, "
@@ -283,17 +240,17 @@ static void write_page(const cli_bench_report *report, cli_format format, vyre_s
                        bench->version, bench->machine, bench->threads,
                        bench->threads == 1 ? "" : "s", bench->date, bench->runs,
                        (double)bench->budget_ns * 1e-9);
-    cli_page_paragraph(&page, vyre_strbuf_string(&words));
-    cli_page_heading(&page, "Devices");
+    vyre_page_paragraph(&page, vyre_strbuf_string(&words));
+    vyre_page_heading(&page, "Devices");
     write_devices(&page, bench);
-    cli_page_heading(&page, "Times");
+    vyre_page_heading(&page, "Times");
     write_times(&page, bench);
-    cli_page_heading(&page, "Crossovers: between two sizes another device becomes the fastest");
+    vyre_page_heading(&page, "Crossovers: between two sizes another device becomes the fastest");
     write_crossovers(&page, report);
-    cli_page_heading(&page, "Geometric means of time, relative to the best single device");
+    vyre_page_heading(&page, "Geometric means of time, relative to the best single device");
     write_means(&page, report);
     if (report->comparison) {
-        cli_page_heading(&page, "Compared with before: before / now, more than 1 is faster");
+        vyre_page_heading(&page, "Compared with before: before / now, more than 1 is faster");
         write_comparison(&page, report);
     }
     text->failed |= words.failed;
@@ -309,44 +266,41 @@ static const char *const csv_columns[] = {
 };
 enum { CSV_COLUMNS = sizeof csv_columns / sizeof *csv_columns, CSV_STATE = 6, CSV_RATIO = 17 };
 
-static void add_csv_number(cli_table *table, double number) {
+static void add_csv_number(vyre_table *table, double number) {
     if (number > 0) {
-        cli_table_add(table, "%.6g", number);
+        vyre_table_add(table, "%.6g", number);
     } else {
-        cli_table_add(table, "%s", "");
+        vyre_table_add(table, "%s", "");
     }
 }
 
-static void add_csv_start(cli_table *table, const char *kind, const char *operation,
+static void add_csv_start(vyre_table *table, const char *kind, const char *operation,
                           const char *data, uint64_t size, const char *device, const char *ran_on) {
-    cli_table_add(table, "%s", kind);
-    cli_table_add(table, "%s", operation);
-    cli_table_add(table, "%s", data);
+    VYRE_TABLE_CELLS(table, kind, operation, data);
     if (size) {
-        cli_table_add(table, "%llu", (unsigned long long)size);
+        vyre_table_add(table, "%llu", (unsigned long long)size);
     } else {
-        cli_table_add(table, "%s", "");
+        vyre_table_add(table, "%s", "");
     }
-    cli_table_add(table, "%s", device);
-    cli_table_add(table, "%s", ran_on ? ran_on : "");
+    VYRE_TABLE_CELLS(table, device, ran_on ? ran_on : "");
 }
 
 /* A line that has no times, only a ratio and a note. */
-static void add_csv_end(cli_table *table, double ratio, const char *note) {
+static void add_csv_end(vyre_table *table, double ratio, const char *note) {
     for (size_t i = CSV_STATE; i < CSV_RATIO; i++) {
-        cli_table_add(table, "%s", "");
+        vyre_table_add(table, "%s", "");
     }
     add_csv_number(table, ratio);
-    cli_table_add(table, "%s", note);
+    vyre_table_add(table, "%s", note);
 }
 
-static void add_csv_cell(cli_table *table, const cli_bench *bench, const cli_bench_row *row,
+static void add_csv_cell(vyre_table *table, const bench_run *bench, const bench_row *row,
                          size_t device) {
-    const cli_bench_cell *cell = &row->cells[device];
-    const cli_bench_rates rates = cli_bench_rates_of(bench, row, device);
+    const bench_cell *cell = &row->cells[device];
+    const bench_rates rates = bench_rates_of(bench, row, device);
     add_csv_start(table, "cell", row->operation, vyre_data_name(row->data), row->size,
                   bench->devices[device].name, cell->ran_on);
-    cli_table_add(table, "%s", cli_bench_state_name(cell->state));
+    vyre_table_add(table, "%s", bench_state_name(cell->state));
     add_csv_number(table, cell->host.runs);
     const double times[] = {cell->host.best, cell->host.low, cell->host.median, cell->host.high,
                             cell->device.median};
@@ -354,18 +308,18 @@ static void add_csv_cell(cli_table *table, const cli_bench *bench, const cli_ben
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         add_csv_number(table, times[i]);
     }
-    cli_table_add(table, "%llu", (unsigned long long)row->bytes);
+    vyre_table_add(table, "%llu", (unsigned long long)row->bytes);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         add_csv_number(table, others[i]);
     }
-    cli_table_add(table, "%s", cell->note ? cell->note : "");
+    vyre_table_add(table, "%s", cell->note ? cell->note : "");
 }
 
-static void write_csv(const cli_bench_report *report, vyre_strbuf *text) {
-    const cli_bench *bench = report->bench;
-    const cli_bench_figures *figures = report->figures;
-    cli_table table = {0};
-    add_headings(&table, csv_columns, CSV_COLUMNS);
+static void write_csv(const bench_report *report, vyre_strbuf *text) {
+    const bench_run *bench = report->bench;
+    const bench_figures *figures = report->figures;
+    vyre_table table = {0};
+    vyre_table_add_cells(&table, CSV_COLUMNS, csv_columns);
     for (size_t i = 0; i < bench->device_count; i++) {
         if (bench->devices[i].reason) {
             add_csv_start(&table, "unavailable", "", "", 0, bench->devices[i].name, "");
@@ -380,7 +334,7 @@ static void write_csv(const cli_bench_report *report, vyre_strbuf *text) {
         }
     }
     for (size_t i = 0; i < figures->crossovers.count; i++) {
-        const cli_bench_crossover *crossover = &figures->crossovers.items[i];
+        const bench_crossover *crossover = &figures->crossovers.items[i];
         add_csv_start(&table, "crossover", crossover->operation, vyre_data_name(crossover->data),
                       crossover->to_size, bench->devices[crossover->after].name, "");
         vyre_strbuf note = {0};
@@ -391,9 +345,9 @@ static void write_csv(const cli_bench_report *report, vyre_strbuf *text) {
         vyre_strbuf_free(&note);
     }
     for (size_t i = 0; i < figures->summary_count; i++) {
-        const cli_bench_summary *summary = &figures->summaries[i];
+        const bench_summary *summary = &figures->summaries[i];
         for (size_t k = 0; k < summary->mean_count; k++) {
-            const cli_bench_mean *mean = &summary->means[k];
+            const bench_mean *mean = &summary->means[k];
             add_csv_start(&table, "mean", "", summary->data, 0, bench->devices[mean->device].name,
                           "");
             add_csv_end(&table, mean->ratio,
@@ -403,7 +357,7 @@ static void write_csv(const cli_bench_report *report, vyre_strbuf *text) {
         }
     }
     for (size_t i = 0; report->comparison && i < report->comparison->changes.count; i++) {
-        const cli_bench_change *change = &report->comparison->changes.items[i];
+        const bench_change *change = &report->comparison->changes.items[i];
         add_csv_start(&table, "change", change->row->operation, vyre_data_name(change->row->data),
                       change->row->size, bench->devices[change->device].name, "");
         add_csv_end(&table, change->before / change->after,
@@ -411,11 +365,11 @@ static void write_csv(const cli_bench_report *report, vyre_strbuf *text) {
                     : change->direction < 0 ? "slower"
                                             : "within the spread");
     }
-    cli_table_write(text, &table, CLI_FORMAT_CSV);
+    vyre_table_write(text, &table, VYRE_FORMAT_CSV);
 }
 
-void cli_bench_table(const cli_bench_report *report, cli_format format, vyre_strbuf *text) {
-    if (format == CLI_FORMAT_CSV) {
+void bench_report_table(const bench_report *report, vyre_format format, vyre_strbuf *text) {
+    if (format == VYRE_FORMAT_CSV) {
         write_csv(report, text);
     } else {
         write_page(report, format, text);

@@ -1,12 +1,14 @@
-/* vyre backends: which backends there are, and which one `auto` takes. */
+/* vyre backends: which backends there are, and which device is the preferred one. */
 #include <string.h>
 
 #include "base/json.h"
+#include "base/page.h"
 #include "cli/describe.h"
 #include "cli/device.h"
 #include "cli/output.h"
-#include "cli/page.h"
 #include "cli/survey.h"
+#include "registry/registry.h"
+#include "registry/select.h"
 
 #define REQUIREMENTS(X)                                                                            \
     X(ANY, "any", "any device but a software one")                                                 \
@@ -28,15 +30,42 @@ static const cli_choice grades[] = {
 
 #define OPTIONS(X)                                                                                 \
     X(PROFILE, 0, "--profile", NULL, NULL, "all that is known of each device")                     \
-    X(REQUIRE, 0, "--require", "WHAT", requirements, "what auto must take; any if not given")      \
+    X(REQUIRE, 0, "--require", "WHAT", requirements, "what is preferred; any if not given")        \
     X(ALLOW, 0, "--allow", "GLOBS", NULL,                                                          \
-      "ids that auto may take, separated by commas; * and ? stand for letters")                    \
-    X(DENY, 0, "--deny", "GLOBS", NULL, "ids that auto must not take")                             \
+      "ids that may be preferred, separated by commas; * and ? stand for letters")                 \
+    X(DENY, 0, "--deny", "GLOBS", NULL, "ids that must not be preferred")                          \
     X(GRADE, 0, "--grade", "GRADE", grades, "how exact it must be; exact if not given")            \
-    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
-      "the form of the answer; text if not given")
+    CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static const cli_example examples[] = {
+    {"vyre backends", "all devices, and which one is preferred"},
+    {"vyre backends reference", "one backend, with the profile of its devices"},
+    {"vyre backends --require gpu --deny 'vulkan*'", "what would be preferred then"},
+    {"vyre backends --profile --format csv", "all there is to know, as a table"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_backends = {
+    .name = "backends",
+    .operands = "[ID|ID:N]",
+    .summary = "list backends and their devices",
+    .text =
+        "Lists every registered backend with its devices, in the order of precedence: whether a "
+        "device is available, or why not and what to do about it; whether the backend runs "
+        "programs or only translates them; the scores by which the preferred one is selected; and "
+        "where the backend comes from.\n\n"
+        "The column `preferred` says what became of each device in preferred selection, and the "
+        "last line which one was chosen and what decided. The reference "
+        "backend is never selected: it runs when it is named. How many plugins were refused is "
+        "told on stderr.\n\n"
+        "With an ID only that backend is shown, or with ID:N its device N, and all that is known "
+        "of "
+        "it. The exit status is 3 if no device that is shown can be used.",
+    .operands_max = 1,
+    CLI_COMMAND_PARTS,
+};
 
 typedef struct job {
     const cli_arguments *arguments;
@@ -49,7 +78,7 @@ static bool given(const job *j, uint32_t option) {
     return j->arguments->values[option].given;
 }
 
-/* What `auto` would take; the devices of the survey learn what became of them. */
+/* Preferred selection; the devices of the survey learn what became of them. */
 static void decide(job *j) {
     const cli_value *values = j->arguments->values;
     const vyre_selection selection = {.require = (vyre_require)values[REQUIRE].choice,
@@ -57,7 +86,8 @@ static void decide(job *j) {
                                       .deny = values[DENY].text,
                                       .grade = (vyre_grade)values[GRADE].choice};
     vyre_device *device;
-    vyre_status status = vyre_registry_acquire_preferred(NULL, &selection, &j->decision, &device);
+    vyre_status status =
+        vyre_registry_acquire_preferred(vyre_registry_default(), &selection, &j->decision, &device);
     vyre_device_release(device);
     if (j->decision.why) {
         vyre_status_free(status);
@@ -77,7 +107,7 @@ static void decide(job *j) {
 /* Tables */
 
 typedef struct table_writer {
-    cli_table table;
+    vyre_table table;
     cli_fact_scope widest;
     bool is_heading;
 } table_writer;
@@ -94,19 +124,20 @@ static void write_cell(void *user, const cli_fact *fact) {
     } else {
         cli_fact_print(fact, &text);
     }
-    cli_table_add(&writer->table, "%s", vyre_strbuf_string(&text));
+    vyre_table_add(&writer->table, "%s", vyre_strbuf_string(&text));
     writer->table.cells.failed |= text.failed;
     vyre_strbuf_free(&text);
 }
 
-static void write_table(const job *j, vyre_strbuf *text, cli_format format, cli_fact_scope widest) {
+static void write_table(const job *j, vyre_strbuf *text, vyre_format format,
+                        cli_fact_scope widest) {
     enum { NUMBERS = 7 << 4 }; /* precedence, score, timing */
     table_writer writer = {.table = {.right = NUMBERS, .code = 1}, .widest = widest};
     for (size_t i = 0; i <= j->survey.rows.count; i++) {
         writer.is_heading = !i;
         cli_survey_facts(&j->survey.rows.items[i ? i - 1 : 0], write_cell, &writer);
     }
-    cli_table_write(text, &writer.table, format);
+    vyre_table_write(text, &writer.table, format);
 }
 
 /* Text */
@@ -154,7 +185,7 @@ static void write_reasons(const job *j, vyre_strbuf *text) {
 }
 
 static void write_decision(const job *j, vyre_strbuf *text) {
-    vyre_strbuf_printf(text, "\nauto takes %s\n",
+    vyre_strbuf_printf(text, "\npreferred selection takes %s\n",
                        j->undecided ? vyre_status_text(j->undecided) : j->decision.why);
 }
 
@@ -163,7 +194,7 @@ static void write_text(const job *j, vyre_strbuf *text) {
     if (is_named || given(j, PROFILE)) {
         write_full(j, text);
     } else {
-        write_table(j, text, CLI_FORMAT_TEXT, CLI_FACT_BRIEF);
+        write_table(j, text, VYRE_FORMAT_TEXT, CLI_FACT_BRIEF);
         write_reasons(j, text);
     }
     if (!is_named) {
@@ -185,8 +216,7 @@ static void write_member(void *user, const cli_fact *fact) {
         return;
     }
     if (fact->scope == CLI_FACT_PROFILE && !writer->in_profile) {
-        vyre_json_key(json, "profile");
-        vyre_json_object(json);
+        vyre_json_add_object(json, "profile");
         writer->in_profile = true;
     }
     vyre_json_key(json, fact->name);
@@ -218,24 +248,23 @@ static void write_member(void *user, const cli_fact *fact) {
 }
 
 static void write_candidates(const job *j, vyre_json *json) {
-    vyre_json_key(json, "candidates");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "candidates");
     for (size_t i = 0; i < j->decision.count; i++) {
         const vyre_candidate *candidate = &j->decision.candidates[i];
         vyre_json_object(json);
-        cli_json_string(json, "id", candidate->id);
-        cli_json_string(json, "fate", vyre_fate_name(candidate->fate));
-        cli_json_string(json, "reason", candidate->reason);
+        vyre_json_add_string(json, "id", candidate->id);
+        vyre_json_add_string(json, "fate", vyre_fate_name(candidate->fate));
+        vyre_json_add_string(json, "reason", candidate->reason);
         vyre_json_key(json, "precedence");
         if (candidate->rank == VYRE_NO_RANK) {
             vyre_json_null(json);
         } else {
             vyre_json_u64(json, candidate->rank);
         }
-        cli_json_number(json, "score", candidate->capability_score);
-        cli_json_number(json, "timing", candidate->timing_score);
-        cli_json_number(json, "memory_bandwidth_gbps", candidate->memory_bandwidth_gbps);
-        cli_json_number(json, "acquisition_ns", candidate->acquisition_ns);
+        vyre_json_add_u64(json, "score", candidate->capability_score);
+        vyre_json_add_u64(json, "timing", candidate->timing_score);
+        vyre_json_add_u64(json, "memory_bandwidth_gbps", candidate->memory_bandwidth_gbps);
+        vyre_json_add_u64(json, "acquisition_ns", candidate->acquisition_ns);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
@@ -245,8 +274,7 @@ static void write_json(const job *j, vyre_strbuf *text) {
     json_writer writer = {.json = {.text = text}};
     vyre_json *json = &writer.json;
     vyre_json_object(json);
-    vyre_json_key(json, "devices");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "devices");
     for (size_t i = 0; i < j->survey.rows.count; i++) {
         vyre_json_object(json);
         writer.in_profile = false;
@@ -259,15 +287,12 @@ static void write_json(const job *j, vyre_strbuf *text) {
     vyre_json_array_end(json);
     if (!j->arguments->operand_count) {
         const vyre_decision *decision = &j->decision;
-        vyre_json_key(json, "auto");
-        vyre_json_object(json);
-        vyre_json_key(json, "takes");
-        if (decision->chosen < decision->count) {
-            vyre_json_string(json, decision->candidates[decision->chosen].id);
-        } else {
-            vyre_json_null(json);
-        }
-        cli_json_string(json, "why", j->undecided ? vyre_status_text(j->undecided) : decision->why);
+        vyre_json_add_object(json, "preferred");
+        vyre_json_add_string(
+            json, "takes",
+            decision->chosen < decision->count ? decision->candidates[decision->chosen].id : NULL);
+        vyre_json_add_string(json, "why",
+                             j->undecided ? vyre_status_text(j->undecided) : decision->why);
         write_candidates(j, json);
         vyre_json_object_end(json);
     }
@@ -279,10 +304,12 @@ static void write_json(const job *j, vyre_strbuf *text) {
 
 static vyre_status check_usage(const job *j) {
     bool selects = given(j, REQUIRE) || given(j, ALLOW) || given(j, DENY) || given(j, GRADE);
-    if (j->arguments->operand_count && !strcmp(j->arguments->operands[0], "auto")) {
+    const char *name = j->arguments->operand_count ? j->arguments->operands[0] : "";
+    if (!strcmp(name, "auto") || !strcmp(name, "preferred")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "leave it out; the last line says which one auto takes",
-                                "auto is no backend, but the one that is selected");
+                                "leave it out; the last line says which device is preferred, and "
+                                "`vyre route` which one auto takes",
+                                "%s is no backend, but a way to choose one", name);
     }
     return j->arguments->operand_count && selects
                ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave out the one or the other",
@@ -292,11 +319,11 @@ static vyre_status check_usage(const job *j) {
 
 static cli_exit list(job *j) {
     const char *name = j->arguments->operand_count ? j->arguments->operands[0] : NULL;
-    cli_format format = (cli_format)j->arguments->values[FORMAT].choice;
+    vyre_format format = (vyre_format)j->arguments->values[FORMAT].choice;
     vyre_status status = check_usage(j);
-    status = status ? status
-             : name ? cli_survey_take_named(&j->survey, name)
-                    : cli_survey_take_all(&j->survey);
+    if (!status) {
+        status = name ? cli_survey_take_named(&j->survey, name) : cli_survey_take_all(&j->survey);
+    }
     if (status) {
         cli_exit result = cli_message_status(j->arguments->command, status);
         if (name && result != CLI_EXIT_USAGE) {
@@ -309,9 +336,9 @@ static cli_exit list(job *j) {
         decide(j);
     }
     vyre_strbuf text = {0};
-    if (format == CLI_FORMAT_TEXT) {
+    if (format == VYRE_FORMAT_TEXT) {
         write_text(j, &text);
-    } else if (format == CLI_FORMAT_JSON) {
+    } else if (format == VYRE_FORMAT_JSON) {
         write_json(j, &text);
     } else {
         write_table(j, &text, format, given(j, PROFILE) ? CLI_FACT_PROFILE : CLI_FACT_WIDE);
@@ -335,36 +362,3 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_status_free(j.undecided);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre backends", "all devices, and which one auto takes"},
-    {"vyre backends reference", "one backend, with the profile of its devices"},
-    {"vyre backends --require gpu --deny 'vulkan*'", "what auto would take then"},
-    {"vyre backends --profile --format csv", "all there is to know, as a table"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_backends = {
-    .name = "backends",
-    .operands = "[ID|ID:N]",
-    .summary = "list backends and their devices",
-    .text =
-        "Lists every registered backend with its devices, in the order of precedence: whether a "
-        "device is available, or why not and what to do about it; whether the backend runs "
-        "programs or only translates them; the scores by which the preferred one is selected; and "
-        "where the backend comes from.\n\n"
-        "What stands under `auto` is what became of each device when the preferred one was "
-        "selected, and the last line says which one that is and what decided. The reference "
-        "backend is never selected: it runs when it is named. How many plugins were refused is "
-        "told on stderr.\n\n"
-        "With an ID only that backend is shown, or with ID:N its device N, and all that is known "
-        "of "
-        "it. The exit status is 3 if no device that is shown can be used.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
-    .operands_max = 1,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

@@ -5,15 +5,38 @@
 #include <vyre/cache.h>
 
 #include "base/json.h"
+#include "base/page.h"
+#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/output.h"
-#include "cli/page.h"
 
 #define OPTIONS(X)                                                                                 \
     X(CLEAR, 0, "--clear", NULL, NULL, "remove everything that is kept")                           \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+    CLI_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static const cli_example examples[] = {
+    {"vyre cache", "what is kept, and where"},
+    {"vyre cache --clear", "remove it"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_cache = {
+    .name = "cache",
+    .operands = "",
+    .summary = "list or clear the compiled programs kept on disk",
+    .text =
+        "Lists the compiled programs that are kept for the next process: for which backend and "
+        "device, how large, and when each was used last. They lie in "
+        "$XDG_CACHE_HOME/vyre/pipelines "
+        "or $HOME/.cache/vyre/pipelines, and may be removed at any time. Before them it says what "
+        "all processes that stored a program or closed a device did with the cache since it was "
+        "last cleared.\n\n"
+        "VYRE_CACHE_LIMIT says how many bytes they may take together; what was not used for the "
+        "longest time goes first. With 0 nothing is kept.",
+    CLI_COMMAND_PARTS,
+};
 
 /* X(field of vyre_cache_disk_counts, one, several) */
 #define COUNTS(X)                                                                                  \
@@ -36,27 +59,21 @@ static void write_time(char out[TIME_SIZE], int64_t used_ns, bool utc) {
 }
 
 static void put_entries(vyre_strbuf *text, const vyre_cache_list *list) {
-    cli_table table = {.columns = 6, .right = 1 << 4};
-    cli_page page = {.text = text};
-    cli_table_add(&table, "backend");
-    cli_table_add(&table, "device");
-    cli_table_add(&table, "program");
-    cli_table_add(&table, "digest");
-    cli_table_add(&table, "bytes");
-    cli_table_add(&table, "last use");
+    vyre_table table = {.columns = 6, .right = 1 << 4};
+    vyre_page page = {.text = text};
+    VYRE_TABLE_CELLS(&table, "backend", "device", "program", "digest", "bytes", "last use");
     for (size_t i = 0; i < list->entry_count; i++) {
         const vyre_cache_entry *entry = &list->entries[i];
         char used[TIME_SIZE];
         write_time(used, entry->used_ns, false);
-        cli_table_add(&table, "%s %s", entry->backend, entry->backend_version);
-        cli_table_add(&table, "%s", entry->device);
-        cli_table_add(&table, "%s", entry->program);
-        cli_table_add(&table, "%016llx%016llx", (unsigned long long)entry->digest.high,
-                      (unsigned long long)entry->digest.low);
-        cli_table_add(&table, "%llu", (unsigned long long)entry->bytes);
-        cli_table_add(&table, "%s", used);
+        vyre_table_add(&table, "%s %s", entry->backend, entry->backend_version);
+        VYRE_TABLE_CELLS(&table, entry->device, entry->program);
+        vyre_table_add(&table, "%016llx%016llx", (unsigned long long)entry->digest.high,
+                       (unsigned long long)entry->digest.low);
+        vyre_table_add(&table, "%llu", (unsigned long long)entry->bytes);
+        vyre_table_add(&table, "%s", used);
     }
-    cli_page_table(&page, &table);
+    vyre_page_table(&page, &table);
 }
 
 static void put_counts(vyre_strbuf *text, const vyre_cache_disk_counts *counts) {
@@ -78,7 +95,7 @@ static void put_text(vyre_strbuf *text, const vyre_cache_list *list) {
     cli_describe_cache(text, list);
     if (list->other_count) {
         vyre_strbuf_printf(text, "%zu file%s damaged, left behind or of another version of vyre\n",
-                           list->other_count, cli_plural(list->other_count));
+                           list->other_count, vyre_plural(list->other_count));
     }
     put_counts(text, &list->counts);
     if (list->entry_count) {
@@ -87,29 +104,22 @@ static void put_text(vyre_strbuf *text, const vyre_cache_list *list) {
 }
 
 static void put_path(vyre_json *json, const vyre_cache_list *list) {
-    vyre_json_key(json, "path");
-    if (list->path) {
-        vyre_json_string(json, list->path);
-    } else {
-        vyre_json_null(json);
-    }
+    vyre_json_add_string(json, "path", list->path);
 }
 
 static void put_json(vyre_strbuf *text, const vyre_cache_list *list) {
     vyre_json json = {.text = text};
     vyre_json_object(&json);
     put_path(&json, list);
-    cli_json_number(&json, "limit_bytes", list->limit_bytes);
-    cli_json_number(&json, "total_bytes", list->total_bytes);
-    cli_json_number(&json, "other_files", list->other_count);
-    vyre_json_key(&json, "counts");
-    vyre_json_object(&json);
-#define COUNT(field, one, several) cli_json_number(&json, #field, list->counts.field);
+    vyre_json_add_u64(&json, "limit_bytes", list->limit_bytes);
+    vyre_json_add_u64(&json, "total_bytes", list->total_bytes);
+    vyre_json_add_u64(&json, "other_files", list->other_count);
+    vyre_json_add_object(&json, "counts");
+#define COUNT(field, one, several) vyre_json_add_u64(&json, #field, list->counts.field);
     COUNTS(COUNT)
 #undef COUNT
     vyre_json_object_end(&json);
-    vyre_json_key(&json, "entries");
-    vyre_json_array(&json);
+    vyre_json_add_array(&json, "entries");
     for (size_t i = 0; i < list->entry_count; i++) {
         const vyre_cache_entry *entry = &list->entries[i];
         char digest[33], used[TIME_SIZE];
@@ -117,14 +127,14 @@ static void put_json(vyre_strbuf *text, const vyre_cache_list *list) {
                  (unsigned long long)entry->digest.low);
         write_time(used, entry->used_ns, true);
         vyre_json_object(&json);
-        cli_json_string(&json, "backend", entry->backend);
-        cli_json_string(&json, "backend_version", entry->backend_version);
-        cli_json_string(&json, "device", entry->device);
-        cli_json_string(&json, "driver_version", entry->driver_version);
-        cli_json_string(&json, "program", entry->program);
-        cli_json_string(&json, "digest", digest);
-        cli_json_number(&json, "bytes", entry->bytes);
-        cli_json_string(&json, "last_use", used);
+        vyre_json_add_string(&json, "backend", entry->backend);
+        vyre_json_add_string(&json, "backend_version", entry->backend_version);
+        vyre_json_add_string(&json, "device", entry->device);
+        vyre_json_add_string(&json, "driver_version", entry->driver_version);
+        vyre_json_add_string(&json, "program", entry->program);
+        vyre_json_add_string(&json, "digest", digest);
+        vyre_json_add_u64(&json, "bytes", entry->bytes);
+        vyre_json_add_string(&json, "last_use", used);
         vyre_json_object_end(&json);
     }
     vyre_json_array_end(&json);
@@ -136,19 +146,19 @@ static void put_cleared(vyre_strbuf *text, bool as_json, uint64_t files, uint64_
     if (as_json) {
         vyre_json json = {.text = text};
         vyre_json_object(&json);
-        cli_json_number(&json, "removed_files", files);
-        cli_json_number(&json, "removed_bytes", bytes);
+        vyre_json_add_u64(&json, "removed_files", files);
+        vyre_json_add_u64(&json, "removed_bytes", bytes);
         vyre_json_object_end(&json);
         vyre_strbuf_putc(text, '\n');
     } else {
         vyre_strbuf_printf(text, "removed %llu file%s, %llu byte%s\n", (unsigned long long)files,
-                           cli_plural((size_t)files), (unsigned long long)bytes,
-                           cli_plural((size_t)bytes));
+                           vyre_plural((size_t)files), (unsigned long long)bytes,
+                           vyre_plural((size_t)bytes));
     }
 }
 
 static cli_exit run(const cli_arguments *arguments) {
-    bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
+    bool as_json = arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
     vyre_strbuf text = {0};
     vyre_status status;
     if (arguments->values[CLEAR].given) {
@@ -170,31 +180,3 @@ static cli_exit run(const cli_arguments *arguments) {
     cli_output_write(&text);
     return CLI_EXIT_DONE;
 }
-
-static const cli_example examples[] = {
-    {"vyre cache", "what is kept, and where"},
-    {"vyre cache --clear", "remove it"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_cache = {
-    .name = "cache",
-    .operands = "",
-    .summary = "list or clear the compiled programs kept on disk",
-    .text =
-        "Lists the compiled programs that are kept for the next process: for which backend and "
-        "device, how large, and when each was used last. They lie in "
-        "$XDG_CACHE_HOME/vyre/pipelines "
-        "or $HOME/.cache/vyre/pipelines, and may be removed at any time. Before them it says what "
-        "all processes that stored a program or closed a device did with the cache since it was "
-        "last cleared.\n\n"
-        "VYRE_CACHE_LIMIT says how many bytes they may take together; what was not used for the "
-        "longest time goes first. With 0 nothing is kept.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
-    .operands_max = 0,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

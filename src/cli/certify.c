@@ -5,14 +5,17 @@
 
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
-#include "cli/certify.h"
+#include "base/status.h"
+#include "base/units.h"
+#include "bench/certifier.h"
+#include "cli/device.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "dialect/snapshot.h"
 #include "registry/select.h"
+#include "values/element.h"
 #include "values/sample.h"
-#include "values/value.h"
 
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICES_OPTION(X)                                                                          \
@@ -20,29 +23,82 @@
     CLI_DATA_OPTION(X)                                                                             \
     X(BUDGET, 0, "--budget", "SECONDS", NULL,                                                      \
       "how long a device may take for one size, with compiling; 5 if not given")                   \
-    CLI_ROUTE_TABLE_OPTION(X)                                                                      \
+    CLI_ROUTES_OPTION(X)                                                                           \
     CLI_PROGRESS_OPTION(X)                                                                         \
-    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
-      "the form of the answer; text if not given")
+    CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
 
+static const cli_example examples[] = {
+    {"vyre certify", "measure all devices on all operations: about half a minute for a CPU"},
+    {"vyre certify 'reduce.*,scan.*' -b cpu,cuda --sizes 6..26",
+     "some of them, from 64 elements to 67 million"},
+    {"vyre certify kernel.vyre x=rand:1000000", "a program of your own"},
+    {"vyre certify --routes other.toml --format md", "into another file, and all measurements"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_certify = {
+    .name = "certify",
+    .operands = "[GLOB | " CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
+    .summary = "measure devices on operations, and write routes",
+    .text =
+        "Runs operations on every device in several sizes, with data of the host and with data "
+        "that stays on the device, and writes down how long each took: once to warm up, then the "
+        "median of three. These routes are what `auto` goes by, and what `vyre route` shows. "
+        "Operations are all that have a sample of arguments, or those whose id matches GLOB; or "
+        "one of them, or a program of a file, with values as for `vyre run`.\n\n"
+        "Speed alone wins nothing: the bytes of all devices are compared, and those of the "
+        "smallest size with the oracle's. A device with wrong bytes never gets the operation from "
+        "`auto`; the exit status is 1 then. One that takes longer than its budget is not tried "
+        "with larger sizes.\n\n"
+        "For each operation it says which device wins in which range of sizes, the sizes being "
+        "bytes of all arguments together, and who comes next at the end of the range. The "
+        "route of the operation, for tools that know no sizes, is that of the largest size.\n\n"
+        "The routes are saved after each operation, together with what other processes saved "
+        "meanwhile, so that an interruption loses the current operation alone.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_max = CLI_ANY_NUMBER,
+    CLI_COMMAND_PARTS,
+};
+
 typedef struct job {
     const cli_arguments *arguments;
-    cli_contest contest;
-    vyre_strbuf path; /* of the table */
+    cli_devices devices;
+    bench_certifier certifier;
+    vyre_strbuf path; /* of the routes */
     cli_progress progress;
     size_t certified, failed, wrong; /* operations; the last: with a device of wrong bytes */
-    bool is_stuck;                   /* the table cannot be written */
+    bool is_stuck;                   /* the routes cannot be written */
     cli_exit failure;                /* how to end because of the last that failed */
     /* The answer. */
     vyre_strbuf text;
     vyre_json json;
-    cli_table rows;
+    vyre_table rows;
 } job;
 
-static cli_format format_of(const job *j) {
-    return (cli_format)j->arguments->values[FORMAT].choice;
+static vyre_format format_of(const job *j) {
+    return (vyre_format)j->arguments->values[FORMAT].choice;
+}
+
+/* The command line */
+
+/* Whether the first word names a file; else it stands for operations. */
+static bool names_file(const cli_arguments *arguments) {
+    const char *word = arguments->operands[0];
+    size_t size = strlen(word);
+    bool is_source = size > 5 && !strcmp(word + size - 5, ".vyre");
+    return arguments->operand_count > 1 || !strcmp(word, "-") || strchr(word, '/') || is_source ||
+           access(word, F_OK) == 0;
+}
+
+static vyre_status read_options(job *j) {
+    const cli_value *values = j->arguments->values;
+    j->certifier.budget_ns = UINT64_C(5000000000);
+    VYRE_TRY(values_sizes_parse(values[SIZES].text, &j->certifier.sizes));
+    VYRE_TRY(values_places_parse(values[DATA].text, &j->certifier.places));
+    VYRE_TRY(cli_option_seconds(j->arguments, BUDGET, &j->certifier.budget_ns));
+    return bench_routes_path(values[ROUTES].text, &j->path);
 }
 
 /* Interruptions: the first one ends the run between two measurements, the second one at once. */
@@ -71,39 +127,40 @@ static bool is_interrupted(void) {
 /* The answer */
 
 static void begin_answer(job *j) {
-    if (format_of(j) == CLI_FORMAT_JSON) {
+    if (format_of(j) == VYRE_FORMAT_JSON) {
         j->json.text = &j->text;
         vyre_json_array(&j->json);
-    } else if (format_of(j) != CLI_FORMAT_TEXT) {
-        cli_route_table_begin(&j->rows);
+    } else if (format_of(j) != VYRE_FORMAT_TEXT) {
+        bench_routes_table_begin(&j->rows);
     }
 }
 
 /* Text is told as it comes, the rest at the end. */
 static void add_answer(job *j, const char *key) {
-    const vyre_routes *table = j->contest.table;
-    if (format_of(j) == CLI_FORMAT_JSON) {
-        cli_route_json(&j->json, table, key);
-    } else if (format_of(j) != CLI_FORMAT_TEXT) {
-        cli_route_table_add(&j->rows, table, key);
+    const vyre_routes *table = j->certifier.table;
+    if (format_of(j) == VYRE_FORMAT_JSON) {
+        bench_routes_json(&j->json, table, key);
+    } else if (format_of(j) != VYRE_FORMAT_TEXT) {
+        bench_routes_table_add(&j->rows, table, key);
     } else {
-        cli_route_steps steps = {0};
+        bench_route_steps steps = {0};
         vyre_strbuf text = {0};
         vyre_strbuf_printf(&text, "%s\n", key);
-        cli_route_steps_find(&steps, table, key, &j->contest.devices);
-        cli_route_put_ranges(&text, &steps);
-        cli_route_put_excluded(&text, table, key, &j->contest.devices);
-        cli_route_steps_free(&steps);
+        bench_route_steps_find(&steps, table, key, j->certifier.devices, j->certifier.device_count);
+        bench_route_put_ranges(&text, &steps);
+        bench_route_put_excluded(&text, table, key, j->certifier.devices,
+                                 j->certifier.device_count);
+        bench_route_steps_free(&steps);
         cli_output_write(&text);
     }
 }
 
 static void end_answer(job *j) {
-    if (format_of(j) == CLI_FORMAT_JSON) {
+    if (format_of(j) == VYRE_FORMAT_JSON) {
         vyre_json_array_end(&j->json);
         vyre_strbuf_putc(&j->text, '\n');
-    } else if (format_of(j) != CLI_FORMAT_TEXT) {
-        cli_table_write(&j->text, &j->rows, format_of(j));
+    } else if (format_of(j) != VYRE_FORMAT_TEXT) {
+        vyre_table_write(&j->text, &j->rows, format_of(j));
     }
     cli_output_write(&j->text);
 }
@@ -111,20 +168,19 @@ static void end_answer(job *j) {
 static void report(const job *j, size_t total) {
     const char *name = j->arguments->command->name, *between = " on ";
     vyre_strbuf text = {0};
-    vyre_strbuf_printf(&text, "%zu operation%s", j->certified, cli_plural(j->certified));
-    for (size_t i = 0; i < j->contest.devices.list.count; i++) {
-        vyre_strbuf_printf(&text, "%s%s", between,
-                           vyre_device_name(j->contest.devices.list.items[i]));
+    vyre_strbuf_printf(&text, "%zu operation%s", j->certified, vyre_plural(j->certified));
+    for (size_t i = 0; i < j->certifier.device_count; i++) {
+        vyre_strbuf_printf(&text, "%s%s", between, vyre_device_name(j->certifier.devices[i]));
         between = ", ";
     }
-    cli_message_print("vyre %s: %s; the table is %s\n", name, vyre_strbuf_string(&text),
+    cli_message_print("vyre %s: %s; the routes are in %s\n", name, vyre_strbuf_string(&text),
                       vyre_strbuf_string(&j->path));
     vyre_strbuf_free(&text);
     if (j->wrong) {
         cli_message_print("vyre %s: %zu operation%s got wrong bytes from a device, which `auto` "
                           "does not give %s to. Fix: `vyre conform -b DEVICE` finds the smallest "
                           "program that shows it\n",
-                          name, j->wrong, cli_plural(j->wrong), j->wrong == 1 ? "it" : "them");
+                          name, j->wrong, vyre_plural(j->wrong), j->wrong == 1 ? "it" : "them");
     }
     if (is_interrupted()) {
         cli_message_print("vyre %s: interrupted; %zu of %zu operations were not certified\n", name,
@@ -134,15 +190,10 @@ static void report(const job *j, size_t total) {
 
 /* The work */
 
-static void step(void *user, size_t done, const char *key) {
-    job *j = user;
-    cli_progress_step(&j->progress, done, key);
-}
-
-/* Certifies one and saves the table. What fails is told: smaller sizes may have been measured by
+/* Certifies one and saves the routes. What fails is told: smaller sizes may have been measured by
  * then, and the next one may do better. */
-static void certify(job *j, const cli_subject *subject) {
-    vyre_status status = cli_contest_hold(&j->contest, subject);
+static void certify(job *j, const bench_subject *subject) {
+    vyre_status status = bench_certifier_measure(&j->certifier, subject);
     bool failed = status != VYRE_OK;
     if (is_interrupted()) {
         vyre_status_free(status);
@@ -155,14 +206,27 @@ static void certify(job *j, const cli_subject *subject) {
         (void)cli_message_status(j->arguments->command,
                                  vyre_status_annotate(status, "certifying `%s`", subject->key));
     }
-    status = vyre_routes_save(j->contest.table, vyre_strbuf_string(&j->path));
+    status = vyre_routes_save(j->certifier.table, vyre_strbuf_string(&j->path));
     if (status) {
         j->is_stuck = true;
         (void)cli_message_status(j->arguments->command, status);
     } else if (!failed) {
         j->certified++;
-        j->wrong += cli_route_has_wrong_bytes(j->contest.table, subject->key, &j->contest.devices);
+        j->wrong += bench_route_has_wrong_bytes(j->certifier.table, subject->key,
+                                                j->certifier.devices, j->certifier.device_count);
         add_answer(j, subject->key);
+    }
+}
+
+static void certify_operation(job *j, const vyre_operation *operation) {
+    bench_subject subject = {.key = operation->id, .operation = operation};
+    vyre_status status = vyre_operation_program(operation, NULL, &subject.program);
+    if (status) {
+        j->failed++;
+        j->failure = CLI_EXIT_FAILED;
+        (void)cli_message_status(j->arguments->command, status);
+    } else {
+        certify(j, &subject);
     }
 }
 
@@ -171,7 +235,7 @@ static bool goes_on(const job *j) {
 }
 
 static bool is_chosen(const char *glob, const vyre_operation *operation) {
-    return (!glob || vyre_id_matches(glob, operation->id)) && cli_sample_exists(operation);
+    return (!glob || vyre_id_matches(glob, operation->id)) && values_sample_exists(operation);
 }
 
 /* Why nothing is chosen: no operation has such a name, or those that do have no sample. */
@@ -203,14 +267,12 @@ static cli_exit certify_library(job *j, const char *glob) {
         vyre_dialects_leave(&guard);
         return CLI_EXIT_USAGE;
     }
-    cli_progress_begin(&j->progress, "certify", total * cli_sizes_count(&j->contest.sizes));
+    cli_progress_begin(&j->progress, "certify", total * values_sizes_count(&j->certifier.sizes));
     begin_answer(j);
     for (size_t i = 0; i < vyre_dialects_count(snapshot) && goes_on(j); i++) {
         const vyre_operation *operation = vyre_dialects_at(snapshot, i);
         if (is_chosen(glob, operation)) {
-            certify(j, &(cli_subject){.key = operation->id,
-                                      .operation = operation,
-                                      .program = operation->composition});
+            certify_operation(j, operation);
         }
     }
     cli_progress_end(&j->progress);
@@ -248,14 +310,15 @@ static cli_exit certify_given(job *j) {
                               &result)) {
         const vyre_program *program = cli_input_program(&input, chosen.first);
         vyre_route_key(program, key);
-        cli_progress_begin(&j->progress, "certify", count ? 1 : cli_sizes_count(&j->contest.sizes));
+        cli_progress_begin(&j->progress, "certify",
+                           count ? 1 : values_sizes_count(&j->certifier.sizes));
         begin_answer(j);
-        certify(j, &(cli_subject){.key = input.operation ? input.operation->id : key,
-                                  .operation = input.operation,
-                                  .program = program,
-                                  .values = values,
-                                  .value_count = count,
-                                  .stdin_used = !strcmp(arguments->operands[0], "-")});
+        certify(j, &(bench_subject){.key = input.operation ? input.operation->id : key,
+                                    .operation = input.operation,
+                                    .program = program,
+                                    .values = values,
+                                    .value_count = count,
+                                    .stdin_used = !strcmp(arguments->operands[0], "-")});
         cli_progress_end(&j->progress);
         end_answer(j);
         if (!j->failed) {
@@ -267,25 +330,11 @@ static cli_exit certify_given(job *j) {
     return result;
 }
 
-/* Whether the first word names a file; else it stands for operations. */
-static bool names_file(const cli_arguments *arguments) {
-    const char *word = arguments->operands[0];
-    size_t size = strlen(word);
-    bool is_source = size > 5 && !strcmp(word + size - 5, ".vyre");
-    return arguments->operand_count > 1 || !strcmp(word, "-") || strchr(word, '/') || is_source ||
-           access(word, F_OK) == 0;
-}
-
-static vyre_status read_options(job *j) {
-    const cli_value *values = j->arguments->values;
-    cli_contest *contest = &j->contest;
-    contest->budget_ns = UINT64_C(5000000000);
-    vyre_status status = cli_sizes_parse(values[SIZES].text, &contest->sizes);
-    status = status ? status : cli_places_parse(values[DATA].text, &contest->places);
-    if (!status && values[BUDGET].given) {
-        status = cli_seconds_parse("--budget", values[BUDGET].text, &contest->budget_ns);
-    }
-    return status ? status : cli_route_path(values[TABLE].text, &j->path);
+/* Saved as they are: a place that cannot be written is told before anything is measured. */
+static vyre_status open_routes(job *j) {
+    VYRE_TRY(bench_certifier_open(&j->certifier));
+    VYRE_TRY(vyre_routes_load(vyre_strbuf_string(&j->path), &j->certifier.table));
+    return vyre_routes_save(j->certifier.table, vyre_strbuf_string(&j->path));
 }
 
 static cli_exit run_job(job *j) {
@@ -294,15 +343,14 @@ static cli_exit run_job(job *j) {
     if (status) {
         return cli_message_status(arguments->command, status);
     }
-    cli_exit result = cli_devices_acquire(arguments->command, arguments->values[BACKEND].text,
-                                          &j->contest.devices);
+    cli_exit result =
+        cli_devices_acquire(arguments->command, arguments->values[BACKEND].text, &j->devices);
     if (result != CLI_EXIT_DONE) {
         return result;
     }
-    /* Saved as it is: a place that cannot be written is told before anything is measured. */
-    status = cli_contest_open(&j->contest);
-    status = status ? status : vyre_routes_load(vyre_strbuf_string(&j->path), &j->contest.table);
-    status = status ? status : vyre_routes_save(j->contest.table, vyre_strbuf_string(&j->path));
+    j->certifier.devices = j->devices.list.items;
+    j->certifier.device_count = j->devices.list.count;
+    status = open_routes(j);
     if (status) {
         (void)cli_message_status(arguments->command, status);
         return CLI_EXIT_FAILED;
@@ -320,53 +368,17 @@ static cli_exit run_job(job *j) {
 static cli_exit run(const cli_arguments *arguments) {
     job j = {.arguments = arguments};
     j.progress.is_off = arguments->values[NO_PROGRESS].given;
-    j.contest.step = step;
-    j.contest.user = &j;
-    j.contest.is_interrupted = is_interrupted;
+    j.certifier.step = cli_progress_tell;
+    j.certifier.user = &j.progress;
+    j.certifier.is_interrupted = is_interrupted;
     watch_interruptions();
     cli_exit result = run_job(&j);
-    cli_contest_deinit(&j.contest);
+    bench_certifier_deinit(&j.certifier);
+    cli_devices_release(&j.devices);
     vyre_strbuf_free(&j.path);
-    if (is_interrupted()) { /* so that whoever waits for it knows */
+    if (is_interrupted()) { /* tells the parent how it ended */
         (void)signal(interruption, SIG_DFL);
         (void)raise(interruption);
     }
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre certify", "measure all devices on all operations: about half a minute for a CPU"},
-    {"vyre certify 'reduce.*,scan.*' -b cpu,cuda --sizes 6..26",
-     "some of them, from 64 elements to 67 million"},
-    {"vyre certify kernel.vyre x=rand:1000000", "a program of your own"},
-    {"vyre certify --table routes.toml --format md", "another table, and all that was measured"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_certify = {
-    .name = "certify",
-    .operands = "[GLOB | " CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
-    .summary = "measure devices on operations, and write the routing table",
-    .text =
-        "Runs operations on every device in several sizes, with data of the host and with data "
-        "that stays on the device, and writes down how long each took: once to warm up, then the "
-        "median of three. That table is what `auto` goes by, and what `vyre route` shows. "
-        "Operations are all that have a sample of arguments, or those whose id matches GLOB; or "
-        "one of them, or a program of a file, with values as for `vyre run`.\n\n"
-        "Speed alone wins nothing: the bytes of all devices are compared, and those of the "
-        "smallest size with the oracle's. A device with wrong bytes never gets the operation from "
-        "`auto`; the exit status is 1 then. One that takes longer than its budget is not tried "
-        "with larger sizes.\n\n"
-        "For each operation it says which device wins in which range of sizes, the sizes being "
-        "bytes of all arguments together, and who comes next at the end of the range. The plain "
-        "route, by which tools go that know no sizes, is that of the largest one.\n\n"
-        "The table is saved after each operation, together with what other processes saved "
-        "meanwhile, so that an interruption loses the current operation alone.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 0,
-    .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

@@ -1,17 +1,19 @@
 /* vyre check: are these programs valid, and what are they? */
 #include <string.h>
 
+#include "base/page.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/races.h"
-#include "values/value.h"
+#include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")   \
+    CLI_FORMAT_OPTION(X)                                                                           \
     X(WERROR, 0, "--werror", NULL, NULL, "let a warning make the answer no, too")                  \
     X(RACES, 0, "--races", NULL, NULL,                                                             \
       "also run the programs and look for data races, barriers that not all reach, accesses out "  \
@@ -20,6 +22,40 @@
     X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "end that run after SECONDS; 60 if not given")
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static const cli_example examples[] = {
+    {"vyre check examples/*.vyre", "check all examples"},
+    {"vyre check --werror --format json kernel.vyre", "for a build: an answer that programs read"},
+    {"vyre check --races kernel.vyre", "run every program in it on the oracle and watch"},
+    {"vyre check --races kernel.vyre bfs row=@row.npy col=@col.npy source=0", "with given values"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_check = {
+    .name = "check",
+    .operands = CLI_INPUT_OPERANDS "...",
+    .summary = "parse and verify programs",
+    .text =
+        "Reads each FILE, as text or in binary form, verifies every program in it and describes "
+        "those that are valid (a word that is no file may be an OPERATION of `vyre ops`): whether "
+        "the result can depend on the order in which invocations "
+        "run, and why; the digest; arguments, phases, and what the code consists of.\n\n"
+        "Errors and warnings go to stderr with their place and a fix; with --format json they are "
+        "part of the answer.\n\n"
+        "With --races the programs also run on the oracle, which watches every access: a race is "
+        "found if both accesses happen, in whatever schedule; with atomics that acquire and "
+        "release it may take several seeds. Behind one FILE may then stand a "
+        "PROGRAM, the one to look at, and values, NAME=VALUE, as for `vyre run`. Arguments without "
+        "a value get one, which the answer names: a buffer 1024 random elements, or as many as "
+        "are declared, integers among them below the length; a float 0.5, a bool true; an integer "
+        "one from 16 to 1024, such that there are at most 16384 invocations. Data races and "
+        "barriers that not all reach are errors. What else is found is defined, so that it is a "
+        "warning.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 1,
+    .operands_max = CLI_ANY_NUMBER,
+    CLI_COMMAND_PARTS,
+};
 
 typedef struct counts {
     size_t files, programs, errors, warnings;
@@ -36,14 +72,67 @@ typedef struct job {
     counts total;
 } job;
 
+/* The command line */
+
+static bool is_name(const char *word, size_t size) {
+    size_t letters =
+        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return size && letters >= size && !(*word >= '0' && *word <= '9');
+}
+
+/* With --races, a word behind the first that is a name is the PROGRAM, and one that starts with a
+ * name and `=` is a value. All others are files. */
+static vyre_status sort_operands(job *j) {
+    bool races = j->arguments->values[RACES].given, stored = true;
+    for (size_t i = 0; i < j->arguments->operand_count && stored; i++) {
+        const char *word = j->arguments->operands[i];
+        size_t size = strcspn(word, "=");
+        if (!races || !i || !is_name(word, size)) {
+            stored = vyre_vec_push(&j->files, word);
+        } else if (word[size]) {
+            stored = vyre_vec_push(&j->values, word);
+        } else if (!j->program) {
+            j->program = word;
+        } else {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                    "write ./ in front if it is a file, NAME=VALUE for a value",
+                                    "`%s` is a second PROGRAM, behind `%s`", word, j->program);
+        }
+    }
+    if (!stored) {
+        return vyre_no_memory("for the command line");
+    }
+    if (j->files.count > 1 && (j->program || j->values.count)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one FILE",
+                                "a PROGRAM or values belong to one file, and there are %zu",
+                                j->files.count);
+    }
+    return VYRE_OK;
+}
+
+static vyre_status read_options(job *j) {
+    const cli_value *values = j->arguments->values;
+    const uint64_t minute_ns = 60000000000u;
+    j->races.timeout_ns = minute_ns;
+    if (!values[RACES].given && (values[SEED].given || values[TIMEOUT].given)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add --races, or leave it out",
+                                "`%s` is for --races", values[SEED].given ? "--seed" : "--timeout");
+    }
+    VYRE_TRY(cli_option_number(j->arguments, SEED, &j->races.seed));
+    VYRE_TRY(cli_option_seconds(j->arguments, TIMEOUT, &j->races.timeout_ns));
+    return sort_operands(j);
+}
+
+/* One file */
+
 /* An error that is no diagnostic: the file cannot be read, or is a damaged binary. */
 static void add_failure(vyre_json *json, vyre_status status) {
-    vyre_json_key(json, "failure");
-    vyre_json_object(json);
-    cli_json_string(json, "kind", vyre_status_code_name(vyre_status_code_of(status)));
-    cli_json_string(json, "message", vyre_status_message(status));
-    cli_json_string(json, "fix", vyre_status_fix(status));
-    cli_json_string(json, "text", vyre_status_text(status)); /* all of it: the byte, the file */
+    vyre_json_add_object(json, "failure");
+    vyre_json_add_string(json, "kind", vyre_status_code_name(vyre_status_code_of(status)));
+    vyre_json_add_string(json, "message", vyre_status_message(status));
+    vyre_json_add_string(json, "fix", vyre_status_fix(status));
+    vyre_json_add_string(json, "text",
+                         vyre_status_text(status)); /* all of it: the byte, the file */
     vyre_json_object_end(json);
 }
 
@@ -74,7 +163,7 @@ static cli_exit add_run_failure(const job *j, const char *program, vyre_status s
         return result;
     }
     vyre_json_object(j->json);
-    cli_json_string(j->json, "program", program);
+    vyre_json_add_string(j->json, "program", program);
     add_failure(j->json, status);
     vyre_json_object_end(j->json);
     vyre_status_free(status);
@@ -112,14 +201,12 @@ static cli_exit describe_json(job *j, const cli_input *input, cli_selection chos
     cli_exit result = CLI_EXIT_DONE;
     vyre_json *json = j->json;
     vyre_json_object(json);
-    cli_json_string(json, "file", input->name);
-    vyre_json_key(json, "valid");
-    vyre_json_bool(json, !status);
+    vyre_json_add_string(json, "file", input->name);
+    vyre_json_add_bool(json, "valid", !status);
     if (status && !cli_input_errors(input)) {
         add_failure(json, status);
     }
-    vyre_json_key(json, "programs");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "programs");
     for (size_t i = chosen.first; i < chosen.end; i++) {
         cli_describe_json(json, cli_input_program(input, i));
     }
@@ -127,8 +214,7 @@ static cli_exit describe_json(job *j, const cli_input *input, cli_selection chos
     vyre_json_key(json, "diagnostics");
     add_diagnostics(json, input);
     if (j->arguments->values[RACES].given) {
-        vyre_json_key(json, "races");
-        vyre_json_array(json);
+        vyre_json_add_array(json, "races");
         for (size_t i = chosen.first; i < chosen.end; i++) {
             result = worse(result, check_races(j, input, i, NULL));
         }
@@ -177,67 +263,12 @@ static cli_exit check_file(job *j, const char *path) {
     return result;
 }
 
-static bool is_name(const char *word, size_t size) {
-    size_t letters =
-        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    return size && letters >= size && !(*word >= '0' && *word <= '9');
-}
-
-/* With --races, a word behind the first that is a name is the PROGRAM, and one that starts with a
- * name and `=` is a value. All others are files. */
-static vyre_status sort_operands(job *j) {
-    bool races = j->arguments->values[RACES].given, stored = true;
-    for (size_t i = 0; i < j->arguments->operand_count && stored; i++) {
-        const char *word = j->arguments->operands[i];
-        size_t size = strcspn(word, "=");
-        if (!races || !i || !is_name(word, size)) {
-            stored = vyre_vec_push(&j->files, word);
-        } else if (word[size]) {
-            stored = vyre_vec_push(&j->values, word);
-        } else if (!j->program) {
-            j->program = word;
-        } else {
-            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                    "write ./ in front if it is a file, NAME=VALUE for a value",
-                                    "`%s` is a second PROGRAM, behind `%s`", word, j->program);
-        }
-    }
-    if (!stored) {
-        return vyre_no_memory("for the command line");
-    }
-    if (j->files.count > 1 && (j->program || j->values.count)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one FILE",
-                                "a PROGRAM or values belong to one file, and there are %zu",
-                                j->files.count);
-    }
-    return VYRE_OK;
-}
-
-static vyre_status read_options(job *j) {
-    const cli_value *values = j->arguments->values;
-    const uint64_t minute_ns = 60000000000u;
-    j->races.timeout_ns = minute_ns;
-    if (!values[RACES].given && (values[SEED].given || values[TIMEOUT].given)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add --races, or leave it out",
-                                "`%s` is for --races", values[SEED].given ? "--seed" : "--timeout");
-    }
-    vyre_status status = VYRE_OK;
-    if (values[SEED].given) {
-        status = cli_number_parse("--seed", values[SEED].text, &j->races.seed);
-    }
-    if (!status && values[TIMEOUT].given) {
-        status = cli_seconds_parse("--timeout", values[TIMEOUT].text, &j->races.timeout_ns);
-    }
-    return status ? status : sort_operands(j);
-}
-
 static cli_exit check_files(job *j) {
     cli_exit result = CLI_EXIT_DONE;
     vyre_json *json = j->json;
     if (json) {
         vyre_json_object(json);
-        vyre_json_key(json, "files");
-        vyre_json_array(json);
+        vyre_json_add_array(json, "files");
     }
     for (size_t i = 0; i < j->files.count; i++) {
         result = worse(result, check_file(j, j->files.items[i]));
@@ -245,28 +276,27 @@ static cli_exit check_files(job *j) {
     const counts *total = &j->total;
     if (json) {
         vyre_json_array_end(json);
-        vyre_json_key(json, "summary");
-        vyre_json_object(json);
-        cli_json_number(json, "files", total->files);
-        cli_json_number(json, "programs", total->programs);
-        cli_json_number(json, "errors", total->errors);
-        cli_json_number(json, "warnings", total->warnings);
+        vyre_json_add_object(json, "summary");
+        vyre_json_add_u64(json, "files", total->files);
+        vyre_json_add_u64(json, "programs", total->programs);
+        vyre_json_add_u64(json, "errors", total->errors);
+        vyre_json_add_u64(json, "warnings", total->warnings);
         vyre_json_object_end(json);
         vyre_json_object_end(json);
         vyre_strbuf_putc(json->text, '\n');
         cli_output_write(json->text);
     }
     cli_message_print("%zu file%s, %zu program%s, %zu error%s, %zu warning%s\n", total->files,
-                      cli_plural(total->files), total->programs, cli_plural(total->programs),
-                      total->errors, cli_plural(total->errors), total->warnings,
-                      cli_plural(total->warnings));
+                      vyre_plural(total->files), total->programs, vyre_plural(total->programs),
+                      total->errors, vyre_plural(total->errors), total->warnings,
+                      vyre_plural(total->warnings));
     return result;
 }
 
 static cli_exit run(const cli_arguments *arguments) {
     vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
-    bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
+    bool as_json = arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
     job j = {.arguments = arguments, .json = as_json ? &json : NULL};
     vyre_status status = read_options(&j);
     j.races.values = j.values.items;
@@ -276,40 +306,3 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_vec_free(&j.values);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre check examples/*.vyre", "check all examples"},
-    {"vyre check --werror --format json kernel.vyre", "for a build: an answer that programs read"},
-    {"vyre check --races kernel.vyre", "run every program in it on the oracle and watch"},
-    {"vyre check --races kernel.vyre bfs row=@row.npy col=@col.npy source=0", "with given values"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_check = {
-    .name = "check",
-    .operands = CLI_INPUT_OPERANDS "...",
-    .summary = "parse and verify programs",
-    .text =
-        "Reads each FILE, as text or in binary form, verifies every program in it and describes "
-        "those that are valid (a word that is no file may be an OPERATION of `vyre ops`): whether "
-        "the result can depend on the order in which invocations "
-        "run, and why; the digest; arguments, phases, and what the code consists of.\n\n"
-        "Errors and warnings go to stderr with their place and a fix; with --format json they are "
-        "part of the answer.\n\n"
-        "With --races the programs also run on the oracle, which watches every access: a race is "
-        "found if both accesses happen, in whatever schedule; with atomics that acquire and "
-        "release it may take several seeds. Behind one FILE may then stand a "
-        "PROGRAM, the one to look at, and values, NAME=VALUE, as for `vyre run`. Arguments without "
-        "a value get one, which the answer names: a buffer 1024 random elements, or as many as "
-        "are declared, integers among them below the length; a float 0.5, a bool true; an integer "
-        "one from 16 to 1024, such that there are at most 16384 invocations. Data races and "
-        "barriers that not all reach are errors. What else is found is defined, so that it is a "
-        "warning.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 1,
-    .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

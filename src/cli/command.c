@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "base/page.h"
+#include "values/element.h"
 
 const cli_command *const cli_commands[] = {
 #define ROW(name) &cli_command_##name,
@@ -13,13 +15,13 @@ const cli_command *const cli_commands[] = {
 const cli_option cli_option_help = {"--help", 'h', NULL, NULL, "explain the subcommand"};
 
 const cli_choice cli_formats[] = {
-#define ROW(name, text, documentation) {text, documentation},
+#define ROW(name, text, documentation) [VYRE_FORMAT_##name] = {text, documentation},
     CLI_FORMATS(ROW)
 #undef ROW
         {NULL, NULL}};
 
 const cli_choice cli_table_formats[] = {
-#define ROW(name, text, documentation) {text, documentation},
+#define ROW(name, text, documentation) [VYRE_FORMAT_##name] = {text, documentation},
     CLI_TABLE_FORMATS(ROW)
 #undef ROW
         {NULL, NULL}};
@@ -42,22 +44,10 @@ bool cli_option_repeats(const cli_option *option) {
     return size > 3 && !strcmp(option->value + size - 3, "...");
 }
 
-vyre_str cli_option_value(const cli_option *option) {
+/* What an option takes, without the dots that say that it may be given several times. */
+static vyre_str option_value(const cli_option *option) {
     size_t dots = cli_option_repeats(option) ? 3 : 0;
     return (vyre_str){option->value, strlen(option->value) - dots};
-}
-
-/* The error for a word that is none of those that `near` was given. */
-static vyre_status unknown(const char *what, const char *word, const vyre_near *near,
-                           const char *fix) {
-    vyre_strbuf message = {0};
-    vyre_strbuf_printf(&message, "there is no %s `%s`", what, word);
-    vyre_near_print(near, &message, "; did you mean ");
-    vyre_strbuf_puts(&message, near->count ? "?" : "");
-    vyre_status status =
-        vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix, "%s", vyre_strbuf_string(&message));
-    vyre_strbuf_free(&message);
-    return status;
 }
 
 vyre_status cli_unknown(const char *what, const char *word, const char *const *names,
@@ -67,7 +57,7 @@ vyre_status cli_unknown(const char *what, const char *word, const char *const *n
     for (; *names; names++) {
         vyre_near_add(&near, str(*names));
     }
-    return unknown(what, word, &near, fix);
+    return vyre_near_refuse(&near, fix, "there is no %s `%s`", what, word);
 }
 
 static vyre_status wrong_usage(const cli_command *command, const char *format, ...)
@@ -94,14 +84,13 @@ static vyre_status unknown_option(const cli_command *command, vyre_str wanted) {
     for (size_t i = 0; i < command->option_count; i++) {
         vyre_near_add(&near, str(command->options[i].name));
     }
-    vyre_strbuf word = {0}, fix = {0};
-    vyre_strbuf_add(&word, wanted.data, wanted.size);
+    vyre_strbuf fix = {0};
     vyre_strbuf_printf(
         &fix, "`vyre %s --help` lists the options%s", command->name,
         command->operand == CLI_OPERAND_FILE ? "; a file of that name goes behind `--`" : "");
     vyre_status status =
-        unknown("option", vyre_strbuf_string(&word), &near, vyre_strbuf_string(&fix));
-    vyre_strbuf_free(&word);
+        vyre_near_refuse(&near, vyre_strbuf_string(&fix), "there is no option `%.*s`",
+                         (int)wanted.size, wanted.data);
     vyre_strbuf_free(&fix);
     return status;
 }
@@ -140,7 +129,8 @@ static vyre_status set_value(const cli_option *option, const char *text, cli_val
         vyre_strbuf_puts(&fix, i == 0 ? "" : option->choices[i + 1].text ? ", " : " or ");
         vyre_strbuf_puts(&fix, option->choices[i].text);
     }
-    vyre_status status = unknown(option->name, text, &near, vyre_strbuf_string(&fix));
+    vyre_status status = vyre_near_refuse(&near, vyre_strbuf_string(&fix), "there is no %s `%s`",
+                                          option->name, text);
     vyre_strbuf_free(&fix);
     return status;
 }
@@ -170,7 +160,7 @@ static vyre_status parse_option(const cli_command *command, size_t count, const 
     }
     if (!value) {
         if (*at + 1 == count) {
-            vyre_str wanted = cli_option_value(option);
+            vyre_str wanted = option_value(option);
             return wrong_usage(command, "`%s` needs %.*s behind it", word, (int)wanted.size,
                                wanted.data);
         }
@@ -212,4 +202,30 @@ vyre_status cli_arguments_parse(const cli_command *command, size_t count, const 
         return wrong_usage(command, "`%s` is one word too many", words[command->operands_max]);
     }
     return VYRE_OK;
+}
+
+vyre_status cli_option_number(const cli_arguments *arguments, uint32_t option, uint64_t *out) {
+    const cli_value *value = &arguments->values[option];
+    return value->given
+               ? values_number_parse(arguments->command->options[option].name, value->text, out)
+               : VYRE_OK;
+}
+
+vyre_status cli_option_seconds(const cli_arguments *arguments, uint32_t option, uint64_t *out_ns) {
+    const cli_value *value = &arguments->values[option];
+    return value->given
+               ? values_seconds_parse(arguments->command->options[option].name, value->text, out_ns)
+               : VYRE_OK;
+}
+
+bool cli_list_next(const char **list, vyre_strbuf *word) {
+    const char *rest = *list;
+    if (!rest) {
+        return false;
+    }
+    size_t size = strcspn(rest, ",");
+    vyre_strbuf_cut(word, 0);
+    vyre_strbuf_add(word, rest, size);
+    *list = rest[size] ? rest + size + 1 : NULL;
+    return true;
 }

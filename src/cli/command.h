@@ -64,14 +64,45 @@ typedef struct cli_option {
 #define CLI_ANY_NUMBER UINT32_MAX /* of operands */
 
 /* A subcommand's file lists its options as X(ID, letter, name, value, choices, documentation). This
- * makes of the list an enum of their numbers and the table `options`. */
+ * makes of the list an enum of their numbers and the table `options`, and declares `run`, so that
+ * the command can stand in front of its steps. */
 #define CLI_OPTION_TABLE(LIST)                                                                     \
     enum { LIST(CLI_OPTION_ENUM) OPTION_COUNT };                                                   \
     _Static_assert(OPTION_COUNT <= CLI_OPTIONS_MAX, "raise CLI_OPTIONS_MAX");                      \
-    static const cli_option options[] = {LIST(CLI_OPTION_ROW)}
+    static const cli_option options[] = {LIST(CLI_OPTION_ROW)};                                    \
+    static cli_exit run(const cli_arguments *arguments)
 #define CLI_OPTION_ENUM(id, letter, name, value, choices, documentation) id,
 #define CLI_OPTION_ROW(id, letter, name, value, choices, documentation)                            \
     {name, letter, value, choices, documentation},
+
+/* Rows that several subcommands have. */
+#define CLI_DEVICE_OPTION(X)                                                                       \
+    X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
+      "where to run: preferred, the id of a backend, or id:n for its device n; preferred if not "  \
+      "given")
+#define CLI_DEVICES_OPTION(X)                                                                      \
+    X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
+      "which devices: ids of backends, or id:n, with commas between; all but oracles if not "      \
+      "given")
+#define CLI_VARIANT_OPTION(X)                                                                      \
+    X(VARIANT, 0, "--variant", "NAME", NULL,                                                       \
+      "which of the programs of an OPERATION, that all give the same bytes")
+#define CLI_SIZES_OPTION(X)                                                                        \
+    X(SIZES, 0, "--sizes", "A..B[:STEP]", NULL,                                                    \
+      "sizes from 2^A to 2^B elements, with factors of 2^STEP between; 8..20:4 if not given")
+#define CLI_ROUTES_OPTION(X)                                                                       \
+    X(ROUTES, 0, "--routes", "FILE", NULL,                                                         \
+      "the routes; if not given those of VYRE_ROUTES, else pgo.toml of the configuration")
+#define CLI_DATA_OPTION(X)                                                                         \
+    X(DATA, 0, "--data", "PLACE,...", NULL,                                                        \
+      "where data is: host, resident (it stays on the device), or both, as if not given")
+#define CLI_PROGRESS_OPTION(X)                                                                     \
+    X(NO_PROGRESS, 0, "--no-progress", NULL, NULL, "draw no progress bar on a terminal either")
+#define CLI_FORMAT_OPTION(X)                                                                       \
+    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+#define CLI_TABLE_FORMAT_OPTION(X)                                                                 \
+    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
+      "the form of the answer; text if not given")
 
 /* What operands are, for shell completion. */
 typedef enum cli_operand { CLI_OPERAND_NONE, CLI_OPERAND_FILE, CLI_OPERAND_TOPIC } cli_operand;
@@ -94,6 +125,10 @@ typedef struct cli_command {
     const cli_example *examples; /* ends with one whose command is NULL */
     cli_exit (*run)(const cli_arguments *arguments);
 } cli_command;
+
+/* The last members of a command, by what its file calls them. */
+#define CLI_COMMAND_PARTS                                                                          \
+    .options = options, .option_count = OPTION_COUNT, .examples = examples, .run = run
 
 #define CLI_COMMAND_EXTERN(name) extern const cli_command cli_command_##name;
 CLI_COMMANDS(CLI_COMMAND_EXTERN)
@@ -127,8 +162,7 @@ extern const cli_command *const cli_commands[];
 /* NULL if there is none of that name. */
 const cli_command *cli_command_find(const char *name);
 
-/* What an option takes, without the dots that say that it may be given several times. */
-vyre_str cli_option_value(const cli_option *option);
+/* Whether it may be given several times. */
 bool cli_option_repeats(const cli_option *option);
 
 /* The option that every subcommand has besides its own. */
@@ -142,11 +176,6 @@ extern const cli_option cli_option_help;
     CLI_FORMATS(X)                                                                                 \
     X(CSV, "csv", "a table for spreadsheets")                                                      \
     X(MARKDOWN, "md", "a table in Markdown")
-typedef enum cli_format {
-#define CLI_FORMAT_ENUM(name, text, documentation) CLI_FORMAT_##name,
-    CLI_TABLE_FORMATS(CLI_FORMAT_ENUM)
-#undef CLI_FORMAT_ENUM
-} cli_format;
 extern const cli_choice cli_formats[];
 extern const cli_choice cli_table_formats[];
 
@@ -154,6 +183,17 @@ extern const cli_choice cli_table_formats[];
  * into `words`. */
 VYRE_MUST_USE vyre_status cli_arguments_parse(const cli_command *command, size_t count,
                                               const char **words, cli_arguments *out_arguments);
+
+/* The value of an option that takes a number, or a time in seconds; where it is not given `out`
+ * stays as it is. */
+VYRE_MUST_USE vyre_status cli_option_number(const cli_arguments *arguments, uint32_t option,
+                                            uint64_t *out);
+VYRE_MUST_USE vyre_status cli_option_seconds(const cli_arguments *arguments, uint32_t option,
+                                             uint64_t *out_ns);
+
+/* Puts the next word of a list with commas into `word`, and moves the list behind it; false where
+ * it is over, which NULL is. */
+bool cli_list_next(const char **list, vyre_strbuf *word);
 
 /* An error about a word that means nothing: `what` it should have been, the near ones of `names`
  * (which ends with NULL), and the fix. */

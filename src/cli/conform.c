@@ -1,16 +1,21 @@
 /* vyre conform: backends held against the oracle. */
-#include "conform/conform.h"
+#include "conform/session.h"
 
 #include <string.h>
 
+#include "base/page.h"
+#include "base/status.h"
+#include "base/units.h"
 #include "cli/device.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/survey.h"
-#include "values/value.h"
+#include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
-      "what to test: auto, ids of backends, id:n for device n, or all; auto if not given")         \
+      "what to test: preferred, ids of backends, id:n for device n, or all; preferred if not "     \
+      "given")                                                                                     \
     X(SUITE, 0, "--suite", "NAME,...", NULL,                                                       \
       "operations, special, sizes, laws, library, small, random; all if not given")                \
     X(AGAINST, 0, "--against", "DEVICE", NULL,                                                     \
@@ -28,15 +33,51 @@
     X(LIST, 0, "--list", NULL, NULL, "list the cases and their tags, and run nothing")             \
     X(SAVE, 0, "--save", "FILE", NULL, "write the smallest program that fails there")              \
     CLI_PROGRESS_OPTION(X)                                                                         \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+    CLI_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static const cli_example examples[] = {
+    {"vyre conform", "all suites on the preferred device"},
+    {"vyre conform -b all --programs 100", "on every device there is"},
+    {"vyre conform 'special.f32.*' -b cpu", "some cases"},
+    {"vyre conform -b cpu --suite random --programs 10000 --seed 1000000", "random programs alone"},
+    {"vyre conform -b cpu --cert cpu.toml", "and write a certificate"},
+    {"vyre conform --check cpu.toml", "is everything still as it says?"},
+    {"vyre conform -b reference --against cpu --suite small", "the oracle, judged by another"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_conform = {
+    .name = "conform",
+    .operands = "[GLOB]",
+    .summary = "hold backends against the oracle",
+    .text =
+        "Runs suites of cases on a backend and compares every byte with what the reference backend "
+        "gives: each operation at each type, special values, sizes, the laws and samples of the "
+        "library, and random programs. Without --suite all of them run; GLOB and --tag choose "
+        "cases "
+        "by id and by tag. Outputs are fenced: a byte written beside one is found, too. Outputs "
+        "that "
+        "may depend on the schedule are compared by the property that their case declares.\n\n"
+        "The reference backend itself is held against digests on record, and runs in random "
+        "schedules. With --against another device says what is expected.\n\n"
+        "The first case that fails is cut down to the smallest program that still does, and "
+        "printed "
+        "with its arguments. What a backend refuses is counted as unsupported, and what is not run "
+        "as skipped, with the reasons; neither counts as passed. docs/conformance.md says more, "
+        "and "
+        "what a certificate means.",
+    .operands_max = 1,
+    CLI_COMMAND_PARTS,
+};
 
 enum { MOST_PROGRAMS = 100000000 }; /* each has a digest in memory */
 
 typedef struct job {
     const cli_arguments *arguments;
-    cli_conform conform;
+    conform_session conform;
+    cli_progress progress;
     bool is_json;
     vyre_json json;
     vyre_strbuf text;
@@ -46,57 +87,44 @@ typedef struct job {
 
 /* Reading the command line */
 
-static vyre_status read_number(const cli_arguments *arguments, uint32_t option, uint64_t otherwise,
-                               uint64_t *out) {
-    *out = otherwise;
-    return arguments->values[option].given
-               ? cli_number_parse(options[option].name, arguments->values[option].text, out)
-               : VYRE_OK;
-}
-
 static const char *suite_name(uint32_t number) {
-    return vyre_suite_name((vyre_suite_kind)number);
+    return conform_suite_name((conform_suite_kind)number);
 }
 
 static const char *tag_name(uint32_t number) {
-    return vyre_tag_name((vyre_tag)(number + 1));
+    return conform_tag_name((conform_tag)(number + 1));
 }
 
 /* Words with commas between them; each sets the bit of its number. */
 static vyre_status read_words(const char *text, const char *what, const char *(*name)(uint32_t),
                               uint64_t *out) {
-    const char *names[VYRE_TAG_COUNT + 1] = {0};
+    const char *names[CONFORM_TAG_COUNT + 1] = {0};
     vyre_status status = VYRE_OK;
     uint32_t count = 0;
     while (name(count)) {
         names[count] = name(count);
         count++;
     }
-    for (size_t size; !status; text += size + 1) {
-        vyre_strbuf word = {0};
-        size = strcspn(text, ",");
-        vyre_strbuf_add(&word, text, size);
+    vyre_strbuf word = {0};
+    while (!status && cli_list_next(&text, &word)) {
         uint32_t i = 0;
         while (i < count && strcmp(names[i], vyre_strbuf_string(&word)) != 0) {
             i++;
         }
         if (word.failed) {
-            status = cli_conform_no_memory();
+            status = vyre_no_memory("for the command line");
         } else if (i == count) {
             status = cli_unknown(what, vyre_strbuf_string(&word), names,
                                  "`vyre conform --list` shows what there is");
         }
         *out |= i < count ? (uint64_t)1 << i : 0;
-        vyre_strbuf_free(&word);
-        if (!text[size]) {
-            break;
-        }
     }
+    vyre_strbuf_free(&word);
     return status;
 }
 
-static vyre_status check_numbers(const cli_conform *c) {
-    bool only_seeds = c->suites >> VYRE_SUITE_SEEDED << VYRE_SUITE_SEEDED == c->suites;
+static vyre_status check_numbers(const conform_session *c) {
+    bool only_seeds = c->suites >> CONFORM_SUITE_SEEDED << CONFORM_SUITE_SEEDED == c->suites;
     if (!c->runs || (!c->programs && only_seeds)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for at least one",
                                 "no program would run");
@@ -118,21 +146,20 @@ static vyre_status check_numbers(const cli_conform *c) {
 
 static vyre_status read_choice(job *j) {
     const cli_arguments *arguments = j->arguments;
-    cli_conform *c = &j->conform;
+    conform_session *c = &j->conform;
     uint64_t suites = 0, tags = 0;
-    vyre_status status = read_number(arguments, PROGRAMS, 1000, &c->programs);
-    status = status ? status : read_number(arguments, SEED, 1, &c->seed);
-    status = status ? status : read_number(arguments, RUNS, 10, &c->runs);
-    if (!status && arguments->values[SUITE].given) {
-        status = read_words(arguments->values[SUITE].text, "suite", suite_name, &suites);
-    }
-    if (!status && arguments->values[TAG].given) {
-        status = read_words(arguments->values[TAG].text, "tag", tag_name, &tags);
-    }
-    c->suites = suites ? (uint32_t)suites : (1u << VYRE_SUITE_COUNT) - 1;
+    c->programs = 1000;
+    c->seed = 1;
+    c->runs = 10;
+    VYRE_TRY(cli_option_number(arguments, PROGRAMS, &c->programs));
+    VYRE_TRY(cli_option_number(arguments, SEED, &c->seed));
+    VYRE_TRY(cli_option_number(arguments, RUNS, &c->runs));
+    VYRE_TRY(read_words(arguments->values[SUITE].text, "suite", suite_name, &suites));
+    VYRE_TRY(read_words(arguments->values[TAG].text, "tag", tag_name, &tags));
+    c->suites = suites ? (uint32_t)suites : (1u << CONFORM_SUITE_COUNT) - 1;
     c->tags = tags << 1; /* tag 0 is none */
     c->glob = arguments->operand_count ? arguments->operands[0] : NULL;
-    return status ? status : check_numbers(c);
+    return check_numbers(c);
 }
 
 /* What a certificate says is not to be said again. */
@@ -168,13 +195,13 @@ static vyre_status save_files(job *j) {
     vyre_status status = VYRE_OK;
     if (j->conform.failure.is_known && arguments->values[SAVE].given) {
         vyre_strbuf smallest = {0};
-        cli_conform_smallest(&j->conform.failure, &smallest);
+        conform_smallest(&j->conform.failure, &smallest);
         status = cli_output_save(arguments->values[SAVE].text, &smallest);
         vyre_strbuf_free(&smallest);
     }
     if (!status && arguments->values[CERT].given) {
         vyre_strbuf certificate = {0};
-        cli_certificate_write(&j->conform, &certificate);
+        conform_certificate_write(&j->conform, &certificate);
         status = cli_output_save(arguments->values[CERT].text, &certificate);
         vyre_strbuf_free(&certificate);
     }
@@ -192,20 +219,34 @@ static vyre_status refuse_itself(const vyre_device *device) {
                             "device %s would be held against itself", vyre_device_name(device));
 }
 
+static vyre_status run_cases(job *j, vyre_device *device) {
+    cli_progress_begin(&j->progress, vyre_device_name(device), conform_session_count(&j->conform));
+    vyre_status status = conform_session_run(&j->conform, device);
+    cli_progress_end(&j->progress);
+    return status;
+}
+
+static cli_exit exit_of(const conform_session *c) {
+    conform_fate fate = conform_session_fate(c);
+    return fate == CONFORM_FATE_PASSED   ? CLI_EXIT_DONE
+           : fate == CONFORM_FATE_FAILED ? CLI_EXIT_NO
+                                         : CLI_EXIT_BACKEND;
+}
+
 static void test_device(job *j, vyre_device *device) {
     if (is_itself(j, device)) {
         add_exit(j, cli_message_status(j->arguments->command, refuse_itself(device)));
         return;
     }
-    vyre_status status = cli_conform_run(&j->conform, device);
+    vyre_status status = run_cases(j, device);
     if (!status) {
         if (j->is_json) {
-            cli_conform_json(&j->conform, &j->json);
+            conform_session_json(&j->conform, &j->json);
         } else {
-            cli_conform_print(&j->conform, &j->text);
+            conform_session_print(&j->conform, &j->text);
             cli_output_write(&j->text);
         }
-        add_exit(j, cli_conform_verdict(&j->conform));
+        add_exit(j, exit_of(&j->conform));
         status = save_files(j);
     }
     if (status) {
@@ -228,12 +269,9 @@ static void test_all(job *j) {
             test_device(j, row->device);
         } else if (j->is_json) {
             vyre_json_object(&j->json);
-            vyre_json_key(&j->json, "backend");
-            vyre_json_string(&j->json, row->name);
-            vyre_json_key(&j->json, "verdict");
-            vyre_json_string(&j->json, "skipped");
-            vyre_json_key(&j->json, "reason");
-            vyre_json_string(&j->json, reason);
+            vyre_json_add_string(&j->json, "backend", row->name);
+            vyre_json_add_string(&j->json, "verdict", "skipped");
+            vyre_json_add_string(&j->json, "reason", reason);
             vyre_json_object_end(&j->json);
         } else {
             vyre_strbuf_printf(&j->text, "%s: skipped: %s\n", row->name, reason);
@@ -286,29 +324,46 @@ static void test_devices(job *j) {
         }
         return;
     }
-    for (size_t size; *names; names += size + (names[size] == ',')) {
-        vyre_strbuf name = {0};
-        size = strcspn(names, ",");
-        vyre_strbuf_add(&name, names, size);
+    vyre_strbuf name = {0};
+    while (cli_list_next(&names, &name)) {
         if (name.failed) {
-            add_exit(j, cli_message_status(j->arguments->command, cli_conform_no_memory()));
+            add_exit(j, cli_message_status(j->arguments->command,
+                                           vyre_no_memory("for the command line")));
         } else {
             test_named(j, vyre_strbuf_string(&name));
         }
-        vyre_strbuf_free(&name);
+    }
+    vyre_strbuf_free(&name);
+}
+
+/* All that is asked for on all devices, as an answer. */
+static void test(job *j) {
+    if (j->is_json) {
+        vyre_json_object(&j->json);
+        vyre_json_add_u64(&j->json, "seed", j->conform.seed);
+        vyre_json_add_u64(&j->json, "programs", j->conform.programs);
+        vyre_json_add_u64(&j->json, "runs", j->conform.runs);
+        vyre_json_add_array(&j->json, "devices");
+    }
+    test_devices(j);
+    if (j->is_json && j->exit != CLI_EXIT_USAGE) {
+        vyre_json_array_end(&j->json);
+        vyre_json_object_end(&j->json);
+        vyre_strbuf_putc(&j->text, '\n');
+        cli_output_write(&j->text);
     }
 }
 
 static cli_exit list(job *j) {
     if (j->is_json) {
-        cli_conform_json_list(&j->conform, &j->json);
+        conform_session_json_list(&j->conform, &j->json);
         vyre_strbuf_putc(&j->text, '\n');
     } else {
-        cli_conform_print_list(&j->conform, &j->text);
+        conform_session_print_list(&j->conform, &j->text);
     }
     cli_output_write(&j->text);
-    uint64_t count = cli_conform_count(&j->conform);
-    cli_message_print("%llu case%s\n", (unsigned long long)count, cli_plural(count));
+    uint64_t count = conform_session_count(&j->conform);
+    cli_message_print("%llu case%s\n", (unsigned long long)count, vyre_plural(count));
     return CLI_EXIT_DONE;
 }
 
@@ -317,12 +372,9 @@ static cli_exit list(job *j) {
 static void print_check(job *j, const char *path, size_t differences, vyre_strbuf *lines) {
     if (j->is_json) {
         vyre_json_object(&j->json);
-        vyre_json_key(&j->json, "certificate");
-        vyre_json_string(&j->json, path);
-        vyre_json_key(&j->json, "same");
-        vyre_json_bool(&j->json, !differences);
-        vyre_json_key(&j->json, "differences");
-        vyre_json_array(&j->json);
+        vyre_json_add_string(&j->json, "certificate", path);
+        vyre_json_add_bool(&j->json, "same", !differences);
+        vyre_json_add_array(&j->json, "differences");
         for (const char *at = vyre_strbuf_string(lines); *at;) {
             size_t size = strcspn(at, "\n");
             vyre_json_str(&j->json, (vyre_str){at, size});
@@ -330,11 +382,11 @@ static void print_check(job *j, const char *path, size_t differences, vyre_strbu
         }
         vyre_json_array_end(&j->json);
         vyre_json_key(&j->json, "run");
-        cli_conform_json(&j->conform, &j->json);
+        conform_session_json(&j->conform, &j->json);
         vyre_json_object_end(&j->json);
         vyre_strbuf_putc(&j->text, '\n');
     } else {
-        cli_conform_print(&j->conform, &j->text);
+        conform_session_print(&j->conform, &j->text);
         vyre_strbuf_add(&j->text, lines->data, lines->size);
         if (differences) {
             vyre_strbuf_printf(&j->text, "%s: %zu thing%s not as on the certificate\n", path,
@@ -350,11 +402,11 @@ static void print_check(job *j, const char *path, size_t differences, vyre_strbu
 static cli_exit check(job *j) {
     const cli_command *command = j->arguments->command;
     const char *path = j->arguments->values[CHECK].text;
-    cli_certificate certificate;
+    conform_certificate certificate;
     vyre_device *device;
     vyre_strbuf lines = {0};
     size_t differences = 0;
-    vyre_status status = cli_certificate_read(path, &certificate);
+    vyre_status status = conform_certificate_read(path, &certificate);
     if (status) {
         return cli_message_status(command, status);
     }
@@ -367,11 +419,11 @@ static cli_exit check(job *j) {
         }
     }
     if (result != CLI_EXIT_DONE) {
-        cli_certificate_free(&certificate);
+        conform_certificate_free(&certificate);
         vyre_strbuf_free(&lines);
         return CLI_EXIT_BACKEND;
     }
-    cli_conform *c = &j->conform;
+    conform_session *c = &j->conform;
     c->suites = certificate.suites;
     c->tags = certificate.tags;
     c->glob = strcmp(certificate.glob, "*") ? certificate.glob : NULL;
@@ -379,9 +431,9 @@ static cli_exit check(job *j) {
     c->programs = certificate.programs;
     c->runs = certificate.runs;
     status = is_itself(j, device) ? refuse_itself(device) : check_numbers(c);
-    status = status ? status : cli_conform_list(c);
-    status = status ? status : cli_conform_run(c, device);
-    status = status ? status : cli_certificate_compare(&certificate, c, &lines, &differences);
+    status = status ? status : conform_session_list(c);
+    status = status ? status : run_cases(j, device);
+    status = status ? status : conform_certificate_compare(&certificate, c, &lines, &differences);
     if (!status) {
         print_check(j, path, differences, &lines);
         result = differences ? CLI_EXIT_NO : CLI_EXIT_DONE;
@@ -389,7 +441,7 @@ static cli_exit check(job *j) {
         result = cli_message_status(command, status);
     }
     vyre_device_release(device);
-    cli_certificate_free(&certificate);
+    conform_certificate_free(&certificate);
     vyre_strbuf_free(&lines);
     return result;
 }
@@ -409,14 +461,16 @@ static vyre_status check_files(const cli_arguments *arguments) {
 
 static cli_exit run(const cli_arguments *arguments) {
     job j = {.arguments = arguments};
-    j.is_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
+    j.is_json = arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
     j.json.text = &j.text;
-    j.conform.no_progress = arguments->values[NO_PROGRESS].given;
+    j.progress.is_off = arguments->values[NO_PROGRESS].given;
+    j.conform.step = cli_progress_tell;
+    j.conform.user = &j.progress;
     bool checks = arguments->values[CHECK].given;
     vyre_status status = checks ? check_check(arguments) : read_choice(&j);
     status = status ? status : check_files(arguments);
     if (!status && !checks) {
-        status = cli_conform_list(&j.conform);
+        status = conform_session_list(&j.conform);
     }
     if (status) {
         j.exit = cli_message_status(arguments->command, status);
@@ -425,70 +479,9 @@ static cli_exit run(const cli_arguments *arguments) {
     } else if (arguments->values[LIST].given) {
         j.exit = list(&j);
     } else {
-        if (j.is_json) {
-            vyre_json_object(&j.json);
-            const struct {
-                const char *key;
-                uint64_t number;
-            } numbers[] = {{"seed", j.conform.seed},
-                           {"programs", j.conform.programs},
-                           {"runs", j.conform.runs}};
-            for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-                vyre_json_key(&j.json, numbers[i].key);
-                vyre_json_u64(&j.json, numbers[i].number);
-            }
-            vyre_json_key(&j.json, "devices");
-            vyre_json_array(&j.json);
-        }
-        test_devices(&j);
-        if (j.is_json && j.exit != CLI_EXIT_USAGE) {
-            vyre_json_array_end(&j.json);
-            vyre_json_object_end(&j.json);
-            vyre_strbuf_putc(&j.text, '\n');
-            cli_output_write(&j.text);
-        }
+        test(&j);
     }
     vyre_strbuf_free(&j.text);
-    cli_conform_deinit(&j.conform);
+    conform_session_deinit(&j.conform);
     return j.exit;
 }
-
-static const cli_example examples[] = {
-    {"vyre conform", "all suites on the preferred device"},
-    {"vyre conform -b all --programs 100", "on every device there is"},
-    {"vyre conform 'special.f32.*' -b cpu", "some cases"},
-    {"vyre conform -b cpu --suite random --programs 10000 --seed 1000000", "random programs alone"},
-    {"vyre conform -b cpu --cert cpu.toml", "and write a certificate"},
-    {"vyre conform --check cpu.toml", "is everything still as it says?"},
-    {"vyre conform -b reference --against cpu --suite small", "the oracle, judged by another"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_conform = {
-    .name = "conform",
-    .operands = "[GLOB]",
-    .summary = "hold backends against the oracle",
-    .text =
-        "Runs suites of cases on a backend and compares every byte with what the reference backend "
-        "gives: each operation at each type, special values, sizes, the laws and samples of the "
-        "library, and random programs. Without --suite all of them run; GLOB and --tag choose "
-        "cases "
-        "by id and by tag. Outputs are fenced: a byte written beside one is found, too. Outputs "
-        "that "
-        "may depend on the schedule are compared by the property that their case declares.\n\n"
-        "The reference backend itself is held against digests on record, and runs in random "
-        "schedules. With --against another device says what is expected.\n\n"
-        "The first case that fails is cut down to the smallest program that still does, and "
-        "printed "
-        "with its arguments. What a backend refuses is counted as unsupported, and what is not run "
-        "as skipped, with the reasons; neither counts as passed. docs/conformance.md says more, "
-        "and "
-        "what a certificate means.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
-    .operands_max = 1,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

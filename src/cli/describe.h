@@ -14,18 +14,8 @@ void cli_describe_text(vyre_strbuf *text, const vyre_program *program, const cha
 /* The start of a line of it: the label where there is one, else as much space. */
 void cli_describe_label(vyre_strbuf *text, const char *label);
 
-/* "y: inout buffer<f32>[n]": an argument as the author declared it. */
-void cli_describe_argument(vyre_strbuf *text, const vyre_ir *ir, uint32_t index);
-
 /* The same facts as an object. */
 void cli_describe_json(vyre_json *json, const vyre_program *program);
-
-/* A member of an object. */
-void cli_json_string(vyre_json *json, const char *key, const char *value);
-void cli_json_number(vyre_json *json, const char *key, uint64_t value);
-
-/* A time in the unit that suits it: "1.25 ms". */
-void cli_describe_time(vyre_strbuf *text, uint64_t ns);
 
 /* The line on the cache of compiled programs: where it is, what it holds, what it may. */
 void cli_describe_cache(vyre_strbuf *text, const vyre_cache_list *list);

@@ -1,24 +1,10 @@
 #include "cli/describe.h"
+
 #include "ir/size.h"
-
-void cli_json_string(vyre_json *json, const char *key, const char *value) {
-    vyre_json_key(json, key);
-    vyre_json_string(json, value);
-}
-
-void cli_json_number(vyre_json *json, const char *key, uint64_t value) {
-    vyre_json_key(json, key);
-    vyre_json_u64(json, value);
-}
 
 /* A name, or null where the author gave none or it was not kept. */
 static void add_name(vyre_json *json, const char *name) {
-    vyre_json_key(json, "name");
-    if (*name) {
-        vyre_json_string(json, name);
-    } else {
-        vyre_json_null(json);
-    }
+    vyre_json_add_string(json, "name", *name ? name : NULL);
 }
 
 static void write_size(vyre_json *json, const vyre_ir *ir, uint32_t size) {
@@ -42,18 +28,17 @@ static void write_element(vyre_json *json, const vyre_ir *ir, uint32_t resource,
 }
 
 static void add_arguments(vyre_json *json, const vyre_ir *ir) {
-    vyre_json_key(json, "arguments");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "arguments");
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         const vyre_arg *arg = &ir->args[i];
         bool is_scalar = arg->resource == VYRE_NONE;
         vyre_json_object(json);
         add_name(json, ir->strings + arg->name);
-        cli_json_string(json, "kind", is_scalar ? "scalar" : "buffer");
-        cli_json_string(json, "type", vyre_type_name((vyre_type)arg->type));
+        vyre_json_add_string(json, "kind", is_scalar ? "scalar" : "buffer");
+        vyre_json_add_string(json, "type", vyre_type_name((vyre_type)arg->type));
         if (!is_scalar) {
             const vyre_resource *buffer = &ir->resources[arg->resource];
-            cli_json_string(json, "access", cli_access_name(buffer->access));
+            vyre_json_add_string(json, "access", cli_access_name(buffer->access));
             vyre_json_key(json, "size");
             write_size(json, ir, buffer->size);
         }
@@ -65,8 +50,7 @@ static void add_arguments(vyre_json *json, const vyre_ir *ir) {
 /* Arrays of one kind within a range of resources. */
 static void add_arrays(vyre_json *json, const vyre_ir *ir, const char *key, vyre_resource_kind kind,
                        uint32_t first, uint32_t end) {
-    vyre_json_key(json, key);
-    vyre_json_array(json);
+    vyre_json_add_array(json, key);
     for (uint32_t i = first; i < end; i++) {
         const vyre_resource *array = &ir->resources[i];
         if (array->kind != kind) {
@@ -74,12 +58,12 @@ static void add_arrays(vyre_json *json, const vyre_ir *ir, const char *key, vyre
         }
         vyre_json_object(json);
         add_name(json, cli_array_name(ir, i));
-        cli_json_string(json, "type", vyre_type_name((vyre_type)array->type));
+        vyre_json_add_string(json, "type", vyre_type_name((vyre_type)array->type));
         if (kind == VYRE_RESOURCE_SCRATCH) {
             vyre_json_key(json, "size");
             write_size(json, ir, array->size);
         } else {
-            cli_json_number(json, "length", array->length);
+            vyre_json_add_u64(json, "length", array->length);
         }
         vyre_json_object_end(json);
     }
@@ -87,8 +71,7 @@ static void add_arrays(vyre_json *json, const vyre_ir *ir, const char *key, vyre
 }
 
 static void add_phase(vyre_json *json, const vyre_ir *ir, const vyre_phase *phase) {
-    vyre_json_key(json, "domain");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "domain");
     for (uint32_t i = 0; i < phase->dimensions; i++) {
         write_size(json, ir, phase->domain[i]);
     }
@@ -121,12 +104,11 @@ static void add_phase(vyre_json *json, const vyre_ir *ir, const vyre_phase *phas
 
 /* A repeat holds its steps; repeats are not nested deeply. */
 static void add_steps(vyre_json *json, const vyre_ir *ir, uint32_t first, uint32_t end) {
-    vyre_json_key(json, "steps");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "steps");
     for (uint32_t i = first; i < end; i = ir->steps[i].end) {
         const vyre_step *step = &ir->steps[i];
         vyre_json_object(json);
-        cli_json_string(json, "kind", step->kind == VYRE_STEP_PHASE ? "phase" : "repeat");
+        vyre_json_add_string(json, "kind", step->kind == VYRE_STEP_PHASE ? "phase" : "repeat");
         add_name(json, cli_step_name(ir, i));
         if (step->kind == VYRE_STEP_PHASE) {
             add_phase(json, ir, &ir->phases[step->size]);
@@ -147,8 +129,7 @@ static void add_steps(vyre_json *json, const vyre_ir *ir, uint32_t first, uint32
 
 static void add_requirements(vyre_json *json, const vyre_ir *ir) {
     vyre_strbuf size = {0};
-    vyre_json_key(json, "requires");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "requires");
     for (uint32_t i = 0; i < ir->requirement_count; i++) {
         vyre_strbuf_cut(&size, 0);
         vyre_size_print(&size, ir, ir->requirements[i].left);
@@ -162,14 +143,13 @@ static void add_requirements(vyre_json *json, const vyre_ir *ir) {
 }
 
 static void add_statistics(vyre_json *json, const vyre_stats *stats) {
-    vyre_json_key(json, "statistics");
-    vyre_json_object(json);
+    vyre_json_add_object(json, "statistics");
 #define ROW(field, name, one, several)                                                             \
     vyre_json_key(json, name);                                                                     \
     vyre_json_u64(json, stats->field);
     CLI_STATISTICS(ROW)
 #undef ROW
-    cli_json_number(json, "cost", stats->cost);
+    vyre_json_add_u64(json, "cost", stats->cost);
     vyre_json_object_end(json);
 }
 
@@ -180,9 +160,9 @@ void cli_describe_json(vyre_json *json, const vyre_program *program) {
     cli_describe_digest(&digest, program);
     vyre_json_object(json);
     add_name(json, vyre_program_name(program));
-    cli_json_string(json, "class", vyre_determinism_name(vyre_program_determinism(program)));
-    cli_json_string(json, "reason", vyre_program_determinism_reason(program));
-    cli_json_string(json, "digest", vyre_strbuf_string(&digest));
+    vyre_json_add_string(json, "class", vyre_determinism_name(vyre_program_determinism(program)));
+    vyre_json_add_string(json, "reason", vyre_program_determinism_reason(program));
+    vyre_json_add_string(json, "digest", vyre_strbuf_string(&digest));
     add_arguments(json, ir);
     add_arrays(json, ir, "scratch", VYRE_RESOURCE_SCRATCH, 0, ir->resource_count);
     if (ir->requirement_count) {

@@ -1,8 +1,10 @@
 #include <string.h>
 
 #include "base/environment.h"
+#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/output.h"
+#include "ir/print.h"
 #include "ir/program.h"
 #include "ir/size.h"
 
@@ -32,44 +34,13 @@ void cli_describe_digest(vyre_strbuf *text, const vyre_program *program) {
                        (unsigned long long)digest.low);
 }
 
-void cli_describe_time(vyre_strbuf *text, uint64_t ns) {
-    static const struct {
-        const char *name;
-        uint64_t ns;
-    } units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}};
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (ns >= units[i].ns) {
-            uint64_t hundredths = ns / (units[i].ns / 100);
-            vyre_strbuf_printf(text, "%llu.%02llu %s", (unsigned long long)(hundredths / 100),
-                               (unsigned long long)(hundredths % 100), units[i].name);
-            return;
-        }
-    }
-    vyre_strbuf_printf(text, "%llu ns", (unsigned long long)ns);
-}
-
-/* 512 bytes, 12.3 KiB, 256.0 MiB */
-static void put_size(vyre_strbuf *text, uint64_t bytes) {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
-    size_t unit = 0;
-    double size = (double)bytes / 1024;
-    if (bytes < 1024) {
-        vyre_strbuf_printf(text, "%u byte%s", (unsigned)bytes, cli_plural((size_t)bytes));
-        return;
-    }
-    for (; size >= 1024 && unit < 3; unit++) {
-        size /= 1024;
-    }
-    vyre_strbuf_printf(text, "%.1f %s", size, units[unit]);
-}
-
 void cli_describe_cache(vyre_strbuf *text, const vyre_cache_list *list) {
     vyre_strbuf_printf(text, "%s: %zu program%s, ", list->path, list->entry_count,
-                       cli_plural(list->entry_count));
-    put_size(text, list->total_bytes);
+                       vyre_plural(list->entry_count));
+    vyre_units_bytes(text, list->total_bytes);
     if (list->limit_bytes) {
         vyre_strbuf_puts(text, " of ");
-        put_size(text, list->limit_bytes);
+        vyre_units_bytes(text, list->limit_bytes);
         vyre_strbuf_putc(text, '\n');
     } else {
         vyre_strbuf_puts(text, "; not used, because VYRE_CACHE_LIMIT is 0\n");
@@ -101,26 +72,6 @@ void cli_describe_label(vyre_strbuf *text, const char *label) {
     vyre_strbuf_printf(text, "%*s%-*s", INDENT, "", LABEL, label);
 }
 
-void cli_describe_argument(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
-    const vyre_arg *arg = &ir->args[index];
-    const char *type = vyre_type_name((vyre_type)arg->type);
-    vyre_strbuf_printf(text, "%s: ", ir->strings + arg->name);
-    if (arg->resource == VYRE_NONE) {
-        vyre_strbuf_puts(text, type);
-        return;
-    }
-    const vyre_resource *buffer = &ir->resources[arg->resource];
-    if (buffer->access != VYRE_ACCESS_IN) {
-        vyre_strbuf_printf(text, "%s ", cli_access_name(buffer->access));
-    }
-    vyre_strbuf_printf(text, "buffer<%s>", type);
-    if (buffer->size != VYRE_NONE) {
-        vyre_strbuf_putc(text, '[');
-        vyre_size_print(text, ir, buffer->size);
-        vyre_strbuf_putc(text, ']');
-    }
-}
-
 static void describe_arguments(vyre_strbuf *text, const vyre_ir *ir) {
     if (!ir->arg_count) {
         cli_describe_label(text, "arguments");
@@ -128,7 +79,7 @@ static void describe_arguments(vyre_strbuf *text, const vyre_ir *ir) {
     }
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         cli_describe_label(text, i ? "" : "arguments");
-        cli_describe_argument(text, ir, i);
+        vyre_argument_print(text, ir, i);
         vyre_strbuf_putc(text, '\n');
     }
 }

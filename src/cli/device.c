@@ -2,25 +2,21 @@
 
 #include <string.h>
 
+#include "base/status.h"
+#include "base/units.h"
+#include "bench/routes.h"
 #include "cli/output.h"
-#include "cli/route_report.h"
 #include "registry/registry.h"
 #include "registry/select.h"
 
-#include "base/status.h"
-
-bool cli_device_is_reference(const vyre_device *device) {
-    return !strcmp(vyre_device_id(device), "reference");
-}
-
 void cli_device_tell_refused(const cli_command *command) {
     size_t count, refused = 0;
-    const vyre_plugin_record *records = vyre_plugin_records(NULL, &count);
+    const vyre_plugin_record *records = vyre_plugin_records(vyre_registry_default(), &count);
     for (size_t i = 0; i < count; i++) {
         refused += records[i].fate == VYRE_PLUGIN_REFUSED;
     }
     if (refused) {
-        const char *s = cli_plural(refused);
+        const char *s = vyre_plural(refused);
         cli_message_print("vyre %s: %zu plugin%s or folder%s of plugins %s refused; `vyre doctor` "
                           "says why\n",
                           command->name, refused, s, s, refused == 1 ? "was" : "were");
@@ -29,19 +25,20 @@ void cli_device_tell_refused(const cli_command *command) {
 
 static vyre_status acquire_preferred(vyre_device **out_device, vyre_strbuf *out_why) {
     vyre_decision decision;
-    vyre_status status = vyre_registry_acquire_preferred(NULL, NULL, &decision, out_device);
+    vyre_status status =
+        vyre_registry_acquire_preferred(vyre_registry_default(), NULL, &decision, out_device);
     if (!status) {
-        vyre_strbuf_printf(out_why, "auto takes %s", decision.why);
+        vyre_strbuf_printf(out_why, "preferred selection takes %s", decision.why);
     }
     vyre_decision_free(&decision);
     return status;
 }
 
 /* Tells why there is no device, and how to end because of it. */
-static cli_exit tell_failure(const cli_command *command, vyre_status status, bool is_auto) {
+static cli_exit tell_failure(const cli_command *command, vyre_status status, bool is_named) {
     vyre_status_code code = vyre_status_code_of(status);
     (void)cli_message_status(command, status);
-    if (is_auto && code != VYRE_STATUS_INVALID_ARGUMENT) {
+    if (!is_named && code != VYRE_STATUS_INVALID_ARGUMENT) {
         cli_message_print("vyre %s: the reference backend, made to be right and not to be fast, "
                           "runs when it is named: -b reference\n",
                           command->name);
@@ -57,35 +54,35 @@ bool cli_device_is_auto(const char *name) {
     return !name || !strcmp(name, "auto");
 }
 
-static vyre_status acquire_routed(const cli_command *command, const vyre_route_request *request,
+static vyre_status acquire_routed(const cli_command *command, const vyre_router_request *request,
                                   vyre_device **out_device, vyre_strbuf *out_why) {
-    const vyre_routing *routing;
-    vyre_status status = vyre_route_acquire(request, &routing);
-    if (status) {
-        return status;
-    }
+    const vyre_router_choice *routing;
+    VYRE_TRY(vyre_router_choose(request, &routing));
     *out_device = vyre_device_retain(routing->device);
-    cli_route_explain(out_why, routing, request);
+    bench_route_explain(out_why, routing, request);
     if (*routing->note) {
         cli_message_print("vyre %s: note: %s\n", command->name, routing->note);
     }
-    vyre_routing_release(routing);
+    vyre_router_choice_release(routing);
     return VYRE_OK;
 }
 
 cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
-                                const vyre_route_request *request, vyre_device **out_device,
+                                const vyre_router_request *request, vyre_device **out_device,
                                 vyre_strbuf *out_why) {
     *out_device = NULL;
-    bool is_auto = cli_device_is_auto(name);
-    vyre_status status = !is_auto  ? vyre_registry_acquire(NULL, name, out_device)
-                         : request ? acquire_routed(command, request, out_device, out_why)
-                                   : acquire_preferred(out_device, out_why);
+    bool is_routed = request && cli_device_is_auto(name);
+    bool is_preferred = name ? !strcmp(name, "preferred") : !request;
+    bool is_named = !is_routed && !is_preferred;
+    vyre_status status = is_routed ? acquire_routed(command, request, out_device, out_why)
+                         : is_preferred
+                             ? acquire_preferred(out_device, out_why)
+                             : vyre_registry_acquire(vyre_registry_default(), name, out_device);
     if (!status) {
-        vyre_strbuf_puts(out_why, is_auto ? "" : "named by -b");
+        vyre_strbuf_puts(out_why, is_named ? "named by -b" : "");
         return CLI_EXIT_DONE;
     }
-    return tell_failure(command, status, is_auto);
+    return tell_failure(command, status, is_named);
 }
 
 cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
@@ -111,29 +108,24 @@ static vyre_status add_device(cli_devices *devices, vyre_device *device) {
 static vyre_status acquire_named(cli_devices *devices, const char *names) {
     vyre_strbuf name = {0};
     vyre_status status = VYRE_OK;
-    do {
-        size_t size = strcspn(names, ",");
+    while (!status && cli_list_next(&names, &name)) {
         vyre_device *device = NULL;
-        vyre_strbuf_cut(&name, 0);
-        vyre_strbuf_add(&name, names, size);
         if (name.failed) {
             status = vyre_no_memory("for the name of a device");
-        } else if (!size || !strcmp(vyre_strbuf_string(&name), "auto")) {
+        } else if (!name.size && devices->list.count && !names) {
+            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave the last comma out",
+                                      "-b ends with a comma");
+        } else if (!name.size || !strcmp(vyre_strbuf_string(&name), "auto")) {
             status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                       "name devices of `vyre backends` with commas between, or "
                                       "leave -b out for all",
                                       "-b takes devices, not `%s`", vyre_strbuf_string(&name));
         } else {
-            status = vyre_registry_acquire(NULL, vyre_strbuf_string(&name), &device);
+            status =
+                vyre_registry_acquire(vyre_registry_default(), vyre_strbuf_string(&name), &device);
             status = status ? status : add_device(devices, device);
         }
-        names += size + (names[size] == ',');
-        /* A comma at the end promises one more. */
-        if (!status && !*names && names[-1] == ',') {
-            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave the last comma out",
-                                      "-b ends with a comma");
-        }
-    } while (*names && !status);
+    }
     vyre_strbuf_free(&name);
     return status;
 }
@@ -141,10 +133,10 @@ static vyre_status acquire_named(cli_devices *devices, const char *names) {
 static vyre_status acquire_all(cli_devices *devices) {
     const vyre_registration **list;
     size_t count;
-    vyre_status status = vyre_registry_by_rank_copy(NULL, &list, &count);
+    vyre_status status = vyre_registry_by_rank_copy(vyre_registry_default(), &list, &count);
     for (size_t i = 0; !status && i < count; i++) {
-        bool takes_part =
-            !vyre_is_oracle(list[i]->id) && vyre_registry_dispatches(NULL, list[i]->id);
+        bool takes_part = !vyre_is_oracle(list[i]->id) &&
+                          vyre_registry_dispatches(vyre_registry_default(), list[i]->id);
         uint32_t number = takes_part ? vyre_registration_device_count(list[i]) : 0;
         for (uint32_t k = 0; k < number && !status; k++) {
             vyre_device *device;
@@ -167,7 +159,7 @@ cli_exit cli_devices_acquire(const cli_command *command, const char *names,
                              cli_devices *out_devices) {
     *out_devices = (cli_devices){0};
     vyre_status status = names ? acquire_named(out_devices, names) : acquire_all(out_devices);
-    return status ? tell_failure(command, status, false) : CLI_EXIT_DONE;
+    return status ? tell_failure(command, status, true) : CLI_EXIT_DONE;
 }
 
 void cli_devices_release(cli_devices *devices) {

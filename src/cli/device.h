@@ -9,28 +9,17 @@
 #include "base/vec.h"
 #include "cli/command.h"
 
-/* A row for the table of options of a subcommand. */
-#define CLI_DEVICE_OPTION(X)                                                                       \
-    X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
-      "where to run: auto, the id of a backend, or id:n for its device n")
-
-/* Acquires the device that is meant; NULL is `auto`. `out_why` says why it is that one, and is the
+/* Acquires a device by its name; NULL is `preferred`. `out_why` says why it is that one, and is the
  * caller's to free. An error was told already: then the command ends with what is returned. */
 cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,
                             vyre_strbuf *out_why);
 
-/* The same where it is known what is to run: `auto` asks the router. Tells of what the table says
- * and cannot be followed. */
+/* The same for a program that is known: `auto`, which is also NULL, asks the router. Tells of
+ * routes that cannot be followed. */
 cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
-                                const vyre_route_request *request, vyre_device **out_device,
+                                const vyre_router_request *request, vyre_device **out_device,
                                 vyre_strbuf *out_why);
 bool cli_device_is_auto(const char *name);
-
-/* The option of a subcommand that takes several. */
-#define CLI_DEVICES_OPTION(X)                                                                      \
-    X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
-      "which devices: ids of backends, or id:n, with commas between; all but oracles if not "      \
-      "given")
 
 typedef struct cli_devices {
     VYRE_VEC(vyre_device *) list; /* each once */
@@ -45,8 +34,5 @@ void cli_devices_release(cli_devices *devices);
 
 /* Says on stderr that plugins were refused, if any were: one of them may be what is looked for. */
 void cli_device_tell_refused(const cli_command *command);
-
-/* Whether it is the reference backend, which has schedules to choose from. */
-bool cli_device_is_reference(const vyre_device *device);
 
 #endif

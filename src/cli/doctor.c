@@ -9,20 +9,43 @@
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/option.h"
+#include "base/status.h"
+#include "base/units.h"
+#include "bench/routes.h"
 #include "cli/describe.h"
 #include "cli/help.h"
 #include "cli/output.h"
-#include "cli/route_report.h"
 #include "cli/survey.h"
 #include "dialect/folder.h"
 #include "dialect/registry.h"
 #include "registry/registry.h"
 #include "route/route.h"
 
-#define OPTIONS(X)                                                                                 \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+#define OPTIONS(X) CLI_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static const cli_example examples[] = {
+    {"vyre doctor", "look at everything"},
+    {"VYRE_BACKEND_PATH=$PWD/build vyre doctor", "and see what becomes of a plugin of your own"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_doctor = {
+    .name = "doctor",
+    .operands = "",
+    .summary = "say what was found here, and what is wrong with it",
+    .text = "Says where plugins and dialects were looked for, what became of each, which devices "
+            "there are, where compiled programs are kept, which routes `auto` goes by, and "
+            "which environment variables are in force.\n\n"
+            "A problem is marked with ! and comes with its fix: a folder, a plugin or a dialect "
+            "that was "
+            "refused, backends that are registered twice or by half, a device that fails for "
+            "another reason "
+            "than that this machine has none, a cache or routes that cannot be used. The exit "
+            "status is 1 if there is one.",
+    CLI_COMMAND_PARTS,
+};
 
 typedef struct examination {
     const vyre_plugin_record *records;
@@ -34,7 +57,7 @@ typedef struct examination {
     size_t operations;
     const vyre_cache_list *cache;
     vyre_status cache_failure; /* why it cannot be used */
-    vyre_strbuf routes_path;   /* of the routing table; empty: there is none */
+    vyre_strbuf routes_path;   /* of the routes; empty: there are none */
     bool has_routes;           /* the file exists */
     vyre_status routes_failure;
     size_t routes, measurements, strange; /* what it holds; of the latter those of other devices */
@@ -97,10 +120,7 @@ static vyre_status examine_routes(examination *x) {
     if (!strcmp(vyre_option_describe(VYRE_OPTION_ROUTES).text, "off")) {
         return VYRE_OK;
     }
-    vyre_status status = cli_route_path(NULL, &x->routes_path);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(bench_routes_path(NULL, &x->routes_path));
     x->routes_failure = vyre_routes_load(vyre_strbuf_string(&x->routes_path), &table);
     x->has_routes = access(vyre_strbuf_string(&x->routes_path), F_OK) == 0;
     for (; table && (op = vyre_routes_op_at(table, x->routes)); x->routes++) {
@@ -139,12 +159,9 @@ static vyre_status examine_dialects(examination *x) {
 
 static vyre_status examine(examination *x) {
     /* Asking for devices freezes the registry, which looks for plugins then. */
-    vyre_status status = cli_survey_take_all(&x->survey);
-    status = status ? status : vyre_registry_inspect(NULL, &x->findings);
-    if (status) {
-        return status;
-    }
-    x->records = vyre_plugin_records(NULL, &x->record_count);
+    VYRE_TRY(cli_survey_take_all(&x->survey));
+    VYRE_TRY(vyre_registry_inspect(vyre_registry_default(), &x->findings));
+    x->records = vyre_plugin_records(vyre_registry_default(), &x->record_count);
     x->cache_failure = vyre_cache_list_read(&x->cache);
     if (!x->cache_failure && x->cache->path && x->cache->limit_bytes) {
         x->cache_failure = check_writable(x->cache->path);
@@ -156,8 +173,8 @@ static vyre_status examine(examination *x) {
         x->problems += is_problem_row(&x->survey.rows.items[i]);
     }
     x->problems += x->findings.count + (x->cache_failure != NULL);
-    status = examine_dialects(x);
-    return status ? status : examine_routes(x);
+    VYRE_TRY(examine_dialects(x));
+    return examine_routes(x);
 }
 
 static void deinit(examination *x) {
@@ -233,7 +250,7 @@ static void write_dialects(const examination *x, vyre_strbuf *text) {
         vyre_strbuf_printf(text, "%s%s\n", mark(true), vyre_status_text(x->dialects_failure));
     } else {
         vyre_strbuf_printf(text, "%s%zu operation%s\n", mark(false), x->operations,
-                           cli_plural(x->operations));
+                           vyre_plural(x->operations));
     }
     for (size_t i = 0; i < x->dialects.records.count; i++) {
         const vyre_folder_record *record = &x->dialects.records.items[i];
@@ -265,7 +282,7 @@ static void write_cache(const examination *x, vyre_strbuf *text) {
 
 static void write_routes(const examination *x, vyre_strbuf *text) {
     const char *path = vyre_strbuf_string(&x->routes_path);
-    vyre_strbuf_puts(text, "\nrouting table\n");
+    vyre_strbuf_puts(text, "\nroutes\n");
     vyre_strbuf_puts(text, mark(x->routes_failure != NULL));
     if (x->routes_failure) {
         vyre_strbuf_printf(text, "%s\n", vyre_status_text(x->routes_failure));
@@ -275,7 +292,7 @@ static void write_routes(const examination *x, vyre_strbuf *text) {
         vyre_strbuf_printf(text, "%s: none yet; `vyre certify` makes it\n", path);
     } else {
         vyre_strbuf_printf(text, "%s: %zu operation%s, %zu measurement%s", path, x->routes,
-                           cli_plural(x->routes), x->measurements, cli_plural(x->measurements));
+                           vyre_plural(x->routes), x->measurements, vyre_plural(x->measurements));
         vyre_strbuf_printf(text,
                            x->strange ? ", %zu of devices or drivers that are not here\n" : "\n",
                            x->strange);
@@ -311,7 +328,7 @@ static void write_text(const examination *x, vyre_strbuf *text) {
     write_environment(text);
     if (x->problems) {
         vyre_strbuf_printf(text, "\n%zu problem%s, marked with !\n", x->problems,
-                           cli_plural(x->problems));
+                           vyre_plural(x->problems));
     } else {
         vyre_strbuf_puts(text, "\nno problems\n");
     }
@@ -320,68 +337,57 @@ static void write_text(const examination *x, vyre_strbuf *text) {
 /* JSON */
 
 static void json_plugins(const examination *x, vyre_json *json) {
-    vyre_json_key(json, "plugins");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "plugins");
     for (size_t i = 0; i < x->record_count; i++) {
         const vyre_plugin_record *record = &x->records[i];
         vyre_json_object(json);
-        cli_json_string(json, record->is_folder ? "folder" : "manifest", record->path);
-        cli_json_string(json, "fate", vyre_plugin_fate_name(record->fate));
+        vyre_json_add_string(json, record->is_folder ? "folder" : "manifest", record->path);
+        vyre_json_add_string(json, "fate", vyre_plugin_fate_name(record->fate));
         if (!record->is_folder) {
-            cli_json_string(json, "library", record->library);
+            vyre_json_add_string(json, "library", record->library);
         }
-        cli_json_string(json, "detail", record->detail);
+        vyre_json_add_string(json, "detail", record->detail);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
 }
 
 static void json_backends(const examination *x, vyre_json *json) {
-    vyre_json_key(json, "devices");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "devices");
     for (size_t i = 0; i < x->survey.rows.count; i++) {
         const cli_survey_row *row = &x->survey.rows.items[i];
         vyre_json_object(json);
-        cli_json_string(json, "name", row->name);
-        cli_json_string(json, "origin",
-                        vyre_registry_origin(vyre_registry_default(), row->registration->id));
-        vyre_json_key(json, "available");
-        vyre_json_bool(json, row->device != NULL);
-        vyre_json_key(json, "reason");
-        if (row->failure) {
-            vyre_json_string(json, vyre_status_text(row->failure));
-        } else {
-            vyre_json_null(json);
-        }
+        vyre_json_add_string(json, "name", row->name);
+        vyre_json_add_string(json, "origin",
+                             vyre_registry_origin(vyre_registry_default(), row->registration->id));
+        vyre_json_add_bool(json, "available", row->device != NULL);
+        vyre_json_add_string(json, "reason", row->failure ? vyre_status_text(row->failure) : NULL);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
-    vyre_json_key(json, "findings");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "findings");
     for (size_t i = 0; i < x->findings.count; i++) {
         vyre_json_object(json);
-        cli_json_string(json, "id", x->findings.items[i].id);
-        cli_json_string(json, "finding", x->findings.items[i].text);
+        vyre_json_add_string(json, "id", x->findings.items[i].id);
+        vyre_json_add_string(json, "finding", x->findings.items[i].text);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
 }
 
 static void json_dialects(const examination *x, vyre_json *json) {
-    vyre_json_key(json, "dialects");
-    vyre_json_object(json);
-    cli_json_number(json, "operations", x->operations);
+    vyre_json_add_object(json, "dialects");
+    vyre_json_add_u64(json, "operations", x->operations);
     if (x->dialects_failure) {
-        cli_json_string(json, "failure", vyre_status_text(x->dialects_failure));
+        vyre_json_add_string(json, "failure", vyre_status_text(x->dialects_failure));
     }
-    vyre_json_key(json, "places");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "places");
     for (size_t i = 0; i < x->dialects.records.count; i++) {
         const vyre_folder_record *record = &x->dialects.records.items[i];
         vyre_json_object(json);
-        cli_json_string(json, record->is_folder ? "folder" : "manifest", record->path);
-        cli_json_string(json, "fate", vyre_folder_fate_name(record->fate));
-        cli_json_string(json, "detail", record->detail);
+        vyre_json_add_string(json, record->is_folder ? "folder" : "manifest", record->path);
+        vyre_json_add_string(json, "fate", vyre_folder_fate_name(record->fate));
+        vyre_json_add_string(json, "detail", record->detail);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
@@ -390,41 +396,29 @@ static void json_dialects(const examination *x, vyre_json *json) {
 
 static void json_cache(const examination *x, vyre_json *json) {
     const vyre_cache_list *cache = x->cache;
-    vyre_json_key(json, "cache");
-    vyre_json_object(json);
+    vyre_json_add_object(json, "cache");
     if (!x->cache_failure) {
-        vyre_json_key(json, "path");
-        if (cache->path) {
-            vyre_json_string(json, cache->path);
-        } else {
-            vyre_json_null(json);
-        }
-        cli_json_number(json, "programs", cache->entry_count);
-        cli_json_number(json, "bytes", cache->total_bytes);
-        cli_json_number(json, "limit_bytes", cache->limit_bytes);
+        vyre_json_add_string(json, "path", cache->path);
+        vyre_json_add_u64(json, "programs", cache->entry_count);
+        vyre_json_add_u64(json, "bytes", cache->total_bytes);
+        vyre_json_add_u64(json, "limit_bytes", cache->limit_bytes);
     } else {
-        cli_json_string(json, "failure", vyre_status_text(x->cache_failure));
+        vyre_json_add_string(json, "failure", vyre_status_text(x->cache_failure));
     }
     vyre_json_object_end(json);
 }
 
 static void json_routes(const examination *x, vyre_json *json) {
-    vyre_json_key(json, "routes");
-    vyre_json_object(json);
-    vyre_json_key(json, "path");
-    if (x->routes_path.size) {
-        vyre_json_string(json, vyre_strbuf_string(&x->routes_path));
-    } else {
-        vyre_json_null(json);
-    }
+    vyre_json_add_object(json, "routes");
+    vyre_json_add_string(json, "path",
+                         x->routes_path.size ? vyre_strbuf_string(&x->routes_path) : NULL);
     if (x->routes_failure) {
-        cli_json_string(json, "failure", vyre_status_text(x->routes_failure));
+        vyre_json_add_string(json, "failure", vyre_status_text(x->routes_failure));
     } else {
-        vyre_json_key(json, "exists");
-        vyre_json_bool(json, x->has_routes);
-        cli_json_number(json, "operations", x->routes);
-        cli_json_number(json, "measurements", x->measurements);
-        cli_json_number(json, "strange", x->strange);
+        vyre_json_add_bool(json, "exists", x->has_routes);
+        vyre_json_add_u64(json, "operations", x->routes);
+        vyre_json_add_u64(json, "measurements", x->measurements);
+        vyre_json_add_u64(json, "strange", x->strange);
     }
     vyre_json_object_end(json);
 }
@@ -433,14 +427,12 @@ static void json_environment(vyre_json *json) {
     cli_variable variable;
     const char *value;
     bool is_set;
-    vyre_json_key(json, "environment");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "environment");
     for (size_t i = 0; read_variable(i, &variable, &value, &is_set); i++) {
         vyre_json_object(json);
-        cli_json_string(json, "variable", variable.name);
-        vyre_json_key(json, "set");
-        vyre_json_bool(json, is_set);
-        cli_json_string(json, "value", value);
+        vyre_json_add_string(json, "variable", variable.name);
+        vyre_json_add_bool(json, "set", is_set);
+        vyre_json_add_string(json, "value", value);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
@@ -449,9 +441,8 @@ static void json_environment(vyre_json *json) {
 static void write_json(const examination *x, vyre_strbuf *text) {
     vyre_json json = {.text = text};
     vyre_json_object(&json);
-    cli_json_string(&json, "version", vyre_version());
-    vyre_json_key(&json, "abi");
-    vyre_json_array(&json);
+    vyre_json_add_string(&json, "version", vyre_version());
+    vyre_json_add_array(&json, "abi");
     vyre_json_u64(&json, VYRE_ABI_MAJOR);
     vyre_json_u64(&json, VYRE_ABI_MINOR);
     vyre_json_array_end(&json);
@@ -461,7 +452,7 @@ static void write_json(const examination *x, vyre_strbuf *text) {
     json_cache(x, &json);
     json_routes(x, &json);
     json_environment(&json);
-    cli_json_number(&json, "problems", x->problems);
+    vyre_json_add_u64(&json, "problems", x->problems);
     vyre_json_object_end(&json);
     vyre_strbuf_putc(text, '\n');
 }
@@ -474,7 +465,7 @@ static cli_exit run(const cli_arguments *arguments) {
     if (status) {
         result = cli_message_status(arguments->command, status);
     } else {
-        if (arguments->values[FORMAT].choice == CLI_FORMAT_JSON) {
+        if (arguments->values[FORMAT].choice == VYRE_FORMAT_JSON) {
             write_json(&x, &text);
         } else {
             write_text(&x, &text);
@@ -485,32 +476,3 @@ static cli_exit run(const cli_arguments *arguments) {
     deinit(&x);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre doctor", "look at everything"},
-    {"VYRE_BACKEND_PATH=$PWD/build vyre doctor", "and see what becomes of a plugin of your own"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_doctor = {
-    .name = "doctor",
-    .operands = "",
-    .summary = "say what was found here, and what is wrong with it",
-    .text =
-        "Says where plugins and dialects were looked for, what became of each, which devices "
-        "there are, where compiled programs are kept, which routing table `auto` goes by, and "
-        "which environment variables are in force.\n\n"
-        "A problem is marked with ! and comes with its fix: a folder, a plugin or a dialect "
-        "that was "
-        "refused, backends that are registered twice or by half, a device that fails for "
-        "another reason "
-        "than that this machine has none, a cache or a routing table that cannot be used. The exit "
-        "status is 1 if there is one.",
-    .operand = CLI_OPERAND_NONE,
-    .operands_min = 0,
-    .operands_max = 0,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

@@ -5,13 +5,13 @@
 #include <vyre/emit.h>
 #include <vyre/wire.h>
 
+#include "base/page.h"
 #include "base/status.h"
 #include "base/vec.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/input.h"
 #include "cli/output.h"
-#include "cli/page.h"
 
 #define OPTIONS(X)                                                                                 \
     X(TARGET, 0, "--target", "ID", NULL, "what to make; without it the targets are listed")        \
@@ -21,6 +21,27 @@
     X(FORMAT, 0, "--format", "FORMAT", cli_table_formats, "the form of the list of targets")
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static const cli_example examples[] = {
+    {"vyre emit", "the targets, and what each gets"},
+    {"vyre emit kernel.vyre saxpy --target ptx -o saxpy.ptx", "PTX that all devices take"},
+    {"vyre emit reduce.sum_u32 --target primary_binary -o sum.vyreb", "an operation, binary"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_emit = {
+    .name = "emit",
+    .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM]]",
+    .summary = "translate a program for a target, ahead of time",
+    .text =
+        "Writes what the target gets of PROGRAM in FILE, where one program needs no name, or of "
+        "an OPERATION of `vyre ops`. Targets are named by their ids; `ptx` and `spirv` are "
+        "short for two of them.\n\n"
+        "Without operands it lists the targets that something can be emitted for.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_max = 2,
+    CLI_COMMAND_PARTS,
+};
 
 static vyre_status unknown_target(const char *id) {
     VYRE_VEC(const char *) names = {0};
@@ -48,35 +69,31 @@ static void list_json(vyre_strbuf *text) {
     vyre_json_array(&json);
     for (size_t i = 0; (emitter = vyre_emitter_at(i)); i++) {
         vyre_json_object(&json);
-        cli_json_string(&json, "target", emitter->target);
-        cli_json_string(&json, "makes", emitter->makes);
-        cli_json_string(&json, "needs", emitter->needs ? emitter->needs : "");
-        vyre_json_key(&json, "text");
-        vyre_json_bool(&json, emitter->is_text);
+        vyre_json_add_string(&json, "target", emitter->target);
+        vyre_json_add_string(&json, "makes", emitter->makes);
+        vyre_json_add_string(&json, "needs", emitter->needs ? emitter->needs : "");
+        vyre_json_add_bool(&json, "text", emitter->is_text);
         vyre_json_object_end(&json);
     }
     vyre_json_array_end(&json);
     vyre_strbuf_putc(text, '\n');
 }
 
-static cli_exit list_targets(cli_format format) {
+static cli_exit list_targets(vyre_format format) {
     vyre_strbuf text = {0};
-    cli_table table = {.columns = 3, .code = 1};
+    vyre_table table = {.code = 1};
     const vyre_emitter *emitter;
-    if (format == CLI_FORMAT_JSON) {
+    if (format == VYRE_FORMAT_JSON) {
         list_json(&text);
         cli_output_write(&text);
         return CLI_EXIT_DONE;
     }
-    cli_table_add(&table, "target");
-    cli_table_add(&table, "needs");
-    cli_table_add(&table, "makes");
+    VYRE_TABLE_CELLS(&table, "target", "needs", "makes");
     for (size_t i = 0; (emitter = vyre_emitter_at(i)); i++) {
-        cli_table_add(&table, "%s", emitter->target);
-        cli_table_add(&table, "%s", emitter->needs ? emitter->needs : "nothing");
-        cli_table_add(&table, "%s", emitter->makes);
+        VYRE_TABLE_CELLS(&table, emitter->target, emitter->needs ? emitter->needs : "nothing",
+                         emitter->makes);
     }
-    cli_table_write(&text, &table, format);
+    vyre_table_write(&text, &table, format);
     cli_output_write(&text);
     return CLI_EXIT_DONE;
 }
@@ -97,13 +114,10 @@ static vyre_status emit_program(const cli_arguments *arguments, const vyre_emitt
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "-o FILE writes the bytes",
                                 "what %s gets is not for a terminal", emitter->target);
     }
-    vyre_status status = vyre_emit(emitter, program, &options_given, &bytes, &size);
-    if (!status) {
-        vyre_strbuf_add(&text, (const char *)bytes, size);
-        vyre_bytes_free(bytes);
-        status = cli_output_save(path, &text);
-    }
-    return status;
+    VYRE_TRY(vyre_emit(emitter, program, &options_given, &bytes, &size));
+    vyre_strbuf_add(&text, (const char *)bytes, size);
+    vyre_bytes_free(bytes);
+    return cli_output_save(path, &text);
 }
 
 static vyre_status check_usage(const cli_arguments *arguments) {
@@ -129,7 +143,7 @@ static cli_exit run(const cli_arguments *arguments) {
     cli_input input = {0};
     vyre_status status = check_usage(arguments);
     if (!status && !arguments->operand_count) {
-        return list_targets((cli_format)arguments->values[FORMAT].choice);
+        return list_targets((vyre_format)arguments->values[FORMAT].choice);
     }
     const vyre_emitter *emitter = status ? NULL : find_emitter(arguments->values[TARGET].text);
     if (!status && !emitter) {
@@ -154,28 +168,3 @@ done:
     cli_input_deinit(&input);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre emit", "the targets, and what each gets"},
-    {"vyre emit kernel.vyre saxpy --target ptx -o saxpy.ptx", "PTX that all devices take"},
-    {"vyre emit reduce.sum_u32 --target primary_binary -o sum.vyreb", "an operation, binary"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_emit = {
-    .name = "emit",
-    .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM]]",
-    .summary = "translate a program for a target, ahead of time",
-    .text =
-        "Writes what the target gets of PROGRAM in FILE, where one program needs no name, or of "
-        "an OPERATION of `vyre ops`. Targets are named by their ids; `ptx` and `spirv` are "
-        "short for two of them.\n\n"
-        "Without operands it lists the targets that something can be emitted for.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 0,
-    .operands_max = 2,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/output.h"
@@ -13,6 +14,28 @@
     X(CHECK, 0, "--check", NULL, NULL, "print the names of the files that differ, change nothing")
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static const cli_example examples[] = {
+    {"vyre fmt kernel.vyre", "print it in canonical layout"},
+    {"vyre fmt --write examples/*.vyre", "lay out all examples"},
+    {"vyre fmt --check examples/*.vyre", "fail if one is not laid out"},
+    {"vyre fmt - <kernel.vyre", "as an editor does it"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_fmt = {
+    .name = "fmt",
+    .operands = "FILE...",
+    .summary = "lay out the text of programs",
+    .text =
+        "Prints each FILE in canonical layout. Comments stay, and so does the meaning. A text with "
+        "mistakes of syntax is refused; other mistakes do not matter.\n\n"
+        "Files are replaced as a whole: whatever happens, there is the old text or the new.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 1,
+    .operands_max = CLI_ANY_NUMBER,
+    CLI_COMMAND_PARTS,
+};
 
 /* The text of an input in canonical layout. */
 static vyre_status format(cli_input *input, char **out_text, size_t *out_size) {
@@ -85,35 +108,10 @@ static cli_exit run(const cli_arguments *arguments) {
     }
     if (write) {
         cli_message_print("%zu file%s, %zu changed\n", arguments->operand_count,
-                          cli_plural(arguments->operand_count), count);
+                          vyre_plural(arguments->operand_count), count);
     } else if (check && count) {
         cli_message_print("%zu of %zu file%s not in canonical layout. Fix: vyre fmt --write\n",
-                          count, arguments->operand_count, cli_plural(arguments->operand_count));
+                          count, arguments->operand_count, vyre_plural(arguments->operand_count));
     }
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre fmt kernel.vyre", "print it in canonical layout"},
-    {"vyre fmt --write examples/*.vyre", "lay out all examples"},
-    {"vyre fmt --check examples/*.vyre", "fail if one is not laid out"},
-    {"vyre fmt - <kernel.vyre", "as an editor does it"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_fmt = {
-    .name = "fmt",
-    .operands = "FILE...",
-    .summary = "lay out the text of programs",
-    .text =
-        "Prints each FILE in canonical layout. Comments stay, and so does the meaning. A text with "
-        "mistakes of syntax is refused; other mistakes do not matter.\n\n"
-        "Files are replaced as a whole: whatever happens, there is the old text or the new.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 1,
-    .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

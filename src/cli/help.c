@@ -24,6 +24,25 @@ static const cli_choice shells[] = {
 
 CLI_OPTION_TABLE(OPTIONS);
 
+static const cli_example examples[] = {
+    {"vyre help check", "explain a subcommand"},
+    {"vyre help limits", "explain a topic"},
+    {"source <(vyre help --completion bash)", "let bash complete the words of this command"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_help = {
+    .name = "help",
+    .operands = "[SUBCOMMAND|TOPIC]",
+    .summary = "explain vyre, a subcommand or a topic",
+    .text = "Explains a subcommand, as its --help does, or prints a topic: a table of the project, "
+            "such as "
+            "that of the limits. Without either, lists what there is.",
+    .operand = CLI_OPERAND_TOPIC,
+    .operands_max = 1,
+    CLI_COMMAND_PARTS,
+};
+
 enum { INDENT = 2, DEEPER = 6 };
 
 /* "  term   documentation", the latter from a column on, in a line of its own where it must. */
@@ -37,7 +56,7 @@ static void write_entry(vyre_strbuf *text, size_t indent, const char *term, size
         size = 0;
     }
     vyre_strbuf_repeat(text, ' ', column - size);
-    cli_wrap(text, documentation, column, column);
+    vyre_page_wrap(text, documentation, column, column);
 }
 
 static void write_command_term(vyre_strbuf *text, const cli_command *command) {
@@ -86,7 +105,7 @@ static void write_option(vyre_strbuf *text, const cli_option *option, size_t col
 }
 
 static void write_paragraph(vyre_strbuf *text, const char *paragraph) {
-    cli_wrap(text, paragraph, 0, 0);
+    vyre_page_wrap(text, paragraph, 0, 0);
 }
 
 void cli_help_command(vyre_strbuf *text, const cli_command *command) {
@@ -94,7 +113,7 @@ void cli_help_command(vyre_strbuf *text, const cli_command *command) {
     vyre_strbuf_printf(text, "vyre %s: %s\n\nusage: vyre ", command->name, command->summary);
     write_command_term(text, command);
     vyre_strbuf_puts(text, command->option_count ? " [OPTIONS]\n\n" : "\n\n");
-    cli_paragraphs(text, command->text, write_paragraph, "\n");
+    vyre_page_paragraphs(text, command->text, write_paragraph, "\n");
     vyre_strbuf_putc(text, '\n');
     vyre_strbuf_puts(text, "options:\n");
     for (size_t i = 0; i < command->option_count; i++) {
@@ -109,7 +128,7 @@ void cli_help_command(vyre_strbuf *text, const cli_command *command) {
 }
 
 static bool write_topic(vyre_strbuf *text, const char *name, bool is_markdown) {
-    cli_page page = {.text = text, .is_markdown = is_markdown};
+    vyre_page page = {.text = text, .is_markdown = is_markdown};
 #define TOPIC(topic, documentation)                                                                \
     if (!strcmp(name, #topic)) {                                                                   \
         cli_help_##topic(&page);                                                                   \
@@ -172,25 +191,3 @@ static cli_exit run(const cli_arguments *arguments) {
     cli_output_write(&text);
     return CLI_EXIT_DONE;
 }
-
-static const cli_example examples[] = {
-    {"vyre help check", "explain a subcommand"},
-    {"vyre help limits", "explain a topic"},
-    {"source <(vyre help --completion bash)", "let bash complete the words of this command"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_help = {
-    .name = "help",
-    .operands = "[SUBCOMMAND|TOPIC]",
-    .summary = "explain vyre, a subcommand or a topic",
-    .text = "Explains a subcommand, as its --help does, or prints a topic: a table of the project, "
-            "such as "
-            "that of the limits. Without either, lists what there is.",
-    .operand = CLI_OPERAND_TOPIC,
-    .operands_max = 1,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

@@ -2,8 +2,8 @@
 #ifndef VYRE_CLI_HELP_H
 #define VYRE_CLI_HELP_H
 
+#include "base/page.h"
 #include "cli/command.h"
-#include "cli/page.h"
 
 /* All subcommands, topics, exit statuses. */
 void cli_help_overview(vyre_strbuf *text);
@@ -31,12 +31,15 @@ CLI_SHELLS(CLI_SHELL_FUNCTION)
     X(limits, "how large a program may be")                                                        \
     X(environment, "the environment variables that are read")
 
-#define CLI_TOPIC_FUNCTION(name, documentation) void cli_help_##name(cli_page *page);
+#define CLI_TOPIC_FUNCTION(name, documentation) void cli_help_##name(vyre_page *page);
 CLI_TOPICS(CLI_TOPIC_FUNCTION)
 #undef CLI_TOPIC_FUNCTION
 
 /* Their names and descriptions. */
 extern const cli_choice cli_topics[];
+
+/* The last line of a topic as a page of docs/: which table of the sources it comes from. */
+void cli_help_source(vyre_page *page, const char *file);
 
 /* An environment variable. */
 typedef struct cli_variable {

@@ -4,10 +4,21 @@
 #include <vyre/diagnostic.h>
 #include <vyre/limits.h>
 
+#include "backend/table.h"
 #include "base/option.h"
 #include "cli/help.h"
 
-void cli_help_diagnostics(cli_page *page) {
+void cli_help_source(vyre_page *page, const char *file) {
+    vyre_strbuf words = {0};
+    vyre_strbuf_printf(&words, "This page is made from `%s` by `./dev docs`.", file);
+    if (page->is_markdown) {
+        vyre_page_paragraph(page, vyre_strbuf_string(&words));
+    }
+    page->text->failed |= words.failed;
+    vyre_strbuf_free(&words);
+}
+
+void cli_help_diagnostics(vyre_page *page) {
     static const struct {
         uint32_t number;
         const char *severity, *title;
@@ -31,29 +42,26 @@ void cli_help_diagnostics(cli_page *page) {
         [8] = "Warnings",
     };
     size_t count = sizeof rows / sizeof rows[0];
-    cli_page_title(page, "Diagnostics");
-    cli_page_paragraph(
+    vyre_page_title(page, "Diagnostics");
+    vyre_page_paragraph(
         page, "What `vyre check` may say about a program. Each comes with its place, what was "
               "found there, and a fix. A code keeps its meaning for ever.");
     for (size_t i = 0; i < count;) {
         uint32_t kind = rows[i].number / 100;
-        cli_table table = {.columns = 3};
-        cli_table_add(&table, "code");
-        cli_table_add(&table, "severity");
-        cli_table_add(&table, "title");
+        vyre_table table = {.columns = 3};
+        VYRE_TABLE_CELLS(&table, "code", "severity", "title");
         for (; i < count && rows[i].number / 100 == kind; i++) {
-            cli_table_add(&table, "V%04u", rows[i].number);
-            cli_table_add(&table, "%s", rows[i].severity);
-            cli_table_add(&table, "%s", rows[i].title);
+            vyre_table_add(&table, "V%04u", rows[i].number);
+            VYRE_TABLE_CELLS(&table, rows[i].severity, rows[i].title);
         }
-        cli_page_heading(page, kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : "Others");
-        cli_page_table(page, &table);
+        vyre_page_heading(page, kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : "Others");
+        vyre_page_table(page, &table);
     }
-    cli_page_source(page, "include/vyre/diagnostic.h");
+    cli_help_source(page, "include/vyre/diagnostic.h");
 }
 
 /* 4194304 as 4,194,304. */
-static void add_number(cli_table *table, uint64_t number) {
+static void add_number(vyre_table *table, uint64_t number) {
     char digits[32], grouped[48];
     int count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
     size_t at = 0;
@@ -64,34 +72,52 @@ static void add_number(cli_table *table, uint64_t number) {
         grouped[at++] = digits[i];
     }
     grouped[at] = '\0';
-    cli_table_add(table, "%s", grouped);
+    vyre_table_add(table, "%s", grouped);
 }
 
-void cli_help_limits(cli_page *page) {
-    cli_table table = {.columns = 3, .right = 2};
-    cli_table_add(&table, "limit");
-    cli_table_add(&table, "at most");
-    cli_table_add(&table, "of what");
+void cli_help_limits(vyre_page *page) {
+    vyre_table table = {.columns = 3, .right = 2};
+    VYRE_TABLE_CELLS(&table, "limit", "at most", "of what");
 #define ROW(name, value, text)                                                                     \
-    cli_table_add(&table, "%s", #name);                                                            \
+    vyre_table_add(&table, "%s", #name);                                                           \
     add_number(&table, value);                                                                     \
-    cli_table_add(&table, "%s", text);
+    vyre_table_add(&table, "%s", text);
     VYRE_LIMITS(ROW)
 #undef ROW
-    cli_page_title(page, "Limits");
-    cli_page_paragraph(
+    vyre_page_title(page, "Limits");
+    vyre_page_paragraph(
         page, "How large a program may be. Parser, builder, verifier and decoder share this "
               "table, so that what one accepts the others do not refuse. In C a limit is "
               "`VYRE_LIMIT_` and its name.");
-    cli_page_table(page, &table);
-    cli_page_source(page, "include/vyre/limits.h");
+    vyre_page_table(page, &table);
+    cli_help_source(page, "include/vyre/limits.h");
+}
+
+static const vyre_option *step(const vyre_option *const *list, size_t *index) {
+    while (list && *list) {
+        if (!(*index)--) {
+            return *list;
+        }
+        list++;
+    }
+    return NULL;
+}
+
+/* Those of the whole stack, then those of each built-in backend. Past the last it is NULL, and the
+ * index counts from there. */
+static const vyre_option *option_at(size_t *index) {
+    const vyre_option *found = step(vyre_options, index);
+    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in && !found; built_in++) {
+        found = step((*built_in)->options, index);
+    }
+    return found;
 }
 
 bool cli_help_variable(size_t index, cli_variable *out_variable) {
-    if (index < VYRE_OPTION_COUNT) {
-        vyre_option_info info = vyre_option_describe((vyre_option)index);
-        *out_variable =
-            (cli_variable){info.variable, info.allowed, info.default_text, info.documentation};
+    const vyre_option *option = option_at(&index);
+    if (option) {
+        *out_variable = (cli_variable){option->variable, option->allowed, option->default_text,
+                                       option->documentation};
         return true;
     }
     /* Those that are not ours. */
@@ -105,7 +131,6 @@ bool cli_help_variable(size_t index, cli_variable *out_variable) {
         {"NO_COLOR", "any text", "", "no colours, not even on a terminal"},
         {"TERM", "any text", "", "no colours on a terminal where it is `dumb` or not set"},
     };
-    index -= VYRE_OPTION_COUNT;
     if (index >= sizeof others / sizeof others[0]) {
         return false;
     }
@@ -113,24 +138,19 @@ bool cli_help_variable(size_t index, cli_variable *out_variable) {
     return true;
 }
 
-void cli_help_environment(cli_page *page) {
-    cli_table table = {.columns = 4, .code = 1};
-    cli_table_add(&table, "variable");
-    cli_table_add(&table, "values");
-    cli_table_add(&table, "default");
-    cli_table_add(&table, "meaning");
+void cli_help_environment(vyre_page *page) {
+    vyre_table table = {.columns = 4, .code = 1};
+    VYRE_TABLE_CELLS(&table, "variable", "values", "default", "meaning");
     cli_variable variable;
     for (size_t i = 0; cli_help_variable(i, &variable); i++) {
-        cli_table_add(&table, "%s", variable.name);
-        cli_table_add(&table, "%s", variable.values);
-        cli_table_add(&table, "%s", variable.default_text);
-        cli_table_add(&table, "%s", variable.documentation);
+        VYRE_TABLE_CELLS(&table, variable.name, variable.values, variable.default_text,
+                         variable.documentation);
     }
-    cli_page_title(page, "Environment");
-    cli_page_paragraph(
+    vyre_page_title(page, "Environment");
+    vyre_page_paragraph(
         page, "The environment variables that are read. One that is set to a value it cannot "
               "have is an error, or a warning where a run goes on without the cache; an empty one "
               "counts as not set. A process with more rights than its user reads none.");
-    cli_page_table(page, &table);
-    cli_page_source(page, "src/base/option.h");
+    vyre_page_table(page, &table);
+    cli_help_source(page, "src/base/option.h");
 }

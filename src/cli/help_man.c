@@ -34,13 +34,13 @@ static void write_line(vyre_strbuf *text, const char *string) {
             string++;
         }
     }
-    cli_wrap(text, vyre_strbuf_string(&line), 0, 0);
+    vyre_page_wrap(text, vyre_strbuf_string(&line), 0, 0);
     text->failed |= line.failed;
     vyre_strbuf_free(&line);
 }
 
 static void write_paragraphs(vyre_strbuf *text, const char *paragraphs) {
-    cli_paragraphs(text, paragraphs, write_line, ".PP\n");
+    vyre_page_paragraphs(text, paragraphs, write_line, ".PP\n");
 }
 
 /* A paragraph with a tag: the term, then on lines of its own what it means. */

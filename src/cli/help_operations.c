@@ -117,7 +117,7 @@ static bool is_written(vyre_op op, const vyre_op_info *info) {
     return info->name && info->shape != VYRE_SHAPE_PICK && op != VYRE_OP_UNREACHABLE;
 }
 
-static void add_rows(cli_table *table, uint32_t first, uint32_t end) {
+static void add_rows(vyre_table *table, uint32_t first, uint32_t end) {
     for (uint32_t op = first; op < end; op++) {
         const vyre_op_info *info = vyre_op_info_of(op);
         if (!is_written((vyre_op)op, info)) {
@@ -125,32 +125,28 @@ static void add_rows(cli_table *table, uint32_t first, uint32_t end) {
         }
         char form[64];
         write_form(form, sizeof form, (vyre_op)op, info);
-        cli_table_add(table, "%s", form);
-        cli_table_add(table, "%s", types_of((vyre_op)op, info));
-        cli_table_add(table, "%u", info->cost);
-        cli_table_add(table, "%s", info->doc);
+        VYRE_TABLE_CELLS(table, form, types_of((vyre_op)op, info));
+        vyre_table_add(table, "%u", info->cost);
+        vyre_table_add(table, "%s", info->doc);
     }
 }
 
-void cli_help_operations(cli_page *page) {
-    cli_page_title(page, "Operations");
-    cli_page_paragraph(page,
-                       "Every operation of the language. Values are `a`, `b`, `c`; those of one "
-                       "operation have one type T, of those listed, which is the result's, too, "
-                       "unless it says otherwise. The cost is a rough count of cycles.");
+void cli_help_operations(vyre_page *page) {
+    vyre_page_title(page, "Operations");
+    vyre_page_paragraph(page,
+                        "Every operation of the language. Values are `a`, `b`, `c`; those of one "
+                        "operation have one type T, of those listed, which is the result's, too, "
+                        "unless it says otherwise. The cost is a rough count of cycles.");
     size_t count = sizeof groups / sizeof groups[0];
     for (size_t i = 0; i < count; i++) {
-        cli_table table = {.columns = 4, .right = 4, .code = 1};
-        cli_table_add(&table, "written");
-        cli_table_add(&table, "types");
-        cli_table_add(&table, "cost");
-        cli_table_add(&table, "meaning");
+        vyre_table table = {.columns = 4, .right = 4, .code = 1};
+        VYRE_TABLE_CELLS(&table, "written", "types", "cost", "meaning");
         add_rows(&table, groups[i].first, i + 1 < count ? groups[i + 1].first : VYRE_OP_COUNT);
-        cli_page_heading(page, groups[i].heading);
+        vyre_page_heading(page, groups[i].heading);
         if (groups[i].text) {
-            cli_page_paragraph(page, groups[i].text);
+            vyre_page_paragraph(page, groups[i].text);
         }
-        cli_page_table(page, &table);
+        vyre_page_table(page, &table);
     }
-    cli_page_source(page, "include/vyre/op.h");
+    cli_help_source(page, "include/vyre/op.h");
 }

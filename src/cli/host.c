@@ -11,7 +11,9 @@
 #include "cli/operation.h"
 #include "cli/output.h"
 
-vyre_status cli_host_shape(const vyre_operation *operation, vyre_program **out_program) {
+/* A program that does nothing, with the operation's arguments: what binds and prints values knows
+ * programs alone. */
+static vyre_status make_shape(const vyre_operation *operation, vyre_program **out_program) {
     vyre_strbuf text = {0};
     vyre_module *module = NULL;
     vyre_strbuf_puts(&text, "program ");
@@ -56,10 +58,7 @@ static bool is_path(const char *value) {
 vyre_status cli_host_bind(cli_host_call *call, const vyre_operation *operation,
                           const char *const *values, size_t count) {
     *call = (cli_host_call){.operation = operation};
-    vyre_status status = cli_host_shape(operation, &call->shape);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(make_shape(operation, &call->shape));
     const char **words = vyre_alloc_array(count, sizeof *words);
     vyre_strbuf path = {0};
     for (size_t i = 0; words && i < count; i++) {
@@ -77,9 +76,9 @@ vyre_status cli_host_bind(cli_host_call *call, const vyre_operation *operation,
     for (size_t i = 0; words && i < count; i++) {
         words[i] = is_path(values[i]) ? vyre_strbuf_string(&path) : words[i];
     }
-    status = words && !path.failed
-                 ? cli_bind(&call->binding, call->shape, words, count, false, CLI_MISSING_REFUSED)
-                 : vyre_no_memory("for the command line");
+    vyre_status status = words && !path.failed ? values_bind(&call->binding, call->shape, words,
+                                                             count, false, VALUES_MISSING_REFUSED)
+                                               : vyre_no_memory("for the command line");
     vyre_free(words);
     vyre_strbuf_free(&path);
     return status;
@@ -138,7 +137,7 @@ vyre_status cli_host_do(cli_host_call *call) {
 
 void cli_host_deinit(cli_host_call *call) {
     vyre_outputs_free(&call->outputs);
-    cli_binding_deinit(&call->binding);
+    values_binding_deinit(&call->binding);
     vyre_program_release(call->shape);
     vyre_strbuf_free(&call->way);
 }

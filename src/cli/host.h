@@ -7,16 +7,11 @@
 #include "cli/command.h"
 #include "values/bind.h"
 
-/* A program that does nothing, with the operation's arguments: what binds and prints values knows
- * programs alone. */
-VYRE_MUST_USE vyre_status cli_host_shape(const vyre_operation *operation,
-                                         vyre_program **out_program);
-
 /* Does the operation with values as for a program, but that `path=` is followed by a path. */
 typedef struct cli_host_call {
     const vyre_operation *operation;
     vyre_program *shape;
-    cli_binding binding;
+    values_binding binding;
     vyre_outputs outputs;
     vyre_strbuf way; /* which way the bytes went */
     uint64_t time_ns;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cli/operation.h"
 #include "cli/output.h"
@@ -30,24 +31,19 @@ vyre_status cli_input_read(cli_input *input, const char *path) {
         return cli_no_name("a FILE");
     }
     /* The larger of the two limits; text has a smaller one, which the parser knows. */
-    vyre_status status = is_stdin ? vyre_file_read_open(STDIN_FILENO, input->name,
-                                                        VYRE_LIMIT_WIRE_BYTES, &input->contents)
-                                  : vyre_file_read(path, VYRE_LIMIT_WIRE_BYTES, &input->contents);
-    if (!status) {
-        input->is_wire = looks_like_wire(&input->contents);
-        vyre_log(VYRE_LOG_DEBUG, "read %s, %zu byte%s of %s", input->name, input->contents.size,
-                 cli_plural(input->contents.size), input->is_wire ? "binary form" : "text");
-    }
-    return status;
+    VYRE_TRY(is_stdin ? vyre_file_read_open(STDIN_FILENO, input->name, VYRE_LIMIT_WIRE_BYTES,
+                                            &input->contents)
+                      : vyre_file_read(path, VYRE_LIMIT_WIRE_BYTES, &input->contents));
+    input->is_wire = looks_like_wire(&input->contents);
+    vyre_log(VYRE_LOG_DEBUG, "read %s, %zu byte%s of %s", input->name, input->contents.size,
+             vyre_plural(input->contents.size), input->is_wire ? "binary form" : "text");
+    return VYRE_OK;
 }
 
 /* The operation of that id, in place of a file that there is not. */
 static vyre_status find_operation(cli_input *input, const char *id) {
     const vyre_dialects *snapshot;
-    vyre_status status = vyre_dialects_try_enter(&input->guard, &snapshot);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_dialects_try_enter(&input->guard, &snapshot));
     input->is_entered = true;
     input->operation = vyre_dialects_find(snapshot, id);
     return input->operation ? VYRE_OK : vyre_dialects_unknown(snapshot, "file or operation", id);
@@ -58,7 +54,7 @@ vyre_status cli_input_open(cli_input *input, const char *path, const char *varia
     if (vyre_status_code_of(status) == VYRE_STATUS_NOT_FOUND && cli_operation_is_id(path)) {
         vyre_status_free(status);
         status = find_operation(input, path);
-        if (!status && input->operation->composition) {
+        if (!status && vyre_operation_has_program(input->operation)) {
             const vyre_program *program;
             status = cli_operation_program(input->operation, variant, NULL, &program);
             input->program =
@@ -159,13 +155,11 @@ vyre_status cli_input_render(const cli_input *input, vyre_diagnostic_form form, 
 static vyre_status show_diagnostics(const cli_input *input) {
     char *text;
     size_t size;
-    vyre_status status = cli_input_render(
-        input, cli_message_has_color() ? VYRE_FORM_COLOR_TEXT : VYRE_FORM_TEXT, &text, &size);
-    if (!status) {
-        cli_message_write(text, size);
-        vyre_string_free(text);
-    }
-    return status;
+    VYRE_TRY(cli_input_render(
+        input, cli_message_has_color() ? VYRE_FORM_COLOR_TEXT : VYRE_FORM_TEXT, &text, &size));
+    cli_message_write(text, size);
+    vyre_string_free(text);
+    return VYRE_OK;
 }
 
 cli_exit cli_input_report(const cli_input *input, const cli_command *command, vyre_status status) {

@@ -22,11 +22,6 @@ typedef struct cli_input {
 
 /* What a FILE is where an OPERATION may stand in its place. */
 #define CLI_INPUT_OPERANDS "FILE|OPERATION"
-/* A row for the table of options of a subcommand that takes one. */
-#define CLI_VARIANT_OPTION(X)                                                                      \
-    X(VARIANT, 0, "--variant", "NAME", NULL,                                                       \
-      "which of the programs of an OPERATION, that all give the same bytes")
-
 /* Reads the bytes; "-" is stdin. Deinit it whatever comes out. */
 VYRE_MUST_USE vyre_status cli_input_read(cli_input *input, const char *path);
 

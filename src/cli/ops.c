@@ -3,22 +3,52 @@
 
 #include <string.h>
 
+#include "base/page.h"
+#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/device.h"
 #include "cli/operation.h"
 #include "cli/output.h"
-#include "cli/page.h"
+#include "conform/claims.h"
 #include "dialect/snapshot.h"
 #include "registry/select.h"
-#include "values/value.h"
+#include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICE_OPTION(X)                                                                           \
     X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "watch: end after that time")                      \
-    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
-      "the form of the answer; text if not given")
+    CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static const cli_example examples[] = {
+    {"vyre ops", "all operations with their arguments and what they do"},
+    {"vyre ops 'reduce.*' --format md", "some of them as a table, with laws and targets"},
+    {"vyre ops show reduce.sum_u32", "one with everything about it, ready to be run"},
+    {"vyre ops check 'hash.*' -b cpu", "are they what their manifests say?"},
+    {"vyre ops watch ~/.config/vyre/dialects", "see each edit come into force, or refused"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_ops = {
+    .name = "ops",
+    .operands = "[[check] GLOB | show ID | watch DIR]",
+    .summary = "list, check and watch the operations of the library",
+    .text =
+        "Lists the operations that are known, those whose id matches GLOB if one is given: those "
+        "that are part of vyre, those that programs register, and those of the manifests in the "
+        "folders of VYRE_DIALECT_PATH (docs/dialects.md). They are called by id in programs, and "
+        "run by `vyre run ID`.\n\n"
+        "`show` tells everything about one. `check` runs the witnesses of their manifests and "
+        "tests their laws, on all values where those have 8 bits, else on chosen and random "
+        "ones; the exit status is 1 if something does not hold.\n\n"
+        "`watch` loads the manifests of a folder again whenever one of its files changes, and "
+        "prints which operations were added, changed or removed. An edit with mistakes is refused "
+        "with all of them, and what was there before stays in force.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_max = 2,
+    CLI_COMMAND_PARTS,
+};
 
 /* X(name): what can be done besides listing. */
 #define VERBS(X)                                                                                   \
@@ -57,38 +87,38 @@ static vyre_str first_sentence(const char *doc) {
 }
 
 /* What operations of a dialect have in common: the line in front of them. */
-static void print_group(vyre_strbuf *text, const job *j, const vyre_operation *operation) {
-    cli_targets targets;
-    vyre_strbuf_printf(text, "%s%s%s, %s", operation->dialect, *operation->version ? " " : "",
-                       operation->version, cli_category_name(operation->category));
-    cli_operation_targets(j->snapshot, operation, &targets);
-    for (size_t i = 0; i < targets.count; i++) {
-        vyre_strbuf_printf(text, "%s%s", i ? ", " : "; becomes ", targets.ids[i]);
-    }
+static void print_group(vyre_strbuf *text, const vyre_operation *operation) {
+    vyre_strbuf targets = {0};
+    cli_describe_targets(&targets, operation);
+    vyre_strbuf_printf(text, "%s%s%s, %s%s%s", operation->dialect, *operation->version ? " " : "",
+                       operation->version, cli_category_name(operation->category),
+                       targets.size ? "; becomes " : "", vyre_strbuf_string(&targets));
+    text->failed |= targets.failed;
+    vyre_strbuf_free(&targets);
 }
 
-static void write_part(vyre_strbuf *text, vyre_strbuf *part, size_t first, size_t indent) {
+static void write_part(vyre_strbuf *text, vyre_strbuf *part) {
+    enum { INDENT = 6 };
     if (part->size) {
-        vyre_strbuf_repeat(text, ' ', first);
-        cli_wrap(text, vyre_strbuf_string(part), indent, first);
+        vyre_strbuf_repeat(text, ' ', INDENT);
+        vyre_page_wrap(text, vyre_strbuf_string(part), INDENT, INDENT);
     }
     text->failed |= part->failed;
     vyre_strbuf_free(part);
 }
 
 static void write_operation(vyre_strbuf *text, const vyre_operation *operation) {
-    vyre_strbuf signature = {0}, doc = {0}, laws = {0};
+    vyre_strbuf doc = {0}, laws = {0};
     vyre_str sentence = first_sentence(operation->doc);
-    vyre_strbuf_puts(&signature, operation->id);
-    cli_describe_signature(&signature, operation);
     vyre_strbuf_add(&doc, sentence.data, sentence.size);
     if (operation->law_count) {
         vyre_strbuf_puts(&laws, "laws: ");
         cli_describe_laws(&laws, operation);
     }
-    write_part(text, &signature, 2, 8);
-    write_part(text, &doc, 6, 6);
-    write_part(text, &laws, 6, 6);
+    vyre_strbuf_puts(text, "  ");
+    cli_describe_operation(text, operation, 8, 2);
+    write_part(text, &doc);
+    write_part(text, &laws);
 }
 
 static void write_text(const job *j, vyre_strbuf *text) {
@@ -99,10 +129,10 @@ static void write_text(const job *j, vyre_strbuf *text) {
             continue;
         }
         vyre_strbuf_cut(&group, 0);
-        print_group(&group, j, operation);
+        print_group(&group, operation);
         if (strcmp(vyre_strbuf_string(&group), vyre_strbuf_string(&before)) != 0) {
             vyre_strbuf_puts(text, before.size ? "\n" : "");
-            cli_wrap(text, vyre_strbuf_string(&group), 4, 0);
+            vyre_page_wrap(text, vyre_strbuf_string(&group), 4, 0);
             vyre_strbuf_cut(&before, 0);
             vyre_strbuf_puts(&before, vyre_strbuf_string(&group));
         }
@@ -113,50 +143,35 @@ static void write_text(const job *j, vyre_strbuf *text) {
     vyre_strbuf_free(&group);
 }
 
-static void write_table(const job *j, vyre_strbuf *text, cli_format format) {
-    static const char *const headings[] = {"id",        "dialect", "version",  "category", "form",
-                                           "signature", "laws",    "variants", "targets",  "doc"};
-    enum { COLUMNS = sizeof headings / sizeof *headings };
-    cli_table table = {.columns = COLUMNS, .code = 1 | 1 << 5};
-    for (size_t i = 0; i < COLUMNS; i++) {
-        cli_table_add(&table, "%s", headings[i]);
+static void add_row(vyre_table *table, const vyre_operation *operation) {
+    vyre_strbuf text = {0};
+    VYRE_TABLE_CELLS(table, operation->id, operation->dialect, operation->version,
+                     cli_category_name(operation->category), cli_form_name(operation->form));
+    cli_describe_signature(&text, operation);
+    vyre_table_add_strbuf(table, &text);
+    cli_describe_laws(&text, operation);
+    vyre_table_add_strbuf(table, &text);
+    for (size_t i = 0; i < operation->variant_count; i++) {
+        vyre_strbuf_printf(&text, "%s%s", i ? ", " : "", operation->variants[i].entry);
     }
+    vyre_table_add_strbuf(table, &text);
+    cli_describe_targets(&text, operation);
+    vyre_table_add_strbuf(table, &text);
+    VYRE_TABLE_CELLS(table, operation->doc);
+    vyre_strbuf_free(&text);
+}
+
+static void write_table(const job *j, vyre_strbuf *text, vyre_format format) {
+    vyre_table table = {.code = 1 | 1 << 5};
+    VYRE_TABLE_CELLS(&table, "id", "dialect", "version", "category", "form", "signature", "laws",
+                     "variants", "targets", "doc");
     for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
         const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
-        if (!is_chosen(j, operation)) {
-            continue;
+        if (is_chosen(j, operation)) {
+            add_row(&table, operation);
         }
-        vyre_strbuf signature = {0}, laws = {0}, variants = {0}, names = {0};
-        cli_targets targets;
-        cli_describe_signature(&signature, operation);
-        cli_describe_laws(&laws, operation);
-        for (size_t k = 0; k < operation->variant_count; k++) {
-            vyre_strbuf_printf(&variants, "%s%s", k ? ", " : "", operation->variants[k].entry);
-        }
-        cli_operation_targets(j->snapshot, operation, &targets);
-        for (size_t k = 0; k < targets.count; k++) {
-            vyre_strbuf_printf(&names, "%s%s", k ? ", " : "", targets.ids[k]);
-        }
-        const char *cells[COLUMNS] = {operation->id,
-                                      operation->dialect,
-                                      operation->version,
-                                      cli_category_name(operation->category),
-                                      cli_form_name(operation->form),
-                                      vyre_strbuf_string(&signature),
-                                      vyre_strbuf_string(&laws),
-                                      vyre_strbuf_string(&variants),
-                                      vyre_strbuf_string(&names),
-                                      operation->doc};
-        for (size_t k = 0; k < COLUMNS; k++) {
-            cli_table_add(&table, "%s", cells[k]);
-        }
-        text->failed |= signature.failed || laws.failed || variants.failed || names.failed;
-        vyre_strbuf_free(&signature);
-        vyre_strbuf_free(&laws);
-        vyre_strbuf_free(&variants);
-        vyre_strbuf_free(&names);
     }
-    cli_table_write(text, &table, format);
+    vyre_table_write(text, &table, format);
 }
 
 static size_t count_chosen(const job *j) {
@@ -175,20 +190,20 @@ static cli_exit no_match(const job *j) {
 }
 
 static cli_exit list(const job *j) {
-    cli_format format = (cli_format)j->arguments->values[FORMAT].choice;
+    vyre_format format = (vyre_format)j->arguments->values[FORMAT].choice;
     vyre_strbuf text = {0};
     if (j->operand && !count_chosen(j)) {
         return no_match(j);
     }
-    if (format == CLI_FORMAT_TEXT) {
+    if (format == VYRE_FORMAT_TEXT) {
         write_text(j, &text);
-    } else if (format == CLI_FORMAT_JSON) {
+    } else if (format == VYRE_FORMAT_JSON) {
         vyre_json json = {.text = &text};
         vyre_json_array(&json);
         for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
             const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
             if (is_chosen(j, operation)) {
-                cli_ops_show_json(&json, j->snapshot, operation);
+                cli_ops_show_json(&json, operation);
             }
         }
         vyre_json_array_end(&json);
@@ -198,22 +213,22 @@ static cli_exit list(const job *j) {
     }
     cli_output_write(&text);
     size_t count = count_chosen(j);
-    cli_message_print("%zu operation%s\n", count, cli_plural(count));
+    cli_message_print("%zu operation%s\n", count, vyre_plural(count));
     return CLI_EXIT_DONE;
 }
 
 static cli_exit show(const job *j) {
-    cli_format format = (cli_format)j->arguments->values[FORMAT].choice;
+    vyre_format format = (vyre_format)j->arguments->values[FORMAT].choice;
     const vyre_operation *operation = vyre_dialects_find(j->snapshot, j->operand);
     vyre_strbuf text = {0};
     if (!operation) {
         return no_match(j);
     }
-    if (format == CLI_FORMAT_TEXT) {
-        cli_ops_show_text(&text, j->snapshot, operation);
-    } else if (format == CLI_FORMAT_JSON) {
+    if (format == VYRE_FORMAT_TEXT) {
+        cli_ops_show_text(&text, operation);
+    } else if (format == VYRE_FORMAT_JSON) {
         vyre_json json = {.text = &text};
-        cli_ops_show_json(&json, j->snapshot, operation);
+        cli_ops_show_json(&json, operation);
         vyre_strbuf_putc(&text, '\n');
     } else {
         write_table(j, &text, format);
@@ -224,17 +239,18 @@ static cli_exit show(const job *j) {
 
 /* Checking */
 
-static cli_exit check_operations(const job *j, vyre_device *device, cli_ops_tally *tally) {
+static cli_exit check_operations(const job *j, vyre_device *device, conform_claims *tally) {
     vyre_strbuf failures = {0};
     for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
         const vyre_operation *operation = vyre_dialects_at(j->snapshot, i);
-        if (!is_chosen(j, operation) || !operation->composition) {
+        if (!is_chosen(j, operation) || !vyre_operation_has_program(operation)) {
             continue;
         }
         tally->operations++;
-        vyre_status status = cli_witnesses_check(device, operation, tally, &failures);
-        status = status ? status : cli_samples_check(device, operation, tally, &failures);
-        status = status ? status : cli_laws_check(device, j->snapshot, operation, tally, &failures);
+        vyre_status status = conform_witnesses_check(device, operation, tally, &failures);
+        status = status ? status : conform_samples_check(device, operation, tally, &failures);
+        status =
+            status ? status : conform_laws_check(device, j->snapshot, operation, tally, &failures);
         cli_output_write(&failures);
         if (status) {
             return cli_message_status(j->arguments->command, status);
@@ -246,7 +262,7 @@ static cli_exit check_operations(const job *j, vyre_device *device, cli_ops_tall
 static cli_exit check(const job *j) {
     vyre_device *device;
     vyre_strbuf why = {0};
-    cli_ops_tally tally = {0};
+    conform_claims tally = {0};
     if (j->operand && !count_chosen(j)) {
         return no_match(j);
     }
@@ -256,10 +272,10 @@ static cli_exit check(const job *j) {
         result = check_operations(j, device, &tally);
         cli_message_print("%zu operation%s on %s: %zu witness%s, %zu sample%s, %zu law%s in %zu "
                           "cases, %zu failure%s\n",
-                          tally.operations, cli_plural(tally.operations), vyre_device_name(device),
+                          tally.operations, vyre_plural(tally.operations), vyre_device_name(device),
                           tally.witnesses, tally.witnesses == 1 ? "" : "es", tally.samples,
-                          cli_plural(tally.samples), tally.laws, cli_plural(tally.laws),
-                          tally.cases, tally.failures, cli_plural(tally.failures));
+                          vyre_plural(tally.samples), tally.laws, vyre_plural(tally.laws),
+                          tally.cases, tally.failures, vyre_plural(tally.failures));
         vyre_device_release(device);
     }
     vyre_strbuf_free(&why);
@@ -308,12 +324,10 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_dialects_guard guard;
     uint64_t timeout_ns = UINT64_MAX;
     vyre_status status = read_operands(&j);
-    if (!status && arguments->values[TIMEOUT].given) {
-        status = cli_seconds_parse("--timeout", arguments->values[TIMEOUT].text, &timeout_ns);
-    }
+    status = status ? status : cli_option_seconds(arguments, TIMEOUT, &timeout_ns);
     if (!status && j.verb == VERB_watch) {
         return cli_ops_watch(arguments->command, j.operand, timeout_ns,
-                             (cli_format)arguments->values[FORMAT].choice);
+                             (vyre_format)arguments->values[FORMAT].choice);
     }
     status = status ? status : vyre_dialects_try_enter(&guard, &j.snapshot);
     if (status) {
@@ -323,36 +337,3 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_dialects_leave(&guard);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre ops", "all operations with their arguments and what they do"},
-    {"vyre ops 'reduce.*' --format md", "some of them as a table, with laws and targets"},
-    {"vyre ops show reduce.sum_u32", "one with everything about it, ready to be run"},
-    {"vyre ops check 'hash.*' -b cpu", "are they what their manifests say?"},
-    {"vyre ops watch ~/.config/vyre/dialects", "see each edit come into force, or refused"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_ops = {
-    .name = "ops",
-    .operands = "[[check] GLOB | show ID | watch DIR]",
-    .summary = "list, check and watch the operations of the library",
-    .text =
-        "Lists the operations that are known, those whose id matches GLOB if one is given: those "
-        "that are part of vyre, those that programs register, and those of the manifests in the "
-        "folders of VYRE_DIALECT_PATH (docs/dialects.md). They are called by id in programs, and "
-        "run by `vyre run ID`.\n\n"
-        "`show` tells everything about one. `check` runs the witnesses of their manifests and "
-        "tests their laws, on all values where those have 8 bits, else on chosen and random "
-        "ones; the exit status is 1 if something does not hold.\n\n"
-        "`watch` loads the manifests of a folder again whenever one of its files changes, and "
-        "prints which operations were added, changed or removed. An edit with mistakes is refused "
-        "with all of them, and what was there before stays in force.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 0,
-    .operands_max = 2,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

@@ -1,10 +1,11 @@
 /* One operation with all that there is to know of it. */
 #include <string.h>
 
+#include "base/page.h"
 #include "cli/describe.h"
 #include "cli/operation.h"
 #include "cli/ops.h"
-#include "cli/page.h"
+#include "dialect/law.h"
 #include "values/sample.h"
 
 static const char *role_name(vyre_role role) {
@@ -18,7 +19,7 @@ static const char *role_name(vyre_role role) {
 static void write_parameters(vyre_strbuf *text, const vyre_operation *operation) {
     for (size_t i = 0; i < operation->parameter_count; i++) {
         cli_describe_label(text, i ? "" : "arguments");
-        cli_describe_parameter(text, &operation->parameters[i]);
+        cli_describe_parameter(text, operation, i);
         vyre_strbuf_printf(text, "   %s\n", role_name(operation->parameters[i].role));
     }
 }
@@ -26,8 +27,8 @@ static void write_parameters(vyre_strbuf *text, const vyre_operation *operation)
 static void write_laws(vyre_strbuf *text, const vyre_operation *operation) {
     for (size_t i = 0; i < operation->law_count; i++) {
         cli_describe_label(text, i ? "" : "laws");
-        cli_describe_law(text, &operation->laws[i]);
-        vyre_strbuf_printf(text, ": %s\n", cli_law_meaning(operation->laws[i].kind));
+        vyre_law_print(text, &operation->laws[i]);
+        vyre_strbuf_printf(text, ": %s\n", vyre_law_meaning(operation->laws[i].kind));
     }
 }
 
@@ -56,7 +57,7 @@ static void write_witnesses(vyre_strbuf *text, const vyre_operation *operation) 
 
 /* What `vyre run ID --sample N` takes. */
 static void write_sample(vyre_strbuf *text, const vyre_operation *operation) {
-    if (!cli_sample_exists(operation)) {
+    if (!values_sample_exists(operation)) {
         return;
     }
     const char *words = operation->sample ? operation->sample : "n random elements in each buffer";
@@ -74,19 +75,13 @@ static void write_sample(vyre_strbuf *text, const vyre_operation *operation) {
 
 static void write_paragraph(vyre_strbuf *text, const char *paragraph) {
     vyre_strbuf_puts(text, "  ");
-    cli_wrap(text, paragraph, 2, 2);
+    vyre_page_wrap(text, paragraph, 2, 2);
 }
 
-void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
-                       const vyre_operation *operation) {
+void cli_ops_show_text(vyre_strbuf *text, const vyre_operation *operation) {
     cli_targets targets;
-    vyre_strbuf signature = {0};
-    vyre_strbuf_puts(&signature, operation->id);
-    cli_describe_signature(&signature, operation);
-    cli_wrap(text, vyre_strbuf_string(&signature), 4, 0);
-    text->failed |= signature.failed;
-    vyre_strbuf_free(&signature);
-    cli_paragraphs(text, operation->doc, write_paragraph, "\n");
+    cli_describe_operation(text, operation, 4, 0);
+    vyre_page_paragraphs(text, operation->doc, write_paragraph, "\n");
     cli_describe_label(text, "dialect");
     vyre_strbuf_printf(text, "%s %s, %s\n", operation->dialect, operation->version,
                        cli_category_name(operation->category));
@@ -105,26 +100,27 @@ void cli_ops_show_text(vyre_strbuf *text, const vyre_dialects *snapshot,
     }
     write_witnesses(text, operation);
     write_sample(text, operation);
-    cli_operation_targets(snapshot, operation, &targets);
-    for (size_t i = 0; i < targets.count; i++) {
-        if (!i) {
-            cli_describe_label(text, "targets");
-        }
-        vyre_strbuf_printf(text, "%s%s", i ? ", " : "", targets.ids[i]);
-    }
-    vyre_strbuf_puts(text, targets.count ? "\n" : "");
-    if (operation->composition) {
-        cli_describe_label(text, "digest");
-        cli_describe_digest(text, operation->composition);
+    cli_operation_targets(operation, &targets);
+    if (targets.count) {
+        cli_describe_label(text, "targets");
+        cli_describe_targets(text, operation);
         vyre_strbuf_puts(text, "\n");
     }
+    const vyre_program *program;
+    vyre_status status = vyre_operation_program(operation, NULL, &program);
+    if (program) {
+        cli_describe_label(text, "digest");
+        cli_describe_digest(text, program);
+        vyre_strbuf_puts(text, "\n");
+    }
+    text->failed |= status != NULL;
+    vyre_status_free(status);
 }
 
 /* JSON */
 
 static void json_words(vyre_json *json, const char *key, const char *words) {
-    vyre_json_key(json, key);
-    vyre_json_array(json);
+    vyre_json_add_array(json, key);
     while (*words) {
         size_t size = strcspn(words, "\n");
         vyre_json_str(json, (vyre_str){words, size});
@@ -134,43 +130,43 @@ static void json_words(vyre_json *json, const char *key, const char *words) {
 }
 
 static void json_parameters(vyre_json *json, const vyre_operation *operation) {
-    vyre_json_key(json, "parameters");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "parameters");
     for (size_t i = 0; i < operation->parameter_count; i++) {
         const vyre_parameter *parameter = &operation->parameters[i];
+        vyre_strbuf length = {0};
         vyre_json_object(json);
-        cli_json_string(json, "name", parameter->name);
-        cli_json_string(json, "role", role_name(parameter->role));
-        cli_json_string(json, "type", vyre_type_name(parameter->type));
-        vyre_json_key(json, "buffer");
-        vyre_json_bool(json, parameter->is_buffer);
+        vyre_json_add_string(json, "name", parameter->name);
+        vyre_json_add_string(json, "role", role_name(parameter->role));
+        vyre_json_add_string(json, "type", vyre_type_name(parameter->type));
+        vyre_json_add_bool(json, "buffer", parameter->is_buffer);
+        cli_describe_length(&length, operation, i);
+        vyre_json_add_string(json, "length", length.size ? length.data : NULL);
+        json->text->failed |= length.failed;
+        vyre_strbuf_free(&length);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
 }
 
 static void json_lists(vyre_json *json, const vyre_operation *operation) {
-    vyre_json_key(json, "laws");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "laws");
     for (size_t i = 0; i < operation->law_count; i++) {
         vyre_strbuf law = {0};
-        cli_describe_law(&law, &operation->laws[i]);
+        vyre_law_print(&law, &operation->laws[i]);
         vyre_json_string(json, vyre_strbuf_string(&law));
         json->text->failed |= law.failed;
         vyre_strbuf_free(&law);
     }
     vyre_json_array_end(json);
-    vyre_json_key(json, "variants");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "variants");
     for (size_t i = 0; i < operation->variant_count; i++) {
         vyre_json_object(json);
-        cli_json_string(json, "entry", operation->variants[i].entry);
-        cli_json_string(json, "suits", operation->variants[i].suits);
+        vyre_json_add_string(json, "entry", operation->variants[i].entry);
+        vyre_json_add_string(json, "suits", operation->variants[i].suits);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
-    vyre_json_key(json, "witnesses");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "witnesses");
     for (size_t i = 0; i < operation->witness_count; i++) {
         vyre_json_object(json);
         json_words(json, "arguments", operation->witnesses[i].arguments);
@@ -180,33 +176,29 @@ static void json_lists(vyre_json *json, const vyre_operation *operation) {
     vyre_json_array_end(json);
 }
 
-void cli_ops_show_json(vyre_json *json, const vyre_dialects *snapshot,
-                       const vyre_operation *operation) {
+void cli_ops_show_json(vyre_json *json, const vyre_operation *operation) {
     cli_targets targets;
     vyre_strbuf signature = {0};
     vyre_json_object(json);
-    cli_json_string(json, "id", operation->id);
-    cli_json_string(json, "dialect", operation->dialect);
-    cli_json_string(json, "version", operation->version);
-    cli_json_string(json, "category", cli_category_name(operation->category));
-    cli_json_string(json, "form", cli_form_name(operation->form));
-    cli_json_string(json, "doc", operation->doc);
+    vyre_json_add_string(json, "id", operation->id);
+    vyre_json_add_string(json, "dialect", operation->dialect);
+    vyre_json_add_string(json, "version", operation->version);
+    vyre_json_add_string(json, "category", cli_category_name(operation->category));
+    vyre_json_add_string(json, "form", cli_form_name(operation->form));
+    vyre_json_add_string(json, "doc", operation->doc);
     cli_describe_signature(&signature, operation);
-    cli_json_string(json, "signature", vyre_strbuf_string(&signature));
-    json->text->failed |= signature.failed;
-    vyre_strbuf_free(&signature);
+    vyre_json_add_strbuf(json, "signature", &signature);
     json_parameters(json, operation);
     json_lists(json, operation);
     json_words(json, "sample", operation->sample ? operation->sample : "");
-    cli_json_string(json, "work", operation->work ? operation->work : "");
-    vyre_json_key(json, "targets");
-    vyre_json_array(json);
-    cli_operation_targets(snapshot, operation, &targets);
+    vyre_json_add_string(json, "work", operation->work ? operation->work : "");
+    vyre_json_add_array(json, "targets");
+    cli_operation_targets(operation, &targets);
     for (size_t i = 0; i < targets.count; i++) {
         vyre_json_string(json, targets.ids[i]);
     }
     vyre_json_array_end(json);
-    cli_json_string(json, "file", operation->file ? operation->file : "");
-    cli_json_string(json, "entry", operation->entry ? operation->entry : "");
+    vyre_json_add_string(json, "file", operation->file ? operation->file : "");
+    vyre_json_add_string(json, "entry", operation->entry ? operation->entry : "");
     vyre_json_object_end(json);
 }

@@ -2,13 +2,15 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "base/page.h"
+#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/operation.h"
 #include "cli/ops.h"
 #include "cli/output.h"
 
 typedef struct observer {
-    cli_format format;
+    vyre_format format;
     size_t events;
 } observer;
 
@@ -44,17 +46,16 @@ static void write_text(vyre_strbuf *text, const vyre_dialect_event *event) {
     vyre_strbuf_puts(text, "\n");
 }
 
-/* An object a line, so that whoever reads needs not wait for the end. */
+/* One object a line, so that a reader can take each as it comes. */
 static void write_json(vyre_strbuf *text, const vyre_dialect_event *event) {
     vyre_strbuf indented = {0};
     vyre_json json = {.text = &indented};
     vyre_json_object(&json);
-    cli_json_string(&json, "event", event_name(event->kind));
-    cli_json_string(&json, "name", event->name);
+    vyre_json_add_string(&json, "event", event_name(event->kind));
+    vyre_json_add_string(&json, "name", event->name);
     if (event->kind == VYRE_DIALECT_EVENT_REFUSED) {
-        cli_json_string(&json, "detail", event->detail);
-        vyre_json_key(&json, "kept");
-        vyre_json_bool(&json, event->is_kept);
+        vyre_json_add_string(&json, "detail", event->detail);
+        vyre_json_add_bool(&json, "kept", event->is_kept);
     }
     vyre_json_object_end(&json);
     bool at_start = false;
@@ -74,7 +75,7 @@ static void tell(void *user, const vyre_dialect_event *event) {
     observer *o = user;
     vyre_strbuf text = {0};
     o->events++;
-    if (o->format == CLI_FORMAT_JSON) {
+    if (o->format == VYRE_FORMAT_JSON) {
         write_json(&text, event);
     } else {
         write_text(&text, event);
@@ -83,12 +84,12 @@ static void tell(void *user, const vyre_dialect_event *event) {
 }
 
 cli_exit cli_ops_watch(const cli_command *command, const char *folder, uint64_t timeout_ns,
-                       cli_format format) {
+                       vyre_format format) {
     const uint64_t iteration_ns = 1000000000u, ms = 1000000u;
     uint64_t start = vyre_now_ns();
     observer o = {.format = format};
     vyre_dialects_watch *watch;
-    if (format != CLI_FORMAT_TEXT && format != CLI_FORMAT_JSON) {
+    if (format != VYRE_FORMAT_TEXT && format != VYRE_FORMAT_JSON) {
         return cli_message_status(command, vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                                             "use --format text or json",
                                                             "changes are no table"));
@@ -99,7 +100,7 @@ cli_exit cli_ops_watch(const cli_command *command, const char *folder, uint64_t 
     }
     status = vyre_dialects_watch_wait(watch, 0, tell, &o);
     cli_message_print("vyre ops: watching %s, %zu change%s at the start\n", folder, o.events,
-                      cli_plural(o.events));
+                      vyre_plural(o.events));
     while (!status && cli_output_is_open()) {
         uint64_t passed = vyre_now_ns() - start;
         if (passed >= timeout_ns) {

@@ -15,7 +15,7 @@
 static int output_error; /* errno of the first write that failed */
 
 void cli_output_prepare(void) {
-    /* Opened the wrong way round, so that whoever uses a stream that was closed gets an error. */
+    /* Opened for the opposite direction: using a stream that was closed stays an error. */
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
         int way = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
         if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", way) != stream) {
@@ -99,10 +99,6 @@ void cli_message_print(const char *format, ...) {
     }
     cli_message_write(text.data, text.size);
     vyre_strbuf_free(&text);
-}
-
-const char *cli_plural(size_t count) {
-    return count == 1 ? "" : "s";
 }
 
 vyre_status cli_no_name(const char *what) {

@@ -1,7 +1,7 @@
 /* Output: results to stdout, everything else to stderr.
  *
  * A result that cannot be written is remembered, later ones are dropped, and cli_output_finish
- * turns the exit status into a failure; so nobody has to test each write. Trouble with stderr is
+ * turns the exit status into a failure; so callers need not test each write. Trouble with stderr is
  * ignored, there being nobody left to tell. */
 #ifndef VYRE_CLI_OUTPUT_H
 #define VYRE_CLI_OUTPUT_H
@@ -15,7 +15,7 @@ void cli_output_prepare(void);
 /* Writes what the buffer holds and empties it. One that ran out of memory is a failure, too. */
 void cli_output_write(vyre_strbuf *text);
 
-/* False once stdout could not be written: for those who write without end. */
+/* False once stdout could not be written; commands that write without end stop then. */
 bool cli_output_is_open(void);
 
 /* The exit status to end with. Says why stdout could not be written, unless its reader left. */
@@ -32,9 +32,6 @@ bool cli_message_has_color(void);
 /* Writes to stderr, after everything that went to stdout before. */
 void cli_message_write(const char *data, size_t size);
 void cli_message_print(const char *format, ...) VYRE_PRINTF(1, 2);
-
-/* "s" unless there is one. */
-const char *cli_plural(size_t count);
 
 /* The error for a file whose name is empty. */
 VYRE_MUST_USE vyre_status cli_no_name(const char *what);

@@ -119,6 +119,10 @@ void cli_progress_step(cli_progress *progress, uint64_t done, const char *now) {
     }
 }
 
+void cli_progress_tell(void *progress, uint64_t done, const char *now) {
+    cli_progress_step(progress, done, now);
+}
+
 void cli_progress_end(cli_progress *progress) {
     if (progress->is_shown) {
         cli_progress_hide();

@@ -8,10 +8,6 @@
 
 #include <vyre/base.h>
 
-/* A row for the table of options of a subcommand. */
-#define CLI_PROGRESS_OPTION(X)                                                                     \
-    X(NO_PROGRESS, 0, "--no-progress", NULL, NULL, "draw no progress bar on a terminal either")
-
 typedef struct cli_progress {
     bool is_off; /* set before it begins: --no-progress was given */
     bool is_shown, has_color;
@@ -25,6 +21,9 @@ void cli_progress_begin(cli_progress *progress, const char *what, uint64_t total
 
 /* So much of the total is done; `now` says what comes next, and may be NULL. */
 void cli_progress_step(cli_progress *progress, uint64_t done, const char *now);
+
+/* The same as a callback, for code that knows nothing of bars. */
+void cli_progress_tell(void *progress, uint64_t done, const char *now);
 
 /* Erases it. May be called twice, and for one that never began. */
 void cli_progress_end(cli_progress *progress);

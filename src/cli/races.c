@@ -4,6 +4,7 @@
 
 #include <vyre/sanitize.h>
 
+#include "base/units.h"
 #include "cli/describe.h"
 #include "cli/output.h"
 #include "text/render.h"
@@ -64,35 +65,34 @@ static void add_place(vyre_json *json, const char *key, const vyre_access_place 
     }
     vyre_json_object(json);
     if (place->file) {
-        cli_json_string(json, "file", place->file);
+        vyre_json_add_string(json, "file", place->file);
     }
-    cli_json_number(json, "line", place->line);
-    cli_json_number(json, "column", place->column);
-    cli_json_number(json, "lane", place->lane);
-    cli_json_number(json, "workgroup", place->workgroup);
+    vyre_json_add_u64(json, "line", place->line);
+    vyre_json_add_u64(json, "column", place->column);
+    vyre_json_add_u64(json, "lane", place->lane);
+    vyre_json_add_u64(json, "workgroup", place->workgroup);
     if (place->function) {
-        cli_json_string(json, "function", place->function);
+        vyre_json_add_string(json, "function", place->function);
         if (place->call_file) {
-            cli_json_string(json, "call_file", place->call_file);
+            vyre_json_add_string(json, "call_file", place->call_file);
         }
-        cli_json_number(json, "call_line", place->call_line);
-        cli_json_number(json, "call_column", place->call_column);
+        vyre_json_add_u64(json, "call_line", place->call_line);
+        vyre_json_add_u64(json, "call_column", place->call_column);
     }
     vyre_json_object_end(json);
 }
 
 static void add_findings(vyre_json *json, const vyre_findings *findings) {
-    vyre_json_key(json, "findings");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "findings");
     for (size_t i = 0; i < vyre_findings_count(findings); i++) {
         const vyre_finding *finding = vyre_findings_get(findings, i);
         vyre_json_object(json);
-        cli_json_string(json, "severity",
-                        vyre_finding_is_error(finding->kind) ? "error" : "warning");
-        cli_json_string(json, "kind", vyre_finding_kind_name(finding->kind));
-        cli_json_string(json, "message", finding->message);
-        cli_json_string(json, "fix", finding->fix);
-        cli_json_number(json, "count", finding->count);
+        vyre_json_add_string(json, "severity",
+                             vyre_finding_is_error(finding->kind) ? "error" : "warning");
+        vyre_json_add_string(json, "kind", vyre_finding_kind_name(finding->kind));
+        vyre_json_add_string(json, "message", finding->message);
+        vyre_json_add_string(json, "fix", finding->fix);
+        vyre_json_add_u64(json, "count", finding->count);
         add_place(json, "first", &finding->first);
         add_place(json, "second", &finding->second);
         vyre_json_object_end(json);
@@ -100,18 +100,19 @@ static void add_findings(vyre_json *json, const vyre_findings *findings) {
     vyre_json_array_end(json);
 }
 
-static void report_json(vyre_json *json, const cli_races *races, const cli_binding *binding,
+static void report_json(vyre_json *json, const cli_races *races, const values_binding *binding,
                         const vyre_findings *findings) {
     vyre_json_object(json);
-    cli_json_string(json, "program", vyre_program_name(binding->program));
-    cli_json_number(json, "seed", races->seed);
-    cli_json_string(json, "filled_in", vyre_strbuf_string(&binding->filled));
+    vyre_json_add_string(json, "program", vyre_program_name(binding->program));
+    vyre_json_add_u64(json, "seed", races->seed);
+    vyre_json_add_string(json, "filled_in", vyre_strbuf_string(&binding->filled));
     add_findings(json, findings);
     vyre_json_object_end(json);
 }
 
 static void report_text(vyre_strbuf *text, const cli_input *input, const cli_races *races,
-                        const cli_binding *binding, const vyre_findings *findings, size_t errors) {
+                        const values_binding *binding, const vyre_findings *findings,
+                        size_t errors) {
     size_t count = vyre_findings_count(findings), warnings = count - errors;
     vyre_strbuf message = {0};
     for (size_t i = 0; i < count; i++) {
@@ -122,8 +123,8 @@ static void report_text(vyre_strbuf *text, const cli_input *input, const cli_rac
     vyre_strbuf_free(&message);
     cli_describe_label(text, "races");
     if (count) {
-        vyre_strbuf_printf(text, "%zu error%s, %zu warning%s", errors, cli_plural(errors), warnings,
-                           cli_plural(warnings));
+        vyre_strbuf_printf(text, "%zu error%s, %zu warning%s", errors, vyre_plural(errors),
+                           warnings, vyre_plural(warnings));
     } else {
         vyre_strbuf_puts(text, "none found");
     }
@@ -138,11 +139,11 @@ vyre_status cli_races_check(cli_races *races, const cli_input *input, size_t ind
                             vyre_strbuf *text) {
     const vyre_program *program = cli_input_program(input, index);
     bool stdin_used = !strcmp(input->name, "<stdin>");
-    cli_binding binding;
+    values_binding binding;
     vyre_findings *findings = NULL;
     vyre_sanitize_options options = {.seed = races->seed, .timeout_ns = races->timeout_ns};
-    vyre_status status = cli_bind(&binding, program, races->values, races->value_count, stdin_used,
-                                  CLI_MISSING_FILLED);
+    vyre_status status = values_bind(&binding, program, races->values, races->value_count,
+                                     stdin_used, VALUES_MISSING_FILLED);
     if (!status) {
         status = vyre_sanitize(program, binding.inputs, binding.input_count, &options, &findings);
     }
@@ -161,6 +162,6 @@ vyre_status cli_races_check(cli_races *races, const cli_input *input, size_t ind
     races->errors += errors;
     races->warnings += count - errors;
     vyre_findings_free(findings);
-    cli_binding_deinit(&binding);
+    values_binding_deinit(&binding);
     return status;
 }

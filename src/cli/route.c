@@ -2,44 +2,71 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
+#include "base/units.h"
+#include "bench/routes.h"
 #include "cli/describe.h"
 #include "cli/input.h"
 #include "cli/output.h"
-#include "cli/route_report.h"
-#include "cli/sizes.h"
 #include "route/route.h"
 #include "values/bind.h"
+#include "values/element.h"
 #include "values/sample.h"
-#include "values/value.h"
-
-#include "base/status.h"
+#include "values/sizes.h"
 
 #define OPTIONS(X)                                                                                 \
     X(SIZE, 0, "--size", "N", NULL,                                                                \
       "for a sample of N elements; values that are given take their places in it")                 \
     X(BYTES, 0, "--bytes", "N", NULL, "for N bytes of all arguments together")                     \
     CLI_DATA_OPTION(X)                                                                             \
-    CLI_ROUTE_TABLE_OPTION(X)                                                                      \
-    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
-      "the form of the answer; text if not given")
+    CLI_ROUTES_OPTION(X)                                                                           \
+    CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
+
+static const cli_example examples[] = {
+    {"vyre route", "which device gets which operation, by size"},
+    {"vyre route reduce.sum_u32", "one of them, with all measurements"},
+    {"vyre route reduce.sum_u32 --size 1000000 --data host",
+     "for a million elements from the host"},
+    {"vyre route kernel.vyre x=rand:4096", "for a program, with these arguments"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_route = {
+    .name = "route",
+    .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
+    .summary = "say which device `auto` takes, and why",
+    .text =
+        "Shows what the routes that `vyre certify` writes say of an operation, or of a program of "
+        "a file: which device `auto` takes in which range of sizes, and all measurements behind "
+        "that. With a size, or with values as for `vyre run`, it says why that device is taken "
+        "then. Without any word it lists all routes.\n\n"
+        "Sizes are bytes of all arguments together, in classes that begin with a power of two. "
+        "For a size that was not measured the nearest counts. Only devices that are here count, "
+        "with the driver they were measured with; where none is left a note says so, and "
+        "preferred selection decides, as it does for what has no route. A device that gave "
+        "wrong bytes is never taken.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_max = CLI_ANY_NUMBER,
+    CLI_COMMAND_PARTS,
+};
 
 /* What the router says to one question. */
 typedef struct answer {
     vyre_data data;
     uint64_t bytes;
-    const vyre_routing *routing; /* NULL: no device can be used */
-    vyre_status failure;         /* why */
+    const vyre_router_choice *routing; /* NULL: no device can be used */
+    vyre_status failure;               /* why */
 } answer;
 
 typedef struct job {
     const cli_arguments *arguments;
     vyre_strbuf path;
     vyre_routes *table;
-    cli_places places;
+    values_places places;
     cli_input input;
-    const vyre_program *program; /* NULL: what is meant is in the table alone */
+    const vyre_program *program; /* NULL: what is meant is in the routes alone */
     char key[VYRE_ROUTE_KEY_BYTES];
     const char *op; /* its id, or the key */
     bool has_size;
@@ -51,8 +78,8 @@ static bool given(const job *j, uint32_t option) {
     return j->arguments->values[option].given;
 }
 
-static cli_format format_of(const job *j) {
-    return (cli_format)j->arguments->values[FORMAT].choice;
+static vyre_format format_of(const job *j) {
+    return (vyre_format)j->arguments->values[FORMAT].choice;
 }
 
 static bool is_in_table(const job *j) {
@@ -60,244 +87,43 @@ static bool is_in_table(const job *j) {
            vyre_routes_class_excluded_at(j->table, j->op, 0);
 }
 
-/* Questions to the router */
+/* The command line */
 
-static void forget_answers(job *j) {
-    for (size_t i = 0; i < j->answers.count; i++) {
-        vyre_routing_release(j->answers.items[i].routing);
-        vyre_status_free(j->answers.items[i].failure);
+static vyre_status read_options(job *j) {
+    const cli_value *values = j->arguments->values;
+    VYRE_TRY(values_places_parse(values[DATA].text, &j->places));
+    VYRE_TRY(bench_routes_path(values[ROUTES].text, &j->path));
+    if (values[SIZE].given && values[BYTES].given) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one of them",
+                                "--size and --bytes both say how much data there is");
     }
-    j->answers.count = 0;
-}
-
-static vyre_status ask(job *j, vyre_data data, uint64_t bytes) {
-    answer next = {.data = data, .bytes = bytes};
-    const vyre_route_request request = {.op = j->op, .bytes = bytes, .data = data};
-    next.failure = vyre_route_acquire(&request, &next.routing);
-    if (vyre_status_code_of(next.failure) == VYRE_STATUS_INVALID_ARGUMENT) {
-        return next.failure; /* a variable of the environment is wrong */
+    if (!strcmp(vyre_strbuf_string(&j->path), "off")) { /* a file, and not the word */
+        vyre_strbuf_cut(&j->path, 0);
+        vyre_strbuf_puts(&j->path, "./off");
     }
-    if (vyre_vec_push(&j->answers, next)) {
-        return VYRE_OK;
-    }
-    vyre_routing_release(next.routing);
-    vyre_status_free(next.failure);
-    return vyre_no_memory("for decisions");
-}
-
-/* For the size that is given, else for all that were measured, else for none in particular. */
-static vyre_status ask_all(job *j) {
-    cli_route_steps steps = {0};
-    vyre_status status = VYRE_OK;
-    forget_answers(j);
-    cli_route_steps_find(&steps, j->table, j->op, NULL);
-    for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT && !status; data++) {
-        size_t count = j->answers.count;
-        for (size_t i = 0; j->places.wanted[data] && !j->has_size && i < steps.list.count; i++) {
-            const cli_route_step *step = &steps.list.items[i];
-            if (step->data == data && !status) {
-                status = ask(j, data, UINT64_C(1) << step->size_class);
-            }
-        }
-        if (j->places.wanted[data] && j->answers.count == count && !status) {
-            status = ask(j, data, j->bytes);
-        }
-    }
-    cli_route_steps_free(&steps);
-    return status;
-}
-
-/* Text */
-
-static void put_why(vyre_strbuf *text, const job *j, const answer *a) {
-    const vyre_route_request request = {.op = j->op, .data = a->data};
-    const vyre_routing *routing = a->routing;
-    vyre_strbuf_printf(text, "  %-9s ", vyre_data_name(a->data));
-    if (!routing) {
-        vyre_strbuf_printf(text, "none: %s\n", vyre_status_text(a->failure));
-        return;
-    }
-    vyre_strbuf_printf(text, "%s: ", vyre_device_name(routing->device));
-    cli_route_explain(text, routing, &request);
-    vyre_strbuf_putc(text, '\n');
-    if (*routing->note) {
-        vyre_strbuf_printf(text, "  %-9s %s\n", "note", routing->note);
-    }
-}
-
-/* The answers for measured sizes as ranges. Where none was measured, one holds for all. */
-static void put_ranges(vyre_strbuf *text, const job *j) {
-    cli_route_steps steps = {0};
-    const char *note = "";
-    for (size_t i = 0; i < j->answers.count; i++) {
-        const answer *a = &j->answers.items[i];
-        cli_route_step step = {.data = a->data,
-                               .size_class = vyre_route_class(a->bytes),
-                               .winner = a->routing ? vyre_device_name(a->routing->device) : "none",
-                               .winner_ns = a->routing ? a->routing->latency_ns : VYRE_NO_TIME};
-        steps.failed |= a->bytes && !vyre_vec_push(&steps.list, step);
-    }
-    cli_route_put_ranges(text, &steps);
-    cli_route_steps_free(&steps);
-    for (size_t i = 0; i < j->answers.count; i++) {
-        const answer *a = &j->answers.items[i];
-        const char *here = a->routing ? a->routing->note : vyre_status_text(a->failure);
-        if (!a->bytes) {
-            put_why(text, j, a);
-        } else if (*here && strcmp(here, note) != 0) { /* the same mostly holds for all sizes */
-            vyre_strbuf_printf(text, "  %-9s %s\n", "note", here);
-            note = here;
-        }
-    }
-}
-
-static void put_answers(vyre_strbuf *text, const job *j) {
-    if (!j->has_size && vyre_routes_class_at(j->table, j->op, 0)) {
-        put_ranges(text, j);
-        return;
-    }
-    for (size_t i = 0; i < j->answers.count; i++) {
-        put_why(text, j, &j->answers.items[i]);
-    }
-}
-
-/* All that was measured, of which the decisions come. */
-static void put_measurements(vyre_strbuf *text, const job *j) {
-    const vyre_class_row *row;
-    const vyre_route *route = vyre_routes_find(j->table, j->op);
-    cli_table table = {.columns = 6, .right = 1 << 1 | 1 << 3};
-    static const char *const headings[] = {"data", "size", "backend", "time", "device", "driver"};
-    for (size_t i = 0; i < table.columns; i++) {
-        cli_table_add(&table, "%s", headings[i]);
-    }
-    for (size_t i = 0; (row = vyre_routes_class_at(j->table, j->op, i)); i++) {
-        vyre_strbuf size = {0}, time = {0};
-        cli_describe_class(&size, row->size_class);
-        cli_describe_time(&time, row->latency_ns);
-        const char *cells[] = {vyre_data_name(row->data), vyre_strbuf_string(&size),
-                               row->who.backend,          vyre_strbuf_string(&time),
-                               row->who.device,           row->who.driver};
-        for (size_t k = 0; k < table.columns; k++) {
-            cli_table_add(&table, "%s", cells[k]);
-        }
-        text->failed |= size.failed || time.failed;
-        vyre_strbuf_free(&size);
-        vyre_strbuf_free(&time);
-    }
-    bool is_empty = !vyre_routes_class_at(j->table, j->op, 0);
-    vyre_strbuf_puts(text, is_empty ? "" : "\n");
-    vyre_strbuf unused = {0};
-    cli_table_write(is_empty ? &unused : text, &table, CLI_FORMAT_TEXT);
-    vyre_strbuf_free(&unused);
-    if (route) {
-        vyre_strbuf_puts(text, "\nplain route:");
-        for (size_t i = 0; i < route->observation_count; i++) {
-            vyre_strbuf_printf(text, "%s %s ", i ? "," : "", route->observations[i].backend);
-            cli_describe_time(text, route->observations[i].latency_ns);
-        }
-        vyre_strbuf_printf(text, "%s %s%s\n", route->observation_count ? ";" : "",
-                           route->backend ? route->backend : "nobody",
-                           route->backend ? " wins" : " may win");
-    }
-}
-
-static void write_text(const job *j, vyre_strbuf *text) {
-    vyre_strbuf_puts(text, j->op);
-    if (j->has_size) {
-        vyre_strbuf_printf(text, ", %llu bytes", (unsigned long long)j->bytes);
-    }
-    vyre_strbuf_putc(text, '\n');
-    put_answers(text, j);
-    cli_route_put_excluded(text, j->table, j->op, NULL);
-    put_measurements(text, j);
-}
-
-/* JSON */
-
-static void write_json(const job *j, vyre_json *json) {
-    vyre_json_object(json);
-    cli_json_string(json, "table", vyre_strbuf_string(&j->path));
-    vyre_json_key(json, "auto");
-    vyre_json_array(json);
-    for (size_t i = 0; i < j->answers.count; i++) {
-        const answer *a = &j->answers.items[i];
-        const vyre_routing *routing = a->routing;
-        vyre_json_object(json);
-        cli_json_string(json, "data", vyre_data_name(a->data));
-        cli_json_number(json, "bytes", a->bytes);
-        vyre_json_key(json, "takes");
-        if (routing) {
-            vyre_json_string(json, vyre_device_name(routing->device));
-            cli_json_string(json, "source", vyre_route_source_name(routing->source));
-        } else {
-            vyre_json_null(json);
-        }
-        if (routing && routing->latency_ns != VYRE_NO_TIME) {
-            cli_json_number(json, "latency_ns", routing->latency_ns);
-        }
-        vyre_strbuf why = {0};
-        if (routing) {
-            const vyre_route_request request = {.op = j->op, .data = a->data};
-            cli_route_explain(&why, routing, &request);
-        } else {
-            vyre_strbuf_puts(&why, vyre_status_text(a->failure));
-        }
-        cli_json_string(json, "why", vyre_strbuf_string(&why));
-        json->text->failed |= why.failed;
-        vyre_strbuf_free(&why);
-        cli_json_string(json, "note", routing ? routing->note : "");
-        vyre_json_object_end(json);
-    }
-    vyre_json_array_end(json);
-    vyre_json_key(json, "known");
-    if (is_in_table(j)) {
-        cli_route_json(json, j->table, j->op);
-    } else {
-        vyre_json_null(json);
-    }
-    vyre_json_object_end(json);
-}
-
-/* One operation or program */
-
-/* Tells how to get into the table what is not there. */
-static void tell_unknown(const job *j) {
-    const char *name = j->arguments->command->name;
-    vyre_strbuf words = {0};
-    for (size_t i = 0; i < j->arguments->operand_count; i++) {
-        vyre_strbuf_printf(&words, " %s", j->arguments->operands[i]);
-    }
-    cli_message_print("vyre %s: `%s` is not in the table %s, so preferred selection decides; `vyre "
-                      "certify%s` measures it\n",
-                      name, j->op, vyre_strbuf_string(&j->path), vyre_strbuf_string(&words));
-    vyre_strbuf_free(&words);
+    return setenv("VYRE_ROUTES", vyre_strbuf_string(&j->path), 1) == 0
+               ? VYRE_OK
+               : vyre_no_memory("for the name of the routes");
 }
 
 static vyre_status count_bytes(job *j, const char *const *values, size_t count) {
-    cli_binding binding = {0};
+    values_binding binding = {0};
     uint64_t size = 0;
     bool stdin_used = !strcmp(j->arguments->operands[0], "-");
-    vyre_status status = VYRE_OK;
-    if (given(j, BYTES)) {
-        status = cli_number_parse("--bytes", j->arguments->values[BYTES].text, &j->bytes);
-        j->has_size = true;
-        return status;
+    j->has_size = given(j, BYTES) || given(j, SIZE) || count;
+    if (given(j, BYTES) || !j->has_size) {
+        return cli_option_number(j->arguments, BYTES, &j->bytes);
     }
-    if (given(j, SIZE)) {
-        status = cli_number_parse("--size", j->arguments->values[SIZE].text, &size);
-        status = status ? status
-                        : cli_sample_complete(&binding, j->input.operation, j->program, size,
-                                              values, count, stdin_used);
-    } else if (count) {
-        status = cli_bind(&binding, j->program, values, count, stdin_used, CLI_MISSING_REFUSED);
-    } else {
-        return VYRE_OK;
-    }
-    j->has_size = true;
+    VYRE_TRY(cli_option_number(j->arguments, SIZE, &size));
+    vyre_status status =
+        given(j, SIZE)
+            ? values_sample_complete(&binding, j->input.operation, j->program, size, values, count,
+                                     stdin_used)
+            : values_bind(&binding, j->program, values, count, stdin_used, VALUES_MISSING_REFUSED);
     status = status ? status
                     : vyre_route_count_bytes(binding.program, binding.inputs, binding.input_count,
                                              NULL, &j->bytes);
-    cli_binding_deinit(&binding);
+    values_binding_deinit(&binding);
     return status;
 }
 
@@ -336,6 +162,217 @@ static bool find_subject(job *j, cli_exit *out_result) {
     return !status;
 }
 
+/* Questions to the router */
+
+static void forget_answers(job *j) {
+    for (size_t i = 0; i < j->answers.count; i++) {
+        vyre_router_choice_release(j->answers.items[i].routing);
+        vyre_status_free(j->answers.items[i].failure);
+    }
+    j->answers.count = 0;
+}
+
+static vyre_status ask(job *j, vyre_data data, uint64_t bytes) {
+    answer next = {.data = data, .bytes = bytes};
+    const vyre_router_request request = {.op = j->op, .bytes = bytes, .data = data};
+    next.failure = vyre_router_choose(&request, &next.routing);
+    if (vyre_status_code_of(next.failure) == VYRE_STATUS_INVALID_ARGUMENT) {
+        return next.failure; /* a variable of the environment is wrong */
+    }
+    if (vyre_vec_push(&j->answers, next)) {
+        return VYRE_OK;
+    }
+    vyre_router_choice_release(next.routing);
+    vyre_status_free(next.failure);
+    return vyre_no_memory("for decisions");
+}
+
+/* For the size that is given, else for all that were measured, else for none in particular. */
+static vyre_status ask_all(job *j) {
+    bench_route_steps steps = {0};
+    vyre_status status = VYRE_OK;
+    forget_answers(j);
+    bench_route_steps_find(&steps, j->table, j->op, NULL, 0);
+    for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT && !status; data++) {
+        size_t count = j->answers.count;
+        for (size_t i = 0; j->places.wanted[data] && !j->has_size && i < steps.list.count; i++) {
+            const bench_route_step *step = &steps.list.items[i];
+            if (step->data == data && !status) {
+                status = ask(j, data, UINT64_C(1) << step->size_class);
+            }
+        }
+        if (j->places.wanted[data] && j->answers.count == count && !status) {
+            status = ask(j, data, j->bytes);
+        }
+    }
+    bench_route_steps_free(&steps);
+    return status;
+}
+
+/* Text */
+
+static void put_why(vyre_strbuf *text, const job *j, const answer *a) {
+    const vyre_router_request request = {.op = j->op, .data = a->data};
+    const vyre_router_choice *routing = a->routing;
+    vyre_strbuf_printf(text, "  %-9s ", vyre_data_name(a->data));
+    if (!routing) {
+        vyre_strbuf_printf(text, "none: %s\n", vyre_status_text(a->failure));
+        return;
+    }
+    vyre_strbuf_printf(text, "%s: ", vyre_device_name(routing->device));
+    bench_route_explain(text, routing, &request);
+    vyre_strbuf_putc(text, '\n');
+    if (*routing->note) {
+        vyre_strbuf_printf(text, "  %-9s %s\n", "note", routing->note);
+    }
+}
+
+/* The answers for measured sizes as ranges. Where none was measured, one holds for all. */
+static void put_ranges(vyre_strbuf *text, const job *j) {
+    bench_route_steps steps = {0};
+    const char *note = "";
+    for (size_t i = 0; i < j->answers.count; i++) {
+        const answer *a = &j->answers.items[i];
+        bench_route_step step = {.data = a->data,
+                                 .size_class = vyre_route_class(a->bytes),
+                                 .winner =
+                                     a->routing ? vyre_device_name(a->routing->device) : "none",
+                                 .winner_ns = a->routing ? a->routing->latency_ns : VYRE_NO_TIME};
+        steps.failed |= a->bytes && !vyre_vec_push(&steps.list, step);
+    }
+    bench_route_put_ranges(text, &steps);
+    bench_route_steps_free(&steps);
+    for (size_t i = 0; i < j->answers.count; i++) {
+        const answer *a = &j->answers.items[i];
+        const char *here = a->routing ? a->routing->note : vyre_status_text(a->failure);
+        if (!a->bytes) {
+            put_why(text, j, a);
+        } else if (*here && strcmp(here, note) != 0) { /* the same mostly holds for all sizes */
+            vyre_strbuf_printf(text, "  %-9s %s\n", "note", here);
+            note = here;
+        }
+    }
+}
+
+static void put_answers(vyre_strbuf *text, const job *j) {
+    if (!j->has_size && vyre_routes_class_at(j->table, j->op, 0)) {
+        put_ranges(text, j);
+        return;
+    }
+    for (size_t i = 0; i < j->answers.count; i++) {
+        put_why(text, j, &j->answers.items[i]);
+    }
+}
+
+/* All that was measured, of which the decisions come. */
+static void put_measurements(vyre_strbuf *text, const job *j) {
+    const vyre_class_row *row;
+    const vyre_route *route = vyre_routes_find(j->table, j->op);
+    vyre_table table = {.columns = 6, .right = 1 << 1 | 1 << 3};
+    static const char *const headings[] = {"data", "size", "backend", "time", "device", "driver"};
+    for (size_t i = 0; i < table.columns; i++) {
+        vyre_table_add(&table, "%s", headings[i]);
+    }
+    for (size_t i = 0; (row = vyre_routes_class_at(j->table, j->op, i)); i++) {
+        vyre_strbuf size = {0}, time = {0};
+        bench_put_class(&size, row->size_class);
+        vyre_units_time(&time, row->latency_ns);
+        const char *cells[] = {vyre_data_name(row->data), vyre_strbuf_string(&size),
+                               row->who.backend,          vyre_strbuf_string(&time),
+                               row->who.device,           row->who.driver};
+        for (size_t k = 0; k < table.columns; k++) {
+            vyre_table_add(&table, "%s", cells[k]);
+        }
+        text->failed |= size.failed || time.failed;
+        vyre_strbuf_free(&size);
+        vyre_strbuf_free(&time);
+    }
+    bool is_empty = !vyre_routes_class_at(j->table, j->op, 0);
+    vyre_strbuf_puts(text, is_empty ? "" : "\n");
+    vyre_strbuf unused = {0};
+    vyre_table_write(is_empty ? &unused : text, &table, VYRE_FORMAT_TEXT);
+    vyre_strbuf_free(&unused);
+    if (route) {
+        vyre_strbuf_puts(text, "\nplain route:");
+        for (size_t i = 0; i < route->observation_count; i++) {
+            vyre_strbuf_printf(text, "%s %s ", i ? "," : "", route->observations[i].backend);
+            vyre_units_time(text, route->observations[i].latency_ns);
+        }
+        vyre_strbuf_printf(text, "%s %s%s\n", route->observation_count ? ";" : "",
+                           route->backend ? route->backend : "nobody",
+                           route->backend ? " wins" : " may win");
+    }
+}
+
+static void write_text(const job *j, vyre_strbuf *text) {
+    vyre_strbuf_puts(text, j->op);
+    if (j->has_size) {
+        vyre_strbuf_printf(text, ", %llu bytes", (unsigned long long)j->bytes);
+    }
+    vyre_strbuf_putc(text, '\n');
+    put_answers(text, j);
+    bench_route_put_excluded(text, j->table, j->op, NULL, 0);
+    put_measurements(text, j);
+}
+
+/* JSON */
+
+static void write_json(const job *j, vyre_json *json) {
+    vyre_json_object(json);
+    vyre_json_add_string(json, "routes", vyre_strbuf_string(&j->path));
+    vyre_json_add_array(json, "auto");
+    for (size_t i = 0; i < j->answers.count; i++) {
+        const answer *a = &j->answers.items[i];
+        const vyre_router_choice *routing = a->routing;
+        vyre_json_object(json);
+        vyre_json_add_string(json, "data", vyre_data_name(a->data));
+        vyre_json_add_u64(json, "bytes", a->bytes);
+        vyre_json_key(json, "takes");
+        if (routing) {
+            vyre_json_string(json, vyre_device_name(routing->device));
+            vyre_json_add_string(json, "source", vyre_router_source_name(routing->source));
+        } else {
+            vyre_json_null(json);
+        }
+        if (routing && routing->latency_ns != VYRE_NO_TIME) {
+            vyre_json_add_u64(json, "latency_ns", routing->latency_ns);
+        }
+        vyre_strbuf why = {0};
+        if (routing) {
+            const vyre_router_request request = {.op = j->op, .data = a->data};
+            bench_route_explain(&why, routing, &request);
+        } else {
+            vyre_strbuf_puts(&why, vyre_status_text(a->failure));
+        }
+        vyre_json_add_strbuf(json, "why", &why);
+        vyre_json_add_string(json, "note", routing ? routing->note : "");
+        vyre_json_object_end(json);
+    }
+    vyre_json_array_end(json);
+    vyre_json_key(json, "known");
+    if (is_in_table(j)) {
+        bench_routes_json(json, j->table, j->op);
+    } else {
+        vyre_json_null(json);
+    }
+    vyre_json_object_end(json);
+}
+
+/* One operation or program */
+
+/* Tells how to get a route. */
+static void tell_unknown(const job *j) {
+    const char *name = j->arguments->command->name;
+    vyre_strbuf words = {0};
+    for (size_t i = 0; i < j->arguments->operand_count; i++) {
+        vyre_strbuf_printf(&words, " %s", j->arguments->operands[i]);
+    }
+    cli_message_print("vyre %s: `%s` has no route in %s, so preferred selection decides; `vyre "
+                      "certify%s` measures it\n",
+                      name, j->op, vyre_strbuf_string(&j->path), vyre_strbuf_string(&words));
+    vyre_strbuf_free(&words);
+}
+
 static cli_exit show_one(job *j) {
     cli_exit result;
     vyre_strbuf text = {0};
@@ -346,17 +383,17 @@ static cli_exit show_one(job *j) {
     if (status) {
         return cli_message_status(j->arguments->command, status);
     }
-    if (format_of(j) == CLI_FORMAT_TEXT) {
+    if (format_of(j) == VYRE_FORMAT_TEXT) {
         write_text(j, &text);
-    } else if (format_of(j) == CLI_FORMAT_JSON) {
+    } else if (format_of(j) == VYRE_FORMAT_JSON) {
         vyre_json json = {.text = &text};
         write_json(j, &json);
         vyre_strbuf_putc(&text, '\n');
     } else {
-        cli_table table;
-        cli_route_table_begin(&table);
-        cli_route_table_add(&table, j->table, j->op);
-        cli_table_write(&text, &table, format_of(j));
+        vyre_table table;
+        bench_routes_table_begin(&table);
+        bench_routes_table_add(&table, j->table, j->op);
+        vyre_table_write(&text, &table, format_of(j));
     }
     cli_output_write(&text);
     if (!is_in_table(j)) {
@@ -368,13 +405,13 @@ static cli_exit show_one(job *j) {
     return result;
 }
 
-/* The whole table */
+/* All routes */
 
 static cli_exit list_all(job *j) {
     vyre_strbuf text = {0};
     vyre_json json = {.text = &text};
     vyre_status status = VYRE_OK;
-    cli_table table = {0};
+    vyre_table table = {0};
     size_t count = 0;
     if (given(j, SIZE) || given(j, BYTES)) {
         return cli_message_status(j->arguments->command,
@@ -382,54 +419,42 @@ static cli_exit list_all(job *j) {
                                                    "name an operation, or leave the size out",
                                                    "a size is for one operation"));
     }
-    if (format_of(j) == CLI_FORMAT_JSON) {
+    if (format_of(j) == VYRE_FORMAT_JSON) {
         vyre_json_array(&json);
-    } else if (format_of(j) != CLI_FORMAT_TEXT) {
-        cli_route_table_begin(&table);
+    } else if (format_of(j) != VYRE_FORMAT_TEXT) {
+        bench_routes_table_begin(&table);
     }
     for (; (j->op = vyre_routes_op_at(j->table, count)) && !status; count++) {
-        if (format_of(j) == CLI_FORMAT_JSON) {
-            cli_route_json(&json, j->table, j->op);
-        } else if (format_of(j) != CLI_FORMAT_TEXT) {
-            cli_route_table_add(&table, j->table, j->op);
+        if (format_of(j) == VYRE_FORMAT_JSON) {
+            bench_routes_json(&json, j->table, j->op);
+        } else if (format_of(j) != VYRE_FORMAT_TEXT) {
+            bench_routes_table_add(&table, j->table, j->op);
         } else {
             status = ask_all(j);
             vyre_strbuf_printf(&text, "%s\n", j->op);
             put_answers(&text, j);
-            cli_route_put_excluded(&text, j->table, j->op, NULL);
+            bench_route_put_excluded(&text, j->table, j->op, NULL, 0);
         }
     }
-    if (format_of(j) == CLI_FORMAT_JSON) {
+    if (format_of(j) == VYRE_FORMAT_JSON) {
         vyre_json_array_end(&json);
         vyre_strbuf_putc(&text, '\n');
-    } else if (format_of(j) != CLI_FORMAT_TEXT) {
-        cli_table_write(&text, &table, format_of(j));
+    } else if (format_of(j) != VYRE_FORMAT_TEXT) {
+        vyre_table_write(&text, &table, format_of(j));
     }
     if (status) {
         vyre_strbuf_free(&text);
         return cli_message_status(j->arguments->command, status);
     }
     cli_output_write(&text);
-    cli_message_print("vyre route: %zu operation%s in the table %s%s\n", count, cli_plural(count),
-                      vyre_strbuf_string(&j->path), count ? "" : "; `vyre certify` fills it");
+    cli_message_print("vyre route: %zu operation%s with routes in %s%s\n", count,
+                      vyre_plural(count), vyre_strbuf_string(&j->path),
+                      count ? "" : "; `vyre certify` makes some");
     return CLI_EXIT_DONE;
 }
 
 static cli_exit run_job(job *j) {
-    const cli_value *values = j->arguments->values;
-    vyre_status status = cli_places_parse(values[DATA].text, &j->places);
-    status = status ? status : cli_route_path(values[TABLE].text, &j->path);
-    if (!status && values[SIZE].given && values[BYTES].given) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one of them",
-                                  "--size and --bytes both say how much data there is");
-    }
-    if (!status && !strcmp(vyre_strbuf_string(&j->path), "off")) { /* a file, and not the word */
-        vyre_strbuf_cut(&j->path, 0);
-        vyre_strbuf_puts(&j->path, "./off");
-    }
-    if (!status && setenv("VYRE_ROUTES", vyre_strbuf_string(&j->path), 1) != 0) {
-        status = vyre_no_memory("for the name of the table");
-    }
+    vyre_status status = read_options(j);
     if (status) {
         return cli_message_status(j->arguments->command, status);
     }
@@ -451,35 +476,3 @@ static cli_exit run(const cli_arguments *arguments) {
     vyre_strbuf_free(&j.path);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre route", "which device gets which operation, by size"},
-    {"vyre route reduce.sum_u32", "one of them, with all measurements"},
-    {"vyre route reduce.sum_u32 --size 1000000 --data host",
-     "for a million elements from the host"},
-    {"vyre route kernel.vyre x=rand:4096", "for a program, with these arguments"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_route = {
-    .name = "route",
-    .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
-    .summary = "say which device `auto` takes, and why",
-    .text =
-        "Shows what the table that `vyre certify` writes says of an operation, or of a program of "
-        "a file: which device `auto` takes in which range of sizes, and all measurements behind "
-        "that. With a size, or with values as for `vyre run`, it says why that device is taken "
-        "then. Without any word it lists the whole table.\n\n"
-        "Sizes are bytes of all arguments together, in classes that begin with a power of two. "
-        "For a size that was not measured the nearest counts. Only devices that are here count, "
-        "with the driver they were measured with; where none is left a note says so, and "
-        "preferred selection decides, as it does for what is not in the table. A device that gave "
-        "wrong bytes is never taken.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 0,
-    .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

@@ -6,24 +6,31 @@
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/page.h"
 #include "base/status.h"
+#include "base/units.h"
+#include "bench/everywhere.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/device.h"
-#include "cli/everywhere.h"
 #include "cli/host.h"
 #include "cli/input.h"
 #include "cli/operation.h"
 #include "cli/output.h"
+#include "cli/survey.h"
+#include "registry/registry.h"
+#include "registry/select.h"
 #include "route/route.h"
 #include "values/bind.h"
+#include "values/element.h"
 #include "values/result.h"
 #include "values/sample.h"
-#include "values/value.h"
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
-      "where to run: auto, the id of a backend, id:n for its device n, or all")                    \
+      "where to run: auto, preferred, the id of a backend, id:n for its device n, or all; auto "   \
+      "if "                                                                                        \
+      "not given")                                                                                 \
     X(SAMPLE, 0, "--sample", "N", NULL,                                                            \
       "make what is not given: arguments of size N, as the operation says")                        \
     X(PRINT, 0, "--print", "NAME[:N]...", NULL,                                                    \
@@ -41,454 +48,9 @@
       "the schedule of the reference backend; 0, which is the default, is one workgroup after "    \
       "the other")                                                                                 \
     CLI_VARIANT_OPTION(X)                                                                          \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+    CLI_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
-
-typedef struct job {
-    const cli_arguments *arguments;
-    cli_input input;
-    const vyre_program *program;
-    vyre_device *device;
-    vyre_strbuf why; /* it is that one */
-    cli_binding binding;
-    vyre_dispatch_config config;
-    uint64_t sample; /* its size, with --sample */
-    vyre_reference_options reference;
-    vyre_outputs outputs;
-    uint64_t time_ns;
-    bool matches; /* the oracle's bytes, with --verify */
-    vyre_strbuf mismatch;
-} job;
-
-static bool is_json(const job *j) {
-    return j->arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
-}
-
-static bool given(const job *j, uint32_t option) {
-    return j->arguments->values[option].given;
-}
-
-static bool is_everywhere(const job *j) {
-    const char *name = j->arguments->values[BACKEND].text;
-    return name && !strcmp(name, "all");
-}
-
-/* How to end because of something that went wrong with a value or during the run. */
-static cli_exit fail(const job *j, vyre_status status) {
-    cli_exit result = vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT ? CLI_EXIT_USAGE
-                      : vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED    ? CLI_EXIT_BACKEND
-                                                                                  : CLI_EXIT_FAILED;
-    (void)cli_message_status(j->arguments->command, status);
-    return result;
-}
-
-/* One to three numbers from 1 on. */
-static vyre_status read_grid(const char *text, uint64_t grid[3]) {
-    const char *rest = text;
-    bool valid = true;
-    for (int i = 0; i < 3 && valid && rest; i++) {
-        char word[16] = {0};
-        size_t size = strcspn(rest, ",");
-        uint64_t number = 0;
-        valid = size && size < sizeof word;
-        memcpy(word, rest, valid ? size : 0);
-        vyre_status status = valid ? cli_number_parse("--grid", word, &number) : VYRE_OK;
-        valid = valid && !status && number && number <= UINT64_C(1) << 32;
-        vyre_status_free(status);
-        grid[i] = valid ? number : 0;
-        rest = rest[size] ? rest + size + 1 : NULL;
-    }
-    return valid && !rest
-               ? VYRE_OK
-               : vyre_status_make(
-                     VYRE_STATUS_INVALID_ARGUMENT,
-                     "give one to three numbers from 1 to 4294967296, as in --grid 640,480",
-                     "--grid takes the sizes of a domain, not `%s`", text);
-}
-
-static vyre_status read_options(job *j) {
-    const cli_value *values = j->arguments->values;
-    vyre_status status = VYRE_OK;
-    if (values[TIMEOUT].given) {
-        status = cli_seconds_parse("--timeout", values[TIMEOUT].text, &j->config.timeout_ns);
-    }
-    if (!status && values[SEED].given) {
-        status = cli_number_parse("--seed", values[SEED].text, &j->reference.seed);
-    }
-    if (!status && values[SAMPLE].given) {
-        status = cli_number_parse("--sample", values[SAMPLE].text, &j->sample);
-    }
-    if (!status && values[GRID].given) {
-        status = read_grid(values[GRID].text, j->config.grid);
-    }
-    return status;
-}
-
-/* Words behind the FILE: those with a `=` are values, the other one is the PROGRAM. */
-static vyre_status sort_operands(const cli_arguments *arguments, const char **values, size_t *count,
-                                 const char **program) {
-    *program = NULL;
-    *count = 0;
-    for (size_t i = 1; i < arguments->operand_count; i++) {
-        const char *word = arguments->operands[i];
-        if (strchr(word, '=')) {
-            values[(*count)++] = word;
-        } else if (!*program) {
-            *program = word;
-        } else {
-            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give values as NAME=VALUE",
-                                    "`%s` is a second PROGRAM, behind `%s`", word, *program);
-        }
-    }
-    return VYRE_OK;
-}
-
-/* A schedule is something that only the reference backend can be asked for. */
-static vyre_status apply_seed(job *j) {
-    if (!given(j, SEED)) {
-        return VYRE_OK;
-    }
-    if (!cli_device_is_reference(j->device)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "use -b reference, or leave it out",
-                                "--seed is for the reference backend alone");
-    }
-    vyre_device_release(j->device);
-    return vyre_reference_open(&j->reference, &j->device);
-}
-
-static vyre_status run_once(job *j) {
-    vyre_pipeline *pipeline;
-    vyre_status status = vyre_device_compile(j->device, j->program, &j->config, &pipeline);
-    if (!status) {
-        uint64_t start = vyre_now_ns();
-        vyre_timing timing; /* for a trace, which tells more of runs that are timed */
-        status = vyre_pipeline_dispatch_timed(pipeline, j->binding.inputs, j->binding.input_count,
-                                              &j->config, &j->outputs, &timing);
-        j->time_ns = vyre_now_ns() - start;
-        vyre_pipeline_release(pipeline);
-    }
-    return status;
-}
-
-static vyre_status verify(job *j) {
-    vyre_outputs expected;
-    vyre_status status = vyre_reference_run(j->program, j->binding.inputs, j->binding.input_count,
-                                            &j->config, NULL, &expected);
-    if (!status) {
-        j->matches = cli_result_compare(j->program, &j->outputs, &expected, &j->mismatch);
-        vyre_outputs_free(&expected);
-    }
-    return vyre_status_annotate(status, "in the oracle's run");
-}
-
-static void report_run(const job *j) {
-    const char *name = j->arguments->command->name;
-    cli_message_print("vyre %s: `%s` ran on %s: %s\n", name, vyre_program_name(j->program),
-                      vyre_device_name(j->device), vyre_strbuf_string(&j->why));
-    if (given(j, TIME)) {
-        vyre_strbuf text = {0};
-        cli_describe_time(&text, j->time_ns);
-        cli_message_print("vyre %s: in %s\n", name, vyre_strbuf_string(&text));
-        vyre_strbuf_free(&text);
-    }
-    if (given(j, VERIFY) && j->matches) {
-        cli_message_print("vyre %s: all bytes are the oracle's\n", name);
-    } else if (given(j, VERIFY)) {
-        bool depends = vyre_program_determinism(j->program) == VYRE_SCHEDULE_DEPENDENT;
-        cli_message_print(
-            "vyre %s: %s. Fix: %s\n", name, vyre_strbuf_string(&j->mismatch),
-            depends ? "the program depends on the schedule, see `vyre check`: compare what does not"
-                    : "look for a data race with `vyre check --races`; without one this is a fault "
-                      "of the backend");
-    }
-}
-
-static void write_json(const job *j, const cli_request *requests, size_t count) {
-    vyre_strbuf text = {0};
-    vyre_json json = {.text = &text};
-    vyre_json_object(&json);
-    cli_json_string(&json, "program", vyre_program_name(j->program));
-    cli_json_string(&json, "device", vyre_device_name(j->device));
-    cli_json_string(&json, "why", vyre_strbuf_string(&j->why));
-    vyre_json_key(&json, "outputs");
-    cli_result_json(&json, j->program, &j->outputs, requests, count);
-    if (given(j, TIME)) {
-        cli_json_number(&json, "time_ns", j->time_ns);
-    }
-    if (given(j, VERIFY)) {
-        vyre_json_key(&json, "verified");
-        vyre_json_bool(&json, j->matches);
-    }
-    if (given(j, VERIFY) && !j->matches) {
-        cli_json_string(&json, "mismatch", vyre_strbuf_string(&j->mismatch));
-    }
-    vyre_json_object_end(&json);
-    vyre_strbuf_putc(&text, '\n');
-    cli_output_write(&text);
-}
-
-/* Makes the requests of the command line; none at all means to print every output. */
-static vyre_status read_requests(const job *j, cli_request *requests, size_t *count) {
-    const cli_arguments *arguments = j->arguments;
-    size_t bytes = 0, others = is_json(j) || is_everywhere(j);
-    for (*count = 0; *count < arguments->repeat_count; ++*count) {
-        const cli_repeat *repeat = &arguments->repeats[*count];
-        cli_request *request = &requests[*count];
-        vyre_status status = repeat->option == OUT
-                                 ? cli_request_out(j->program, repeat->text, request)
-                                 : cli_request_print(j->program, repeat->text, request);
-        if (status) {
-            return status;
-        }
-        bytes += request->path && !strcmp(request->path, "-");
-        others += !request->path;
-    }
-    if (bytes > 1 || (bytes && others)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "write to files, or ask for one output's bytes alone",
-                                "stdout would get the bytes of an output and something else");
-    }
-    return VYRE_OK;
-}
-
-static cli_exit finish(job *j, cli_request *requests, size_t count) {
-    cli_exit result = CLI_EXIT_DONE;
-    if (is_json(j)) {
-        write_json(j, requests, count);
-    } else {
-        cli_result_print(j->program, &j->outputs, requests, count);
-    }
-    for (size_t i = 0; i < count; i++) {
-        vyre_status status = cli_result_save(j->program, &j->outputs, &requests[i]);
-        if (status) {
-            result = fail(j, status);
-        }
-    }
-    report_run(j);
-    return given(j, VERIFY) && !j->matches && result == CLI_EXIT_DONE ? CLI_EXIT_NO : result;
-}
-
-/* An operation that the host does: options about devices and programs are not for it. */
-static vyre_status check_host_options(const job *j, const char *program) {
-    static const uint32_t others[] = {BACKEND, SAMPLE, VERIFY, TIMEOUT, GRID, SEED, VARIANT};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (given(j, others[i])) {
-            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
-                                    "%s is not for `%s`, which is done by the host",
-                                    options[others[i]].name, j->input.operation->id);
-        }
-    }
-    return program ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give values as NAME=VALUE",
-                                      "`%s` has no program `%s`", j->input.operation->id, program)
-                   : VYRE_OK;
-}
-
-static cli_exit run_on_host(job *j, const char **values, size_t count, const char *program) {
-    cli_host_call call = {0};
-    cli_request requests[CLI_REPEATS_MAX];
-    size_t request_count = 0;
-    cli_exit result = CLI_EXIT_DONE;
-    vyre_status status = check_host_options(j, program);
-    status = status ? status : cli_host_bind(&call, j->input.operation, values, count);
-    j->program = call.shape;
-    status = status ? status : read_requests(j, requests, &request_count);
-    status = status ? status : cli_host_do(&call);
-    if (status) {
-        result = fail(j, status);
-        goto done;
-    }
-    if (is_json(j)) {
-        vyre_strbuf text = {0};
-        vyre_json json = {.text = &text};
-        vyre_json_object(&json);
-        cli_json_string(&json, "operation", j->input.operation->id);
-        cli_json_string(&json, "way", vyre_strbuf_string(&call.way));
-        vyre_json_key(&json, "outputs");
-        cli_result_json(&json, call.shape, &call.outputs, requests, request_count);
-        if (given(j, TIME)) {
-            cli_json_number(&json, "time_ns", call.time_ns);
-        }
-        vyre_json_object_end(&json);
-        vyre_strbuf_putc(&text, '\n');
-        cli_output_write(&text);
-    } else {
-        cli_result_print(call.shape, &call.outputs, requests, request_count);
-    }
-    for (size_t i = 0; i < request_count; i++) {
-        status = cli_result_save(call.shape, &call.outputs, &requests[i]);
-        result = status ? fail(j, status) : result;
-    }
-    cli_message_print("vyre run: `%s` was done by the host%s%s\n", j->input.operation->id,
-                      call.way.size ? ", " : "", vyre_strbuf_string(&call.way));
-    if (given(j, TIME)) {
-        vyre_strbuf text = {0};
-        cli_describe_time(&text, call.time_ns);
-        cli_message_print("vyre run: in %s\n", vyre_strbuf_string(&text));
-        vyre_strbuf_free(&text);
-    }
-done:
-    j->program = NULL;
-    cli_host_deinit(&call);
-    return result;
-}
-
-/* What devices said that did not give the oracle's bytes. */
-static void report_places(const cli_everywhere *all) {
-    for (size_t i = 0; i < all->places.count; i++) {
-        const cli_place *place = &all->places.items[i];
-        if (place->fate == CLI_PLACE_UNSUPPORTED || place->fate == CLI_PLACE_FAILED) {
-            cli_message_print("vyre run: %s: %s\n", place->name, vyre_status_text(place->failure));
-        } else if (place->mismatch.size) {
-            cli_message_print("vyre run: %s: %s\n", place->name,
-                              vyre_strbuf_string(&place->mismatch));
-        }
-    }
-}
-
-static cli_exit finish_everywhere(job *j, const cli_everywhere *all, cli_request *requests,
-                                  size_t count) {
-    cli_exit result = !all->outputs.count && !cli_everywhere_count(all, CLI_PLACE_RAN)
-                          ? CLI_EXIT_BACKEND
-                      : cli_everywhere_count(all, CLI_PLACE_FAILED) ? CLI_EXIT_FAILED
-                      : cli_everywhere_differing(all)               ? CLI_EXIT_NO
-                                                                    : CLI_EXIT_DONE;
-    bool ran = cli_everywhere_count(all, CLI_PLACE_RAN);
-    vyre_strbuf text = {0};
-    if (is_json(j)) {
-        vyre_json json = {.text = &text};
-        vyre_json_object(&json);
-        cli_json_string(&json, "program", vyre_program_name(j->program));
-        cli_json_number(&json, "bytes", all->bytes);
-        vyre_json_key(&json, "devices");
-        cli_everywhere_json(all, &json);
-        vyre_json_key(&json, "outputs");
-        cli_result_json(&json, j->program, &all->outputs, requests, count);
-        vyre_json_object_end(&json);
-        vyre_strbuf_putc(&text, '\n');
-    } else {
-        if (ran && count) {
-            cli_result_print(j->program, &all->outputs, requests, count);
-        }
-        if (result != CLI_EXIT_BACKEND) {
-            cli_everywhere_text(all, &text);
-        }
-    }
-    cli_output_write(&text);
-    for (size_t i = 0; i < count && ran; i++) {
-        vyre_status status = cli_result_save(j->program, &all->outputs, &requests[i]);
-        result = status ? fail(j, status) : result;
-    }
-    report_places(all);
-    if (result == CLI_EXIT_BACKEND) {
-        cli_message_print("vyre run: no device ran it. Fix: see what `vyre backends` says of each, "
-                          "or add --verify, which runs the oracle\n");
-    }
-    return result;
-}
-
-/* -b all: on every device, timed, and with --verify compared. */
-static cli_exit run_everywhere(job *j, cli_request *requests, size_t count) {
-    if (given(j, SEED)) {
-        return fail(j, vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                        "use -b reference, or leave it out",
-                                        "--seed is for the reference backend alone"));
-    }
-    cli_everywhere all = {
-        .program = j->program,
-        .operation = j->input.operation,
-        .variant = j->arguments->values[VARIANT].text,
-        .inputs = j->binding.inputs,
-        .input_count = j->binding.input_count,
-        .config = &j->config,
-        .verify = given(j, VERIFY),
-    };
-    if (given(j, SAMPLE) && j->input.operation) {
-        (void)cli_sample_work(j->input.operation, j->sample, &all.operations);
-    }
-    vyre_status status = cli_everywhere_run(&all);
-    cli_exit result = status ? fail(j, status) : finish_everywhere(j, &all, requests, count);
-    cli_everywhere_deinit(&all);
-    return result;
-}
-
-static cli_exit run_job(job *j, const char **values) {
-    const cli_arguments *arguments = j->arguments;
-    const char *name;
-    size_t count, request_count;
-    cli_request requests[CLI_REPEATS_MAX];
-    cli_selection chosen;
-    vyre_status status = read_options(j);
-    status = status ? status : sort_operands(arguments, values, &count, &name);
-    if (status) {
-        return fail(j, status);
-    }
-    const char *variant = arguments->values[VARIANT].text;
-    status = cli_input_open(&j->input, arguments->operands[0], variant);
-    if (!status && j->input.operation && j->input.operation->category == VYRE_CATEGORY_INTRINSIC) {
-        return run_on_host(j, values, count, name);
-    }
-    if (status) {
-        return cli_input_report(&j->input, arguments->command, status);
-    }
-    cli_exit result;
-    if (!cli_input_take(&j->input, arguments->command, name, "one runs at a time", &chosen,
-                        &result)) {
-        return result;
-    }
-    j->program = cli_input_program(&j->input, chosen.first);
-    status = read_requests(j, requests, &request_count);
-    bool stdin_used = !strcmp(arguments->operands[0], "-");
-    if (!status && given(j, SAMPLE)) {
-        status = cli_sample_complete(&j->binding, j->input.operation, j->program, j->sample, values,
-                                     count, stdin_used);
-    } else if (!status) {
-        status = cli_bind(&j->binding, j->program, values, count, stdin_used, CLI_MISSING_REFUSED);
-    }
-    if (status) {
-        return fail(j, status);
-    }
-    if (is_everywhere(j)) {
-        return run_everywhere(j, requests, request_count);
-    }
-    const vyre_operation *operation = j->input.operation;
-    vyre_route_request request = {.op = operation ? operation->id : NULL, .program = j->program};
-    if (cli_device_is_auto(arguments->values[BACKEND].text)) {
-        status = vyre_route_count_bytes(j->program, j->binding.inputs, j->binding.input_count,
-                                        &j->config, &request.bytes);
-        if (status) {
-            return fail(j, status);
-        }
-    }
-    result = cli_device_acquire_for(arguments->command, arguments->values[BACKEND].text, &request,
-                                    &j->device, &j->why);
-    if (result != CLI_EXIT_DONE) {
-        return result;
-    }
-    status = apply_seed(j);
-    if (!status && j->input.operation) {
-        status = cli_operation_program(j->input.operation, variant, j->device, &j->program);
-    }
-    status = status ? status : run_once(j);
-    status = status || !given(j, VERIFY) ? status : verify(j);
-    return status ? fail(j, status) : finish(j, requests, request_count);
-}
-
-static cli_exit run(const cli_arguments *arguments) {
-    job j = {.arguments = arguments};
-    const char **values = vyre_alloc_array(arguments->operand_count, sizeof *values);
-    cli_exit result =
-        values ? run_job(&j, values)
-               : cli_message_status(arguments->command, vyre_no_memory("for the command line"));
-    vyre_outputs_free(&j.outputs);
-    cli_binding_deinit(&j.binding);
-    cli_input_deinit(&j.input);
-    vyre_strbuf_free(&j.mismatch);
-    vyre_strbuf_free(&j.why);
-    vyre_device_release(j.device);
-    vyre_free(values);
-    return result;
-}
 
 static const cli_example examples[] = {
     {"vyre run examples/saxpy.vyre a=2 x=iota:8 y=1,1,1,1,1,1,1,1 -b reference",
@@ -552,8 +114,483 @@ const cli_command cli_command_run = {
     .operand = CLI_OPERAND_FILE,
     .operands_min = 1,
     .operands_max = CLI_ANY_NUMBER,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
+    CLI_COMMAND_PARTS,
 };
+
+typedef struct job {
+    const cli_arguments *arguments;
+    cli_input input;
+    const vyre_program *program;
+    vyre_device *device;
+    vyre_strbuf why; /* it is that one */
+    values_binding binding;
+    vyre_dispatch_config config;
+    uint64_t sample; /* its size, with --sample */
+    vyre_reference_options reference;
+    values_request requests[CLI_REPEATS_MAX]; /* what is to be printed and written */
+    size_t request_count;
+    vyre_outputs outputs;
+    uint64_t time_ns;
+    bool matches; /* the oracle's bytes, with --verify */
+    vyre_strbuf mismatch;
+} job;
+
+static bool is_json(const job *j) {
+    return j->arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
+}
+
+static bool given(const job *j, uint32_t option) {
+    return j->arguments->values[option].given;
+}
+
+static bool is_everywhere(const job *j) {
+    const char *name = j->arguments->values[BACKEND].text;
+    return name && !strcmp(name, "all");
+}
+
+/* How to end because of something that went wrong with a value or during the run. */
+static cli_exit fail(const job *j, vyre_status status) {
+    cli_exit result = vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT ? CLI_EXIT_USAGE
+                      : vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED    ? CLI_EXIT_BACKEND
+                                                                                  : CLI_EXIT_FAILED;
+    (void)cli_message_status(j->arguments->command, status);
+    return result;
+}
+
+/* The command line */
+
+/* One to three numbers from 1 on. */
+static vyre_status read_grid(const char *text, uint64_t grid[3]) {
+    const char *rest = text;
+    bool valid = true;
+    vyre_strbuf word = {0};
+    for (int i = 0; i < 3 && valid && cli_list_next(&rest, &word); i++) {
+        vyre_status status = values_number_parse("--grid", vyre_strbuf_string(&word), &grid[i]);
+        valid = !status && grid[i] && grid[i] <= UINT64_C(1) << 32;
+        vyre_status_free(status);
+    }
+    vyre_strbuf_free(&word);
+    return valid && !rest
+               ? VYRE_OK
+               : vyre_status_make(
+                     VYRE_STATUS_INVALID_ARGUMENT,
+                     "give one to three numbers from 1 to 4294967296, as in --grid 640,480",
+                     "--grid takes the sizes of a domain, not `%s`", text);
+}
+
+static vyre_status read_options(job *j) {
+    VYRE_TRY(cli_option_seconds(j->arguments, TIMEOUT, &j->config.timeout_ns));
+    VYRE_TRY(cli_option_number(j->arguments, SEED, &j->reference.seed));
+    VYRE_TRY(cli_option_number(j->arguments, SAMPLE, &j->sample));
+    return given(j, GRID) ? read_grid(j->arguments->values[GRID].text, j->config.grid) : VYRE_OK;
+}
+
+/* Words behind the FILE: those with a `=` are values, the other one is the PROGRAM. */
+static vyre_status sort_operands(const cli_arguments *arguments, const char **values, size_t *count,
+                                 const char **program) {
+    *program = NULL;
+    *count = 0;
+    for (size_t i = 1; i < arguments->operand_count; i++) {
+        const char *word = arguments->operands[i];
+        if (strchr(word, '=')) {
+            values[(*count)++] = word;
+        } else if (!*program) {
+            *program = word;
+        } else {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give values as NAME=VALUE",
+                                    "`%s` is a second PROGRAM, behind `%s`", word, *program);
+        }
+    }
+    return VYRE_OK;
+}
+
+/* Reads --print and --out; none of them means to print every output. */
+static vyre_status read_requests(job *j) {
+    const cli_arguments *arguments = j->arguments;
+    size_t bytes = 0, others = is_json(j) || is_everywhere(j);
+    for (size_t i = 0; i < arguments->repeat_count; i++) {
+        const cli_repeat *repeat = &arguments->repeats[i];
+        values_request *request = &j->requests[i];
+        VYRE_TRY(repeat->option == OUT ? values_request_out(j->program, repeat->text, request)
+                                       : values_request_print(j->program, repeat->text, request));
+        bytes += request->path && !strcmp(request->path, "-");
+        others += !request->path;
+    }
+    j->request_count = arguments->repeat_count;
+    if (bytes > 1 || (bytes && others)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "write to files, or ask for one output's bytes alone",
+                                "stdout would get the bytes of an output and something else");
+    }
+    return VYRE_OK;
+}
+
+/* Outputs */
+
+static void print_outputs(const job *j, const vyre_outputs *outputs) {
+    vyre_strbuf text = {0};
+    values_result_print(j->program, outputs, j->requests, j->request_count, &text);
+    cli_output_write(&text);
+}
+
+static void add_outputs(const job *j, vyre_json *json, const vyre_outputs *outputs) {
+    vyre_json_key(json, "outputs");
+    values_result_json(json, j->program, outputs, j->requests, j->request_count);
+}
+
+static void write_object(vyre_json *json) {
+    vyre_json_object_end(json);
+    vyre_strbuf_putc(json->text, '\n');
+    cli_output_write(json->text);
+}
+
+static vyre_status save_output(const job *j, const vyre_outputs *outputs,
+                               const values_request *request) {
+    vyre_strbuf path = {0}, bytes = {0};
+    vyre_status status = values_result_encode(j->program, outputs, request, &path, &bytes);
+    status = status ? status : cli_output_save(vyre_strbuf_string(&path), &bytes);
+    vyre_strbuf_free(&path);
+    vyre_strbuf_free(&bytes);
+    return status;
+}
+
+/* Writes all files, whatever becomes of each; how to end if it were not for them is `result`. */
+static cli_exit save_outputs(const job *j, const vyre_outputs *outputs, cli_exit result) {
+    for (size_t i = 0; i < j->request_count; i++) {
+        vyre_status status =
+            j->requests[i].path ? save_output(j, outputs, &j->requests[i]) : VYRE_OK;
+        result = status ? fail(j, status) : result;
+    }
+    return result;
+}
+
+static void tell_time(const job *j) {
+    vyre_strbuf text = {0};
+    if (given(j, TIME)) {
+        vyre_units_time(&text, j->time_ns);
+        cli_message_print("vyre run: in %s\n", vyre_strbuf_string(&text));
+    }
+    vyre_strbuf_free(&text);
+}
+
+/* On one device */
+
+/* A schedule is something that only the reference backend can be asked for. */
+static vyre_status refuse_seed(void) {
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "use -b reference, or leave it out",
+                            "--seed is for the reference backend alone");
+}
+
+static vyre_status apply_seed(job *j) {
+    if (!given(j, SEED)) {
+        return VYRE_OK;
+    }
+    if (strcmp(vyre_device_id(j->device), "reference") != 0) {
+        return refuse_seed();
+    }
+    vyre_device_release(j->device);
+    return vyre_reference_open(&j->reference, &j->device);
+}
+
+static vyre_status dispatch(job *j) {
+    vyre_pipeline *pipeline;
+    VYRE_TRY(vyre_device_compile(j->device, j->program, &j->config, &pipeline));
+    uint64_t start = vyre_now_ns();
+    vyre_timing timing; /* for a trace, which tells more of runs that are timed */
+    vyre_status status = vyre_pipeline_dispatch_timed(
+        pipeline, j->binding.inputs, j->binding.input_count, &j->config, &j->outputs, &timing);
+    j->time_ns = vyre_now_ns() - start;
+    vyre_pipeline_release(pipeline);
+    return status;
+}
+
+static vyre_status verify(job *j) {
+    vyre_outputs expected;
+    VYRE_TRY(vyre_status_annotate(vyre_reference_run(j->program, j->binding.inputs,
+                                                     j->binding.input_count, &j->config, NULL,
+                                                     &expected),
+                                  "in the oracle's run"));
+    j->matches = values_result_compare(j->program, &j->outputs, &expected, &j->mismatch);
+    vyre_outputs_free(&expected);
+    return VYRE_OK;
+}
+
+static vyre_status run_once(job *j) {
+    VYRE_TRY(apply_seed(j));
+    if (j->input.operation) {
+        VYRE_TRY(cli_operation_program(j->input.operation, j->arguments->values[VARIANT].text,
+                                       j->device, &j->program));
+    }
+    VYRE_TRY(dispatch(j));
+    return given(j, VERIFY) ? verify(j) : VYRE_OK;
+}
+
+static void tell_run(const job *j) {
+    cli_message_print("vyre run: `%s` ran on %s: %s\n", vyre_program_name(j->program),
+                      vyre_device_name(j->device), vyre_strbuf_string(&j->why));
+    tell_time(j);
+    if (given(j, VERIFY) && j->matches) {
+        cli_message_print("vyre run: all bytes are the oracle's\n");
+    } else if (given(j, VERIFY)) {
+        bool depends = vyre_program_determinism(j->program) == VYRE_SCHEDULE_DEPENDENT;
+        cli_message_print(
+            "vyre run: %s. Fix: %s\n", vyre_strbuf_string(&j->mismatch),
+            depends ? "the program depends on the schedule, see `vyre check`: compare what does not"
+                    : "look for a data race with `vyre check --races`; without one this is a fault "
+                      "of the backend");
+    }
+}
+
+static void write_json(const job *j) {
+    vyre_strbuf text = {0};
+    vyre_json json = {.text = &text};
+    vyre_json_object(&json);
+    vyre_json_add_string(&json, "program", vyre_program_name(j->program));
+    vyre_json_add_string(&json, "device", vyre_device_name(j->device));
+    vyre_json_add_string(&json, "why", vyre_strbuf_string(&j->why));
+    add_outputs(j, &json, &j->outputs);
+    if (given(j, TIME)) {
+        vyre_json_add_u64(&json, "time_ns", j->time_ns);
+    }
+    if (given(j, VERIFY)) {
+        vyre_json_add_bool(&json, "verified", j->matches);
+    }
+    if (given(j, VERIFY) && !j->matches) {
+        vyre_json_add_string(&json, "mismatch", vyre_strbuf_string(&j->mismatch));
+    }
+    write_object(&json);
+}
+
+static cli_exit run_on_device(job *j) {
+    const cli_arguments *arguments = j->arguments;
+    const vyre_operation *operation = j->input.operation;
+    vyre_router_request request = {.op = operation ? operation->id : NULL, .program = j->program};
+    vyre_status status = VYRE_OK;
+    if (cli_device_is_auto(arguments->values[BACKEND].text)) {
+        status = vyre_route_count_bytes(j->program, j->binding.inputs, j->binding.input_count,
+                                        &j->config, &request.bytes);
+    }
+    if (status) {
+        return fail(j, status);
+    }
+    cli_exit result = cli_device_acquire_for(arguments->command, arguments->values[BACKEND].text,
+                                             &request, &j->device, &j->why);
+    if (result != CLI_EXIT_DONE) {
+        return result;
+    }
+    status = run_once(j);
+    if (status) {
+        return fail(j, status);
+    }
+    if (is_json(j)) {
+        write_json(j);
+    } else {
+        print_outputs(j, &j->outputs);
+    }
+    result = save_outputs(j, &j->outputs, CLI_EXIT_DONE);
+    tell_run(j);
+    return given(j, VERIFY) && !j->matches && result == CLI_EXIT_DONE ? CLI_EXIT_NO : result;
+}
+
+/* On every device: timed, and with --verify compared. */
+
+static vyre_status try_all(bench_everywhere *all) {
+    cli_survey survey = {.is_brief = true};
+    vyre_status status = cli_survey_take_all(&survey);
+    status = status ? status : bench_everywhere_begin(all);
+    for (size_t i = 0; i < survey.rows.count && !status; i++) {
+        cli_survey_row *row = &survey.rows.items[i];
+        const char *id = row->registration->id;
+        if (!vyre_is_oracle(id) && vyre_registry_dispatches(vyre_registry_default(), id)) {
+            status = bench_everywhere_add(all, row->name, row->device, row->failure);
+            row->failure = VYRE_OK; /* was given away */
+        }
+    }
+    status = status ? status : bench_everywhere_end(all);
+    cli_survey_deinit(&survey);
+    return status;
+}
+
+/* What devices said that did not give the oracle's bytes. */
+static void tell_places(const bench_everywhere *all) {
+    for (size_t i = 0; i < all->places.count; i++) {
+        const bench_place *place = &all->places.items[i];
+        if (place->fate == BENCH_PLACE_UNSUPPORTED || place->fate == BENCH_PLACE_FAILED) {
+            cli_message_print("vyre run: %s: %s\n", place->name, vyre_status_text(place->failure));
+        } else if (place->mismatch.size) {
+            cli_message_print("vyre run: %s: %s\n", place->name,
+                              vyre_strbuf_string(&place->mismatch));
+        }
+    }
+}
+
+static void write_everywhere_json(const job *j, const bench_everywhere *all) {
+    vyre_strbuf text = {0};
+    vyre_json json = {.text = &text};
+    vyre_json_object(&json);
+    vyre_json_add_string(&json, "program", vyre_program_name(j->program));
+    vyre_json_add_u64(&json, "bytes", all->bytes);
+    vyre_json_key(&json, "devices");
+    bench_everywhere_json(all, &json);
+    add_outputs(j, &json, &all->outputs);
+    write_object(&json);
+}
+
+static cli_exit finish_everywhere(const job *j, const bench_everywhere *all) {
+    bool ran = bench_everywhere_count(all, BENCH_PLACE_RAN);
+    cli_exit result = !all->outputs.count && !ran                       ? CLI_EXIT_BACKEND
+                      : bench_everywhere_count(all, BENCH_PLACE_FAILED) ? CLI_EXIT_FAILED
+                      : bench_everywhere_differing(all)                 ? CLI_EXIT_NO
+                                                                        : CLI_EXIT_DONE;
+    if (is_json(j)) {
+        write_everywhere_json(j, all);
+    } else {
+        vyre_strbuf text = {0};
+        if (ran && j->request_count) {
+            print_outputs(j, &all->outputs);
+        }
+        if (result != CLI_EXIT_BACKEND) {
+            bench_everywhere_text(all, &text);
+        }
+        cli_output_write(&text);
+    }
+    result = ran ? save_outputs(j, &all->outputs, result) : result;
+    tell_places(all);
+    if (result == CLI_EXIT_BACKEND) {
+        cli_message_print("vyre run: no device ran it. Fix: see what `vyre backends` says of each, "
+                          "or add --verify, which runs the oracle\n");
+    }
+    return result;
+}
+
+static cli_exit run_everywhere(job *j) {
+    const vyre_operation *operation = j->input.operation;
+    if (given(j, SEED)) {
+        return fail(j, refuse_seed());
+    }
+    bench_everywhere all = {
+        .program = j->program,
+        .name = operation ? operation->id : vyre_program_name(j->program),
+        .operation = given(j, VARIANT) ? NULL : operation,
+        .inputs = j->binding.inputs,
+        .input_count = j->binding.input_count,
+        .config = &j->config,
+        .verify = given(j, VERIFY),
+    };
+    if (given(j, SAMPLE) && operation) {
+        (void)values_sample_work(operation, j->sample, &all.operations);
+    }
+    vyre_status status = try_all(&all);
+    cli_exit result = status ? fail(j, status) : finish_everywhere(j, &all);
+    bench_everywhere_deinit(&all);
+    return result;
+}
+
+/* By the host: options about devices and programs are not for it. */
+
+static vyre_status check_host_options(const job *j, const char *program) {
+    static const uint32_t others[] = {BACKEND, SAMPLE, VERIFY, TIMEOUT, GRID, SEED, VARIANT};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (given(j, others[i])) {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
+                                    "%s is not for `%s`, which is done by the host",
+                                    options[others[i]].name, j->input.operation->id);
+        }
+    }
+    return program ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give values as NAME=VALUE",
+                                      "`%s` has no program `%s`", j->input.operation->id, program)
+                   : VYRE_OK;
+}
+
+static vyre_status do_on_host(job *j, cli_host_call *call, const char **values, size_t count,
+                              const char *program) {
+    VYRE_TRY(check_host_options(j, program));
+    VYRE_TRY(cli_host_bind(call, j->input.operation, values, count));
+    j->program = call->shape;
+    VYRE_TRY(read_requests(j));
+    return cli_host_do(call);
+}
+
+static cli_exit run_on_host(job *j, const char **values, size_t count, const char *program) {
+    cli_host_call call = {0};
+    const char *id = j->input.operation->id;
+    vyre_status status = do_on_host(j, &call, values, count, program);
+    cli_exit result = status ? fail(j, status) : CLI_EXIT_DONE;
+    j->time_ns = call.time_ns;
+    if (!status && is_json(j)) {
+        vyre_strbuf text = {0};
+        vyre_json json = {.text = &text};
+        vyre_json_object(&json);
+        vyre_json_add_string(&json, "operation", id);
+        vyre_json_add_string(&json, "way", vyre_strbuf_string(&call.way));
+        add_outputs(j, &json, &call.outputs);
+        if (given(j, TIME)) {
+            vyre_json_add_u64(&json, "time_ns", j->time_ns);
+        }
+        write_object(&json);
+    } else if (!status) {
+        print_outputs(j, &call.outputs);
+    }
+    if (!status) {
+        result = save_outputs(j, &call.outputs, result);
+        cli_message_print("vyre run: `%s` was done by the host%s%s\n", id,
+                          call.way.size ? ", " : "", vyre_strbuf_string(&call.way));
+        tell_time(j);
+    }
+    cli_host_deinit(&call);
+    return result;
+}
+
+/* The command */
+
+static vyre_status bind(job *j, const char **values, size_t count) {
+    bool stdin_used = !strcmp(j->arguments->operands[0], "-");
+    VYRE_TRY(read_requests(j));
+    return given(j, SAMPLE) ? values_sample_complete(&j->binding, j->input.operation, j->program,
+                                                     j->sample, values, count, stdin_used)
+                            : values_bind(&j->binding, j->program, values, count, stdin_used,
+                                          VALUES_MISSING_REFUSED);
+}
+
+static cli_exit run_job(job *j, const char **values) {
+    const cli_arguments *arguments = j->arguments;
+    const char *name;
+    size_t count;
+    cli_selection chosen;
+    cli_exit result;
+    vyre_status status = read_options(j);
+    status = status ? status : sort_operands(arguments, values, &count, &name);
+    if (status) {
+        return fail(j, status);
+    }
+    status = cli_input_open(&j->input, arguments->operands[0], arguments->values[VARIANT].text);
+    if (status) {
+        return cli_input_report(&j->input, arguments->command, status);
+    }
+    if (j->input.operation && j->input.operation->category == VYRE_CATEGORY_INTRINSIC) {
+        return run_on_host(j, values, count, name);
+    }
+    if (!cli_input_take(&j->input, arguments->command, name, "one runs at a time", &chosen,
+                        &result)) {
+        return result;
+    }
+    j->program = cli_input_program(&j->input, chosen.first);
+    status = bind(j, values, count);
+    return status ? fail(j, status) : is_everywhere(j) ? run_everywhere(j) : run_on_device(j);
+}
+
+static cli_exit run(const cli_arguments *arguments) {
+    job j = {.arguments = arguments};
+    const char **values = vyre_alloc_array(arguments->operand_count, sizeof *values);
+    cli_exit result =
+        values ? run_job(&j, values)
+               : cli_message_status(arguments->command, vyre_no_memory("for the command line"));
+    vyre_outputs_free(&j.outputs);
+    values_binding_deinit(&j.binding);
+    cli_input_deinit(&j.input);
+    vyre_strbuf_free(&j.mismatch);
+    vyre_strbuf_free(&j.why);
+    vyre_device_release(j.device);
+    vyre_free(values);
+    return result;
+}

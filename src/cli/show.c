@@ -3,37 +3,28 @@
 
 #include <vyre/wire.h>
 
-#include "backend/cpu/runtime/executable.h"
-#include "backend/cuda/codegen/ahead.h"
+#include "backend/table.h"
 #include "base/json.h"
+#include "base/page.h"
+#include "base/status.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/input.h"
 #include "cli/output.h"
-#include "cli/page.h"
 #include "pass/access.h"
 #include "pass/fill.h"
 #include "pass/pass.h"
 #include "wire/layout.h"
 
-/* X(name, text, documentation) */
-#define STAGES(X)                                                                                  \
-    X(IR, "ir", "the verified program, one instruction a line, as text that parses again")         \
-    X(OPT, "opt", "the same after the passes that all backends share")                             \
-    X(WIRE, "wire", "the binary form, to be stored and sent")                                      \
-    X(LLVM, "llvm", "what the cpu backend makes of it: LLVM's instructions, optimised")            \
-    X(ASM, "asm", "the same as assembly for the CPU of this machine")                              \
-    X(PTX, "ptx", "what the cuda backend makes of it: PTX that all its devices take")
-
-typedef enum stage {
-#define STAGE_ENUM(name, text, documentation) STAGE_##name,
-    STAGES(STAGE_ENUM)
-#undef STAGE_ENUM
-} stage;
+/* The stages that every program has; behind them come those of the built-in backends. */
+enum { STAGE_IR, STAGE_OPT, STAGE_WIRE };
 
 static const cli_choice stages[] = {
-#define ROW(name, text, documentation) {text, documentation},
-    STAGES(ROW)
+    [STAGE_IR] = {"ir", "the verified program, one instruction a line, as text that parses again"},
+    [STAGE_OPT] = {"opt", "the same after the passes that all backends share"},
+    [STAGE_WIRE] = {"wire", "the binary form, to be stored and sent"},
+#define ROW(name, documentation, function) {name, documentation},
+    VYRE_BUILTIN_STAGES(ROW)
 #undef ROW
         {NULL, NULL}};
 
@@ -45,13 +36,37 @@ static const cli_choice stages[] = {
 
 CLI_OPTION_TABLE(OPTIONS);
 
+static const cli_example examples[] = {
+    {"vyre show kernel.vyre", "the programs as the compiler sees them"},
+    {"vyre show kernel.vyre --stage opt", "and what is left of them for a backend"},
+    {"vyre show kernel.vyre saxpy --stage wire -o saxpy.vyreb", "store one in binary form"},
+    {"vyre show saxpy.vyreb", "and read it again"},
+    {"vyre show kernel.vyre saxpy --stage wire --format text", "what the binary form consists of"},
+    {NULL, NULL},
+};
+
+const cli_command cli_command_show = {
+    .name = "show",
+    .operands = CLI_INPUT_OPERANDS " [PROGRAM]",
+    .summary = "print what a program becomes",
+    .text =
+        "Shows a stage of the programs in FILE, which may be text or a program in binary form: of "
+        "PROGRAM alone where it is named, else of all. A word that is no file may be an OPERATION "
+        "of `vyre ops`.\n\n"
+        "The binary form holds one program, so PROGRAM is needed where there are several. Its "
+        "bytes "
+        "go to FILE or to a redirected stdout; a terminal gets a description of them instead.",
+    .operand = CLI_OPERAND_FILE,
+    .operands_min = 1,
+    .operands_max = 2,
+    CLI_COMMAND_PARTS,
+};
+
 static void add_program(vyre_json *json, const vyre_program *program) {
     vyre_strbuf digest = {0};
     cli_describe_digest(&digest, program);
-    cli_json_string(json, "program", vyre_program_name(program));
-    cli_json_string(json, "digest", vyre_strbuf_string(&digest));
-    json->text->failed |= digest.failed;
-    vyre_strbuf_free(&digest);
+    vyre_json_add_string(json, "program", vyre_program_name(program));
+    vyre_json_add_strbuf(json, "digest", &digest);
 }
 
 typedef vyre_status (*printer)(const vyre_program *program, char **out_text, size_t *out_size);
@@ -59,36 +74,43 @@ typedef vyre_status (*printer)(const vyre_program *program, char **out_text, siz
 static vyre_status print_ir(const vyre_program *program, printer print, vyre_strbuf *out) {
     char *printed;
     size_t size;
-    vyre_status status = print(program, &printed, &size);
-    if (!status) {
-        vyre_strbuf_add(out, printed, size);
-        vyre_string_free(printed);
-    }
-    return status;
+    VYRE_TRY(print(program, &printed, &size));
+    vyre_strbuf_add(out, printed, size);
+    vyre_string_free(printed);
+    return VYRE_OK;
 }
 
 /* The program that backends translate, with what is known of its values. */
 static vyre_status print_optimised(const vyre_program *program, vyre_strbuf *out) {
     vyre_program *optimised;
-    vyre_status status = vyre_optimise(program, &optimised);
-    if (!status) {
-        status = print_ir(optimised ? optimised : program, vyre_facts_print, out);
-        vyre_program_release(optimised);
-    }
-    return status ? status : vyre_fill_print(program, "// ", out);
+    VYRE_TRY(vyre_optimise(program, &optimised));
+    vyre_status status = print_ir(optimised ? optimised : program, vyre_facts_print, out);
+    vyre_program_release(optimised);
+    VYRE_TRY(status);
+    return vyre_fill_print(program, "// ", out);
 }
 
-static vyre_status print_stage(const vyre_program *program, stage which, vyre_strbuf *out) {
-    switch (which) {
-    case STAGE_IR: return print_ir(program, vyre_program_print, out);
-    case STAGE_OPT: return print_optimised(program, out);
-    case STAGE_PTX: return cuda_ahead(program, NULL, out);
-    default: return cpu_executable_show(program, which == STAGE_ASM, out);
+static vyre_status print_builtin(const vyre_program *program, const char *name, vyre_strbuf *out) {
+    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in; built_in++) {
+        const vyre_stage *stage = (*built_in)->stages;
+        while (stage && stage->name && strcmp(stage->name, name) != 0) {
+            stage++;
+        }
+        if (stage && stage->name) {
+            return stage->print(program, out);
+        }
     }
+    return vyre_internal_error("no backend has the stage `%s`", name);
+}
+
+static vyre_status print_stage(const vyre_program *program, uint32_t stage, vyre_strbuf *out) {
+    return stage == STAGE_IR    ? print_ir(program, vyre_program_print, out)
+           : stage == STAGE_OPT ? print_optimised(program, out)
+                                : print_builtin(program, stages[stage].text, out);
 }
 
 /* A stage that is text. */
-static vyre_status show_text(const cli_input *input, cli_selection chosen, stage which,
+static vyre_status show_text(const cli_input *input, cli_selection chosen, uint32_t stage,
                              bool as_json, vyre_strbuf *text) {
     vyre_json json = {.text = text};
     if (as_json) {
@@ -97,7 +119,7 @@ static vyre_status show_text(const cli_input *input, cli_selection chosen, stage
     for (size_t i = chosen.first; i < chosen.end; i++) {
         const vyre_program *program = cli_input_program(input, i);
         vyre_strbuf printed = {0};
-        vyre_status status = print_stage(program, which, &printed);
+        vyre_status status = print_stage(program, stage, &printed);
         if (status) {
             vyre_strbuf_free(&printed);
             return status;
@@ -105,7 +127,7 @@ static vyre_status show_text(const cli_input *input, cli_selection chosen, stage
         if (as_json) {
             vyre_json_object(&json);
             add_program(&json, program);
-            cli_json_string(&json, stages[which].text, vyre_strbuf_string(&printed));
+            vyre_json_add_string(&json, stages[stage].text, vyre_strbuf_string(&printed));
             vyre_json_object_end(&json);
         } else {
             vyre_strbuf_puts(text, i > chosen.first ? "\n" : "");
@@ -146,16 +168,15 @@ static void summarize_json(vyre_strbuf *text, const vyre_program *program, const
     vyre_json json = {.text = text};
     vyre_json_object(&json);
     add_program(&json, program);
-    cli_json_number(&json, "bytes", size);
-    vyre_json_key(&json, "sections");
-    vyre_json_array(&json);
+    vyre_json_add_u64(&json, "bytes", size);
+    vyre_json_add_array(&json, "sections");
     for (uint32_t i = 0; i < wire_get_u32(bytes + WIRE_AT_SECTIONS); i++) {
         section row = read_section(bytes, i);
         vyre_json_object(&json);
-        cli_json_string(&json, "name", row.name);
-        cli_json_number(&json, "offset", row.offset);
-        cli_json_number(&json, "bytes", row.bytes);
-        cli_json_number(&json, "count", row.count);
+        vyre_json_add_string(&json, "name", row.name);
+        vyre_json_add_u64(&json, "offset", row.offset);
+        vyre_json_add_u64(&json, "bytes", row.bytes);
+        vyre_json_add_u64(&json, "count", row.count);
         vyre_json_object_end(&json);
     }
     vyre_json_array_end(&json);
@@ -165,23 +186,20 @@ static void summarize_json(vyre_strbuf *text, const vyre_program *program, const
 
 static void summarize_text(vyre_strbuf *text, const vyre_program *program, const uint8_t *bytes,
                            size_t size) {
-    cli_page page = {.text = text};
-    cli_table table = {.columns = 4, .right = 2 | 4 | 8};
+    vyre_page page = {.text = text};
+    vyre_table table = {.columns = 4, .right = 2 | 4 | 8};
     vyre_strbuf_printf(text, "program %s, %zu bytes, digest ", vyre_program_name(program), size);
     cli_describe_digest(text, program);
     vyre_strbuf_putc(text, '\n');
-    cli_table_add(&table, "section");
-    cli_table_add(&table, "offset");
-    cli_table_add(&table, "bytes");
-    cli_table_add(&table, "count");
+    VYRE_TABLE_CELLS(&table, "section", "offset", "bytes", "count");
     for (uint32_t i = 0; i < wire_get_u32(bytes + WIRE_AT_SECTIONS); i++) {
         section row = read_section(bytes, i);
-        cli_table_add(&table, "%s", row.name);
-        cli_table_add(&table, "%llu", (unsigned long long)row.offset);
-        cli_table_add(&table, "%llu", (unsigned long long)row.bytes);
-        cli_table_add(&table, "%llu", (unsigned long long)row.count);
+        vyre_table_add(&table, "%s", row.name);
+        vyre_table_add(&table, "%llu", (unsigned long long)row.offset);
+        vyre_table_add(&table, "%llu", (unsigned long long)row.bytes);
+        vyre_table_add(&table, "%llu", (unsigned long long)row.count);
     }
-    cli_page_table(&page, &table);
+    vyre_page_table(&page, &table);
 }
 
 static const char *path_of(const cli_arguments *arguments) {
@@ -194,13 +212,10 @@ static vyre_status show_wire(const cli_arguments *arguments, const vyre_program 
                              vyre_strbuf *text) {
     uint8_t *bytes;
     size_t size;
-    vyre_status status = vyre_wire_encode(program, 0, &bytes, &size);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_wire_encode(program, 0, &bytes, &size));
     bool asked = arguments->values[FORMAT].given;
     bool on_terminal = !asked && !strcmp(path_of(arguments), "-") && cli_output_is_terminal();
-    if (asked && arguments->values[FORMAT].choice == CLI_FORMAT_JSON) {
+    if (asked && arguments->values[FORMAT].choice == VYRE_FORMAT_JSON) {
         summarize_json(text, program, bytes, size);
     } else if (asked || on_terminal) {
         summarize_text(text, program, bytes, size);
@@ -231,10 +246,10 @@ static cli_exit run(const cli_arguments *arguments) {
         }
     }
     if (!status) {
-        bool as_json = arguments->values[FORMAT].choice == CLI_FORMAT_JSON;
-        stage which = (stage)arguments->values[STAGE].choice;
-        status = which != STAGE_WIRE
-                     ? show_text(&input, chosen, which, as_json, &text)
+        bool as_json = arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
+        uint32_t stage = arguments->values[STAGE].choice;
+        status = stage != STAGE_WIRE
+                     ? show_text(&input, chosen, stage, as_json, &text)
                      : show_wire(arguments, cli_input_program(&input, chosen.first), &text);
     }
     if (!status) {
@@ -248,32 +263,3 @@ done:
     cli_input_deinit(&input);
     return result;
 }
-
-static const cli_example examples[] = {
-    {"vyre show kernel.vyre", "the programs as the compiler sees them"},
-    {"vyre show kernel.vyre --stage opt", "and what is left of them for a backend"},
-    {"vyre show kernel.vyre saxpy --stage wire -o saxpy.vyreb", "store one in binary form"},
-    {"vyre show saxpy.vyreb", "and read it again"},
-    {"vyre show kernel.vyre saxpy --stage wire --format text", "what the binary form consists of"},
-    {NULL, NULL},
-};
-
-const cli_command cli_command_show = {
-    .name = "show",
-    .operands = CLI_INPUT_OPERANDS " [PROGRAM]",
-    .summary = "print what a program becomes",
-    .text =
-        "Shows a stage of the programs in FILE, which may be text or a program in binary form: of "
-        "PROGRAM alone where it is named, else of all. A word that is no file may be an OPERATION "
-        "of `vyre ops`.\n\n"
-        "The binary form holds one program, so PROGRAM is needed where there are several. Its "
-        "bytes "
-        "go to FILE or to a redirected stdout; a terminal gets a description of them instead.",
-    .operand = CLI_OPERAND_FILE,
-    .operands_min = 1,
-    .operands_max = 2,
-    .options = options,
-    .option_count = OPTION_COUNT,
-    .examples = examples,
-    .run = run,
-};

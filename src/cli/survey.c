@@ -3,12 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu/runtime/backend.h"
-#include "backend/cpu/runtime/bandwidth.h"
+#include "backend/table.h"
+#include "base/status.h"
 #include "registry/registry.h"
 #include "registry/select.h"
-
-#include "base/status.h"
+#include "runtime/device.h"
 
 static void deinit_row(cli_survey_row *row) {
     vyre_device_release(row->device);
@@ -38,10 +37,13 @@ static vyre_status take_device(cli_survey *survey, const vyre_registration *regi
     return add(survey, row);
 }
 
-/* Who looks at a device wants to know what can only be measured, too. */
+/* Lets a built-in backend measure what its devices cannot tell otherwise. */
 static void measure(const cli_survey *survey, const vyre_registration *registration) {
-    if (!survey->is_brief && registration == &cpu_bundle.registrations[0]) {
-        cpu_bandwidth_learn();
+    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in; built_in++) {
+        if (!survey->is_brief && (*built_in)->measure &&
+            registration == (*built_in)->bundle->registrations) {
+            (*built_in)->measure();
+        }
     }
 }
 
@@ -59,7 +61,7 @@ static vyre_status take_backend(cli_survey *survey, const vyre_registration *reg
 vyre_status cli_survey_take_all(cli_survey *survey) {
     const vyre_registration **list;
     size_t count;
-    vyre_status status = vyre_registry_by_rank_copy(NULL, &list, &count);
+    vyre_status status = vyre_registry_by_rank_copy(vyre_registry_default(), &list, &count);
     for (size_t i = 0; !status && i < count; i++) {
         status = take_backend(survey, list[i]);
     }
@@ -70,15 +72,17 @@ vyre_status cli_survey_take_all(cli_survey *survey) {
 vyre_status cli_survey_take_named(cli_survey *survey, const char *name) {
     const vyre_registration *found = NULL;
     const char *colon = strchr(name, ':');
-    vyre_status status = colon ? VYRE_OK : vyre_registry_find(NULL, name, &found);
-    if (status || found) {
-        return status ? status : take_backend(survey, found);
+    if (!colon) {
+        VYRE_TRY(vyre_registry_find(vyre_registry_default(), name, &found));
+    }
+    if (found) {
+        return take_backend(survey, found);
     }
     /* One device; or a name that stands for nothing, which is told here. */
     cli_survey_row row = {0};
-    status = vyre_registry_acquire(NULL, name, &row.device);
-    status =
-        status ? status : vyre_registry_find(NULL, vyre_device_id(row.device), &row.registration);
+    VYRE_TRY(vyre_registry_acquire(vyre_registry_default(), name, &row.device));
+    vyre_status status =
+        vyre_registry_find(vyre_registry_default(), vyre_device_id(row.device), &row.registration);
     if (status) {
         vyre_device_release(row.device);
         return status;
@@ -108,16 +112,6 @@ const char *cli_feature_name(size_t number, uint64_t *out_bit) {
     }
     *out_bit = rows[number].bit;
     return rows[number].name;
-}
-
-static const char *timing_name(uint32_t quality) {
-    switch (quality) {
-#define NAME(name, number, text)                                                                   \
-    case number: return text;
-        VYRE_TIMING_QUALITIES(NAME)
-#undef NAME
-    }
-    return "unknown";
 }
 
 static uint64_t count_ops(const vyre_op_set *set) {
@@ -161,7 +155,7 @@ static void tell_profile(const teller *t, const vyre_profile *profile) {
     tell_text(t, "device", CLI_FACT_PROFILE, profile->device);
     tell_text(t, "driver", CLI_FACT_PROFILE, profile->driver);
     tell_text(t, "grade", CLI_FACT_PROFILE, vyre_grade_name(profile->grade));
-    tell_text(t, "timing_quality", CLI_FACT_PROFILE, timing_name(profile->timing_quality));
+    tell_text(t, "timing_quality", CLI_FACT_PROFILE, vyre_timing_name(profile->timing_quality));
 #define FLAG(name, bit, text)                                                                      \
     tell_flag(t, text, CLI_FACT_PROFILE, profile->flags &VYRE_PROFILE_##name);
     VYRE_PROFILE_FLAGS(FLAG)
@@ -177,7 +171,7 @@ static void tell_profile(const teller *t, const vyre_profile *profile) {
 void cli_survey_facts(const cli_survey_row *row, cli_fact_writer write, void *user) {
     const char *id = row->registration->id;
     const vyre_device *device = row->device;
-    uint32_t rank = vyre_registry_rank(NULL, id);
+    uint32_t rank = vyre_registry_rank(vyre_registry_default(), id);
     vyre_profile profile = {.device = "", .driver = ""};
     if (device) {
         vyre_device_profile(device, &profile);
@@ -189,11 +183,12 @@ void cli_survey_facts(const cli_survey_row *row, cli_fact_writer write, void *us
     tell_text(&always, "name", CLI_FACT_BRIEF, row->name);
     tell_text(&of_device, "version", CLI_FACT_BRIEF, device ? vyre_device_version(device) : "");
     tell_flag(&always, "available", CLI_FACT_BRIEF, device);
-    tell_flag(&always, "dispatches", CLI_FACT_BRIEF, vyre_registry_dispatches(NULL, id));
+    tell_flag(&always, "dispatches", CLI_FACT_BRIEF,
+              vyre_registry_dispatches(vyre_registry_default(), id));
     tell_number(&of_rank, "precedence", CLI_FACT_BRIEF, rank);
     tell_number(&of_device, "score", CLI_FACT_BRIEF, vyre_capability_score(&profile));
     tell_number(&of_device, "timing", CLI_FACT_BRIEF, vyre_timing_score(profile.timing_quality));
-    tell_text(&of_choice, "auto", CLI_FACT_BRIEF,
+    tell_text(&of_choice, "preferred", CLI_FACT_BRIEF,
               row->candidate ? vyre_fate_name(row->candidate->fate) : "");
     tell_text(&always, "origin", CLI_FACT_BRIEF, vyre_registry_origin(vyre_registry_default(), id));
     tell_text(&of_failure, "reason", CLI_FACT_WIDE,

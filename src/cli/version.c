@@ -1,5 +1,6 @@
 /* vyre version. */
 #include "cli/command.h"
+
 #include "cli/output.h"
 
 static cli_exit run(const cli_arguments *arguments) {

@@ -8,11 +8,10 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/status.h"
 #include "base/toml.h"
-#include "cli/output.h"
-#include "cli/survey.h"
-#include "conform/conform.h"
-#include "registry/select.h"
+#include "conform/session.h"
+#include "runtime/device.h"
 #include "wire/layout.h"
 
 static const char last_table[] = "\n[certificate]\n";
@@ -51,84 +50,72 @@ static void put_digest(vyre_toml_writer *w, const char *key, uint64_t digest) {
     put_string(w, key, text);
 }
 
-static void put_asked_for(const cli_conform *c, vyre_toml_writer *w) {
+static void put_asked_for(const conform_session *c, vyre_toml_writer *w) {
     put_number(w, "seed", c->seed);
     put_number(w, "programs", c->programs);
     put_number(w, "runs", c->runs);
     vyre_toml_write_key(w, str("suites_asked_for"));
     vyre_toml_write_array(w);
-    for (vyre_suite_kind kind = 0; kind < VYRE_SUITE_COUNT; kind++) {
-        if (cli_conform_has_suite(c, kind)) {
-            vyre_toml_write_string(w, str(vyre_suite_name(kind)));
+    for (conform_suite_kind kind = 0; kind < CONFORM_SUITE_COUNT; kind++) {
+        if (conform_session_has_suite(c, kind)) {
+            vyre_toml_write_string(w, str(conform_suite_name(kind)));
         }
     }
     vyre_toml_write_array_end(w);
     vyre_toml_write_key(w, str("tags_asked_for"));
     vyre_toml_write_array(w);
-    for (vyre_tag tag = 1; tag < VYRE_TAG_COUNT; tag++) {
-        if (c->tags & VYRE_TAG_BIT(tag)) {
-            vyre_toml_write_string(w, str(vyre_tag_name(tag)));
+    for (conform_tag tag = 1; tag < CONFORM_TAG_COUNT; tag++) {
+        if (c->tags & CONFORM_TAG_BIT(tag)) {
+            vyre_toml_write_string(w, str(conform_tag_name(tag)));
         }
     }
     vyre_toml_write_array_end(w);
     put_string(w, "ids_asked_for", c->glob ? c->glob : "*");
 }
 
-static void put_fact(void *user, const cli_fact *fact) {
-    vyre_toml_writer *w = user;
-    static const char *const elsewhere[] = {"device", "driver", "grade"};
-    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++) {
-        if (!strcmp(fact->name, elsewhere[i])) {
-            return;
-        }
-    }
-    /* What is measured anew each time says nothing about who was tested. */
-    bool is_measured = !strcmp(fact->name, "memory_bandwidth_gbps");
-    if (fact->scope != CLI_FACT_PROFILE || fact->kind == CLI_FACT_MISSING || is_measured) {
-        return;
-    }
-    vyre_strbuf value = {0};
-    vyre_toml_write_key(w, str(fact->name));
-    if (fact->kind == CLI_FACT_FLAG) {
-        vyre_toml_write_bool(w, fact->number);
-    } else if (fact->kind == CLI_FACT_NUMBER && fact->number <= INT64_MAX) {
-        vyre_toml_write_integer(w, (int64_t)fact->number);
-    } else {
-        cli_fact_print(fact, &value);
-        vyre_toml_write_string(w, str(vyre_strbuf_string(&value)));
-    }
-    w->text->failed |= value.failed;
-    vyre_strbuf_free(&value);
+static void put_sizes(vyre_toml_writer *w, const char *key, const uint32_t sizes[3]) {
+    char text[48];
+    snprintf(text, sizeof text, "%u x %u x %u", sizes[0], sizes[1], sizes[2]);
+    put_string(w, key, text);
 }
 
-static void put_profile(const cli_conform *c, vyre_toml_writer *w) {
-    char none[1] = "";
-    cli_survey_row row = {.name = none, .device = c->device};
-    vyre_status status = vyre_registry_find(NULL, vyre_device_id(c->device), &row.registration);
+/* Who was tested, but for what is measured anew each time. */
+static void put_profile(const vyre_profile *profile, vyre_toml_writer *w) {
     vyre_toml_write_header(w, (vyre_str[]){str("profile")}, 1);
-    if (!status && row.registration) {
-        cli_survey_facts(&row, put_fact, w);
+    put_string(w, "timing_quality", vyre_timing_name(profile->timing_quality));
+#define FLAG(name, bit, text)                                                                      \
+    vyre_toml_write_key(w, str(text));                                                             \
+    vyre_toml_write_bool(w, profile->flags &VYRE_PROFILE_##name);
+    VYRE_PROFILE_FLAGS(FLAG)
+#undef FLAG
+#define NUMBER(field)                                                                              \
+    if (strcmp(#field, "memory_bandwidth_gbps") != 0) {                                            \
+        put_number(w, #field, profile->field);                                                     \
     }
-    vyre_status_free(status);
+    VYRE_PROFILE_NUMBERS(NUMBER)
+#undef NUMBER
+    put_sizes(w, "max_workgroup_size", profile->max_workgroup_size);
+    put_sizes(w, "max_workgroups_per_dimension", profile->max_workgroups_per_dimension);
+    put_sizes(w, "ideal_workgroup_tile", profile->ideal_workgroup_tile);
 }
 
-static void put_suite(const cli_conform *c, vyre_suite_kind kind, vyre_toml_writer *w) {
-    const cli_conform_tally *tally = &c->tallies[kind];
-    vyre_toml_write_header(w, (vyre_str[]){str("suites"), str(vyre_suite_name(kind))}, 2);
-    for (cli_fate fate = 0; fate < CLI_FATE_COUNT; fate++) {
-        put_number(w, cli_fate_name(fate), tally->counts[fate]);
+static void put_suite(const conform_session *c, conform_suite_kind kind, vyre_toml_writer *w) {
+    const conform_tally *tally = &c->tallies[kind];
+    vyre_toml_write_header(w, (vyre_str[]){str("suites"), str(conform_suite_name(kind))}, 2);
+    for (conform_fate fate = 0; fate < CONFORM_FATE_COUNT; fate++) {
+        put_number(w, conform_fate_name(fate), tally->counts[fate]);
     }
     put_digest(w, "digest", tally->digest);
-    for (cli_fate fate = CLI_FATE_FAILED; fate < CLI_FATE_COUNT; fate++) {
+    for (conform_fate fate = CONFORM_FATE_FAILED; fate < CONFORM_FATE_COUNT; fate++) {
         if (!tally->counts[fate]) {
             continue;
         }
         char key[40];
-        snprintf(key, sizeof key, "%s_cases", cli_fate_name(fate));
+        snprintf(key, sizeof key, "%s_cases", conform_fate_name(fate));
         vyre_toml_write_key(w, str(key));
         vyre_toml_write_array(w);
         for (size_t i = 0; i < c->cases.count; i++) {
-            const cli_conform_case *one = &c->cases.items[i];
+            const conform_case *one = &c->cases.items[i];
             if (one->suite == kind && one->fate == fate) {
                 vyre_strbuf line = {0};
                 vyre_strbuf_printf(&line, "%s: %s", one->id, one->text);
@@ -137,11 +124,11 @@ static void put_suite(const cli_conform *c, vyre_suite_kind kind, vyre_toml_writ
                 vyre_strbuf_free(&line);
             }
         }
-        if (kind >= VYRE_SUITE_SEEDED) {
-            const cli_conform_seeded *seeded = &c->seeded[kind - VYRE_SUITE_SEEDED];
-            bool failed = fate == CLI_FATE_FAILED;
+        if (kind >= CONFORM_SUITE_SEEDED) {
+            const conform_seeded *seeded = &c->seeded[kind - CONFORM_SUITE_SEEDED];
+            bool failed = fate == CONFORM_FATE_FAILED;
             char line[640];
-            snprintf(line, sizeof line, "%s.%llu: %s", vyre_suite_name(kind),
+            snprintf(line, sizeof line, "%s.%llu: %s", conform_suite_name(kind),
                      (unsigned long long)(failed ? seeded->failed_seed : seeded->refused_seed),
                      failed ? seeded->failure : seeded->refusal);
             vyre_toml_write_string(w, str(line));
@@ -157,13 +144,13 @@ static void print_digest(const char *data, size_t size, char out[40]) {
              (unsigned long long)digest.low);
 }
 
-void cli_certificate_write(const cli_conform *c, vyre_strbuf *text) {
+void conform_certificate_write(const conform_session *c, vyre_strbuf *text) {
     vyre_toml_writer w = {.text = text};
     vyre_profile profile;
     char digest[40];
     size_t start = text->size;
     vyre_device_profile(c->device, &profile);
-    put_number(&w, "format", CLI_CERTIFICATE_FORMAT);
+    put_number(&w, "format", CONFORM_CERTIFICATE_FORMAT);
     put_string(&w, "vyre", VYRE_VERSION_STRING);
     put_version(&w, "wire", WIRE_MAJOR, WIRE_MINOR);
     put_version(&w, "abi", VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
@@ -175,14 +162,14 @@ void cli_certificate_write(const cli_conform *c, vyre_strbuf *text) {
     if (c->against) {
         put_string(&w, "against", vyre_device_name(c->against));
     }
-    put_string(&w, "verdict", cli_conform_verdict_name(c));
+    put_string(&w, "verdict", conform_session_verdict(c));
     put_string(&w, "started", c->started);
     vyre_toml_write_key(&w, str("seconds"));
     vyre_toml_write_float(&w, c->seconds);
     put_asked_for(c, &w);
-    put_profile(c, &w);
-    for (vyre_suite_kind kind = 0; kind < VYRE_SUITE_COUNT; kind++) {
-        if (cli_conform_has_cases(c, kind)) {
+    put_profile(&profile, &w);
+    for (conform_suite_kind kind = 0; kind < CONFORM_SUITE_COUNT; kind++) {
+        if (conform_session_has_cases(c, kind)) {
             put_suite(c, kind, &w);
         }
     }
@@ -237,78 +224,71 @@ static vyre_status read_number(const vyre_toml_value *root, const char *key, uin
 static vyre_status read_words(const vyre_toml_value *root, const char *key, uint32_t count,
                               const char *(*name)(uint32_t), uint64_t *out) {
     const vyre_toml_value *value;
-    vyre_status status = vyre_toml_get(root, key, VYRE_TOML_ARRAY, &value);
     *out = 0;
-    for (size_t i = 0; !status && i < value->array.count; i++) {
+    VYRE_TRY(vyre_toml_get(root, key, VYRE_TOML_ARRAY, &value));
+    for (size_t i = 0; i < value->array.count; i++) {
         const vyre_toml_value *item = &value->array.items[i];
         uint32_t k = 0;
         while (k < count &&
                (item->type != VYRE_TOML_STRING || strcmp(item->string.data, name(k)) != 0)) {
             k++;
         }
-        *out |= k < count ? (uint64_t)1 << k : 0;
-        status = k < count ? VYRE_OK : is_no(key, "list of what there is here");
+        if (k == count) {
+            return is_no(key, "list of what there is here");
+        }
+        *out |= (uint64_t)1 << k;
     }
-    return status;
+    return VYRE_OK;
 }
 
 static const char *suite_name(uint32_t number) {
-    return vyre_suite_name((vyre_suite_kind)number);
+    return conform_suite_name((conform_suite_kind)number);
 }
 
 static const char *tag_name(uint32_t number) {
-    return vyre_tag_name((vyre_tag)number);
+    return conform_tag_name((conform_tag)number);
 }
 
 static vyre_status read_string(const vyre_toml_value *root, const char *key, char **out) {
     const vyre_toml_value *value;
-    vyre_status status = vyre_toml_get(root, key, VYRE_TOML_STRING, &value);
-    if (!status) {
-        vyre_strbuf copy = {0};
-        vyre_strbuf_add(&copy, value->string.data, value->string.size);
-        vyre_strbuf_putc(&copy, '\0');
-        *out = copy.data;
-        status = copy.failed ? cli_conform_no_memory() : VYRE_OK;
-    }
-    return status;
+    VYRE_TRY(vyre_toml_get(root, key, VYRE_TOML_STRING, &value));
+    *out = vyre_copy_string(value->string.data);
+    return *out ? VYRE_OK : vyre_no_memory("for the certificate");
 }
 
-static vyre_status read_fields(const vyre_toml_value *root, cli_certificate *out) {
+static vyre_status read_fields(const vyre_toml_value *root, conform_certificate *out) {
     uint64_t suites = 0;
-    vyre_status status = read_string(root, "backend", &out->device);
-    if (!status && vyre_toml_find(root, "against")) {
-        status = read_string(root, "against", &out->against);
+    VYRE_TRY(read_string(root, "backend", &out->device));
+    if (vyre_toml_find(root, "against")) {
+        VYRE_TRY(read_string(root, "against", &out->against));
     }
-    status = status ? status : read_string(root, "ids_asked_for", &out->glob);
-    status = status ? status : read_number(root, "seed", &out->seed);
-    status = status ? status : read_number(root, "programs", &out->programs);
-    status = status ? status : read_number(root, "runs", &out->runs);
-    status = status ? status
-                    : read_words(root, "suites_asked_for", VYRE_SUITE_COUNT, suite_name, &suites);
-    status =
-        status ? status : read_words(root, "tags_asked_for", VYRE_TAG_COUNT, tag_name, &out->tags);
+    VYRE_TRY(read_string(root, "ids_asked_for", &out->glob));
+    VYRE_TRY(read_number(root, "seed", &out->seed));
+    VYRE_TRY(read_number(root, "programs", &out->programs));
+    VYRE_TRY(read_number(root, "runs", &out->runs));
+    VYRE_TRY(read_words(root, "suites_asked_for", CONFORM_SUITE_COUNT, suite_name, &suites));
     out->suites = (uint32_t)suites;
-    return status;
+    return read_words(root, "tags_asked_for", CONFORM_TAG_COUNT, tag_name, &out->tags);
 }
 
-vyre_status cli_certificate_parse(const char *name, vyre_str text, cli_certificate *out) {
+vyre_status conform_certificate_parse(const char *name, vyre_str text, conform_certificate *out) {
     vyre_toml *document = NULL;
     vyre_strbuf copy = {0};
     uint64_t format = 0;
-    *out = (cli_certificate){0};
+    *out = (conform_certificate){0};
     vyre_strbuf_add(&copy, text.data, text.size);
     /* The format first: another one may have another digest. */
-    vyre_status status = copy.failed ? cli_conform_no_memory()
+    vyre_status status = copy.failed ? vyre_no_memory("for the certificate")
                                      : vyre_toml_read(name, text.data, text.size, &document);
     if (!status && !vyre_toml_find(vyre_toml_root(document), "format")) {
         status = damaged(name, "this is no certificate");
     }
     status = status ? status : read_number(vyre_toml_root(document), "format", &format);
-    if (!status && format != CLI_CERTIFICATE_FORMAT) {
+    if (!status && format != CONFORM_CERTIFICATE_FORMAT) {
         status = vyre_status_make(VYRE_STATUS_MALFORMED,
                                   "check it with the vyre that made it, or with a newer one",
                                   "%s: the certificate has the format %llu, and this vyre reads %d",
-                                  name, (unsigned long long)format, CLI_CERTIFICATE_FORMAT);
+                                  name, (unsigned long long)format, CONFORM_CERTIFICATE_FORMAT);
     }
     status = status ? status : check_digest(name, &copy);
     status = status ? status : read_fields(vyre_toml_root(document), out);
@@ -316,28 +296,29 @@ vyre_status cli_certificate_parse(const char *name, vyre_str text, cli_certifica
     out->text = copy.data;
     out->size = copy.size;
     if (status) {
-        cli_certificate_free(out);
+        conform_certificate_free(out);
     }
     return status;
 }
 
-vyre_status cli_certificate_read(const char *path, cli_certificate *out) {
+vyre_status conform_certificate_read(const char *path, conform_certificate *out) {
     vyre_strbuf text = {0};
-    *out = (cli_certificate){0};
+    *out = (conform_certificate){0};
     vyre_status status = vyre_file_read(path, VYRE_TOML_MAX_BYTES, &text);
     if (!status) {
-        status = cli_certificate_parse(path, (vyre_str){vyre_strbuf_string(&text), text.size}, out);
+        status =
+            conform_certificate_parse(path, (vyre_str){vyre_strbuf_string(&text), text.size}, out);
     }
     vyre_strbuf_free(&text);
     return status;
 }
 
-void cli_certificate_free(cli_certificate *certificate) {
+void conform_certificate_free(conform_certificate *certificate) {
     vyre_free(certificate->text);
     vyre_free(certificate->device);
     vyre_free(certificate->against);
     vyre_free(certificate->glob);
-    *certificate = (cli_certificate){0};
+    *certificate = (conform_certificate){0};
 }
 
 /* Comparing: every key of either, but for when it was made. */
@@ -400,14 +381,15 @@ static void compare_tables(difference *d, const char *path, const vyre_toml_valu
     }
 }
 
-vyre_status cli_certificate_compare(const cli_certificate *certificate, const cli_conform *c,
-                                    vyre_strbuf *text, size_t *out_count) {
+vyre_status conform_certificate_compare(const conform_certificate *certificate,
+                                        const conform_session *c, vyre_strbuf *text,
+                                        size_t *out_count) {
     vyre_strbuf now = {0};
     vyre_toml *old = NULL, *new = NULL;
     difference d = {text, 0};
-    cli_certificate_write(c, &now);
+    conform_certificate_write(c, &now);
     vyre_status status =
-        now.failed ? cli_conform_no_memory()
+        now.failed ? vyre_no_memory("for the certificate")
                    : vyre_toml_read("certificate", certificate->text, certificate->size, &old);
     status = status ? status : vyre_toml_read("certificate", now.data, now.size, &new);
     if (!status) {

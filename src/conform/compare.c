@@ -56,15 +56,15 @@ static int fenced_breach(const fenced *f) {
 
 /* One comparison under way. */
 typedef struct comparing {
-    const vyre_conform *conform;
-    const vyre_trial *trial;
+    const conform_pair *conform;
+    const conform_trial *trial;
     const vyre_outputs *expected;
     vyre_plan plan;
     const vyre_input *inputs;
     fenced *fences;       /* of inputs, then of outputs */
     vyre_input *guarded;  /* the inputs that the subject sees */
     vyre_output *outputs; /* that it writes */
-    vyre_comparison *out;
+    conform_comparison *out;
 } comparing;
 
 static const char *argument_name(const comparing *c, uint32_t arg) {
@@ -95,12 +95,12 @@ static void check_inputs(comparing *c) {
         const char *name = argument_name(c, c->plan.inputs[i]);
         int breach = fenced_breach(&c->fences[i]);
         if (breach) {
-            c->out->verdict = VYRE_VERDICT_FENCE;
+            c->out->verdict = CONFORM_VERDICT_FENCE;
             snprintf(c->out->text, sizeof c->out->text,
                      "memory beside input `%s` was written, at %d bytes", name, breach);
         } else if (c->inputs[i].size &&
                    memcmp(c->guarded[i].data, c->inputs[i].data, c->inputs[i].size) != 0) {
-            c->out->verdict = VYRE_VERDICT_FENCE;
+            c->out->verdict = CONFORM_VERDICT_FENCE;
             snprintf(c->out->text, sizeof c->out->text, "input `%s` was changed", name);
         }
     }
@@ -114,8 +114,8 @@ static uint64_t element_bits(const uint8_t *data, uint64_t index, uint32_t bytes
     return bits;
 }
 
-static vyre_property property_of(const vyre_trial *trial, uint32_t output) {
-    return trial->properties ? (vyre_property)trial->properties[output] : VYRE_PROPERTY_SAME;
+static conform_property property_of(const conform_trial *trial, uint32_t output) {
+    return trial->properties ? (conform_property)trial->properties[output] : CONFORM_PROPERTY_SAME;
 }
 
 static void check_output(comparing *c, uint32_t i) {
@@ -123,15 +123,15 @@ static void check_output(comparing *c, uint32_t i) {
     const char *name = argument_name(c, c->plan.outputs[i]);
     const fenced *found = &c->fences[c->plan.input_count + i];
     const uint8_t *expected = c->expected->items[i].data;
-    vyre_property property = property_of(c->trial, i);
+    conform_property property = property_of(c->trial, i);
     int breach = fenced_breach(found);
     if (breach) {
-        c->out->verdict = VYRE_VERDICT_FENCE;
+        c->out->verdict = CONFORM_VERDICT_FENCE;
         snprintf(c->out->text, sizeof c->out->text,
                  "memory beside output `%s` was written, at %d bytes", name, breach);
         return;
     }
-    vyre_property_settle(property, (vyre_type)arg->type, found->data, found->size);
+    conform_property_settle(property, (vyre_type)arg->type, found->data, found->size);
     if (!found->size || !memcmp(expected, found->data, found->size)) {
         return;
     }
@@ -147,13 +147,13 @@ static void check_output(comparing *c, uint32_t i) {
             first = first == count ? k : first;
         }
     }
-    c->out->verdict = VYRE_VERDICT_DIFFERENT;
+    c->out->verdict = CONFORM_VERDICT_DIFFERENT;
     c->out->element = first;
-    bool is_same = property == VYRE_PROPERTY_SAME;
+    bool is_same = property == CONFORM_PROPERTY_SAME;
     snprintf(c->out->text, sizeof c->out->text,
              "output `%s`%s%s%s, element %llu: found 0x%0*llx, expected 0x%0*llx; %llu of %llu "
              "differ",
-             name, is_same ? "" : " (", is_same ? "" : vyre_property_meaning(property),
+             name, is_same ? "" : " (", is_same ? "" : conform_property_meaning(property),
              is_same ? "" : ")", (unsigned long long)first, (int)bytes * 2,
              (unsigned long long)element_bits(found->data, first, bytes), (int)bytes * 2,
              (unsigned long long)element_bits(expected, first, bytes), (unsigned long long)wrong,
@@ -173,8 +173,8 @@ static void judge(comparing *c) {
     check_inputs(c);
     if (status && !c->out->verdict) {
         c->out->verdict = vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED
-                              ? VYRE_VERDICT_UNSUPPORTED
-                              : VYRE_VERDICT_FAILED;
+                              ? CONFORM_VERDICT_UNSUPPORTED
+                              : CONFORM_VERDICT_FAILED;
         snprintf(c->out->text, sizeof c->out->text, "%s", vyre_status_text(status));
     }
     bool has_run = !status && !c->out->verdict;
@@ -184,31 +184,27 @@ static void judge(comparing *c) {
     vyre_status_free(status);
 }
 
-static vyre_status no_memory(const vyre_program *program) {
-    return vyre_no_memory("to compare the results of `%s`", vyre_program_name(program));
-}
-
 /* Outputs in the form in which they are compared. */
-static void settle(const vyre_trial *trial, const vyre_program *program, vyre_outputs *outputs) {
+static void settle(const conform_trial *trial, const vyre_program *program, vyre_outputs *outputs) {
     const vyre_ir *ir = vyre_program_ir(program);
     uint32_t output = 0;
     for (uint32_t arg = 0; arg < ir->arg_count && output < outputs->count; arg++) {
         uint32_t resource = ir->args[arg].resource;
         if (resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN) {
-            vyre_property_settle(property_of(trial, output), (vyre_type)ir->args[arg].type,
-                                 outputs->items[output].data, outputs->items[output].size);
+            conform_property_settle(property_of(trial, output), (vyre_type)ir->args[arg].type,
+                                    outputs->items[output].data, outputs->items[output].size);
             output++;
         }
     }
 }
 
-vyre_status vyre_conform_expect(const vyre_conform *conform, const vyre_trial *trial,
-                                const vyre_program *program, vyre_outputs *out_expected) {
+vyre_status conform_expect(const conform_pair *conform, const conform_trial *trial,
+                           const vyre_program *program, vyre_outputs *out_expected) {
     *out_expected = (vyre_outputs){0};
     size_t input_count;
-    vyre_input *inputs = vyre_trial_inputs(trial, program, &input_count);
+    vyre_input *inputs = conform_trial_inputs(trial, program, &input_count);
     if (!inputs) {
-        return no_memory(program);
+        return vyre_no_memory("to compare the results of `%s`", vyre_program_name(program));
     }
     vyre_status status = vyre_device_dispatch(conform->oracle, program, inputs, input_count,
                                               &run_config, out_expected);
@@ -219,20 +215,20 @@ vyre_status vyre_conform_expect(const vyre_conform *conform, const vyre_trial *t
     return status;
 }
 
-vyre_status vyre_conform_compare(const vyre_conform *conform, const vyre_trial *trial,
-                                 const vyre_program *program, const vyre_outputs *expected,
-                                 vyre_comparison *out_comparison) {
+vyre_status conform_compare(const conform_pair *conform, const conform_trial *trial,
+                            const vyre_program *program, const vyre_outputs *expected,
+                            conform_comparison *out_comparison) {
     comparing c = {.conform = conform, .trial = trial, .expected = expected, .out = out_comparison};
-    *out_comparison = (vyre_comparison){0};
+    *out_comparison = (conform_comparison){0};
     size_t input_count;
-    vyre_input *inputs = vyre_trial_inputs(trial, program, &input_count);
+    vyre_input *inputs = conform_trial_inputs(trial, program, &input_count);
     if (!inputs) {
-        return no_memory(program);
+        return vyre_no_memory("to compare the results of `%s`", vyre_program_name(program));
     }
     c.inputs = inputs;
     vyre_status status = vyre_plan_init(&c.plan, program, inputs, input_count, &run_config);
     if (!status && !make_memory(&c)) {
-        status = no_memory(program);
+        status = vyre_no_memory("to compare the results of `%s`", vyre_program_name(program));
     }
     if (!status) {
         judge(&c);

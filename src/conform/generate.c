@@ -25,17 +25,17 @@ static uint8_t *random_bytes(generator *g, vyre_type type, size_t count) {
 }
 
 uint8_t *generate_argument(generator *g, const char *name, vyre_type type, size_t count) {
-    vyre_trial *trial = g->trial;
-    vyre_trial_value *grown =
+    conform_trial *trial = g->trial;
+    conform_trial_value *grown =
         vyre_resize(trial->values, trial->value_count + 1, sizeof *trial->values);
     if (!grown) {
         g->failed = true;
         return NULL;
     }
     trial->values = grown;
-    vyre_trial_value *value = &grown[trial->value_count++];
+    conform_trial_value *value = &grown[trial->value_count++];
     size_t length = strlen(name) + 1;
-    *value = (vyre_trial_value){vyre_alloc(length), NULL, count * vyre_type_bytes(type)};
+    *value = (conform_trial_value){vyre_alloc(length), NULL, count * vyre_type_bytes(type)};
     value->data = random_bytes(g, type, count);
     if (value->name) {
         memcpy(value->name, name, length);
@@ -283,8 +283,8 @@ static void make_steps(generator *g) {
     }
 }
 
-vyre_status generate_begin(generator *g, uint64_t seed, vyre_trial *out_trial) {
-    *out_trial = (vyre_trial){0};
+vyre_status generate_begin(generator *g, uint64_t seed, conform_trial *out_trial) {
+    *out_trial = (conform_trial){0};
     *g = (generator){.random = seed, .trial = out_trial};
     vyre_random(&g->random);
     return vyre_builder_create("random", &g->b);
@@ -297,12 +297,12 @@ vyre_status generate_end(generator *g) {
         status = vyre_no_memory("for the arguments of a random program");
     }
     if (status) {
-        vyre_trial_free(g->trial);
+        conform_trial_free(g->trial);
     }
     return status;
 }
 
-vyre_status vyre_generate(uint64_t seed, vyre_trial *out_trial) {
+vyre_status conform_generate(uint64_t seed, conform_trial *out_trial) {
     generator g;
     vyre_status status = generate_begin(&g, seed, out_trial);
     if (!status) {

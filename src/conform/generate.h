@@ -57,7 +57,7 @@ typedef struct generated_array {
 typedef struct generator {
     vyre_builder *b;
     uint64_t random;
-    vyre_trial *trial;
+    conform_trial *trial;
     bool failed; /* no memory */
 
     generated_array arrays[MOST_ARRAYS];
@@ -96,7 +96,7 @@ static inline level generate_lower(level left, level right) {
 }
 
 /* Starts a program, and makes it, with its arguments, the trial's. */
-VYRE_MUST_USE vyre_status generate_begin(generator *g, uint64_t seed, vyre_trial *out_trial);
+VYRE_MUST_USE vyre_status generate_begin(generator *g, uint64_t seed, conform_trial *out_trial);
 VYRE_MUST_USE vyre_status generate_end(generator *g);
 /* Adds an argument of so many random elements; gives them, or NULL without memory. */
 uint8_t *generate_argument(generator *g, const char *name, vyre_type type, size_t count);

@@ -568,7 +568,7 @@ static void make_phases(generator *g, uint32_t turn) {
     }
 }
 
-vyre_status vyre_generate_small(uint64_t seed, vyre_trial *out_trial) {
+vyre_status conform_generate_small(uint64_t seed, conform_trial *out_trial) {
     static void (*const kinds[])(generator * g, uint32_t turn) = {
         make_values, make_memory, make_loop,   make_values, make_subgroup, make_private,
         make_values, make_atomic, make_shared, make_values, make_branches, make_phases,

@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-#include "cli/operation.h"
+#include "base/status.h"
 #include "conform/law_values.h"
-#include "conform/witness.h"
+#include "dialect/law.h"
 #include "ir/program.h"
 
 enum { RANDOM_CASES = 3, BRIEF_VALUES = 16 };
@@ -42,7 +42,7 @@ static bool is_one(const vyre_ir *ir, uint32_t size) {
            !ir->sizes[size].b;
 }
 
-static void add_argument(cli_law_function *f, const vyre_ir *ir, uint32_t arg, size_t *input) {
+static void add_argument(conform_law_function *f, const vyre_ir *ir, uint32_t arg, size_t *input) {
     uint32_t resource = ir->args[arg].resource;
     const char *name = ir->strings + ir->args[arg].name;
     vyre_type type = parameter_type(f->operation, name, (vyre_type)ir->args[arg].type);
@@ -52,7 +52,7 @@ static void add_argument(cli_law_function *f, const vyre_ir *ir, uint32_t arg, s
                    (!is_function || is_scalar(f->operation, name));
     f->by_element &= is_data || access == VYRE_ACCESS_OUT;
     if (is_data) {
-        if (f->data_count < CLI_LAW_DATA) {
+        if (f->data_count < CONFORM_LAW_DATA) {
             f->types[f->data_count] = type;
             f->data[f->data_count] = *input;
         }
@@ -61,57 +61,60 @@ static void add_argument(cli_law_function *f, const vyre_ir *ir, uint32_t arg, s
     *input += access != VYRE_ACCESS_OUT;
     if (resource != VYRE_NONE && access != VYRE_ACCESS_IN) {
         f->is_one = is_one(ir, ir->resources[resource].size);
-        if (f->result_count < CLI_LAW_DATA) {
+        if (f->result_count < CONFORM_LAW_DATA) {
             f->results[f->result_count] = type;
         }
         f->result_count++;
     }
 }
 
-static vyre_status describe_function(cli_law_function *f, const vyre_operation *operation,
+static vyre_status describe_function(conform_law_function *f, const vyre_operation *operation,
                                      const vyre_witness *witness) {
-    *f = (cli_law_function){.operation = operation,
-                            .by_element = operation->form == VYRE_OPERATION_FUNCTION};
-    const vyre_ir *ir = vyre_program_ir(operation->composition);
+    *f = (conform_law_function){.operation = operation,
+                                .by_element = operation->form == VYRE_OPERATION_FUNCTION};
+    VYRE_TRY(vyre_operation_program(operation, NULL, &f->program));
+    const vyre_ir *ir = vyre_program_ir(f->program);
     size_t input = 0;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         add_argument(f, ir, i, &input);
     }
     f->is_one = f->is_one && f->result_count == 1;
-    return cli_witness_bind(operation, witness->arguments, &f->binding);
+    return conform_witness_bind(operation, f->program, witness->arguments, &f->binding);
 }
 
-static cli_law_shape shape_of(const cli_law_function *f) {
-    bool fits = f->data_count <= CLI_LAW_DATA && f->result_count <= CLI_LAW_DATA;
+static conform_law_shape shape_of(const conform_law_function *f) {
+    bool fits = f->data_count <= CONFORM_LAW_DATA && f->result_count <= CONFORM_LAW_DATA;
     if (fits && f->data_count == 2 && f->result_count == 1 && f->types[0] == f->types[1]) {
-        return CLI_SHAPE_PAIR;
+        return CONFORM_SHAPE_PAIR;
     }
     if (fits && f->data_count == 1 && f->is_one) {
-        return CLI_SHAPE_FOLD;
+        return CONFORM_SHAPE_FOLD;
     }
     bool same = fits && f->data_count && f->data_count == f->result_count;
     for (size_t i = 0; same && i < f->data_count; i++) {
         same = f->types[i] == f->results[i];
     }
-    return same || (fits && f->data_count == 1 && f->result_count == 1) ? CLI_SHAPE_MAP
-                                                                        : CLI_SHAPE_OTHER;
+    return same || (fits && f->data_count == 1 && f->result_count == 1) ? CONFORM_SHAPE_MAP
+                                                                        : CONFORM_SHAPE_OTHER;
 }
 
 /* Whether the law says something of such a function. */
-static bool fits(const cli_law_test *t, cli_law_shape kind) {
-    const cli_law_function *f = &t->f;
+static bool fits(const conform_law_test *t, conform_law_shape kind) {
+    const conform_law_function *f = &t->f;
     bool same = f->data_count && f->types[0] == f->results[0];
     bool g_fits = t->has_g && t->g.data_count == f->data_count && t->g.result_count >= 1 &&
                   t->g.types[0] == f->results[0] && t->g.results[0] == f->types[0];
     switch (t->law->kind) {
-    case VYRE_LAW_COMMUTATIVE: return kind == CLI_SHAPE_PAIR || kind == CLI_SHAPE_FOLD;
+    case VYRE_LAW_COMMUTATIVE: return kind == CONFORM_SHAPE_PAIR || kind == CONFORM_SHAPE_FOLD;
     case VYRE_LAW_ASSOCIATIVE:
     case VYRE_LAW_IDENTITY:
-    case VYRE_LAW_ABSORBING: return (kind == CLI_SHAPE_PAIR || kind == CLI_SHAPE_FOLD) && same;
-    case VYRE_LAW_IDEMPOTENT: return kind != CLI_SHAPE_OTHER && same;
-    case VYRE_LAW_INVOLUTION: return kind == CLI_SHAPE_MAP && same;
-    case VYRE_LAW_INVERSE: return (kind == CLI_SHAPE_MAP || kind == CLI_SHAPE_PAIR) && g_fits;
-    case VYRE_LAW_MONOTONE: return kind != CLI_SHAPE_OTHER && f->data_count <= 2;
+    case VYRE_LAW_ABSORBING:
+        return (kind == CONFORM_SHAPE_PAIR || kind == CONFORM_SHAPE_FOLD) && same;
+    case VYRE_LAW_IDEMPOTENT: return kind != CONFORM_SHAPE_OTHER && same;
+    case VYRE_LAW_INVOLUTION: return kind == CONFORM_SHAPE_MAP && same;
+    case VYRE_LAW_INVERSE:
+        return (kind == CONFORM_SHAPE_MAP || kind == CONFORM_SHAPE_PAIR) && g_fits;
+    case VYRE_LAW_MONOTONE: return kind != CONFORM_SHAPE_OTHER && f->data_count <= 2;
     }
     return false;
 }
@@ -119,8 +122,8 @@ static bool fits(const cli_law_test *t, cli_law_shape kind) {
 /* Cases */
 
 /* How many of a, b and c the law speaks of. */
-static size_t variables(const cli_law_test *t, cli_law_shape kind) {
-    bool is_pair = kind == CLI_SHAPE_PAIR;
+static size_t variables(const conform_law_test *t, conform_law_shape kind) {
+    bool is_pair = kind == CONFORM_SHAPE_PAIR;
     switch (t->law->kind) {
     case VYRE_LAW_ASSOCIATIVE: return 3;
     case VYRE_LAW_MONOTONE: return is_pair ? 3 : 2;
@@ -131,15 +134,15 @@ static size_t variables(const cli_law_test *t, cli_law_shape kind) {
 }
 
 /* All tuples of the values there are to try; one value of `c` after the other. */
-static vyre_status test_tuples(cli_law_test *t, cli_law_shape kind) {
+static vyre_status test_tuples(conform_law_test *t, conform_law_shape kind) {
     size_t width = vyre_type_bytes(t->f.types[0]), count = variables(t, kind);
     vyre_strbuf values = {0};
     vyre_status status = VYRE_OK;
-    cli_law_values(&values, t->f.types[0]);
+    conform_law_values(&values, t->f.types[0]);
     size_t each = values.size / width;
     size_t stride = t->is_brief && each > BRIEF_VALUES ? each / BRIEF_VALUES + 1 : 1;
     for (size_t c = 0; c < (count > 2 ? each : 1) && !status && !t->failed; c += stride) {
-        cli_law_data data = {.count = 3};
+        conform_law_data data = {.count = 3};
         for (size_t b = 0; b < (count > 1 ? each : 1); b++) {
             vyre_strbuf_add(&data.items[0], values.data, values.size);
             for (size_t i = 0; i < each; i++) {
@@ -147,41 +150,42 @@ static vyre_status test_tuples(cli_law_test *t, cli_law_shape kind) {
                 vyre_strbuf_add(&data.items[2], values.data + c * width, width);
             }
         }
-        status = values.failed ? cli_law_no_memory(t) : cli_law_test_data(t, kind, &data);
-        cli_law_data_free(&data);
+        status = values.failed ? conform_law_no_memory(t) : conform_law_test_data(t, kind, &data);
+        conform_law_data_free(&data);
     }
     vyre_strbuf_free(&values);
     return status;
 }
 
 /* The data of a witness, then random ones of the same lengths. */
-static vyre_status test_data(cli_law_test *t, cli_law_shape kind) {
+static vyre_status test_data(conform_law_test *t, conform_law_shape kind) {
     vyre_status status = VYRE_OK;
     for (int iteration = 0; iteration <= RANDOM_CASES && !status && !t->failed; iteration++) {
-        cli_law_data data = {.count = t->f.data_count + 2};
+        conform_law_data data = {.count = t->f.data_count + 2};
         for (size_t i = 0; i < data.count; i++) {
             size_t which = i < t->f.data_count ? i : 0;
             const vyre_input *given = &t->f.binding.inputs[t->f.data[which]];
             size_t width = vyre_type_bytes(t->f.types[which]);
             if (iteration || i >= t->f.data_count) {
-                cli_law_random(&data.items[i], t->f.types[which], given->size / width, &t->seed);
+                conform_law_random(&data.items[i], t->f.types[which], given->size / width,
+                                   &t->seed);
             } else {
                 vyre_strbuf_add(&data.items[i], given->data, given->size);
             }
         }
-        status = cli_law_test_data(t, kind, &data);
-        cli_law_data_free(&data);
+        status = conform_law_test_data(t, kind, &data);
+        conform_law_data_free(&data);
     }
     return status;
 }
 
-static vyre_status find_inverse(cli_law_test *t) {
+static vyre_status find_inverse(conform_law_test *t) {
     const vyre_operation *operation = vyre_dialects_find(t->snapshot, t->law->operand);
     t->has_g = false;
-    if (!operation || !operation->composition || !operation->witness_count) {
+    if (!operation || !vyre_operation_has_program(operation) || !operation->witness_count) {
         t->failed = true;
         vyre_strbuf_printf(t->failures, "%s: the law ", t->f.operation->id);
-        cli_describe_law(t->failures, t->law);
+        vyre_law_print(t->failures, t->law);
         vyre_strbuf_puts(t->failures, " names no operation that can be run\n");
         return VYRE_OK;
     }
@@ -189,7 +193,7 @@ static vyre_status find_inverse(cli_law_test *t) {
     return describe_function(&t->g, operation, &operation->witnesses[0]);
 }
 
-static vyre_status test_law(cli_law_test *t) {
+static vyre_status test_law(conform_law_test *t) {
     vyre_status status = VYRE_OK;
     bool is_element = false;
     if (t->law->kind == VYRE_LAW_INVERSE) {
@@ -198,37 +202,37 @@ static vyre_status test_law(cli_law_test *t) {
     for (size_t i = 0; i < t->f.operation->witness_count && !status && !t->failed && !is_element;
          i++) {
         const vyre_operation *operation = t->f.operation;
-        cli_binding_deinit(&t->f.binding);
+        values_binding_deinit(&t->f.binding);
         status = describe_function(&t->f, operation, &operation->witnesses[i]);
-        cli_law_shape kind = shape_of(&t->f);
+        conform_law_shape kind = shape_of(&t->f);
         if (!status && !fits(t, kind)) {
             t->failed = true;
             vyre_strbuf_printf(t->failures, "%s: the law ", operation->id);
-            cli_describe_law(t->failures, t->law);
+            vyre_law_print(t->failures, t->law);
             vyre_strbuf_printf(t->failures, ", %s, says nothing of such arguments\n",
-                               cli_law_meaning(t->law->kind));
+                               vyre_law_meaning(t->law->kind));
         } else if (!status) {
             is_element = t->f.by_element && (!t->has_g || t->g.by_element);
             status = is_element ? test_tuples(t, kind) : test_data(t, kind);
         }
     }
-    cli_binding_deinit(&t->f.binding);
-    cli_binding_deinit(&t->g.binding);
+    values_binding_deinit(&t->f.binding);
+    values_binding_deinit(&t->g.binding);
     return status;
 }
 
-vyre_status cli_law_check(vyre_device *device, const vyre_dialects *snapshot,
-                          const vyre_operation *operation, size_t law, bool is_brief,
-                          cli_ops_tally *tally, vyre_strbuf *failures) {
-    cli_law_test t = {.device = device,
-                      .snapshot = snapshot,
-                      .law = &operation->laws[law],
-                      .f = {.operation = operation},
-                      .tally = tally,
-                      .failures = failures,
-                      .is_brief = is_brief,
-                      .seed = law + 1};
-    tally->laws++;
+vyre_status conform_law_check(vyre_device *device, const vyre_dialects *snapshot,
+                              const vyre_operation *operation, size_t law, bool is_brief,
+                              conform_claims *claims, vyre_strbuf *failures) {
+    conform_law_test t = {.device = device,
+                          .snapshot = snapshot,
+                          .law = &operation->laws[law],
+                          .f = {.operation = operation},
+                          .claims = claims,
+                          .failures = failures,
+                          .is_brief = is_brief,
+                          .seed = law + 1};
+    claims->laws++;
     vyre_status status = test_law(&t);
     if (status && vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT) {
         t.failed = true;
@@ -236,16 +240,16 @@ vyre_status cli_law_check(vyre_device *device, const vyre_dialects *snapshot,
         vyre_status_free(status);
         status = VYRE_OK;
     }
-    tally->failures += t.failed;
+    claims->failures += t.failed;
     return status;
 }
 
-vyre_status cli_laws_check(vyre_device *device, const vyre_dialects *snapshot,
-                           const vyre_operation *operation, cli_ops_tally *tally,
-                           vyre_strbuf *failures) {
+vyre_status conform_laws_check(vyre_device *device, const vyre_dialects *snapshot,
+                               const vyre_operation *operation, conform_claims *claims,
+                               vyre_strbuf *failures) {
     vyre_status status = VYRE_OK;
     for (size_t i = 0; i < operation->law_count && !status; i++) {
-        status = cli_law_check(device, snapshot, operation, i, false, tally, failures);
+        status = conform_law_check(device, snapshot, operation, i, false, claims, failures);
     }
     return status;
 }

@@ -6,17 +6,14 @@
 
 #include "base/strbuf.h"
 
-/* Whether all values of a type are few enough to try each: those of 8 bits. */
-bool cli_law_is_small(vyre_type type);
-
 /* Appends the values of a type to try, as elements: all where they are few, else zeros, ones,
  * extremes, subnormals, infinities, NaN and some random ones. */
-void cli_law_values(vyre_strbuf *bytes, vyre_type type);
+void conform_law_values(vyre_strbuf *bytes, vyre_type type);
 
 /* Appends random elements: any bits, or small whole numbers, which meet more often. */
-void cli_law_random(vyre_strbuf *bytes, vyre_type type, size_t count, uint64_t *seed);
+void conform_law_random(vyre_strbuf *bytes, vyre_type type, size_t count, uint64_t *seed);
 
 /* -1, 0, 1; 2 where there is no order, as with NaN. */
-int cli_law_order(vyre_type type, const uint8_t *left, const uint8_t *right);
+int conform_law_order(vyre_type type, const uint8_t *left, const uint8_t *right);
 
 #endif

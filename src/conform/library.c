@@ -2,9 +2,10 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "cli/operation.h"
-#include "cli/ops.h"
-#include "conform/conform.h"
+#include "base/status.h"
+#include "conform/claims.h"
+#include "conform/session.h"
+#include "dialect/law.h"
 #include "ir/program.h"
 #include "values/bind.h"
 #include "values/sample.h"
@@ -17,7 +18,7 @@ static const double most_work = 2e7;
 
 static size_t bearable(const vyre_operation *operation, size_t size) {
     double work;
-    while (size > 1 && cli_sample_work(operation, size, &work) && work > most_work) {
+    while (size > 1 && values_sample_work(operation, size, &work) && work > most_work) {
         size /= 2;
     }
     return size;
@@ -28,109 +29,105 @@ static uint64_t tags_of(const vyre_operation *operation) {
     for (size_t i = 0; i < operation->parameter_count; i++) {
         vyre_type type = operation->parameters[i].type;
         bool is_float = vyre_type_class_of(type) == VYRE_CLASS_FLOAT;
-        tags |= VYRE_TAG_BIT(type) | VYRE_TAG_BIT(is_float ? VYRE_TAG_FLOAT : VYRE_TAG_INTEGER);
+        tags |= CONFORM_TAG_BIT(type) |
+                CONFORM_TAG_BIT(is_float ? CONFORM_TAG_FLOAT : CONFORM_TAG_INTEGER);
     }
     return tags;
 }
 
-static vyre_status list_laws(cli_conform *c, const vyre_operation *operation) {
+static vyre_status list_laws(conform_session *c, const vyre_operation *operation) {
     vyre_status status = VYRE_OK;
     for (size_t i = 0; i < operation->law_count && !status; i++) {
         const vyre_law *law = &operation->laws[i];
-        cli_conform_case one = {.tags = tags_of(operation) | VYRE_TAG_BIT(VYRE_TAG_LAW),
-                                .suite = VYRE_SUITE_LAWS,
-                                .operation = operation,
-                                .number = i};
+        conform_case one = {.tags = tags_of(operation) | CONFORM_TAG_BIT(CONFORM_TAG_LAW),
+                            .suite = CONFORM_SUITE_LAWS,
+                            .operation = operation,
+                            .number = i};
         vyre_strbuf name = {0};
-        cli_describe_law(&name, law);
-        status = name.failed ? cli_conform_no_memory()
-                             : cli_conform_add(c, one, "laws.%s.%s", operation->id, name.data);
+        vyre_law_print(&name, law);
+        status = name.failed ? vyre_no_memory("for the cases")
+                             : conform_session_add(c, one, "laws.%s.%s", operation->id, name.data);
         vyre_strbuf_free(&name);
     }
     return status;
 }
 
-static vyre_status list_samples(cli_conform *c, const vyre_operation *operation) {
-    vyre_status status = VYRE_OK;
-    cli_conform_case one = {.tags = tags_of(operation) | VYRE_TAG_BIT(VYRE_TAG_WITNESS),
-                            .suite = VYRE_SUITE_LIBRARY,
-                            .operation = operation,
-                            .number = CLI_WITNESSES};
+static vyre_status list_samples(conform_session *c, const vyre_operation *operation) {
+    conform_case one = {.tags = tags_of(operation) | CONFORM_TAG_BIT(CONFORM_TAG_WITNESS),
+                        .suite = CONFORM_SUITE_LIBRARY,
+                        .operation = operation,
+                        .number = CONFORM_WITNESSES};
     if (operation->witness_count) {
-        status = cli_conform_add(c, one, "library.%s.witnesses", operation->id);
+        VYRE_TRY(conform_session_add(c, one, "library.%s.witnesses", operation->id));
     }
-    one.tags = tags_of(operation) | VYRE_TAG_BIT(VYRE_TAG_SAMPLE);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
+    one.tags = tags_of(operation) | CONFORM_TAG_BIT(CONFORM_TAG_SAMPLE);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && values_sample_exists(operation); i++) {
         one.number = bearable(operation, sizes[i]);
-        if (cli_sample_exists(operation)) {
-            status = cli_conform_add(c, one, "library.%s.%zu", operation->id, one.number);
-        }
+        VYRE_TRY(conform_session_add(c, one, "library.%s.%zu", operation->id, one.number));
     }
-    return status;
+    return VYRE_OK;
 }
 
-vyre_status cli_conform_library_list(cli_conform *c) {
-    bool laws = cli_conform_has_suite(c, VYRE_SUITE_LAWS);
-    bool samples = cli_conform_has_suite(c, VYRE_SUITE_LIBRARY);
+vyre_status conform_library_list(conform_session *c) {
+    bool laws = conform_session_has_suite(c, CONFORM_SUITE_LAWS);
+    bool samples = conform_session_has_suite(c, CONFORM_SUITE_LIBRARY);
     vyre_dialects_guard guard;
     const vyre_dialects *now;
     if (!laws && !samples) {
         return VYRE_OK;
     }
-    vyre_status status = vyre_dialects_try_enter(&guard, &now);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_dialects_try_enter(&guard, &now));
     c->snapshot = vyre_dialects_retain(now);
     vyre_dialects_leave(&guard);
     for (int iteration = 0; iteration < 2; iteration++) {
-        for (size_t i = 0; i < vyre_dialects_count(c->snapshot) && !status; i++) {
+        for (size_t i = 0; i < vyre_dialects_count(c->snapshot); i++) {
             const vyre_operation *operation = vyre_dialects_at(c->snapshot, i);
-            if (operation->composition && (iteration ? samples : laws)) {
-                status = iteration ? list_samples(c, operation) : list_laws(c, operation);
+            if (vyre_operation_has_program(operation) && (iteration ? samples : laws)) {
+                VYRE_TRY(iteration ? list_samples(c, operation) : list_laws(c, operation));
             }
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 /* Running */
 
-static bool set_text(cli_conform_case *one, const char *text) {
+static bool set_text(conform_case *one, const char *text) {
     vyre_free(one->text);
-    one->text = cli_conform_copy(text);
+    one->text = vyre_copy_string(text);
     return one->text;
 }
 
-static vyre_status run_claims(const cli_conform *c, cli_conform_case *one) {
-    cli_ops_tally tally = {.suiting = true};
+static vyre_status run_claims(const conform_session *c, conform_case *one) {
+    conform_claims claims = {.suiting = true};
     vyre_strbuf failures = {0};
-    vyre_status status = one->suite == VYRE_SUITE_LAWS
-                             ? cli_law_check(c->device, c->snapshot, one->operation, one->number,
-                                             true, &tally, &failures)
-                             : cli_witnesses_check(c->device, one->operation, &tally, &failures);
-    one->digest = tally.digest;
-    if (!status && tally.failures) {
-        one->fate = tally.unsupported == tally.failures ? CLI_FATE_UNSUPPORTED : CLI_FATE_FAILED;
+    vyre_status status =
+        one->suite == CONFORM_SUITE_LAWS
+            ? conform_law_check(c->device, c->snapshot, one->operation, one->number, true, &claims,
+                                &failures)
+            : conform_witnesses_check(c->device, one->operation, &claims, &failures);
+    one->digest = claims.digest;
+    if (!status && claims.failures) {
+        one->fate =
+            claims.unsupported == claims.failures ? CONFORM_FATE_UNSUPPORTED : CONFORM_FATE_FAILED;
         /* One line is enough to know why, and the id says of what. */
         size_t size = strcspn(vyre_strbuf_string(&failures), "\n");
         vyre_strbuf_cut(&failures, size);
         size_t id = strlen(one->operation->id) + 2;
         status = set_text(one, vyre_strbuf_string(&failures) + (id < failures.size ? id : 0))
                      ? VYRE_OK
-                     : cli_conform_no_memory();
+                     : vyre_no_memory("for the cases");
     }
     vyre_strbuf_free(&failures);
     return status;
 }
 
-vyre_status cli_conform_library_trial(const cli_conform *c, const cli_conform_case *one,
-                                      const vyre_program *program, vyre_trial *out_trial) {
-    cli_binding binding = {0};
+vyre_status conform_library_trial(const conform_case *one, const vyre_program *program,
+                                  conform_trial *out_trial) {
+    values_binding binding = {0};
     const vyre_ir *ir = vyre_program_ir(program);
-    (void)c;
-    *out_trial = (vyre_trial){0};
-    vyre_status status = cli_sample_bind(&binding, one->operation, program, one->number);
+    *out_trial = (conform_trial){0};
+    vyre_status status = values_sample_bind(&binding, one->operation, program, one->number);
     size_t input = 0;
     for (uint32_t arg = 0; arg < ir->arg_count && !status; arg++) {
         if (vyre_ir_is_out(ir, arg)) {
@@ -138,38 +135,39 @@ vyre_status cli_conform_library_trial(const cli_conform *c, const cli_conform_ca
         }
         vyre_type type = (vyre_type)ir->args[arg].type;
         const vyre_input *given = &binding.inputs[input++];
-        uint8_t *data = vyre_trial_add(out_trial, ir->strings + ir->args[arg].name, type,
-                                       given->size / vyre_type_bytes(type));
+        uint8_t *data = conform_trial_add(out_trial, ir->strings + ir->args[arg].name, type,
+                                          given->size / vyre_type_bytes(type));
         if (!data) {
-            status = cli_conform_no_memory();
+            status = vyre_no_memory("for the cases");
         } else if (given->size) {
             memcpy(data, given->data, given->size);
         }
     }
-    cli_binding_deinit(&binding);
+    values_binding_deinit(&binding);
     if (status) {
-        vyre_trial_free(out_trial);
+        conform_trial_free(out_trial);
         return status;
     }
     out_trial->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
     return VYRE_OK;
 }
 
-const vyre_program *cli_conform_library_program(const cli_conform *c,
-                                                const vyre_operation *operation, size_t index) {
+vyre_status conform_library_program(const conform_session *c, const vyre_operation *operation,
+                                    size_t index, const vyre_program **out_program) {
+    *out_program = NULL;
     for (size_t i = 0; i < operation->variant_count && index; i++) {
-        index -= cli_variant_suits(&operation->variants[i], c->device);
+        index -= conform_variant_suits(&operation->variants[i], c->device);
         if (!index) {
-            return operation->variants[i].program;
+            return vyre_operation_program(operation, &operation->variants[i], out_program);
         }
     }
-    return index ? NULL : operation->composition;
+    return index ? VYRE_OK : vyre_operation_program(operation, NULL, out_program);
 }
 
 /* What the oracle says; where it takes too long there is nothing to compare with. */
-static vyre_status expect(const vyre_conform *both, cli_conform_case *one, const vyre_trial *trial,
+static vyre_status expect(const conform_pair *both, conform_case *one, const conform_trial *trial,
                           vyre_outputs *out_expected) {
-    vyre_status status = vyre_conform_expect(both, trial, trial->program, out_expected);
+    vyre_status status = conform_expect(both, trial, trial->program, out_expected);
     vyre_status_code code = vyre_status_code_of(status);
     if (!status || code == VYRE_STATUS_OUT_OF_MEMORY) {
         return status;
@@ -177,40 +175,41 @@ static vyre_status expect(const vyre_conform *both, cli_conform_case *one, const
     vyre_strbuf text = {0};
     vyre_strbuf_printf(&text, "the oracle: %s", vyre_status_text(status));
     vyre_status_free(status);
-    one->fate = code == VYRE_STATUS_TIMEOUT ? CLI_FATE_SKIPPED : CLI_FATE_FAILED;
-    status = set_text(one, vyre_strbuf_string(&text)) ? VYRE_OK : cli_conform_no_memory();
+    one->fate = code == VYRE_STATUS_TIMEOUT ? CONFORM_FATE_SKIPPED : CONFORM_FATE_FAILED;
+    status = set_text(one, vyre_strbuf_string(&text)) ? VYRE_OK : vyre_no_memory("for the cases");
     vyre_strbuf_free(&text);
     return status;
 }
 
-static vyre_status run_sample(const cli_conform *c, vyre_device *oracle, cli_conform_case *one) {
-    const vyre_conform both = {.oracle = oracle, .subject = c->device};
+static vyre_status run_sample(const conform_session *c, vyre_device *oracle, conform_case *one) {
+    const conform_pair both = {.oracle = oracle, .subject = c->device};
     const vyre_program *program;
     vyre_outputs expected = {0};
     vyre_status status = VYRE_OK;
     for (size_t i = 0; !status && !one->fate; i++) {
-        program = cli_conform_library_program(c, one->operation, i);
-        if (!program) {
+        status = conform_library_program(c, one->operation, i, &program);
+        if (status || !program) {
             break;
         }
-        vyre_trial trial;
-        vyre_comparison comparison = {0};
-        status = cli_conform_library_trial(c, one, program, &trial);
+        conform_trial trial;
+        conform_comparison comparison = {0};
+        status = conform_library_trial(one, program, &trial);
         if (!status && !i) {
             status = expect(&both, one, &trial, &expected);
         }
         if (!status && !one->fate) {
-            status = vyre_conform_compare(&both, &trial, program, &expected, &comparison);
+            status = conform_compare(&both, &trial, program, &expected, &comparison);
         }
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
         if (status || !comparison.verdict) {
             continue;
         }
-        bool refused = comparison.verdict == VYRE_VERDICT_UNSUPPORTED;
+        bool refused = comparison.verdict == CONFORM_VERDICT_UNSUPPORTED;
         vyre_strbuf text = {0};
         vyre_strbuf_printf(&text, "`%s`: %s", vyre_program_name(program), comparison.text);
-        one->fate = refused ? CLI_FATE_UNSUPPORTED : CLI_FATE_FAILED;
-        status = set_text(one, vyre_strbuf_string(&text)) ? VYRE_OK : cli_conform_no_memory();
+        one->fate = refused ? CONFORM_FATE_UNSUPPORTED : CONFORM_FATE_FAILED;
+        status =
+            set_text(one, vyre_strbuf_string(&text)) ? VYRE_OK : vyre_no_memory("for the cases");
         vyre_strbuf_free(&text);
     }
     for (size_t i = 0; i < expected.count; i++) {
@@ -220,9 +219,8 @@ static vyre_status run_sample(const cli_conform *c, vyre_device *oracle, cli_con
     return status;
 }
 
-vyre_status cli_conform_library_run(const cli_conform *c, vyre_device *oracle,
-                                    cli_conform_case *one) {
-    vyre_status status = one->suite == VYRE_SUITE_LAWS || one->number == CLI_WITNESSES
+vyre_status conform_library_run(const conform_session *c, vyre_device *oracle, conform_case *one) {
+    vyre_status status = one->suite == CONFORM_SUITE_LAWS || one->number == CONFORM_WITNESSES
                              ? run_claims(c, one)
                              : run_sample(c, oracle, one);
     return vyre_status_annotate(status, "in the case %s", one->id);

@@ -6,16 +6,16 @@
 static const struct {
     const char *text, *meaning;
 } rows[] = {
-#define ROW(name, text, meaning) [VYRE_PROPERTY_##name] = {text, meaning},
-    VYRE_PROPERTIES(ROW)
+#define ROW(name, text, meaning) [CONFORM_PROPERTY_##name] = {text, meaning},
+    CONFORM_PROPERTIES(ROW)
 #undef ROW
 };
 
-const char *vyre_property_name(vyre_property property) {
+const char *conform_property_name(conform_property property) {
     return rows[property].text;
 }
 
-const char *vyre_property_meaning(vyre_property property) {
+const char *conform_property_meaning(conform_property property) {
     return rows[property].meaning;
 }
 
@@ -42,12 +42,13 @@ static void add_up(uint32_t bytes, uint8_t *data, size_t size) {
     memset(data + bytes, 0, size - bytes);
 }
 
-void vyre_property_settle(vyre_property property, vyre_type type, uint8_t *data, size_t size) {
+void conform_property_settle(conform_property property, vyre_type type, uint8_t *data,
+                             size_t size) {
     uint32_t bytes = vyre_type_bytes(type);
-    if (property == VYRE_PROPERTY_SAME || size <= bytes) {
+    if (property == CONFORM_PROPERTY_SAME || size <= bytes) {
         return;
     }
-    if (property == VYRE_PROPERTY_TOTAL) {
+    if (property == CONFORM_PROPERTY_TOTAL) {
         add_up(bytes, data, size);
         return;
     }

@@ -8,23 +8,23 @@
 #include <vyre/types.h>
 
 /* X(name, text, meaning) */
-#define VYRE_PROPERTIES(X)                                                                         \
+#define CONFORM_PROPERTIES(X)                                                                      \
     X(SAME, "same", "the same bytes")                                                              \
     X(PERMUTATION, "permutation", "the same elements, in any order")                               \
     X(TOTAL, "total", "elements whose sum is the same")
 
-typedef enum vyre_property {
-#define VYRE_PROPERTY_ENUM(name, text, meaning) VYRE_PROPERTY_##name,
-    VYRE_PROPERTIES(VYRE_PROPERTY_ENUM)
-#undef VYRE_PROPERTY_ENUM
-        VYRE_PROPERTY_COUNT
-} vyre_property;
+typedef enum conform_property {
+#define CONFORM_PROPERTY_ENUM(name, text, meaning) CONFORM_PROPERTY_##name,
+    CONFORM_PROPERTIES(CONFORM_PROPERTY_ENUM)
+#undef CONFORM_PROPERTY_ENUM
+        CONFORM_PROPERTY_COUNT
+} conform_property;
 
-const char *vyre_property_name(vyre_property property);
-const char *vyre_property_meaning(vyre_property property);
+const char *conform_property_name(conform_property property);
+const char *conform_property_meaning(conform_property property);
 
 /* Brings the elements of an output into the one form that all outputs with that property have. A
  * total stands in the first element, and the others are 0. */
-void vyre_property_settle(vyre_property property, vyre_type type, uint8_t *data, size_t size);
+void conform_property_settle(conform_property property, vyre_type type, uint8_t *data, size_t size);
 
 #endif

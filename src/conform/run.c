@@ -10,31 +10,30 @@
 
 #include "backend/reference/backend.h"
 #include "base/clock.h"
-#include "cli/device.h"
-#include "conform/conform.h"
+#include "base/status.h"
+#include "conform/session.h"
 
 enum { MOST_THREADS = 16, MOST_GROUP = 64, MOST_NAMES = 16 };
 
 /* What a thread takes at a time: some cases, or the program of one seed. */
 typedef struct task {
-    cli_conform_seeds *seeds; /* NULL: cases */
-    uint64_t number;          /* of the seed */
-    size_t first, end;        /* of the cases */
-    cli_conform_attempt attempt;
+    conform_seeds *seeds; /* NULL: cases */
+    uint64_t number;      /* of the seed */
+    size_t first, end;    /* of the cases */
+    conform_attempt attempt;
 } task;
 
 typedef struct campaign {
-    cli_conform *c;
+    conform_session *c;
     vyre_device *oracle;      /* of fixed cases, which end */
     vyre_device *small_steps; /* of programs that may not */
 
     pthread_mutex_t lock; /* of all below, and of the results of cases */
     pthread_cond_t idle;  /* nobody runs anything, or the device is there again */
     size_t next_case;
-    cli_conform_seeds seeds[CLI_SEEDED];
+    conform_seeds seeds[CONFORM_SEEDED];
     uint64_t done;
     vyre_status status; /* what ends it all */
-    cli_progress progress;
 
     size_t running; /* tasks */
     bool is_lost;
@@ -49,11 +48,6 @@ static vyre_status open_schedule(uint64_t run, vyre_device **out_device) {
     return vyre_reference_open(&schedule, out_device);
 }
 
-/* Only the oracle's own backend has schedules to choose from; it is held against its plain one. */
-static bool has_schedules(const cli_conform *c) {
-    return cli_device_is_reference(c->device);
-}
-
 /* Fixed cases and the library's */
 
 static bool is_normal_range(const vyre_device *device) {
@@ -63,16 +57,16 @@ static bool is_normal_range(const vyre_device *device) {
 }
 
 /* Why a case is not run on this device; NULL: it is. */
-static const char *skip_reason(const cli_conform *c, const cli_conform_case *one) {
-    return one->tags & VYRE_TAG_BIT(VYRE_TAG_FLOAT) && is_normal_range(c->device)
+static const char *skip_reason(const conform_session *c, const conform_case *one) {
+    return one->tags & CONFORM_TAG_BIT(CONFORM_TAG_FLOAT) && is_normal_range(c->device)
                ? "its numbers may be subnormal, and the device's grade is normal-range"
                : NULL;
 }
 
 /* Behind the cases that are run together with the one at `first`: by one program, or the same ones,
  * which are compiled once that way. */
-static size_t group_end(const cli_conform *c, size_t first) {
-    const cli_conform_case *one = &c->cases.items[first], *next;
+static size_t group_end(const conform_session *c, size_t first) {
+    const conform_case *one = &c->cases.items[first], *next;
     size_t end = first + 1;
     for (; end < c->cases.count && end - first < MOST_GROUP; end++) {
         next = &c->cases.items[end];
@@ -86,55 +80,53 @@ static size_t group_end(const cli_conform *c, size_t first) {
 }
 
 static vyre_status run_group(const campaign *k, size_t first, size_t end, bool alone) {
-    cli_conform *c = k->c;
-    const vyre_suite_runner runner = {
+    conform_session *c = k->c;
+    const conform_suite_runner runner = {
         .oracle = k->oracle,
         .device = c->device,
         .runs = c->runs,
-        .reopen = has_schedules(c) ? open_schedule : NULL,
+        .reopen = conform_has_schedules(c->device) ? open_schedule : NULL,
         .ignores_records = c->against,
         .is_alone = alone,
     };
-    const vyre_case *cases[MOST_GROUP];
-    vyre_case_result results[MOST_GROUP];
+    const conform_suite_case *cases[MOST_GROUP];
+    conform_suite_result results[MOST_GROUP];
     for (size_t i = first; i < end; i++) {
         cases[i - first] = c->cases.items[i].fixed;
     }
-    vyre_status status = vyre_suite_run(&runner, &c->fixed[c->cases.items[first].suite], cases,
-                                        end - first, results);
+    vyre_status status = conform_suite_run(&runner, &c->fixed[c->cases.items[first].suite], cases,
+                                           end - first, results);
     for (size_t i = first; i < end && !status; i++) {
-        cli_conform_case *one = &c->cases.items[i];
-        one->fate = cli_fate_of(results[i - first].verdict);
+        conform_case *one = &c->cases.items[i];
+        one->fate = conform_fate_of(results[i - first].verdict);
         one->digest = results[i - first].digest;
         one->text = results[i - first].text;
     }
     return status;
 }
 
-static vyre_status recover(const cli_conform *c) {
+static vyre_status recover(const conform_session *c) {
     return vyre_device_lost(c->device) ? vyre_device_recover(c->device) : VYRE_OK;
 }
 
 static vyre_status run_cases(const campaign *k, size_t first, size_t end, bool alone) {
-    cli_conform_case *one = &k->c->cases.items[first];
+    conform_case *one = &k->c->cases.items[first];
     const char *reason = skip_reason(k->c, one);
     if (!reason && one->fixed) {
         return run_group(k, first, end, alone);
     }
     if (!reason) {
-        vyre_status status = VYRE_OK;
-        for (size_t i = first; i < end && !status; i++) {
-            status = alone ? recover(k->c) : VYRE_OK;
-            status =
-                status ? status : cli_conform_library_run(k->c, k->oracle, &k->c->cases.items[i]);
+        for (size_t i = first; i < end; i++) {
+            VYRE_TRY(alone ? recover(k->c) : VYRE_OK);
+            VYRE_TRY(conform_library_run(k->c, k->oracle, &k->c->cases.items[i]));
         }
-        return status;
+        return VYRE_OK;
     }
     for (size_t i = first; i < end; i++) {
-        k->c->cases.items[i].fate = CLI_FATE_SKIPPED;
-        k->c->cases.items[i].text = cli_conform_copy(reason);
+        k->c->cases.items[i].fate = CONFORM_FATE_SKIPPED;
+        k->c->cases.items[i].text = vyre_copy_string(reason);
         if (!k->c->cases.items[i].text) {
-            return cli_conform_no_memory();
+            return vyre_no_memory("for the cases");
         }
     }
     return VYRE_OK;
@@ -143,14 +135,14 @@ static vyre_status run_cases(const campaign *k, size_t first, size_t end, bool a
 /* Tasks */
 
 static bool take_task(campaign *k, task *out) {
-    const cli_conform *c = k->c;
+    const conform_session *c = k->c;
     *out = (task){.first = k->next_case};
     if (out->first < c->cases.count) {
         out->end = k->next_case = group_end(c, out->first);
         return true;
     }
-    for (size_t i = 0; i < CLI_SEEDED; i++) {
-        if (cli_conform_seeds_take(c, &k->seeds[i], &out->number)) {
+    for (size_t i = 0; i < CONFORM_SEEDED; i++) {
+        if (conform_seeds_take(c, &k->seeds[i], &out->number)) {
             out->seeds = &k->seeds[i];
             return true;
         }
@@ -158,35 +150,31 @@ static bool take_task(campaign *k, task *out) {
     return false;
 }
 
-static vyre_suite_kind suite_of(const campaign *k, const task *t) {
+static conform_suite_kind suite_of(const campaign *k, const task *t) {
     return t->seeds ? t->seeds->suite : k->c->cases.items[t->first].suite;
 }
 
 static vyre_status run_task(const campaign *k, task *t, bool alone) {
-    const cli_conform *c = k->c;
-    return t->seeds ? cli_conform_seeds_run(c, k->small_steps, t->seeds->suite, c->seed + t->number,
-                                            &t->attempt)
+    const conform_session *c = k->c;
+    return t->seeds ? conform_seeds_run(c, k->small_steps, t->seeds->suite, c->seed + t->number,
+                                        &t->attempt)
                     : run_cases(k, t->first, t->end, alone);
 }
 
 static bool has_failed(const campaign *k, const task *t) {
-    bool failed = t->seeds && cli_fate_of(t->attempt.comparison.verdict) == CLI_FATE_FAILED;
+    bool failed = t->seeds && conform_fate_of(t->attempt.comparison.verdict) == CONFORM_FATE_FAILED;
     for (size_t i = t->first; i < t->end; i++) {
-        failed |= k->c->cases.items[i].fate == CLI_FATE_FAILED;
+        failed |= k->c->cases.items[i].fate == CONFORM_FATE_FAILED;
     }
     return failed;
 }
 
 /* Forgets what came of it, so that it can run again. */
 static void forget(campaign *k, task *t) {
-    vyre_trial_free(&t->attempt.trial);
-    t->attempt = (cli_conform_attempt){0};
+    conform_trial_free(&t->attempt.trial);
+    t->attempt = (conform_attempt){0};
     for (size_t i = t->first; i < t->end; i++) {
-        cli_conform_case *one = &k->c->cases.items[i];
-        vyre_free(one->text);
-        one->text = NULL;
-        one->digest = 0;
-        one->fate = CLI_FATE_PASSED;
+        conform_case_forget(&k->c->cases.items[i]);
     }
 }
 
@@ -202,13 +190,15 @@ static void keep_status(campaign *k, vyre_status status) {
 /* It is over. The lock is held. */
 static void note_task(campaign *k, task *t, vyre_status status) {
     if (t->seeds && !status) {
-        status = cli_conform_seeds_note(k->c, t->seeds, t->number, &t->attempt);
+        status = conform_seeds_note(k->c, t->seeds, t->number, &t->attempt);
     }
-    vyre_trial_free(&t->attempt.trial);
+    conform_trial_free(&t->attempt.trial);
     keep_status(k, status);
     k->done += t->seeds ? 1 : t->end - t->first;
-    cli_progress_step(&k->progress, k->done,
-                      t->seeds ? "random programs" : k->c->cases.items[t->first].id);
+    if (k->c->step) {
+        k->c->step(k->c->user, k->done,
+                   t->seeds ? "random programs" : k->c->cases.items[t->first].id);
+    }
 }
 
 /* A lost device */
@@ -219,7 +209,7 @@ static void put_names(const campaign *k, vyre_strbuf *text) {
         vyre_strbuf_puts(text, i ? ", " : "");
         if (t->seeds) {
             uint64_t seed = k->c->seed + t->number;
-            vyre_strbuf_printf(text, "%s.%llu", vyre_suite_name(t->seeds->suite),
+            vyre_strbuf_printf(text, "%s.%llu", conform_suite_name(t->seeds->suite),
                                (unsigned long long)seed);
             continue;
         }
@@ -254,24 +244,24 @@ static vyre_status blame_company(campaign *k) {
                        vyre_strbuf_string(&names));
     bool stored = !text.failed && !names.failed;
     if (t->seeds) {
-        t->attempt.comparison.verdict = VYRE_VERDICT_FAILED;
+        t->attempt.comparison.verdict = CONFORM_VERDICT_FAILED;
         snprintf(t->attempt.comparison.text, sizeof t->attempt.comparison.text, "%s",
                  vyre_strbuf_string(&text));
     } else {
-        cli_conform_case *one = &k->c->cases.items[t->first];
+        conform_case *one = &k->c->cases.items[t->first];
         vyre_free(one->text);
-        one->fate = CLI_FATE_FAILED;
-        one->text = cli_conform_copy(vyre_strbuf_string(&text));
+        one->fate = CONFORM_FATE_FAILED;
+        one->text = vyre_copy_string(vyre_strbuf_string(&text));
         stored &= one->text != NULL;
     }
     vyre_strbuf_free(&names);
     vyre_strbuf_free(&text);
-    return stored ? VYRE_OK : cli_conform_no_memory();
+    return stored ? VYRE_OK : vyre_no_memory("for the cases");
 }
 
 /* Nobody runs anything: runs the suspects one by one. The lock is held. */
 static void find_guilty(campaign *k) {
-    const cli_conform *c = k->c;
+    const conform_session *c = k->c;
     vyre_status statuses[MOST_THREADS] = {NULL};
     bool is_found = false;
     vyre_status trouble = VYRE_OK;
@@ -301,7 +291,7 @@ static void find_guilty(campaign *k) {
 /* Threads */
 
 static void run_next(campaign *k, task *t) {
-    cli_conform *c = k->c;
+    conform_session *c = k->c;
     k->running++;
     pthread_mutex_unlock(&k->lock);
     uint64_t start = vyre_now_ns();
@@ -360,40 +350,38 @@ static void run_threads(campaign *k) {
 /* Counting */
 
 static void count_all(campaign *k) {
-    cli_conform *c = k->c;
+    conform_session *c = k->c;
     for (size_t i = 0; i < c->cases.count; i++) {
-        const cli_conform_case *one = &c->cases.items[i];
-        cli_conform_tally_add(&c->tallies[one->suite], one->id, one->fate, one->digest);
+        const conform_case *one = &c->cases.items[i];
+        conform_tally_add(&c->tallies[one->suite], one->id, one->fate, one->digest);
     }
-    for (size_t i = 0; i < CLI_SEEDED; i++) {
-        cli_conform_seeds_count(c, &k->seeds[i]);
+    for (size_t i = 0; i < CONFORM_SEEDED; i++) {
+        conform_seeds_count(c, &k->seeds[i]);
     }
 }
 
-uint64_t cli_conform_total(const cli_conform *c, cli_fate fate) {
+uint64_t conform_session_total(const conform_session *c, conform_fate fate) {
     uint64_t total = 0;
-    for (size_t i = 0; i < VYRE_SUITE_COUNT; i++) {
+    for (size_t i = 0; i < CONFORM_SUITE_COUNT; i++) {
         total += c->tallies[i].counts[fate];
     }
     return total;
 }
 
-cli_exit cli_conform_verdict(const cli_conform *c) {
-    return cli_conform_total(c, CLI_FATE_FAILED)   ? CLI_EXIT_NO
-           : cli_conform_total(c, CLI_FATE_PASSED) ? CLI_EXIT_DONE
-                                                   : CLI_EXIT_BACKEND;
+conform_fate conform_session_fate(const conform_session *c) {
+    return conform_session_total(c, CONFORM_FATE_FAILED)   ? CONFORM_FATE_FAILED
+           : conform_session_total(c, CONFORM_FATE_PASSED) ? CONFORM_FATE_PASSED
+                                                           : CONFORM_FATE_SKIPPED;
 }
 
-const char *cli_conform_verdict_name(const cli_conform *c) {
-    cli_exit verdict = cli_conform_verdict(c);
-    return verdict == CLI_EXIT_NO     ? "failed"
-           : verdict == CLI_EXIT_DONE ? "passed"
-                                      : "nothing compared";
+const char *conform_session_verdict(const conform_session *c) {
+    conform_fate fate = conform_session_fate(c);
+    return fate == CONFORM_FATE_SKIPPED ? "nothing compared" : conform_fate_name(fate);
 }
 
-bool cli_conform_has_cases(const cli_conform *c, vyre_suite_kind kind) {
+bool conform_session_has_cases(const conform_session *c, conform_suite_kind kind) {
     uint64_t count = 0;
-    for (cli_fate fate = 0; fate < CLI_FATE_COUNT; fate++) {
+    for (conform_fate fate = 0; fate < CONFORM_FATE_COUNT; fate++) {
         count += c->tallies[kind].counts[fate];
     }
     return count;
@@ -409,36 +397,36 @@ static void write_started(char out[32]) {
     }
 }
 
-static vyre_status explain_seed(campaign *k, cli_conform_seeds *seeds) {
-    cli_conform *c = k->c;
-    const cli_conform_shrinking how = {c, k->small_steps, open_schedule};
+static vyre_status explain_seed(campaign *k, conform_seeds *seeds) {
+    conform_session *c = k->c;
+    const conform_shrinking how = {c, k->small_steps, open_schedule};
     uint64_t seed = c->seed + seeds->failed_at;
     vyre_device *subject;
-    vyre_status status = cli_conform_seeds_reopen(c, seed, seeds->first.run - 1, &subject);
+    vyre_status status = conform_seeds_reopen(c, seed, seeds->first.run - 1, &subject);
     if (!status) {
-        c->failure = (cli_conform_failure){.seed = seed,
-                                           .run = seeds->first.run,
-                                           .is_seeded = true,
-                                           .suite = seeds->suite,
-                                           .original = seeds->first.comparison,
-                                           .trial = seeds->first.trial};
-        seeds->first.trial = (vyre_trial){0};
-        status = cli_conform_cut_down(&how, subject ? subject : c->device);
+        c->failure = (conform_failure){.seed = seed,
+                                       .run = seeds->first.run,
+                                       .is_seeded = true,
+                                       .suite = seeds->suite,
+                                       .original = seeds->first.comparison,
+                                       .trial = seeds->first.trial};
+        seeds->first.trial = (conform_trial){0};
+        status = conform_cut_down(&how, subject ? subject : c->device);
     }
     vyre_device_release(subject);
     return status;
 }
 
 static vyre_status explain_first(campaign *k) {
-    cli_conform *c = k->c;
-    const cli_conform_shrinking how = {c, k->small_steps, open_schedule};
+    conform_session *c = k->c;
+    const conform_shrinking how = {c, k->small_steps, open_schedule};
     vyre_status status = VYRE_OK;
     for (size_t i = 0; i < c->cases.count && !c->failure.is_known && !status; i++) {
-        if (c->cases.items[i].fate == CLI_FATE_FAILED) {
-            status = cli_conform_explain(&how, &c->cases.items[i]);
+        if (c->cases.items[i].fate == CONFORM_FATE_FAILED) {
+            status = conform_explain(&how, &c->cases.items[i]);
         }
     }
-    for (size_t i = 0; i < CLI_SEEDED && !c->failure.is_known && !status; i++) {
+    for (size_t i = 0; i < CONFORM_SEEDED && !c->failure.is_known && !status; i++) {
         if (k->seeds[i].failed_at != UINT64_MAX) {
             status = explain_seed(k, &k->seeds[i]);
         }
@@ -447,23 +435,23 @@ static vyre_status explain_first(campaign *k) {
 }
 
 static vyre_status begin(campaign *k) {
-    cli_conform *c = k->c;
+    conform_session *c = k->c;
     const vyre_reference_options plain = {0};
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < CLI_SEEDED && !status; i++) {
-        status = cli_conform_seeds_begin(c, (vyre_suite_kind)(VYRE_SUITE_SEEDED + i), &k->seeds[i]);
+    for (size_t i = 0; i < CONFORM_SEEDED; i++) {
+        VYRE_TRY(
+            conform_seeds_begin(c, (conform_suite_kind)(CONFORM_SUITE_SEEDED + i), &k->seeds[i]));
     }
     if (c->against) {
         k->oracle = k->small_steps = c->against;
-        return status;
+        return VYRE_OK;
     }
-    status = status ? status : vyre_reference_open(&plain, &k->oracle);
-    return status ? status : vyre_reference_open_oracle(&k->small_steps);
+    VYRE_TRY(vyre_reference_open(&plain, &k->oracle));
+    return vyre_reference_open_oracle(&k->small_steps);
 }
 
-vyre_status cli_conform_run(cli_conform *c, vyre_device *device) {
-    campaign k = {.c = c, .progress = {.is_off = c->no_progress}};
-    cli_conform_forget(c);
+vyre_status conform_session_run(conform_session *c, vyre_device *device) {
+    campaign k = {.c = c};
+    conform_session_forget(c);
     c->device = device;
     write_started(c->started);
     uint64_t start = vyre_now_ns();
@@ -471,9 +459,7 @@ vyre_status cli_conform_run(cli_conform *c, vyre_device *device) {
     if (!status) {
         pthread_mutex_init(&k.lock, NULL);
         pthread_cond_init(&k.idle, NULL);
-        cli_progress_begin(&k.progress, vyre_device_name(device), cli_conform_count(c));
         run_threads(&k);
-        cli_progress_end(&k.progress);
         pthread_cond_destroy(&k.idle);
         pthread_mutex_destroy(&k.lock);
         status = k.status;
@@ -483,8 +469,8 @@ vyre_status cli_conform_run(cli_conform *c, vyre_device *device) {
         count_all(&k);
         status = explain_first(&k);
     }
-    for (size_t i = 0; i < CLI_SEEDED; i++) {
-        cli_conform_seeds_end(&k.seeds[i]);
+    for (size_t i = 0; i < CONFORM_SEEDED; i++) {
+        conform_seeds_end(&k.seeds[i]);
     }
     if (!c->against) {
         vyre_device_release(k.oracle);

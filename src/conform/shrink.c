@@ -26,9 +26,9 @@ typedef struct line {
 } line;
 
 typedef struct shrinker {
-    const vyre_conform *conform;
-    vyre_trial *trial;
-    vyre_comparison *comparison;
+    const conform_pair *conform;
+    conform_trial *trial;
+    conform_comparison *comparison;
     char *text; /* the smallest so far */
     size_t size;
     VYRE_VEC(line) lines;
@@ -105,7 +105,7 @@ static bool has_one_answer(const shrinker *s, const vyre_program *program, const
     bool same = count_syncs(program) == s->syncs;
     for (int i = 0; i < 2 && same; i++) {
         vyre_outputs again;
-        vyre_status status = vyre_conform_expect(s->conform, s->trial, program, &again);
+        vyre_status status = conform_expect(s->conform, s->trial, program, &again);
         same = !status && same_bytes(expected, &again);
         vyre_status_free(status);
         vyre_outputs_free(&again);
@@ -118,20 +118,20 @@ static bool still_fails(shrinker *s, const vyre_program *program) {
     if (is_over(s)) {
         return false;
     }
-    vyre_comparison comparison;
+    conform_comparison comparison;
     size_t input_count;
-    vyre_input *inputs = vyre_trial_inputs(s->trial, program, &input_count);
+    vyre_input *inputs = conform_trial_inputs(s->trial, program, &input_count);
     if (!inputs) {
         return false;
     }
     vyre_outputs expected;
-    vyre_status status = vyre_conform_expect(s->conform, s->trial, program, &expected);
+    vyre_status status = conform_expect(s->conform, s->trial, program, &expected);
     /* A fault may have cost the device, where all else would fail in the same way. */
     if (!status && vyre_device_lost(s->conform->subject)) {
         status = vyre_device_recover(s->conform->subject);
     }
     if (!status) {
-        status = vyre_conform_compare(s->conform, s->trial, program, &expected, &comparison);
+        status = conform_compare(s->conform, s->trial, program, &expected, &comparison);
     }
     bool fails = !status && comparison.verdict == s->comparison->verdict &&
                  has_one_answer(s, program, inputs, input_count, &expected);
@@ -439,9 +439,9 @@ static vyre_type argument_type(const vyre_program *program, const char *name, bo
 
 /* Drops arguments that are not asked for, shortens buffers, puts zeros where they do. */
 static void shrink_values(shrinker *s) {
-    vyre_trial *trial = s->trial;
+    conform_trial *trial = s->trial;
     for (size_t i = 0; i < trial->value_count;) {
-        vyre_trial_value *value = &trial->values[i];
+        conform_trial_value *value = &trial->values[i];
         bool is_buffer = false;
         vyre_type type = argument_type(trial->program, value->name, &is_buffer);
         if (type == VYRE_TYPE_VOID) {
@@ -475,22 +475,19 @@ static void shrink_values(shrinker *s) {
     }
 }
 
-vyre_status vyre_conform_shrink(const vyre_conform *conform, vyre_trial *trial,
-                                vyre_comparison *comparison) {
+vyre_status conform_shrink(const conform_pair *conform, conform_trial *trial,
+                           conform_comparison *comparison) {
     shrinker s = {
         .conform = conform,
         .trial = trial,
         .comparison = comparison,
         .end_ns = vyre_now_ns() + (uint64_t)MOST_SECONDS * 1000000000u,
     };
-    vyre_status status = vyre_program_print(trial->program, &s.text, &s.size);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_program_print(trial->program, &s.text, &s.size));
     s.failed = !split(&s);
     s.syncs = count_syncs(trial->program);
     size_t input_count;
-    vyre_input *inputs = vyre_trial_inputs(trial, trial->program, &input_count);
+    vyre_input *inputs = conform_trial_inputs(trial, trial->program, &input_count);
     s.judge_errs = inputs && !conform->has_one_answer(trial->program, inputs, input_count);
     vyre_free(inputs);
     /* Lines before numbers: those do not matter to what can be left out, but for bounds. */

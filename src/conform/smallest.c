@@ -3,18 +3,18 @@
 #include <string.h>
 
 #include "backend/reference/backend.h"
-#include "cli/device.h"
-#include "conform/conform.h"
+#include "base/status.h"
+#include "conform/session.h"
 
-vyre_status cli_conform_cut_down(const cli_conform_shrinking *how, vyre_device *subject) {
-    cli_conform_failure *failure = &how->c->failure;
-    const vyre_conform both = {
+vyre_status conform_cut_down(const conform_shrinking *how, vyre_device *subject) {
+    conform_failure *failure = &how->c->failure;
+    const conform_pair both = {
         .oracle = how->oracle, .subject = subject, .has_one_answer = vyre_reference_has_one_answer};
     vyre_status status = VYRE_OK;
     failure->is_known = true;
     failure->comparison = failure->original;
     if (failure->original.verdict && !failure->trial.properties) {
-        status = vyre_conform_shrink(&both, &failure->trial, &failure->comparison);
+        status = conform_shrink(&both, &failure->trial, &failure->comparison);
     }
     failure->trial.properties = NULL; /* was borrowed */
     return status ? status
@@ -22,12 +22,12 @@ vyre_status cli_conform_cut_down(const cli_conform_shrinking *how, vyre_device *
 }
 
 /* Whether a trial fails, and how. */
-static vyre_status fails(const cli_conform_shrinking *how, vyre_device *subject,
-                         const vyre_trial *trial, vyre_comparison *out) {
-    const vyre_conform both = {.oracle = how->oracle, .subject = subject};
+static vyre_status fails(const conform_shrinking *how, vyre_device *subject,
+                         const conform_trial *trial, conform_comparison *out) {
+    const conform_pair both = {.oracle = how->oracle, .subject = subject};
     vyre_outputs expected;
-    *out = (vyre_comparison){0};
-    vyre_status status = vyre_conform_expect(&both, trial, trial->program, &expected);
+    *out = (conform_comparison){0};
+    vyre_status status = conform_expect(&both, trial, trial->program, &expected);
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
         vyre_status_free(status); /* it is the oracle that fails: there is nothing to cut down by */
         return VYRE_OK;
@@ -36,75 +36,77 @@ static vyre_status fails(const cli_conform_shrinking *how, vyre_device *subject,
     if (!status && vyre_device_lost(subject)) {
         status = vyre_device_recover(subject);
     }
-    status = status ? status : vyre_conform_compare(&both, trial, trial->program, &expected, out);
+    status = status ? status : conform_compare(&both, trial, trial->program, &expected, out);
     vyre_outputs_free(&expected);
     return status;
 }
 
 /* Operations on values work element by element: one that is wrong is enough. */
-static vyre_status keep_element(const cli_conform_shrinking *how, vyre_device *subject,
-                                vyre_trial *trial, vyre_comparison *comparison) {
-    vyre_comparison again;
+static vyre_status keep_element(const conform_shrinking *how, vyre_device *subject,
+                                conform_trial *trial, conform_comparison *comparison) {
+    conform_comparison again;
     const vyre_ir *ir = vyre_program_ir(trial->program);
     size_t at = (size_t)comparison->element;
-    vyre_trial one = {.program = vyre_program_retain(trial->program)};
+    conform_trial one = {.program = vyre_program_retain(trial->program)};
     bool stored = true;
     for (uint32_t arg = 0; arg < ir->arg_count && stored; arg++) {
         for (size_t i = 0; i < trial->value_count; i++) {
-            const vyre_trial_value *value = &trial->values[i];
+            const conform_trial_value *value = &trial->values[i];
             vyre_type type = (vyre_type)ir->args[arg].type;
             size_t bytes = vyre_type_bytes(type);
             if (strcmp(value->name, ir->strings + ir->args[arg].name) != 0) {
                 continue;
             }
             bool is_array = ir->args[arg].resource != VYRE_NONE;
-            uint8_t *data = vyre_trial_add(&one, value->name, type, 1);
+            uint8_t *data = conform_trial_add(&one, value->name, type, 1);
             stored = data;
             if (data && (!is_array || (at + 1) * bytes <= value->size)) {
                 memcpy(data, value->data + (is_array ? at * bytes : 0), bytes);
             }
         }
     }
-    vyre_status status = stored ? fails(how, subject, &one, &again) : cli_conform_no_memory();
+    vyre_status status =
+        stored ? fails(how, subject, &one, &again) : vyre_no_memory("for the cases");
     if (!status && again.verdict == comparison->verdict) {
-        vyre_trial swap = *trial;
+        conform_trial swap = *trial;
         *trial = one;
         one = swap;
         *comparison = again;
     }
-    vyre_trial_free(&one);
+    conform_trial_free(&one);
     return status;
 }
 
 /* Of the library: the program, its own or a variant, that differs. */
-static vyre_status find_variant(const cli_conform_shrinking *how, const cli_conform_case *one,
-                                vyre_suite_trial *made, vyre_comparison *out) {
+static vyre_status find_variant(const conform_shrinking *how, const conform_case *one,
+                                conform_suite_trial *made, conform_comparison *out) {
     vyre_status status = VYRE_OK;
-    *out = (vyre_comparison){0};
+    *out = (conform_comparison){0};
     for (size_t i = 0; !status && !out->verdict; i++) {
-        const vyre_program *program = cli_conform_library_program(how->c, one->operation, i);
-        if (!program) {
+        const vyre_program *program;
+        status = conform_library_program(how->c, one->operation, i, &program);
+        if (status || !program) {
             break;
         }
-        vyre_trial_free(&made->trial);
-        status = cli_conform_library_trial(how->c, one, program, &made->trial);
+        conform_trial_free(&made->trial);
+        status = conform_library_trial(one, program, &made->trial);
         status = status ? status : fails(how, how->c->device, &made->trial, out);
-        bool is_fault = out->verdict && out->verdict != VYRE_VERDICT_UNSUPPORTED;
-        out->verdict = is_fault ? out->verdict : VYRE_VERDICT_SAME;
+        bool is_fault = out->verdict && out->verdict != CONFORM_VERDICT_UNSUPPORTED;
+        out->verdict = is_fault ? out->verdict : CONFORM_VERDICT_SAME;
     }
     return status;
 }
 
-vyre_status cli_conform_explain(const cli_conform_shrinking *how, const cli_conform_case *one) {
-    cli_conform *c = how->c;
-    vyre_suite_trial made;
-    vyre_comparison comparison = {0};
+vyre_status conform_explain(const conform_shrinking *how, const conform_case *one) {
+    conform_session *c = how->c;
+    conform_suite_trial made;
+    conform_comparison comparison = {0};
     vyre_device *opened = NULL;
     vyre_status status = VYRE_OK;
     memset(&made, 0, sizeof made);
     if (one->fixed) {
-        status = vyre_suite_build(&c->fixed[one->suite], &one->fixed, 1, &made);
-        bool reopens = cli_device_is_reference(c->device);
+        status = conform_suite_build(&c->fixed[one->suite], &one->fixed, 1, &made);
+        bool reopens = conform_has_schedules(c->device);
         for (uint64_t run = 0; run < (reopens ? c->runs : 1) && !status && !comparison.verdict;
              run++) {
             vyre_device_release(opened);
@@ -113,26 +115,24 @@ vyre_status cli_conform_explain(const cli_conform_shrinking *how, const cli_conf
             status =
                 status ? status : fails(how, opened ? opened : c->device, &made.trial, &comparison);
         }
-        if (!status && comparison.verdict == VYRE_VERDICT_DIFFERENT && one->fixed->part[0]) {
+        if (!status && comparison.verdict == CONFORM_VERDICT_DIFFERENT && one->fixed->part[0]) {
             status = keep_element(how, opened ? opened : c->device, &made.trial, &comparison);
         }
-    } else if (one->suite == VYRE_SUITE_LIBRARY && one->number != CLI_WITNESSES) {
+    } else if (one->suite == CONFORM_SUITE_LIBRARY && one->number != CONFORM_WITNESSES) {
         status = find_variant(how, one, &made, &comparison);
     }
     if (!status && made.trial.program) {
-        vyre_strbuf id = {0};
-        vyre_strbuf_puts(&id, one->id);
-        status = id.failed ? cli_conform_no_memory() : VYRE_OK;
+        char *id = vyre_copy_string(one->id);
+        status = id ? VYRE_OK : vyre_no_memory("for the cases");
         /* Not found again: the bytes are not those on record, or come and go. */
         if (!comparison.verdict) {
             snprintf(comparison.text, sizeof comparison.text, "%s", one->text);
         }
-        c->failure =
-            (cli_conform_failure){.id = id.data, .original = comparison, .trial = made.trial};
-        made.trial = (vyre_trial){0};
-        status = status ? status : cli_conform_cut_down(how, opened ? opened : c->device);
+        c->failure = (conform_failure){.id = id, .original = comparison, .trial = made.trial};
+        made.trial = (conform_trial){0};
+        status = status ? status : conform_cut_down(how, opened ? opened : c->device);
     }
-    vyre_trial_free(&made.trial);
+    conform_trial_free(&made.trial);
     vyre_device_release(opened);
     return status;
 }

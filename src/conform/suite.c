@@ -7,33 +7,33 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 
-const char *vyre_suite_name(vyre_suite_kind kind) {
+const char *conform_suite_name(conform_suite_kind kind) {
     static const char *const names[] = {
-#define NAME(name, text, documentation) [VYRE_SUITE_##name] = text,
-        VYRE_SUITES(NAME)
+#define NAME(name, text, documentation) [CONFORM_SUITE_##name] = text,
+        CONFORM_SUITES(NAME)
 #undef NAME
     };
-    return kind < VYRE_SUITE_COUNT ? names[kind] : NULL;
+    return kind < CONFORM_SUITE_COUNT ? names[kind] : NULL;
 }
 
-const char *vyre_tag_name(vyre_tag tag) {
+const char *conform_tag_name(conform_tag tag) {
     static const char *const names[] = {"",
-#define NAME(name, text, documentation) [VYRE_TAG_##name] = text,
-                                        VYRE_TAGS(NAME)
+#define NAME(name, text, documentation) [CONFORM_TAG_##name] = text,
+                                        CONFORM_TAGS(NAME)
 #undef NAME
     };
-    return tag < VYRE_TAG_COUNT ? names[tag] : NULL;
+    return tag < CONFORM_TAG_COUNT ? names[tag] : NULL;
 }
 
 /* The tag of a type is its number. */
 #define SAME(name, number, text, bytes, class_name)                                                \
-    _Static_assert(number == 0 || (int)VYRE_TAG_##name == (int)VYRE_TYPE_##name, text);
-#define VYRE_TAG_VOID 0
+    _Static_assert(number == 0 || (int)CONFORM_TAG_##name == (int)VYRE_TYPE_##name, text);
+#define CONFORM_TAG_VOID 0
 VYRE_TYPES(SAME)
 #undef SAME
 
-void vyre_suite_add(vyre_suite *suite, bool *failed, uint64_t tags, uint32_t group,
-                    const uint32_t part[3], const char *format, ...) {
+void conform_suite_add(conform_suite *suite, bool *failed, uint64_t tags, uint32_t group,
+                       const uint32_t part[3], const char *format, ...) {
     vyre_strbuf id = {0};
     va_list arguments;
     va_start(arguments, format);
@@ -41,36 +41,36 @@ void vyre_suite_add(vyre_suite *suite, bool *failed, uint64_t tags, uint32_t gro
     va_end(arguments);
     const char *copy = id.failed ? NULL : vyre_arena_copy(&suite->arena, id.data, id.size);
     vyre_strbuf_free(&id);
-    vyre_case row = {copy, tags, group, {part[0], part[1], part[2]}};
+    conform_suite_case row = {copy, tags, group, {part[0], part[1], part[2]}};
     *failed |= !copy || !vyre_vec_push(&suite->list, row);
 }
 
-vyre_status vyre_suite_make(vyre_suite_kind kind, vyre_suite *out_suite) {
+vyre_status conform_suite_make(conform_suite_kind kind, conform_suite *out_suite) {
     bool failed = false;
-    *out_suite = (vyre_suite){.kind = kind};
+    *out_suite = (conform_suite){.kind = kind};
     vyre_arena_init(&out_suite->arena);
-    if (kind == VYRE_SUITE_OPERATIONS || kind == VYRE_SUITE_SPECIAL) {
-        vyre_suite_table_list(out_suite, &failed);
+    if (kind == CONFORM_SUITE_OPERATIONS || kind == CONFORM_SUITE_SPECIAL) {
+        conform_suite_table_list(out_suite, &failed);
     }
-    vyre_status status = failed ? VYRE_OK : vyre_suite_programs_list(out_suite, &failed);
+    vyre_status status = failed ? VYRE_OK : conform_suite_programs_list(out_suite, &failed);
     if (failed && !status) {
-        status = vyre_no_memory("to list the cases of the suite `%s`", vyre_suite_name(kind));
+        status = vyre_no_memory("to list the cases of the suite `%s`", conform_suite_name(kind));
     }
     out_suite->cases = out_suite->list.items;
     out_suite->case_count = out_suite->list.count;
     if (status) {
-        vyre_suite_free(out_suite);
+        conform_suite_free(out_suite);
     }
     return status;
 }
 
-void vyre_suite_free(vyre_suite *suite) {
+void conform_suite_free(conform_suite *suite) {
     vyre_vec_free(&suite->list);
     vyre_arena_deinit(&suite->arena);
-    *suite = (vyre_suite){0};
+    *suite = (conform_suite){0};
 }
 
-size_t vyre_suite_group_end(const vyre_suite *suite, size_t first) {
+size_t conform_suite_group_end(const conform_suite *suite, size_t first) {
     size_t end = first;
     while (end < suite->case_count && suite->cases[end].group == suite->cases[first].group) {
         end++;
@@ -78,37 +78,37 @@ size_t vyre_suite_group_end(const vyre_suite *suite, size_t first) {
     return end;
 }
 
-vyre_status vyre_suite_build(const vyre_suite *suite, const vyre_case *const *cases, size_t count,
-                             vyre_suite_trial *out_trial) {
+vyre_status conform_suite_build(const conform_suite *suite, const conform_suite_case *const *cases,
+                                size_t count, conform_suite_trial *out_trial) {
     memset(out_trial, 0, sizeof *out_trial);
-    vyre_status status = cases[0]->part[0] ? vyre_suite_table_build(suite, cases, count, out_trial)
-                                           : vyre_suite_programs_build(suite, cases[0], out_trial);
+    vyre_status status = cases[0]->part[0]
+                             ? conform_suite_table_build(suite, cases, count, out_trial)
+                             : conform_suite_programs_build(suite, cases[0], out_trial);
     if (status) {
-        vyre_trial_free(&out_trial->trial);
+        conform_trial_free(&out_trial->trial);
     }
     return status ? vyre_status_annotate(status, "in the case %s", cases[0]->id) : VYRE_OK;
 }
 
-uint8_t *vyre_trial_add(vyre_trial *trial, const char *name, vyre_type type, size_t count) {
-    vyre_trial_value *grown =
+uint8_t *conform_trial_add(conform_trial *trial, const char *name, vyre_type type, size_t count) {
+    conform_trial_value *grown =
         vyre_resize(trial->values, trial->value_count + 1, sizeof *trial->values);
     if (!grown) {
         return NULL;
     }
     trial->values = grown;
-    size_t length = strlen(name) + 1, size = count * vyre_type_bytes(type);
-    vyre_trial_value value = {vyre_alloc(length), vyre_alloc_zeroed(size + 1, 1), size};
+    size_t size = count * vyre_type_bytes(type);
+    conform_trial_value value = {vyre_copy_string(name), vyre_alloc_zeroed(size + 1, 1), size};
     if (!value.name || !value.data) {
         vyre_free(value.name);
         vyre_free(value.data);
         return NULL;
     }
-    memcpy(value.name, name, length);
     trial->values[trial->value_count++] = value;
     return value.data;
 }
 
-void vyre_element_put(uint8_t *data, size_t index, vyre_type type, uint64_t bits) {
+void conform_element_put(uint8_t *data, size_t index, vyre_type type, uint64_t bits) {
     uint32_t bytes = vyre_type_bytes(type);
     for (uint32_t k = 0; k < bytes; k++) {
         data[index * bytes + k] = (uint8_t)(bits >> 8 * k);
@@ -117,11 +117,11 @@ void vyre_element_put(uint8_t *data, size_t index, vyre_type type, uint64_t bits
 
 /* Records: a line a case in the order of ids, "ID DIGEST", sixteen digits each. */
 
-extern const char vyre_suite_records_text[];
+extern const char conform_suite_records_text[];
 
-bool vyre_suite_recorded(const char *id, uint64_t *out_digest) {
-    size_t low = 0, high = strlen(vyre_suite_records_text);
-    const char *text = vyre_suite_records_text;
+bool conform_suite_recorded(const char *id, uint64_t *out_digest) {
+    size_t low = 0, high = strlen(conform_suite_records_text);
+    const char *text = conform_suite_records_text;
     while (low < high) {
         /* The line that the middle lies in. */
         size_t start = low + (high - low) / 2;

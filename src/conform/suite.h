@@ -1,12 +1,12 @@
 /* Suites: programs with arguments that every backend must give the same bytes for.
  *
- *     vyre_suite suite;
- *     status = vyre_suite_make(VYRE_SUITE_SPECIAL, &suite);
+ *     conform_suite suite;
+ *     status = conform_suite_make(CONFORM_SUITE_SPECIAL, &suite);
  *     for (size_t first = 0; first < suite.case_count; first = end) {
- *         end = vyre_suite_group_end(&suite, first);      cases that one program runs
- *         status = vyre_suite_run(&runner, &suite, chosen, count, results);
+ *         end = conform_suite_group_end(&suite, first);      cases that one program runs
+ *         status = conform_suite_run(&runner, &suite, chosen, count, results);
  *     }
- *     vyre_suite_free(&suite);
+ *     conform_suite_free(&suite);
  *
  * A case is known by its id, "special.f32.add", and carries tags. Cases of a group are outputs of
  * one program, so that a compiler is asked once for many of them; any part of a group can be run.
@@ -25,7 +25,7 @@
 #include "conform/property.h"
 
 /* X(name, text, what is in it). Those that are made here come first. */
-#define VYRE_SUITES(X)                                                                             \
+#define CONFORM_SUITES(X)                                                                          \
     X(OPERATIONS, "operations", "every operation at every type, memory, control flow, phases")     \
     X(SPECIAL, "special", "the same on extremes, subnormals, infinities, NaN; all bytes")          \
     X(SIZES, "sizes", "lengths, domains and repeats of 0, 1, and around what hardware likes")      \
@@ -35,19 +35,19 @@
     X(SMALL, "small", "programs of a few lines about one rule each, drawn from seeds")             \
     X(RANDOM, "random", "large programs drawn from seeds, all there is mixed")
 
-typedef enum vyre_suite_kind {
-#define VYRE_SUITE_ENUM(name, text, documentation) VYRE_SUITE_##name,
-    VYRE_SUITES(VYRE_SUITE_ENUM)
-#undef VYRE_SUITE_ENUM
-        VYRE_SUITE_COUNT,
-    VYRE_SUITE_FIXED = VYRE_SUITE_LAWS,  /* how many are made here */
-    VYRE_SUITE_SEEDED = VYRE_SUITE_SMALL /* from here on programs are drawn from seeds */
-} vyre_suite_kind;
+typedef enum conform_suite_kind {
+#define CONFORM_SUITE_ENUM(name, text, documentation) CONFORM_SUITE_##name,
+    CONFORM_SUITES(CONFORM_SUITE_ENUM)
+#undef CONFORM_SUITE_ENUM
+        CONFORM_SUITE_COUNT,
+    CONFORM_SUITE_FIXED = CONFORM_SUITE_LAWS,  /* how many are made here */
+    CONFORM_SUITE_SEEDED = CONFORM_SUITE_SMALL /* from here on programs are drawn from seeds */
+} conform_suite_kind;
 
-const char *vyre_suite_name(vyre_suite_kind kind);
+const char *conform_suite_name(conform_suite_kind kind);
 
 /* X(name, text, what such cases have). The types come first, by their numbers. */
-#define VYRE_TAGS(X)                                                                               \
+#define CONFORM_TAGS(X)                                                                            \
     X(BOOL, "bool", "a value of that type")                                                        \
     X(I8, "i8", "a value of that type")                                                            \
     X(U8, "u8", "a value of that type")                                                            \
@@ -80,57 +80,58 @@ const char *vyre_suite_name(vyre_suite_kind kind);
     X(RANDOM, "random", "a program drawn from a seed")                                             \
     X(SLOW, "slow", "more than a tenth of a second on a processor")
 
-typedef enum vyre_tag {
-    VYRE_TAG_NONE,
-#define VYRE_TAG_ENUM(name, text, documentation) VYRE_TAG_##name,
-    VYRE_TAGS(VYRE_TAG_ENUM)
-#undef VYRE_TAG_ENUM
-        VYRE_TAG_COUNT
-} vyre_tag;
+typedef enum conform_tag {
+    CONFORM_TAG_NONE,
+#define CONFORM_TAG_ENUM(name, text, documentation) CONFORM_TAG_##name,
+    CONFORM_TAGS(CONFORM_TAG_ENUM)
+#undef CONFORM_TAG_ENUM
+        CONFORM_TAG_COUNT
+} conform_tag;
 
 /* Of a set of tags. The number of a type is the number of its tag. */
-#define VYRE_TAG_BIT(tag) ((uint64_t)1 << (tag))
-const char *vyre_tag_name(vyre_tag tag);
+#define CONFORM_TAG_BIT(tag) ((uint64_t)1 << (tag))
+const char *conform_tag_name(conform_tag tag);
 
-typedef struct vyre_case {
+typedef struct conform_suite_case {
     const char *id;
-    uint64_t tags;    /* VYRE_TAG_BITs */
+    uint64_t tags;    /* CONFORM_TAG_BITs */
     uint32_t group;   /* ascending; cases with the same number stand together */
     uint32_t part[3]; /* whatever its maker knows it by */
-} vyre_case;
+} conform_suite_case;
 
-typedef struct vyre_suite {
-    vyre_suite_kind kind;
-    vyre_case *cases;
+typedef struct conform_suite {
+    conform_suite_kind kind;
+    conform_suite_case *cases;
     size_t case_count;
     vyre_arena arena; /* of ids, and of what makers keep */
-    VYRE_VEC(vyre_case) list;
-} vyre_suite;
+    VYRE_VEC(conform_suite_case) list;
+} conform_suite;
 
-/* All cases of one of the first VYRE_SUITE_FIXED suites. */
-VYRE_MUST_USE vyre_status vyre_suite_make(vyre_suite_kind kind, vyre_suite *out_suite);
-void vyre_suite_free(vyre_suite *suite);
+/* All cases of one of the first CONFORM_SUITE_FIXED suites. */
+VYRE_MUST_USE vyre_status conform_suite_make(conform_suite_kind kind, conform_suite *out_suite);
+void conform_suite_free(conform_suite *suite);
 
 /* The first case behind the group that begins with `first`. */
-size_t vyre_suite_group_end(const vyre_suite *suite, size_t first);
+size_t conform_suite_group_end(const conform_suite *suite, size_t first);
 
 /* Some cases of one group as a trial. `owners` has for each output the place of its case in
  * `cases`, `properties` how it is compared. */
-typedef struct vyre_suite_trial {
-    vyre_trial trial;
+typedef struct conform_suite_trial {
+    conform_trial trial;
     uint16_t owners[VYRE_LIMIT_ARGUMENTS];
-    uint8_t properties[VYRE_LIMIT_ARGUMENTS]; /* vyre_property; the trial has them, if any is not
+    uint8_t properties[VYRE_LIMIT_ARGUMENTS]; /* conform_property; the trial has them, if any is not
                                                  that of the same bytes */
-} vyre_suite_trial;
+} conform_suite_trial;
 
-VYRE_MUST_USE vyre_status vyre_suite_build(const vyre_suite *suite, const vyre_case *const *cases,
-                                           size_t count, vyre_suite_trial *out_trial);
+VYRE_MUST_USE vyre_status conform_suite_build(const conform_suite *suite,
+                                              const conform_suite_case *const *cases, size_t count,
+                                              conform_suite_trial *out_trial);
 
 /* The digest of a case's expected bytes as it is on record; false if there is none. */
-bool vyre_suite_recorded(const char *id, uint64_t *out_digest);
+bool conform_suite_recorded(const char *id, uint64_t *out_digest);
 
 /* Where cases are run, and what against. */
-typedef struct vyre_suite_runner {
+typedef struct conform_suite_runner {
     vyre_device *oracle;
     vyre_device *device;
     uint64_t runs; /* of what a schedule may show in; others run once */
@@ -138,47 +139,48 @@ typedef struct vyre_suite_runner {
     vyre_status (*reopen)(uint64_t run, vyre_device **out_device);
     bool ignores_records; /* for who makes them, or has no oracle */
     bool is_alone;        /* nobody else uses the device: it may be recovered where it was lost */
-} vyre_suite_runner;
+} conform_suite_runner;
 
-typedef struct vyre_case_result {
-    vyre_verdict verdict;
+typedef struct conform_suite_result {
+    conform_verdict verdict;
     uint64_t digest; /* of its bytes, where they are as they should be */
     char *text;      /* what is wrong; NULL where nothing is. vyre_free it */
-} vyre_case_result;
+} conform_suite_result;
 
 /* Runs some cases of one group; `results` has one for each. What differs from the oracle, or from
  * the record, is a result; the status is for trouble of another kind. */
-VYRE_MUST_USE vyre_status vyre_suite_run(const vyre_suite_runner *runner, const vyre_suite *suite,
-                                         const vyre_case *const *cases, size_t count,
-                                         vyre_case_result *results);
+VYRE_MUST_USE vyre_status conform_suite_run(const conform_suite_runner *runner,
+                                            const conform_suite *suite,
+                                            const conform_suite_case *const *cases, size_t count,
+                                            conform_suite_result *results);
 
 /* Between the parts. */
 
 /* Adds a case; `format` makes its id. */
-void vyre_suite_add(vyre_suite *suite, bool *failed, uint64_t tags, uint32_t group,
-                    const uint32_t part[3], const char *format, ...) VYRE_PRINTF(6, 7);
+void conform_suite_add(conform_suite *suite, bool *failed, uint64_t tags, uint32_t group,
+                       const uint32_t part[3], const char *format, ...) VYRE_PRINTF(6, 7);
 
-void vyre_suite_table_list(vyre_suite *suite, bool *failed);
-VYRE_MUST_USE vyre_status vyre_suite_table_build(const vyre_suite *suite,
-                                                 const vyre_case *const *cases, size_t count,
-                                                 vyre_suite_trial *out_trial);
+void conform_suite_table_list(conform_suite *suite, bool *failed);
+VYRE_MUST_USE vyre_status conform_suite_table_build(const conform_suite *suite,
+                                                    const conform_suite_case *const *cases,
+                                                    size_t count, conform_suite_trial *out_trial);
 
-VYRE_MUST_USE vyre_status vyre_suite_programs_list(vyre_suite *suite, bool *failed);
-VYRE_MUST_USE vyre_status vyre_suite_programs_build(const vyre_suite *suite,
-                                                    const vyre_case *chosen,
-                                                    vyre_suite_trial *out_trial);
+VYRE_MUST_USE vyre_status conform_suite_programs_list(conform_suite *suite, bool *failed);
+VYRE_MUST_USE vyre_status conform_suite_programs_build(const conform_suite *suite,
+                                                       const conform_suite_case *chosen,
+                                                       conform_suite_trial *out_trial);
 
 /* Adds an argument of `count` elements to a trial, zeros; NULL without memory. */
-uint8_t *vyre_trial_add(vyre_trial *trial, const char *name, vyre_type type, size_t count);
-void vyre_element_put(uint8_t *data, size_t index, vyre_type type, uint64_t bits);
+uint8_t *conform_trial_add(conform_trial *trial, const char *name, vyre_type type, size_t count);
+void conform_element_put(uint8_t *data, size_t index, vyre_type type, uint64_t bits);
 
-/* The special values of a type; returns how many, at most VYRE_SPECIALS. */
-enum { VYRE_SPECIALS = 256 };
-size_t vyre_special_values(vyre_type type, uint64_t *out_values);
+/* The special values of a type; returns how many, at most CONFORM_SPECIALS. */
+enum { CONFORM_SPECIALS = 256 };
+size_t conform_special_values(vyre_type type, uint64_t *out_values);
 /* A value drawn at random: any bits, or numbers that people use. */
-uint64_t vyre_random_value(vyre_type type, uint64_t *random);
+uint64_t conform_random_value(vyre_type type, uint64_t *random);
 /* Some constants that compilers have rules for; returns how many. */
-enum { VYRE_PLAIN_CONSTANTS = 8 };
-size_t vyre_plain_constants(vyre_type type, uint64_t *out_values);
+enum { CONFORM_PLAIN_CONSTANTS = 8 };
+size_t conform_plain_constants(vyre_type type, uint64_t *out_values);
 
 #endif

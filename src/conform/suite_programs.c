@@ -11,7 +11,7 @@
 #include "conform/suite.h"
 #include "ir/program.h"
 
-extern const char vyre_suite_programs_text[];
+extern const char conform_suite_programs_text[];
 
 enum { MOST_VARIABLES = 3, FIELDS = 5 };
 
@@ -97,7 +97,7 @@ static const char *read_family(const char *at, family *out) {
 }
 
 static const char *first_family(void) {
-    const char *at = strstr(vyre_suite_programs_text, "\n@");
+    const char *at = strstr(conform_suite_programs_text, "\n@");
     return at ? at + 1 : NULL;
 }
 
@@ -144,36 +144,36 @@ static void put_text(const family *f, size_t combination, vyre_str text, vyre_st
 
 /* Listing */
 
-static vyre_tag tag_of(vyre_str word) {
-    for (vyre_tag tag = 1; tag < VYRE_TAG_COUNT; tag++) {
-        const char *name = vyre_tag_name(tag);
+static conform_tag tag_of(vyre_str word) {
+    for (conform_tag tag = 1; tag < CONFORM_TAG_COUNT; tag++) {
+        const char *name = conform_tag_name(tag);
         if (strlen(name) == word.size && !memcmp(name, word.data, word.size)) {
             return tag;
         }
     }
-    return VYRE_TAG_NONE;
+    return CONFORM_TAG_NONE;
 }
 
 static uint64_t tags_of(const family *f, size_t combination) {
     vyre_str rest = f->fields[FIELD_TAGS], word;
     uint64_t tags = 0;
     while (next_word(&rest, ' ', &word)) {
-        vyre_tag tag = tag_of(word);
-        tags |= tag ? VYRE_TAG_BIT(tag) : 0;
+        conform_tag tag = tag_of(word);
+        tags |= tag ? CONFORM_TAG_BIT(tag) : 0;
     }
     for (size_t i = 0; i < f->variable_count; i++) {
         vyre_type type = vyre_type_from_name(value_of(f, i, combination));
-        tags |= type ? VYRE_TAG_BIT(type) : 0;
+        tags |= type ? CONFORM_TAG_BIT(type) : 0;
     }
-    return tags | (f->fields[FIELD_PROPERTIES].size ? VYRE_TAG_BIT(VYRE_TAG_SCHEDULE) : 0);
+    return tags | (f->fields[FIELD_PROPERTIES].size ? CONFORM_TAG_BIT(CONFORM_TAG_SCHEDULE) : 0);
 }
 
-vyre_status vyre_suite_programs_list(vyre_suite *suite, bool *failed) {
-    const char *name = vyre_suite_name(suite->kind);
+vyre_status conform_suite_programs_list(conform_suite *suite, bool *failed) {
+    const char *name = conform_suite_name(suite->kind);
     uint32_t group = suite->list.count ? suite->list.items[suite->list.count - 1].group : 0;
     for (const char *at = first_family(); at && !*failed;) {
         family f;
-        uint32_t place = (uint32_t)(at - vyre_suite_programs_text);
+        uint32_t place = (uint32_t)(at - conform_suite_programs_text);
         at = read_family(at, &f);
         bool is_ours = f.fields[FIELD_ID].size > strlen(name) &&
                        !memcmp(f.fields[FIELD_ID].data, name, strlen(name)) &&
@@ -183,8 +183,8 @@ vyre_status vyre_suite_programs_list(vyre_suite *suite, bool *failed) {
             put_text(&f, i, f.fields[FIELD_ID], &id);
             const uint32_t part[3] = {0, place, (uint32_t)i};
             *failed |= id.failed;
-            vyre_suite_add(suite, failed, tags_of(&f, i), ++group, part, "%s",
-                           vyre_strbuf_string(&id));
+            conform_suite_add(suite, failed, tags_of(&f, i), ++group, part, "%s",
+                              vyre_strbuf_string(&id));
             vyre_strbuf_free(&id);
         }
     }
@@ -221,7 +221,7 @@ static uint64_t read_number(vyre_type type, vyre_str word) {
 }
 
 /* "x[1000]", elements drawn at random; "x[1000]#7", such below 7; "x=1,2,3". */
-static bool add_value(vyre_trial *trial, vyre_str word, uint64_t *random) {
+static bool add_value(conform_trial *trial, vyre_str word, uint64_t *random) {
     size_t name_size = 0;
     while (name_size < word.size && word.data[name_size] != '[' && word.data[name_size] != '=') {
         name_size++;
@@ -241,10 +241,10 @@ static bool add_value(vyre_trial *trial, vyre_str word, uint64_t *random) {
         char *end;
         size_t count = strtoull(digits, &end, 10);
         uint64_t bound = *end == ']' && end[1] == '#' ? strtoull(end + 2, NULL, 10) : 0;
-        data = vyre_trial_add(trial, copy, type, count);
+        data = conform_trial_add(trial, copy, type, count);
         for (size_t i = 0; data && i < count; i++) {
-            uint64_t bits = vyre_random_value(type, random);
-            vyre_element_put(data, i, type, bound ? bits % bound : bits);
+            uint64_t bits = conform_random_value(type, random);
+            conform_element_put(data, i, type, bound ? bits % bound : bits);
         }
         return data;
     }
@@ -253,15 +253,15 @@ static bool add_value(vyre_trial *trial, vyre_str word, uint64_t *random) {
     while (next_word(&counted, ',', &item)) {
         count++;
     }
-    data = vyre_trial_add(trial, copy, type, count);
+    data = conform_trial_add(trial, copy, type, count);
     for (size_t i = 0; data && next_word(&list, ',', &item); i++) {
-        vyre_element_put(data, i, type, read_number(type, item));
+        conform_element_put(data, i, type, read_number(type, item));
     }
     return data;
 }
 
 /* "name:permutation" for outputs that are not compared byte for byte. */
-static bool read_properties(const family *f, vyre_suite_trial *out) {
+static bool read_properties(const family *f, conform_suite_trial *out) {
     const vyre_ir *ir = vyre_program_ir(out->trial.program);
     vyre_str rest = f->fields[FIELD_PROPERTIES], word;
     bool known = true;
@@ -274,8 +274,8 @@ static bool read_properties(const family *f, vyre_suite_trial *out) {
             const char *here = ir->strings + ir->args[arg].name;
             uint32_t resource = ir->args[arg].resource;
             bool is_output = resource != VYRE_NONE && ir->resources[resource].access;
-            for (vyre_property p = 1; is_output && p < VYRE_PROPERTY_COUNT; p++) {
-                const char *text = vyre_property_name(p);
+            for (conform_property p = 1; is_output && p < CONFORM_PROPERTY_COUNT; p++) {
+                const char *text = conform_property_name(p);
                 if (strlen(here) == name.size && !memcmp(here, name.data, name.size) &&
                     strlen(text) == word.size && !memcmp(text, word.data, word.size)) {
                     out->properties[output] = (uint8_t)p;
@@ -290,14 +290,15 @@ static bool read_properties(const family *f, vyre_suite_trial *out) {
     return known;
 }
 
-vyre_status vyre_suite_programs_build(const vyre_suite *suite, const vyre_case *chosen,
-                                      vyre_suite_trial *out_trial) {
+vyre_status conform_suite_programs_build(const conform_suite *suite,
+                                         const conform_suite_case *chosen,
+                                         conform_suite_trial *out_trial) {
     family f;
     vyre_strbuf text = {0}, arguments = {0};
     vyre_module *module = NULL;
     size_t combination = chosen->part[2];
     (void)suite;
-    (void)read_family(vyre_suite_programs_text + chosen->part[1], &f);
+    (void)read_family(conform_suite_programs_text + chosen->part[1], &f);
     put_text(&f, combination, f.text, &text);
     put_text(&f, combination, f.fields[FIELD_ARGUMENTS], &arguments);
     bool stored = !text.failed && !arguments.failed;

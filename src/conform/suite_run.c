@@ -7,32 +7,30 @@
 #include "conform/suite.h"
 
 typedef struct running {
-    const vyre_suite_runner *runner;
-    const vyre_suite *suite;
-    const vyre_case *const *cases;
+    const conform_suite_runner *runner;
+    const conform_suite *suite;
+    const conform_suite_case *const *cases;
     size_t count;
-    vyre_case_result *results;
-    vyre_suite_trial trial;
+    conform_suite_result *results;
+    conform_suite_trial trial;
     vyre_outputs expected;
     bool no_memory;
 } running;
 
-static void fail(running *r, size_t which, vyre_verdict verdict, const char *text) {
-    vyre_case_result *result = &r->results[which];
+static void fail(running *r, size_t which, conform_verdict verdict, const char *text) {
+    conform_suite_result *result = &r->results[which];
     if (result->verdict) {
         return;
     }
-    vyre_strbuf copy = {0};
-    vyre_strbuf_puts(&copy, text);
     result->verdict = verdict;
-    result->text = copy.data;
-    r->no_memory |= copy.failed;
+    result->text = vyre_copy_string(text);
+    r->no_memory |= !result->text;
 }
 
 /* Of the bytes that each case is to give. */
 static void take_digests(running *r) {
     for (size_t i = 0; i < r->expected.count; i++) {
-        vyre_case_result *result = &r->results[r->trial.owners[i]];
+        conform_suite_result *result = &r->results[r->trial.owners[i]];
         result->digest =
             vyre_hash_next(result->digest, r->expected.items[i].data, r->expected.items[i].size);
     }
@@ -41,7 +39,7 @@ static void take_digests(running *r) {
 static void check_records(running *r) {
     for (size_t i = 0; i < r->count && !r->runner->ignores_records; i++) {
         uint64_t recorded = 0;
-        bool known = vyre_suite_recorded(r->cases[i]->id, &recorded);
+        bool known = conform_suite_recorded(r->cases[i]->id, &recorded);
         if (known && recorded == r->results[i].digest) {
             continue;
         }
@@ -54,7 +52,7 @@ static void check_records(running *r) {
         } else {
             snprintf(text, sizeof text, "no digest of its bytes is on record");
         }
-        fail(r, i, VYRE_VERDICT_DIFFERENT, text);
+        fail(r, i, CONFORM_VERDICT_DIFFERENT, text);
     }
 }
 
@@ -71,7 +69,7 @@ static const char *output_name(const vyre_program *program, size_t output) {
 }
 
 /* Only some of the outputs are wrong: so are the cases that they belong to. */
-static void share_out(running *r, const vyre_comparison *comparison) {
+static void share_out(running *r, const conform_comparison *comparison) {
     bool is_first = true;
     for (size_t i = 0; i < r->expected.count; i++) {
         if (!(comparison->differing[i / 64] >> i % 64 & 1)) {
@@ -79,25 +77,25 @@ static void share_out(running *r, const vyre_comparison *comparison) {
         }
         char text[128];
         snprintf(text, sizeof text, "output `%s` differs", output_name(r->trial.trial.program, i));
-        fail(r, r->trial.owners[i], VYRE_VERDICT_DIFFERENT, is_first ? comparison->text : text);
+        fail(r, r->trial.owners[i], CONFORM_VERDICT_DIFFERENT, is_first ? comparison->text : text);
         is_first = false;
     }
 }
 
 static bool shows_schedules(const running *r) {
-    uint64_t tags = VYRE_TAG_BIT(VYRE_TAG_ATOMIC) | VYRE_TAG_BIT(VYRE_TAG_WORKGROUP) |
-                    VYRE_TAG_BIT(VYRE_TAG_SUBGROUP) | VYRE_TAG_BIT(VYRE_TAG_PHASES);
+    uint64_t tags = CONFORM_TAG_BIT(CONFORM_TAG_ATOMIC) | CONFORM_TAG_BIT(CONFORM_TAG_WORKGROUP) |
+                    CONFORM_TAG_BIT(CONFORM_TAG_SUBGROUP) | CONFORM_TAG_BIT(CONFORM_TAG_PHASES);
     return r->cases[0]->tags & tags;
 }
 
 /* Runs the trial as often as asked for; sets `out_split` if only parts of it can tell more. */
 static vyre_status compare(running *r, bool *out_split) {
-    vyre_conform conform = {.oracle = r->runner->oracle};
+    conform_pair conform = {.oracle = r->runner->oracle};
     vyre_status status = VYRE_OK;
     uint64_t runs = shows_schedules(r) ? r->runner->runs : 1;
     for (uint64_t run = 0; run < runs && !status; run++) {
         vyre_device *opened = NULL;
-        vyre_comparison comparison;
+        conform_comparison comparison;
         if (r->runner->reopen) {
             status = r->runner->reopen(run, &opened);
         }
@@ -106,14 +104,14 @@ static vyre_status compare(running *r, bool *out_split) {
             status = vyre_device_recover(conform.subject);
         }
         if (!status) {
-            status = vyre_conform_compare(&conform, &r->trial.trial, r->trial.trial.program,
-                                          &r->expected, &comparison);
+            status = conform_compare(&conform, &r->trial.trial, r->trial.trial.program,
+                                     &r->expected, &comparison);
         }
         vyre_device_release(opened);
         if (status || !comparison.verdict) {
             continue;
         }
-        if (comparison.verdict == VYRE_VERDICT_DIFFERENT) {
+        if (comparison.verdict == CONFORM_VERDICT_DIFFERENT) {
             share_out(r, &comparison);
         } else if (r->count > 1) {
             *out_split = true;
@@ -130,35 +128,35 @@ static vyre_status run_halves(running *r) {
     size_t half = r->count / 2;
     for (size_t i = 0; i < r->count; i++) {
         vyre_free(r->results[i].text);
-        r->results[i] = (vyre_case_result){0};
+        r->results[i] = (conform_suite_result){0};
     }
-    VYRE_TRY(vyre_suite_run(r->runner, r->suite, r->cases, half, r->results));
-    return vyre_suite_run(r->runner, r->suite, r->cases + half, r->count - half, r->results + half);
+    VYRE_TRY(conform_suite_run(r->runner, r->suite, r->cases, half, r->results));
+    return conform_suite_run(r->runner, r->suite, r->cases + half, r->count - half,
+                             r->results + half);
 }
 
-vyre_status vyre_suite_run(const vyre_suite_runner *runner, const vyre_suite *suite,
-                           const vyre_case *const *cases, size_t count, vyre_case_result *results) {
+vyre_status conform_suite_run(const conform_suite_runner *runner, const conform_suite *suite,
+                              const conform_suite_case *const *cases, size_t count,
+                              conform_suite_result *results) {
     running r = {runner, suite, cases, count, results, {{0}, {0}, {0}}, {0}, false};
     bool split = false;
     memset(results, 0, count * sizeof *results);
-    vyre_status status = vyre_suite_build(suite, cases, count, &r.trial);
-    if (status) {
-        return status;
-    }
-    const vyre_conform conform = {.oracle = runner->oracle};
-    status = vyre_conform_expect(&conform, &r.trial.trial, r.trial.trial.program, &r.expected);
+    VYRE_TRY(conform_suite_build(suite, cases, count, &r.trial));
+    const conform_pair conform = {.oracle = runner->oracle};
+    vyre_status status =
+        conform_expect(&conform, &r.trial.trial, r.trial.trial.program, &r.expected);
     if (!status) {
         take_digests(&r);
         check_records(&r);
         status = compare(&r, &split);
     } else if (vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
         split = count > 1;
-        fail(&r, 0, VYRE_VERDICT_FAILED, vyre_status_text(status));
+        fail(&r, 0, CONFORM_VERDICT_FAILED, vyre_status_text(status));
         vyre_status_free(status);
         status = VYRE_OK;
     }
     vyre_outputs_free(&r.expected);
-    vyre_trial_free(&r.trial.trial);
+    conform_trial_free(&r.trial.trial);
     if (status) {
         return vyre_status_annotate(status, "in the case %s", cases[0]->id);
     }

@@ -95,30 +95,31 @@ static bool is_batch(batch which, const operation *o) {
 static uint64_t tags_of(const operation *o, batch which) {
     bool is_float = vyre_type_class_of(o->type) == VYRE_CLASS_FLOAT ||
                     vyre_type_class_of(o->result) == VYRE_CLASS_FLOAT;
-    uint64_t tags =
-        VYRE_TAG_BIT(o->type) | VYRE_TAG_BIT(is_float ? VYRE_TAG_FLOAT : VYRE_TAG_INTEGER);
-    tags |= converts(o->op) ? VYRE_TAG_BIT(VYRE_TAG_CONVERSION) | VYRE_TAG_BIT(o->result) : 0;
-    tags |= which == BATCH_CONSTANT ? VYRE_TAG_BIT(VYRE_TAG_CONSTANT) : 0;
+    uint64_t tags = CONFORM_TAG_BIT(o->type) |
+                    CONFORM_TAG_BIT(is_float ? CONFORM_TAG_FLOAT : CONFORM_TAG_INTEGER);
+    tags |=
+        converts(o->op) ? CONFORM_TAG_BIT(CONFORM_TAG_CONVERSION) | CONFORM_TAG_BIT(o->result) : 0;
+    tags |= which == BATCH_CONSTANT ? CONFORM_TAG_BIT(CONFORM_TAG_CONSTANT) : 0;
     bool elementary = which == BATCH_ELEMENTARY || which == BATCH_PAIR;
-    return tags | (elementary ? VYRE_TAG_BIT(VYRE_TAG_ELEMENTARY) : 0);
+    return tags | (elementary ? CONFORM_TAG_BIT(CONFORM_TAG_ELEMENTARY) : 0);
 }
 
-static void list_one(vyre_suite *suite, bool *failed, const operation *o, batch which,
+static void list_one(conform_suite *suite, bool *failed, const operation *o, batch which,
                      uint32_t group) {
     const char *name = vyre_op_info_of(o->op)->name, *type = vyre_type_name(o->type);
     const uint32_t part[3] = {o->op, (uint32_t)o->type | (uint32_t)o->result << 8, which};
-    const char *suite_name = vyre_suite_name(suite->kind);
+    const char *suite_name = conform_suite_name(suite->kind);
     uint64_t tags = tags_of(o, which);
     if (converts(o->op)) {
-        vyre_suite_add(suite, failed, tags, group, part, "%s.%s.%s_%s", suite_name, type, name,
-                       vyre_type_name(o->result));
+        conform_suite_add(suite, failed, tags, group, part, "%s.%s.%s_%s", suite_name, type, name,
+                          vyre_type_name(o->result));
     } else {
-        vyre_suite_add(suite, failed, tags, group, part, "%s.%s.%s%s", suite_name, type, name,
-                       which == BATCH_CONSTANT ? "_constant" : "");
+        conform_suite_add(suite, failed, tags, group, part, "%s.%s.%s%s", suite_name, type, name,
+                          which == BATCH_CONSTANT ? "_constant" : "");
     }
 }
 
-static void list_batch(vyre_suite *suite, bool *failed, vyre_type type, batch which) {
+static void list_batch(conform_suite *suite, bool *failed, vyre_type type, batch which) {
     uint32_t group = suite->list.count ? suite->list.items[suite->list.count - 1].group : 0;
     uint32_t room = 0;
     for (uint32_t op = 0; op < VYRE_OP_COUNT; op++) {
@@ -135,10 +136,10 @@ static void list_batch(vyre_suite *suite, bool *failed, vyre_type type, batch wh
     }
 }
 
-void vyre_suite_table_list(vyre_suite *suite, bool *failed) {
+void conform_suite_table_list(conform_suite *suite, bool *failed) {
     for (vyre_type type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
         for (batch which = 0; which < BATCH_COUNT; which++) {
-            if (which != BATCH_CONSTANT || suite->kind == VYRE_SUITE_SPECIAL) {
+            if (which != BATCH_CONSTANT || suite->kind == CONFORM_SUITE_SPECIAL) {
                 list_batch(suite, failed, type, which);
             }
         }
@@ -149,8 +150,8 @@ void vyre_suite_table_list(vyre_suite *suite, bool *failed) {
 
 typedef struct building {
     vyre_builder *b;
-    const vyre_suite *suite;
-    vyre_suite_trial *out;
+    const conform_suite *suite;
+    conform_suite_trial *out;
     vyre_type type;
     batch batch;
     uint32_t arrays[SLOTS], scalars[SLOTS]; /* VYRE_NONE if there is none */
@@ -173,13 +174,13 @@ static uint32_t from_array(building *s, slot from) {
 }
 
 static uint32_t constant(building *s, slot from, size_t which) {
-    uint64_t values[VYRE_PLAIN_CONSTANTS];
+    uint64_t values[CONFORM_PLAIN_CONSTANTS];
     vyre_type type = slot_type(from, s->type);
     uint32_t width = vyre_type_bytes(s->type) * 8;
-    const uint64_t counts[VYRE_PLAIN_CONSTANTS] = {0, 1, 7, 8, width - 1, width, width + 3, 100};
-    size_t count = vyre_plain_constants(type, values);
+    const uint64_t counts[CONFORM_PLAIN_CONSTANTS] = {0, 1, 7, 8, width - 1, width, width + 3, 100};
+    size_t count = conform_plain_constants(type, values);
     return vyre_build_const(s->b, type,
-                            from == SLOT_COUNTS ? counts[which % VYRE_PLAIN_CONSTANTS]
+                            from == SLOT_COUNTS ? counts[which % CONFORM_PLAIN_CONSTANTS]
                                                 : values[which % count]);
 }
 
@@ -201,7 +202,7 @@ static bool has_form(const building *s, const operation *o, form which) {
         return true;
     }
     bool same = o->arity >= 2 && o->slots[0] == SLOT_A && o->slots[1] == SLOT_B;
-    return s->suite->kind == VYRE_SUITE_OPERATIONS && (which != FORM_SAME || same);
+    return s->suite->kind == CONFORM_SUITE_OPERATIONS && (which != FORM_SAME || same);
 }
 
 static void store_form(building *s, const operation *o, form which) {
@@ -211,7 +212,9 @@ static void store_form(building *s, const operation *o, form which) {
         switch (which) {
         case FORM_SAME: x[k] = from_array(s, SLOT_A); break;
         case FORM_UNIFORM: x[k] = vyre_build_param(s->b, s->scalars[from]); break;
-        case FORM_FOLDED: x[k] = constant(s, from, (o->op + 3 * k) % VYRE_PLAIN_CONSTANTS); break;
+        case FORM_FOLDED:
+            x[k] = constant(s, from, (o->op + 3 * k) % CONFORM_PLAIN_CONSTANTS);
+            break;
         default: x[k] = from_array(s, from); break;
         }
     }
@@ -219,16 +222,16 @@ static void store_form(building *s, const operation *o, form which) {
 }
 
 static void store_constants(building *s, const operation *o) {
-    for (size_t i = 0; i < VYRE_PLAIN_CONSTANTS + LEFT_CONSTANTS; i++) {
-        bool is_left = i >= VYRE_PLAIN_CONSTANTS;
+    for (size_t i = 0; i < CONFORM_PLAIN_CONSTANTS + LEFT_CONSTANTS; i++) {
+        bool is_left = i >= CONFORM_PLAIN_CONSTANTS;
         uint32_t x[3] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
         x[is_left] = from_array(s, o->slots[is_left]);
-        x[!is_left] = constant(s, o->slots[!is_left], i % VYRE_PLAIN_CONSTANTS);
+        x[!is_left] = constant(s, o->slots[!is_left], i % CONFORM_PLAIN_CONSTANTS);
         store(s, o, x);
     }
 }
 
-static operation operation_of(const vyre_case *chosen) {
+static operation operation_of(const conform_suite_case *chosen) {
     operation o = {0};
     vyre_type result = (vyre_type)(chosen->part[1] >> 8);
     (void)describe((vyre_op)chosen->part[0], (vyre_type)(chosen->part[1] & 0xff), result, &o);
@@ -253,7 +256,7 @@ static void declare_output(building *s, const operation *o, uint16_t owner, cons
 
 static void declare_outputs(building *s, const operation *o, uint16_t owner) {
     if (s->batch == BATCH_CONSTANT) {
-        for (size_t i = 0; i < VYRE_PLAIN_CONSTANTS; i++) {
+        for (size_t i = 0; i < CONFORM_PLAIN_CONSTANTS; i++) {
             declare_output(s, o, owner, "_right", i + 1);
         }
         for (size_t i = 0; i < LEFT_CONSTANTS; i++) {
@@ -269,7 +272,7 @@ static void declare_outputs(building *s, const operation *o, uint16_t owner) {
 }
 
 /* Which slots the cases use; of arguments only where there is a form of that kind. */
-static uint32_t used_slots(const vyre_case *const *cases, size_t count) {
+static uint32_t used_slots(const conform_suite_case *const *cases, size_t count) {
     uint32_t used = 1u << SLOT_A; /* the domain */
     for (size_t i = 0; i < count; i++) {
         operation o = operation_of(cases[i]);
@@ -297,14 +300,14 @@ static const uint8_t triple_places[TRIPLES / 2] = {0,  1,  7,  8,  14, 16, 18,
                                                    21, 22, 25, 33, 52, 53, 56};
 
 typedef struct values {
-    uint64_t items[VYRE_SPECIALS];
+    uint64_t items[CONFORM_SPECIALS];
     size_t count;
 } values;
 
 /* How many elements there are, and what they are made of. */
 static size_t count_elements(const building *s, values *specials) {
-    specials->count = vyre_special_values(s->type, specials->items);
-    if (s->suite->kind == VYRE_SUITE_OPERATIONS) {
+    specials->count = conform_special_values(s->type, specials->items);
+    if (s->suite->kind == CONFORM_SUITE_OPERATIONS) {
         return RANDOM_ELEMENTS;
     }
     if (s->batch == BATCH_THREE) {
@@ -334,11 +337,11 @@ static uint64_t element(const building *s, const values *specials, slot from, si
     }
     if (from == SLOT_COUNTS) {
         size_t counts = sizeof shift_counts / sizeof *shift_counts;
-        return i & 64 && s->suite->kind == VYRE_SUITE_OPERATIONS ? vyre_random(random)
-                                                                 : shift_counts[i % counts];
+        return i & 64 && s->suite->kind == CONFORM_SUITE_OPERATIONS ? vyre_random(random)
+                                                                    : shift_counts[i % counts];
     }
-    if (s->suite->kind == VYRE_SUITE_OPERATIONS) {
-        return vyre_random_value(type, random);
+    if (s->suite->kind == CONFORM_SUITE_OPERATIONS) {
+        return conform_random_value(type, random);
     }
     if (s->batch == BATCH_THREE) {
         return specials->items[from == SLOT_A ? i / m / m : from == SLOT_B ? i / m % m : i % m];
@@ -346,7 +349,7 @@ static uint64_t element(const building *s, const values *specials, slot from, si
     if (n == m * m) {
         return specials->items[from == SLOT_A ? i / m : i % m];
     }
-    return n == 65536 ? i : i < m ? specials->items[i] : vyre_random_value(type, random);
+    return n == 65536 ? i : i < m ? specials->items[i] : conform_random_value(type, random);
 }
 
 static bool fill(building *s, uint32_t used) {
@@ -357,28 +360,28 @@ static bool fill(building *s, uint32_t used) {
         vyre_type type = slot_type(from, s->type);
         uint64_t state = random + (uint64_t)from * 0x100000;
         uint8_t *data = used & 1u << from
-                            ? vyre_trial_add(&s->out->trial, array_names[from], stored(type), n)
+                            ? conform_trial_add(&s->out->trial, array_names[from], stored(type), n)
                             : NULL;
         if (!data && used & 1u << from) {
             return false;
         }
         for (size_t i = 0; data && i < n; i++) {
-            vyre_element_put(data, i, stored(type), element(s, &specials, from, i, n, &state));
+            conform_element_put(data, i, stored(type), element(s, &specials, from, i, n, &state));
         }
         if (s->scalars[from] == VYRE_NONE) {
             continue;
         }
-        data = vyre_trial_add(&s->out->trial, scalar_names[from], type, 1);
+        data = conform_trial_add(&s->out->trial, scalar_names[from], type, 1);
         if (!data) {
             return false;
         }
-        vyre_element_put(data, 0, type, vyre_random_value(type, &state));
+        conform_element_put(data, 0, type, conform_random_value(type, &state));
     }
     return true;
 }
 
 static void declare_inputs(building *s, uint32_t used) {
-    bool has_uniform = s->suite->kind == VYRE_SUITE_OPERATIONS;
+    bool has_uniform = s->suite->kind == CONFORM_SUITE_OPERATIONS;
     for (slot from = 0; from < SLOTS; from++) {
         vyre_type type = slot_type(from, s->type);
         bool is_used = used & 1u << from;
@@ -393,15 +396,13 @@ static void declare_inputs(building *s, uint32_t used) {
     }
 }
 
-vyre_status vyre_suite_table_build(const vyre_suite *suite, const vyre_case *const *cases,
-                                   size_t count, vyre_suite_trial *out_trial) {
+vyre_status conform_suite_table_build(const conform_suite *suite,
+                                      const conform_suite_case *const *cases, size_t count,
+                                      conform_suite_trial *out_trial) {
     building s = {.suite = suite, .out = out_trial};
     s.type = (vyre_type)(cases[0]->part[1] & 0xff);
     s.batch = (batch)cases[0]->part[2];
-    vyre_status status = vyre_builder_create("conform", &s.b);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_builder_create("conform", &s.b));
     uint32_t used = used_slots(cases, count);
     declare_inputs(&s, used);
     for (size_t i = 0; i < count; i++) {
@@ -423,7 +424,7 @@ vyre_status vyre_suite_table_build(const vyre_suite *suite, const vyre_case *con
         }
     }
     vyre_build_phase_end(s.b);
-    status = vyre_builder_finish(s.b, NULL, &out_trial->trial.program);
+    vyre_status status = vyre_builder_finish(s.b, NULL, &out_trial->trial.program);
     vyre_builder_free(s.b);
     if (!status && !fill(&s, used)) {
         status = vyre_no_memory("for the operands of `%s`", cases[0]->id);

@@ -142,7 +142,7 @@ static size_t special_integers(vyre_type type, uint64_t *out) {
     return count;
 }
 
-size_t vyre_special_values(vyre_type type, uint64_t *out_values) {
+size_t conform_special_values(vyre_type type, uint64_t *out_values) {
     size_t count = 2;
     out_values[0] = 0;
     out_values[1] = 1;
@@ -156,7 +156,7 @@ size_t vyre_special_values(vyre_type type, uint64_t *out_values) {
     return count;
 }
 
-uint64_t vyre_random_value(vyre_type type, uint64_t *random) {
+uint64_t conform_random_value(vyre_type type, uint64_t *random) {
     uint64_t any = vyre_random(random), form = any & 3;
     any = vyre_random(random);
     if (form == 0 || type == VYRE_TYPE_BOOL) {
@@ -178,11 +178,11 @@ uint64_t vyre_random_value(vyre_type type, uint64_t *random) {
     return sign | (power(f, (int)(any >> 1 & 15) - 8) + fraction);
 }
 
-size_t vyre_plain_constants(vyre_type type, uint64_t *out_values) {
-    static const double floats[VYRE_PLAIN_CONSTANTS] = {0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 3.0};
-    const uint64_t integers[VYRE_PLAIN_CONSTANTS] = {
+size_t conform_plain_constants(vyre_type type, uint64_t *out_values) {
+    static const double floats[CONFORM_PLAIN_CONSTANTS] = {0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 3.0};
+    const uint64_t integers[CONFORM_PLAIN_CONSTANTS] = {
         0, 1, ~(uint64_t)0, 2, 7, 8, (uint64_t)1 << (vyre_type_bytes(type) * 8 - 1), 100};
-    size_t count = type == VYRE_TYPE_BOOL ? 2 : VYRE_PLAIN_CONSTANTS;
+    size_t count = type == VYRE_TYPE_BOOL ? 2 : CONFORM_PLAIN_CONSTANTS;
     for (size_t i = 0; i < count; i++) {
         out_values[i] = integers[i] & mask_of(type);
         if (is_float(type)) {
@@ -193,8 +193,8 @@ size_t vyre_plain_constants(vyre_type type, uint64_t *out_values) {
     }
     if (is_float(type)) {
         vyre_float_format f = format_of(type);
-        out_values[VYRE_PLAIN_CONSTANTS - 1] = (((uint64_t)1 << f.exponent_bits) - 1)
-                                               << f.mantissa_bits; /* infinity */
+        out_values[CONFORM_PLAIN_CONSTANTS - 1] = (((uint64_t)1 << f.exponent_bits) - 1)
+                                                  << f.mantissa_bits; /* infinity */
     }
     return count;
 }

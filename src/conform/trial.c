@@ -5,18 +5,18 @@
 #include "base/alloc.h"
 #include "ir/program.h"
 
-void vyre_trial_free(vyre_trial *trial) {
+void conform_trial_free(conform_trial *trial) {
     vyre_program_release(trial->program);
     for (size_t i = 0; i < trial->value_count; i++) {
         vyre_free(trial->values[i].name);
         vyre_free(trial->values[i].data);
     }
     vyre_free(trial->values);
-    *trial = (vyre_trial){0};
+    *trial = (conform_trial){0};
 }
 
-vyre_input *vyre_trial_inputs(const vyre_trial *trial, const vyre_program *program,
-                              size_t *out_count) {
+vyre_input *conform_trial_inputs(const conform_trial *trial, const vyre_program *program,
+                                 size_t *out_count) {
     const vyre_ir *ir = vyre_program_ir(program);
     vyre_input *inputs = vyre_alloc_array((size_t)ir->arg_count + 1, sizeof *inputs);
     size_t count = 0;

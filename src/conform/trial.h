@@ -5,34 +5,34 @@
 
 #include <vyre/dispatch.h>
 
-typedef struct vyre_trial_value {
+typedef struct conform_trial_value {
     char *name;
     uint8_t *data;
     size_t size; /* bytes */
-} vyre_trial_value;
+} conform_trial_value;
 
-typedef struct vyre_trial {
+typedef struct conform_trial {
     vyre_program *program;
-    vyre_trial_value *values; /* there may be more than the program takes */
+    conform_trial_value *values; /* there may be more than the program takes */
     size_t value_count;
-    /* By output of the program, how it is compared: vyre_property; borrowed. NULL: all byte for
+    /* By output of the program, how it is compared: conform_property; borrowed. NULL: all byte for
      * byte, as it must be where a trial is cut down. */
     const uint8_t *properties;
-} vyre_trial;
+} conform_trial;
 
-void vyre_trial_free(vyre_trial *trial);
+void conform_trial_free(conform_trial *trial);
 
 /* The inputs of `program`, in its order, borrowed from the values of these names; vyre_free the
  * list. NULL without memory, or if one of them is missing. */
-vyre_input *vyre_trial_inputs(const vyre_trial *trial, const vyre_program *program,
-                              size_t *out_count);
+vyre_input *conform_trial_inputs(const conform_trial *trial, const vyre_program *program,
+                                 size_t *out_count);
 
 /* A trial drawn from a seed: a valid program, free of data races by construction and with one
  * answer, and arguments for it. The same seed gives the same trial on every machine. */
-VYRE_MUST_USE vyre_status vyre_generate(uint64_t seed, vyre_trial *out_trial);
+VYRE_MUST_USE vyre_status conform_generate(uint64_t seed, conform_trial *out_trial);
 
 /* The same with a small program: a few lines about one rule, and arguments at which rules differ.
  * Neighbouring seeds are about different rules. */
-VYRE_MUST_USE vyre_status vyre_generate_small(uint64_t seed, vyre_trial *out_trial);
+VYRE_MUST_USE vyre_status conform_generate_small(uint64_t seed, conform_trial *out_trial);
 
 #endif

@@ -4,19 +4,14 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "base/vec.h"
-#include "cli/operation.h"
-#include "cli/ops.h"
-#include "conform/witness.h"
+#include "conform/claims.h"
 #include "values/bind.h"
+#include "values/buffer.h"
+#include "values/element.h"
 #include "values/sample.h"
-#include "values/value.h"
 
-static vyre_status no_memory(const vyre_operation *operation) {
-    return vyre_no_memory("for the witnesses of `%s`", operation->id);
-}
-
-vyre_status cli_witness_bind(const vyre_operation *operation, const char *arguments,
-                             cli_binding *out_binding) {
+vyre_status conform_witness_bind(const vyre_operation *operation, const vyre_program *program,
+                                 const char *arguments, values_binding *out_binding) {
     VYRE_VEC(const char *) words = {0};
     vyre_strbuf copy = {0};
     vyre_strbuf_puts(&copy, arguments);
@@ -28,10 +23,10 @@ vyre_status cli_witness_bind(const vyre_operation *operation, const char *argume
         stored = vyre_vec_push(&words, at);
         at += size + more;
     }
-    *out_binding = (cli_binding){0};
-    vyre_status status = stored ? cli_bind(out_binding, operation->composition, words.items,
-                                           words.count, true, CLI_MISSING_REFUSED)
-                                : no_memory(operation);
+    *out_binding = (values_binding){0};
+    vyre_status status = stored ? values_bind(out_binding, program, words.items, words.count, true,
+                                              VALUES_MISSING_REFUSED)
+                                : vyre_no_memory("for the witnesses of `%s`", operation->id);
     vyre_vec_free(&words);
     vyre_strbuf_free(&copy);
     return vyre_status_annotate(status, "in a witness of `%s`", operation->id);
@@ -60,7 +55,7 @@ static void describe(vyre_strbuf *text, vyre_type type, const uint8_t *data, siz
     size_t width = vyre_type_bytes(type), count = size / width;
     for (size_t i = 0; i < count && i < most; i++) {
         vyre_strbuf_puts(text, i ? "," : "");
-        cli_value_print(text, type, data + i * width);
+        values_element_print(text, type, data + i * width);
     }
     if (count > most) {
         vyre_strbuf_printf(text, ",... (%zu)", count);
@@ -70,7 +65,7 @@ static void describe(vyre_strbuf *text, vyre_type type, const uint8_t *data, siz
 
 /* One word of what is expected. */
 static vyre_status compare(const vyre_operation *operation, const vyre_program *program,
-                           const vyre_outputs *outputs, vyre_str word, cli_ops_tally *tally,
+                           const vyre_outputs *outputs, vyre_str word, conform_claims *claims,
                            vyre_strbuf *failures) {
     vyre_type type = VYRE_TYPE_VOID;
     vyre_str name = {word.data, strcspn(word.data, "=")};
@@ -80,13 +75,13 @@ static vyre_status compare(const vyre_operation *operation, const vyre_program *
     bool stdin_used = true;
     vyre_strbuf_add(&label, name.data, name.size);
     vyre_strbuf_add(&value, name.data + name.size + 1, word.size - name.size - 1);
-    cli_buffer_source source = {vyre_strbuf_string(&label), type, 0, &stdin_used};
-    vyre_status status = cli_buffer_parse(&source, vyre_strbuf_string(&value), &bytes, &offset);
+    values_buffer_source source = {vyre_strbuf_string(&label), type, 0, &stdin_used};
+    vyre_status status = values_buffer_parse(&source, vyre_strbuf_string(&value), &bytes, &offset);
     if (!status && output < outputs->count) {
         const vyre_output *found = &outputs->items[output];
         if (found->size != bytes.size - offset ||
             (found->size && memcmp(found->data, bytes.data + offset, found->size) != 0)) {
-            tally->failures++;
+            claims->failures++;
             vyre_strbuf_printf(failures, "%s: `%s` gives %s=", operation->id,
                                vyre_program_name(program), vyre_strbuf_string(&label));
             describe(failures, type, found->data, found->size);
@@ -101,60 +96,70 @@ static vyre_status compare(const vyre_operation *operation, const vyre_program *
     return vyre_status_annotate(status, "in a witness of `%s`", operation->id);
 }
 
-void cli_ops_tally_outputs(cli_ops_tally *tally, const vyre_outputs *outputs) {
+void conform_claims_add_outputs(conform_claims *claims, const vyre_outputs *outputs) {
     for (size_t i = 0; i < outputs->count; i++) {
-        tally->digest =
-            vyre_hash_next(tally->digest, outputs->items[i].data, outputs->items[i].size);
+        claims->digest =
+            vyre_hash_next(claims->digest, outputs->items[i].data, outputs->items[i].size);
     }
 }
 
 static vyre_status check_program(vyre_device *device, const vyre_operation *operation,
                                  const vyre_program *program, const vyre_witness *witness,
-                                 const cli_binding *binding, cli_ops_tally *tally,
+                                 const values_binding *binding, conform_claims *claims,
                                  vyre_strbuf *failures) {
     vyre_outputs outputs = {0};
     vyre_status status = vyre_device_dispatch(device, program, binding->inputs,
                                               binding->input_count, NULL, &outputs);
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
-        tally->failures++;
-        tally->unsupported += vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
+        claims->failures++;
+        claims->unsupported += vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
         vyre_strbuf_printf(failures, "%s: `%s` cannot run its witness: %s\n", operation->id,
                            vyre_program_name(program), vyre_status_text(status));
         vyre_status_free(status);
         return VYRE_OK;
     }
-    cli_ops_tally_outputs(tally, &outputs);
+    conform_claims_add_outputs(claims, &outputs);
     for (const char *at = witness->expected; !status && *at;) {
         size_t size = strcspn(at, "\n");
-        status = compare(operation, program, &outputs, (vyre_str){at, size}, tally, failures);
+        status = compare(operation, program, &outputs, (vyre_str){at, size}, claims, failures);
         at += size + (at[size] == '\n');
     }
     vyre_outputs_free(&outputs);
     return status;
 }
 
-vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *operation,
-                                cli_ops_tally *tally, vyre_strbuf *failures) {
-    vyre_status status = VYRE_OK;
+bool conform_variant_suits(const vyre_variant *variant, const vyre_device *device) {
+    vyre_profile profile;
+    vyre_device_profile(device, &profile);
+    return !strcmp(variant->suits, vyre_device_id(device)) ||
+           !strcmp(variant->suits, profile.flags & VYRE_PROFILE_IS_GPU ? "gpu" : "cpu");
+}
+
+vyre_status conform_witnesses_check(vyre_device *device, const vyre_operation *operation,
+                                    conform_claims *claims, vyre_strbuf *failures) {
+    const vyre_program *program, *variant;
+    vyre_status status = vyre_operation_program(operation, NULL, &program);
     for (size_t i = 0; i < operation->witness_count && !status; i++) {
         const vyre_witness *witness = &operation->witnesses[i];
-        cli_binding binding;
-        tally->witnesses++;
-        status = cli_witness_bind(operation, witness->arguments, &binding);
+        values_binding binding;
+        claims->witnesses++;
+        status = conform_witness_bind(operation, program, witness->arguments, &binding);
         if (!status) {
-            status = check_program(device, operation, operation->composition, witness, &binding,
-                                   tally, failures);
+            status = check_program(device, operation, program, witness, &binding, claims, failures);
         }
         for (size_t k = 0; k < operation->variant_count && !status; k++) {
-            if (tally->suiting && !cli_variant_suits(&operation->variants[k], device)) {
+            if (claims->suiting && !conform_variant_suits(&operation->variants[k], device)) {
                 continue;
             }
-            status = check_program(device, operation, operation->variants[k].program, witness,
-                                   &binding, tally, failures);
+            status = vyre_operation_program(operation, &operation->variants[k], &variant);
+            if (!status) {
+                status =
+                    check_program(device, operation, variant, witness, &binding, claims, failures);
+            }
         }
-        cli_binding_deinit(&binding);
+        values_binding_deinit(&binding);
         if (status && vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT) {
-            tally->failures++;
+            claims->failures++;
             vyre_strbuf_printf(failures, "%s: %s\n", operation->id, vyre_status_text(status));
             vyre_status_free(status);
             status = VYRE_OK;
@@ -163,29 +168,30 @@ vyre_status cli_witnesses_check(vyre_device *device, const vyre_operation *opera
     return status;
 }
 
-vyre_status cli_samples_check(vyre_device *device, const vyre_operation *operation,
-                              cli_ops_tally *tally, vyre_strbuf *failures) {
+vyre_status conform_samples_check(vyre_device *device, const vyre_operation *operation,
+                                  conform_claims *claims, vyre_strbuf *failures) {
     static const uint64_t sizes[] = {1, 100};
-    vyre_status status = VYRE_OK;
-    if (!operation->sample) {
-        return VYRE_OK; /* the usual one is made after the program */
+    const vyre_program *program;
+    vyre_status status = vyre_operation_program(operation, NULL, &program);
+    if (status || !operation->sample) {
+        return status; /* the usual one is made after the program */
     }
-    tally->samples++;
+    claims->samples++;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
-        cli_binding binding;
+        values_binding binding;
         vyre_outputs outputs = {0};
-        status = cli_sample_bind(&binding, operation, operation->composition, sizes[i]);
+        status = values_sample_bind(&binding, operation, program, sizes[i]);
         if (!status) {
-            status = vyre_device_dispatch(device, operation->composition, binding.inputs,
-                                          binding.input_count, NULL, &outputs);
+            status = vyre_device_dispatch(device, program, binding.inputs, binding.input_count,
+                                          NULL, &outputs);
         }
         vyre_outputs_free(&outputs);
-        cli_binding_deinit(&binding);
+        values_binding_deinit(&binding);
     }
     if (!status || vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
         return status;
     }
-    tally->failures++;
+    claims->failures++;
     vyre_strbuf_printf(failures, "%s: cannot run its sample: %s\n", operation->id,
                        vyre_status_text(status));
     vyre_status_free(status);

@@ -351,40 +351,40 @@ static bool stands(const candidate *c) {
 
 /* Who takes part; those that have mistakes then are dropped. */
 static vyre_status choose_owners(search *s) {
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < s->candidates.count && !status; i++) {
+    for (size_t i = 0; i < s->candidates.count; i++) {
         candidate *c = &s->candidates.items[i];
         c->is_older = false;
-        status = c->package ? check_linked(s, c->package) : VYRE_OK;
+        VYRE_TRY(c->package ? check_linked(s, c->package) : VYRE_OK);
     }
-    for (size_t i = 0; i < s->candidates.count && !status; i++) {
+    for (size_t i = 0; i < s->candidates.count; i++) {
         candidate *first = &s->candidates.items[i];
-        for (size_t k = i + 1; k < s->candidates.count && !status && stands(first); k++) {
+        for (size_t k = i + 1; k < s->candidates.count && stands(first); k++) {
             if (stands(&s->candidates.items[k])) {
-                status = compare_versions(s, first, &s->candidates.items[k]);
+                VYRE_TRY(compare_versions(s, first, &s->candidates.items[k]));
             }
         }
     }
-    return status ? status : drop_mistaken(s);
+    return drop_mistaken(s);
 }
 
 /* Reads the sources until everybody who is left is right. */
 static vyre_status resolve(search *s) {
-    vyre_status status = VYRE_OK;
-    for (bool again = true; again && !status;) {
+    for (bool again = true; again;) {
         VYRE_VEC(vyre_package *) packages = {0};
-        again = false;
-        for (size_t i = 0; i < s->candidates.count && !status; i++) {
+        bool stored = true;
+        for (size_t i = 0; i < s->candidates.count && stored; i++) {
             const candidate *c = &s->candidates.items[i];
-            status = !stands(c) || vyre_vec_push(&packages, c->package) ? VYRE_OK : no_memory();
+            stored = !stands(c) || vyre_vec_push(&packages, c->package);
         }
-        status =
-            status ? status : vyre_packages_resolve(packages.items, packages.count, s->streams);
+        vyre_status status = stored
+                                 ? vyre_packages_resolve(packages.items, packages.count, s->streams)
+                                 : no_memory();
         vyre_vec_free(&packages);
-        status = status ? status : undo_edits(s, &again);
-        status = status || !again ? status : choose_owners(s);
+        VYRE_TRY(status);
+        VYRE_TRY(undo_edits(s, &again));
+        VYRE_TRY(again ? choose_owners(s) : VYRE_OK);
     }
-    return status ? status : drop_mistaken(s);
+    return drop_mistaken(s);
 }
 
 static vyre_status admit(search *s) {
@@ -413,20 +413,23 @@ static vyre_status admit(search *s) {
     return status;
 }
 
+static vyre_status run(search *s, const vyre_folder_list *list) {
+    for (size_t i = 0; i < list->folders.count; i++) {
+        VYRE_TRY(read_folder(s, &list->folders.items[i]));
+    }
+    VYRE_TRY(drop_mistaken(s));
+    VYRE_TRY(choose_owners(s));
+    VYRE_TRY(resolve(s));
+    return admit(s);
+}
+
 vyre_status vyre_folder_search_run(vyre_folder_search *out, const vyre_folder_list *list,
                                    const vyre_folder_search *previous,
                                    const vyre_streams *streams) {
     search s = {.out = out, .previous = previous, .streams = streams};
-    vyre_status status = VYRE_OK;
     *out = (vyre_folder_search){0};
     vyre_arena_init(&out->arena);
-    for (size_t i = 0; i < list->folders.count && !status; i++) {
-        status = read_folder(&s, &list->folders.items[i]);
-    }
-    status = status ? status : drop_mistaken(&s);
-    status = status ? status : choose_owners(&s);
-    status = status ? status : resolve(&s);
-    status = status ? status : admit(&s);
+    vyre_status status = run(&s, list);
     for (size_t i = 0; i < s.candidates.count; i++) {
         vyre_package_release(s.candidates.items[i].package);
     }
@@ -450,13 +453,12 @@ static void release(void *context) {
 }
 
 vyre_status vyre_folder_search_give(const vyre_folder_search *found, vyre_streams *streams) {
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < found->packages.count && !status; i++) {
+    for (size_t i = 0; i < found->packages.count; i++) {
         vyre_package *package = found->packages.items[i];
-        status = vyre_streams_own(streams, release, vyre_package_retain(package));
-        for (size_t k = 0; k < package->operation_count && !status; k++) {
-            status = vyre_streams_add(streams, &package->operations[k]);
+        VYRE_TRY(vyre_streams_own(streams, release, vyre_package_retain(package)));
+        for (size_t k = 0; k < package->operation_count; k++) {
+            VYRE_TRY(vyre_streams_add(streams, &package->operations[k]));
         }
     }
-    return status;
+    return VYRE_OK;
 }

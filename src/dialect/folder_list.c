@@ -7,10 +7,6 @@
 #include "base/status.h"
 #include "dialect/folder.h"
 
-static vyre_status no_memory(void) {
-    return vyre_no_memory("to look for dialects");
-}
-
 void vyre_folder_list_init(vyre_folder_list *list) {
     *list = (vyre_folder_list){0};
     vyre_arena_init(&list->arena);
@@ -30,7 +26,7 @@ static vyre_status add_below(vyre_folder_list *list, const char *path, size_t si
     folder.path = joined.failed ? NULL : vyre_arena_copy(&list->arena, joined.data, joined.size);
     bool stored = folder.path && vyre_vec_push(&list->folders, folder);
     vyre_strbuf_free(&joined);
-    return stored ? VYRE_OK : no_memory();
+    return stored ? VYRE_OK : vyre_no_memory("to look for dialects");
 }
 
 vyre_status vyre_folder_list_add(vyre_folder_list *list, const char *path, const char *origin,
@@ -54,20 +50,18 @@ static vyre_status add_user(vyre_folder_list *list) {
 
 vyre_status vyre_folder_list_usual(vyre_folder_list *list) {
     vyre_option_info info = vyre_option_describe(VYRE_OPTION_DIALECT_PATH);
-    vyre_status status = VYRE_OK;
     if (!info.from_environment) {
-        status = add_user(list);
-        return status ? status
-                      : vyre_folder_list_add(list, "/etc/vyre/dialects", "the system", false);
+        VYRE_TRY(add_user(list));
+        return vyre_folder_list_add(list, "/etc/vyre/dialects", "the system", false);
     }
-    for (const char *at = strcmp(info.text, "none") ? info.text : ""; !status && *at;) {
+    for (const char *at = strcmp(info.text, "none") ? info.text : ""; *at;) {
         size_t size = strcspn(at, ":");
         if (size) {
-            status = add_below(list, at, size, "", (vyre_folder){.origin = info.variable});
+            VYRE_TRY(add_below(list, at, size, "", (vyre_folder){.origin = info.variable}));
         }
         at += size + (at[size] == ':');
     }
-    return status;
+    return VYRE_OK;
 }
 
 vyre_status vyre_folder_read(vyre_streams *streams) {

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/status.h"
 #include "dialect/package.h"
-#include "text/library.h"
+#include "dialect/provider.h"
 
 /* What the sources of a group may call. */
 typedef struct group {
@@ -46,22 +46,10 @@ static const uint32_t *find_index(const group *g, vyre_str id) {
 static bool find(const vyre_library_view *view, vyre_str id, vyre_library_source *out_source) {
     const group *g = of(view);
     const uint32_t *index = find_index(g, id);
-    if (!index) {
-        return false;
+    if (index) {
+        *out_source = vyre_library_source_of(g->operations.items[*index]);
     }
-    const vyre_operation *operation = g->operations.items[*index];
-    vyre_library_form form = !operation->text                             ? VYRE_LIBRARY_OPAQUE
-                             : operation->form == VYRE_OPERATION_FUNCTION ? VYRE_LIBRARY_FUNCTION
-                                                                          : VYRE_LIBRARY_PROGRAM;
-    *out_source = (vyre_library_source){.id = operation->id,
-                                        .dialect = operation->dialect,
-                                        .version = operation->version,
-                                        .form = form,
-                                        .file = operation->file,
-                                        .text = operation->text,
-                                        .text_size = operation->text_size,
-                                        .entry = operation->entry};
-    return true;
+    return index;
 }
 
 static vyre_str at(const vyre_library_view *view, size_t index) {
@@ -83,10 +71,6 @@ static bool join(group *g, const vyre_operation *operation) {
            vyre_map_add(&g->by_id, vyre_hash_128(id.data, id.size).low, index);
 }
 
-static vyre_status no_memory(void) {
-    return vyre_no_memory("to read dialects");
-}
-
 static void disband(group *g) {
     vyre_vec_free(&g->operations);
     vyre_map_free(&g->by_id);
@@ -105,7 +89,7 @@ static vyre_status gather(group *g, vyre_package *const *packages, size_t count,
             stored = packages[i]->mistakes.count || join(g, operation);
         }
     }
-    return stored ? VYRE_OK : no_memory();
+    return stored ? VYRE_OK : vyre_no_memory("to read dialects");
 }
 
 vyre_status vyre_packages_resolve(vyre_package *const *packages, size_t count,
@@ -117,14 +101,12 @@ vyre_status vyre_packages_resolve(vyre_package *const *packages, size_t count,
         group g;
         again = false;
         status = gather(&g, packages, count, streams);
-        const vyre_library *before = vyre_library_use(&g.library);
         for (size_t i = 0; i < count && !status; i++) {
             if (!packages[i]->mistakes.count) {
-                status = vyre_package_resolve(packages[i]);
+                status = vyre_package_resolve(packages[i], &g.library);
                 again |= packages[i]->mistakes.count > 0;
             }
         }
-        (void)vyre_library_use(before);
         disband(&g);
     }
     for (size_t i = 0; i < count; i++) {

@@ -9,8 +9,9 @@
 #endif
 
 #include "base/log.h"
+#include "base/status.h"
+#include "dialect/provider.h"
 #include "dialect/registry.h"
-#include "text/library.h"
 
 /* The thread sanitizer sees what C says of atomics, and nothing of what the kernel does. */
 #if defined(__SANITIZE_THREAD__)
@@ -107,7 +108,7 @@ static void after_fork_child(void) {
 }
 
 static void set_up(void) {
-    vyre_status conflict = vyre_library_install(&vyre_library_builtin);
+    vyre_status conflict = vyre_provider_install(&vyre_dialects_library);
     force.conflict = conflict;
     vyre_status_free(conflict);
     has_key = !pthread_key_create(&thread_ends, end_thread);
@@ -297,10 +298,7 @@ static vyre_status enter(vyre_dialects_guard *guard) {
     *guard = (vyre_dialects_guard){0};
     pthread_once(&once, set_up);
     if (!vyre_guards_filled()) {
-        vyre_status status = vyre_dialects_prepare();
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(vyre_dialects_prepare());
     }
     reader *self = find_own();
     if (!self || !self->unused || !hold(self, force.barriers, guard)) {
@@ -323,7 +321,7 @@ static __attribute__((noinline)) const vyre_dialects *enter_and_log(vyre_dialect
         guard->snapshot = &vyre_dialects_empty;
     }
     if (force.conflict) {
-        vyre_status conflict = vyre_library_install(&vyre_library_builtin);
+        vyre_status conflict = vyre_provider_install(&vyre_dialects_library);
         vyre_log(VYRE_LOG_ERROR, "dialects: %s", vyre_status_text(conflict));
         vyre_status_free(conflict);
     }
@@ -341,7 +339,7 @@ vyre_status vyre_dialects_try_enter(vyre_dialects_guard *guard,
         status = enter(guard);
         if (!status && force.conflict) {
             vyre_dialects_leave(guard);
-            status = vyre_library_install(&vyre_library_builtin);
+            status = vyre_provider_install(&vyre_dialects_library);
         }
     }
     *out_snapshot = guard->snapshot;

@@ -1,10 +1,22 @@
-/* The snapshot in force, and who reads it.
+/* The snapshot in force, and its readers.
  *
- * A reader writes the pointer it reads into a slot of its own thread, and looks whether it is still
- * the one in force. Who replaces a snapshot looks at all slots: where it stands in none, nobody has
- * it or can get it any more. Between a reader's write and its look there must be a barrier; where
- * the kernel can have all threads of a process do one at once (membarrier), who replaces pays for
- * both, and readers write and read memory that nobody else writes. */
+ * One pointer is in force. Each thread has a line of memory with a few slots. Entering writes the
+ * pointer into a free slot and checks that it is still the one in force; leaving clears the slot.
+ * Readers write no memory that others write, so they do not slow each other down.
+ *
+ * Installing exchanges the pointer and looks at all slots. A snapshot in none of them has no reader
+ * and can get none any more, so it is freed at once. One that is read stays in a list: whoever
+ * leaves a snapshot that is no longer in force looks at the list again, so the last reader frees
+ * it. Nobody waits for a reader, and one that sleeps keeps its own snapshot alone.
+ *
+ * A reader's write must be visible before it checks the pointer. A fence in every reader would cost
+ * 7 ns. On Linux the installing thread asks the kernel to run a barrier on all threads of the
+ * process instead (membarrier). Where the kernel refuses, and under the thread sanitizer, which
+ * does not know of it, readers have their own fence.
+ *
+ * A thread with more guards than slots, or without memory for its line, takes a reference under a
+ * lock. A thread that ends takes its slots with it; a child process begins with the slots of the
+ * thread that forked. */
 #ifndef VYRE_DIALECT_GUARD_H
 #define VYRE_DIALECT_GUARD_H
 
@@ -16,11 +28,10 @@ void vyre_guards_first(vyre_dialects *snapshot);
 /* Whether anything is in force. */
 bool vyre_guards_filled(void);
 
-/* Has every reader pay for its own barrier, as where the kernel has none for all. Before the first
- * guard of the process. */
+/* Makes every reader use a fence of its own. Call it before the first guard of the process. */
 void vyre_guards_portable(void);
 
-/* How many snapshots that were replaced are still there, because somebody reads them. */
+/* The number of replaced snapshots that still have a reader. */
 size_t vyre_guards_replaced(void);
 
 #endif

@@ -7,11 +7,6 @@
 #include "base/status.h"
 #include "dialect/library.h"
 
-static vyre_status no_memory(const vyre_operation *operation) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, or move fewer bytes",
-                            "no memory for `%s`", operation->id);
-}
-
 static vyre_status wrong_inputs(const vyre_operation *operation) {
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                             "give path, offset and the third argument, a number as its 8 bytes",
@@ -28,7 +23,7 @@ static vyre_status read_path(const vyre_operation *operation, vyre_input input, 
     }
     *out_path = vyre_alloc(input.size + 1);
     if (!*out_path) {
-        return no_memory(operation);
+        return vyre_no_memory("for `%s`", operation->id);
     }
     memcpy(*out_path, input.data, input.size);
     (*out_path)[input.size] = '\0';
@@ -58,7 +53,7 @@ static vyre_status dma_from_nvme(const vyre_operation *operation, const vyre_inp
         vyre_outputs outputs = {vyre_alloc_zeroed(1, sizeof *outputs.items), 1};
         uint8_t *data = size < SIZE_MAX ? vyre_alloc((size_t)size) : NULL;
         status = outputs.items && data ? vyre_io_read(data, (size_t)size, path, offset, NULL)
-                                       : no_memory(operation);
+                                       : vyre_no_memory("for `%s`", operation->id);
         if (status) {
             vyre_free(data);
             vyre_free(outputs.items);
@@ -78,10 +73,9 @@ static vyre_status write_back_to_nvme(const vyre_operation *operation, const vyr
     if (input_count != 3 || inputs[1].size != 8) {
         return wrong_inputs(operation);
     }
-    vyre_status status = read_path(operation, inputs[0], &path);
-    status =
-        status ? status
-               : vyre_io_write(inputs[2].data, inputs[2].size, path, read_number(inputs[1]), NULL);
+    VYRE_TRY(read_path(operation, inputs[0], &path));
+    vyre_status status =
+        vyre_io_write(inputs[2].data, inputs[2].size, path, read_number(inputs[1]), NULL);
     vyre_free(path);
     return status;
 }

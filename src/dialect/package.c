@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "base/status.h"
 #include "dialect/element.h"
 #include "ir/program.h"
 #include "text/module.h"
@@ -12,6 +13,7 @@
  * then, a program for each of them. */
 typedef struct reading {
     vyre_package *package;
+    const vyre_library *library; /* what the source may call */
     const vyre_package_source *source;
     vyre_module *module, *extended;
     vyre_strbuf text; /* with those programs */
@@ -28,22 +30,24 @@ void vyre_package_unresolve(vyre_package *package) {
         vyre_operation *operation = &package->operations[i];
         operation->parameters = NULL;
         operation->parameter_count = 0;
-        operation->composition = NULL;
+        operation->built = NULL;
         for (size_t k = 0; k < operation->variant_count; k++) {
-            ((vyre_variant *)(uintptr_t)operation->variants)[k].program = NULL;
+            ((vyre_variant *)(uintptr_t)operation->variants)[k].built = NULL;
         }
     }
 }
 
 /* Text into a module; what is wrong with it becomes mistakes of the package, and there is none. */
-static vyre_status parse(vyre_package *package, const char *path, const char *text, size_t size,
-                         size_t from, vyre_module **out_module) {
+static vyre_status parse(reading *r, const char *text, size_t size, size_t from,
+                         vyre_module **out_module) {
+    vyre_package *package = r->package;
+    const char *path = r->source->path;
     vyre_diagnostics *diagnostics;
-    vyre_status status = vyre_diagnostics_create(&diagnostics);
-    if (status) {
-        return status;
-    }
-    vyre_status failure = vyre_module_parse_from(path, text, size, from, diagnostics, out_module);
+    VYRE_TRY(vyre_diagnostics_create(&diagnostics));
+    vyre_status status = VYRE_OK;
+    vyre_parse_options options = {.library = r->library, .from = from};
+    vyre_status failure =
+        vyre_module_parse_with(&options, path, text, size, diagnostics, out_module);
     if (failure && (vyre_status_code_of(failure) == VYRE_STATUS_OUT_OF_MEMORY ||
                     !vyre_diagnostics_errors(diagnostics))) {
         status = vyre_package_mistake(package, (vyre_package_place){0}, failure);
@@ -236,8 +240,8 @@ static vyre_status resolve_entry(reading *r, vyre_operation *operation, vyre_var
     }
     vyre_program_retain(program);
     if (variant) {
-        variant->program = program;
-        return operation->composition && !is_same_signature(operation->composition, program)
+        variant->built = program;
+        return operation->built && !is_same_signature(operation->built, program)
                    ? vyre_package_mistake(
                          package, place,
                          vyre_status_make(VYRE_STATUS_INVALID_PROGRAM,
@@ -246,7 +250,7 @@ static vyre_status resolve_entry(reading *r, vyre_operation *operation, vyre_var
                                           operation->entry))
                    : VYRE_OK;
     }
-    operation->composition = program;
+    operation->built = program;
     return function ? describe_function(package, function, operation)
                     : describe_program(package, program, operation);
 }
@@ -301,19 +305,16 @@ static vyre_status check_words(vyre_package *package, const vyre_operation *oper
 }
 
 static vyre_status check_witnesses(vyre_package *package) {
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < package->operation_count && !status; i++) {
+    for (size_t i = 0; i < package->operation_count; i++) {
         const vyre_operation *operation = &package->operations[i];
-        for (size_t k = 0; k < operation->witness_count && !status; k++) {
+        for (size_t k = 0; k < operation->witness_count; k++) {
             const vyre_witness *witness = &operation->witnesses[k];
             vyre_package_place place = package->rows[i].witnesses[k];
-            status = check_words(package, operation, place, "witness", witness->arguments, false);
-            status =
-                status ? status
-                       : check_words(package, operation, place, "witness", witness->expected, true);
+            VYRE_TRY(check_words(package, operation, place, "witness", witness->arguments, false));
+            VYRE_TRY(check_words(package, operation, place, "witness", witness->expected, true));
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 /* How many words of a sample are about an argument. */
@@ -330,37 +331,39 @@ static size_t count_words(const char *words, const char *name) {
 /* A sample gives every input a value, once. */
 static vyre_status check_sample(vyre_package *package, const vyre_operation *operation,
                                 vyre_package_place place) {
-    vyre_status status = check_words(package, operation, place, "sample", operation->sample, false);
-    for (size_t i = 0; i < operation->parameter_count && !status; i++) {
+    VYRE_TRY(check_words(package, operation, place, "sample", operation->sample, false));
+    for (size_t i = 0; i < operation->parameter_count; i++) {
         const vyre_parameter *parameter = &operation->parameters[i];
         size_t count = count_words(operation->sample, parameter->name);
         if (parameter->role != VYRE_ROLE_OUTPUT && count != 1) {
-            status = vyre_package_mistake(
+            VYRE_TRY(vyre_package_mistake(
                 package, place,
                 vyre_status_make(VYRE_STATUS_MALFORMED,
                                  count ? "leave one of them out"
                                        : "add a value, as in \"x=rand:{n}\"",
                                  "the sample of `%s` gives `%s` %s", operation->id, parameter->name,
-                                 count ? "two values" : "no value"));
+                                 count ? "two values" : "no value")));
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 static vyre_status check_samples(vyre_package *package) {
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < package->operation_count && !status; i++) {
+    for (size_t i = 0; i < package->operation_count; i++) {
         if (package->operations[i].sample) {
-            status = check_sample(package, &package->operations[i], package->rows[i].sample);
+            VYRE_TRY(check_sample(package, &package->operations[i], package->rows[i].sample));
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
-static vyre_status resolve_source(vyre_package *package, const vyre_package_source *source) {
-    reading r = {.package = package, .source = source};
+static vyre_status resolve_source(vyre_package *package, vyre_package_source *source,
+                                  const vyre_library *library) {
+    reading r = {.package = package, .library = library, .source = source};
+    source->extended = source->text;
+    source->extended_size = source->size;
     size_t mistakes = package->mistakes.count;
-    vyre_status status = parse(package, source->path, source->text, source->size, 0, &r.module);
+    vyre_status status = parse(&r, source->text, source->size, 0, &r.module);
     if (!status && r.module) {
         status = each_entry(&r, append_element);
     }
@@ -369,8 +372,13 @@ static vyre_status resolve_source(vyre_package *package, const vyre_package_sour
     }
     bool is_right = package->mistakes.count == mistakes;
     if (!status && is_right && r.text.size) {
-        status = parse(package, source->path, r.text.data, r.text.size, source->size, &r.extended);
+        status = parse(&r, r.text.data, r.text.size, source->size, &r.extended);
         is_right = package->mistakes.count == mistakes;
+        source->extended_size = r.text.size;
+        source->extended = vyre_arena_copy(&package->resolved, r.text.data, r.text.size);
+        if (!status && !source->extended) {
+            status = vyre_package_no_memory(package);
+        }
     }
     if (!status && is_right) {
         status = each_entry(&r, resolve_entry);
@@ -381,15 +389,14 @@ static vyre_status resolve_source(vyre_package *package, const vyre_package_sour
     return status;
 }
 
-vyre_status vyre_package_resolve(vyre_package *package) {
-    vyre_status status = VYRE_OK;
+vyre_status vyre_package_resolve(vyre_package *package, const vyre_library *library) {
     vyre_package_unresolve(package);
-    for (size_t i = 0; i < package->sources.count && !status; i++) {
-        status = resolve_source(package, &package->sources.items[i]);
+    for (size_t i = 0; i < package->sources.count; i++) {
+        VYRE_TRY(resolve_source(package, &package->sources.items[i], library));
     }
-    if (!status && !package->mistakes.count) {
-        status = check_witnesses(package);
-        status = status ? status : check_samples(package);
+    if (package->mistakes.count) {
+        return VYRE_OK;
     }
-    return status;
+    VYRE_TRY(check_witnesses(package));
+    return check_samples(package);
 }

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "dialect/linked.h"
+#include "text/library.h"
 
 enum {
     VYRE_MANIFEST_BYTES = 1 << 20,   /* of a manifest */
@@ -24,6 +25,9 @@ typedef struct vyre_package_source {
     const char *path; /* for messages */
     const char *text;
     size_t size;
+    /* Once it is resolved: the text, and behind it a program for each function of an operation. */
+    const char *extended;
+    size_t extended_size;
 } vyre_package_source;
 
 /* Where a thing of a manifest is written. */
@@ -89,8 +93,9 @@ int vyre_version_compare(const char *left, const char *right);
 VYRE_MUST_USE vyre_status vyre_packages_resolve(vyre_package *const *packages, size_t count,
                                                 const vyre_streams *streams);
 
-/* Reads the sources of one package; part of the above. */
-VYRE_MUST_USE vyre_status vyre_package_resolve(vyre_package *package);
+/* Reads the sources of one package, which may call the operations of `library`; part of the
+ * above. */
+VYRE_MUST_USE vyre_status vyre_package_resolve(vyre_package *package, const vyre_library *library);
 
 /* Takes back what was found wrong with the sources, to read them again in other company. */
 void vyre_package_forgive(vyre_package *package);

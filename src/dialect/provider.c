@@ -1,9 +1,58 @@
-/* What the language knows of the operations: the snapshot in force. */
+#include "dialect/provider.h"
+
+#include <stdatomic.h>
 #include <string.h>
 
-#include <vyre/dialect.h>
+#include "text/module.h"
 
-#include "text/library.h"
+static _Atomic(const vyre_library *) installed;
+
+vyre_status vyre_provider_install(const vyre_library *library) {
+    const vyre_library *found = NULL;
+    if (atomic_compare_exchange_strong_explicit(&installed, &found, library, memory_order_acq_rel,
+                                                memory_order_acquire) ||
+        !strcmp(found->id, library->id)) {
+        return VYRE_OK;
+    }
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                            "install exactly one provider of operations in a process",
+                            "operations are already provided by `%s`, so `%s` cannot be installed",
+                            found->id, library->id);
+}
+
+const vyre_library *vyre_provider(void) {
+    const vyre_library *library = atomic_load_explicit(&installed, memory_order_acquire);
+    if (!library) {
+        vyre_status_free(vyre_provider_install(&vyre_dialects_library)); /* or another was faster */
+        library = atomic_load_explicit(&installed, memory_order_acquire);
+    }
+    return library;
+}
+
+vyre_status vyre_module_parse(const char *name, const char *text, size_t size,
+                              vyre_diagnostics *diagnostics, vyre_module **out_module) {
+    vyre_parse_options options = {.library = vyre_provider()};
+    return vyre_module_parse_with(&options, name, text, size, diagnostics, out_module);
+}
+
+vyre_library_source vyre_library_source_of(const vyre_operation *operation) {
+    static const vyre_library_form forms[] = {[VYRE_OPERATION_NAME] = VYRE_LIBRARY_OPAQUE,
+                                              [VYRE_OPERATION_PROGRAM] = VYRE_LIBRARY_PROGRAM,
+                                              [VYRE_OPERATION_FUNCTION] = VYRE_LIBRARY_FUNCTION};
+    bool has_text = operation->text && operation->form != VYRE_OPERATION_NAME;
+    return (vyre_library_source){
+        .id = operation->id,
+        .dialect = operation->dialect,
+        .version = operation->version,
+        .form = has_text ? forms[operation->form] : VYRE_LIBRARY_OPAQUE,
+        .file = operation->file,
+        .text = has_text ? operation->text : NULL,
+        .text_size = has_text ? operation->text_size : 0,
+        .entry = has_text ? operation->entry : NULL,
+    };
+}
+
+/* The registry as a library: a view holds a guard. */
 
 _Static_assert(sizeof(vyre_dialects_guard) <= sizeof((vyre_library_view *)0)->held,
                "a view has no room for a guard");
@@ -25,25 +74,10 @@ static vyre_status enter(vyre_library_view *view) {
 static bool find(const vyre_library_view *view, vyre_str id, vyre_library_source *out_source) {
     uint32_t name = vyre_intern_find(id);
     const vyre_operation *found = vyre_dialects_lookup(guard_of(view).snapshot, name);
-    if (!found) {
-        return false;
+    if (found) {
+        *out_source = vyre_library_source_of(found);
     }
-    vyre_library_form form = !found->text                             ? VYRE_LIBRARY_OPAQUE
-                             : found->form == VYRE_OPERATION_PROGRAM  ? VYRE_LIBRARY_PROGRAM
-                             : found->form == VYRE_OPERATION_FUNCTION ? VYRE_LIBRARY_FUNCTION
-                                                                      : VYRE_LIBRARY_OPAQUE;
-    bool has_text = form != VYRE_LIBRARY_OPAQUE;
-    *out_source = (vyre_library_source){
-        .id = found->id,
-        .dialect = found->dialect,
-        .version = found->version,
-        .form = form,
-        .file = found->file,
-        .text = has_text ? found->text : NULL,
-        .text_size = has_text ? found->text_size : 0,
-        .entry = has_text ? found->entry : NULL,
-    };
-    return true;
+    return found;
 }
 
 static vyre_str at(const vyre_library_view *view, size_t index) {
@@ -56,4 +90,4 @@ static void leave(vyre_library_view *view) {
     vyre_dialects_leave(&guard);
 }
 
-const vyre_library vyre_library_builtin = {"vyre-driver::DialectRegistry", enter, find, at, leave};
+const vyre_library vyre_dialects_library = {"vyre-driver::DialectRegistry", enter, find, at, leave};

@@ -213,10 +213,7 @@ vyre_status vyre_sample_expand(const char *words, uint64_t n, vyre_strbuf *out) 
                 "`%.*s` has a brace without its other", (int)strcspn(words, "\n"), words);
         }
         uint64_t value;
-        vyre_status status = vyre_sample_number((vyre_str){words + 1, size}, n, &value);
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(vyre_sample_number((vyre_str){words + 1, size}, n, &value));
         vyre_strbuf_u64(out, value);
         words += size + 2;
     }

@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/near.h"
+#include "base/status.h"
+#include "dialect/library.h"
 
 vyre_dialects vyre_dialects_empty = {.references = 1};
 
@@ -185,7 +187,7 @@ static void copy_lists(copier *c, vyre_operation *to) {
     for (size_t i = 0; i < to->variant_count && !c->failed; i++) {
         variants[i].entry = copy_string(c, variants[i].entry);
         variants[i].suits = copy_string(c, variants[i].suits);
-        keep_program(c, variants[i].program);
+        keep_program(c, variants[i].built);
     }
     for (size_t i = 0; i < to->lowering_count && !c->failed; i++) {
         lowerings[i].target.extension = copy_string(c, lowerings[i].target.extension);
@@ -200,6 +202,9 @@ static void copy_lists(copier *c, vyre_operation *to) {
 
 static void copy_operation(copier *c, const vyre_operation *from, vyre_operation *to) {
     *to = *from;
+    if (vyre_library_has(from)) {
+        return;
+    }
     to->id = copy_string(c, from->id);
     to->dialect = copy_string(c, or_empty(from->dialect));
     to->version = copy_string(c, or_empty(from->version));
@@ -209,7 +214,7 @@ static void copy_operation(copier *c, const vyre_operation *from, vyre_operation
     to->sample = copy_string(c, from->sample);
     to->work = copy_string(c, from->work);
     to->text = copy_text(c, from->text, from->text_size);
-    keep_program(c, from->composition);
+    keep_program(c, from->built);
     copy_lists(c, to);
 }
 
@@ -310,6 +315,18 @@ const vyre_operation *vyre_dialects_lookup(const vyre_dialects *snapshot, uint32
 
 const vyre_operation *vyre_dialects_find(const vyre_dialects *snapshot, const char *id) {
     return vyre_dialects_lookup(snapshot, vyre_intern_find((vyre_str){id, strlen(id)}));
+}
+
+bool vyre_operation_has_program(const vyre_operation *operation) {
+    return operation->built || operation->library;
+}
+
+vyre_status vyre_operation_program(const vyre_operation *operation, const vyre_variant *variant,
+                                   const vyre_program **out_program) {
+    *out_program = variant ? variant->built : operation->built;
+    return *out_program || !operation->library
+               ? VYRE_OK
+               : vyre_library_program(operation, variant, out_program);
 }
 
 size_t vyre_dialects_count(const vyre_dialects *snapshot) {

@@ -1,15 +1,24 @@
+#include "dialect/target.h"
+
 #include <string.h>
 
-#include <vyre/dialect.h>
-
 static const char *const ids[] = {
-#define TARGET_ID(name, id) id,
+#define TARGET_ID(name, id, words) id,
     VYRE_TARGETS(TARGET_ID)
 #undef TARGET_ID
 };
 
 const char *vyre_target_id(vyre_target target) {
     return target.kind < VYRE_TARGET_EXTENSION ? ids[target.kind] : target.extension;
+}
+
+const char *vyre_target_words(vyre_target target) {
+    static const char *const all[] = {
+#define TARGET_WORDS(name, id, words) words,
+        VYRE_TARGETS(TARGET_WORDS)
+#undef TARGET_WORDS
+    };
+    return target.kind < VYRE_TARGET_EXTENSION ? all[target.kind] : target.extension;
 }
 
 /* The first of an id is meant, so that what PTX and the second text share reads as PTX. */

@@ -27,10 +27,6 @@ struct vyre_dialects_watch {
     bool was_told;         /* what there is at the start */
 };
 
-static vyre_status no_memory(void) {
-    return vyre_no_memory("to watch dialects");
-}
-
 /* What an operation is, as one number */
 
 static void print_program(vyre_strbuf *text, const vyre_program *program) {
@@ -66,9 +62,9 @@ static void print_operation(vyre_strbuf *text, const vyre_operation *operation) 
     for (size_t i = 0; i < operation->variant_count; i++) {
         print_string(text, operation->variants[i].entry);
         print_string(text, operation->variants[i].suits);
-        print_program(text, operation->variants[i].program);
+        print_program(text, operation->variants[i].built);
     }
-    print_program(text, operation->composition);
+    print_program(text, operation->built);
 }
 
 static int compare_known(const void *left, const void *right) {
@@ -92,7 +88,7 @@ static vyre_status list_known(const vyre_folder_search *found, known_list *out) 
     if (out->count) {
         qsort(out->items, out->count, sizeof *out->items, compare_known);
     }
-    return stored ? VYRE_OK : no_memory();
+    return stored ? VYRE_OK : vyre_no_memory("to watch dialects");
 }
 
 /* Telling */
@@ -169,17 +165,22 @@ static void compare_refusals(const vyre_folder_search *before, const vyre_folder
 
 /* Loading */
 
+/* Everything there is: what does not change, and what was found. */
+static vyre_status gather(const vyre_dialects_watch *watch, const vyre_folder_search *found,
+                          vyre_streams *streams) {
+    for (size_t i = 0; i < watch->fixed.operations.count; i++) {
+        VYRE_TRY(vyre_streams_add(streams, watch->fixed.operations.items[i]));
+    }
+    return vyre_folder_search_give(found, streams);
+}
+
 static vyre_status install(const vyre_dialects_watch *watch, const vyre_folder_search *found) {
     vyre_streams streams = {0};
     vyre_dialects *snapshot;
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < watch->fixed.operations.count && !status; i++) {
-        status = vyre_streams_add(&streams, watch->fixed.operations.items[i]);
+    vyre_status status = gather(watch, found, &streams);
+    if (!status) {
+        status = vyre_dialects_make(streams.operations.items, streams.operations.count, &snapshot);
     }
-    status = status ? status : vyre_folder_search_give(found, &streams);
-    status =
-        status ? status
-               : vyre_dialects_make(streams.operations.items, streams.operations.count, &snapshot);
     if (!status) {
         vyre_dialects_install(snapshot);
     }
@@ -228,23 +229,26 @@ static vyre_status check_folder(const char *path) {
                             "there is no folder %s to watch", path);
 }
 
+static vyre_status set_up(vyre_dialects_watch *watch, const char *const *folders, size_t count) {
+    VYRE_TRY(vyre_folder_list_usual(&watch->list));
+    for (size_t i = 0; i < count; i++) {
+        VYRE_TRY(check_folder(folders[i]));
+        VYRE_TRY(vyre_folder_list_add(&watch->list, folders[i], "the watch", true));
+    }
+    return vyre_streams_read_fixed(&watch->fixed);
+}
+
 vyre_status vyre_dialects_watch_start(const char *const *folders, size_t count, bool looks,
                                       vyre_dialects_watch **out_watch) {
     vyre_dialects_watch *watch = vyre_alloc_zeroed(1, sizeof *watch);
     *out_watch = NULL;
     if (!watch) {
-        return no_memory();
+        return vyre_no_memory("to watch dialects");
     }
     watch->notice.descriptor = -1;
     vyre_folder_list_init(&watch->list);
     vyre_arena_init(&watch->found.arena);
-    vyre_status status = vyre_folder_list_usual(&watch->list);
-    for (size_t i = 0; i < count && !status; i++) {
-        status = check_folder(folders[i]);
-        status =
-            status ? status : vyre_folder_list_add(&watch->list, folders[i], "the watch", true);
-    }
-    status = status ? status : vyre_streams_read_fixed(&watch->fixed);
+    vyre_status status = set_up(watch, folders, count);
     if (status) {
         vyre_dialects_watch_close(watch);
         return status;

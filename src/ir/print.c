@@ -564,25 +564,30 @@ static void print_steps(printer *p) {
     }
 }
 
+void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
+    static const char *const access[] = {"", "inout ", "out "};
+    const vyre_arg *arg = &ir->args[index];
+    const char *type = vyre_type_name(vyre_arg_type(arg));
+    vyre_strbuf_printf(text, "%s: ", ir->strings + arg->name);
+    if (arg->resource == VYRE_NONE) {
+        vyre_strbuf_puts(text, type);
+        return;
+    }
+    const vyre_resource *buffer = &ir->resources[arg->resource];
+    vyre_strbuf_printf(text, "%sbuffer<%s>", access[buffer->access], type);
+    if (buffer->size != VYRE_NONE) {
+        vyre_strbuf_putc(text, '[');
+        vyre_size_print(text, ir, buffer->size);
+        vyre_strbuf_putc(text, ']');
+    }
+}
+
 static void print_header(printer *p) {
     const vyre_ir *ir = p->ir;
-    static const char *const access[] = {"", "inout ", "out "};
     vyre_strbuf_printf(&p->text, "program %s(", ir->strings);
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        const vyre_arg *arg = &ir->args[i];
-        const char *type = vyre_type_name(vyre_arg_type(arg));
-        vyre_strbuf_printf(&p->text, "%s%s: ", i ? ", " : "", ir->strings + arg->name);
-        if (arg->resource == VYRE_NONE) {
-            vyre_strbuf_puts(&p->text, type);
-            continue;
-        }
-        const vyre_resource *row = &ir->resources[arg->resource];
-        vyre_strbuf_printf(&p->text, "%sbuffer<%s>", access[row->access], type);
-        if (row->size != VYRE_NONE) {
-            vyre_strbuf_putc(&p->text, '[');
-            print_size(p, row->size);
-            vyre_strbuf_putc(&p->text, ']');
-        }
+        vyre_strbuf_puts(&p->text, i ? ", " : "");
+        vyre_argument_print(&p->text, ir, i);
     }
     vyre_strbuf_puts(&p->text, ir->flags & VYRE_PROGRAM_DETERMINISTIC ? ") deterministic" : ")");
 }

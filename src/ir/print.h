@@ -1,4 +1,4 @@
-/* A program as text with comments: what an analysis found out, beside each instruction. */
+/* Printing: a program as text, with comments beside its instructions, and parts of one. */
 #ifndef VYRE_IR_PRINT_H
 #define VYRE_IR_PRINT_H
 
@@ -13,5 +13,8 @@ typedef void (*vyre_print_note)(void *user, uint32_t inst, vyre_strbuf *text);
 VYRE_MUST_USE vyre_status vyre_program_print_notes(const vyre_program *program,
                                                    vyre_print_note note, void *user,
                                                    char **out_text, size_t *out_size);
+
+/* "y: inout buffer<f32>[n]": an argument as the author declared it. */
+void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index);
 
 #endif

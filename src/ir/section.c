@@ -70,6 +70,19 @@ void vyre_section_copy(vyre_section_id id, void *to, const void *from, size_t co
     }
 }
 
+bool vyre_sections_same_meaning(const vyre_ir *left, const vyre_ir *right) {
+    bool same = left->flags == right->flags;
+    for (uint32_t i = 0; i < VYRE_SECTION_COUNT && same; i++) {
+        vyre_section_id id = (vyre_section_id)i;
+        uint32_t count = vyre_section_count(left, id);
+        same = !vyre_section_is_meaning(i) ||
+               (count == vyre_section_count(right, id) &&
+                (!count || !memcmp(vyre_section_items(left, id), vyre_section_items(right, id),
+                                   count * rows[id].item_bytes)));
+    }
+    return same;
+}
+
 void vyre_sections_free(vyre_ir *ir) {
     for (int id = 0; id < VYRE_SECTION_COUNT; id++) {
         vyre_free((void *)vyre_section_items(ir, (vyre_section_id)id));

@@ -57,6 +57,9 @@ void vyre_section_copy(vyre_section_id id, void *to, const void *from, size_t co
 /* Whether memory differs from bytes on this machine. */
 bool vyre_section_needs_copy(void);
 
+/* Whether two programs have the same flags and the same bytes in all sections that are meaning. */
+bool vyre_sections_same_meaning(const vyre_ir *left, const vyre_ir *right);
+
 /* Frees all arrays. */
 void vyre_sections_free(vyre_ir *ir);
 

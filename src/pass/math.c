@@ -2,13 +2,12 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include <vyre/text.h>
-
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/lookup.h"
 #include "pass/pass.h"
 #include "pass/rebuild.h"
+#include "text/module.h"
 
 /* The text of math.vyre, put into the library by the build. */
 extern const char vyre_math_text[];
@@ -25,9 +24,10 @@ static vyre_status parse_functions(vyre_module **out_module) {
                        function, function, VYRE_SHAPE_##shape == VYRE_SHAPE_V2 ? ", y" : "");
     VYRE_OPS_ELEMENTARY(PROGRAM, PROGRAM)
 #undef PROGRAM
-    vyre_status status =
-        text.failed ? vyre_no_memory("for the elementary functions")
-                    : vyre_module_parse("math.vyre", text.data, text.size, NULL, out_module);
+    vyre_status status = text.failed
+                             ? vyre_no_memory("for the elementary functions")
+                             : vyre_module_parse_with(&(vyre_parse_options){0}, "math.vyre",
+                                                      text.data, text.size, NULL, out_module);
     vyre_strbuf_free(&text);
     return status;
 }

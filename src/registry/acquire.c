@@ -7,7 +7,7 @@
 
 /* What a registration says of the operations without creating the backend must be what it has. */
 static vyre_status check_promise(const vyre_registration *registration, const vyre_device *device) {
-    const vyre_backend *backend = device->inner;
+    const vyre_backend *backend = device->backend;
     const vyre_op_set *promised =
         registration->supported_ops ? registration->supported_ops() : NULL;
     return !promised || !memcmp(promised, backend->slots->supported_ops(backend), sizeof *promised)
@@ -27,9 +27,9 @@ vyre_status vyre_registration_acquire(const vyre_registration *registration, uin
                                 "there is no registration to acquire");
     }
     vyre_backend made = {.host = vyre_host_services()};
-    vyre_status status = registration->create(made.host, device, &made);
-    status = status ? status : vyre_device_open(&made, registration->id, device, out_device);
-    status = status ? status : check_promise(registration, *out_device);
+    VYRE_TRY(registration->create(made.host, device, &made));
+    VYRE_TRY(vyre_device_open(&made, registration->id, device, out_device));
+    vyre_status status = check_promise(registration, *out_device);
     if (status) {
         vyre_device_release(*out_device);
         *out_device = NULL;
@@ -82,36 +82,56 @@ static vyre_status unknown(vyre_registry *registry, const char *id) {
     return status;
 }
 
-vyre_status vyre_registry_acquire(vyre_registry *registry, const char *name,
-                                  vyre_device **out_device) {
+static vyre_status acquire_id(vyre_registry *registry, const char *id, uint32_t device,
+                              vyre_device **out_device) {
+    const vyre_registration *found;
+    VYRE_TRY(vyre_registry_find(registry, id, &found));
+    return found ? vyre_registration_acquire(found, device, out_device) : unknown(registry, id);
+}
+
+/* An id, or a word for a way to choose a device, which no backend has as its id. */
+static vyre_status acquire_word(vyre_registry *registry, const char *id, uint32_t device,
+                                vyre_device **out_device) {
+    if (!strcmp(id, "auto")) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "ask for `preferred`, the most capable device, or name a device; "
+                                "runs of a program take `auto`",
+                                "`auto` chooses a device for a program, and none is known here");
+    }
+    if (!strcmp(id, "preferred")) {
+        const vyre_selection selection = {.device = device};
+        return vyre_registry_acquire_preferred(registry, &selection, NULL, out_device);
+    }
+    return acquire_id(registry, id, device, out_device);
+}
+
+static vyre_status acquire(vyre_registry *registry, const char *name, bool takes_words,
+                           vyre_device **out_device) {
     *out_device = NULL;
     vyre_strbuf id = {0};
     uint32_t device = 0;
-    vyre_status status = VYRE_OK;
-    const vyre_registration *found = NULL;
+    vyre_status status;
     if (!name || !parse_name(name, &id, &device)) {
         status = vyre_status_make(
             VYRE_STATUS_INVALID_ARGUMENT,
             "write the id of a backend, or an id and the number of a device, as in cuda:1",
             "`%s` does not name a device", name ? name : "");
-        goto done;
-    }
-    if (id.failed) {
+    } else if (id.failed) {
         status = vyre_no_memory("to look for `%s`", name);
-        goto done;
+    } else {
+        status = takes_words ? acquire_word(registry, vyre_strbuf_string(&id), device, out_device)
+                             : acquire_id(registry, vyre_strbuf_string(&id), device, out_device);
     }
-    status = vyre_registry_find(registry, vyre_strbuf_string(&id), &found);
-    if (!status) {
-        status = found ? vyre_registration_acquire(found, device, out_device)
-                       : unknown(registry, vyre_strbuf_string(&id));
-    }
-done:
     vyre_strbuf_free(&id);
     return status;
 }
 
-vyre_status vyre_acquire(const char *name, vyre_device **out_device) {
-    return !name || !strcmp(name, "auto")
-               ? vyre_registry_acquire_preferred(NULL, NULL, NULL, out_device)
-               : vyre_registry_acquire(NULL, name, out_device);
+vyre_status vyre_registry_acquire(vyre_registry *registry, const char *name,
+                                  vyre_device **out_device) {
+    return acquire(registry, name, true, out_device);
+}
+
+vyre_status vyre_registry_acquire_named(vyre_registry *registry, const char *name,
+                                        vyre_device **out_device) {
+    return acquire(registry, name, false, out_device);
 }

@@ -39,9 +39,10 @@ static vyre_status check_id(const char *id) {
                                 "an entry of the bundle has no id");
     }
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
-    if (id[strspn(id, letters)] || !strcmp(id, "auto")) {
+    if (id[strspn(id, letters)] || !strcmp(id, "auto") || !strcmp(id, "preferred")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "use the letters a-z, digits, '_' and '-', and not the word auto",
+                                "use the letters a-z, digits, '_' and '-', and neither of the "
+                                "words auto and preferred",
                                 "`%s` cannot be the id of a backend", id);
     }
     return VYRE_OK;

@@ -51,19 +51,15 @@ const char *vyre_plugin_fate_name(vyre_plugin_fate fate) {
     return names[fate];
 }
 
-static vyre_status no_memory(void) {
-    return vyre_no_memory("to look for backends");
-}
-
 static vyre_status record(search *s, vyre_plugin_record row) {
     const char **const texts[] = {&row.path, &row.library, &row.detail};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         *texts[i] = vyre_arena_copy(&s->list->arena, *texts[i], strlen(*texts[i]));
         if (!*texts[i]) {
-            return no_memory();
+            return vyre_no_memory("to look for backends");
         }
     }
-    return vyre_vec_push(&s->list->records, row) ? VYRE_OK : no_memory();
+    return vyre_vec_push(&s->list->records, row) ? VYRE_OK : vyre_no_memory("to look for backends");
 }
 
 /* Writes down why a folder or a manifest is refused, and frees the reason. What is missing for want
@@ -91,7 +87,7 @@ static vyre_status admit(search *s, const vyre_bundle *bundle, const char *path,
         vyre_strbuf_printf(&ids, "%s%s", i ? ", " : "", vyre_bundle_registration(bundle, i)->id);
     }
     /* Written down first: an admission cannot be taken back. */
-    vyre_status status = ids.failed ? no_memory()
+    vyre_status status = ids.failed ? vyre_no_memory("to look for backends")
                                     : record(s, (vyre_plugin_record){.fate = VYRE_PLUGIN_ADMITTED,
                                                                      .path = path,
                                                                      .library = library,
@@ -114,7 +110,7 @@ static vyre_status load_manifest(search *s, const char *folder, const char *name
     vyre_strbuf_printf(&path, "%s/%s", folder, name);
     if (path.failed) {
         vyre_status_free(status);
-        status = no_memory();
+        status = vyre_no_memory("to look for backends");
         goto done;
     }
     if (!status && !manifest.enabled) {
@@ -166,7 +162,7 @@ static vyre_status list_manifests(DIR *folder, name_list *names) {
         }
         const char *copy = vyre_arena_copy(&names->arena, item->d_name, strlen(item->d_name));
         if (!copy || !vyre_vec_push(&names->list, copy)) {
-            return no_memory();
+            return vyre_no_memory("to look for backends");
         }
     }
     if (names->list.count) {
@@ -243,7 +239,7 @@ static vyre_status load_folder(search *s, const char *path, const char *origin) 
         if (reason) {
             status = record_refusal(s, true, path, "", reason);
         } else if (!vyre_vec_push(&s->seen, (folder_key){about.st_dev, about.st_ino})) {
-            status = no_memory();
+            status = vyre_no_memory("to look for backends");
         } else {
             status = load_names(s, path, origin, folder);
         }
@@ -258,8 +254,8 @@ static vyre_status load_below(search *s, const char *path, size_t path_size, con
     vyre_strbuf joined = {0};
     vyre_strbuf_add(&joined, path, path_size);
     vyre_strbuf_puts(&joined, rest);
-    vyre_status status =
-        joined.failed ? no_memory() : load_folder(s, vyre_strbuf_string(&joined), origin);
+    vyre_status status = joined.failed ? vyre_no_memory("to look for backends")
+                                       : load_folder(s, vyre_strbuf_string(&joined), origin);
     vyre_strbuf_free(&joined);
     return status;
 }

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/status.h"
 #include "registry/plugin_parts.h"
 #include "registry/registry.h"
 
@@ -60,17 +61,10 @@ static vyre_status check_registrations(vyre_registry *registry, const vyre_bundl
 }
 
 vyre_status vyre_plugin_check_bundle(vyre_registry *registry, const vyre_bundle *bundle) {
-    vyre_status status = vyre_registry_check(bundle);
-    if (!status) {
-        status = check_registrations(registry, bundle);
-    }
-    if (!status) {
-        status = check_rows(bundle, bundle->precedences, bundle->precedence_size,
-                            bundle->precedence_count, "the bundle ranks");
-    }
-    if (!status) {
-        status = check_rows(bundle, bundle->capabilities, bundle->capability_size,
-                            bundle->capability_count, "the bundle has a capability of");
-    }
-    return status;
+    VYRE_TRY(vyre_registry_check(bundle));
+    VYRE_TRY(check_registrations(registry, bundle));
+    VYRE_TRY(check_rows(bundle, bundle->precedences, bundle->precedence_size,
+                        bundle->precedence_count, "the bundle ranks"));
+    return check_rows(bundle, bundle->capabilities, bundle->capability_size,
+                      bundle->capability_count, "the bundle has a capability of");
 }

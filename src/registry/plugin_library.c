@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/status.h"
 #include "registry/plugin_parts.h"
 #include "runtime/slots.h"
 
@@ -101,11 +102,8 @@ vyre_status vyre_plugin_open(const vyre_plugin_self *self, const char *library,
     char real[PATH_MAX];
     int file;
     *out_bundle = NULL;
-    vyre_status status = vyre_plugin_open_file(self, library, real, &file);
-    if (status) {
-        return status;
-    }
-    status = check_elf(self, library, file);
+    VYRE_TRY(vyre_plugin_open_file(self, library, real, &file));
+    vyre_status status = check_elf(self, library, file);
     close(file);
     if (status) {
         return status;

@@ -11,7 +11,8 @@
 #include "base/status.h"
 #include "base/vec.h"
 
-/* What is made of the bundles, each at most once. X(name, text, builder). */
+/* What is made of the bundles when the registry is frozen. X(name, text, builder): a builder uses
+ * tables before its own. */
 #define TABLES(X)                                                                                  \
     X(LIST, "registration list", build_list)                                                       \
     X(CAPABILITY, "dispatch capability table", build_capability)                                   \
@@ -32,17 +33,13 @@ static const char *const table_names[TABLE_COUNT] = {
 #undef TABLE_NAME
 };
 
-enum { UNBUILT, READY, FAILED };
-
 typedef struct named_number {
     const char *id;
     size_t size;
     uint32_t number;
 } named_number;
 
-/* A table is written by the thread that builds it, and by nobody once its state is set. */
 typedef struct registry_table {
-    _Atomic int state;
     vyre_status failure;                          /* why it could not be built */
     vyre_map map;                                 /* by id: the place in `numbers` */
     VYRE_VEC(named_number) numbers;               /* of the capability, precedence, by-id tables */
@@ -55,36 +52,29 @@ typedef struct admission {
 } admission;
 
 struct vyre_registry {
-    const vyre_bundle *const *built_in; /* ends with NULL */
-    vyre_plugin_loader load_plugins;    /* NULL: there are none */
+    _Atomic(const vyre_bundle *const *) built_in; /* ends with NULL */
+    vyre_plugin_loader load_plugins;              /* NULL: there are none */
 
-    pthread_mutex_t adding; /* guards what follows until it is closed */
-    bool closed;
+    pthread_mutex_t lock; /* guards what follows until it is frozen; then nobody writes to it */
+    atomic_bool frozen;
     VYRE_VEC(admission) admitted;
-
-    pthread_mutex_t building; /* held by whoever closes it or builds a table */
     vyre_plugin_list plugins;
     vyre_status plugins_status;
     registry_table tables[TABLE_COUNT];
 };
 
 static vyre_registry process = {
-    .built_in = vyre_builtin_bundles,
     .load_plugins = vyre_plugins_load,
-    .adding = PTHREAD_MUTEX_INITIALIZER,
-    .building = PTHREAD_MUTEX_INITIALIZER,
+    .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
 /* The registry whose plugins this thread is loading: code of a plugin that asks it must not wait
  * for itself. */
 static _Thread_local const vyre_registry *loading;
 
-vyre_registry *vyre_registry_default(void) {
+vyre_registry *vyre_registry_process(const vyre_bundle *const *built_in) {
+    atomic_store_explicit(&process.built_in, built_in, memory_order_relaxed);
     return &process;
-}
-
-static vyre_registry *or_default(vyre_registry *registry) {
-    return registry ? registry : &process;
 }
 
 vyre_status vyre_registry_make(const vyre_bundle *const *built_in, vyre_plugin_loader load_plugins,
@@ -94,10 +84,9 @@ vyre_status vyre_registry_make(const vyre_bundle *const *built_in, vyre_plugin_l
     if (!registry) {
         return vyre_no_memory("for a registry");
     }
-    registry->built_in = built_in;
+    atomic_init(&registry->built_in, built_in);
     registry->load_plugins = load_plugins;
-    pthread_mutex_init(&registry->adding, NULL);
-    pthread_mutex_init(&registry->building, NULL);
+    pthread_mutex_init(&registry->lock, NULL);
     vyre_plugin_list_init(&registry->plugins);
     *out_registry = registry;
     return VYRE_OK;
@@ -125,17 +114,13 @@ void vyre_registry_free(vyre_registry *registry) {
     vyre_vec_free(&registry->admitted);
     vyre_plugin_list_deinit(&registry->plugins);
     vyre_status_free(registry->plugins_status);
-    pthread_mutex_destroy(&registry->adding);
-    pthread_mutex_destroy(&registry->building);
+    pthread_mutex_destroy(&registry->lock);
     vyre_free(registry);
 }
 
 vyre_status vyre_registry_admit(vyre_registry *registry, const vyre_bundle *bundle,
                                 const char *origin) {
-    vyre_status status = vyre_registry_check(bundle);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_registry_check(bundle));
     char *path = NULL;
     if (origin) {
         size_t size = strlen(origin) + 1;
@@ -151,26 +136,33 @@ vyre_status vyre_registry_admit(vyre_registry *registry, const vyre_bundle *bund
     return VYRE_OK;
 }
 
+static vyre_status refuse_frozen(void) {
+    return vyre_status_make(
+        VYRE_STATUS_INVALID_ARGUMENT,
+        "add it before the first query or acquisition, or to a registry of its own",
+        "the registry is frozen: it was asked before this bundle was added");
+}
+
 vyre_status vyre_registry_add(vyre_registry *registry, const vyre_bundle *bundle) {
-    registry = or_default(registry);
-    pthread_mutex_lock(&registry->adding);
-    vyre_status status =
-        registry->closed
-            ? vyre_status_make(
-                  VYRE_STATUS_INVALID_ARGUMENT,
-                  "add it before the first query or acquisition, or to a registry of its own",
-                  "the registry is frozen: it was asked before this bundle was added")
-            : vyre_registry_admit(registry, bundle, NULL);
-    pthread_mutex_unlock(&registry->adding);
+    if (loading == registry) {
+        return refuse_frozen();
+    }
+    pthread_mutex_lock(&registry->lock);
+    vyre_status status = atomic_load(&registry->frozen)
+                             ? refuse_frozen()
+                             : vyre_registry_admit(registry, bundle, NULL);
+    pthread_mutex_unlock(&registry->lock);
     return status;
 }
 
 static const vyre_bundle *bundle_at(const vyre_registry *registry, size_t index,
                                     const char **out_origin) {
-    for (size_t i = 0; registry->built_in[i]; i++, index--) {
+    const vyre_bundle *const *built_in =
+        atomic_load_explicit(&registry->built_in, memory_order_relaxed);
+    for (; *built_in; built_in++, index--) {
         if (!index) {
             *out_origin = "built in";
-            return registry->built_in[i];
+            return *built_in;
         }
     }
     if (index >= registry->admitted.count) {
@@ -195,7 +187,7 @@ const char *vyre_registry_origin(const vyre_registry *registry, const char *id) 
 }
 
 vyre_plugin_list *vyre_registry_plugin_list(vyre_registry *registry) {
-    return &or_default(registry)->plugins;
+    return &registry->plugins;
 }
 
 typedef struct wanted_id {
@@ -288,16 +280,17 @@ static vyre_status build_precedence(vyre_registry *registry) {
     return VYRE_OK;
 }
 
-static vyre_status unavailable(const vyre_registry *registry, table_kind kind) {
+/* The failure of a table, for a table or a caller that needs it. */
+static vyre_status check_table(const vyre_registry *registry, table_kind kind) {
     vyre_status cause = registry->tables[kind].failure;
-    return vyre_status_make(vyre_status_code_of(cause),
-                            "reduce the linked backend inventory, increase available memory, or "
-                            "split registry initialization",
-                            "backend registry %s is unavailable: %s initialization failed: %s",
-                            table_names[kind], table_names[kind], vyre_status_text(cause));
+    return !cause ? VYRE_OK
+                  : vyre_status_make(
+                        vyre_status_code_of(cause),
+                        "reduce the linked backend inventory, increase available memory, or "
+                        "split registry initialization",
+                        "backend registry %s is unavailable: %s initialization failed: %s",
+                        table_names[kind], table_names[kind], vyre_status_text(cause));
 }
-
-static int build(vyre_registry *registry, table_kind kind);
 
 typedef struct ranked {
     uint32_t rank;
@@ -315,12 +308,8 @@ static int compare_ranked(const void *left_item, const void *right_item) {
 }
 
 static vyre_status build_sorted(vyre_registry *registry) {
-    if (build(registry, TABLE_LIST) != READY) {
-        return unavailable(registry, TABLE_LIST);
-    }
-    if (build(registry, TABLE_PRECEDENCE) != READY) {
-        return unavailable(registry, TABLE_PRECEDENCE);
-    }
+    VYRE_TRY(check_table(registry, TABLE_LIST));
+    VYRE_TRY(check_table(registry, TABLE_PRECEDENCE));
     const registry_table *list = &registry->tables[TABLE_LIST];
     registry_table *sorted = &registry->tables[TABLE_SORTED];
     size_t count = list->backends.count;
@@ -344,9 +333,7 @@ static vyre_status build_sorted(vyre_registry *registry) {
 
 /* Of several registrations the first one counts. */
 static vyre_status build_by_id(vyre_registry *registry) {
-    if (build(registry, TABLE_LIST) != READY) {
-        return unavailable(registry, TABLE_LIST);
-    }
+    VYRE_TRY(check_table(registry, TABLE_LIST));
     const registry_table *list = &registry->tables[TABLE_LIST];
     registry_table *by_id = &registry->tables[TABLE_BY_ID];
     for (size_t i = 0; i < list->backends.count; i++) {
@@ -358,88 +345,80 @@ static vyre_status build_by_id(vyre_registry *registry) {
     return VYRE_OK;
 }
 
-/* With `building` held. */
-static void freeze(vyre_registry *registry) {
-    pthread_mutex_lock(&registry->adding);
-    bool first = !registry->closed;
-    registry->closed = true;
-    pthread_mutex_unlock(&registry->adding);
-    if (first && registry->load_plugins) {
-        const vyre_registry *outer = loading; /* a plugin may ask another registry */
-        loading = registry;
-        registry->plugins_status = registry->load_plugins(registry);
-        loading = outer;
-    }
-    if (first && registry->plugins_status) {
+static void load_plugins(vyre_registry *registry) {
+    const vyre_registry *outer = loading; /* a plugin may ask another registry */
+    loading = registry;
+    registry->plugins_status = registry->load_plugins(registry);
+    loading = outer;
+    if (registry->plugins_status) {
         vyre_log(VYRE_LOG_WARNING, "plugins could not be loaded: %s",
                  vyre_status_text(registry->plugins_status));
     }
 }
 
-/* With `building` held. */
-static int build(vyre_registry *registry, table_kind kind) {
+static void freeze(vyre_registry *registry) {
     static vyre_status (*const builders[TABLE_COUNT])(vyre_registry *) = {
 #define TABLE_BUILDER(name, text, builder) builder,
         TABLES(TABLE_BUILDER)
 #undef TABLE_BUILDER
     };
-    registry_table *table = &registry->tables[kind];
-    int state = atomic_load_explicit(&table->state, memory_order_relaxed);
-    if (state == UNBUILT) {
-        freeze(registry);
-        table->failure = builders[kind](registry);
-        state = table->failure ? FAILED : READY;
-        atomic_store_explicit(&table->state, state, memory_order_release);
+    pthread_mutex_lock(&registry->lock);
+    if (!atomic_load(&registry->frozen)) {
+        if (registry->load_plugins) {
+            load_plugins(registry);
+        }
+        for (size_t i = 0; i < TABLE_COUNT; i++) {
+            registry->tables[i].failure = builders[i](registry);
+        }
+        atomic_store_explicit(&registry->frozen, true, memory_order_release);
     }
-    return state;
+    pthread_mutex_unlock(&registry->lock);
 }
 
-/* Whether a table is there, built if need be; false to who asks while loading plugins. */
-static bool is_ready(vyre_registry *registry, table_kind kind) {
-    int state = atomic_load_explicit(&registry->tables[kind].state, memory_order_acquire);
-    if (state == UNBUILT && loading != registry) {
-        pthread_mutex_lock(&registry->building);
-        state = build(registry, kind);
-        pthread_mutex_unlock(&registry->building);
+/* Freezes on the first question; false for plugins that ask while they are loaded. */
+static bool is_frozen(vyre_registry *registry) {
+    if (atomic_load_explicit(&registry->frozen, memory_order_acquire)) {
+        return true;
     }
-    return state == READY;
-}
-
-/* Why it is not. */
-static vyre_status not_ready(const vyre_registry *registry, table_kind kind) {
     if (loading == registry) {
-        return vyre_status_make(VYRE_STATUS_UNAVAILABLE,
-                                "ask later than in the constructor or the query of a plugin",
-                                "the registry was asked while it loads plugins");
+        return false;
     }
-    return unavailable(registry, kind);
+    freeze(registry);
+    return true;
+}
+
+static bool is_ready(vyre_registry *registry, table_kind kind) {
+    return is_frozen(registry) && !registry->tables[kind].failure;
+}
+
+/* is_ready with the reason. */
+static vyre_status check_ready(vyre_registry *registry, table_kind kind) {
+    return is_frozen(registry)
+               ? check_table(registry, kind)
+               : vyre_status_make(VYRE_STATUS_UNAVAILABLE,
+                                  "ask later than in the constructor or the query of a plugin",
+                                  "the registry was asked while it loads plugins");
+}
+
+static const vyre_registration *const *list_of(vyre_registry *registry, table_kind kind,
+                                               size_t *out_count) {
+    bool ready = is_ready(registry, kind);
+    *out_count = ready ? registry->tables[kind].backends.count : 0;
+    return ready ? registry->tables[kind].backends.items : NULL;
 }
 
 const vyre_registration *const *vyre_registry_backends(vyre_registry *registry, size_t *out_count) {
-    registry = or_default(registry);
-    bool ready = is_ready(registry, TABLE_LIST);
-    *out_count = ready ? registry->tables[TABLE_LIST].backends.count : 0;
-    return ready ? registry->tables[TABLE_LIST].backends.items : NULL;
+    return list_of(registry, TABLE_LIST, out_count);
+}
+
+const vyre_registration *const *vyre_registry_by_rank(vyre_registry *registry, size_t *out_count) {
+    return list_of(registry, TABLE_SORTED, out_count);
 }
 
 vyre_status vyre_registry_sorted(vyre_registry *registry, const vyre_registration *const **out_list,
                                  size_t *out_count) {
-    *out_list = NULL;
-    *out_count = 0;
-    registry = or_default(registry);
-    if (!is_ready(registry, TABLE_SORTED)) {
-        return not_ready(registry, TABLE_SORTED);
-    }
-    *out_list = registry->tables[TABLE_SORTED].backends.items;
-    *out_count = registry->tables[TABLE_SORTED].backends.count;
-    return VYRE_OK;
-}
-
-const vyre_registration *const *vyre_registry_by_rank(vyre_registry *registry, size_t *out_count) {
-    registry = or_default(registry);
-    bool ready = is_ready(registry, TABLE_SORTED);
-    *out_count = ready ? registry->tables[TABLE_SORTED].backends.count : 0;
-    return ready ? registry->tables[TABLE_SORTED].backends.items : NULL;
+    *out_list = vyre_registry_by_rank(registry, out_count);
+    return check_ready(registry, TABLE_SORTED);
 }
 
 vyre_status vyre_registry_by_rank_copy(vyre_registry *registry, const vyre_registration ***out_list,
@@ -453,9 +432,7 @@ vyre_status vyre_registry_by_rank_copy(vyre_registry *registry, const vyre_regis
     }
     const vyre_registration **copy = vyre_alloc_array(count, sizeof *copy);
     if (!copy) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
-                                "free memory, or read the list of vyre_registry_by_rank",
-                                "no memory to copy a list of %zu registrations", count);
+        return vyre_no_memory("to copy a list of %zu registrations", count);
     }
     memcpy(copy, list, count * sizeof *copy);
     *out_list = copy;
@@ -467,12 +444,15 @@ void vyre_registry_list_free(const vyre_registration **list) {
     vyre_free(list);
 }
 
+static const named_number *look_up(vyre_registry *registry, table_kind kind, const char *id) {
+    return id && is_ready(registry, kind) ? number_of(&registry->tables[kind], id) : NULL;
+}
+
 vyre_status vyre_registry_find(vyre_registry *registry, const char *id,
                                const vyre_registration **out_registration) {
     *out_registration = NULL;
-    registry = or_default(registry);
     if (!is_ready(registry, TABLE_BY_ID)) {
-        return not_ready(registry, TABLE_BY_ID);
+        return check_ready(registry, TABLE_BY_ID);
     }
     const named_number *found = id ? number_of(&registry->tables[TABLE_BY_ID], id) : NULL;
     if (found) {
@@ -481,44 +461,27 @@ vyre_status vyre_registry_find(vyre_registry *registry, const char *id,
     return VYRE_OK;
 }
 
-vyre_status vyre_registry_capable(vyre_registry *registry, const char *id, bool *out_dispatches) {
-    registry = or_default(registry);
-    *out_dispatches = vyre_registry_dispatches(registry, id);
-    return is_ready(registry, TABLE_CAPABILITY) ? VYRE_OK : not_ready(registry, TABLE_CAPABILITY);
-}
-
 bool vyre_registry_dispatches(vyre_registry *registry, const char *id) {
-    registry = or_default(registry);
-    if (!id || !is_ready(registry, TABLE_CAPABILITY)) {
-        return false;
-    }
-    const named_number *found = number_of(&registry->tables[TABLE_CAPABILITY], id);
+    const named_number *found = look_up(registry, TABLE_CAPABILITY, id);
     return found && found->number;
 }
 
-uint32_t vyre_registry_rank(vyre_registry *registry, const char *id) {
-    registry = or_default(registry);
-    if (!id || !is_ready(registry, TABLE_PRECEDENCE)) {
-        return VYRE_NO_RANK;
-    }
-    const named_number *found = number_of(&registry->tables[TABLE_PRECEDENCE], id);
-    return found ? found->number : VYRE_NO_RANK;
+vyre_status vyre_registry_capable(vyre_registry *registry, const char *id, bool *out_dispatches) {
+    *out_dispatches = vyre_registry_dispatches(registry, id);
+    return check_ready(registry, TABLE_CAPABILITY);
 }
 
-/* Asks the cheapest question, for who wants to see the bundles. */
-static bool is_frozen(vyre_registry *registry) {
-    (void)is_ready(registry, TABLE_LIST);
-    return loading != registry;
+uint32_t vyre_registry_rank(vyre_registry *registry, const char *id) {
+    const named_number *found = look_up(registry, TABLE_PRECEDENCE, id);
+    return found ? found->number : VYRE_NO_RANK;
 }
 
 const vyre_bundle *vyre_registry_bundle(vyre_registry *registry, size_t index,
                                         const char **out_origin) {
-    registry = or_default(registry);
     *out_origin = "";
     return is_frozen(registry) ? bundle_at(registry, index, out_origin) : NULL;
 }
 
 vyre_status vyre_registry_plugins_status(vyre_registry *registry) {
-    registry = or_default(registry);
     return is_frozen(registry) ? registry->plugins_status : VYRE_OK;
 }

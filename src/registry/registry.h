@@ -7,8 +7,9 @@
 
 #include "registry/plugin.h"
 
-/* What the default registry begins with; ends with NULL. */
-extern const vyre_bundle *const vyre_builtin_bundles[];
+/* The registry of the process, which lives as long as it. The room that knows the built-in backends
+ * hands them over, the same list in every call; it ends with NULL. */
+vyre_registry *vyre_registry_process(const vyre_bundle *const *built_in);
 
 /* The rows of a bundle, which may be larger than those of this version. */
 const vyre_registration *vyre_bundle_registration(const vyre_bundle *bundle, size_t index);
@@ -26,9 +27,8 @@ VYRE_MUST_USE vyre_status vyre_registry_make(const vyre_bundle *const *built_in,
                                              vyre_plugin_loader load_plugins,
                                              vyre_registry **out_registry);
 
-/* Adds a bundle, also to a registry that is freezing: it takes no lock, so no other thread may use
- * the registry, or it must be one that calls vyre_plugins_load just now. `origin`, the path of a
- * plugin, is copied; NULL means the program itself. */
+/* Adds a bundle. Takes no lock: for a registry that no other thread uses, and for the loader of
+ * plugins. `origin`, the path of a plugin, is copied; NULL means the program itself. */
 VYRE_MUST_USE vyre_status vyre_registry_admit(vyre_registry *registry, const vyre_bundle *bundle,
                                               const char *origin);
 
@@ -48,6 +48,10 @@ VYRE_MUST_USE vyre_status vyre_registry_sorted(vyre_registry *registry,
                                                size_t *out_count);
 VYRE_MUST_USE vyre_status vyre_registry_capable(vyre_registry *registry, const char *id,
                                                 bool *out_dispatches);
+
+/* vyre_registry_acquire for names of devices alone: `preferred` and `auto` are not found. */
+VYRE_MUST_USE vyre_status vyre_registry_acquire_named(vyre_registry *registry, const char *name,
+                                                      vyre_device **out_device);
 
 /* The bundles in the order in which they are visited: built in, of the program, plugins. NULL past
  * the last. `out_origin` is as above. Freezes. */

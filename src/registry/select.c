@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-#include <vyre/device.h>
-
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "registry/registry.h"
+#include "runtime/device.h"
 
 uint32_t vyre_capability_score(const vyre_profile *profile) {
     const struct {
@@ -191,10 +191,7 @@ static vyre_status look_at(vyre_registry *registry, const vyre_registration *reg
     attempt->facts.id = registration->id;
     attempt->facts.rank = vyre_registry_rank(registry, registration->id);
     bool dispatches;
-    vyre_status status = vyre_registry_capable(registry, registration->id, &dispatches);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_registry_capable(registry, registration->id, &dispatches));
     if (!dispatches) {
         attempt->facts.fate = VYRE_FATE_NO_DISPATCH;
     } else if (vyre_is_oracle(registration->id)) {
@@ -329,16 +326,6 @@ static void print_why(vyre_strbuf *text, const selection_search *search) {
                            search->second->facts.id);
         print_advantage(text, &search->chosen->facts, &search->second->facts);
     }
-}
-
-const char *vyre_grade_name(uint32_t grade) {
-    switch (grade) {
-#define NAME(name, number, text)                                                                   \
-    case number: return text;
-        VYRE_GRADES(NAME)
-#undef NAME
-    }
-    return "unknown";
 }
 
 static void print_reason(vyre_strbuf *text, const selection_attempt *attempt) {

@@ -18,9 +18,6 @@ int vyre_candidate_compare(const vyre_candidate *left, const vyre_candidate *rig
 /* Backends that others are held against: they run only when they are named. */
 bool vyre_is_oracle(const char *id);
 
-/* "unknown" for one that is not known here. */
-const char *vyre_grade_name(uint32_t grade);
-
 /* Whether an id matches one of the patterns, which commas separate. */
 bool vyre_id_matches(const char *patterns, const char *id);
 

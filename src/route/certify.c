@@ -1,10 +1,11 @@
-/* Who wins, and who may not: every candidate is timed, the bytes of all are compared, and only what
- * is whole goes into the table. */
+/* Certification: times every candidate, compares the bytes of all, and changes the routes only once
+ * all of it succeeded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "ir/program.h"
 #include "route/route.h"
 #include "runtime/device.h"
@@ -25,7 +26,7 @@ static vyre_status refuse(const contest *c, const char *fix, const char *what) {
                             c->op, what);
 }
 
-/* In the contest for its bytes: whoever was called off has none to show. */
+/* Whether its bytes take part in the comparison: a run that was called off has none. */
 static bool has_bytes(const vyre_route_trial *trial) {
     return !trial->is_excluded || trial->cause == VYRE_EXCLUDED_BYTES;
 }
@@ -89,8 +90,8 @@ static vyre_status ask_oracle(const contest *c, vyre_outputs *own, const vyre_ou
     return status;
 }
 
-/* Excludes whoever has not the oracle's bytes. Without one: everybody, each with another that he
- * differs from. */
+/* Excludes candidates without the oracle's bytes. Without an oracle it excludes every candidate
+ * that differs from another one. */
 static void judge(const contest *c, const vyre_outputs *right, const char *gone) {
     for (size_t i = 0; i < c->count; i++) {
         vyre_strbuf where = {0};
@@ -144,12 +145,12 @@ static vyre_status check_latency(const contest *c, size_t index) {
                ? VYRE_OK
                : vyre_status_make(VYRE_STATUS_LIMIT,
                                   "see to the clock of this machine, then certify again",
-                                  "`%s` on %s took %llu ns; a table of routes holds at most %lld",
-                                  c->op, vyre_device_name(c->candidates[index].device),
+                                  "`%s` on %s took %llu ns; a route holds at most %lld", c->op,
+                                  vyre_device_name(c->candidates[index].device),
                                   (unsigned long long)latency, (long long)INT64_MAX);
 }
 
-/* Times everybody and says who may not win. The trials are to be freed whatever comes out. */
+/* Times every candidate and excludes those that may not win. Free the trials in any case. */
 static vyre_status hold(contest *c, const vyre_certify_options *options) {
     static const vyre_certify_options plain;
     options = options ? options : &plain;
@@ -165,7 +166,7 @@ static vyre_status hold(contest *c, const vyre_certify_options *options) {
     c->oracle = options->oracle;
     c->always_asks = options->always_asks;
     c->trials = vyre_alloc_zeroed(c->count, sizeof *c->trials);
-    vyre_status status = c->trials ? VYRE_OK : vyre_routes_no_memory();
+    vyre_status status = c->trials ? VYRE_OK : vyre_no_memory("for the routes");
     bool comparable = true;
     for (size_t i = 0; i < c->count && !status; i++) {
         comparable = comparable && vyre_route_is_comparable(c->candidates[i].program);
@@ -180,7 +181,7 @@ static vyre_status hold(contest *c, const vyre_certify_options *options) {
     }
     for (size_t i = 0; i < c->count && !status; i++) {
         if (c->trials[i].reason.failed) {
-            status = vyre_routes_no_memory();
+            status = vyre_no_memory("for the routes");
         }
     }
     return vyre_status_annotate(status, "certifying `%s`", c->op);
@@ -218,11 +219,11 @@ static bool may_win(const vyre_route *route, const char *backend) {
     return true;
 }
 
-static vyre_status make_route(vyre_routes *table, const contest *c) {
+static vyre_status make_route(vyre_routes *routes, const contest *c) {
     vyre_latency *observations = vyre_alloc_array(c->count, sizeof *observations);
     vyre_exclusion *excluded = vyre_alloc_array(c->count, sizeof *excluded);
     vyre_route route = {.op = c->op, .observations = observations, .excluded = excluded};
-    vyre_status status = observations && excluded ? VYRE_OK : vyre_routes_no_memory();
+    vyre_status status = observations && excluded ? VYRE_OK : vyre_no_memory("for the routes");
     for (size_t i = 0; i < c->count && !status; i++) {
         observations[route.observation_count++] =
             (vyre_latency){vyre_device_name(c->candidates[i].device), c->trials[i].latency_ns};
@@ -236,19 +237,19 @@ static vyre_status make_route(vyre_routes *table, const contest *c) {
             route.backend =
                 may_win(&route, observations[i].backend) ? observations[i].backend : NULL;
         }
-        status = vyre_routes_put_route(table, &route, NULL, NULL, true);
+        status = vyre_routes_put_route(routes, &route, NULL, NULL, true);
     }
     vyre_free(observations);
     vyre_free(excluded);
     return status;
 }
 
-vyre_status vyre_routes_certify(vyre_routes *table, const char *op,
+vyre_status vyre_routes_certify(vyre_routes *routes, const char *op,
                                 const vyre_route_candidate *candidates, size_t count,
                                 const vyre_input *inputs, size_t input_count,
                                 const vyre_certify_options *options, const vyre_route **out_route) {
     contest c = {.op = op, .candidates = candidates, .count = count};
-    c.work = (vyre_route_work){.clock = table->clock,
+    c.work = (vyre_route_work){.clock = routes->clock,
                                .data = VYRE_DATA_HOST,
                                .inputs = inputs,
                                .input_count = input_count};
@@ -256,15 +257,15 @@ vyre_status vyre_routes_certify(vyre_routes *table, const char *op,
         *out_route = NULL;
     }
     vyre_status status = hold(&c, options);
-    status = status ? status : make_route(table, &c);
+    status = status ? status : make_route(routes, &c);
     end(&c);
     if (!status && out_route) {
-        *out_route = vyre_routes_find(table, op);
+        *out_route = vyre_routes_find(routes, op);
     }
     return status;
 }
 
-vyre_status vyre_routes_certify_owned(vyre_routes *table, const char *op,
+vyre_status vyre_routes_certify_owned(vyre_routes *routes, const char *op,
                                       const vyre_route_candidate *candidates, size_t count,
                                       const vyre_output *inputs, size_t input_count,
                                       const vyre_certify_options *options,
@@ -274,12 +275,12 @@ vyre_status vyre_routes_certify_owned(vyre_routes *table, const char *op,
         *out_route = NULL;
     }
     if (!borrowed) {
-        return vyre_routes_no_memory();
+        return vyre_no_memory("for the routes");
     }
     for (size_t i = 0; i < input_count; i++) {
         borrowed[i] = (vyre_input){inputs[i].data, inputs[i].size};
     }
-    vyre_status status = vyre_routes_certify(table, op, candidates, count, borrowed, input_count,
+    vyre_status status = vyre_routes_certify(routes, op, candidates, count, borrowed, input_count,
                                              options, out_route);
     vyre_free(borrowed);
     return status;
@@ -290,12 +291,8 @@ vyre_status vyre_route_count_bytes(const vyre_program *program, const vyre_input
                                    uint64_t *out_bytes) {
     const vyre_ir *ir = vyre_program_ir(program);
     vyre_plan plan;
-    vyre_status status =
-        vyre_plan_init(&plan, program, inputs, input_count, vyre_config_or_default(config));
     *out_bytes = 0;
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_plan_init(&plan, program, inputs, input_count, vyre_config_or_default(config)));
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         uint64_t length = ir->args[i].resource == VYRE_NONE ? 1 : plan.arguments[i];
         *out_bytes += length * vyre_type_bytes((vyre_type)ir->args[i].type);
@@ -304,11 +301,11 @@ vyre_status vyre_route_count_bytes(const vyre_program *program, const vyre_input
     return VYRE_OK;
 }
 
-static vyre_status make_rows(vyre_routes *table, const contest *c, uint32_t size_class) {
+static vyre_status make_rows(vyre_routes *routes, const contest *c, uint32_t size_class) {
     vyre_route_measured *rows = vyre_alloc_zeroed(c->count, sizeof *rows);
     vyre_route_banned *bans = vyre_alloc_zeroed(c->count, sizeof *bans);
     size_t row_count = 0, ban_count = 0;
-    vyre_status status = rows && bans ? VYRE_OK : vyre_routes_no_memory();
+    vyre_status status = rows && bans ? VYRE_OK : vyre_no_memory("for the routes");
     for (size_t i = 0; i < c->count && !status; i++) {
         if (c->trials[i].is_excluded) {
             vyre_route_banned *ban = &bans[ban_count++];
@@ -325,18 +322,18 @@ static vyre_status make_rows(vyre_routes *table, const contest *c, uint32_t size
         }
     }
     status =
-        status ? status : vyre_routes_put_classes(table, c->op, rows, row_count, bans, ban_count);
+        status ? status : vyre_routes_put_classes(routes, c->op, rows, row_count, bans, ban_count);
     vyre_free(rows);
     vyre_free(bans);
     return status;
 }
 
-vyre_status vyre_routes_measure(vyre_routes *table, const char *op, vyre_data data,
+vyre_status vyre_routes_measure(vyre_routes *routes, const char *op, vyre_data data,
                                 const vyre_route_candidate *candidates, size_t count,
                                 const vyre_input *inputs, size_t input_count,
                                 const vyre_certify_options *options, uint32_t *out_class) {
     contest c = {.op = op, .candidates = candidates, .count = count};
-    c.work = (vyre_route_work){.clock = table->clock,
+    c.work = (vyre_route_work){.clock = routes->clock,
                                .data = data,
                                .inputs = inputs,
                                .input_count = input_count,
@@ -347,7 +344,7 @@ vyre_status vyre_routes_measure(vyre_routes *table, const char *op, vyre_data da
         status = vyre_route_count_bytes(candidates[0].program, inputs, input_count, &c.work.config,
                                         &bytes);
     }
-    status = status ? status : make_rows(table, &c, vyre_route_class(bytes));
+    status = status ? status : make_rows(routes, &c, vyre_route_class(bytes));
     if (!status && out_class) {
         *out_class = vyre_route_class(bytes);
     }

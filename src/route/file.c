@@ -1,5 +1,4 @@
-/* Tables of routes on disk: reading, merging with what others saved, and saving such that nobody
- * ever finds half a table. */
+/* Routes on disk: reading, merging with what others saved, and replacing the file at once. */
 #define _DEFAULT_SOURCE /* flock, realpath */
 
 #include <dirent.h>
@@ -15,6 +14,7 @@
 
 #include "base/environment.h"
 #include "base/file.h"
+#include "base/status.h"
 #include "base/toml.h"
 #include "route/route.h"
 
@@ -33,7 +33,7 @@ vyre_status vyre_routes_default_path(char **out_path) {
     }
     if (path.failed) {
         vyre_strbuf_free(&path);
-        return vyre_routes_no_memory();
+        return vyre_no_memory("for the routes");
     }
     *out_path = path.data;
     return VYRE_OK;
@@ -47,13 +47,13 @@ void vyre_routes_path_free(char *path) {
 static vyre_status explain(vyre_status status, vyre_status_code code, const char *fix,
                            const char *doing, const char *path) {
     if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
-        return vyre_status_annotate(status, "trying to %s the table of routes %s", doing, path);
+        return vyre_status_annotate(status, "trying to %s the routes in %s", doing, path);
     }
     const char *file = NULL;
     uint32_t line = 0, column = 0;
     bool has_place = vyre_status_place(status, &file, &line, &column);
-    vyre_status told = vyre_status_make(code, fix, "cannot %s the table of routes %s: %s", doing,
-                                        path, vyre_status_message(status));
+    vyre_status told = vyre_status_make(code, fix, "cannot %s the routes in %s: %s", doing, path,
+                                        vyre_status_message(status));
     if (has_place) {
         told = vyre_status_at(told, path, line, column);
     }
@@ -61,7 +61,7 @@ static vyre_status explain(vyre_status status, vyre_status_code code, const char
     return told;
 }
 
-/* Whoever reads a pipe may wait for ever, and whoever saves replaces what lies there. */
+/* Reading a pipe may wait for ever, and saving would replace it. */
 static vyre_status check_kind(const char *path) {
     struct stat about;
     if (stat(path, &about) != 0 || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) {
@@ -69,26 +69,23 @@ static vyre_status check_kind(const char *path) {
     }
     return vyre_status_make(VYRE_STATUS_IO,
                             "make ~/.config/vyre readable: name a file, or set VYRE_ROUTES=off",
-                            "the table of routes %s is a pipe or a device, not a file", path);
+                            "%s is a pipe or a device, not a file of routes", path);
 }
 
 static vyre_status too_large(const char *path) {
     return vyre_status_make(VYRE_STATUS_IO,
-                            "make ~/.config/vyre readable: remove the table, or what nobody needs "
+                            "make ~/.config/vyre readable: remove the file, or what nobody needs "
                             "any more from it",
-                            "the table of routes %s takes more than the %d bytes that are read",
-                            path, VYRE_TOML_MAX_BYTES);
+                            "the routes in %s take more than the %d bytes that are read", path,
+                            VYRE_TOML_MAX_BYTES);
 }
 
-vyre_status vyre_routes_load(const char *path, vyre_routes **out_table) {
+vyre_status vyre_routes_load(const char *path, vyre_routes **out_routes) {
     vyre_strbuf data = {0};
-    *out_table = NULL;
-    vyre_status status = check_kind(path);
-    status = status ? status : vyre_routes_create(out_table);
-    if (status) {
-        return status;
-    }
-    status = vyre_file_read(path, VYRE_TOML_MAX_BYTES, &data);
+    *out_routes = NULL;
+    VYRE_TRY(check_kind(path));
+    VYRE_TRY(vyre_routes_create(out_routes));
+    vyre_status status = vyre_file_read(path, VYRE_TOML_MAX_BYTES, &data);
     if (vyre_status_code_of(status) == VYRE_STATUS_NOT_FOUND) {
         vyre_status_free(status);
         return VYRE_OK;
@@ -101,7 +98,7 @@ vyre_status vyre_routes_load(const char *path, vyre_routes **out_table) {
             explain(status, VYRE_STATUS_IO,
                     "make ~/.config/vyre readable, or the folder that it lies in", "read", path);
     } else {
-        status = vyre_routes_decode(path, vyre_strbuf_string(&data), data.size, *out_table);
+        status = vyre_routes_decode(path, vyre_strbuf_string(&data), data.size, *out_routes);
         if (status) {
             status = explain(status, VYRE_STATUS_MALFORMED,
                              "regenerate it with the cert gate: remove it, then run `vyre certify`",
@@ -110,8 +107,8 @@ vyre_status vyre_routes_load(const char *path, vyre_routes **out_table) {
     }
     vyre_strbuf_free(&data);
     if (status) {
-        vyre_routes_free(*out_table);
-        *out_table = NULL;
+        vyre_routes_free(*out_routes);
+        *out_routes = NULL;
     }
     return status;
 }
@@ -121,7 +118,7 @@ static vyre_status lock_file(const char *path, int tries, int *out_lock) {
     vyre_strbuf_printf(&name, "%s.lock", path);
     if (name.failed) {
         vyre_strbuf_free(&name);
-        return vyre_routes_no_memory();
+        return vyre_no_memory("for the routes");
     }
     int lock = open(name.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     int error = lock < 0 ? errno : 0;
@@ -138,10 +135,9 @@ static vyre_status lock_file(const char *path, int tries, int *out_lock) {
             vyre_status_make(VYRE_STATUS_TIMEOUT, "see which process has it open, then try again",
                              "another process holds the file lock %s", name.data);
     } else if (error) {
-        status = vyre_status_make(VYRE_STATUS_IO,
-                                  "make ~/.config/vyre writable, or the folder that it lies in",
-                                  "cannot write the table of routes %s: cannot lock %s: %s", path,
-                                  name.data, strerror(error));
+        status = vyre_status_make(
+            VYRE_STATUS_IO, "make ~/.config/vyre writable, or the folder that it lies in",
+            "cannot write the routes in %s: cannot lock %s: %s", path, name.data, strerror(error));
     }
     if (error && lock >= 0) {
         close(lock);
@@ -157,8 +153,8 @@ static void unlock_file(int lock) {
     close(lock);
 }
 
-/* Only who holds the lock writes files beside the table: those that are there were left behind by
- * processes that were killed. */
+/* Only the holder of the lock writes files beside the routes: those that are there were left behind
+ * by processes that were killed. */
 static void sweep(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t size = strlen(name);
@@ -186,7 +182,8 @@ static vyre_status make_parent(const char *path) {
     }
     vyre_strbuf folder = {0};
     vyre_strbuf_add(&folder, path, (size_t)(slash - path));
-    vyre_status status = folder.failed ? vyre_routes_no_memory() : vyre_folder_make(folder.data);
+    vyre_status status =
+        folder.failed ? vyre_no_memory("for the routes") : vyre_folder_make(folder.data);
     if (status) {
         status = explain(status, VYRE_STATUS_IO,
                          "make ~/.config/vyre writable, or the folder that it is to lie in",
@@ -196,9 +193,9 @@ static vyre_status make_parent(const char *path) {
     return status;
 }
 
-static void mark_saved(vyre_routes *table) {
-    for (size_t i = 0; i < table->entries.count; i++) {
-        vyre_route_entry *entry = table->entries.items[i];
+static void mark_saved(vyre_routes *routes) {
+    for (size_t i = 0; i < routes->entries.count; i++) {
+        vyre_route_entry *entry = routes->entries.items[i];
         entry->is_new = false;
         for (size_t k = 0; k < entry->rows.count; k++) {
             entry->rows.items[k].is_new = false;
@@ -210,11 +207,11 @@ static void mark_saved(vyre_routes *table) {
 }
 
 /* With the lock held. */
-static vyre_status merge_and_write(vyre_routes *table, const char *path) {
+static vyre_status merge_and_write(vyre_routes *routes, const char *path) {
     vyre_routes *merged = NULL;
     vyre_strbuf text = {0};
     vyre_status status = vyre_routes_load(path, &merged);
-    status = status ? status : vyre_routes_overlay(merged, table);
+    status = status ? status : vyre_routes_overlay(merged, routes);
     status = status ? status : vyre_routes_encode(merged, &text);
     if (!status && text.size > VYRE_TOML_MAX_BYTES) {
         status = too_large(path); /* nobody could read it again */
@@ -230,9 +227,9 @@ static vyre_status merge_and_write(vyre_routes *table, const char *path) {
     }
     if (!status) {
         mark_saved(merged);
-        vyre_routes old = *table;
-        merged->clock = table->clock;
-        *table = *merged;
+        vyre_routes old = *routes;
+        merged->clock = routes->clock;
+        *routes = *merged;
         *merged = old;
     }
     vyre_strbuf_free(&text);
@@ -240,27 +237,24 @@ static vyre_status merge_and_write(vyre_routes *table, const char *path) {
     return status;
 }
 
-static vyre_status save(vyre_routes *table, const char *path, int tries) {
+static vyre_status save(vyre_routes *routes, const char *path, int tries) {
     /* One file has one lock, whatever links lead to it. */
     char target[PATH_MAX];
     if (realpath(path, target)) {
         path = target;
     }
     int lock = -1;
-    vyre_status status = make_parent(path);
-    status = status ? status : lock_file(path, tries, &lock);
-    if (status) {
-        return status;
-    }
-    status = merge_and_write(table, path);
+    VYRE_TRY(make_parent(path));
+    VYRE_TRY(lock_file(path, tries, &lock));
+    vyre_status status = merge_and_write(routes, path);
     unlock_file(lock);
     return status;
 }
 
-vyre_status vyre_routes_save(vyre_routes *table, const char *path) {
-    return save(table, path, LOCK_TRIES);
+vyre_status vyre_routes_save(vyre_routes *routes, const char *path) {
+    return save(routes, path, LOCK_TRIES);
 }
 
-vyre_status vyre_routes_try_save(vyre_routes *table, const char *path) {
-    return save(table, path, 0);
+vyre_status vyre_routes_try_save(vyre_routes *routes, const char *path) {
+    return save(routes, path, 0);
 }

@@ -1,8 +1,8 @@
-/* The inside of the table of routes.
+/* The inside of routes.
  *
- *   route_table.c   what a table holds             route_time.c      how long one device takes
- *   route_toml.c    the table as text              route_certify.c   who wins, and who may not
- *   route_file.c    reading, merging and saving    router*.c         deciding, and learning
+ *   routes.c   what they hold                  time.c      how long one device takes
+ *   toml.c     routes as text                  certify.c   which device wins
+ *   file.c     reading, merging and saving     router*.c   choosing, and learning
  */
 #ifndef VYRE_ROUTE_ROUTE_H
 #define VYRE_ROUTE_ROUTE_H
@@ -54,43 +54,40 @@ struct vyre_routes {
     vyre_route_clock clock;
 };
 
-VYRE_MUST_USE vyre_status vyre_routes_no_memory(void);
 uint64_t vyre_route_now(const vyre_route_clock *clock);
 
-/* The table's copy of a string; NULL without memory. */
-const char *vyre_routes_string(vyre_routes *table, const char *string);
+/* Their own copy of a string; NULL without memory. */
+const char *vyre_routes_string(vyre_routes *routes, const char *string);
 
-/* NULL if nothing is known of the operation; the second makes one, and gives NULL without memory.
- */
-vyre_route_entry *vyre_routes_entry(const vyre_routes *table, const char *op);
-vyre_route_entry *vyre_routes_make_entry(vyre_routes *table, const char *op);
+/* NULL if nothing is known of the operation. */
+vyre_route_entry *vyre_routes_entry(const vyre_routes *routes, const char *op);
 
-/* Puts copies into the table, in place of what is known of the same. Each does all or nothing.
+/* Put copies in place of what is known of the same. Each does all or nothing.
  * Extras may be NULL, a list of them too. */
-VYRE_MUST_USE vyre_status vyre_routes_put_route(vyre_routes *table, const vyre_route *route,
+VYRE_MUST_USE vyre_status vyre_routes_put_route(vyre_routes *routes, const vyre_route *route,
                                                 const char *extra,
                                                 const char *const *observation_extras, bool is_new);
-VYRE_MUST_USE vyre_status vyre_routes_put_excluded(vyre_routes *table, const char *op,
+VYRE_MUST_USE vyre_status vyre_routes_put_excluded(vyre_routes *routes, const char *op,
                                                    const vyre_exclusion *excluded, size_t count,
                                                    const char *const *extras);
 /* All rows and exclusions of one measurement. */
-VYRE_MUST_USE vyre_status vyre_routes_put_classes(vyre_routes *table, const char *op,
+VYRE_MUST_USE vyre_status vyre_routes_put_classes(vyre_routes *routes, const char *op,
                                                   const vyre_route_measured *rows, size_t row_count,
                                                   const vyre_route_banned *bans, size_t ban_count);
 
 bool vyre_identity_same(const vyre_identity *left, const vyre_identity *right);
 
-/* Puts all that is new in `table` into `into`, where it stays new. */
-VYRE_MUST_USE vyre_status vyre_routes_overlay(vyre_routes *into, const vyre_routes *table);
-bool vyre_routes_has_new(const vyre_routes *table);
+/* Puts all that is new in `routes` into `into`, where it stays new. */
+VYRE_MUST_USE vyre_status vyre_routes_overlay(vyre_routes *into, const vyre_routes *routes);
+bool vyre_routes_has_new(const vyre_routes *routes);
 
 /* As vyre_routes_save, but waits for nobody: VYRE_STATUS_TIMEOUT while another process saves. */
-VYRE_MUST_USE vyre_status vyre_routes_try_save(vyre_routes *table, const char *path);
+VYRE_MUST_USE vyre_status vyre_routes_try_save(vyre_routes *routes, const char *path);
 
-/* The table as text and back. `path` is for errors. A text that is no table is MALFORMED. */
+/* Routes as text and back. `path` is for errors. A text that is none of routes is MALFORMED. */
 VYRE_MUST_USE vyre_status vyre_routes_decode(const char *path, const char *data, size_t size,
-                                             vyre_routes *table);
-VYRE_MUST_USE vyre_status vyre_routes_encode(const vyre_routes *table, vyre_strbuf *out);
+                                             vyre_routes *routes);
+VYRE_MUST_USE vyre_status vyre_routes_encode(const vyre_routes *routes, vyre_strbuf *out);
 
 /* What became of a candidate. */
 typedef struct vyre_route_trial {

@@ -1,4 +1,4 @@
-/* Who asks the router, what it keeps, and when it reads the table again. */
+/* Asking the router, what it keeps, and when it reads the file of routes again. */
 #include "route/router.h"
 
 #include <string.h>
@@ -11,15 +11,12 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "base/status.h"
+#include "registry/registry.h"
 
 enum {
     LOOK_EVERY_NS = 500000000, /* at the file */
-    MOST_DECISIONS = 4096      /* texts that are made up as they run are not kept for ever */
+    MOST_CHOICES = 4096        /* texts that are made up as they run are not kept for ever */
 };
-
-vyre_status vyre_router_no_memory(void) {
-    return vyre_no_memory("to route a run");
-}
 
 static char *copy_text(const char *text) {
     size_t size = strlen(text) + 1;
@@ -27,11 +24,11 @@ static char *copy_text(const char *text) {
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-const char *vyre_route_source_name(vyre_route_source source) {
+const char *vyre_router_source_name(vyre_router_source source) {
     switch (source) {
 #define NAME(name, text)                                                                           \
-    case VYRE_ROUTE_BY_##name: return text;
-        VYRE_ROUTE_SOURCES(NAME)
+    case VYRE_ROUTER_BY_##name: return text;
+        VYRE_ROUTER_SOURCES(NAME)
 #undef NAME
     }
     return "unknown";
@@ -40,22 +37,23 @@ const char *vyre_route_source_name(vyre_route_source source) {
 vyre_status vyre_router_create(vyre_registry *registry, const char *path, vyre_route_clock clock,
                                vyre_router **out_router) {
     vyre_router *router = vyre_alloc_zeroed(1, sizeof *router);
-    vyre_status status = router ? vyre_routes_create(&router->table) : vyre_router_no_memory();
+    vyre_status status =
+        router ? vyre_routes_create(&router->routes) : vyre_no_memory("to route a run");
     *out_router = NULL;
     if (!status && path) {
         router->path = copy_text(path);
-        status = router->path ? VYRE_OK : vyre_router_no_memory();
+        status = router->path ? VYRE_OK : vyre_no_memory("to route a run");
     }
     if (status) {
         if (router) {
-            vyre_routes_free(router->table);
+            vyre_routes_free(router->routes);
         }
         vyre_free(router);
         return status;
     }
     router->registry = registry;
     router->clock = clock;
-    router->table->clock = clock;
+    router->routes->clock = clock;
     router->checked_ns = UINT64_MAX; /* never */
     router->saved_ns = UINT64_MAX;
     pthread_rwlock_init(&router->lock, NULL);
@@ -68,7 +66,7 @@ void vyre_router_free(vyre_router *router) {
         return;
     }
     vyre_router_forget(router);
-    vyre_vec_free(&router->decisions);
+    vyre_vec_free(&router->choices);
     vyre_router_times_free(router);
     for (size_t i = 0; i < router->devices.count; i++) {
         vyre_device_release(router->devices.items[i].device);
@@ -76,7 +74,7 @@ void vyre_router_free(vyre_router *router) {
         vyre_free(router->devices.items[i].failure);
     }
     vyre_vec_free(&router->devices);
-    vyre_routes_free(router->table);
+    vyre_routes_free(router->routes);
     vyre_free(router->preferred_why);
     vyre_free(router->problem);
     vyre_free(router->path);
@@ -84,7 +82,7 @@ void vyre_router_free(vyre_router *router) {
     vyre_free(router);
 }
 
-/* Where the table of the process lies; NULL for none. A process whose environment is a stranger's
+/* Where the routes of the process lie; NULL for none. A process whose environment is a stranger's
  * has none. */
 static vyre_status find_path(char **out_path) {
     vyre_option_info said = vyre_option_describe(VYRE_OPTION_ROUTES);
@@ -96,7 +94,7 @@ static vyre_status find_path(char **out_path) {
         return vyre_routes_default_path(out_path);
     }
     *out_path = copy_text(said.text);
-    return *out_path ? VYRE_OK : vyre_router_no_memory();
+    return *out_path ? VYRE_OK : vyre_no_memory("to route a run");
 }
 
 vyre_status vyre_router_default(vyre_router **out_router) {
@@ -114,8 +112,9 @@ vyre_status vyre_router_default(vyre_router **out_router) {
     if (!*out_router) {
         status = vyre_option_number(VYRE_OPTION_LEARN, &learn);
         status = status ? status : find_path(&path);
-        status =
-            status ? status : vyre_router_create(NULL, path, (vyre_route_clock){0}, out_router);
+        status = status ? status
+                        : vyre_router_create(vyre_registry_default(), path, (vyre_route_clock){0},
+                                             out_router);
         if (!status) {
             atomic_store(&(*out_router)->learns, learn);
             atomic_store_explicit(&made, *out_router, memory_order_release);
@@ -126,7 +125,7 @@ vyre_status vyre_router_default(vyre_router **out_router) {
     return status;
 }
 
-/* Decisions that are kept. */
+/* Choices that are kept. */
 
 static uint64_t hash_key(const vyre_router_key *key) {
     uint64_t hash = key->op.size ? vyre_hash_key(key->op.data, key->op.size)
@@ -135,15 +134,15 @@ static uint64_t hash_key(const vyre_router_key *key) {
     return hash ^ (rest + 1) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-typedef struct wanted_decision {
+typedef struct wanted_choice {
     const vyre_router *router;
     const vyre_router_key *key;
     uint64_t hash;
-} wanted_decision;
+} wanted_choice;
 
-static bool same_decision(const void *context, uint32_t value) {
-    const wanted_decision *wanted = context;
-    const vyre_router_decision *kept = wanted->router->decisions.items[value];
+static bool same_choice(const void *context, uint32_t value) {
+    const wanted_choice *wanted = context;
+    const vyre_router_kept *kept = wanted->router->choices.items[value];
     const vyre_router_key *a = &kept->key, *b = wanted->key;
     return kept->hash == wanted->hash && a->size_class == b->size_class && a->data == b->data &&
            a->grade == b->grade && a->op.size == b->op.size &&
@@ -151,72 +150,71 @@ static bool same_decision(const void *context, uint32_t value) {
                        : a->digest.low == b->digest.low && a->digest.high == b->digest.high);
 }
 
-static vyre_router_decision *find_decision(const vyre_router *router, const vyre_router_key *key,
-                                           uint64_t hash) {
-    const wanted_decision wanted = {router, key, hash};
-    const uint32_t *found = vyre_map_find(&router->index, hash, same_decision, &wanted);
-    return found ? router->decisions.items[*found] : NULL;
+static vyre_router_kept *find_kept(const vyre_router *router, const vyre_router_key *key,
+                                   uint64_t hash) {
+    const wanted_choice wanted = {router, key, hash};
+    const uint32_t *found = vyre_map_find(&router->index, hash, same_choice, &wanted);
+    return found ? router->choices.items[*found] : NULL;
 }
 
-vyre_status vyre_router_make_decision(const vyre_routing *facts, const vyre_router_key *key,
-                                      vyre_router_decision **out_decision) {
+vyre_status vyre_router_make_choice(const vyre_router_choice *facts, const vyre_router_key *key,
+                                    vyre_router_kept **out_kept) {
     size_t op_size = key->op.size + 1, why_size = strlen(facts->why) + 1,
            note_size = strlen(facts->note) + 1;
-    vyre_router_decision *decision =
-        vyre_alloc_zeroed(1, sizeof *decision + op_size + why_size + note_size);
-    *out_decision = decision;
-    if (!decision) {
-        return vyre_router_no_memory();
+    vyre_router_kept *kept = vyre_alloc_zeroed(1, sizeof *kept + op_size + why_size + note_size);
+    *out_kept = kept;
+    if (!kept) {
+        return vyre_no_memory("to route a run");
     }
-    char *texts = decision->texts;
-    decision->routing = *facts;
-    decision->routing.why = memcpy(texts + op_size, facts->why, why_size);
-    decision->routing.note = memcpy(texts + op_size + why_size, facts->note, note_size);
-    decision->key = *key;
+    char *texts = kept->texts;
+    kept->choice = *facts;
+    kept->choice.why = memcpy(texts + op_size, facts->why, why_size);
+    kept->choice.note = memcpy(texts + op_size + why_size, facts->note, note_size);
+    kept->key = *key;
     if (key->op.size) {
         memcpy(texts, key->op.data, key->op.size);
     }
-    decision->key.op.data = texts;
-    decision->hash = hash_key(key);
-    atomic_init(&decision->references, 1);
+    kept->key.op.data = texts;
+    kept->hash = hash_key(key);
+    atomic_init(&kept->references, 1);
     vyre_device_retain(facts->device);
     return VYRE_OK;
 }
 
-static vyre_router_decision *decision_of(const vyre_routing *routing) {
-    return (vyre_router_decision *)(uintptr_t)routing;
+static vyre_router_kept *kept_of(const vyre_router_choice *choice) {
+    return (vyre_router_kept *)(uintptr_t)choice;
 }
 
-void vyre_routing_release(const vyre_routing *routing) {
-    if (routing && atomic_fetch_sub(&decision_of(routing)->references, 1) == 1) {
-        vyre_device_release(routing->device);
-        vyre_free(decision_of(routing));
+void vyre_router_choice_release(const vyre_router_choice *choice) {
+    if (choice && atomic_fetch_sub(&kept_of(choice)->references, 1) == 1) {
+        vyre_device_release(choice->device);
+        vyre_free(kept_of(choice));
     }
 }
 
-void vyre_routing_log(const vyre_routing *routing) {
-    if (*routing->note && !atomic_exchange(&decision_of(routing)->is_told, true)) {
-        vyre_log(VYRE_LOG_WARNING, "routing: %s", routing->note);
+void vyre_router_choice_log(const vyre_router_choice *choice) {
+    if (*choice->note && !atomic_exchange(&kept_of(choice)->is_told, true)) {
+        vyre_log(VYRE_LOG_WARNING, "routing: %s", choice->note);
     }
 }
 
 void vyre_router_forget(vyre_router *router) {
-    for (size_t i = 0; i < router->decisions.count; i++) {
-        vyre_routing_release(&router->decisions.items[i]->routing);
+    for (size_t i = 0; i < router->choices.count; i++) {
+        vyre_router_choice_release(&router->choices.items[i]->choice);
     }
-    router->decisions.count = 0;
+    router->choices.count = 0;
     vyre_map_free(&router->index);
 }
 
 /* Keeping it is a kindness: without memory it is decided again. */
-static void keep_decision(vyre_router *router, vyre_router_decision *decision) {
-    if (router->decisions.count >= MOST_DECISIONS) {
+static void keep_choice(vyre_router *router, vyre_router_kept *kept) {
+    if (router->choices.count >= MOST_CHOICES) {
         vyre_router_forget(router);
     }
-    if (vyre_vec_reserve(&router->decisions, 1) &&
-        vyre_map_add(&router->index, decision->hash, (uint32_t)router->decisions.count)) {
-        router->decisions.items[router->decisions.count++] = decision;
-        atomic_fetch_add(&decision->references, 1);
+    if (vyre_vec_reserve(&router->choices, 1) &&
+        vyre_map_add(&router->index, kept->hash, (uint32_t)router->choices.count)) {
+        router->choices.items[router->choices.count++] = kept;
+        atomic_fetch_add(&kept->references, 1);
     }
 }
 
@@ -241,27 +239,27 @@ static bool same_stamp(const vyre_router_stamp *left, const vyre_router_stamp *r
            left->modified.tv_nsec == right->modified.tv_nsec;
 }
 
-/* Reads the table again; what was learned and not saved yet stays. A table that cannot be read is
- * as if empty, and every decision says so. */
+/* Reads the routes again; what was learned and not saved yet stays. A file that cannot be read is
+ * as if empty, and every choice says so. */
 static vyre_status read_table(vyre_router *router) {
-    vyre_routes *table = NULL;
+    vyre_routes *routes = NULL;
     char *problem = NULL;
-    vyre_status status = vyre_routes_load(router->path, &table);
+    vyre_status status = vyre_routes_load(router->path, &routes);
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
         problem = copy_text(vyre_status_text(status));
         vyre_status_free(status);
-        status = problem ? vyre_routes_create(&table) : vyre_router_no_memory();
+        status = problem ? vyre_routes_create(&routes) : vyre_no_memory("to route a run");
     }
-    status = status ? status : vyre_routes_overlay(table, router->table);
+    status = status ? status : vyre_routes_overlay(routes, router->routes);
     if (status) {
         vyre_free(problem);
-        vyre_routes_free(table);
+        vyre_routes_free(routes);
         return status;
     }
-    table->clock = router->clock;
-    vyre_routes_free(router->table);
+    routes->clock = router->clock;
+    vyre_routes_free(router->routes);
     vyre_free(router->problem);
-    router->table = table;
+    router->routes = routes;
     router->problem = problem;
     vyre_router_forget(router);
     for (size_t i = 0; i < router->devices.count; i++) { /* those that failed may try again */
@@ -278,7 +276,7 @@ static vyre_status read_table(vyre_router *router) {
 
 static bool must_look(const vyre_router *router, uint64_t now) {
     uint64_t since = router->checked_ns;
-    /* Somebody who came later may have looked before. */
+    /* A later caller may have looked already. */
     return router->path && (since == UINT64_MAX || (now > since && now - since >= LOOK_EVERY_NS));
 }
 
@@ -330,11 +328,11 @@ vyre_status vyre_router_keep(vyre_router *router, const char *name,
         vyre_router_device made = {.name = copy_text(name)};
         if (!made.name || !vyre_vec_push(&router->devices, made)) {
             vyre_free(made.name);
-            return vyre_router_no_memory();
+            return vyre_no_memory("to route a run");
         }
         row = &router->devices.items[router->devices.count - 1];
     }
-    vyre_status status = vyre_registry_acquire(router->registry, name, &row->device);
+    vyre_status status = vyre_registry_acquire_named(router->registry, name, &row->device);
     if (status) {
         vyre_free(row->failure);
         row->failure = copy_text(vyre_status_text(status));
@@ -344,55 +342,69 @@ vyre_status vyre_router_keep(vyre_router *router, const char *name,
             vyre_free(row->name);
             vyre_free(row->failure);
             *row = router->devices.items[--router->devices.count];
-            return vyre_router_no_memory();
+            return vyre_no_memory("to route a run");
         }
     }
     *out_device = row;
     return VYRE_OK;
 }
 
-vyre_status vyre_router_name(vyre_router *router, const char *name, vyre_device **out_device) {
+/* A device that is kept and not lost; NULL without one. */
+static vyre_device *find_device(const vyre_router *router, const char *name) {
+    vyre_device *found = strcmp(name, "preferred") ? NULL : router->preferred;
+    for (size_t i = 0; i < router->devices.count && !found; i++) {
+        const vyre_router_device *row = &router->devices.items[i];
+        found = strcmp(row->name, name) ? NULL : row->device;
+    }
+    return found && !vyre_device_lost(found) ? found : NULL;
+}
+
+static vyre_status keep_device(vyre_router *router, const char *name, vyre_device **out_kept) {
+    if (!strcmp(name, "preferred")) {
+        return vyre_router_prefer(router, out_kept);
+    }
     vyre_router_device *row;
+    VYRE_TRY(vyre_router_keep(router, name, &row));
+    *out_kept = row->device;
+    return VYRE_OK;
+}
+
+vyre_status vyre_router_name(vyre_router *router, const char *name, vyre_device **out_device) {
+    vyre_device *kept;
     *out_device = NULL;
     pthread_rwlock_rdlock(&router->lock);
-    for (size_t i = 0; i < router->devices.count && !*out_device; i++) {
-        row = &router->devices.items[i];
-        if (row->device && !strcmp(row->name, name) && !vyre_device_lost(row->device)) {
-            *out_device = vyre_device_retain(row->device);
-        }
-    }
+    kept = find_device(router, name);
+    *out_device = kept ? vyre_device_retain(kept) : NULL;
     pthread_rwlock_unlock(&router->lock);
     if (*out_device) {
         return VYRE_OK;
     }
     pthread_rwlock_wrlock(&router->lock);
-    vyre_status status = vyre_router_keep(router, name, &row);
-    if (!status && row->device) {
-        *out_device = vyre_device_retain(row->device);
-    }
+    vyre_status status = keep_device(router, name, &kept);
+    *out_device = !status && kept ? vyre_device_retain(kept) : NULL;
     pthread_rwlock_unlock(&router->lock);
-    /* Who names a device wants to know why not, as it is now. */
+    /* The caller wants to know why there is no such device now. */
     return status || *out_device ? status
                                  : vyre_registry_acquire(router->registry, name, out_device);
 }
 
-vyre_status vyre_router_say_named(vyre_device *device, const vyre_routing **out_routing) {
+vyre_status vyre_router_say_named(vyre_device *device, const vyre_router_choice **out_choice) {
     const vyre_router_key key = {0};
-    const vyre_routing facts = {.device = device,
-                                .source = VYRE_ROUTE_BY_NAMED,
-                                .measured_class = VYRE_NO_CLASS,
-                                .latency_ns = VYRE_NO_TIME,
-                                .why = "named by the caller",
-                                .note = ""};
-    vyre_router_decision *decision;
-    vyre_status status = vyre_router_make_decision(&facts, &key, &decision);
-    *out_routing = status ? NULL : &decision->routing;
+    const vyre_router_choice facts = {.device = device,
+                                      .source = VYRE_ROUTER_BY_NAMED,
+                                      .measured_class = VYRE_NO_CLASS,
+                                      .latency_ns = VYRE_NO_TIME,
+                                      .why = "named by the caller",
+                                      .note = ""};
+    vyre_router_kept *kept;
+    vyre_status status = vyre_router_make_choice(&facts, &key, &kept);
+    *out_choice = status ? NULL : &kept->choice;
     return status;
 }
 
 /* Asking. */
 
-static vyre_status make_key(const vyre_route_request *request, vyre_router_key *out_key) {
+static vyre_status make_key(const vyre_router_request *request, vyre_router_key *out_key) {
     *out_key = (vyre_router_key){.size_class = vyre_route_class(request->bytes),
                                  .grade = request->grade,
                                  .data = request->data};
@@ -408,27 +420,26 @@ static vyre_status make_key(const vyre_route_request *request, vyre_router_key *
     return VYRE_OK;
 }
 
-static const vyre_routing *take(vyre_router_decision *decision) {
-    if (!decision || vyre_device_lost(decision->routing.device)) {
+static const vyre_router_choice *take(vyre_router_kept *kept) {
+    if (!kept || vyre_device_lost(kept->choice.device)) {
         return NULL;
     }
-    atomic_fetch_add_explicit(&decision->references, 1, memory_order_relaxed);
-    return &decision->routing;
+    atomic_fetch_add_explicit(&kept->references, 1, memory_order_relaxed);
+    return &kept->choice;
 }
 
-static vyre_status decide(vyre_router *router, const vyre_route_request *request,
+static vyre_status decide(vyre_router *router, const vyre_router_request *request,
                           const vyre_router_key *key, uint64_t now,
-                          const vyre_routing **out_routing) {
-    vyre_status status = must_look(router, now) ? look(router, now) : VYRE_OK;
-    if (status) {
-        return status;
+                          const vyre_router_choice **out_choice) {
+    if (must_look(router, now)) {
+        VYRE_TRY(look(router, now));
     }
-    vyre_router_decision *decision = find_decision(router, key, hash_key(key));
-    *out_routing = take(decision);
-    if (*out_routing) { /* somebody else was here before, or the file is as it was */
+    vyre_router_kept *kept = find_kept(router, key, hash_key(key));
+    *out_choice = take(kept);
+    if (*out_choice) { /* somebody else was here before, or the file is as it was */
         return VYRE_OK;
     }
-    if (decision) { /* its device is lost */
+    if (kept) { /* its device is lost */
         vyre_router_forget(router);
     }
     char of_program[VYRE_ROUTE_KEY_BYTES];
@@ -437,48 +448,43 @@ static vyre_status decide(vyre_router *router, const vyre_route_request *request
         vyre_route_key(request->program, of_program);
         op = of_program;
     }
-    status = vyre_router_decide(router, key, op, &decision);
-    if (!status) {
-        keep_decision(router, decision);
-        *out_routing = &decision->routing;
-    }
-    return status;
+    VYRE_TRY(vyre_router_decide(router, key, op, &kept));
+    keep_choice(router, kept);
+    *out_choice = &kept->choice;
+    return VYRE_OK;
 }
 
-vyre_status vyre_router_acquire(vyre_router *router, const vyre_route_request *request,
-                                const vyre_routing **out_routing) {
+vyre_status vyre_router_ask(vyre_router *router, const vyre_router_request *request,
+                            const vyre_router_choice **out_choice) {
     vyre_router_key key;
-    *out_routing = NULL;
-    vyre_status status = make_key(request, &key);
-    if (status) {
-        return status;
-    }
+    *out_choice = NULL;
+    VYRE_TRY(make_key(request, &key));
     /* Whether to look at the file is no question of nanoseconds. */
     uint64_t now = router->clock.now ? vyre_route_now(&router->clock) : vyre_now_about_ns();
     uint64_t hash = hash_key(&key);
     pthread_rwlock_rdlock(&router->lock);
     if (!must_look(router, now)) {
-        *out_routing = take(find_decision(router, &key, hash));
+        *out_choice = take(find_kept(router, &key, hash));
     }
     pthread_rwlock_unlock(&router->lock);
-    if (*out_routing) {
+    if (*out_choice) {
         return VYRE_OK;
     }
     pthread_rwlock_wrlock(&router->lock);
-    status = decide(router, request, &key, now, out_routing);
+    vyre_status status = decide(router, request, &key, now, out_choice);
     pthread_rwlock_unlock(&router->lock);
     return status;
 }
 
-vyre_status vyre_route_acquire(const vyre_route_request *request,
-                               const vyre_routing **out_routing) {
+vyre_status vyre_router_choose(const vyre_router_request *request,
+                               const vyre_router_choice **out_choice) {
     vyre_router *router;
-    *out_routing = NULL;
+    *out_choice = NULL;
     VYRE_TRY(vyre_router_default(&router));
-    return vyre_router_acquire(router, request, out_routing);
+    return vyre_router_ask(router, request, out_choice);
 }
 
-void vyre_route_learn(bool on) {
+void vyre_router_learn(bool on) {
     vyre_router *router;
     vyre_status status = vyre_router_default(&router);
     if (status) {
@@ -488,8 +494,8 @@ void vyre_route_learn(bool on) {
     }
 }
 
-vyre_status vyre_route_flush(void) {
+vyre_status vyre_router_flush(void) {
     vyre_router *router;
     VYRE_TRY(vyre_router_default(&router));
-    return vyre_router_flush(router);
+    return vyre_router_save(router);
 }

@@ -1,8 +1,8 @@
-/* The router: a table of routes, the devices that are here, and the decisions made of both.
+/* The router: it chooses devices by routes, and keeps the devices and its choices.
  *
- *   router.c         who is asked, what is kept, and when the table is read again
- *   router_decide.c  the decision itself
- *   router_learn.c   what running times teach
+ *   router.c         asking it, what it keeps, and when it reads the file again
+ *   router_decide.c  how it chooses
+ *   router_learn.c   what it learns from running times
  */
 #ifndef VYRE_ROUTE_ROUTER_H
 #define VYRE_ROUTE_ROUTER_H
@@ -16,7 +16,7 @@
 
 #include "route/route.h"
 
-/* A decision that is kept. What it answers is found by these: */
+/* A choice that is kept, found again by what was asked: */
 typedef struct vyre_router_key {
     vyre_str op;        /* empty: a program */
     vyre_digest digest; /* of the program */
@@ -24,14 +24,14 @@ typedef struct vyre_router_key {
     vyre_data data;
 } vyre_router_key;
 
-typedef struct vyre_router_decision {
-    vyre_routing routing; /* first: what callers have */
+typedef struct vyre_router_kept {
+    vyre_router_choice choice; /* first: what callers have */
     atomic_uint references;
     atomic_bool is_told; /* its note */
     vyre_router_key key;
     uint64_t hash;
     char texts[]; /* op, why, note */
-} vyre_router_decision;
+} vyre_router_kept;
 
 /* A device by its name, as it was found when it was first asked for. */
 typedef struct vyre_router_device {
@@ -61,16 +61,16 @@ typedef struct vyre_router_stamp {
 
 typedef struct vyre_router {
     vyre_registry *registry;
-    char *path; /* NULL: no table */
+    char *path; /* of the file; NULL: none */
     vyre_route_clock clock;
     atomic_bool learns;
 
-    pthread_rwlock_t lock; /* all below; written by whoever changes any of it */
-    vyre_routes *table;
+    pthread_rwlock_t lock; /* all below */
+    vyre_routes *routes;
     vyre_router_stamp stamp;
     uint64_t checked_ns; /* when the file was last looked at */
-    char *problem;       /* why the table cannot be read; NULL if it can */
-    VYRE_VEC(vyre_router_decision *) decisions;
+    char *problem;       /* why the file cannot be read; NULL if it can */
+    VYRE_VEC(vyre_router_kept *) choices;
     vyre_map index; /* of them */
     VYRE_VEC(vyre_router_device) devices;
     vyre_device *preferred; /* one of those that are kept, by plain preferred selection */
@@ -83,7 +83,7 @@ typedef struct vyre_router {
     bool has_surveyed; /* all devices were asked for */
 } vyre_router;
 
-/* `registry` NULL is the default one, `path` NULL is no table. Nothing is read before the first
+/* `registry` NULL is the default one, `path` NULL is no file. Nothing is read before the first
  * question. */
 VYRE_MUST_USE vyre_status vyre_router_create(vyre_registry *registry, const char *path,
                                              vyre_route_clock clock, vyre_router **out_router);
@@ -92,20 +92,17 @@ void vyre_router_free(vyre_router *router); /* NULL is allowed */
 /* That of the process, as its environment says. */
 VYRE_MUST_USE vyre_status vyre_router_default(vyre_router **out_router);
 
-VYRE_MUST_USE vyre_status vyre_router_acquire(vyre_router *router,
-                                              const vyre_route_request *request,
-                                              const vyre_routing **out_routing);
-/* A device by its name, which is kept: a reference of the caller's own. */
+VYRE_MUST_USE vyre_status vyre_router_ask(vyre_router *router, const vyre_router_request *request,
+                                          const vyre_router_choice **out_choice);
+/* A device by its name, or `preferred`, which is kept: a reference of the caller's own. */
 VYRE_MUST_USE vyre_status vyre_router_name(vyre_router *router, const char *name,
                                            vyre_device **out_device);
-/* A decision that is none: the caller named the device. */
+/* A choice of the caller's, who named the device. */
 VYRE_MUST_USE vyre_status vyre_router_say_named(vyre_device *device,
-                                                const vyre_routing **out_routing);
+                                                const vyre_router_choice **out_choice);
 
-VYRE_MUST_USE vyre_status vyre_router_no_memory(void);
-
-/* Logs the note of a decision that nobody asked to see, the first time. */
-void vyre_routing_log(const vyre_routing *routing);
+/* Logs the note of a choice that nobody asked to see, the first time. */
+void vyre_router_choice_log(const vyre_router_choice *choice);
 
 /* With the lock held for writing. */
 
@@ -115,20 +112,22 @@ const vyre_exclusion *vyre_router_banned(const vyre_router *router, const char *
                                          uint32_t size_class, const vyre_identity *who);
 VYRE_MUST_USE vyre_status vyre_router_keep(vyre_router *router, const char *name,
                                            vyre_router_device **out_device);
+/* The device of preferred selection, which is kept, too. */
+VYRE_MUST_USE vyre_status vyre_router_prefer(vyre_router *router, vyre_device **out_device);
 /* A device that is lost, with all that goes by it. */
 void vyre_router_drop(vyre_router *router, vyre_router_device *row);
 VYRE_MUST_USE vyre_status vyre_router_decide(vyre_router *router, const vyre_router_key *key,
-                                             const char *op, vyre_router_decision **out_decision);
-VYRE_MUST_USE vyre_status vyre_router_make_decision(const vyre_routing *facts,
-                                                    const vyre_router_key *key,
-                                                    vyre_router_decision **out_decision);
-void vyre_router_forget(vyre_router *router); /* all decisions */
+                                             const char *op, vyre_router_kept **out_kept);
+VYRE_MUST_USE vyre_status vyre_router_make_choice(const vyre_router_choice *facts,
+                                                  const vyre_router_key *key,
+                                                  vyre_router_kept **out_kept);
+void vyre_router_forget(vyre_router *router); /* all choices */
 vyre_router_stamp vyre_router_look(const char *path);
 
 /* A run on a device that the router chose, and what came out. */
 typedef struct vyre_router_run {
-    const vyre_route_request *request;
-    const vyre_routing *routing;
+    const vyre_router_request *request;
+    const vyre_router_choice *choice;
     const vyre_operation *operation; /* NULL: `program` runs everywhere */
     const vyre_program *program;
     const vyre_input *inputs;
@@ -140,7 +139,7 @@ typedef struct vyre_router_run {
 
 /* Learns from a run, explores and saves as the time allows. Trouble is logged. */
 void vyre_router_observe(vyre_router *router, const vyre_router_run *run);
-VYRE_MUST_USE vyre_status vyre_router_flush(vyre_router *router);
+VYRE_MUST_USE vyre_status vyre_router_save(vyre_router *router);
 void vyre_router_times_free(vyre_router *router);
 
 #endif

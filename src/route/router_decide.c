@@ -1,25 +1,25 @@
-/* The decision: what was measured for the nearest class, else the plain route, else preferred
- * selection. Whatever the table says and cannot be followed becomes a note. */
+/* How the router chooses: by what was measured for the nearest class, else by the route of the
+ * operation, else by preferred selection. Routes that cannot be followed become a note. */
 #include <string.h>
 
 #include "base/alloc.h"
-#include "registry/select.h"
+#include "base/status.h"
 #include "route/router.h"
 #include "runtime/device.h"
 
-typedef struct choice {
+typedef struct deciding {
     vyre_router *router;
     const vyre_router_key *key;
     const char *op;
-    const vyre_route_entry *entry; /* what the table knows of it; or NULL */
-    vyre_routing facts;            /* with a device once there is one */
+    const vyre_route_entry *entry; /* what the routes know of it; or NULL */
+    vyre_router_choice facts;      /* with a device once there is one */
     vyre_strbuf why, note;
     size_t note_count;
-} choice;
+} deciding;
 
 /* What was said before, as of a device that several rows and the route name, is not said again; nor
- * does a table of many machines make a book of it. */
-static void VYRE_PRINTF(2, 3) add_note(choice *c, const char *format, ...) {
+ * does a file of many machines make a book of it. */
+static void VYRE_PRINTF(2, 3) add_note(deciding *c, const char *format, ...) {
     enum { MOST_NOTES = 8 };
     if (c->note_count >= MOST_NOTES) {
         vyre_strbuf_puts(&c->note, c->note_count++ == MOST_NOTES ? "; and more like it" : "");
@@ -40,7 +40,7 @@ static void VYRE_PRINTF(2, 3) add_note(choice *c, const char *format, ...) {
 
 const vyre_exclusion *vyre_router_banned(const vyre_router *router, const char *op, vyre_data data,
                                          uint32_t size_class, const vyre_identity *who) {
-    const vyre_route_entry *entry = vyre_routes_entry(router->table, op);
+    const vyre_route_entry *entry = vyre_routes_entry(router->routes, op);
     for (size_t i = 0; entry && i < entry->route.excluded_count; i++) {
         const vyre_exclusion *ban = &entry->route.excluded[i];
         if (ban->cause == VYRE_EXCLUDED_BYTES && vyre_identity_same(&ban->who, who)) {
@@ -58,33 +58,30 @@ const vyre_exclusion *vyre_router_banned(const vyre_router *router, const char *
     return NULL;
 }
 
-static const vyre_exclusion *find_ban(const choice *c, const vyre_identity *who) {
+static const vyre_exclusion *find_ban(const deciding *c, const vyre_identity *who) {
     return vyre_router_banned(c->router, c->op, c->key->data, c->key->size_class, who);
 }
 
-/* A device of the table, if it is here and may run this; else NULL and a note. `who` is NULL where
- * the table knows its name alone. */
-static vyre_status find_device(choice *c, const char *name, const vyre_identity *who,
+/* A device of a route, if it is here and may run this; else NULL and a note. `who` is NULL where
+ * the route has its name alone. */
+static vyre_status find_device(deciding *c, const char *name, const vyre_identity *who,
                                vyre_device **out_device) {
     vyre_router_device *kept;
     *out_device = NULL;
-    vyre_status status = vyre_router_keep(c->router, name, &kept);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_router_keep(c->router, name, &kept));
     if (!kept->device) {
-        add_note(c, "the table names `%s`, which is not here: %s", name, kept->failure);
+        add_note(c, "a route names `%s`, which is not here: %s", name, kept->failure);
         return VYRE_OK;
     }
     vyre_identity here = vyre_device_identity(kept->device);
     if (who && strcmp(who->device, here.device) != 0) {
-        add_note(c, "the table has times of `%s` on \"%s\", here it is \"%s\"", name, who->device,
+        add_note(c, "the routes have times of `%s` on \"%s\", here it is \"%s\"", name, who->device,
                  here.device);
         return VYRE_OK;
     }
     if (who && strcmp(who->driver, here.driver) != 0) {
-        add_note(c, "the table has times of `%s` with driver %s, here it is %s", name, who->driver,
-                 here.driver);
+        add_note(c, "the routes have times of `%s` with driver %s, here it is %s", name,
+                 who->driver, here.driver);
         return VYRE_OK;
     }
     const vyre_exclusion *ban = find_ban(c, &here);
@@ -107,13 +104,13 @@ static uint32_t distance(uint32_t left, uint32_t right) {
 
 /* Whether a row comes before another: the nearer class, of two as near the larger one, then by
  * latency, which is how rows are sorted. */
-static bool is_better(const choice *c, const vyre_class_row *row, const vyre_class_row *best) {
+static bool is_better(const deciding *c, const vyre_class_row *row, const vyre_class_row *best) {
     uint32_t wanted = c->key->size_class;
     uint32_t a = distance(row->size_class, wanted), b = distance(best->size_class, wanted);
     return a != b ? a < b : row->size_class > best->size_class;
 }
 
-static const vyre_route_measured *next_row(const choice *c, const bool *rejected) {
+static const vyre_route_measured *next_row(const deciding *c, const bool *rejected) {
     const vyre_route_measured *best = NULL;
     for (size_t i = 0; i < c->entry->rows.count; i++) {
         const vyre_route_measured *row = &c->entry->rows.items[i];
@@ -125,7 +122,7 @@ static const vyre_route_measured *next_row(const choice *c, const bool *rejected
     return best;
 }
 
-static void explain_class(choice *c, const vyre_class_row *row) {
+static void explain_class(deciding *c, const vyre_class_row *row) {
     const char *nearest = row->size_class == c->key->size_class ? "" : ", the nearest to class ";
     vyre_strbuf_printf(&c->why, "%s: %llu ns, the fastest measured for %s data of class %u",
                        row->who.backend, (unsigned long long)row->latency_ns,
@@ -135,10 +132,10 @@ static void explain_class(choice *c, const vyre_class_row *row) {
     }
 }
 
-static vyre_status choose_by_class(choice *c) {
+static vyre_status choose_by_class(deciding *c) {
     size_t count = c->entry ? c->entry->rows.count : 0;
     bool *rejected = vyre_alloc_zeroed(count, sizeof *rejected);
-    vyre_status status = rejected ? VYRE_OK : vyre_router_no_memory();
+    vyre_status status = rejected ? VYRE_OK : vyre_no_memory("to route a run");
     while (!status && count && !c->facts.device) {
         const vyre_route_measured *found = next_row(c, rejected);
         if (!found) {
@@ -147,7 +144,7 @@ static vyre_status choose_by_class(choice *c) {
         const vyre_class_row *row = &found->row;
         status = find_device(c, row->who.backend, &row->who, &c->facts.device);
         if (!status && c->facts.device) {
-            c->facts.source = VYRE_ROUTE_BY_CLASS;
+            c->facts.source = VYRE_ROUTER_BY_CLASS;
             c->facts.measured_class = row->size_class;
             c->facts.latency_ns = row->latency_ns;
             explain_class(c, row);
@@ -161,7 +158,7 @@ static vyre_status choose_by_class(choice *c) {
     return status;
 }
 
-static vyre_status choose_by_route(choice *c) {
+static vyre_status choose_by_route(deciding *c) {
     if (!c->entry || !c->entry->has_route) {
         return VYRE_OK;
     }
@@ -177,7 +174,7 @@ static vyre_status choose_by_route(choice *c) {
     if (status || !c->facts.device) {
         return status;
     }
-    c->facts.source = VYRE_ROUTE_BY_ROUTE;
+    c->facts.source = VYRE_ROUTER_BY_ROUTE;
     for (size_t i = 0; i < route->observation_count; i++) {
         if (!strcmp(route->observations[i].backend, route->backend)) {
             c->facts.latency_ns = route->observations[i].latency_ns;
@@ -211,7 +208,7 @@ static vyre_status adopt(vyre_router *router, vyre_device *made, vyre_device **o
     vyre_router_device row = {.name = vyre_alloc(size), .device = made};
     if (!row.name || !vyre_vec_push(&router->devices, row)) {
         vyre_free(row.name);
-        return vyre_router_no_memory();
+        return vyre_no_memory("to route a run");
     }
     memcpy(row.name, name, size);
     *out_kept = vyre_device_retain(made); /* for the list */
@@ -219,7 +216,7 @@ static vyre_status adopt(vyre_router *router, vyre_device *made, vyre_device **o
 }
 
 /* Preferred selection, without those that `deny` names. What it gives without any is kept. */
-static vyre_status prefer(choice *c, const char *deny, vyre_device **out_device) {
+static vyre_status prefer(deciding *c, const char *deny, vyre_device **out_device) {
     vyre_router *router = c->router;
     bool is_plain = !*deny && c->key->grade == VYRE_GRADE_EXACT;
     if (is_plain && router->preferred && !vyre_device_lost(router->preferred)) {
@@ -249,7 +246,15 @@ static vyre_status prefer(choice *c, const char *deny, vyre_device **out_device)
     return status;
 }
 
-static vyre_status none_is_right(const choice *c, vyre_status status) {
+vyre_status vyre_router_prefer(vyre_router *router, vyre_device **out_device) {
+    const vyre_router_key key = {.grade = VYRE_GRADE_EXACT};
+    deciding c = {.router = router, .key = &key};
+    vyre_status status = prefer(&c, "", out_device);
+    vyre_strbuf_free(&c.why);
+    return status;
+}
+
+static vyre_status none_is_right(const deciding *c, vyre_status status) {
     vyre_status told = vyre_status_make(
         VYRE_STATUS_UNAVAILABLE, "certify it again with an oracle, or name the device to run on",
         "no device may run `%s` on auto (%s)", c->op, vyre_strbuf_string(&c->note));
@@ -257,7 +262,7 @@ static vyre_status none_is_right(const choice *c, vyre_status status) {
     return told;
 }
 
-static vyre_status choose_preferred(choice *c) {
+static vyre_status choose_preferred(deciding *c) {
     vyre_strbuf denied = {0};
     vyre_status status = VYRE_OK;
     vyre_device *device = NULL;
@@ -278,17 +283,17 @@ static vyre_status choose_preferred(choice *c) {
         /* One that is slow is better than none. */
         if (ban && ban->cause != VYRE_EXCLUDED_TIME) {
             vyre_strbuf_printf(&denied, "%s%s", denied.size ? "," : "", vyre_device_id(device));
-            status = denied.failed ? vyre_router_no_memory() : VYRE_OK;
+            status = denied.failed ? vyre_no_memory("to route a run") : VYRE_OK;
         } else {
             c->facts.device = device;
         }
     }
     if (!status) {
-        c->facts.source = VYRE_ROUTE_BY_PREFERRED;
+        c->facts.source = VYRE_ROUTER_BY_PREFERRED;
         vyre_strbuf before = c->why;
         c->why = (vyre_strbuf){0};
         vyre_strbuf_printf(&c->why, "%s; preferred selection takes %s",
-                           c->note.size ? "what the table says cannot be followed"
+                           c->note.size ? "what the routes say cannot be followed"
                                         : "nothing is measured for it",
                            vyre_strbuf_string(&before));
         vyre_strbuf_free(&before);
@@ -298,13 +303,13 @@ static vyre_status choose_preferred(choice *c) {
 }
 
 vyre_status vyre_router_decide(vyre_router *router, const vyre_router_key *key, const char *op,
-                               vyre_router_decision **out_decision) {
-    choice c = {.router = router, .key = key, .op = op};
-    c.entry = vyre_routes_entry(router->table, op);
-    c.facts = (vyre_routing){.wanted_class = key->size_class,
-                             .measured_class = VYRE_NO_CLASS,
-                             .latency_ns = VYRE_NO_TIME};
-    *out_decision = NULL;
+                               vyre_router_kept **out_kept) {
+    deciding c = {.router = router, .key = key, .op = op};
+    c.entry = vyre_routes_entry(router->routes, op);
+    c.facts = (vyre_router_choice){.wanted_class = key->size_class,
+                                   .measured_class = VYRE_NO_CLASS,
+                                   .latency_ns = VYRE_NO_TIME};
+    *out_kept = NULL;
     if (router->problem) {
         add_note(&c, "%s", router->problem);
     }
@@ -316,12 +321,12 @@ vyre_status vyre_router_decide(vyre_router *router, const vyre_router_key *key, 
         status = choose_preferred(&c);
     }
     if (!status && (c.why.failed || c.note.failed)) {
-        status = vyre_router_no_memory();
+        status = vyre_no_memory("to route a run");
     }
     if (!status) {
         c.facts.why = vyre_strbuf_string(&c.why);
         c.facts.note = vyre_strbuf_string(&c.note);
-        status = vyre_router_make_decision(&c.facts, key, out_decision);
+        status = vyre_router_make_choice(&c.facts, key, out_kept);
     }
     vyre_strbuf_free(&c.why);
     vyre_strbuf_free(&c.note);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/status.h"
 #include "registry/registry.h"
 #include "registry/select.h"
 #include "route/router.h"
@@ -33,7 +34,7 @@ typedef struct subject {
     uint32_t size_class;
 } subject;
 
-/* A routing may hold a device that the router lost and let go. */
+/* A choice may hold a device that the router lost and let go. */
 static bool is_kept(const vyre_router *router, const vyre_device *device) {
     bool found = false;
     for (size_t i = 0; i < router->devices.count && !found; i++) {
@@ -77,7 +78,7 @@ static vyre_router_times *make_times(vyre_router *router, const subject *s,
 
 static const vyre_class_row *find_row(const vyre_router *router, const subject *s,
                                       const vyre_identity *who) {
-    const vyre_route_entry *entry = vyre_routes_entry(router->table, s->op);
+    const vyre_route_entry *entry = vyre_routes_entry(router->routes, s->op);
     for (size_t i = 0; entry && i < entry->rows.count; i++) {
         const vyre_class_row *row = &entry->rows.items[i].row;
         if (row->data == s->data && row->size_class == s->size_class &&
@@ -99,7 +100,7 @@ static void complain(vyre_status status) {
     }
 }
 
-/* Puts the median into the table once there are enough, and where it tells something new. */
+/* Puts the median into the routes once there are enough, and where it tells something new. */
 static void note_median(vyre_router *router, const subject *s, const vyre_router_times *times) {
     uint64_t sorted[VYRE_LEARN_WINDOW];
     size_t count = times->count < VYRE_LEARN_WINDOW ? times->count : VYRE_LEARN_WINDOW;
@@ -116,7 +117,7 @@ static void note_median(vyre_router *router, const subject *s, const vyre_router
     const vyre_route_measured made = {
         .row = {.who = who, .data = s->data, .size_class = s->size_class, .latency_ns = median},
         .is_new = true};
-    vyre_status status = vyre_routes_put_classes(router->table, s->op, &made, 1, NULL, 0);
+    vyre_status status = vyre_routes_put_classes(router->routes, s->op, &made, 1, NULL, 0);
     if (!status) {
         vyre_router_forget(router);
     }
@@ -142,7 +143,7 @@ static void ban(vyre_router *router, const subject *s, const vyre_device *device
                                                   .size_class = s->size_class,
                                                   .data = s->data},
                                     .is_new = true};
-    vyre_status status = vyre_routes_put_classes(router->table, s->op, NULL, 0, &made, 1);
+    vyre_status status = vyre_routes_put_classes(router->routes, s->op, NULL, 0, &made, 1);
     if (!status) {
         vyre_router_forget(router);
     }
@@ -168,8 +169,8 @@ static vyre_status survey(vyre_router *router) {
             if (k) {
                 vyre_strbuf_printf(&name, ":%u", k);
             }
-            status =
-                name.failed ? vyre_routes_no_memory() : vyre_router_keep(router, name.data, &kept);
+            status = name.failed ? vyre_no_memory("for the routes")
+                                 : vyre_router_keep(router, name.data, &kept);
             vyre_strbuf_free(&name);
         }
     }
@@ -181,7 +182,7 @@ static bool is_candidate(vyre_router *router, const subject *s, const vyre_route
                          vyre_device *device) {
     const vyre_profile *profile = &device->profile;
     const vyre_identity who = vyre_device_identity(device);
-    if (device == run->routing->device || vyre_is_oracle(vyre_device_id(device)) ||
+    if (device == run->choice->device || vyre_is_oracle(vyre_device_id(device)) ||
         profile->flags & VYRE_PROFILE_IS_SOFTWARE || profile->grade > run->request->grade ||
         is_banned(router, s, &who) || find_row(router, s, &who) || vyre_device_lost(device)) {
         return false;
@@ -227,8 +228,7 @@ typedef struct finding {
 
 static void try_device(const vyre_router *router, const vyre_router_run *run, vyre_device *device,
                        uint64_t timeout_ns, finding *out) {
-    const vyre_program *program =
-        run->operation ? vyre_operation_program(run->operation, device) : run->program;
+    const vyre_program *program = run->program;
     vyre_dispatch_config config = *vyre_config_or_default(run->config);
     if (!config.timeout_ns || timeout_ns < config.timeout_ns) {
         config.timeout_ns = timeout_ns;
@@ -236,8 +236,13 @@ static void try_device(const vyre_router *router, const vyre_router_run *run, vy
     vyre_pipeline *pipeline = NULL;
     vyre_outputs outputs = {0};
     *out = (finding){0};
+    if (run->operation) {
+        out->status = vyre_operation_choose(run->operation, device, &program);
+    }
     uint64_t begin = vyre_route_now(&router->clock);
-    out->status = vyre_device_compile(device, program, &config, &pipeline);
+    if (!out->status) {
+        out->status = vyre_device_compile(device, program, &config, &pipeline);
+    }
     uint64_t compiled = vyre_route_now(&router->clock);
     if (!out->status) {
         out->status =
@@ -257,7 +262,7 @@ static void judge(vyre_router *router, const subject *s, const vyre_router_run *
                   vyre_device *device, const finding *found) {
     vyre_strbuf reason = {0};
     vyre_exclusion_cause cause = VYRE_EXCLUDED_REFUSED;
-    const char *chosen = vyre_device_name(run->routing->device);
+    const char *chosen = vyre_device_name(run->choice->device);
     if (found->is_other) {
         cause = VYRE_EXCLUDED_BYTES;
         vyre_strbuf_printf(&reason, "its bytes are not those of `%s`, which was running: %s",
@@ -299,11 +304,11 @@ static void explore(vyre_router *router, const subject *s, const vyre_router_run
 }
 
 static vyre_status save(vyre_router *router, bool waits) {
-    if (!router->path || !vyre_routes_has_new(router->table)) {
+    if (!router->path || !vyre_routes_has_new(router->routes)) {
         return VYRE_OK;
     }
-    vyre_status status = waits ? vyre_routes_save(router->table, router->path)
-                               : vyre_routes_try_save(router->table, router->path);
+    vyre_status status = waits ? vyre_routes_save(router->routes, router->path)
+                               : vyre_routes_try_save(router->routes, router->path);
     if (!status) {
         router->stamp = vyre_router_look(router->path);
         vyre_router_forget(router); /* others may have saved something */
@@ -320,11 +325,11 @@ void vyre_router_observe(vyre_router *router, const vyre_router_run *run) {
     }
     pthread_rwlock_wrlock(&router->lock);
     router->running_ns += run->ns;
-    record(router, &s, run->routing->device, run->ns);
+    record(router, &s, run->choice->device, run->ns);
     explore(router, &s, run);
     uint64_t now = vyre_route_now(&router->clock);
     if (router->saved_ns == UINT64_MAX || now - router->saved_ns >= SAVE_EVERY_NS) {
-        if (vyre_routes_has_new(router->table)) {
+        if (vyre_routes_has_new(router->routes)) {
             router->saved_ns = now;
             /* All runs on auto wait meanwhile. What another process keeps from being saved now is
              * saved the next time. */
@@ -339,7 +344,7 @@ void vyre_router_observe(vyre_router *router, const vyre_router_run *run) {
     pthread_rwlock_unlock(&router->lock);
 }
 
-vyre_status vyre_router_flush(vyre_router *router) {
+vyre_status vyre_router_save(vyre_router *router) {
     pthread_rwlock_wrlock(&router->lock);
     vyre_status status = save(router, true);
     pthread_rwlock_unlock(&router->lock);

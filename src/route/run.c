@@ -7,6 +7,7 @@
 #include <vyre/text.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "dialect/snapshot.h"
 #include "ir/program.h"
 #include "route/router.h"
@@ -107,11 +108,11 @@ typedef struct job {
     vyre_router *router;
     const char *device;              /* a name, "auto" or NULL */
     const vyre_operation *operation; /* NULL: the binding's program */
-    vyre_route_request request;
+    vyre_router_request request;
     const vyre_dispatch_config *config;
     binding b;
     vyre_device *acquired;
-    const vyre_routing *routing; /* NULL for a device that was named, unless somebody asks */
+    const vyre_router_choice *choice; /* NULL for a device that was named, unless somebody asks */
 } job;
 
 static bool is_auto(const char *device) {
@@ -119,37 +120,32 @@ static bool is_auto(const char *device) {
 }
 
 static vyre_status acquire(job *j, bool is_asked) {
-    vyre_status status = vyre_router_default(&j->router);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_router_default(&j->router));
     if (is_auto(j->device)) {
         for (size_t i = 0; i < j->b.count; i++) {
             j->request.bytes += j->b.arguments[i].size;
         }
         j->request.grade = vyre_config_or_default(j->config)->grade;
-        status = vyre_router_acquire(j->router, &j->request, &j->routing);
-        j->acquired = status ? NULL : vyre_device_retain(j->routing->device);
-        return status;
+        VYRE_TRY(vyre_router_ask(j->router, &j->request, &j->choice));
+        j->acquired = vyre_device_retain(j->choice->device);
+        return VYRE_OK;
     }
-    status = vyre_router_name(j->router, j->device, &j->acquired);
-    return status || !is_asked ? status : vyre_router_say_named(j->acquired, &j->routing);
+    VYRE_TRY(vyre_router_name(j->router, j->device, &j->acquired));
+    return is_asked ? vyre_router_say_named(j->acquired, &j->choice) : VYRE_OK;
 }
 
 /* Compiling is not part of what a run takes: it is done once. */
 static vyre_status dispatch_and_learn(job *j, vyre_outputs *outputs) {
     const binding *b = &j->b;
     vyre_pipeline *pipeline;
-    vyre_status status = vyre_device_compile(j->acquired, b->program, j->config, &pipeline);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_device_compile(j->acquired, b->program, j->config, &pipeline));
     uint64_t begin = vyre_route_now(&j->router->clock);
-    status = vyre_pipeline_dispatch(pipeline, b->inputs, b->input_count, j->config, outputs);
+    vyre_status status =
+        vyre_pipeline_dispatch(pipeline, b->inputs, b->input_count, j->config, outputs);
     uint64_t end = vyre_route_now(&j->router->clock);
     if (!status) {
         vyre_router_observe(j->router, &(vyre_router_run){.request = &j->request,
-                                                          .routing = j->routing,
+                                                          .choice = j->choice,
                                                           .operation = j->operation,
                                                           .program = b->program,
                                                           .inputs = b->inputs,
@@ -163,12 +159,12 @@ static vyre_status dispatch_and_learn(job *j, vyre_outputs *outputs) {
 }
 
 /* Runs a program, and writes what comes out where the arguments say. */
-static vyre_status run(job *j, const vyre_routing **out_routing) {
+static vyre_status run(job *j, const vyre_router_choice **out_choice) {
     binding *b = &j->b;
     vyre_outputs outputs = {0};
-    vyre_status status = acquire(j, out_routing);
+    vyre_status status = acquire(j, out_choice);
     if (!status && j->operation) {
-        b->program = vyre_operation_program(j->operation, j->acquired);
+        status = vyre_operation_choose(j->operation, j->acquired, &b->program);
     }
     status = status ? status : bind(b);
     if (!status) {
@@ -181,18 +177,18 @@ static vyre_status run(job *j, const vyre_routing **out_routing) {
     status = status ? status : take_outputs(b, &outputs);
     vyre_outputs_free(&outputs);
     vyre_device_release(j->acquired);
-    if (out_routing) {
-        *out_routing = j->routing;
-    } else if (j->routing) {
-        vyre_routing_log(j->routing);
-        vyre_routing_release(j->routing);
+    if (out_choice) {
+        *out_choice = j->choice;
+    } else if (j->choice) {
+        vyre_router_choice_log(j->choice);
+        vyre_router_choice_release(j->choice);
     }
     return status;
 }
 
 static vyre_status run_text(const char *device, const char *text, const vyre_argument *arguments,
                             size_t count, const vyre_dispatch_config *config,
-                            const vyre_routing **out_routing) {
+                            const vyre_router_choice **out_choice) {
     vyre_module *module = NULL;
     job j = {.device = device, .config = config, .b = {.arguments = arguments, .count = count}};
     vyre_status status = vyre_module_parse(NULL, text, strlen(text), NULL, &module);
@@ -203,7 +199,7 @@ static vyre_status run_text(const char *device, const char *text, const vyre_arg
     }
     if (!status) {
         j.b.program = j.request.program = vyre_module_program(module, 0);
-        status = run(&j, out_routing);
+        status = run(&j, out_choice);
     }
     vyre_module_free(module);
     return status;
@@ -216,27 +212,24 @@ vyre_status vyre_run(const char *device, const char *text, const vyre_argument *
 
 vyre_status vyre_run_routed(const char *device, const char *text, const vyre_argument *arguments,
                             size_t count, const vyre_dispatch_config *config,
-                            const vyre_routing **out_routing) {
-    *out_routing = NULL;
-    return run_text(device, text, arguments, count, config, out_routing);
+                            const vyre_router_choice **out_choice) {
+    *out_choice = NULL;
+    return run_text(device, text, arguments, count, config, out_choice);
 }
 
-const vyre_program *vyre_operation_program(const vyre_operation *operation,
-                                           const vyre_device *device) {
-    const vyre_program *best = operation->composition;
+vyre_status vyre_operation_choose(const vyre_operation *operation, const vyre_device *device,
+                                  const vyre_program **out_program) {
+    const vyre_variant *best = NULL;
     const char *kind = device->profile.flags & VYRE_PROFILE_IS_GPU ? "gpu" : "cpu";
-    bool by_kind = false;
     for (size_t i = 0; i < operation->variant_count; i++) {
         const vyre_variant *here = &operation->variants[i];
         if (!strcmp(here->suits, vyre_device_id(device))) {
-            return here->program;
+            best = here;
+            break;
         }
-        if (!by_kind && !strcmp(here->suits, kind)) {
-            by_kind = true;
-            best = here->program;
-        }
+        best = !best && !strcmp(here->suits, kind) ? here : best;
     }
-    return best;
+    return vyre_operation_program(operation, best, out_program);
 }
 
 /* There is none of that id, or none that has a program. */
@@ -253,20 +246,18 @@ static vyre_status refuse_operation(const vyre_dialects *now, const vyre_operati
 
 static vyre_status run_id(const char *device, const char *id, const vyre_argument *arguments,
                           size_t count, const vyre_dispatch_config *config,
-                          const vyre_routing **out_routing) {
+                          const vyre_router_choice **out_choice) {
     vyre_dialects_guard guard;
     const vyre_dialects *now;
     job j = {.device = device,
              .request.op = id,
              .config = config,
              .b = {.arguments = arguments, .count = count}};
-    vyre_status status = vyre_dialects_try_enter(&guard, &now);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_dialects_try_enter(&guard, &now));
     j.operation = vyre_dialects_find(now, id);
-    status = j.operation && j.operation->composition ? run(&j, out_routing)
-                                                     : refuse_operation(now, j.operation, id);
+    vyre_status status = j.operation && vyre_operation_has_program(j.operation)
+                             ? run(&j, out_choice)
+                             : refuse_operation(now, j.operation, id);
     vyre_dialects_leave(&guard);
     return status;
 }
@@ -279,7 +270,7 @@ vyre_status vyre_run_operation(const char *device, const char *id, const vyre_ar
 vyre_status vyre_run_operation_routed(const char *device, const char *id,
                                       const vyre_argument *arguments, size_t count,
                                       const vyre_dispatch_config *config,
-                                      const vyre_routing **out_routing) {
-    *out_routing = NULL;
-    return run_id(device, id, arguments, count, config, out_routing);
+                                      const vyre_router_choice **out_choice) {
+    *out_choice = NULL;
+    return run_id(device, id, arguments, count, config, out_choice);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/status.h"
 #include "route/route.h"
 #include "runtime/device.h"
 #include "runtime/resident_set.h"
@@ -65,7 +66,7 @@ typedef struct stopwatch {
     /* Data that stays on the device. */
     vyre_plan plan;
     bool is_planned;
-    vyre_resident_set stay;
+    vyre_resident_set set;
 } stopwatch;
 
 static uint64_t elapsed(const stopwatch *watch) {
@@ -77,7 +78,7 @@ static void exclude(stopwatch *watch, vyre_exclusion_cause cause) {
     watch->trial->cause = cause;
 }
 
-/* Who gave wrong bytes before stays excluded for them: that is the graver cause. */
+/* A candidate with wrong bytes stays excluded for them, the graver cause. */
 static void print_budget(stopwatch *watch, const char *when) {
     watch->trial->latency_ns = elapsed(watch);
     if (watch->trial->is_excluded) {
@@ -155,42 +156,33 @@ static vyre_status run_host(stopwatch *watch, int number, uint64_t *out_ns) {
 
 static vyre_status place_data(stopwatch *watch) {
     const vyre_route_work *work = watch->work;
-    vyre_status status = vyre_plan_init(&watch->plan, watch->pipeline->program, work->inputs,
-                                        work->input_count, &work->config);
-    watch->is_planned = !status;
-    return status ? status
-                  : vyre_resident_set_init(&watch->stay, watch->pipeline->device, &watch->plan,
-                                           work->inputs);
+    VYRE_TRY(vyre_plan_init(&watch->plan, watch->pipeline->program, work->inputs, work->input_count,
+                            &work->config));
+    watch->is_planned = true;
+    return vyre_resident_set_init(&watch->set, watch->pipeline->device, &watch->plan, work->inputs);
 }
 
 static vyre_status remove_data(stopwatch *watch, vyre_status status) {
     if (!watch->is_planned) {
         return status;
     }
-    vyre_status removed = vyre_resident_set_deinit(&watch->stay);
+    status = vyre_first_failure(status, vyre_resident_set_deinit(&watch->set));
     vyre_plan_deinit(&watch->plan);
-    if (status) {
-        vyre_status_free(removed);
-    }
-    return status ? status : removed;
+    return status;
 }
 
 static vyre_status run_resident(stopwatch *watch, int number, uint64_t *out_ns) {
     const vyre_route_work *work = watch->work;
-    vyre_status status =
-        number ? vyre_resident_set_renew(&watch->stay, work->inputs) : place_data(watch);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(number ? vyre_resident_set_renew(&watch->set, work->inputs) : place_data(watch));
     uint64_t begin = vyre_route_now(&work->clock);
-    status = vyre_pipeline_dispatch_resident(watch->pipeline, watch->stay.bindings,
-                                             watch->stay.count, &watch->config, NULL);
+    vyre_status status = vyre_pipeline_dispatch_resident(watch->pipeline, watch->set.bindings,
+                                                         watch->set.count, &watch->config, NULL);
     *out_ns = vyre_route_now(&work->clock) - begin;
     if (status || number < RUNS - 1) {
         return status;
     }
-    status = vyre_outputs_make(&watch->plan, &watch->trial->outputs);
-    return status ? status : vyre_resident_set_read(&watch->stay, &watch->trial->outputs);
+    VYRE_TRY(vyre_outputs_make(&watch->plan, &watch->trial->outputs));
+    return vyre_resident_set_read(&watch->set, &watch->trial->outputs);
 }
 
 vyre_status vyre_route_time(const vyre_route_work *work, const vyre_route_candidate *candidate,
@@ -228,7 +220,7 @@ vyre_status vyre_route_time(const vyre_route_work *work, const vyre_route_candid
     status = remove_data(&watch, status);
     vyre_pipeline_release(watch.pipeline);
     if (!status && out_trial->reason.failed) {
-        status = vyre_routes_no_memory();
+        status = vyre_no_memory("for the routes");
     }
     return status;
 }

@@ -1,4 +1,4 @@
-/* The table of routes as text.
+/* Routes as text.
  *
  *     [routes."reduce.sum_u32"]
  *     backend = "cuda"
@@ -55,10 +55,7 @@ static vyre_status get_identity(const vyre_toml_value *table, vyre_identity *out
 
 static vyre_status get_data(const vyre_toml_value *table, vyre_data *out) {
     const char *text;
-    vyre_status status = get_string(table, "data", &text);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(get_string(table, "data", &text));
 #define MATCH(name, word)                                                                          \
     if (!strcmp(text, word)) {                                                                     \
         *out = VYRE_DATA_##name;                                                                   \
@@ -79,10 +76,7 @@ static vyre_status get_class(const vyre_toml_value *table, uint32_t *out) {
 
 static vyre_status get_cause(const vyre_toml_value *table, vyre_exclusion_cause *out) {
     const char *text;
-    vyre_status status = get_string(table, "cause", &text);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(get_string(table, "cause", &text));
 #define MATCH(name, word)                                                                          \
     if (!strcmp(text, word)) {                                                                     \
         *out = VYRE_EXCLUDED_##name;                                                               \
@@ -95,7 +89,7 @@ static vyre_status get_cause(const vyre_toml_value *table, vyre_exclusion_cause 
 }
 
 /* All keys but those, as lines. */
-static vyre_status get_extra(vyre_routes *table, const vyre_toml_value *from,
+static vyre_status get_extra(vyre_routes *routes, const vyre_toml_value *from,
                              const char *const *known, size_t count, const char **out) {
     vyre_strbuf text = {0};
     vyre_toml_writer writer = {.text = &text};
@@ -110,149 +104,144 @@ static vyre_status get_extra(vyre_routes *table, const vyre_toml_value *from,
             vyre_toml_write_value(&writer, &entry->value);
         }
     }
-    *out = text.failed ? NULL : vyre_routes_string(table, vyre_strbuf_string(&text));
+    *out = text.failed ? NULL : vyre_routes_string(routes, vyre_strbuf_string(&text));
     vyre_strbuf_free(&text);
-    return *out ? VYRE_OK : vyre_routes_no_memory();
+    return *out ? VYRE_OK : vyre_no_memory("for the routes");
 }
 
-#define GET_EXTRA(table, from, out, ...)                                                           \
-    get_extra((table), (from), (const char *const[]){__VA_ARGS__},                                 \
+#define GET_EXTRA(routes, from, out, ...)                                                          \
+    get_extra((routes), (from), (const char *const[]){__VA_ARGS__},                                \
               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), (out))
 
-static vyre_status read_observations(vyre_routes *table, const vyre_toml_value *list,
+static vyre_status read_observations(vyre_routes *routes, const vyre_toml_value *list,
                                      vyre_latency *rows, const char **extras) {
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < list->array.count && !status; i++) {
+    for (size_t i = 0; i < list->array.count; i++) {
         const vyre_toml_value *item = &list->array.items[i];
-        status = get_string(item, "backend", &rows[i].backend);
-        status = status ? status : get_number(item, "latency_ns", INT64_MAX, &rows[i].latency_ns);
-        status = status ? status : GET_EXTRA(table, item, &extras[i], "backend", "latency_ns");
+        VYRE_TRY(get_string(item, "backend", &rows[i].backend));
+        VYRE_TRY(get_number(item, "latency_ns", INT64_MAX, &rows[i].latency_ns));
+        VYRE_TRY(GET_EXTRA(routes, item, &extras[i], "backend", "latency_ns"));
     }
-    return status;
+    return VYRE_OK;
 }
 
 static vyre_status expect_tables(const vyre_toml *document, const vyre_toml_value *list) {
-    vyre_status status = vyre_toml_expect(document, list, VYRE_TOML_ARRAY);
-    for (size_t i = 0; !status && i < list->array.count; i++) {
-        status = vyre_toml_expect(document, &list->array.items[i], VYRE_TOML_TABLE);
+    VYRE_TRY(vyre_toml_expect(document, list, VYRE_TOML_ARRAY));
+    for (size_t i = 0; i < list->array.count; i++) {
+        VYRE_TRY(vyre_toml_expect(document, &list->array.items[i], VYRE_TOML_TABLE));
     }
-    return status;
+    return VYRE_OK;
 }
 
-static vyre_status read_route(vyre_routes *table, const char *op, const vyre_toml_value *from) {
-    const vyre_toml *document = from->table->document;
+static vyre_status read_route(vyre_routes *routes, const char *op, const vyre_toml_value *from) {
     const vyre_toml_value *list;
     const char *backend, *extra = NULL;
-    vyre_status status = get_string(from, "backend", &backend);
-    status = status ? status : vyre_toml_get(from, "observations", VYRE_TOML_ARRAY, &list);
-    status = status ? status : expect_tables(document, list);
-    status = status ? status : GET_EXTRA(table, from, &extra, "backend", "observations");
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(get_string(from, "backend", &backend));
+    VYRE_TRY(vyre_toml_get(from, "observations", VYRE_TOML_ARRAY, &list));
+    VYRE_TRY(expect_tables(from->table->document, list));
+    VYRE_TRY(GET_EXTRA(routes, from, &extra, "backend", "observations"));
     vyre_latency *rows = vyre_alloc_array(list->array.count, sizeof *rows);
     const char **extras = vyre_alloc_zeroed(list->array.count, sizeof *extras);
-    status =
-        rows && extras ? read_observations(table, list, rows, extras) : vyre_routes_no_memory();
+    vyre_status status = rows && extras ? read_observations(routes, list, rows, extras)
+                                        : vyre_no_memory("for the routes");
     if (!status) {
         const vyre_route route = {.op = op,
                                   .backend = *backend ? backend : NULL,
                                   .observations = rows,
                                   .observation_count = list->array.count};
-        status = vyre_routes_put_route(table, &route, extra, extras, false);
+        status = vyre_routes_put_route(routes, &route, extra, extras, false);
     }
     vyre_free(rows);
     vyre_free(extras);
     return status;
 }
 
-static vyre_status read_rows(vyre_routes *table, const char *op, const vyre_toml_value *list) {
-    vyre_route_measured row = {0};
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < list->array.count && !status; i++) {
+static vyre_status read_rows(vyre_routes *routes, const char *op, const vyre_toml_value *list) {
+    for (size_t i = 0; i < list->array.count; i++) {
         const vyre_toml_value *item = &list->array.items[i];
-        status = get_identity(item, &row.row.who);
-        status = status ? status : get_data(item, &row.row.data);
-        status = status ? status : get_class(item, &row.row.size_class);
-        status = status ? status : get_number(item, "latency_ns", INT64_MAX, &row.row.latency_ns);
-        status = status ? status
-                        : GET_EXTRA(table, item, &row.extra, "backend", "device", "driver", "data",
-                                    "class", "latency_ns");
-        status = status ? status : vyre_routes_put_classes(table, op, &row, 1, NULL, 0);
+        vyre_route_measured row = {0};
+        VYRE_TRY(get_identity(item, &row.row.who));
+        VYRE_TRY(get_data(item, &row.row.data));
+        VYRE_TRY(get_class(item, &row.row.size_class));
+        VYRE_TRY(get_number(item, "latency_ns", INT64_MAX, &row.row.latency_ns));
+        VYRE_TRY(GET_EXTRA(routes, item, &row.extra, "backend", "device", "driver", "data", "class",
+                           "latency_ns"));
+        VYRE_TRY(vyre_routes_put_classes(routes, op, &row, 1, NULL, 0));
     }
-    return status;
+    return VYRE_OK;
+}
+
+/* Without a class it is one of the route: its class is VYRE_NO_CLASS then. */
+static vyre_status read_exclusion(vyre_routes *routes, const vyre_toml_value *item,
+                                  vyre_route_banned *out) {
+    vyre_exclusion *exclusion = &out->exclusion;
+    *out = (vyre_route_banned){.exclusion = {.size_class = VYRE_NO_CLASS}};
+    VYRE_TRY(get_identity(item, &exclusion->who));
+    VYRE_TRY(get_cause(item, &exclusion->cause));
+    VYRE_TRY(get_string(item, "reason", &exclusion->reason));
+    if (vyre_toml_find(item, "class") || vyre_toml_find(item, "data")) {
+        VYRE_TRY(get_data(item, &exclusion->data));
+        VYRE_TRY(get_class(item, &exclusion->size_class));
+    }
+    return GET_EXTRA(routes, item, &out->extra, "backend", "device", "driver", "cause", "reason",
+                     "data", "class");
 }
 
 /* Those with a class go to the measurements, those without to the route. */
-static vyre_status read_excluded(vyre_routes *table, const char *op, const vyre_toml_value *list) {
+static vyre_status read_excluded(vyre_routes *routes, const char *op, const vyre_toml_value *list) {
     vyre_exclusion *plain = vyre_alloc_array(list->array.count, sizeof *plain);
     const char **extras = vyre_alloc_zeroed(list->array.count, sizeof *extras);
     size_t count = 0;
-    vyre_status status = plain && extras ? VYRE_OK : vyre_routes_no_memory();
+    vyre_status status = plain && extras ? VYRE_OK : vyre_no_memory("for the routes");
     for (size_t i = 0; i < list->array.count && !status; i++) {
-        const vyre_toml_value *item = &list->array.items[i];
-        vyre_route_banned ban = {.exclusion = {.size_class = VYRE_NO_CLASS}};
-        vyre_exclusion *exclusion = &ban.exclusion;
-        bool by_class = vyre_toml_find(item, "class") || vyre_toml_find(item, "data");
-        status = get_identity(item, &exclusion->who);
-        status = status ? status : get_cause(item, &exclusion->cause);
-        status = status ? status : get_string(item, "reason", &exclusion->reason);
-        if (by_class) {
-            status = status ? status : get_data(item, &exclusion->data);
-            status = status ? status : get_class(item, &exclusion->size_class);
-        }
-        status = status ? status
-                        : GET_EXTRA(table, item, &ban.extra, "backend", "device", "driver", "cause",
-                                    "reason", "data", "class");
-        if (!status && by_class) {
-            status = vyre_routes_put_classes(table, op, NULL, 0, &ban, 1);
+        vyre_route_banned ban;
+        status = read_exclusion(routes, &list->array.items[i], &ban);
+        if (!status && ban.exclusion.size_class != VYRE_NO_CLASS) {
+            status = vyre_routes_put_classes(routes, op, NULL, 0, &ban, 1);
         } else if (!status) {
-            plain[count] = *exclusion;
+            plain[count] = ban.exclusion;
             extras[count++] = ban.extra;
         }
     }
-    status = status || !count ? status : vyre_routes_put_excluded(table, op, plain, count, extras);
+    if (!status && count) {
+        status = vyre_routes_put_excluded(routes, op, plain, count, extras);
+    }
     vyre_free(plain);
     vyre_free(extras);
     return status;
 }
 
-typedef vyre_status (*read_op)(vyre_routes *table, const char *op, const vyre_toml_value *from);
+typedef vyre_status (*read_op)(vyre_routes *routes, const char *op, const vyre_toml_value *from);
 
-/* A table by operation; it may be missing. */
-static vyre_status read_each(vyre_routes *table, const vyre_toml *document, const char *key,
+/* A table of the document, by operation; it may be missing. */
+static vyre_status read_each(vyre_routes *routes, const vyre_toml *document, const char *key,
                              bool of_rows, read_op read) {
     const vyre_toml_value *all;
-    vyre_status status =
-        vyre_toml_get_optional(vyre_toml_root(document), key, VYRE_TOML_TABLE, &all);
-    if (status || !all) {
-        return status;
-    }
-    for (const vyre_toml_entry *entry = all->table->first; entry && !status; entry = entry->next) {
+    VYRE_TRY(vyre_toml_get_optional(vyre_toml_root(document), key, VYRE_TOML_TABLE, &all));
+    for (const vyre_toml_entry *entry = all ? all->table->first : NULL; entry;
+         entry = entry->next) {
         if (!entry->key.size || strlen(entry->key.data) != entry->key.size) {
-            status = refuse(document, &entry->value, "no id of an operation");
+            return refuse(document, &entry->value, "no id of an operation");
         }
-        status = status    ? status
-                 : of_rows ? expect_tables(document, &entry->value)
-                           : vyre_toml_expect(document, &entry->value, VYRE_TOML_TABLE);
-        status = status ? status : read(table, entry->key.data, &entry->value);
+        VYRE_TRY(of_rows ? expect_tables(document, &entry->value)
+                         : vyre_toml_expect(document, &entry->value, VYRE_TOML_TABLE));
+        VYRE_TRY(read(routes, entry->key.data, &entry->value));
     }
-    return status;
+    return VYRE_OK;
+}
+
+static vyre_status read_document(vyre_routes *routes, const vyre_toml *document) {
+    VYRE_TRY(read_each(routes, document, "routes", false, read_route));
+    VYRE_TRY(read_each(routes, document, "excluded", true, read_excluded));
+    VYRE_TRY(read_each(routes, document, "classes", true, read_rows));
+    return GET_EXTRA(routes, vyre_toml_root(document), &routes->extra, "routes", "excluded",
+                     "classes");
 }
 
 vyre_status vyre_routes_decode(const char *path, const char *data, size_t size,
-                               vyre_routes *table) {
+                               vyre_routes *routes) {
     vyre_toml *document;
-    vyre_status status = vyre_toml_read(path, data, size, &document);
-    if (status) {
-        return status;
-    }
-    status = read_each(table, document, "routes", false, read_route);
-    status = status ? status : read_each(table, document, "excluded", true, read_excluded);
-    status = status ? status : read_each(table, document, "classes", true, read_rows);
-    status = status ? status
-                    : GET_EXTRA(table, vyre_toml_root(document), &table->extra, "routes",
-                                "excluded", "classes");
+    VYRE_TRY(vyre_toml_read(path, data, size, &document));
+    vyre_status status = read_document(routes, document);
     vyre_toml_free(document);
     return status;
 }
@@ -352,24 +341,25 @@ static void write_rows(writing *w, const vyre_route_entry *entry) {
     }
 }
 
-vyre_status vyre_routes_encode(const vyre_routes *table, vyre_strbuf *out) {
+vyre_status vyre_routes_encode(const vyre_routes *routes, vyre_strbuf *out) {
     writing w = {.writer = {.text = out}};
-    write_extra(&w, table->extra);
-    for (size_t i = 0; i < table->entries.count; i++) {
-        if (table->entries.items[i]->has_route) {
-            write_route(&w, table->entries.items[i]);
+    write_extra(&w, routes->extra);
+    for (size_t i = 0; i < routes->entries.count; i++) {
+        if (routes->entries.items[i]->has_route) {
+            write_route(&w, routes->entries.items[i]);
         }
     }
-    for (size_t i = 0; i < table->entries.count; i++) {
-        write_excluded(&w, table->entries.items[i]);
+    for (size_t i = 0; i < routes->entries.count; i++) {
+        write_excluded(&w, routes->entries.items[i]);
     }
-    for (size_t i = 0; i < table->entries.count; i++) {
-        write_rows(&w, table->entries.items[i]);
+    for (size_t i = 0; i < routes->entries.count; i++) {
+        write_rows(&w, routes->entries.items[i]);
     }
     if (w.not_utf8) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "let the ids of operations and the names of devices be UTF-8",
-                                "cannot encode the table of routes: a text is not UTF-8");
+                                "cannot encode the routes: a text is not UTF-8");
     }
-    return out->failed ? vyre_status_annotate(vyre_routes_no_memory(), "encoding it") : VYRE_OK;
+    return out->failed ? vyre_status_annotate(vyre_no_memory("for the routes"), "encoding it")
+                       : VYRE_OK;
 }

@@ -6,8 +6,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/strbuf.h"
-#include "registry/select.h"
-#include "runtime/wrap.h"
+#include "runtime/sequence.h"
 #include "store/store.h"
 #include "trace/trace.h"
 
@@ -23,7 +22,7 @@ static char *make_name(const char *id, uint32_t index) {
     return name.data;
 }
 
-/* Who recovers a device comes before calls that start later, or it might never come. */
+/* A recovery goes before calls that start later, or it might wait for ever. */
 static void init_calls(pthread_rwlock_t *lock) {
     pthread_rwlockattr_t kind;
     pthread_rwlockattr_init(&kind);
@@ -36,12 +35,8 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
                              vyre_device **out_device) {
     static atomic_ullong next_owner = 1;
     *out_device = NULL;
-    vyre_backend *inner, *backend;
-    vyre_status status = vyre_backend_adopt(made, id, &inner);
-    status = status ? status : vyre_wrap_phases(inner, &backend);
-    if (status) {
-        return status;
-    }
+    vyre_backend *backend;
+    VYRE_TRY(vyre_backend_adopt(made, id, &backend));
     vyre_device *device = vyre_alloc_zeroed(1, sizeof *device);
     char *name = make_name(id, index);
     if (!device || !name) {
@@ -52,9 +47,8 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
     }
     atomic_init(&device->references, 1);
     device->backend = backend;
-    device->inner = inner;
     device->name = name;
-    device->track = vyre_trace_track(inner, name);
+    device->track = vyre_trace_track(backend, name);
     device->owner = atomic_fetch_add(&next_owner, 1);
     device->free_row = VYRE_NONE;
     device->cache_limit = VYRE_PIPELINE_CACHE_BYTES;
@@ -73,7 +67,7 @@ vyre_device *vyre_device_retain(vyre_device *device) {
     return device;
 }
 
-/* What goes wrong at the very end has nobody left to hear of it but the log. */
+/* Failures of the last release have no caller: they go to the log. */
 static void log_status(const vyre_device *device, vyre_status status) {
     if (status) {
         vyre_log(VYRE_LOG_WARNING, "closing device %s: %s", device->name, vyre_status_text(status));
@@ -83,12 +77,10 @@ static void log_status(const vyre_device *device, vyre_status status) {
 
 /* Waits for all work. */
 static vyre_status flush(vyre_device *device) {
-    vyre_trace_span span = vyre_trace_begin(device->track);
-    vyre_status status = device->backend->slots->flush(device->backend);
-    if (span.start_ns) {
-        vyre_trace_end(&span, &(vyre_trace_facts){.kind = "flush", .failed = status});
-        vyre_trace_look(device->track, device->backend);
-    }
+    vyre_status status;
+    VYRE_TRACED(device->track, status = device->backend->slots->flush(device->backend),
+                .kind = "flush", .failed = status);
+    vyre_trace_look(device->track, device->backend);
     return status;
 }
 
@@ -195,11 +187,8 @@ vyre_status vyre_device_prepare(vyre_device *device) {
     if (atomic_load(&device->shut_down)) {
         status = refuse_shut_down(device);
     } else if (!atomic_load(&device->prepared)) {
-        vyre_trace_span span = vyre_trace_begin(device->track);
-        status = device->backend->slots->prepare(device->backend);
-        if (span.start_ns) {
-            vyre_trace_end(&span, &(vyre_trace_facts){.kind = "prepare", .failed = status});
-        }
+        VYRE_TRACED(device->track, status = device->backend->slots->prepare(device->backend),
+                    .kind = "prepare", .failed = status);
         atomic_store(&device->prepared, !status);
     }
     pthread_mutex_unlock(&device->lifecycle);
@@ -222,12 +211,7 @@ vyre_status vyre_device_shutdown(vyre_device *device) {
         vyre_pipelines_forget(device);
         vyre_residents_forget(device, true);
         atomic_store(&device->shut_down, true);
-        vyre_status ended = device->backend->slots->shutdown(device->backend);
-        if (status) {
-            vyre_status_free(ended);
-        } else {
-            status = ended;
-        }
+        status = vyre_first_failure(status, device->backend->slots->shutdown(device->backend));
     }
     pthread_mutex_unlock(&device->lifecycle);
     pthread_rwlock_unlock(&device->calls);
@@ -260,7 +244,7 @@ bool vyre_device_is_done(vyre_device *device, vyre_ticket ticket) {
     pthread_rwlock_rdlock(&device->calls);
     bool done = !ticket || atomic_load(&device->shut_down) ||
                 device->backend->slots->ticket_done(device->backend, ticket);
-    if (vyre_trace_is_on() && !atomic_load(&device->shut_down)) {
+    if (!atomic_load(&device->shut_down)) {
         vyre_trace_look(device->track, device->backend);
     }
     pthread_rwlock_unlock(&device->calls);
@@ -268,13 +252,11 @@ bool vyre_device_is_done(vyre_device *device, vyre_ticket ticket) {
 }
 
 vyre_status vyre_device_wait_for(vyre_device *device, uint64_t ticket) {
-    vyre_trace_span span = vyre_trace_begin(device->track);
-    vyre_status status = device->backend->slots->ticket_wait(device->backend, ticket);
-    if (span.start_ns) {
-        vyre_trace_end(&span,
-                       &(vyre_trace_facts){.kind = "wait", .ticket = ticket, .failed = status});
-        vyre_trace_look(device->track, device->backend);
-    }
+    vyre_status status;
+    VYRE_TRACED(device->track,
+                status = device->backend->slots->ticket_wait(device->backend, ticket),
+                .kind = "wait", .ticket = ticket, .failed = status);
+    vyre_trace_look(device->track, device->backend);
     return status;
 }
 
@@ -378,6 +360,26 @@ vyre_status vyre_device_check_plan(const vyre_device *device, const vyre_plan *p
     return check_bytes(device, plan);
 }
 
+const char *vyre_grade_name(uint32_t grade) {
+    switch (grade) {
+#define NAME(name, number, text)                                                                   \
+    case number: return text;
+        VYRE_GRADES(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
+const char *vyre_timing_name(uint32_t timing_quality) {
+    switch (timing_quality) {
+#define NAME(name, number, text)                                                                   \
+    case number: return text;
+        VYRE_TIMING_QUALITIES(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
 vyre_status vyre_device_check_grade(const vyre_device *device, const vyre_dispatch_config *config) {
     return device->profile.grade <= config->grade
                ? VYRE_OK
@@ -390,13 +392,12 @@ vyre_status vyre_device_check_grade(const vyre_device *device, const vyre_dispat
 
 vyre_status vyre_device_admit(const vyre_device *device, const vyre_program *program,
                               const vyre_dispatch_config *config) {
-    vyre_status status = vyre_device_check_grade(device, config);
-    status = status ? status : vyre_backend_check_ops(device->backend, program);
     const vyre_ir *ir = vyre_program_ir(program);
-    for (uint32_t i = 0; i < ir->phase_count && !status; i++) {
+    VYRE_TRY(vyre_device_check_grade(device, config));
+    for (uint32_t i = 0; i < ir->phase_count; i++) {
         if (ir->phases[i].workgroup[0]) {
-            status = check_workgroup(device, program, ir->phases[i].workgroup);
+            VYRE_TRY(check_workgroup(device, program, ir->phases[i].workgroup));
         }
     }
-    return status;
+    return VYRE_OK;
 }

@@ -1,7 +1,8 @@
 /* The inside of a device, and of pipelines.
  *
  *   device.c     opening, capabilities, lifecycle      dispatch.c   runs with data of the host
- *   resident.c   buffers that stay on the device       pipeline.c   compiling, and the memory of it
+ *   resident.c   buffers that stay on the device       pipeline.c   compiling, and the cache of it
+ *   sequence.c   programs that run in parts
  */
 #ifndef VYRE_RUNTIME_DEVICE_H
 #define VYRE_RUNTIME_DEVICE_H
@@ -12,12 +13,13 @@
 #include <vyre/pipeline.h>
 
 #include "runtime/plan.h"
+#include "runtime/sequence.h"
 #include "runtime/slots.h"
 
 enum { VYRE_PIPELINE_BUCKETS = 256 };
 
-/* A resident buffer. A handle fits while its generation is the row's; a free row has another one
- * than any handle that was given out. */
+/* A resident buffer. A handle is valid while its generation is that of the row. A free row has a
+ * generation that no handle has. */
 typedef struct vyre_resident_row {
     uint64_t buffer; /* the backend's number */
     uint64_t size;
@@ -31,20 +33,23 @@ typedef struct vyre_resident_row {
 
 enum { VYRE_PIPELINE_ARGUMENTS = 8 }; /* of pipelines that keep a plan */
 
+/* What runs a program: a sequence of parts where the backend has no phases or grid barriers of its
+ * own and the program needs them, else the backend, through its executable or its own slots. */
 struct vyre_pipeline {
-    vyre_device *device; /* counted as long as anybody holds the pipeline */
+    vyre_device *device; /* retained while the pipeline is held outside of the cache */
     vyre_program *program;
-    vyre_native *native;    /* NULL: runs go through the backend's slots */
-    uint32_t epoch;         /* of the device, when it was compiled */
-    atomic_uint references; /* of others than the cache; 0 only in the cache's lock */
+    vyre_sequence *sequence; /* NULL: the backend takes the program whole */
+    vyre_native *native;     /* its executable then; NULL: runs go through the backend's slots */
+    uint32_t epoch;          /* of the device, when it was compiled */
+    atomic_uint references;  /* of others than the cache; 0 only in the cache's lock */
     uint64_t hash, bytes;
     bool cached;
     vyre_pipeline *next;          /* in its bucket */
     vyre_pipeline *newer, *older; /* by last use */
 
-    /* The plan of the last run on resident buffers without a config, and what it is of: runs of the
-     * same sizes need no other one. */
-    atomic_bool plan_taken; /* somebody uses it, or makes it anew */
+    /* The plan of the last run on resident buffers without a config, and its values: a run with the
+     * same values uses it again. */
+    atomic_bool plan_taken; /* a run uses it or replaces it */
     bool has_plan;
     vyre_plan plan;
     vyre_plan_value plan_values[VYRE_PIPELINE_ARGUMENTS];
@@ -53,7 +58,6 @@ struct vyre_pipeline {
 struct vyre_device {
     atomic_uint references;
     vyre_backend *backend;
-    vyre_backend *inner; /* what the wrapper wraps; `backend` if there is none */
     char *name;
     uint32_t track; /* in a trace; 0 if there is none */
     uint64_t owner; /* in handles; no other device of the process has it */
@@ -61,7 +65,7 @@ struct vyre_device {
 
     atomic_bool shut_down, prepared;
     atomic_uint epoch;         /* grows when the device was recovered */
-    pthread_rwlock_t calls;    /* written by who ends what calls go by; taken before the others */
+    pthread_rwlock_t calls;    /* write-locked to recover and shut down; taken first of all */
     pthread_mutex_t lifecycle; /* between those that prepare, recover and shut down */
 
     pthread_mutex_t residents;
@@ -77,25 +81,25 @@ struct vyre_device {
     uint64_t cache_limit;
 };
 
-/* Makes a device of what a factory made: adopts and wraps it. On failure it is destroyed. */
+/* Makes a device of what a factory made. On failure that is destroyed. */
 VYRE_MUST_USE vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t index,
                                            vyre_device **out_device);
 
-/* A call that uses the backend, its pipelines or buffers: until vyre_device_end nobody recovers the
- * device or shuts it down. Prepares the backend before the first one. Fails if nothing may run, and
- * then there is nothing to end. A thread begins one at a time. */
+/* Begins a call that uses the backend, its pipelines or buffers: no other thread recovers the
+ * device or shuts it down until vyre_device_end. Prepares the backend before the first call. After
+ * a failure there is nothing to end. A thread begins one call at a time. */
 VYRE_MUST_USE vyre_status vyre_device_begin(vyre_device *device);
 void vyre_device_end(vyre_device *device);
 
 /* Waits for work that was enqueued, in a call that has begun. */
 VYRE_MUST_USE vyre_status vyre_device_wait_for(vyre_device *device, uint64_t ticket);
 
-/* Says of a failed run where it was, and whether the device is gone. NULL stays NULL. */
+/* Adds to a failure where the program ran and whether the device is lost. NULL stays NULL. */
 VYRE_MUST_USE vyre_status vyre_device_explain(vyre_device *device, const vyre_program *program,
                                               const vyre_dispatch_config *config,
                                               vyre_status status);
 
-/* Whether a program may run there at all: operations, grade, workgroup sizes. */
+/* Whether a program may run there at all: grade, workgroup sizes. */
 VYRE_MUST_USE vyre_status vyre_device_admit(const vyre_device *device, const vyre_program *program,
                                             const vyre_dispatch_config *config);
 
@@ -106,13 +110,17 @@ VYRE_MUST_USE vyre_status vyre_device_check_plan(const vyre_device *device, cons
 VYRE_MUST_USE vyre_status vyre_device_check_grade(const vyre_device *device,
                                                   const vyre_dispatch_config *config);
 
-/* The config that is meant; NULL means the defaults. */
+/* "unknown" for a number that is none. */
+const char *vyre_grade_name(uint32_t grade);
+const char *vyre_timing_name(uint32_t timing_quality);
+
+/* The defaults for NULL. */
 const vyre_dispatch_config *vyre_config_or_default(const vyre_dispatch_config *config);
 
 /* Memory for the outputs of a plan. */
 VYRE_MUST_USE vyre_status vyre_outputs_make(const vyre_plan *plan, vyre_outputs *out_outputs);
 
-/* How a plan is run. */
+/* The forms of a run on the host's data. */
 typedef enum vyre_run_form {
     VYRE_RUN_OWNED,
     VYRE_RUN_BORROWED,
@@ -120,37 +128,30 @@ typedef enum vyre_run_form {
     VYRE_RUN_INTO
 } vyre_run_form;
 
-/* Runs a plan in one of these ways, with outputs of the right sizes. */
+/* Runs a plan in one of these forms, with outputs of the right sizes. */
 VYRE_MUST_USE vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_form form,
                                             const vyre_plan *plan, const vyre_input *inputs,
                                             vyre_output *outputs, vyre_timing *out_timing);
 
-/* vyre_device_begin for a run: the pipeline is of the device as it is now, and exact enough. */
+/* vyre_device_begin for a run. Fails if the device was recovered since the pipeline was compiled,
+ * or is less exact than the config asks for. */
 VYRE_MUST_USE vyre_status vyre_pipeline_begin(const vyre_pipeline *pipeline,
                                               const vyre_dispatch_config *config);
 
-/* Runs on resident buffers: with `out_ticket` it is enqueued, else it is waited for and timed. */
+/* Runs on resident buffers: enqueues the run if `out_ticket` is given, else waits for it and times
+ * it. */
 VYRE_MUST_USE vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline,
                                                      const vyre_binding *bindings, size_t count,
                                                      const vyre_dispatch_config *config,
                                                      vyre_timing *out_timing, uint64_t *out_ticket);
 
-/* Compiles on a backend that is not the wrapper, with the help of the cache on disk. NULL if there
- * is no native pipeline. */
-VYRE_MUST_USE vyre_status vyre_compile_stored(const vyre_backend *backend,
-                                              const vyre_program *program,
-                                              vyre_native **out_native);
+/* Compiles a program that the backend takes whole, with the help of the cache on disk. Fails if the
+ * backend does not have an operation of it. NULL if the backend compiles nothing. */
+VYRE_MUST_USE vyre_status vyre_backend_compile(const vyre_backend *backend,
+                                               const vyre_program *program,
+                                               vyre_native **out_native);
 
-/* Residents bound by a run: their numbers and sizes by argument, marked as in use until
- * vyre_residents_end, which also remembers the ticket of the work. Waits for calls that write what
- * this one uses, or use what it writes: a run of several parts is one to all others. */
-VYRE_MUST_USE vyre_status vyre_residents_begin(vyre_device *device, const vyre_program *program,
-                                               const vyre_binding *bindings, size_t count,
-                                               uint64_t *out_buffers, vyre_plan_value *out_values);
-void vyre_residents_end(vyre_device *device, const vyre_program *program,
-                        const vyre_binding *bindings, size_t count, uint64_t ticket);
-
-/* All handles given out so far become invalid. With `free` the buffers are freed. */
+/* Makes all handles invalid; with `free` frees the buffers. */
 void vyre_residents_forget(vyre_device *device, bool free);
 
 /* Takes all pipelines out of the cache. */

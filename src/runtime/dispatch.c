@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "runtime/device.h"
 #include "trace/trace.h"
@@ -33,87 +34,100 @@ vyre_status vyre_outputs_make(const vyre_plan *plan, vyre_outputs *out_outputs) 
     }
     if (!made) {
         vyre_outputs_free(&outputs);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory or ask for less",
-                                "no memory for the outputs of `%s`, %llu bytes",
-                                vyre_program_name(plan->program),
-                                (unsigned long long)plan->output_bytes);
+        return vyre_no_memory("for the outputs of `%s`, %llu bytes",
+                              vyre_program_name(plan->program),
+                              (unsigned long long)plan->output_bytes);
     }
     *out_outputs = outputs;
     return VYRE_OK;
 }
 
-static vyre_status run_call(vyre_pipeline *pipeline, vyre_run_form form, const vyre_call *call,
-                            vyre_output *outputs, vyre_timing *out_timing) {
-    const vyre_backend *backend = pipeline->device->backend;
-    const vyre_native *native = pipeline->native;
-    switch (form) {
-    case VYRE_RUN_OWNED:
-        return native ? native->slots->dispatch(native, call, outputs)
-                      : backend->slots->dispatch(backend, call, outputs);
-    case VYRE_RUN_BORROWED:
-        return native ? native->slots->dispatch_borrowed(native, call, outputs)
-                      : backend->slots->dispatch_borrowed(backend, call, outputs);
-    case VYRE_RUN_TIMED:
-        return native ? native->slots->dispatch_borrowed_timed(native, call, outputs, out_timing)
-                      : backend->slots->dispatch_borrowed_timed(backend, call, outputs, out_timing);
-    case VYRE_RUN_INTO:
-        return native ? native->slots->dispatch_borrowed_into(native, call, outputs)
-                      : backend->slots->dispatch_borrowed_into(backend, call, outputs);
+/* A sequence has one form. The others follow from it as the contract's defaults do. */
+static vyre_status run_sequence(const vyre_sequence *sequence, vyre_run_form form,
+                                const vyre_call *call, vyre_output *outputs,
+                                vyre_timing *out_timing) {
+    uint64_t start = form == VYRE_RUN_TIMED ? vyre_now_ns() : 0;
+    if (form == VYRE_RUN_INTO) {
+        vyre_output *aside = vyre_outputs_aside(outputs, call->output_count);
+        vyre_status status = aside ? vyre_sequence_run(sequence, call, aside) : VYRE_OK;
+        return vyre_outputs_settle(aside, outputs, call->output_count, status);
     }
-    return VYRE_OK;
-}
-
-/* What a trace says of a call. */
-static vyre_trace_facts facts_of(const vyre_call *call, const vyre_output *outputs) {
-    vyre_trace_facts facts = {
-        .kind = "dispatch",
-        .program = call->program,
-        .label = call->config->label,
-        .call = call,
-    };
-    for (size_t i = 0; i < call->input_count; i++) {
-        facts.bytes_in += call->inputs[i].size;
-    }
-    for (size_t i = 0; i < call->output_count; i++) {
-        facts.bytes_out += outputs[i].size;
-    }
-    return facts;
-}
-
-/* A trace changes nothing: no slot is called that would not be without. */
-static vyre_status run_traced(vyre_pipeline *pipeline, vyre_run_form form, const vyre_call *call,
-                              vyre_output *outputs, vyre_timing *out_timing) {
-    vyre_timing timing = vyre_no_times;
-    vyre_trace_span span = vyre_trace_begin(pipeline->device->track);
-    vyre_status status = run_call(pipeline, form, call, outputs, out_timing ? out_timing : &timing);
-    if (span.start_ns) {
-        vyre_trace_facts facts = facts_of(call, outputs);
-        facts.timing = out_timing ? out_timing : &timing;
-        facts.failed = status;
-        vyre_trace_end(&span, &facts);
+    vyre_status status = vyre_sequence_run(sequence, call, outputs);
+    if (form == VYRE_RUN_TIMED) {
+        *out_timing = vyre_wall_time(start);
     }
     return status;
 }
 
+static vyre_status run_call(vyre_pipeline *pipeline, vyre_run_form form, const vyre_call *call,
+                            vyre_output *outputs, vyre_timing *out_timing) {
+    const vyre_backend *backend = pipeline->device->backend;
+    if (pipeline->sequence) {
+        return run_sequence(pipeline->sequence, form, call, outputs, out_timing);
+    }
+    switch (form) {
+    case VYRE_RUN_OWNED: return VYRE_CALL_SLOT(dispatch, backend, call, outputs);
+    case VYRE_RUN_BORROWED: return VYRE_CALL_SLOT(dispatch_borrowed, backend, call, outputs);
+    case VYRE_RUN_TIMED:
+        return VYRE_CALL_SLOT(dispatch_borrowed_timed, backend, call, outputs, out_timing);
+    case VYRE_RUN_INTO: return VYRE_CALL_SLOT(dispatch_borrowed_into, backend, call, outputs);
+    }
+    return vyre_internal_error("a run has no form %d", (int)form);
+}
+
+static uint64_t input_bytes(const vyre_call *call) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < call->input_count; i++) {
+        bytes += call->inputs[i].size;
+    }
+    return bytes;
+}
+
+static uint64_t output_bytes(const vyre_call *call, const vyre_output *outputs) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < call->output_count; i++) {
+        bytes += outputs[i].size;
+    }
+    return bytes;
+}
+
+/* What a trace says of a call, but for how it went. */
+#define FACTS_OF(run, results)                                                                     \
+    .program = (run)->program, .label = (run)->config->label, .call = (run),                       \
+    .bytes_in = input_bytes(run), .bytes_out = output_bytes((run), (results))
+
+/* A trace changes nothing: no slot is called that would not be without. */
 vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_form form, const vyre_plan *plan,
                               const vyre_input *inputs, vyre_output *outputs,
                               vyre_timing *out_timing) {
-    vyre_call call = vyre_plan_call(plan, inputs);
-    call.native = pipeline->native;
-    vyre_status status = vyre_trace_is_on() ? run_traced(pipeline, form, &call, outputs, out_timing)
-                                            : run_call(pipeline, form, &call, outputs, out_timing);
+    const vyre_call call = vyre_plan_call(plan, inputs, pipeline->native);
+    vyre_timing untimed = vyre_no_times, *timing = out_timing ? out_timing : &untimed;
+    vyre_status status;
+    VYRE_TRACED(pipeline->device->track, status = run_call(pipeline, form, &call, outputs, timing),
+                .kind = "dispatch", FACTS_OF(&call, outputs), .timing = timing, .failed = status);
     return vyre_device_explain(pipeline->device, plan->program, &plan->config, status);
 }
 
 vyre_status vyre_pipeline_begin(const vyre_pipeline *pipeline, const vyre_dispatch_config *config) {
     vyre_device *device = pipeline->device;
-    vyre_status status = vyre_device_check_grade(device, config);
-    status = status ? status : vyre_device_begin(device);
-    if (!status && pipeline->epoch != atomic_load_explicit(&device->epoch, memory_order_relaxed)) {
-        vyre_device_end(device);
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "compile the program again",
-                                  "the pipeline of `%s` is from before device %s was recovered",
-                                  vyre_program_name(pipeline->program), device->name);
+    VYRE_TRY(vyre_device_check_grade(device, config));
+    VYRE_TRY(vyre_device_begin(device));
+    if (pipeline->epoch == atomic_load_explicit(&device->epoch, memory_order_relaxed)) {
+        return VYRE_OK;
+    }
+    vyre_device_end(device);
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "compile the program again",
+                            "the pipeline of `%s` is from before device %s was recovered",
+                            vyre_program_name(pipeline->program), device->name);
+}
+
+/* In a call of the device. */
+static vyre_status make_plan(vyre_pipeline *pipeline, vyre_plan *plan, const vyre_input *inputs,
+                             size_t input_count, const vyre_dispatch_config *config) {
+    VYRE_TRY(vyre_plan_init(plan, pipeline->program, inputs, input_count, config));
+    vyre_status status = vyre_device_check_plan(pipeline->device, plan);
+    if (status) {
+        vyre_plan_deinit(plan);
     }
     return status;
 }
@@ -124,13 +138,7 @@ static vyre_status begin_run(vyre_pipeline *pipeline, vyre_plan *plan, const vyr
     config = vyre_config_or_default(config);
     vyre_status status = vyre_pipeline_begin(pipeline, config);
     if (!status) {
-        status = vyre_plan_init(plan, pipeline->program, inputs, input_count, config);
-        if (!status) {
-            status = vyre_device_check_plan(pipeline->device, plan);
-            if (status) {
-                vyre_plan_deinit(plan);
-            }
-        }
+        status = make_plan(pipeline, plan, inputs, input_count, config);
         if (status) {
             vyre_device_end(pipeline->device);
         }
@@ -149,12 +157,9 @@ static vyre_status run_new(vyre_pipeline *pipeline, vyre_run_form form, const vy
                            vyre_outputs *out_outputs, vyre_timing *out_timing) {
     vyre_plan plan;
     *out_outputs = (vyre_outputs){0};
-    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, config);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(begin_run(pipeline, &plan, inputs, input_count, config));
     vyre_outputs outputs;
-    status = vyre_outputs_make(&plan, &outputs);
+    vyre_status status = vyre_outputs_make(&plan, &outputs);
     if (!status) {
         status = vyre_pipeline_run(pipeline, form, &plan, inputs, outputs.items, out_timing);
         if (status) {
@@ -194,10 +199,9 @@ vyre_status vyre_pipeline_dispatch_owned(vyre_pipeline *pipeline, const vyre_out
                                          vyre_outputs *out_outputs) {
     vyre_input few[FEW_INPUTS] = {{NULL, 0}}, *list;
     *out_outputs = (vyre_outputs){0};
-    vyre_status status = list_inputs(inputs, input_count, few, &list);
-    status = status
-                 ? status
-                 : run_new(pipeline, VYRE_RUN_OWNED, list, input_count, config, out_outputs, NULL);
+    VYRE_TRY(list_inputs(inputs, input_count, few, &list));
+    vyre_status status =
+        run_new(pipeline, VYRE_RUN_OWNED, list, input_count, config, out_outputs, NULL);
     if (list != few) {
         vyre_free(list);
     }
@@ -253,11 +257,8 @@ vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pipeline, const vyre_inpu
                                         size_t input_count, const vyre_dispatch_config *config,
                                         vyre_outputs *outputs) {
     vyre_plan plan;
-    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, config);
-    if (status) {
-        return status;
-    }
-    status = check_apart(pipeline, inputs, input_count, outputs);
+    VYRE_TRY(begin_run(pipeline, &plan, inputs, input_count, config));
+    vyre_status status = check_apart(pipeline, inputs, input_count, outputs);
     if (status) {
         status = vyre_device_explain(pipeline->device, pipeline->program, &plan.config, status);
         end_run(pipeline, &plan);
@@ -352,41 +353,44 @@ struct vyre_pending {
     char label[];
 };
 
+static vyre_status start_call(vyre_pending *pending, bool owned, const vyre_call *call) {
+    const vyre_backend *backend = pending->pipeline->device->backend;
+    vyre_output *outputs = pending->outputs.items;
+    if (pending->pipeline->sequence) {
+        pending->run = vyre_ready_run;
+        return vyre_sequence_run(pending->pipeline->sequence, call, outputs);
+    }
+    VYRE_TRY(owned
+                 ? backend->slots->dispatch_async(backend, call, outputs, &pending->run)
+                 : backend->slots->dispatch_borrowed_async(backend, call, outputs, &pending->run));
+    return vyre_check_run(backend, &pending->run);
+}
+
+static vyre_status start_planned(vyre_pending *pending, bool owned, const vyre_plan *plan,
+                                 const vyre_input *inputs) {
+    uint32_t track = pending->pipeline->device->track;
+    VYRE_TRY(vyre_outputs_make(plan, &pending->outputs));
+    const vyre_call call = vyre_plan_call(plan, inputs, pending->pipeline->native);
+    const vyre_output *outputs = pending->outputs.items;
+    if (vyre_trace_is_on()) {
+        const vyre_trace_facts facts = {.kind = "async", FACTS_OF(&call, outputs)};
+        atomic_store(&pending->traced, vyre_trace_async_begin(track, &facts));
+    }
+    vyre_status status;
+    VYRE_TRACED(track, status = start_call(pending, owned, &call), .kind = "dispatch",
+                FACTS_OF(&call, outputs), .failed = status);
+    if (status) {
+        pending->run = (vyre_pending_run){0};
+    }
+    return vyre_device_explain(pending->pipeline->device, plan->program, &plan->config, status);
+}
+
 static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *inputs,
                          size_t input_count, const vyre_dispatch_config *config) {
-    vyre_pipeline *pipeline = pending->pipeline;
-    const vyre_backend *backend = pipeline->device->backend;
     vyre_plan plan;
-    vyre_status status = begin_run(pipeline, &plan, inputs, input_count, config);
-    if (status) {
-        return status;
-    }
-    status = vyre_outputs_make(&plan, &pending->outputs);
-    if (!status) {
-        vyre_call call = vyre_plan_call(&plan, inputs);
-        call.native = pipeline->native;
-        vyre_trace_span span = vyre_trace_begin(pipeline->device->track);
-        if (span.start_ns) {
-            vyre_trace_facts facts = facts_of(&call, pending->outputs.items);
-            facts.kind = "async";
-            atomic_store(&pending->traced, vyre_trace_async_begin(pipeline->device->track, &facts));
-        }
-        status = owned ? backend->slots->dispatch_async(backend, &call, pending->outputs.items,
-                                                        &pending->run)
-                       : backend->slots->dispatch_borrowed_async(
-                             backend, &call, pending->outputs.items, &pending->run);
-        if (span.start_ns) {
-            vyre_trace_facts facts = facts_of(&call, pending->outputs.items);
-            facts.failed = status;
-            vyre_trace_end(&span, &facts);
-        }
-        status = status ? status : vyre_check_run(backend, &pending->run);
-        status = vyre_device_explain(pipeline->device, pipeline->program, &plan.config, status);
-        if (status) {
-            pending->run = (vyre_pending_run){0};
-        }
-    }
-    end_run(pipeline, &plan);
+    VYRE_TRY(begin_run(pending->pipeline, &plan, inputs, input_count, config));
+    vyre_status status = start_planned(pending, owned, &plan, inputs);
+    end_run(pending->pipeline, &plan);
     return status;
 }
 
@@ -435,9 +439,8 @@ vyre_status vyre_pipeline_dispatch_owned_async(vyre_pipeline *pipeline, const vy
                                                vyre_pending **out_pending) {
     vyre_input few[FEW_INPUTS] = {{NULL, 0}}, *list;
     *out_pending = NULL;
-    vyre_status status = list_inputs(inputs, input_count, few, &list);
-    status =
-        status ? status : dispatch_async(pipeline, true, list, input_count, config, out_pending);
+    VYRE_TRY(list_inputs(inputs, input_count, few, &list));
+    vyre_status status = dispatch_async(pipeline, true, list, input_count, config, out_pending);
     if (list != few) {
         vyre_free(list);
     }
@@ -453,7 +456,7 @@ vyre_status vyre_device_dispatch_owned_async(vyre_device *device, const vyre_pro
         vyre_pipeline_dispatch_owned_async(pipeline, inputs, input_count, config, out_pending));
 }
 
-/* The run is seen to be over, or nobody is going to look any more. */
+/* The run is over, or the caller gives it up. */
 static void end_trace(vyre_pending *pending, bool failed) {
     uint64_t id = atomic_exchange(&pending->traced, 0);
     if (id) {
@@ -478,12 +481,10 @@ vyre_status vyre_pending_await(vyre_pending *pending, vyre_outputs *out_outputs)
                                 "the outputs of a pending run were given before");
     }
     vyre_device *device = pending->pipeline->device;
-    vyre_trace_span span = vyre_trace_begin(device->track);
-    vyre_status status = pending->run.slots->wait(pending->run.state);
-    if (span.start_ns) {
-        const vyre_trace_facts facts = {
-            .kind = "wait", .program = pending->pipeline->program, .failed = status};
-        vyre_trace_end(&span, &facts);
+    vyre_status status;
+    VYRE_TRACED(device->track, status = pending->run.slots->wait(pending->run.state),
+                .kind = "wait", .program = pending->pipeline->program, .failed = status);
+    if (vyre_trace_is_on()) {
         end_trace(pending, status);
     }
     status = vyre_device_explain(device, pending->pipeline->program, &pending->config, status);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/status.h"
 
 /* The host's side, which lies to blocks of the file as the device's would: nothing is copied. */
 #define BLOCK ((size_t)4096)
@@ -16,19 +17,16 @@ static uint8_t *take(size_t size, uint64_t offset, uint8_t **out_memory) {
     return block + offset % BLOCK;
 }
 
-static vyre_status no_memory(const char *path, size_t size) {
-    return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory, or move fewer bytes",
-                            "no memory for %zu bytes of %s", size, path ? path : "a file");
-}
-
 vyre_status vyre_io_read_resident(vyre_device *device, vyre_resident resident, size_t size,
                                   const char *path, uint64_t offset, vyre_io_report *out_report) {
     uint8_t *memory, *data = take(size, offset, &memory);
     uint64_t start = vyre_now_ns();
     vyre_io_report report = {.way = VYRE_IO_PLAIN, .why = ""};
-    vyre_status status =
-        data ? vyre_io_read(data, size, path, offset, &report) : no_memory(path, size);
-    status = status ? status : vyre_resident_upload(device, resident, data, size);
+    vyre_status status = data ? vyre_io_read(data, size, path, offset, &report)
+                              : vyre_no_memory("for %zu bytes of %s", size, path ? path : "a file");
+    if (!status) {
+        status = vyre_resident_upload(device, resident, data, size);
+    }
     vyre_free(memory);
     report.time_ns = vyre_now_ns() - start;
     if (out_report) {
@@ -44,8 +42,10 @@ vyre_status vyre_io_write_resident(vyre_device *device, vyre_resident resident,
     uint64_t start = vyre_now_ns();
     vyre_io_report report = {.way = VYRE_IO_PLAIN, .why = ""};
     vyre_status status = data ? vyre_resident_read(device, resident, resident_offset, data, size)
-                              : no_memory(path, size);
-    status = status ? status : vyre_io_write(data, size, path, offset, &report);
+                              : vyre_no_memory("for %zu bytes of %s", size, path ? path : "a file");
+    if (!status) {
+        status = vyre_io_write(data, size, path, offset, &report);
+    }
     vyre_free(memory);
     report.time_ns = vyre_now_ns() - start;
     if (out_report) {

@@ -9,28 +9,13 @@
 #include "base/strbuf.h"
 #include "ir/section.h"
 #include "runtime/device.h"
-#include "runtime/wrap.h"
 #include "store/store.h"
 #include "trace/trace.h"
 
 /* Programs of the same meaning: not by their digests alone. */
 static bool same_meaning(const vyre_program *left, const vyre_program *right) {
-    if (left == right) {
-        return true;
-    }
-    const vyre_ir *a = vyre_program_ir(left), *b = vyre_program_ir(right);
-    bool same = a->flags == b->flags;
-    for (uint32_t id = 0; id < VYRE_SECTION_COUNT && same; id++) {
-        vyre_section_id section = (vyre_section_id)id;
-        if (!vyre_section_is_meaning(id)) {
-            continue;
-        }
-        uint32_t count = vyre_section_count(a, section);
-        same = count == vyre_section_count(b, section) &&
-               (!count || !memcmp(vyre_section_items(a, section), vyre_section_items(b, section),
-                                  count * vyre_section_item_bytes(section)));
-    }
-    return same;
+    return left == right ||
+           vyre_sections_same_meaning(vyre_program_ir(left), vyre_program_ir(right));
 }
 
 static vyre_pipeline **bucket_of(vyre_device *device, uint64_t hash) {
@@ -54,11 +39,12 @@ static void destroy(vyre_pipeline *pipeline) {
         vyre_plan_deinit(&pipeline->plan);
     }
     vyre_native_drop(pipeline->native);
+    vyre_sequence_free(pipeline->sequence);
     vyre_program_release(pipeline->program);
     vyre_free(pipeline);
 }
 
-/* Out of the lock: a backend may have to wait for runs that others end, who need it for that. */
+/* Out of the lock: a backend may wait here for runs whose threads need the lock to end. */
 static void destroy_all(vyre_pipeline *gone) {
     while (gone) {
         vyre_pipeline *next = gone->next;
@@ -67,7 +53,7 @@ static void destroy_all(vyre_pipeline *gone) {
     }
 }
 
-/* Takes a pipeline out of the cache. In the lock; those that nobody holds are to be destroyed. */
+/* Takes a pipeline out of the cache. In the lock; one without a holder is to be destroyed. */
 static void evict(vyre_device *device, vyre_pipeline *pipeline, vyre_pipeline **gone) {
     vyre_pipeline **at = bucket_of(device, pipeline->hash);
     while (*at != pipeline) {
@@ -139,8 +125,8 @@ void vyre_pipeline_release(vyre_pipeline *pipeline) {
 }
 
 bool vyre_pipeline_is_native(const vyre_pipeline *pipeline) {
-    bool is_wrapped = pipeline->device->backend != pipeline->device->inner;
-    return pipeline->native && (!is_wrapped || vyre_wrap_is_compiled(pipeline->native));
+    return pipeline->sequence ? vyre_sequence_is_compiled(pipeline->sequence)
+                              : pipeline->native != NULL;
 }
 
 const vyre_program *vyre_pipeline_program(const vyre_pipeline *pipeline) {
@@ -151,114 +137,147 @@ static vyre_str as_str(const char *text) {
     return (vyre_str){text, strlen(text)};
 }
 
-vyre_status vyre_compile_stored(const vyre_backend *backend, const vyre_program *program,
-                                vyre_native **out_native) {
+static vyre_status check_ops(const vyre_backend *backend, const vyre_program *program) {
+    const vyre_op_set *ops = backend->slots->supported_ops(backend);
+    const vyre_ir *ir = vyre_program_ir(program);
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        uint32_t op = ir->insts[i].op;
+        if (op >= 8 * sizeof *ops || !(ops->words[op / 64] >> (op % 64) & 1)) {
+            return vyre_status_make(
+                VYRE_STATUS_UNSUPPORTED, "run it on another backend; `vyre backends` lists them",
+                "program `%s` uses `%s`, which backend `%s` does not have",
+                vyre_program_name(program), vyre_op_info_of(op)->name, backend->slots->id(backend));
+        }
+    }
+    return VYRE_OK;
+}
+
+/* A compile of a program, with what the cache on disk knows of it. */
+typedef struct translation {
+    const vyre_backend *backend;
+    const vyre_program *program;
+    vyre_store_key key;
+    vyre_strbuf stored; /* the artifact of before */
+    bool hit;           /* and it was of use */
+    vyre_native made;
+} translation;
+
+static vyre_status call_compiler(translation *t) {
+    const vyre_compile compile = {
+        .program = t->program,
+        .artifact = t->hit ? (const uint8_t *)t->stored.data : NULL,
+        .artifact_size = t->hit ? t->stored.size : 0,
+    };
+    return t->backend->slots->compile_native_shared(t->backend, &compile, &t->made);
+}
+
+static bool is_stored(const translation *t) {
+    return t->hit && t->stored.size == t->made.artifact_size &&
+           !memcmp(t->stored.data, t->made.artifact, t->stored.size);
+}
+
+static vyre_status translate(translation *t, vyre_native **out_native) {
+    t->hit = vyre_store_get(&t->key, &t->stored);
+    vyre_status status = call_compiler(t);
+    if (status && t->hit) { /* what was stored must not be what keeps a program from running */
+        vyre_log(VYRE_LOG_WARNING, "compiling `%s` from what was stored: %s",
+                 vyre_program_name(t->program), vyre_status_text(status));
+        vyre_status_free(status);
+        vyre_free(t->made.artifact);
+        t->made = (vyre_native){0};
+        t->hit = false;
+        status = call_compiler(t);
+    }
+    if (!status && t->made.slots) {
+        status = vyre_native_adopt(&t->made, t->backend, out_native);
+        if (!status && t->made.artifact && !is_stored(t)) {
+            vyre_store_put(&t->key, t->made.artifact, t->made.artifact_size);
+        }
+    }
+    if (vyre_trace_is_on()) {
+        vyre_trace_compiled(t->hit);
+    }
+    return status;
+}
+
+vyre_status vyre_backend_compile(const vyre_backend *backend, const vyre_program *program,
+                                 vyre_native **out_native) {
     *out_native = NULL;
+    VYRE_TRY(check_ops(backend, program));
     if (!vyre_backend_compiles(backend)) {
         return VYRE_OK;
     }
     const vyre_backend_slots *slots = backend->slots;
     uint8_t *bytes = NULL;
     size_t size = 0;
-    vyre_strbuf stored = {0};
-    vyre_native made = {0};
     vyre_profile profile;
     slots->device_profile(backend, &profile);
-    vyre_status status = vyre_wire_encode(program, VYRE_WIRE_NO_DEBUG, &bytes, &size);
-    if (status) {
-        return status;
-    }
-    const vyre_store_key key = {
-        .backend = as_str(slots->id(backend)),
-        .backend_version = as_str(slots->version(backend)),
-        .device = as_str(profile.device),
-        .driver_version = as_str(profile.driver),
-        .digest = vyre_program_digest(program),
-        .program = {(const char *)bytes, size},
-        .name = as_str(vyre_program_name(program)),
-    };
-    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
-    bool hit = vyre_store_get(&key, &stored);
-    vyre_compile compile = {
-        .program = program,
-        .artifact = hit ? (const uint8_t *)stored.data : NULL,
-        .artifact_size = hit ? stored.size : 0,
-    };
-    status = slots->compile_native_shared(backend, &compile, &made);
-    if (status && hit) { /* what was stored must not be what keeps a program from running */
-        vyre_log(VYRE_LOG_WARNING, "compiling `%s` from what was stored: %s",
-                 vyre_program_name(program), vyre_status_text(status));
-        vyre_status_free(status);
-        vyre_free(made.artifact);
-        made = (vyre_native){0};
-        compile = (vyre_compile){.program = program};
-        hit = false;
-        status = slots->compile_native_shared(backend, &compile, &made);
-    }
-    if (!status && made.slots) {
-        status = vyre_native_adopt(&made, backend, out_native);
-        if (!status && made.artifact &&
-            !(hit && stored.size == made.artifact_size &&
-              !memcmp(stored.data, made.artifact, stored.size))) {
-            vyre_store_put(&key, made.artifact, made.artifact_size);
-        }
-    }
-    if (span.start_ns) {
-        vyre_trace_compiled(hit);
-        vyre_trace_end(&span, &(vyre_trace_facts){.kind = "translate",
-                                                  .program = program,
-                                                  .cache = hit ? "disk" : "cold",
-                                                  .bytes = made.artifact_size,
-                                                  .failed = status});
-    }
-    vyre_free(made.artifact);
-    vyre_strbuf_free(&stored);
+    VYRE_TRY(vyre_wire_encode(program, VYRE_WIRE_NO_DEBUG, &bytes, &size));
+    translation t = {.backend = backend,
+                     .program = program,
+                     .key = {
+                         .backend = as_str(slots->id(backend)),
+                         .backend_version = as_str(slots->version(backend)),
+                         .device = as_str(profile.device),
+                         .driver_version = as_str(profile.driver),
+                         .digest = vyre_program_digest(program),
+                         .program = {(const char *)bytes, size},
+                         .name = as_str(vyre_program_name(program)),
+                     }};
+    vyre_status status;
+    VYRE_TRACED(VYRE_TRACE_HERE, status = translate(&t, out_native), .kind = "translate",
+                .program = program, .cache = t.hit ? "disk" : "cold", .bytes = t.made.artifact_size,
+                .failed = status);
+    vyre_free(t.made.artifact);
+    vyre_strbuf_free(&t.stored);
     vyre_bytes_free(bytes);
     return status;
 }
 
-/* Through the wrapper, which stores the parts; or directly. */
-static vyre_status compile_native(vyre_device *device, const vyre_program *program,
-                                  vyre_native **out_native) {
-    *out_native = NULL;
-    if (device->backend == device->inner) {
-        return vyre_compile_stored(device->backend, program, out_native);
-    }
-    const vyre_compile compile = {.program = program};
-    vyre_native made = {0};
-    vyre_status status =
-        device->backend->slots->compile_native_shared(device->backend, &compile, &made);
-    return status || !made.slots ? status : vyre_native_adopt(&made, device->backend, out_native);
+static vyre_status compile_program(vyre_pipeline *pipeline) {
+    const vyre_backend *backend = pipeline->device->backend;
+    const vyre_program *program = pipeline->program;
+    return vyre_sequence_needed(backend, program)
+               ? vyre_sequence_make(backend, program, &pipeline->sequence)
+               : vyre_backend_compile(backend, program, &pipeline->native);
+}
+
+/* In a call of the device. */
+static vyre_status compile_on(vyre_device *device, const vyre_dispatch_config *config,
+                              vyre_pipeline *pipeline) {
+    VYRE_TRY(vyre_device_admit(device, pipeline->program, config));
+    pipeline->epoch = atomic_load(&device->epoch);
+    return vyre_status_annotate(compile_program(pipeline), "compiling `%s`",
+                                vyre_program_name(pipeline->program));
+}
+
+static uint64_t executable_bytes(const vyre_pipeline *pipeline) {
+    const vyre_native *native = pipeline->native;
+    return pipeline->sequence ? vyre_sequence_bytes(pipeline->sequence)
+           : native           ? native->slots->size_bytes(native)
+                              : 0;
 }
 
 static vyre_status make(vyre_device *device, uint64_t hash, const vyre_program *program,
                         const vyre_dispatch_config *config, vyre_pipeline **out_pipeline) {
-    uint32_t epoch = 0;
-    vyre_native *native = NULL;
-    vyre_status status = vyre_device_begin(device);
-    if (!status) {
-        epoch = atomic_load(&device->epoch);
-        status = vyre_device_admit(device, program, config);
-        status = status ? status
-                        : vyre_status_annotate(compile_native(device, program, &native),
-                                               "compiling `%s`", vyre_program_name(program));
-        vyre_device_end(device);
-    }
-    if (status) {
-        return vyre_device_explain(device, program, config, status);
-    }
     vyre_pipeline *pipeline = vyre_alloc_zeroed(1, sizeof *pipeline);
     if (!pipeline) {
-        vyre_native_drop(native);
         return vyre_no_memory("for the pipeline of `%s`", vyre_program_name(program));
     }
     pipeline->device = device;
     pipeline->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
-    pipeline->native = native;
-    pipeline->epoch = epoch;
     pipeline->hash = hash;
-    pipeline->bytes = sizeof *pipeline + vyre_program_stats(program).memory_bytes +
-                      (native ? native->slots->size_bytes(native) : 0);
+    vyre_status status = vyre_device_begin(device);
+    if (!status) {
+        status = compile_on(device, config, pipeline);
+        vyre_device_end(device);
+    }
+    if (status) {
+        destroy(pipeline);
+        return vyre_device_explain(device, program, config, status);
+    }
+    pipeline->bytes =
+        sizeof *pipeline + vyre_program_stats(program).memory_bytes + executable_bytes(pipeline);
     *out_pipeline = pipeline;
     return VYRE_OK;
 }
@@ -325,15 +344,10 @@ vyre_status vyre_device_compile(vyre_device *device, const vyre_program *program
     *out_pipeline = NULL;
     config = vyre_config_or_default(config);
     bool found = false;
-    vyre_trace_span span = vyre_trace_begin(device->track);
-    vyre_status status = compile(device, program, config, &found, out_pipeline);
-    if (span.start_ns) {
-        vyre_trace_end(&span,
-                       &(vyre_trace_facts){.kind = "compile",
-                                           .program = program,
-                                           .cache = found ? "memory" : vyre_trace_cache(&span),
-                                           .failed = status});
-    }
+    vyre_status status;
+    VYRE_TRACED(device->track, status = compile(device, program, config, &found, out_pipeline),
+                .kind = "compile", .program = program,
+                .cache = found ? "memory" : vyre_trace_cache(&span), .failed = status);
     return status;
 }
 

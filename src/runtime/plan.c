@@ -83,10 +83,7 @@ static vyre_status bind_inputs(vyre_plan *plan, const vyre_input *inputs, size_t
                                 plan->input_count == 1 ? "" : "s", count);
     }
     for (uint32_t i = 0; i < plan->input_count; i++) {
-        vyre_status status = bind_input(plan, plan->inputs[i], &inputs[i]);
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(bind_input(plan, plan->inputs[i], &inputs[i]));
     }
     return VYRE_OK;
 }
@@ -100,12 +97,11 @@ static vyre_status bind_values(vyre_plan *plan, const vyre_plan_value *values, s
                                 vyre_program_name(plan->program), plan->ir->arg_count,
                                 plan->ir->arg_count == 1 ? "" : "s", count);
     }
-    vyre_status status = VYRE_OK;
-    for (uint32_t arg = 0; arg < count && !status; arg++) {
-        status = is_scalar(plan, arg) ? bind_scalar(plan, arg, values[arg].bits)
-                                      : bind_buffer(plan, arg, values[arg].bytes);
+    for (uint32_t arg = 0; arg < count; arg++) {
+        VYRE_TRY(is_scalar(plan, arg) ? bind_scalar(plan, arg, values[arg].bits)
+                                      : bind_buffer(plan, arg, values[arg].bytes));
     }
-    return status;
+    return VYRE_OK;
 }
 
 /* Resident `out` buffers bring a size, too, which must be the program's. */
@@ -138,10 +134,7 @@ static vyre_status size_buffers(vyre_plan *plan) {
             continue;
         }
         const vyre_resource *row = &ir->resources[resource];
-        vyre_status status = eval_size(plan, row->size);
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(eval_size(plan, row->size));
         if (row->size != VYRE_NONE && row->access == VYRE_ACCESS_OUT) {
             plan->arguments[arg] = plan->sizes[row->size];
         } else if (row->size != VYRE_NONE && plan->arguments[arg] != plan->sizes[row->size]) {
@@ -197,13 +190,10 @@ static vyre_status refuse_requirement(const vyre_plan *plan, uint32_t index) {
 static vyre_status check_requirements(vyre_plan *plan) {
     for (uint32_t i = 0; i < plan->ir->requirement_count; i++) {
         const vyre_requirement *row = &plan->ir->requirements[i];
-        vyre_status status = eval_size(plan, row->left);
-        status = status ? status : eval_size(plan, row->right);
-        if (!status && plan->sizes[row->left] != plan->sizes[row->right]) {
-            status = refuse_requirement(plan, i);
-        }
-        if (status) {
-            return status;
+        VYRE_TRY(eval_size(plan, row->left));
+        VYRE_TRY(eval_size(plan, row->right));
+        if (plan->sizes[row->left] != plan->sizes[row->right]) {
+            return refuse_requirement(plan, i);
         }
     }
     return VYRE_OK;
@@ -216,10 +206,7 @@ static vyre_status size_scratch(vyre_plan *plan) {
         if (row->kind != VYRE_RESOURCE_SCRATCH) {
             continue;
         }
-        vyre_status status = eval_size(plan, row->size);
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(eval_size(plan, row->size));
         uint64_t length = plan->sizes[row->size];
         if (length > UINT32_MAX) {
             return vyre_status_make(VYRE_STATUS_LIMIT, "pass smaller buffers or arguments",
@@ -232,34 +219,31 @@ static vyre_status size_scratch(vyre_plan *plan) {
 
 static vyre_status size_phase(vyre_plan *plan, uint32_t index) {
     const vyre_phase *phase = &plan->ir->phases[index];
-    vyre_status status = eval_size(plan, phase->from_index);
-    for (uint32_t i = 0; i < phase->dimensions && !status; i++) {
-        status = eval_size(plan, phase->domain[i]);
+    VYRE_TRY(eval_size(plan, phase->from_index));
+    for (uint32_t i = 0; i < phase->dimensions; i++) {
+        VYRE_TRY(eval_size(plan, phase->domain[i]));
         uint64_t group = phase->workgroup[i] ? phase->workgroup[i] : 1;
-        uint64_t size = status                 ? 0
-                        : plan->config.grid[i] ? plan->config.grid[i]
-                                               : plan->sizes[phase->domain[i]];
+        uint64_t size = plan->config.grid[i] ? plan->config.grid[i] : plan->sizes[phase->domain[i]];
         /* `gid` is a u32, and so is `num_workgroups` where there are any. */
         uint64_t most =
             phase->workgroup[i] == 1 ? UINT32_MAX : ((uint64_t)UINT32_MAX + 1) / group * group;
-        if (!status && size > most) {
-            status = vyre_status_make(VYRE_STATUS_LIMIT, "pass smaller buffers or arguments",
-                                      "program `%s`: a domain of %llu invocations in one "
-                                      "dimension is too large",
-                                      vyre_program_name(plan->program), (unsigned long long)size);
+        if (size > most) {
+            return vyre_status_make(VYRE_STATUS_LIMIT, "pass smaller buffers or arguments",
+                                    "program `%s`: a domain of %llu invocations in one dimension "
+                                    "is too large",
+                                    vyre_program_name(plan->program), (unsigned long long)size);
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 static vyre_status size_steps(vyre_plan *plan) {
     const vyre_ir *ir = plan->ir;
-    vyre_status status = VYRE_OK;
-    for (uint32_t i = 0; i < ir->step_count && !status; i++) {
-        status = ir->steps[i].kind == VYRE_STEP_PHASE ? size_phase(plan, ir->steps[i].size)
-                                                      : eval_size(plan, ir->steps[i].size);
+    for (uint32_t i = 0; i < ir->step_count; i++) {
+        VYRE_TRY(ir->steps[i].kind == VYRE_STEP_PHASE ? size_phase(plan, ir->steps[i].size)
+                                                      : eval_size(plan, ir->steps[i].size));
     }
-    return status;
+    return VYRE_OK;
 }
 
 static vyre_status refuse_config(const vyre_plan *plan, const char *fix, const char *what) {
@@ -362,8 +346,8 @@ static vyre_status plan_start(vyre_plan *plan, const vyre_program *program,
     plan->arguments = plan->sizes = NULL;
     plan->inputs = plan->outputs = NULL;
     plan->grids = NULL;
-    vyre_status status = make_room(plan);
-    for (uint32_t arg = 0; arg < ir->arg_count && !status; arg++) {
+    VYRE_TRY(make_room(plan));
+    for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
         uint32_t resource = ir->args[arg].resource;
         if (!vyre_ir_is_out(ir, arg)) {
             plan->inputs[plan->input_count++] = arg;
@@ -372,28 +356,38 @@ static vyre_status plan_start(vyre_plan *plan, const vyre_program *program,
             plan->outputs[plan->output_count++] = arg;
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
-static vyre_status plan_finish(vyre_plan *plan, vyre_status status) {
-    status = status ? status : size_buffers(plan);
-    status = status ? status : check_requirements(plan);
-    status = status ? status : size_scratch(plan);
-    status = status ? status : check_grid(plan);
-    status = status ? status : size_steps(plan);
-    status = status ? status : check_reserved(plan);
-    status = status ? status : vyre_check_demand(plan->program, &plan->config);
-    for (uint32_t i = 0; i < plan->ir->phase_count && !status; i++) {
+static vyre_status plan_finish(vyre_plan *plan) {
+    VYRE_TRY(size_buffers(plan));
+    VYRE_TRY(check_requirements(plan));
+    VYRE_TRY(size_scratch(plan));
+    VYRE_TRY(check_grid(plan));
+    VYRE_TRY(size_steps(plan));
+    VYRE_TRY(check_reserved(plan));
+    VYRE_TRY(vyre_check_demand(plan->program, &plan->config));
+    for (uint32_t i = 0; i < plan->ir->phase_count; i++) {
         plan->grids[i] = vyre_plan_grid(plan, i, INT64_MAX);
     }
-    return status;
+    return VYRE_OK;
+}
+
+static vyre_status plan_inputs(vyre_plan *plan, const vyre_input *inputs, size_t count) {
+    VYRE_TRY(bind_inputs(plan, inputs, count));
+    return plan_finish(plan);
+}
+
+static vyre_status plan_values(vyre_plan *plan, const vyre_plan_value *values, size_t count) {
+    VYRE_TRY(bind_values(plan, values, count));
+    VYRE_TRY(plan_finish(plan));
+    return check_out(plan, values);
 }
 
 vyre_status vyre_plan_init(vyre_plan *plan, const vyre_program *program, const vyre_input *inputs,
                            size_t input_count, const vyre_dispatch_config *config) {
-    vyre_status status = plan_start(plan, program, config);
-    status = status ? status : bind_inputs(plan, inputs, input_count);
-    status = plan_finish(plan, status);
+    VYRE_TRY(plan_start(plan, program, config));
+    vyre_status status = plan_inputs(plan, inputs, input_count);
     if (status) {
         vyre_plan_deinit(plan);
     }
@@ -403,10 +397,8 @@ vyre_status vyre_plan_init(vyre_plan *plan, const vyre_program *program, const v
 vyre_status vyre_plan_init_resident(vyre_plan *plan, const vyre_program *program,
                                     const vyre_plan_value *values, size_t count,
                                     const vyre_dispatch_config *config) {
-    vyre_status status = plan_start(plan, program, config);
-    status = status ? status : bind_values(plan, values, count);
-    status = plan_finish(plan, status);
-    status = status ? status : check_out(plan, values);
+    VYRE_TRY(plan_start(plan, program, config));
+    vyre_status status = plan_values(plan, values, count);
     if (status) {
         vyre_plan_deinit(plan);
     }
@@ -423,7 +415,8 @@ vyre_status vyre_plan_init_again(vyre_plan *plan, const vyre_program *program, b
     if (was_split && (config.grid[0] || config.grid[1] || config.grid[2])) {
         /* Arrays that carry values over the cuts have room for that alone. */
         return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                "leave the grid to the program, or use backend `reference`",
+                                "leave the grid to the program, or use a device that has grid "
+                                "barriers of its own",
                                 "`%s` has grid barriers and runs split here, over its own domain",
                                 vyre_program_name(program));
     }
@@ -444,7 +437,8 @@ void vyre_plan_deinit(vyre_plan *plan) {
     plan->grids = NULL;
 }
 
-vyre_call vyre_plan_call(const vyre_plan *plan, const vyre_input *inputs) {
+vyre_call vyre_plan_call(const vyre_plan *plan, const vyre_input *inputs,
+                         const vyre_native *native) {
     return (vyre_call){
         .program = plan->program,
         .config = &plan->config,
@@ -457,7 +451,7 @@ vyre_call vyre_plan_call(const vyre_plan *plan, const vyre_input *inputs) {
         .grids = plan->grids,
         .grid_count = plan->ir->phase_count,
         .output_count = plan->output_count,
-        .native = NULL,
+        .native = native,
         .reserved = {0, 0, 0, 0}, /* all that is named is stored, the rest would be filled first */
     };
 }

@@ -53,8 +53,10 @@ void vyre_plan_deinit(vyre_plan *plan);
 VYRE_MUST_USE vyre_status vyre_check_demand(const vyre_program *program,
                                             const vyre_dispatch_config *config);
 
-/* The plan as backends see it; valid as long as plan and inputs. */
-vyre_call vyre_plan_call(const vyre_plan *plan, const vyre_input *inputs);
+/* The plan as backends see it, with the backend's executable of the program or NULL; valid as long
+ * as plan and inputs. */
+vyre_call vyre_plan_call(const vyre_plan *plan, const vyre_input *inputs,
+                         const vyre_native *native);
 
 /* Bytes of an output, by its number. */
 uint64_t vyre_plan_output_bytes(const vyre_plan *plan, uint32_t output);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "ir/program.h"
 #include "runtime/device.h"
@@ -66,12 +67,9 @@ static void give_row_back(vyre_device *device, uint32_t index) {
 
 vyre_status vyre_resident_allocate(vyre_device *device, size_t size, vyre_resident *out_resident) {
     *out_resident = (vyre_resident){0};
-    vyre_status status = vyre_device_begin(device);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_device_begin(device));
     uint64_t buffer = 0;
-    status = device->backend->slots->resident_allocate(device->backend, size, &buffer);
+    vyre_status status = device->backend->slots->resident_allocate(device->backend, size, &buffer);
     if (status) {
         vyre_device_end(device);
         return vyre_status_annotate(status, "allocating %zu bytes on %s", size, device->name);
@@ -96,7 +94,7 @@ vyre_status vyre_resident_allocate(vyre_device *device, size_t size, vyre_reside
     return status;
 }
 
-/* Who writes a buffer is alone with it; others read it together. In the lock, as all of these. */
+/* One call may write a buffer, or several may read it. In the lock, as all of these. */
 static bool is_available(const vyre_resident_row *row, bool writes) {
     return writes ? !row->users : !row->is_written;
 }
@@ -127,10 +125,7 @@ static void wake_waiting(vyre_device *device) {
  * then. */
 static vyre_status begin_use(vyre_device *device, vyre_resident handle, bool writes,
                              vyre_resident_row *out_row) {
-    vyre_status status = vyre_device_begin(device);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_device_begin(device));
     vyre_resident_row *row;
     pthread_mutex_lock(&device->residents);
     while ((row = find_row(device, handle)) != NULL && !is_available(row, writes)) {
@@ -167,26 +162,22 @@ static bool is_inside(const vyre_resident_row *row, size_t offset, size_t size) 
 
 static vyre_status upload(vyre_device *device, const vyre_resident_row *row, size_t offset,
                           const void *data, size_t size) {
-    vyre_trace_span span = vyre_trace_begin(device->track);
-    vyre_status status =
-        device->backend->slots->resident_upload(device->backend, row->buffer, offset, data, size);
-    if (span.start_ns) {
-        vyre_trace_end(&span,
-                       &(vyre_trace_facts){.kind = "upload", .bytes = size, .failed = status});
-    }
+    const vyre_backend *backend = device->backend;
+    vyre_status status;
+    VYRE_TRACED(device->track,
+                status = backend->slots->resident_upload(backend, row->buffer, offset, data, size),
+                .kind = "upload", .bytes = size, .failed = status);
     return status;
 }
 
 static vyre_status read_back(vyre_device *device, const vyre_resident_row *row, size_t offset,
                              void *data, size_t size) {
-    vyre_trace_span span = vyre_trace_begin(device->track);
-    vyre_status status =
-        device->backend->slots->resident_read(device->backend, row->buffer, offset, data, size);
-    if (span.start_ns) {
-        vyre_trace_end(&span,
-                       &(vyre_trace_facts){.kind = "readback", .bytes = size, .failed = status});
-        vyre_trace_look(device->track, device->backend);
-    }
+    const vyre_backend *backend = device->backend;
+    vyre_status status;
+    VYRE_TRACED(device->track,
+                status = backend->slots->resident_read(backend, row->buffer, offset, data, size),
+                .kind = "readback", .bytes = size, .failed = status);
+    vyre_trace_look(device->track, backend);
     return status;
 }
 
@@ -211,16 +202,14 @@ vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident, co
 vyre_status vyre_resident_upload_at(vyre_device *device, vyre_resident resident, size_t offset,
                                     const void *data, size_t size) {
     vyre_resident_row row = {0};
-    vyre_status status = begin_use(device, resident, true, &row);
-    if (status) {
-        return status;
-    }
-    status = is_inside(&row, offset, size)
-                 ? upload(device, &row, offset, data, size)
-                 : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload a part that lies inside",
-                                    "%zu bytes from %zu on were given for a resident buffer of "
-                                    "%llu",
-                                    size, offset, (unsigned long long)row.size);
+    VYRE_TRY(begin_use(device, resident, true, &row));
+    vyre_status status =
+        is_inside(&row, offset, size)
+            ? upload(device, &row, offset, data, size)
+            : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload a part that lies inside",
+                               "%zu bytes from %zu on were given for a resident buffer of "
+                               "%llu",
+                               size, offset, (unsigned long long)row.size);
     end_use(device, resident, false);
     return vyre_status_annotate(status, "uploading to %s", device->name);
 }
@@ -238,7 +227,8 @@ vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident, size
                                   "%zu bytes from %zu on were asked of a resident buffer of %llu",
                                   size, offset, (unsigned long long)row.size);
     } else {
-        /* Nobody may have waited for the work that made the contents: its failure is told here. */
+        /* The work that made the contents may have failed without a wait: the failure is told here.
+         */
         status = row.made_by ? vyre_device_wait_for(device, row.made_by) : VYRE_OK;
         known_good = !status;
         status = status ? status : read_back(device, &row, offset, data, size);
@@ -344,9 +334,12 @@ static vyre_status find_residents(vyre_device *device, const vyre_program *progr
     return VYRE_OK;
 }
 
-vyre_status vyre_residents_begin(vyre_device *device, const vyre_program *program,
-                                 const vyre_binding *bindings, size_t count, uint64_t *out_buffers,
-                                 vyre_plan_value *out_values) {
+/* Marks the buffers that a run binds as used, until end_residents, and gives their numbers and
+ * sizes by argument. Waits for calls that write what this one uses, or use what it writes, so that
+ * a run of several parts is one to all others. */
+static vyre_status begin_residents(vyre_device *device, const vyre_program *program,
+                                   const vyre_binding *bindings, size_t count,
+                                   uint64_t *out_buffers, vyre_plan_value *out_values) {
     const vyre_ir *ir = vyre_program_ir(program);
     if (count != ir->arg_count) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
@@ -373,8 +366,9 @@ vyre_status vyre_residents_begin(vyre_device *device, const vyre_program *progra
     return status;
 }
 
-void vyre_residents_end(vyre_device *device, const vyre_program *program,
-                        const vyre_binding *bindings, size_t count, uint64_t ticket) {
+/* Remembers the ticket of the work, too. */
+static void end_residents(vyre_device *device, const vyre_program *program,
+                          const vyre_binding *bindings, size_t count, uint64_t ticket) {
     const vyre_ir *ir = vyre_program_ir(program);
     pthread_mutex_lock(&device->residents);
     for (uint32_t arg = 0; arg < count; arg++) {
@@ -393,13 +387,10 @@ void vyre_residents_end(vyre_device *device, const vyre_program *program,
 /* A plan that the device can run. On failure nothing is left. */
 static vyre_status make_plan(vyre_pipeline *pipeline, const vyre_plan_value *values, size_t count,
                              const vyre_dispatch_config *config, vyre_plan *out_plan) {
-    vyre_status status =
-        vyre_plan_init_resident(out_plan, pipeline->program, values, count, config);
-    if (!status) {
-        status = vyre_device_check_plan(pipeline->device, out_plan);
-        if (status) {
-            vyre_plan_deinit(out_plan);
-        }
+    VYRE_TRY(vyre_plan_init_resident(out_plan, pipeline->program, values, count, config));
+    vyre_status status = vyre_device_check_plan(pipeline->device, out_plan);
+    if (status) {
+        vyre_plan_deinit(out_plan);
     }
     return status;
 }
@@ -438,33 +429,42 @@ static void give_plan(vyre_pipeline *pipeline, vyre_plan *plan) {
     }
 }
 
+/* A sequence is over when it returns, so it has no ticket. */
+static vyre_status run_sequence(const vyre_sequence *sequence, const vyre_call *call,
+                                const uint64_t *buffers, vyre_timing *out_timing) {
+    uint64_t start = vyre_now_ns();
+    vyre_status status = vyre_sequence_run_resident(sequence, call, buffers);
+    *out_timing = vyre_wall_time(start);
+    return status;
+}
+
 /* The run itself, enqueued where `out_ticket` is given. */
 static vyre_status run_call(vyre_pipeline *pipeline, const vyre_call *call, const uint64_t *buffers,
                             vyre_timing *timing, uint64_t *out_ticket) {
     const vyre_backend *backend = pipeline->device->backend;
     const vyre_native *native = pipeline->native;
-    return out_ticket && native
-               ? native->slots->enqueue(native, call, buffers, out_ticket)
+    if (out_ticket && native) {
+        return native->slots->enqueue(native, call, buffers, out_ticket);
+    }
+    return pipeline->sequence
+               ? run_sequence(pipeline->sequence, call, buffers, timing)
                : backend->slots->resident_dispatch_timed(backend, call, buffers, timing);
 }
 
 static vyre_status run_traced(vyre_pipeline *pipeline, const vyre_call *call,
                               const uint64_t *buffers, vyre_timing *timing, uint64_t *out_ticket) {
     const vyre_device *device = pipeline->device;
-    vyre_trace_span span = vyre_trace_begin(device->track);
-    vyre_status status = run_call(pipeline, call, buffers, timing, out_ticket);
-    vyre_trace_facts facts = {
-        .kind = "dispatch",
-        .program = call->program,
-        .label = call->config->label,
-        .call = call,
-        .timing = out_ticket ? NULL : timing,
-        .ticket = out_ticket && !status ? *out_ticket : 0,
-        .failed = status,
-    };
-    if (span.start_ns) {
-        vyre_trace_end(&span, &facts);
-        facts.kind = "enqueued";
+    vyre_status status;
+    VYRE_TRACED(device->track, status = run_call(pipeline, call, buffers, timing, out_ticket),
+                .kind = "dispatch", .program = call->program, .label = call->config->label,
+                .call = call, .timing = out_ticket ? NULL : timing,
+                .ticket = out_ticket && !status ? *out_ticket : 0, .failed = status);
+    if (out_ticket && !status) {
+        const vyre_trace_facts facts = {.kind = "enqueued",
+                                        .program = call->program,
+                                        .label = call->config->label,
+                                        .call = call,
+                                        .ticket = *out_ticket};
         vyre_trace_enqueued(device->track, device->backend, &facts);
     }
     return status;
@@ -481,7 +481,7 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
     vyre_plan room, *plan;
     vyre_status status = vyre_pipeline_begin(pipeline, config);
     if (!status) {
-        status = vyre_residents_begin(device, pipeline->program, bindings, count, buffers, values);
+        status = begin_residents(device, pipeline->program, bindings, count, buffers, values);
         if (status) {
             vyre_device_end(device);
         }
@@ -491,8 +491,7 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
     }
     status = take_plan(pipeline, values, count, config, is_default, &room, &plan);
     if (!status) {
-        vyre_call call = vyre_plan_call(plan, NULL);
-        call.native = pipeline->native;
+        const vyre_call call = vyre_plan_call(plan, NULL, pipeline->native);
         vyre_timing unasked, *timing = out_timing ? out_timing : &unasked;
         uint64_t *enqueued = out_ticket ? &ticket : NULL;
         status = vyre_trace_is_on() ? run_traced(pipeline, &call, buffers, timing, enqueued)
@@ -500,7 +499,7 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
         give_plan(pipeline, plan);
     }
     ticket = status ? 0 : ticket;
-    vyre_residents_end(device, pipeline->program, bindings, count, ticket);
+    end_residents(device, pipeline->program, bindings, count, ticket);
     vyre_device_end(device);
     if (out_ticket) {
         *out_ticket = ticket;

@@ -14,7 +14,7 @@
 /* One phase, as the backend gets it. */
 typedef struct part {
     vyre_phase_part phase;
-    vyre_native *native; /* NULL: through the backend's own slots */
+    vyre_native *native; /* its executable; NULL: through the backend's own slots */
 } part;
 
 struct vyre_sequence {
@@ -39,62 +39,56 @@ static bool has_phases(const vyre_ir *ir) {
     return scratch || ir->step_count != 1 || ir->phases[0].from_resource != VYRE_NONE;
 }
 
-bool vyre_sequence_needed(const vyre_program *program, uint32_t features) {
+bool vyre_sequence_needed(const vyre_backend *backend, const vyre_program *program) {
+    uint32_t features = backend->slots->features(backend);
     return (!(features & VYRE_FEATURE_PHASES) && has_phases(vyre_program_ir(program))) ||
            (!(features & VYRE_FEATURE_GRID_SYNC) && has_grid_barriers(program));
 }
 
-static vyre_status no_memory(const vyre_program *program) {
-    return vyre_no_memory("to run `%s` phase by phase", vyre_program_name(program));
-}
-
-static vyre_status make_part(vyre_sequence *s, uint32_t index, bool compile) {
+static vyre_status make_part(vyre_sequence *s, uint32_t index) {
     part *p = &s->parts[index];
-    vyre_status status = VYRE_OK;
     if (s->whole) {
         p->phase.program = vyre_program_retain(s->program);
     } else {
-        status = vyre_phase_extract(s->program, index, &p->phase);
+        VYRE_TRY(vyre_phase_extract(s->program, index, &p->phase));
     }
-    status = status ? status : vyre_backend_check_ops(s->backend, p->phase.program);
-    if (!status && compile) {
-        status = vyre_compile_stored(s->backend, p->phase.program, &p->native);
+    return vyre_backend_compile(s->backend, p->phase.program, &p->native);
+}
+
+static vyre_status make_parts(vyre_sequence *s, const vyre_program *program) {
+    uint32_t features = s->backend->slots->features(s->backend);
+    if (!(features & VYRE_FEATURE_GRID_SYNC)) {
+        VYRE_TRY(vyre_split_grid_barriers(program, &s->program));
     }
-    return status;
+    s->was_split = s->program;
+    if (!s->was_split) {
+        s->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    }
+    s->whole = features & VYRE_FEATURE_PHASES;
+    s->part_count = s->whole ? 1 : vyre_program_ir(s->program)->phase_count;
+    s->parts = vyre_alloc_zeroed(s->part_count, sizeof *s->parts);
+    if (!s->parts) {
+        return vyre_no_memory("to run `%s` phase by phase", vyre_program_name(program));
+    }
+    for (uint32_t i = 0; i < s->part_count; i++) {
+        VYRE_TRY(make_part(s, i));
+    }
+    return VYRE_OK;
 }
 
 vyre_status vyre_sequence_make(const vyre_backend *backend, const vyre_program *program,
-                               bool compile, vyre_sequence **out_sequence) {
-    *out_sequence = NULL;
-    uint32_t features = backend->slots->features(backend);
-    vyre_sequence *s = vyre_alloc_zeroed(1, sizeof *s);
-    vyre_status status = s ? VYRE_OK : no_memory(program);
-    if (status) {
-        return status;
+                               vyre_sequence **out_sequence) {
+    vyre_sequence *s = *out_sequence = vyre_alloc_zeroed(1, sizeof *s);
+    if (!s) {
+        return vyre_no_memory("to run `%s` phase by phase", vyre_program_name(program));
     }
     s->backend = backend;
-    if (!(features & VYRE_FEATURE_GRID_SYNC)) {
-        status = vyre_split_grid_barriers(program, &s->program);
-    }
-    s->was_split = s->program;
-    if (!status && !s->program) {
-        s->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
-    }
-    if (!status) {
-        s->whole = features & VYRE_FEATURE_PHASES;
-        s->part_count = s->whole ? 1 : vyre_program_ir(s->program)->phase_count;
-        s->parts = vyre_alloc_zeroed(s->part_count, sizeof *s->parts);
-        status = s->parts ? VYRE_OK : no_memory(program);
-    }
-    for (uint32_t i = 0; i < s->part_count && !status; i++) {
-        status = make_part(s, i, compile);
-    }
+    vyre_status status = make_parts(s, program);
     if (status) {
         vyre_sequence_free(s);
-        return status;
+        *out_sequence = NULL;
     }
-    *out_sequence = s;
-    return VYRE_OK;
+    return status;
 }
 
 void vyre_sequence_free(vyre_sequence *s) {
@@ -154,26 +148,24 @@ typedef struct run {
     uint32_t ticket_count;
 } run;
 
-static vyre_status first_of(vyre_status first, vyre_status second) {
-    if (first) {
-        vyre_status_free(second);
-    }
-    return first ? first : second;
-}
-
-/* Waits for all parts that are under way; the first that failed is the one to tell of. */
-static vyre_status wait_for_parts(run *r) {
-    vyre_trace_span span = vyre_trace_begin(r->ticket_count ? VYRE_TRACE_HERE : 0);
+/* The first that failed is the one to tell of. */
+static vyre_status wait_for_tickets(const run *r) {
     vyre_status status = VYRE_OK;
     for (uint32_t i = 0; i < r->ticket_count; i++) {
-        status = first_of(status, r->backend->slots->ticket_wait(r->backend, r->tickets[i]));
+        status =
+            vyre_first_failure(status, r->backend->slots->ticket_wait(r->backend, r->tickets[i]));
     }
-    if (span.start_ns) {
-        const uint64_t last = r->tickets[r->ticket_count - 1];
-        vyre_trace_end(&span,
-                       &(vyre_trace_facts){.kind = "wait", .ticket = last, .failed = status});
+    return status;
+}
+
+/* Waits for all parts that are under way. */
+static vyre_status wait_for_parts(run *r) {
+    vyre_status status = VYRE_OK;
+    if (r->ticket_count) {
+        VYRE_TRACED(VYRE_TRACE_HERE, status = wait_for_tickets(r), .kind = "wait",
+                    .ticket = r->tickets[r->ticket_count - 1], .failed = status);
+        r->ticket_count = 0;
     }
-    r->ticket_count = 0;
     return status;
 }
 
@@ -194,57 +186,54 @@ static vyre_status check_time(run *r) {
 }
 
 static vyre_status upload(run *r, const array *a, const void *data) {
-    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
-    vyre_status status =
-        r->backend->slots->resident_upload(r->backend, a->buffer, 0, data, a->size);
-    if (span.start_ns) {
-        vyre_trace_end(&span,
-                       &(vyre_trace_facts){.kind = "upload", .bytes = a->size, .failed = status});
-    }
+    vyre_status status;
+    VYRE_TRACED(VYRE_TRACE_HERE,
+                status =
+                    r->backend->slots->resident_upload(r->backend, a->buffer, 0, data, a->size),
+                .kind = "upload", .bytes = a->size, .failed = status);
     return status;
 }
 
 static vyre_status read_back(run *r, const array *a, size_t offset, void *data, size_t size) {
-    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
-    vyre_status status =
-        r->backend->slots->resident_read(r->backend, a->buffer, offset, data, size);
-    if (span.start_ns) {
-        vyre_trace_end(&span,
-                       &(vyre_trace_facts){.kind = "readback", .bytes = size, .failed = status});
-    }
+    vyre_status status;
+    VYRE_TRACED(VYRE_TRACE_HERE,
+                status =
+                    r->backend->slots->resident_read(r->backend, a->buffer, offset, data, size),
+                .kind = "readback", .bytes = size, .failed = status);
     return status;
 }
 
-static vyre_status enqueue(run *r, const vyre_native *native, const vyre_call *call,
-                           const uint64_t *buffers) {
+/* Starts a part on buffers of the device. */
+static vyre_status enqueue(run *r, const vyre_call *call, const uint64_t *buffers) {
+    const vyre_native *native = call->native;
+    if (!native) {
+        vyre_timing timing;
+        return r->backend->slots->resident_dispatch_timed(r->backend, call, buffers, &timing);
+    }
+    if (r->ticket_count == TICKETS) {
+        VYRE_TRY(wait_for_parts(r));
+    }
     uint64_t ticket = 0;
-    vyre_status status = r->ticket_count == TICKETS ? wait_for_parts(r) : VYRE_OK;
-    status = status ? status : native->slots->enqueue(native, call, buffers, &ticket);
-    if (!status && ticket) {
+    VYRE_TRY(native->slots->enqueue(native, call, buffers, &ticket));
+    if (ticket) {
         r->tickets[r->ticket_count++] = ticket;
     }
-    return status;
+    return VYRE_OK;
 }
 
 /* The number that a domain or a repeat goes by; 0 past the end. */
 static vyre_status read_element(run *r, uint32_t resource, uint64_t index, int64_t *out_value) {
+    const array *a = &r->arrays[resource];
     vyre_type type = (vyre_type)r->ir->resources[resource].type;
     uint32_t bytes = vyre_type_bytes(type);
     uint8_t element[8] = {0};
-    vyre_status status = VYRE_OK;
-    *out_value = 0;
-    if (index >= r->arrays[resource].size / bytes) {
-        return VYRE_OK;
+    if (index < a->size / bytes && r->resident) {
+        VYRE_TRY(read_back(r, a, (size_t)(index * bytes), element, bytes));
+    } else if (index < a->size / bytes) {
+        memcpy(element, a->data + index * bytes, bytes);
     }
-    if (r->resident) {
-        status = read_back(r, &r->arrays[resource], (size_t)(index * bytes), element, bytes);
-    } else {
-        memcpy(element, r->arrays[resource].data + index * bytes, bytes);
-    }
-    if (!status) {
-        *out_value = vyre_plan_element(type, element);
-    }
-    return status;
+    *out_value = vyre_plan_element(type, element);
+    return VYRE_OK;
 }
 
 /* The bits of a scalar argument of a part. */
@@ -274,19 +263,10 @@ static vyre_status run_part_resident(run *r, const part *p, const vyre_grid *gri
         values[i] = (vyre_plan_value){a ? a->size : 0, scalar_bits(r, binding, grid)};
     }
     vyre_plan plan;
-    vyre_status status = vyre_plan_init_resident(&plan, p->phase.program, values,
-                                                 p->phase.binding_count, &r->part_config);
-    if (status) {
-        return status;
-    }
-    vyre_call call = vyre_plan_call(&plan, NULL);
-    call.native = p->native;
-    if (p->native) {
-        status = enqueue(r, p->native, &call, buffers);
-    } else {
-        vyre_timing timing;
-        status = r->backend->slots->resident_dispatch_timed(r->backend, &call, buffers, &timing);
-    }
+    VYRE_TRY(vyre_plan_init_resident(&plan, p->phase.program, values, p->phase.binding_count,
+                                     &r->part_config));
+    vyre_call call = vyre_plan_call(&plan, NULL, p->native);
+    vyre_status status = enqueue(r, &call, buffers);
     vyre_plan_deinit(&plan);
     return status;
 }
@@ -312,7 +292,8 @@ static vyre_status run_part_host(run *r, const part *p, const vyre_grid *grid) {
             inputs[i] = (vyre_input){a->data, a->size};
             if (binding->access != VYRE_ACCESS_IN) {
                 if (!make_spare(a)) {
-                    return no_memory(r->sequence->program);
+                    return vyre_no_memory("to run `%s` phase by phase",
+                                          vyre_program_name(r->sequence->program));
                 }
                 outputs[output_count++] = (vyre_output){a->spare, a->size};
             }
@@ -325,15 +306,10 @@ static vyre_status run_part_host(run *r, const part *p, const vyre_grid *grid) {
         inputs[i] = (vyre_input){scalars[i], vyre_type_bytes((vyre_type)ir->args[i].type)};
     }
     vyre_plan plan;
-    vyre_status status =
-        vyre_plan_init(&plan, p->phase.program, inputs, p->phase.binding_count, &r->part_config);
-    if (status) {
-        return status;
-    }
-    vyre_call call = vyre_plan_call(&plan, inputs);
-    call.native = p->native;
-    status = p->native ? p->native->slots->dispatch_borrowed(p->native, &call, outputs)
-                       : r->backend->slots->dispatch_borrowed(r->backend, &call, outputs);
+    VYRE_TRY(
+        vyre_plan_init(&plan, p->phase.program, inputs, p->phase.binding_count, &r->part_config));
+    vyre_call call = vyre_plan_call(&plan, inputs, p->native);
+    vyre_status status = VYRE_CALL_SLOT(dispatch_borrowed, r->backend, &call, outputs);
     vyre_plan_deinit(&plan);
     for (uint32_t i = 0; i < p->phase.binding_count && !status; i++) {
         const vyre_phase_binding *binding = &p->phase.bindings[i];
@@ -366,36 +342,25 @@ static vyre_status check_groups(const run *r, const vyre_grid *grid) {
 
 static vyre_status run_phase(run *r, uint32_t index) {
     const vyre_phase *phase = &r->ir->phases[index];
+    const part *p = &r->sequence->parts[index];
+    bool from_memory = phase->from_resource != VYRE_NONE;
     int64_t count = 0;
-    vyre_status status = check_time(r);
-    if (!status && phase->from_resource != VYRE_NONE) {
-        status = read_element(r, phase->from_resource, r->plan.sizes[phase->from_index], &count);
-    }
-    if (status) {
-        return status;
+    VYRE_TRY(check_time(r));
+    if (from_memory) {
+        VYRE_TRY(read_element(r, phase->from_resource, r->plan.sizes[phase->from_index], &count));
     }
     vyre_grid grid = vyre_plan_grid(&r->plan, index, count);
     if (!grid.domain[0] || !grid.domain[1] || !grid.domain[2]) {
         return VYRE_OK;
     }
-    status = phase->from_resource == VYRE_NONE ? VYRE_OK : check_groups(r, &grid);
-    if (status) {
-        return status;
+    if (from_memory) {
+        VYRE_TRY(check_groups(r, &grid));
     }
-    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
-    status = r->resident ? run_part_resident(r, &r->sequence->parts[index], &grid)
-                         : run_part_host(r, &r->sequence->parts[index], &grid);
-    if (span.start_ns) {
-        uint32_t count_now = r->ticket_count;
-        vyre_trace_end(&span, &(vyre_trace_facts){
-                                  .kind = "phase",
-                                  .program = r->sequence->parts[index].phase.program,
-                                  .phase = &index,
-                                  .grid = &grid,
-                                  .ticket = count_now ? r->tickets[count_now - 1] : 0,
-                                  .failed = status,
-                              });
-    }
+    vyre_status status;
+    VYRE_TRACED(VYRE_TRACE_HERE,
+                status = r->resident ? run_part_resident(r, p, &grid) : run_part_host(r, p, &grid),
+                .kind = "phase", .program = p->phase.program, .phase = &index, .grid = &grid,
+                .ticket = r->ticket_count ? r->tickets[r->ticket_count - 1] : 0, .failed = status);
     return status;
 }
 
@@ -404,29 +369,26 @@ static vyre_status run_steps(run *r, uint32_t first, uint32_t end);
 static vyre_status run_repeat(run *r, uint32_t index) {
     const vyre_step *step = &r->ir->steps[index];
     uint64_t size = r->plan.sizes[step->size];
-    vyre_status status = VYRE_OK;
-    for (uint64_t iteration = 0; !status; iteration++) {
+    for (uint64_t iteration = 0;; iteration++) {
         int64_t more = iteration < size;
-        status = check_time(r);
-        if (!status && step->kind == VYRE_STEP_REPEAT_WHILE) {
-            status = read_element(r, step->resource, size, &more);
+        VYRE_TRY(check_time(r));
+        if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+            VYRE_TRY(read_element(r, step->resource, size, &more));
         }
-        if (status || !more) {
-            break;
+        if (!more) {
+            return VYRE_OK;
         }
         r->iterations[index] = (uint32_t)iteration;
-        status = run_steps(r, index + 1, step->end);
+        VYRE_TRY(run_steps(r, index + 1, step->end));
     }
-    return status;
 }
 
 static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
-    vyre_status status = VYRE_OK;
-    for (uint32_t i = first; i < end && !status; i = r->ir->steps[i].end) {
-        status = r->ir->steps[i].kind == VYRE_STEP_PHASE ? run_phase(r, r->ir->steps[i].size)
-                                                         : run_repeat(r, i);
+    for (uint32_t i = first; i < end; i = r->ir->steps[i].end) {
+        VYRE_TRY(r->ir->steps[i].kind == VYRE_STEP_PHASE ? run_phase(r, r->ir->steps[i].size)
+                                                         : run_repeat(r, i));
     }
-    return status;
+    return VYRE_OK;
 }
 
 /* Arrays on the host. What a program writes lies in the caller's outputs as far as possible. */
@@ -456,7 +418,8 @@ static vyre_status place_on_host(run *r, const vyre_input *inputs, vyre_output *
             array *a = &r->arrays[i];
             a->owned[0] = a->data = vyre_alloc_zeroed(a->size, 1);
             if (!a->data) {
-                return no_memory(r->sequence->program);
+                return vyre_no_memory("to run `%s` phase by phase",
+                                      vyre_program_name(r->sequence->program));
             }
         }
     }
@@ -476,7 +439,9 @@ static void take_from_host(run *r, vyre_output *outputs) {
 
 static vyre_status upload_zeros(run *r, const array *a) {
     uint8_t *zeros = vyre_alloc_zeroed(a->size, 1);
-    vyre_status status = zeros ? upload(r, a, zeros) : no_memory(r->sequence->program);
+    vyre_status status = zeros ? upload(r, a, zeros)
+                               : vyre_no_memory("to run `%s` phase by phase",
+                                                vyre_program_name(r->sequence->program));
     vyre_free(zeros);
     return status;
 }
@@ -490,8 +455,7 @@ static vyre_status allocate(run *r, array *a) {
 /* `buffers` by argument are the caller's; without them, all arrays get one and inputs go there. */
 static vyre_status place_on_device(run *r, const vyre_input *inputs, const uint64_t *buffers) {
     uint32_t input = 0;
-    vyre_status status = VYRE_OK;
-    for (uint32_t arg = 0; arg < r->ir->arg_count && !status; arg++) {
+    for (uint32_t arg = 0; arg < r->ir->arg_count; arg++) {
         uint32_t resource = r->ir->args[arg].resource;
         bool is_out = vyre_ir_is_out(r->ir, arg);
         const vyre_input *from = is_out || buffers ? NULL : &inputs[input++];
@@ -502,38 +466,39 @@ static vyre_status place_on_device(run *r, const vyre_input *inputs, const uint6
         if (buffers) {
             a->buffer = buffers[arg];
         } else {
-            status = allocate(r, a);
+            VYRE_TRY(allocate(r, a));
         }
-        if (!status && is_out) {
-            status = upload_zeros(r, a);
-        } else if (!status && from) {
-            status = upload(r, a, from->data);
+        if (is_out) {
+            VYRE_TRY(upload_zeros(r, a));
+        } else if (from) {
+            VYRE_TRY(upload(r, a, from->data));
         }
     }
-    for (uint32_t i = 0; i < r->ir->resource_count && !status; i++) {
+    for (uint32_t i = 0; i < r->ir->resource_count; i++) {
         if (r->ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
-            status = allocate(r, &r->arrays[i]);
-            status = status ? status : upload_zeros(r, &r->arrays[i]);
+            VYRE_TRY(allocate(r, &r->arrays[i]));
+            VYRE_TRY(upload_zeros(r, &r->arrays[i]));
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 static vyre_status take_from_device(run *r, vyre_output *outputs) {
-    vyre_status status = wait_for_parts(r);
-    for (uint32_t i = 0; i < r->plan.output_count && !status; i++) {
+    VYRE_TRY(wait_for_parts(r));
+    for (uint32_t i = 0; i < r->plan.output_count; i++) {
         const array *a = &r->arrays[r->ir->args[r->plan.outputs[i]].resource];
-        status = read_back(r, a, 0, outputs[i].data, a->size);
+        VYRE_TRY(read_back(r, a, 0, outputs[i].data, a->size));
     }
-    return status;
+    return VYRE_OK;
 }
 
 static vyre_status end_run(run *r, vyre_status status) {
-    status = first_of(status, wait_for_parts(r));
+    status = vyre_first_failure(status, wait_for_parts(r));
     for (uint32_t i = 0; r->arrays && i < r->ir->resource_count; i++) {
         array *a = &r->arrays[i];
         if (a->is_own) {
-            status = first_of(status, r->backend->slots->resident_free(r->backend, a->buffer));
+            status =
+                vyre_first_failure(status, r->backend->slots->resident_free(r->backend, a->buffer));
         }
         vyre_free(a->owned[0]);
         vyre_free(a->owned[1]);
@@ -557,14 +522,12 @@ static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *ca
         r->deadline_ns =
             call->config->timeout_ns < UINT64_MAX - now ? now + call->config->timeout_ns : 0;
     }
-    vyre_status status = vyre_plan_init_again(&r->plan, s->program, s->was_split, call);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_plan_init_again(&r->plan, s->program, s->was_split, call));
     r->arrays = vyre_alloc_zeroed(r->ir->resource_count, sizeof *r->arrays);
     r->iterations = vyre_alloc_zeroed(r->ir->step_count, sizeof *r->iterations);
     if (!r->arrays || !r->iterations) {
-        return end_run(r, no_memory(s->program));
+        return end_run(r,
+                       vyre_no_memory("to run `%s` phase by phase", vyre_program_name(s->program)));
     }
     for (uint32_t i = 0; i < r->ir->resource_count; i++) {
         const vyre_resource *row = &r->ir->resources[i];
@@ -577,52 +540,42 @@ static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *ca
 }
 
 /* A backend with phases of its own takes the split program as a whole. */
-static vyre_status run_whole(const vyre_sequence *s, run *r, const vyre_call *call,
-                             vyre_output *outputs, const uint64_t *buffers) {
-    const vyre_native *native = s->parts[0].native;
-    const vyre_backend_slots *slots = s->backend->slots;
-    vyre_call own = vyre_plan_call(&r->plan, call->inputs);
-    own.native = native;
-    if (!buffers) {
-        return native ? native->slots->dispatch_borrowed(native, &own, outputs)
-                      : slots->dispatch_borrowed(s->backend, &own, outputs);
-    }
-    vyre_timing timing;
-    return native ? enqueue(r, native, &own, buffers)
-                  : slots->resident_dispatch_timed(s->backend, &own, buffers, &timing);
+static vyre_status run_whole(run *r, const vyre_call *call, vyre_output *outputs,
+                             const uint64_t *buffers) {
+    const vyre_call own = vyre_plan_call(&r->plan, call->inputs, r->sequence->parts[0].native);
+    return buffers ? enqueue(r, &own, buffers)
+                   : VYRE_CALL_SLOT(dispatch_borrowed, r->backend, &own, outputs);
+}
+
+static vyre_status run_on_device(run *r, const vyre_call *call, vyre_output *outputs) {
+    VYRE_TRY(place_on_device(r, call->inputs, NULL));
+    VYRE_TRY(run_steps(r, 0, r->ir->step_count));
+    return take_from_device(r, outputs);
+}
+
+static vyre_status run_on_host(run *r, const vyre_call *call, vyre_output *outputs) {
+    VYRE_TRY(place_on_host(r, call->inputs, outputs));
+    VYRE_TRY(run_steps(r, 0, r->ir->step_count));
+    take_from_host(r, outputs);
+    return VYRE_OK;
 }
 
 vyre_status vyre_sequence_run(const vyre_sequence *s, const vyre_call *call, vyre_output *outputs) {
     run r;
-    bool resident = vyre_backend_has_residents(s->backend) && !s->whole;
-    vyre_status status = begin_run(&r, s, call, resident);
-    if (status) {
-        return status;
-    }
-    if (s->whole) {
-        return end_run(&r, run_whole(s, &r, call, outputs, NULL));
-    }
-    status = resident ? place_on_device(&r, call->inputs, NULL)
-                      : place_on_host(&r, call->inputs, outputs);
-    status = status ? status : run_steps(&r, 0, r.ir->step_count);
-    if (!status && resident) {
-        status = take_from_device(&r, outputs);
-    } else if (!status) {
-        take_from_host(&r, outputs);
-    }
-    return end_run(&r, status);
+    VYRE_TRY(begin_run(&r, s, call, vyre_backend_has_residents(s->backend)));
+    return end_run(&r, s->whole     ? run_whole(&r, call, outputs, NULL)
+                       : r.resident ? run_on_device(&r, call, outputs)
+                                    : run_on_host(&r, call, outputs));
+}
+
+static vyre_status run_on_buffers(run *r, const uint64_t *buffers) {
+    VYRE_TRY(place_on_device(r, NULL, buffers));
+    return run_steps(r, 0, r->ir->step_count);
 }
 
 vyre_status vyre_sequence_run_resident(const vyre_sequence *s, const vyre_call *call,
                                        const uint64_t *buffers) {
     run r;
-    vyre_status status = begin_run(&r, s, call, true);
-    if (status) {
-        return status;
-    }
-    if (s->whole) {
-        return end_run(&r, run_whole(s, &r, call, NULL, buffers));
-    }
-    status = place_on_device(&r, NULL, buffers);
-    return end_run(&r, status ? status : run_steps(&r, 0, r.ir->step_count));
+    VYRE_TRY(begin_run(&r, s, call, true));
+    return end_run(&r, s->whole ? run_whole(&r, call, NULL, buffers) : run_on_buffers(&r, buffers));
 }

@@ -1,6 +1,7 @@
-/* Sequence: a program run as a row of programs of one phase each, for a backend that knows no
- * others. The host walks the steps; scratch arrays and buffers lie in its own memory, or stay on
- * the device where the backend has resident buffers. */
+/* Sequence: a program that the host runs in parts, because the backend has no phases or grid
+ * barriers of its own. The host walks the steps of the program and gives the backend programs of
+ * one phase. Arrays lie in the host's memory, or on the device where the backend has resident
+ * buffers. */
 #ifndef VYRE_RUNTIME_SEQUENCE_H
 #define VYRE_RUNTIME_SEQUENCE_H
 
@@ -8,16 +9,16 @@
 
 typedef struct vyre_sequence vyre_sequence;
 
-/* Whether a backend with these features needs one to run the program. */
-bool vyre_sequence_needed(const vyre_program *program, uint32_t features);
+/* Whether a program needs phases or grid barriers that the backend does not have. */
+bool vyre_sequence_needed(const vyre_backend *backend, const vyre_program *program);
 
-/* Takes the program apart and, with `compile`, compiles the parts. Keeps the backend's address. */
+/* Takes the program apart and compiles the parts. Keeps the backend's address. */
 VYRE_MUST_USE vyre_status vyre_sequence_make(const vyre_backend *backend,
-                                             const vyre_program *program, bool compile,
+                                             const vyre_program *program,
                                              vyre_sequence **out_sequence);
 void vyre_sequence_free(vyre_sequence *sequence); /* NULL is allowed */
 
-/* Calls for the program it was made from. */
+/* Runs the program it was made from. Both return when all parts are done. */
 VYRE_MUST_USE vyre_status vyre_sequence_run(const vyre_sequence *sequence, const vyre_call *call,
                                             vyre_output *outputs);
 VYRE_MUST_USE vyre_status vyre_sequence_run_resident(const vyre_sequence *sequence,

@@ -11,25 +11,10 @@
 #include "base/status.h"
 #include "trace/trace.h"
 
-vyre_status vyre_unsupported(const vyre_backend *backend, const char *feature) {
+static vyre_status unsupported(const vyre_backend *backend, const char *feature) {
     return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another backend, or do without",
                             "unsupported feature \"%s\" on backend `%s`", feature,
                             backend->slots->id(backend));
-}
-
-vyre_status vyre_backend_check_ops(const vyre_backend *backend, const vyre_program *program) {
-    const vyre_op_set *ops = backend->slots->supported_ops(backend);
-    const vyre_ir *ir = vyre_program_ir(program);
-    for (uint32_t i = 0; i < ir->inst_count; i++) {
-        uint32_t op = ir->insts[i].op;
-        if (op >= 8 * sizeof *ops || !(ops->words[op / 64] >> (op % 64) & 1)) {
-            return vyre_status_make(
-                VYRE_STATUS_UNSUPPORTED, "run it on another backend; `vyre backends` lists them",
-                "program `%s` uses `%s`, which backend `%s` does not have",
-                vyre_program_name(program), vyre_op_info_of(op)->name, backend->slots->id(backend));
-        }
-    }
-    return VYRE_OK;
 }
 
 /* Inputs copied into memory that a backend may overwrite. */
@@ -45,26 +30,29 @@ static void copied_free(copied *copy) {
     vyre_free(copy->inputs);
 }
 
-static vyre_status copy_inputs(const vyre_call *call, copied *out) {
-    vyre_trace_span span = vyre_trace_begin(VYRE_TRACE_HERE);
-    uint64_t bytes = 0;
+/* False without memory. */
+static bool copy_each(const vyre_call *call, copied *out, uint64_t *out_bytes) {
     *out = (copied){.call = *call};
-    out->inputs = vyre_alloc_zeroed(call->input_count, sizeof *out->inputs);
+    out->call.inputs = out->inputs = vyre_alloc_zeroed(call->input_count, sizeof *out->inputs);
     bool made = out->inputs;
     for (size_t i = 0; made && i < call->input_count; i++) {
-        void *data = vyre_alloc(call->inputs[i].size);
-        out->inputs[i] = (vyre_input){data, call->inputs[i].size};
+        const vyre_input *from = &call->inputs[i];
+        void *data = vyre_alloc(from->size);
+        out->inputs[i] = (vyre_input){data, from->size};
         made = data;
-        bytes += call->inputs[i].size;
-        if (made && call->inputs[i].size) {
-            memcpy(data, call->inputs[i].data, call->inputs[i].size);
+        *out_bytes += from->size;
+        if (made && from->size) {
+            memcpy(data, from->data, from->size);
         }
     }
-    out->call.inputs = out->inputs;
-    if (span.start_ns) {
-        vyre_trace_end(&span,
-                       &(vyre_trace_facts){.kind = "upload", .bytes = bytes, .failed = !made});
-    }
+    return made;
+}
+
+static vyre_status copy_inputs(const vyre_call *call, copied *out) {
+    bool made;
+    uint64_t bytes = 0;
+    VYRE_TRACED(VYRE_TRACE_HERE, made = copy_each(call, out, &bytes), .kind = "upload",
+                .bytes = bytes, .failed = !made);
     if (!made) {
         copied_free(out);
         return vyre_no_memory("to copy the inputs of a run");
@@ -210,24 +198,24 @@ static vyre_status default_resident_allocate(const vyre_backend *backend, size_t
                                              uint64_t *out_buffer) {
     (void)size;
     *out_buffer = 0;
-    return vyre_unsupported(backend, "resident buffer allocation");
+    return unsupported(backend, "resident buffer allocation");
 }
 
 static vyre_status default_resident_upload(const vyre_backend *backend, uint64_t buffer,
                                            size_t offset, const void *data, size_t size) {
     (void)buffer, (void)offset, (void)data, (void)size;
-    return vyre_unsupported(backend, "resident buffer upload");
+    return unsupported(backend, "resident buffer upload");
 }
 
 static vyre_status default_resident_read(const vyre_backend *backend, uint64_t buffer,
                                          size_t offset, void *data, size_t size) {
     (void)buffer, (void)offset, (void)data, (void)size;
-    return vyre_unsupported(backend, "resident buffer read-back");
+    return unsupported(backend, "resident buffer read-back");
 }
 
 static vyre_status default_resident_free(const vyre_backend *backend, uint64_t buffer) {
     (void)buffer;
-    return vyre_unsupported(backend, "resident buffer free");
+    return unsupported(backend, "resident buffer free");
 }
 
 static vyre_status default_resident_dispatch_timed(const vyre_backend *backend,
@@ -235,7 +223,7 @@ static vyre_status default_resident_dispatch_timed(const vyre_backend *backend,
                                                    vyre_timing *out_timing) {
     (void)call, (void)buffers;
     *out_timing = vyre_no_times;
-    return vyre_unsupported(backend, "resident timed dispatch");
+    return unsupported(backend, "resident timed dispatch");
 }
 
 static bool default_ticket_done(const vyre_backend *backend, uint64_t ticket) {
@@ -267,21 +255,19 @@ static bool default_cache_snapshot(const vyre_backend *backend, vyre_cache_count
     return false;
 }
 
-static uint32_t default_features(const vyre_backend *backend) {
+static uint32_t give_zero(const vyre_backend *backend) {
     (void)backend;
     return 0;
 }
+#define default_features give_zero
+#define default_subgroup_size give_zero
 
 static void default_max_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]) {
     (void)backend;
     out_size[0] = out_size[1] = out_size[2] = 1;
 }
 
-static void default_max_workgroups_per_dimension(const vyre_backend *backend,
-                                                 uint32_t out_count[3]) {
-    (void)backend;
-    out_count[0] = out_count[1] = out_count[2] = 1;
-}
+#define default_max_workgroups_per_dimension default_max_workgroup_size
 
 static uint32_t default_max_invocations_per_workgroup(const vyre_backend *backend) {
     uint32_t size[3];
@@ -290,11 +276,6 @@ static uint32_t default_max_invocations_per_workgroup(const vyre_backend *backen
     product = product > UINT32_MAX ? UINT32_MAX : product;
     product *= size[2];
     return product > UINT32_MAX ? UINT32_MAX : (uint32_t)product;
-}
-
-static uint32_t default_subgroup_size(const vyre_backend *backend) {
-    (void)backend;
-    return 0;
 }
 
 static uint64_t default_max_storage_buffer_bytes(const vyre_backend *backend) {
@@ -308,20 +289,14 @@ static void default_device_profile(const vyre_backend *backend, vyre_profile *ou
     out_profile->max_native_int_width = 32;
 }
 
-static vyre_status default_prepare(const vyre_backend *backend) {
+/* Of slots that have the same default. */
+static vyre_status do_nothing(const vyre_backend *backend) {
     (void)backend;
     return VYRE_OK;
 }
-
-static vyre_status default_flush(const vyre_backend *backend) {
-    (void)backend;
-    return VYRE_OK;
-}
-
-static vyre_status default_shutdown(const vyre_backend *backend) {
-    (void)backend;
-    return VYRE_OK;
-}
+#define default_prepare do_nothing
+#define default_flush do_nothing
+#define default_shutdown do_nothing
 
 static bool default_device_lost(const vyre_backend *backend) {
     (void)backend;
@@ -329,7 +304,7 @@ static bool default_device_lost(const vyre_backend *backend) {
 }
 
 static vyre_status default_try_recover(const vyre_backend *backend) {
-    return vyre_unsupported(backend, "device recovery");
+    return unsupported(backend, "device recovery");
 }
 
 static void default_destroy(const vyre_backend *backend) {

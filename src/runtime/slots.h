@@ -47,52 +47,49 @@
     X(size_bytes)                                                                                  \
     X(destroy)
 
-/* Whether a host of one ABI takes what says that it needs another. */
+/* Whether a host of one ABI takes a table that needs another. */
 bool vyre_abi_suits(uint32_t needed, uint32_t host);
 
-/* Takes what a factory made: a block of its own with a table without holes. The id must be that of
- * the registration. On failure what the factory made is destroyed, as far as its table can be
- * trusted. */
+/* Takes over what a factory made, with a table without holes. The id must be that of the
+ * registration. On failure it destroys what the factory made, as far as its table can be trusted.
+ */
 VYRE_MUST_USE vyre_status vyre_backend_adopt(const vyre_backend *made, const char *id,
                                              vyre_backend **out_backend);
 /* Destroys and frees it; NULL is allowed. */
 void vyre_backend_drop(vyre_backend *backend);
 
-/* A pipeline that a compile gave, likewise. `made->slots` is not NULL; its artifact is not looked
- * at. */
+/* Takes over an executable likewise. `made->slots` is not NULL; the artifact stays the caller's. */
 VYRE_MUST_USE vyre_status vyre_native_adopt(const vyre_native *made, const vyre_backend *backend,
                                             vyre_native **out_native);
 void vyre_native_drop(vyre_native *native);
 
-/* Whether it has all that runs on resident buffers take, a compiler of its own. */
+/* Whether it has every slot that resident buffers need; whether it compiles programs. */
 bool vyre_backend_has_residents(const vyre_backend *backend);
 bool vyre_backend_compiles(const vyre_backend *backend);
 
-/* UNSUPPORTED if the program uses an operation that the backend does not have. */
-VYRE_MUST_USE vyre_status vyre_backend_check_ops(const vyre_backend *backend,
-                                                 const vyre_program *program);
+/* Calls a slot of the executable that the call carries, or without one the backend's own. */
+#define VYRE_CALL_SLOT(slot, backend, call, ...)                                                   \
+    ((call)->native ? (call)->native->slots->slot((call)->native, (call), __VA_ARGS__)             \
+                    : (backend)->slots->slot((backend), (call), __VA_ARGS__))
 
-/* A run that is over; and whether a table of one that a backend started can be used. */
+/* A run that is over; and a check of the table of a run that a backend started. */
 extern const vyre_pending_run vyre_ready_run;
 VYRE_MUST_USE vyre_status vyre_check_run(const vyre_backend *backend, const vyre_pending_run *run);
 
-/* Outputs of the same sizes in other memory, NULL without any; and the end of a run into them,
- * which copies after success and frees them. */
+/* Outputs of the same sizes in memory of their own, NULL without memory. vyre_outputs_settle ends a
+ * run into them: it copies them after success and frees them. */
 vyre_output *vyre_outputs_aside(const vyre_output *outputs, size_t count);
 VYRE_MUST_USE vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs,
                                               size_t count, vyre_status status);
 
-/* Times of a run that nobody took, and of one that the host alone did. */
+/* Times of a run that was not timed, and of one with wall time alone. */
 extern const vyre_timing vyre_no_times;
 vyre_timing vyre_wall_time(uint64_t start_ns);
 
-/* Limits of backends that run all that the language allows. */
+/* Limits of backends that run everything that the language allows. */
 void vyre_any_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]);
 void vyre_any_workgroup_count(const vyre_backend *backend, uint32_t out_count[3]);
 uint32_t vyre_any_invocations(const vyre_backend *backend);
-
-/* The status of a feature that a backend does not have. */
-VYRE_MUST_USE vyre_status vyre_unsupported(const vyre_backend *backend, const char *feature);
 
 /* The services of this library. */
 const vyre_host *vyre_host_services(void);

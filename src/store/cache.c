@@ -14,10 +14,6 @@ typedef struct listing {
     VYRE_VEC(vyre_cache_entry) entries;
 } listing;
 
-static vyre_status no_memory(void) {
-    return vyre_no_memory("for the list of compiled programs");
-}
-
 /* Adds what one file holds; one that is no entry is only counted. */
 static vyre_status add_file(listing *l, const vyre_store_place *place,
                             const vyre_store_file *file) {
@@ -54,7 +50,7 @@ static vyre_status add_file(listing *l, const vyre_store_place *place,
     }
     enough = enough && vyre_vec_push(&l->entries, made);
     vyre_strbuf_free(&bytes);
-    return enough ? VYRE_OK : no_memory();
+    return enough ? VYRE_OK : vyre_no_memory("for the list of compiled programs");
 }
 
 static vyre_status add_all(listing *l, const vyre_store_place *place) {
@@ -72,14 +68,14 @@ vyre_status vyre_cache_list_read(const vyre_cache_list **out_list) {
     *out_list = NULL;
     listing *l = vyre_alloc_zeroed(1, sizeof *l);
     if (!l) {
-        return no_memory();
+        return vyre_no_memory("for the list of compiled programs");
     }
     vyre_arena_init(&l->arena);
     vyre_status status = vyre_option_size(VYRE_OPTION_CACHE_LIMIT, &l->list.limit_bytes);
     status = status ? status : vyre_store_open(&place, false);
     if (!status && place.path.size) {
         l->list.path = vyre_arena_copy(&l->arena, place.path.data, place.path.size);
-        status = l->list.path ? VYRE_OK : no_memory();
+        status = l->list.path ? VYRE_OK : vyre_no_memory("for the list of compiled programs");
     }
     if (!status && place.folder >= 0) {
         status = add_all(l, &place);

@@ -18,10 +18,6 @@
 
 enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 2000000 };
 
-static vyre_status no_memory(void) {
-    return vyre_no_memory("for the cache of compiled programs");
-}
-
 static vyre_status trouble(const vyre_store_place *place, const char *doing, int error) {
     return vyre_status_make(VYRE_STATUS_IO,
                             "see to that folder, or set VYRE_CACHE_LIMIT to 0 to do without",
@@ -68,7 +64,7 @@ vyre_status vyre_store_open(vyre_store_place *place, bool make) {
     *place = (vyre_store_place){.folder = -1};
     find_path(&place->path);
     if (place->path.failed) {
-        return no_memory();
+        return vyre_no_memory("for the cache of compiled programs");
     }
     if (!place->path.size) {
         return VYRE_OK;
@@ -178,7 +174,7 @@ vyre_status vyre_store_scan(const vyre_store_place *place, vyre_store_files *fil
         file.bytes = (uint64_t)about.st_size;
         file.used_ns = nanoseconds(&about.st_mtim);
         if (!vyre_vec_push(&files->list, file)) {
-            status = no_memory();
+            status = vyre_no_memory("for the cache of compiled programs");
         }
     }
     closedir(opened);

@@ -149,7 +149,7 @@ typedef struct vyre_lower {
 
     /* Operations. */
     vyre_library_view library;
-    bool has_library;            /* it was entered, and is left at the end */
+    bool has_entered;            /* the library, which is left at the end */
     VYRE_VEC(vyre_unit *) units; /* their texts */
     VYRE_VEC(vyre_callee) calls; /* that are being inlined or spliced, outermost first */
     vyre_splice *splice;         /* the program that is being spliced, NULL in the program itself */

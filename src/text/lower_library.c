@@ -34,8 +34,9 @@ static void report_unknown(vyre_lower *lower, vyre_node call, const char *id) {
     vyre_near near;
     vyre_strbuf fix = {0};
     vyre_near_init(&near, (vyre_str){id, strlen(id)});
+    const vyre_library_view *view = &lower->library;
     vyre_str known;
-    for (size_t i = 0; (known = vyre_library_at(&lower->library, i)).data; i++) {
+    for (size_t i = 0; view->library && (known = view->library->at(view, i)).data; i++) {
         vyre_near_add(&near, known);
     }
     vyre_near_print(&near, &fix, "did you mean ");
@@ -48,27 +49,36 @@ static void report_unknown(vyre_lower *lower, vyre_node call, const char *id) {
     vyre_strbuf_free(&fix);
 }
 
-/* Asks the library; false after a report. */
-static bool find_source(vyre_lower *lower, vyre_node call, vyre_library_source *out_source) {
-    vyre_name_text id;
-    if (!read_id(lower, call, &id)) {
+/* Enters the library unless the parse has; false after a report. */
+static bool enter_library(vyre_lower *lower, vyre_node call, const char *id) {
+    vyre_library_view *view = &lower->library;
+    if (lower->has_entered) {
+        return true;
+    }
+    if (!view->library) {
+        report_unknown(lower, call, id);
         return false;
     }
-    if (!lower->has_library) {
-        vyre_status status = vyre_library_enter(&lower->library);
-        if (status) {
-            if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
-                lower_no_memory(lower);
-            } else {
-                lower_report(lower, vyre_node_spot(&call), 206, vyre_status_fix(status),
-                             "`%s` cannot be looked up: %s", id.text, vyre_status_message(status));
-            }
-            vyre_status_free(status);
-            return false;
-        }
-        lower->has_library = true;
+    vyre_status status = view->library->enter(view);
+    lower->has_entered = !status;
+    if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
+        lower_no_memory(lower);
+    } else if (status) {
+        lower_report(lower, vyre_node_spot(&call), 206, vyre_status_fix(status),
+                     "`%s` cannot be looked up: %s", id, vyre_status_message(status));
     }
-    if (!vyre_library_find(&lower->library, (vyre_str){id.text, strlen(id.text)}, out_source)) {
+    vyre_status_free(status);
+    return lower->has_entered;
+}
+
+/* Asks the library; false after a report. */
+static bool find_source(vyre_lower *lower, vyre_node call, vyre_library_source *out_source) {
+    const vyre_library_view *view = &lower->library;
+    vyre_name_text id;
+    if (!read_id(lower, call, &id) || !enter_library(lower, call, id.text)) {
+        return false;
+    }
+    if (!view->library->find(view, (vyre_str){id.text, strlen(id.text)}, out_source)) {
         report_unknown(lower, call, id.text);
         return false;
     }

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "text/lower.h"
@@ -88,16 +89,30 @@ static bool is_over(const vyre_lower *lower) {
     return lower->unit->source.no_memory || vyre_diagnostics_full(lower->unit->source.diagnostics);
 }
 
-/* Builds the programs from `first` on; what stands in front of it was looked at before. */
-static void read_text(vyre_lower *lower, const char *first, vyre_module *module) {
-    bool is_whole = first == lower->unit->source.text;
+static bool is_wanted(const vyre_lower *lower, const vyre_item *item,
+                      const vyre_parse_options *options) {
+    if (item->kind != VYRE_ITEM_PROGRAM ||
+        item->place.at < lower->unit->source.text + options->from) {
+        return false;
+    }
+    if (!options->entry) {
+        return true;
+    }
+    vyre_str name = item->symbol == VYRE_NONE ? (vyre_str){"", 0}
+                                              : vyre_symbol_text(&lower->unit->names, item->symbol);
+    return strlen(options->entry) == name.size && !memcmp(name.data, options->entry, name.size);
+}
+
+/* Builds the programs that are wanted; whoever wants a part knows the rest to be right. */
+static void read_text(vyre_lower *lower, const vyre_parse_options *options, vyre_module *module) {
+    bool is_whole = !options->from && !options->entry;
     lower_read_unit(lower);
     for (uint32_t i = 0; i < lower->unit->constants.count && !is_over(lower); i++) {
         lower_constant_item(lower, i);
     }
     for (uint32_t i = 0; i < lower->unit->items.count && !is_over(lower); i++) {
         const vyre_item *item = &lower->unit->items.items[i];
-        if (item->kind == VYRE_ITEM_PROGRAM && item->place.at >= first) {
+        if (is_wanted(lower, item, options)) {
             build_program(lower, item, module);
         }
     }
@@ -175,8 +190,8 @@ static void free_lower(vyre_lower *lower) {
     vyre_vec_free(&lower->given);
     vyre_diagnostics_free(lower->found);
     vyre_builder_free(lower->spare);
-    if (lower->has_library) {
-        vyre_library_leave(&lower->library);
+    if (lower->has_entered) {
+        lower->library.library->leave(&lower->library);
     }
 }
 
@@ -186,13 +201,13 @@ static vyre_status no_memory(const char *name) {
         "reading %s", vyre_source_name(name));
 }
 
-static vyre_status parse(const char *name, const char *text, size_t size, size_t from,
-                         vyre_diagnostics *diagnostics, vyre_module **out_module) {
+static vyre_status parse(const vyre_parse_options *options, const char *name, const char *text,
+                         size_t size, vyre_diagnostics *diagnostics, vyre_module **out_module) {
     text = text ? text : ""; /* of 0 bytes */
     vyre_diagnostics *own = NULL;
     vyre_module *module = NULL;
     vyre_unit unit = {.source = {.name = name, .text = text, .end = text + size}};
-    vyre_lower lower = {.unit = &unit};
+    vyre_lower lower = {.unit = &unit, .library = {.library = options->library}};
     vyre_status status = vyre_words_prepare();
     if (!status && !diagnostics) {
         status = vyre_diagnostics_create(&own);
@@ -213,7 +228,7 @@ static vyre_status parse(const char *name, const char *text, size_t size, size_t
         vyre_parser_init(&lower.parser, &unit.source, &unit.names);
         unit.source.no_memory |= !vyre_vec_reserve(&lower.values, 1);
         if (!unit.source.no_memory) {
-            read_text(&lower, text + from, module);
+            read_text(&lower, options, module);
         }
         if (!unit.source.no_memory && !vyre_diagnostics_errors(diagnostics)) {
             keep_items(&lower, module);
@@ -235,22 +250,18 @@ done:
 
 /* Constants are folded in the host's arithmetic, so the host must round as IEEE 754 does by
  * default, whatever the calling thread has set. */
-vyre_status vyre_module_parse_from(const char *name, const char *text, size_t size, size_t from,
-                                   vyre_diagnostics *diagnostics, vyre_module **out_module) {
+vyre_status vyre_module_parse_with(const vyre_parse_options *options, const char *name,
+                                   const char *text, size_t size, vyre_diagnostics *diagnostics,
+                                   vyre_module **out_module) {
     fenv_t callers;
     *out_module = NULL;
     if (fegetenv(&callers) || fesetenv(FE_DFL_ENV)) {
         return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "parse it in another thread",
                                 "the floating-point environment of the thread cannot be set");
     }
-    vyre_status status = parse(name, text, size, from, diagnostics, out_module);
+    vyre_status status = parse(options, name, text, size, diagnostics, out_module);
     fesetenv(&callers);
     return status;
-}
-
-vyre_status vyre_module_parse(const char *name, const char *text, size_t size,
-                              vyre_diagnostics *diagnostics, vyre_module **out_module) {
-    return vyre_module_parse_from(name, text, size, 0, diagnostics, out_module);
 }
 
 vyre_status vyre_text_outline(const char *text, size_t size,
@@ -258,11 +269,8 @@ vyre_status vyre_text_outline(const char *text, size_t size,
                               void *user) {
     vyre_unit unit = {.source = {.text = text, .end = text + size}};
     vyre_lower lower = {.unit = &unit};
-    vyre_status status = vyre_words_prepare();
-    status = status ? status : vyre_diagnostics_create(&unit.source.diagnostics);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_words_prepare());
+    VYRE_TRY(vyre_diagnostics_create(&unit.source.diagnostics));
     if (vyre_source_check(&unit.source)) {
         vyre_names_init(&unit.names, text, text + size);
         vyre_parser_init(&lower.parser, &unit.source, &unit.names);
@@ -275,7 +283,7 @@ vyre_status vyre_text_outline(const char *text, size_t size,
                  found->kind == VYRE_ITEM_FUNCTION);
         }
     }
-    status = unit.source.no_memory ? no_memory(NULL) : VYRE_OK;
+    vyre_status status = unit.source.no_memory ? no_memory(NULL) : VYRE_OK;
     vyre_diagnostics *diagnostics = unit.source.diagnostics;
     free_lower(&lower);
     lower_free_unit(&unit);

@@ -1,8 +1,10 @@
-/* The functions of a module, for those who use them in programs of their own. */
+/* The inside of modules: parsing with options, and the functions of a text. */
 #ifndef VYRE_TEXT_MODULE_H
 #define VYRE_TEXT_MODULE_H
 
 #include <vyre/text.h>
+
+#include "text/library.h"
 
 /* A parameter or a result. */
 typedef struct vyre_module_value {
@@ -26,10 +28,18 @@ const vyre_module_function *vyre_module_function_at(const vyre_module *module, s
 /* Whether the file has a program, function or constant of that name. */
 bool vyre_module_has(const vyre_module *module, const char *name);
 
-/* vyre_module_parse, but of the programs only those from byte `from` on: for a text that was right
- * up to there, and has more behind it now. */
-VYRE_MUST_USE vyre_status vyre_module_parse_from(const char *name, const char *text, size_t size,
-                                                 size_t from, vyre_diagnostics *diagnostics,
+/* What a parse needs besides the text. Zero: every program, and no operation can be called. */
+typedef struct vyre_parse_options {
+    const vyre_library *library; /* the operations that the text may call; NULL: none */
+    size_t from;                 /* the first byte whose programs are built */
+    const char *entry;           /* the only program that is built; NULL: all of them */
+} vyre_parse_options;
+
+/* Like vyre_module_parse, with options. Where `from` or `entry` leave something out, the caller
+ * knows that the text has no mistakes there. */
+VYRE_MUST_USE vyre_status vyre_module_parse_with(const vyre_parse_options *options,
+                                                 const char *name, const char *text, size_t size,
+                                                 vyre_diagnostics *diagnostics,
                                                  vyre_module **out_module);
 
 /* Calls `item` for each program and function of a text, which need not be right. */

@@ -11,12 +11,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "base/status.h"
 #include "trace/file.h"
 
-enum { TRACKS = 64, LANES = 64, NAME_MAX_BYTES = 96, TICKETS = 256, GRIDS = 8 };
+enum { TRACKS = 64, ROWS = 64, NAME_MAX_BYTES = 96, TICKETS = 256, GRIDS = 8 };
 
-/* Numbers of the viewer's threads: a lane of a track, and beside it the device's own times. */
-enum { TRACK_STEP = 1000, LANE_STEP = 2, DEVICE_TIME = 1 };
+/* Numbers of the viewer's threads: a row of a track, and beside it the device's own times. */
+enum { TRACK_STEP = 1000, ROW_STEP = 2, DEVICE_TIME = 1 };
 
 /* Work that was enqueued and whose end was not seen. */
 typedef struct enqueued {
@@ -36,7 +37,7 @@ static struct {
     vyre_trace_line line;
     char tracks[TRACKS][NAME_MAX_BYTES]; /* from 1 on; the last one is of all that are too many */
     uint32_t track_count;
-    uint64_t busy[TRACKS], named[TRACKS], device_named[TRACKS]; /* lanes, by bit */
+    uint64_t busy[TRACKS], named[TRACKS], device_named[TRACKS]; /* rows, by bit */
     enqueued tickets[TICKETS];
     uint64_t next_id;
 } trace;
@@ -186,13 +187,13 @@ uint32_t vyre_trace_track(const vyre_backend *backend, const char *name) {
 }
 
 static uint32_t number_of(vyre_trace_place place, bool device_time) {
-    return place.track * TRACK_STEP + place.lane * LANE_STEP + (device_time ? DEVICE_TIME : 0);
+    return place.track * TRACK_STEP + place.row * ROW_STEP + (device_time ? DEVICE_TIME : 0);
 }
 
-/* A lane has its name in the file before its first event. */
-static vyre_status name_lane(vyre_trace_place place, bool device_time) {
+/* A row has its name in the file before its first event. */
+static vyre_status name_row(vyre_trace_place place, bool device_time) {
     uint64_t *named = device_time ? trace.device_named : trace.named;
-    uint64_t bit = (uint64_t)1 << place.lane;
+    uint64_t bit = (uint64_t)1 << place.row;
     if (named[place.track] & bit) {
         return VYRE_OK;
     }
@@ -200,8 +201,8 @@ static vyre_status name_lane(vyre_trace_place place, bool device_time) {
     char name[2 * NAME_MAX_BYTES];
     int size = snprintf(name, sizeof name, "%s%s", trace.tracks[place.track],
                         device_time ? ", device time" : "");
-    if (place.lane && size > 0) {
-        snprintf(name + size, sizeof name - (size_t)size, " (%u at once)", place.lane + 1);
+    if (place.row && size > 0) {
+        snprintf(name + size, sizeof name - (size_t)size, " (%u at once)", place.row + 1);
     }
     uint32_t number = number_of(place, device_time);
     vyre_trace_line *line = begin_line();
@@ -210,10 +211,7 @@ static vyre_status name_lane(vyre_trace_place place, bool device_time) {
         (long)getpid(), number);
     vyre_trace_put_string(line, name);
     vyre_trace_put(line, "}}");
-    vyre_status status = add_line();
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(add_line());
     line = begin_line();
     vyre_trace_put(line,
                    "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%ld,\"tid\":%u,"
@@ -232,17 +230,17 @@ vyre_trace_span vyre_trace_begin_now(uint32_t track) {
     }
     if (thread.place.track != track) {
         pthread_mutex_lock(&lock);
-        uint32_t lane = 0;
-        while (lane < LANES && trace.busy[track] >> lane & 1) {
-            lane++;
+        uint32_t row = 0;
+        while (row < ROWS && trace.busy[track] >> row & 1) {
+            row++;
         }
-        bool found = lane < LANES;
-        trace.busy[track] |= found ? (uint64_t)1 << lane : 0;
+        bool found = row < ROWS;
+        trace.busy[track] |= found ? (uint64_t)1 << row : 0;
         pthread_mutex_unlock(&lock);
         if (!found) { /* more at once than anybody could look at */
             return span;
         }
-        thread.place = (vyre_trace_place){track, lane};
+        thread.place = (vyre_trace_place){track, row};
     }
     span.place = thread.place;
     span.start_ns = vyre_now_ns();
@@ -342,10 +340,7 @@ static void put_name(vyre_trace_line *line, const char *kind, const char *name) 
 
 static vyre_status add_span(vyre_trace_place place, bool device_time, uint64_t start_ns,
                             uint64_t end_ns, const vyre_trace_facts *facts) {
-    vyre_status status = name_lane(place, device_time);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(name_row(place, device_time));
     char name[NAME_MAX_BYTES];
     make_name(name, facts);
     vyre_trace_line *line = begin_line();
@@ -418,7 +413,7 @@ void vyre_trace_end(const vyre_trace_span *span, const vyre_trace_facts *facts) 
         }
     }
     if (span->outer.track != span->place.track) {
-        trace.busy[span->place.track] &= ~((uint64_t)1 << span->place.lane);
+        trace.busy[span->place.track] &= ~((uint64_t)1 << span->place.row);
         thread.place = span->outer;
     }
     pthread_mutex_unlock(&lock);
@@ -441,10 +436,7 @@ const char *vyre_trace_cache(const vyre_trace_span *span) {
 static vyre_status add_async(char phase, uint32_t track, uint64_t id, const char *name,
                              const vyre_trace_facts *facts) {
     const vyre_trace_place place = {track, 0};
-    vyre_status status = name_lane(place, false);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(name_row(place, false));
     vyre_trace_line *line = begin_line();
     vyre_trace_put(
         line, "{\"ph\":\"%c\",\"pid\":%ld,\"tid\":%u,\"id2\":{\"local\":\"0x%llx\"},\"ts\":", phase,
@@ -495,10 +487,10 @@ void vyre_trace_enqueued(uint32_t track, const vyre_backend *backend,
     }
     pthread_mutex_unlock(&lock);
     tell(status);
-    vyre_trace_look(track, backend);
+    vyre_trace_look_now(track, backend);
 }
 
-void vyre_trace_look(uint32_t track, const vyre_backend *backend) {
+void vyre_trace_look_now(uint32_t track, const vyre_backend *backend) {
     enqueued seen[TICKETS];
     size_t count = 0;
     pthread_mutex_lock(&lock);

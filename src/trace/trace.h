@@ -1,15 +1,12 @@
 /* Tracing: what a process did on its devices and when, in the file that VYRE_TRACE names, as
- * Chrome's trace events, which ui.perfetto.dev and chrome://tracing show. docs/tracing.md says what
- * is in it.
+ * Chrome's trace events, which ui.perfetto.dev and chrome://tracing show. docs/tracing.md describes
+ * the events.
  *
- *     vyre_trace_span span = vyre_trace_begin(device->track);
- *     status = slots->resident_upload(...);
- *     if (span.start_ns) {
- *         vyre_trace_end(&span, &(vyre_trace_facts){.kind = "upload", .bytes = &bytes});
- *     }
+ *     VYRE_TRACED(device->track, status = slots->resident_upload(...), .kind = "upload",
+ *                 .bytes = size, .failed = status);
  *
- * All hooks are the driver's own, so that no backend has to do anything. Without a trace a hook is
- * a branch that is never taken. Needs no memory but its own tables, of fixed size. */
+ * The runtime calls all hooks, so backends do nothing for a trace. Without a trace a hook is a
+ * branch that is never taken. The trace needs no memory but its own tables of fixed size. */
 #ifndef VYRE_TRACE_TRACE_H
 #define VYRE_TRACE_TRACE_H
 
@@ -29,9 +26,9 @@ static inline bool vyre_trace_is_on(void) {
  * for one. 0 without. */
 uint32_t vyre_trace_track(const vyre_backend *backend, const char *name);
 
-/* A track's events that do not nest lie in lanes of their own, one below the other. */
+/* A track's events that do not nest lie in rows of their own, one below the other. */
 typedef struct vyre_trace_place {
-    uint32_t track, lane;
+    uint32_t track, row;
 } vyre_trace_place;
 
 /* Something that goes on in this thread. */
@@ -66,6 +63,17 @@ typedef struct vyre_trace_facts {
 
 void vyre_trace_end(const vyre_trace_span *span, const vyre_trace_facts *facts);
 
+/* Runs a statement as an event of a track. The facts behind it are initialisers of
+ * vyre_trace_facts; they are evaluated afterwards, only in a trace, and may use `span`. */
+#define VYRE_TRACED(track, statement, ...)                                                         \
+    do {                                                                                           \
+        vyre_trace_span span = vyre_trace_begin(track);                                            \
+        statement;                                                                                 \
+        if (span.start_ns) {                                                                       \
+            vyre_trace_end(&span, &(vyre_trace_facts){__VA_ARGS__});                               \
+        }                                                                                          \
+    } while (0)
+
 /* A compile of this thread found what it needs on disk, or did not. Spans around it know. */
 void vyre_trace_compiled(bool from_disk);
 /* "disk", "cold", or "none" where nothing was compiled since the span began. */
@@ -75,11 +83,16 @@ const char *vyre_trace_cache(const vyre_trace_span *span);
 uint64_t vyre_trace_async_begin(uint32_t track, const vyre_trace_facts *facts);
 void vyre_trace_async_end(uint32_t track, uint64_t id, const vyre_trace_facts *facts);
 
-/* The same for work with a ticket. Its end is seen when somebody looks for it, as all do who wait
- * for something on the device; of work that is too much to remember no end is told. */
+/* The same for work with a ticket. Its end becomes known when somebody looks for it, as every wait
+ * on the device does. The trace remembers a fixed number of tickets; beyond it, work has no end. */
 void vyre_trace_enqueued(uint32_t track, const vyre_backend *backend,
                          const vyre_trace_facts *facts);
-void vyre_trace_look(uint32_t track, const vyre_backend *backend);
+void vyre_trace_look_now(uint32_t track, const vyre_backend *backend);
+static inline void vyre_trace_look(uint32_t track, const vyre_backend *backend) {
+    if (vyre_trace_is_on()) {
+        vyre_trace_look_now(track, backend);
+    }
+}
 /* The backend is about to go. */
 void vyre_trace_forget(const vyre_backend *backend);
 

@@ -6,47 +6,41 @@
 #include "base/alloc.h"
 #include "base/near.h"
 #include "base/status.h"
-#include "cli/describe.h"
-#include "cli/output.h"
+#include "base/units.h"
+#include "ir/print.h"
 #include "ir/program.h"
-#include "values/value.h"
+#include "values/buffer.h"
+#include "values/element.h"
 
 static const char *name_of(const vyre_ir *ir, uint32_t arg) {
     return ir->strings + ir->args[arg].name;
 }
 
-static vyre_status unknown_name(const cli_binding *binding, vyre_str name) {
+static vyre_status unknown_name(const values_binding *binding, vyre_str name) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
-    vyre_strbuf message = {0}, fix = {0};
+    const char *program = vyre_program_name(binding->program);
+    vyre_strbuf fix = {0};
     vyre_near near;
     vyre_near_init(&near, name);
-    vyre_strbuf_printf(&fix, "`%s` takes", vyre_program_name(binding->program));
+    vyre_strbuf_printf(&fix, "`%s` takes", program);
     size_t count = 0;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         if (!vyre_ir_is_out(ir, i)) {
             vyre_near_add(&near, (vyre_str){name_of(ir, i), strlen(name_of(ir, i))});
             vyre_strbuf_puts(&fix, count++ ? ", `" : " `");
-            cli_describe_argument(&fix, ir, i);
+            vyre_argument_print(&fix, ir, i);
             vyre_strbuf_putc(&fix, '`');
         }
     }
     vyre_strbuf_puts(&fix, count ? "" : " no argument");
-    vyre_strbuf_printf(&message, "`%s` has no argument `%.*s`", vyre_program_name(binding->program),
-                       (int)name.size, name.data);
-    vyre_near_print(&near, &message, "; did you mean ");
-    vyre_strbuf_puts(&message, near.count ? "?" : "");
-    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
-                                          "%s", vyre_strbuf_string(&message));
-    vyre_strbuf_free(&message);
+    vyre_status status =
+        vyre_near_refuse(&near, vyre_strbuf_string(&fix), "`%s` has no argument `%.*s`", program,
+                         (int)name.size, name.data);
     vyre_strbuf_free(&fix);
     return status;
 }
 
-static vyre_status no_memory(const cli_binding *binding) {
-    return vyre_no_memory("for the arguments of `%s`", vyre_program_name(binding->program));
-}
-
-static vyre_status bind_value(cli_binding *binding, uint32_t arg, const char *value) {
+static vyre_status bind_value(values_binding *binding, uint32_t arg, const char *value) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     const char *name = name_of(ir, arg);
     vyre_type type = (vyre_type)ir->args[arg].type;
@@ -63,11 +57,8 @@ static vyre_status bind_value(cli_binding *binding, uint32_t arg, const char *va
     binding->given[arg] = true;
     if (ir->args[arg].resource == VYRE_NONE) {
         uint64_t bits;
-        vyre_status status = cli_value_parse(name, type, (vyre_str){value, strlen(value)}, &bits);
-        if (status) {
-            return status;
-        }
-        cli_value_store(bytes, type, bits);
+        VYRE_TRY(values_element_parse(name, type, (vyre_str){value, strlen(value)}, &bits));
+        values_element_store(bytes, type, bits);
         uint32_t unused = 64 - vyre_type_bytes(type) * 8;
         binding->numbers[arg] = vyre_type_class_of(type) == VYRE_CLASS_SIGNED
                                     ? (uint64_t)((int64_t)(bits << unused) >> unused)
@@ -75,21 +66,19 @@ static vyre_status bind_value(cli_binding *binding, uint32_t arg, const char *va
     } else {
         static const char words[] = "words:";
         bool is_words = !strncmp(value, words, sizeof words - 1);
-        cli_buffer_source source = {name, type, arg, &binding->stdin_used};
-        vyre_status status =
-            is_words
-                ? cli_words_make(name, type, value + sizeof words - 1, bytes, &binding->automaton)
-                : cli_buffer_parse(&source, value, bytes, &binding->offsets[arg]);
+        values_buffer_source source = {name, type, arg, &binding->stdin_used};
         binding->has_words |= is_words;
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(is_words ? values_words_make(name, type, value + sizeof words - 1, bytes,
+                                              &binding->automaton)
+                          : values_buffer_parse(&source, value, bytes, &binding->offsets[arg]));
         binding->numbers[arg] = (bytes->size - binding->offsets[arg]) / vyre_type_bytes(type);
     }
-    return bytes->failed ? no_memory(binding) : VYRE_OK;
+    return bytes->failed
+               ? vyre_no_memory("for the arguments of `%s`", vyre_program_name(binding->program))
+               : VYRE_OK;
 }
 
-static vyre_status bind_word(cli_binding *binding, const char *word) {
+static vyre_status bind_word(values_binding *binding, const char *word) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     vyre_str name = {word, strcspn(word, "=")};
     for (uint32_t i = 0; i < ir->arg_count; i++) {
@@ -101,7 +90,7 @@ static vyre_status bind_word(cli_binding *binding, const char *word) {
     return unknown_name(binding, name);
 }
 
-static vyre_status refuse_missing(cli_binding *binding) {
+static vyre_status refuse_missing(values_binding *binding) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     vyre_strbuf list = {0}, fix = {0};
     size_t count = 0;
@@ -109,33 +98,34 @@ static vyre_status refuse_missing(cli_binding *binding) {
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         if (!vyre_ir_is_out(ir, i) && !binding->given[i]) {
             vyre_strbuf_puts(&list, count++ ? ", `" : "`");
-            cli_describe_argument(&list, ir, i);
+            vyre_argument_print(&list, ir, i);
             vyre_strbuf_putc(&list, '`');
             vyre_strbuf_putc(&fix, ' ');
-            cli_bind_example(binding, i, &fix);
+            values_bind_example(binding, i, &fix);
         }
     }
     vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
                                           "%zu argument%s of `%s` ha%s no value: %s", count,
-                                          cli_plural(count), vyre_program_name(binding->program),
+                                          vyre_plural(count), vyre_program_name(binding->program),
                                           count == 1 ? "s" : "ve", vyre_strbuf_string(&list));
     vyre_strbuf_free(&list);
     vyre_strbuf_free(&fix);
     return status;
 }
 
-static vyre_status fill_missing(cli_binding *binding) {
+static vyre_status fill_missing(values_binding *binding) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     vyre_status status = VYRE_OK;
     vyre_strbuf word = {0};
     for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
         if (!vyre_ir_is_out(ir, i) && !binding->given[i]) {
             vyre_strbuf_cut(&word, 0);
-            cli_bind_example(binding, i, &word);
+            values_bind_example(binding, i, &word);
             vyre_strbuf_printf(&binding->filled, "%s%s", binding->filled.size ? " " : "",
                                vyre_strbuf_string(&word));
-            status =
-                word.failed ? no_memory(binding) : bind_word(binding, vyre_strbuf_string(&word));
+            status = word.failed ? vyre_no_memory("for the arguments of `%s`",
+                                                  vyre_program_name(binding->program))
+                                 : bind_word(binding, vyre_strbuf_string(&word));
         }
     }
     vyre_strbuf_free(&word);
@@ -143,27 +133,26 @@ static vyre_status fill_missing(cli_binding *binding) {
 }
 
 /* Words come with the two numbers that belong to their automaton. */
-static vyre_status bind_automaton(cli_binding *binding) {
+static vyre_status bind_automaton(values_binding *binding) {
     const struct {
         const char *name;
         uint32_t number;
     } numbers[] = {{"accept", binding->automaton.accept}, {"overlap", binding->automaton.overlap}};
     const vyre_ir *ir = vyre_program_ir(binding->program);
-    vyre_status status = VYRE_OK;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        for (size_t k = 0; k < sizeof numbers / sizeof *numbers && !status; k++) {
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
             if (!binding->given[i] && ir->args[i].resource == VYRE_NONE &&
                 !strcmp(name_of(ir, i), numbers[k].name)) {
                 char text[16];
                 snprintf(text, sizeof text, "%u", numbers[k].number);
-                status = bind_value(binding, i, text);
+                VYRE_TRY(bind_value(binding, i, text));
             }
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
-static vyre_status bind_missing(cli_binding *binding, cli_missing missing) {
+static vyre_status bind_missing(values_binding *binding, values_missing missing) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     bool complete = true;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
@@ -172,14 +161,15 @@ static vyre_status bind_missing(cli_binding *binding, cli_missing missing) {
     if (complete) {
         return VYRE_OK;
     }
-    cli_bind_scale(binding);
-    return missing == CLI_MISSING_FILLED ? fill_missing(binding) : refuse_missing(binding);
+    values_bind_scale(binding);
+    return missing == VALUES_MISSING_FILLED ? fill_missing(binding) : refuse_missing(binding);
 }
 
-vyre_status cli_bind(cli_binding *binding, const vyre_program *program, const char *const *words,
-                     size_t count, bool stdin_used, cli_missing missing) {
+vyre_status values_bind(values_binding *binding, const vyre_program *program,
+                        const char *const *words, size_t count, bool stdin_used,
+                        values_missing missing) {
     const vyre_ir *ir = vyre_program_ir(program);
-    *binding = (cli_binding){.program = program, .stdin_used = stdin_used};
+    *binding = (values_binding){.program = program, .stdin_used = stdin_used};
     binding->bytes = vyre_alloc_zeroed(ir->arg_count, sizeof *binding->bytes);
     binding->offsets = vyre_alloc_zeroed(ir->arg_count, sizeof *binding->offsets);
     binding->given = vyre_alloc_zeroed(ir->arg_count, sizeof *binding->given);
@@ -187,15 +177,16 @@ vyre_status cli_bind(cli_binding *binding, const vyre_program *program, const ch
     binding->inputs = vyre_alloc_zeroed(ir->arg_count, sizeof *binding->inputs);
     if (!binding->bytes || !binding->offsets || !binding->given || !binding->numbers ||
         !binding->inputs) {
-        return no_memory(binding);
+        return vyre_no_memory("for the arguments of `%s`", vyre_program_name(binding->program));
     }
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < count && !status; i++) {
-        status = bind_word(binding, words[i]);
+    for (size_t i = 0; i < count; i++) {
+        VYRE_TRY(bind_word(binding, words[i]));
     }
-    status = status || !binding->has_words ? status : bind_automaton(binding);
-    status = status ? status : bind_missing(binding, missing);
-    for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
+    if (binding->has_words) {
+        VYRE_TRY(bind_automaton(binding));
+    }
+    VYRE_TRY(bind_missing(binding, missing));
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
         if (!vyre_ir_is_out(ir, i)) {
             const vyre_strbuf *bytes = &binding->bytes[i];
             size_t size = bytes->size - binding->offsets[i];
@@ -203,10 +194,10 @@ vyre_status cli_bind(cli_binding *binding, const vyre_program *program, const ch
                 (vyre_input){size ? bytes->data + binding->offsets[i] : NULL, size};
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
-void cli_binding_deinit(cli_binding *binding) {
+void values_binding_deinit(values_binding *binding) {
     for (uint32_t i = 0; binding->bytes && i < vyre_program_ir(binding->program)->arg_count; i++) {
         vyre_strbuf_free(&binding->bytes[i]);
     }
@@ -216,5 +207,5 @@ void cli_binding_deinit(cli_binding *binding) {
     vyre_free(binding->numbers);
     vyre_free(binding->inputs);
     vyre_strbuf_free(&binding->filled);
-    *binding = (cli_binding){0};
+    *binding = (values_binding){0};
 }

@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 #include "values/words.h"
 
-typedef struct cli_binding {
+typedef struct values_binding {
     const vyre_program *program; /* borrowed */
     vyre_strbuf *bytes;          /* by argument: what it was given */
     size_t *offsets;             /* by argument: where its elements start in that */
@@ -17,26 +17,27 @@ typedef struct cli_binding {
     size_t input_count;
     bool stdin_used;
     bool has_words; /* an argument is an automaton: what `accept` and `overlap` are then */
-    cli_automaton automaton;
+    values_automaton automaton;
     vyre_strbuf filled; /* "a=0.5 x=rand:1024": what was filled in */
-} cli_binding;
+} values_binding;
 
-typedef enum cli_missing {
-    CLI_MISSING_REFUSED, /* an argument without a value is an error, which shows how to give one */
-    CLI_MISSING_FILLED   /* it gets a value of a size that a checked run can deal with */
-} cli_missing;
+typedef enum values_missing {
+    VALUES_MISSING_REFUSED, /* an argument without a value is an error, which shows how to give one
+                             */
+    VALUES_MISSING_FILLED   /* it gets a value of a size that a checked run can deal with */
+} values_missing;
 
 /* Reads `count` words. `stdin_used` tells that stdin is not free. Deinit it whatever comes out. */
-VYRE_MUST_USE vyre_status cli_bind(cli_binding *binding, const vyre_program *program,
-                                   const char *const *words, size_t count, bool stdin_used,
-                                   cli_missing missing);
-void cli_binding_deinit(cli_binding *binding);
+VYRE_MUST_USE vyre_status values_bind(values_binding *binding, const vyre_program *program,
+                                      const char *const *words, size_t count, bool stdin_used,
+                                      values_missing missing);
+void values_binding_deinit(values_binding *binding);
 
 /* Completes `numbers` with what suits the arguments that were not given, and the lengths of `out`
  * buffers. Lengths follow from declarations where there is one. */
-void cli_bind_scale(cli_binding *binding);
+void values_bind_scale(values_binding *binding);
 
 /* "x=rand:1024": a value for an argument of the length or size in `numbers`. */
-void cli_bind_example(const cli_binding *binding, uint32_t arg, vyre_strbuf *text);
+void values_bind_example(const values_binding *binding, uint32_t arg, vyre_strbuf *text);
 
 #endif

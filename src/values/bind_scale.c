@@ -1,4 +1,4 @@
-/* Values for arguments that nobody gave: large enough for several workgroups where that is
+/* Values for arguments that have none: large enough for several workgroups where that is
  * possible, small enough for the oracle with all its checks. */
 #include <inttypes.h>
 
@@ -7,7 +7,7 @@
 enum { LENGTH = 1024, MOST_INVOCATIONS = 16384, REPEATS = VYRE_LIMIT_REPEATS };
 
 /* A size, or false where it cannot be computed. */
-static bool size_of(const cli_binding *binding, uint32_t size, uint64_t *out) {
+static bool size_of(const values_binding *binding, uint32_t size, uint64_t *out) {
     vyre_status status = vyre_size_eval(binding->program, size, binding->numbers, out);
     bool done = !status;
     vyre_status_free(status);
@@ -21,7 +21,7 @@ static uint64_t largest_of(vyre_type type) {
 
 /* Sets what was not given, with `scale` for integers; false where a declared length has no value
  * then, which is 0 instead. */
-static bool set_numbers(cli_binding *binding, uint64_t scale) {
+static bool set_numbers(values_binding *binding, uint64_t scale) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     bool done = true;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
@@ -45,7 +45,7 @@ static bool set_numbers(cli_binding *binding, uint64_t scale) {
 }
 
 /* Invocations of all phases, each as often as a count repeats it; false if that has no value. */
-static bool count_invocations(const cli_binding *binding, uint64_t *out) {
+static bool count_invocations(const values_binding *binding, uint64_t *out) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     uint64_t times[REPEATS + 1] = {1};
     uint32_t ends[REPEATS], depth = 0;
@@ -80,7 +80,7 @@ static bool count_invocations(const cli_binding *binding, uint64_t *out) {
     return true;
 }
 
-void cli_bind_scale(cli_binding *binding) {
+void values_bind_scale(values_binding *binding) {
     static const uint64_t scales[] = {16, 24, 40, 100, LENGTH};
     uint64_t best = scales[0], most = 0, invocations;
     for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
@@ -93,7 +93,7 @@ void cli_bind_scale(cli_binding *binding) {
     (void)set_numbers(binding, best);
 }
 
-void cli_bind_example(const cli_binding *binding, uint32_t arg, vyre_strbuf *text) {
+void values_bind_example(const values_binding *binding, uint32_t arg, vyre_strbuf *text) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     vyre_type type = (vyre_type)ir->args[arg].type;
     vyre_type_class class_of = vyre_type_class_of(type);

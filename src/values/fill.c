@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
-#include "values/value.h"
+#include "values/element.h"
 
 __extension__ typedef unsigned __int128 uint128;
 
@@ -61,7 +61,7 @@ static void reduce(uint64_t *draws, size_t count, uint64_t bound) {
 
 /* The upper bits of a draw, as many as the format has, as a fraction. */
 static void make_fractions(vyre_type type, uint64_t *draws, size_t count, const uint64_t *small) {
-    uint32_t digits = cli_float_format(type).mantissa_bits + 1u; /* the leading one is implied */
+    uint32_t digits = values_float_format(type).mantissa_bits + 1u; /* the leading one is implied */
     for (size_t i = 0; i < count && type == VYRE_TYPE_F32; i++) {
         float number = (float)(int32_t)(draws[i] >> 40) * 0x1p-24f;
         uint32_t bits;
@@ -77,17 +77,17 @@ static void make_fractions(vyre_type type, uint64_t *draws, size_t count, const 
     }
 }
 
-void cli_fill_random(vyre_strbuf *out, vyre_type type, uint64_t count, uint64_t seed,
-                     uint64_t bound) {
+void values_fill_random(vyre_strbuf *out, vyre_type type, uint64_t count, uint64_t seed,
+                        uint64_t bound) {
     enum { SMALL_DIGITS = 11 }; /* of f16; bf16 has 8 */
     uint64_t draws[BLOCK], small[1 << SMALL_DIGITS];
     bool is_float = vyre_type_class_of(type) == VYRE_CLASS_FLOAT;
     uint32_t width = vyre_type_bytes(type);
     char *to = make_room(out, type, count);
     if (is_float && width == 2) {
-        uint32_t digits = cli_float_format(type).mantissa_bits + 1u;
+        uint32_t digits = values_float_format(type).mantissa_bits + 1u;
         for (uint32_t i = 0; i < 1u << digits; i++) {
-            small[i] = cli_float_from(type, (double)i / (double)(1u << digits));
+            small[i] = values_float_from(type, (double)i / (double)(1u << digits));
         }
     }
     for (uint64_t done = 0; to && done < count; done += BLOCK) {
@@ -121,14 +121,14 @@ static uint64_t step_float(vyre_type type, double first, double step, uint64_t t
     float rounded = (float)number;
     uint32_t bits;
     if (type != VYRE_TYPE_F32) {
-        return cli_float_from(type, number);
+        return values_float_from(type, number);
     }
     memcpy(&bits, &rounded, sizeof bits);
     return bits;
 }
 
-void cli_fill_cycle(vyre_strbuf *out, vyre_type type, uint64_t count, const vyre_strbuf *list,
-                    uint64_t step) {
+void values_fill_cycle(vyre_strbuf *out, vyre_type type, uint64_t count, const vyre_strbuf *list,
+                       uint64_t step) {
     bool is_float = vyre_type_class_of(type) == VYRE_CLASS_FLOAT;
     uint32_t width = vyre_type_bytes(type);
     size_t length = list->size / width, at = 0;
@@ -141,13 +141,13 @@ void cli_fill_cycle(vyre_strbuf *out, vyre_type type, uint64_t count, const vyre
     uint64_t *first = to ? vyre_alloc_array(length, sizeof *first) : NULL;
     out->failed |= !first;
     for (size_t i = 0; first && i < length; i++) {
-        first[i] = cli_value_load(type, (const uint8_t *)list->data + i * width);
+        first[i] = values_element_load(type, (const uint8_t *)list->data + i * width);
     }
     for (uint64_t done = 0; first && done < count; done += BLOCK) {
         size_t here = count - done < BLOCK ? (size_t)(count - done) : BLOCK;
         for (size_t i = 0; i < here; i++) {
-            values[i] = is_float ? step_float(type, cli_float_to(type, first[at]),
-                                              cli_float_to(VYRE_TYPE_F64, step), turn)
+            values[i] = is_float ? step_float(type, values_float_to(type, first[at]),
+                                              values_float_to(VYRE_TYPE_F64, step), turn)
                                  : first[at] + turn * step;
             at = at + 1 < length ? at + 1 : 0;
             turn += !at;

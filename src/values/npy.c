@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/status.h"
+
 #define MAGIC "\x93NUMPY"
 
 enum { MAGIC_BYTES = 6, ALIGNMENT = 64 };
@@ -261,14 +263,11 @@ static void swap_bytes(unsigned char *data, uint64_t count, uint32_t width) {
     }
 }
 
-vyre_status cli_npy_read(vyre_strbuf *bytes, const char *name, const char *argument, vyre_type type,
-                         size_t *out_offset) {
+vyre_status values_npy_read(vyre_strbuf *bytes, const char *name, const char *argument,
+                            vyre_type type, size_t *out_offset) {
     size_t start = 0, end = 0;
     header found;
-    vyre_status status = find_header(bytes, name, &start, &end);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(find_header(bytes, name, &start, &end));
     if (!parse_header(bytes->data + start, end - start, &found)) {
         return damaged(name, "its header is not the dictionary that it should be");
     }
@@ -295,7 +294,7 @@ vyre_status cli_npy_read(vyre_strbuf *bytes, const char *name, const char *argum
     return VYRE_OK;
 }
 
-void cli_npy_header(vyre_strbuf *out, vyre_type type, uint64_t count) {
+void values_npy_header(vyre_strbuf *out, vyre_type type, uint64_t count) {
     vyre_strbuf text = {0};
     vyre_strbuf_printf(&text,
                        "{'descr': '%s%s', 'fortran_order': False, 'shape': (%" PRIu64 ",), }",

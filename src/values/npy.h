@@ -12,12 +12,12 @@
 #include "base/strbuf.h"
 
 /* Finds the elements in the bytes of a file, which must be of `type`, and brings them into
- * little-endian order in place. `name` is the file's and `argument` whom they are for, for errors:
+ * little-endian order in place. Errors name the file and the `argument`:
  * MALFORMED where it is no such file, INVALID_ARGUMENT where its array does not fit. */
-VYRE_MUST_USE vyre_status cli_npy_read(vyre_strbuf *bytes, const char *name, const char *argument,
-                                       vyre_type type, size_t *out_offset);
+VYRE_MUST_USE vyre_status values_npy_read(vyre_strbuf *bytes, const char *name,
+                                          const char *argument, vyre_type type, size_t *out_offset);
 
 /* Appends the header for an array of `count` elements, as NumPy writes it. */
-void cli_npy_header(vyre_strbuf *out, vyre_type type, uint64_t count);
+void values_npy_header(vyre_strbuf *out, vyre_type type, uint64_t count);
 
 #endif

@@ -14,7 +14,7 @@ static const struct {
 } stops[] = {{0, 0, 7, 100},    {10, 32, 107, 203}, {27, 237, 255, 255},
              {41, 255, 170, 0}, {55, 60, 6, 20},    {WHEEL, 0, 7, 100}};
 
-bool cli_png_takes(vyre_type type) {
+bool values_png_takes(vyre_type type) {
     return type == VYRE_TYPE_U8 || type == VYRE_TYPE_U32 || type == VYRE_TYPE_F32;
 }
 
@@ -130,8 +130,8 @@ static uint64_t root_of(uint64_t count) {
     return root;
 }
 
-vyre_status cli_png_make(vyre_strbuf *out, const char *name, vyre_type type,
-                         const uint8_t *elements, uint64_t count, uint64_t width) {
+vyre_status values_png_make(vyre_strbuf *out, const char *name, vyre_type type,
+                            const uint8_t *elements, uint64_t count, uint64_t width) {
     bool is_square = !width;
     width = width ? width : root_of(count);
     uint64_t height = width ? count / width : 0;

@@ -12,11 +12,11 @@
 #include "base/strbuf.h"
 
 /* Whether there is a picture of elements of that type. */
-bool cli_png_takes(vyre_type type);
+bool values_png_takes(vyre_type type);
 
 /* Appends the picture of `count` elements by rows of `width`; 0: as many rows as columns. `name` is
  * the output's, for errors. */
-VYRE_MUST_USE vyre_status cli_png_make(vyre_strbuf *out, const char *name, vyre_type type,
-                                       const uint8_t *elements, uint64_t count, uint64_t width);
+VYRE_MUST_USE vyre_status values_png_make(vyre_strbuf *out, const char *name, vyre_type type,
+                                          const uint8_t *elements, uint64_t count, uint64_t width);
 
 #endif

@@ -5,13 +5,11 @@
 
 #include "base/hash.h"
 #include "base/near.h"
+#include "base/page.h"
 #include "base/status.h"
-#include "cli/describe.h"
-#include "cli/output.h"
-#include "cli/page.h"
+#include "values/element.h"
 #include "values/npy.h"
 #include "values/png.h"
-#include "values/value.h"
 
 /* The argument behind an output, VYRE_NONE beyond the last one. */
 static uint32_t argument_of(const vyre_ir *ir, size_t output) {
@@ -36,7 +34,7 @@ static vyre_type type_of(const vyre_ir *ir, size_t output) {
 static vyre_status find_output(const vyre_program *program, vyre_str name, const char *option,
                                size_t *out) {
     const vyre_ir *ir = vyre_program_ir(program);
-    vyre_strbuf fix = {0}, message = {0};
+    vyre_strbuf fix = {0};
     vyre_near near;
     vyre_near_init(&near, name);
     vyre_strbuf_printf(&fix, "`%s` writes", vyre_program_name(program));
@@ -50,26 +48,21 @@ static vyre_status find_output(const vyre_program *program, vyre_str name, const
         vyre_strbuf_printf(&fix, "%s `%s`", *out ? "," : "", here);
     }
     vyre_strbuf_puts(&fix, *out ? "" : " nothing");
-    vyre_strbuf_printf(&message, "%s: `%.*s` is no output", option, (int)name.size, name.data);
-    vyre_near_print(&near, &message, "; did you mean ");
-    vyre_strbuf_puts(&message, near.count ? "?" : "");
-    vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
-                                          "%s", vyre_strbuf_string(&message));
+    vyre_status status =
+        vyre_near_refuse(&near, vyre_strbuf_string(&fix), "%s: `%.*s` is no output", option,
+                         (int)name.size, name.data);
     vyre_strbuf_free(&fix);
-    vyre_strbuf_free(&message);
     return status;
 }
 
-vyre_status cli_request_print(const vyre_program *program, const char *text, cli_request *out) {
+vyre_status values_request_print(const vyre_program *program, const char *text,
+                                 values_request *out) {
     vyre_str name = {text, strcspn(text, ":")};
-    *out = (cli_request){.most = CLI_PRINT_DEFAULT};
+    *out = (values_request){.most = VALUES_PRINT_DEFAULT};
     if (name.data[name.size] && !strcmp(name.data + name.size + 1, "all")) {
         out->most = UINT64_MAX;
     } else if (name.data[name.size]) {
-        vyre_status status = cli_number_parse("--print", name.data + name.size + 1, &out->most);
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(values_number_parse("--print", name.data + name.size + 1, &out->most));
     }
     return find_output(program, name, "--print", &out->output);
 }
@@ -80,7 +73,7 @@ static bool has_end(const char *name, size_t size, const char *end) {
 }
 
 /* What a picture needs to know: FILE.png or FILE.png:640. */
-static vyre_status read_picture(const vyre_program *program, cli_request *request) {
+static vyre_status read_picture(const vyre_program *program, values_request *request) {
     const char *path = request->path, *colon = strrchr(path, ':');
     bool has_width = colon && has_end(path, (size_t)(colon - path), ".png");
     size_t size = has_width ? (size_t)(colon - path) : strlen(path);
@@ -90,25 +83,25 @@ static vyre_status read_picture(const vyre_program *program, cli_request *reques
     const vyre_ir *ir = vyre_program_ir(program);
     vyre_type type = type_of(ir, request->output);
     request->path_size = size;
-    if (!cli_png_takes(type)) {
+    if (!values_png_takes(type)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "write it to a .npy file; pictures are made of u8, u32 and f32",
                                 "--out: `%s` is of %s, of which there is no picture",
                                 name_of(ir, request->output), vyre_type_name(type));
     }
-    vyre_status status =
-        has_width ? cli_number_parse("--out", colon + 1, &request->width) : VYRE_OK;
-    if (!status && has_width && !request->width) {
-        status =
-            vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a width from 1 on",
-                             "--out: a picture of `%s` has no width", name_of(ir, request->output));
+    if (!has_width) {
+        return VYRE_OK;
     }
-    return status;
+    VYRE_TRY(values_number_parse("--out", colon + 1, &request->width));
+    return request->width ? VYRE_OK
+                          : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a width from 1 on",
+                                             "--out: a picture of `%s` has no width",
+                                             name_of(ir, request->output));
 }
 
-vyre_status cli_request_out(const vyre_program *program, const char *text, cli_request *out) {
+vyre_status values_request_out(const vyre_program *program, const char *text, values_request *out) {
     vyre_str name = {text, strcspn(text, "=")};
-    *out = (cli_request){0};
+    *out = (values_request){0};
     if (!name.data[name.size] || !name.data[name.size + 1]) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "write --out NAME=FILE",
                                 "--out: `%s` names no file", text);
@@ -124,56 +117,57 @@ static uint64_t length_of(const vyre_ir *ir, const vyre_outputs *outputs, size_t
 
 /* A line that says what it is, then the elements, as many in a line as fit. */
 static void print_output(const vyre_ir *ir, const vyre_outputs *outputs, size_t output,
-                         uint64_t most) {
+                         uint64_t most, vyre_strbuf *text) {
     const size_t indent = 4;
     vyre_type type = type_of(ir, output);
     uint64_t length = length_of(ir, outputs, output);
     uint64_t shown = length < most ? length : most;
-    vyre_strbuf text = {0}, element = {0};
-    vyre_strbuf_printf(&text, "%s: %s[%" PRIu64 "]", name_of(ir, output), vyre_type_name(type),
+    vyre_strbuf element = {0};
+    vyre_strbuf_printf(text, "%s: %s[%" PRIu64 "]", name_of(ir, output), vyre_type_name(type),
                        length);
-    size_t column = CLI_PAGE_WIDTH;
+    size_t column = VYRE_PAGE_WIDTH;
     for (uint64_t i = 0; i < shown; i++) {
         vyre_strbuf_cut(&element, 0);
-        cli_value_print(&element, type, outputs->items[output].data + i * vyre_type_bytes(type));
-        if (column + 1 + element.size > CLI_PAGE_WIDTH) {
-            vyre_strbuf_putc(&text, '\n');
-            vyre_strbuf_repeat(&text, ' ', indent);
+        values_element_print(&element, type,
+                             outputs->items[output].data + i * vyre_type_bytes(type));
+        if (column + 1 + element.size > VYRE_PAGE_WIDTH) {
+            vyre_strbuf_putc(text, '\n');
+            vyre_strbuf_repeat(text, ' ', indent);
             column = indent;
         } else {
-            vyre_strbuf_putc(&text, ' ');
+            vyre_strbuf_putc(text, ' ');
             column++;
         }
-        vyre_strbuf_add(&text, element.data, element.size);
+        vyre_strbuf_add(text, element.data, element.size);
         column += element.size;
     }
-    vyre_strbuf_putc(&text, '\n');
+    vyre_strbuf_putc(text, '\n');
     if (shown < length) {
-        vyre_strbuf_printf(&text, "%*sand %" PRIu64 " more (--print %s:all)\n", (int)indent, "",
+        vyre_strbuf_printf(text, "%*sand %" PRIu64 " more (--print %s:all)\n", (int)indent, "",
                            length - shown, name_of(ir, output));
     }
-    text.failed |= element.failed;
+    text->failed |= element.failed;
     vyre_strbuf_free(&element);
-    cli_output_write(&text);
 }
 
-void cli_result_print(const vyre_program *program, const vyre_outputs *outputs,
-                      const cli_request *requests, size_t count) {
+void values_result_print(const vyre_program *program, const vyre_outputs *outputs,
+                         const values_request *requests, size_t count, vyre_strbuf *text) {
     const vyre_ir *ir = vyre_program_ir(program);
     for (size_t i = 0; i < count; i++) {
         if (!requests[i].path) {
-            print_output(ir, outputs, requests[i].output, requests[i].most);
+            print_output(ir, outputs, requests[i].output, requests[i].most, text);
         }
     }
     for (size_t i = 0; !count && i < outputs->count; i++) {
-        print_output(ir, outputs, i, CLI_PRINT_DEFAULT);
+        print_output(ir, outputs, i, VALUES_PRINT_DEFAULT, text);
     }
 }
 
 /* How many elements of an output are asked for; false if none is. */
-static bool is_printed(const cli_request *requests, size_t count, size_t output, uint64_t *most) {
+static bool is_printed(const values_request *requests, size_t count, size_t output,
+                       uint64_t *most) {
     bool found = !count;
-    *most = count ? 0 : CLI_PRINT_DEFAULT;
+    *most = count ? 0 : VALUES_PRINT_DEFAULT;
     for (size_t i = 0; i < count; i++) {
         if (!requests[i].path && requests[i].output == output) {
             *most = requests[i].most > *most ? requests[i].most : *most;
@@ -183,8 +177,8 @@ static bool is_printed(const cli_request *requests, size_t count, size_t output,
     return found;
 }
 
-void cli_result_json(vyre_json *json, const vyre_program *program, const vyre_outputs *outputs,
-                     const cli_request *requests, size_t count) {
+void values_result_json(vyre_json *json, const vyre_program *program, const vyre_outputs *outputs,
+                        const values_request *requests, size_t count) {
     const vyre_ir *ir = vyre_program_ir(program);
     vyre_json_array(json);
     for (size_t i = 0; i < outputs->count; i++) {
@@ -194,17 +188,14 @@ void cli_result_json(vyre_json *json, const vyre_program *program, const vyre_ou
         vyre_strbuf digest = {0};
         vyre_strbuf_printf(&digest, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
         vyre_json_object(json);
-        cli_json_string(json, "name", name_of(ir, i));
-        cli_json_string(json, "type", vyre_type_name(type));
-        cli_json_number(json, "length", length);
-        cli_json_string(json, "digest", vyre_strbuf_string(&digest));
-        json->text->failed |= digest.failed;
-        vyre_strbuf_free(&digest);
+        vyre_json_add_string(json, "name", name_of(ir, i));
+        vyre_json_add_string(json, "type", vyre_type_name(type));
+        vyre_json_add_u64(json, "length", length);
+        vyre_json_add_strbuf(json, "digest", &digest);
         if (is_printed(requests, count, i, &most)) {
-            vyre_json_key(json, "values");
-            vyre_json_array(json);
+            vyre_json_add_array(json, "values");
             for (uint64_t k = 0; k < length && k < most; k++) {
-                cli_value_json(json, type, outputs->items[i].data + k * vyre_type_bytes(type));
+                values_element_json(json, type, outputs->items[i].data + k * vyre_type_bytes(type));
             }
             vyre_json_array_end(json);
         }
@@ -213,50 +204,35 @@ void cli_result_json(vyre_json *json, const vyre_program *program, const vyre_ou
     vyre_json_array_end(json);
 }
 
-static vyre_status save_picture(const vyre_ir *ir, const vyre_outputs *outputs,
-                                const cli_request *request) {
-    size_t output = request->output;
-    vyre_strbuf path = {0}, picture = {0};
-    vyre_strbuf_add(&path, request->path, request->path_size);
-    vyre_status status =
-        cli_png_make(&picture, name_of(ir, output), type_of(ir, output),
-                     outputs->items[output].data, length_of(ir, outputs, output), request->width);
-    if (!status && path.failed) {
-        status = vyre_no_memory("for the name of a file");
-    }
-    status = status ? status : cli_output_save(path.data, &picture);
-    vyre_strbuf_free(&path);
-    vyre_strbuf_free(&picture);
-    return status;
-}
-
-vyre_status cli_result_save(const vyre_program *program, const vyre_outputs *outputs,
-                            const cli_request *request) {
-    if (!request->path) {
-        return VYRE_OK;
-    }
+vyre_status values_result_encode(const vyre_program *program, const vyre_outputs *outputs,
+                                 const values_request *request, vyre_strbuf *out_path,
+                                 vyre_strbuf *out_bytes) {
     const vyre_ir *ir = vyre_program_ir(program);
     const vyre_output *output = &outputs->items[request->output];
-    vyre_strbuf bytes = {0};
+    vyre_type type = type_of(ir, request->output);
+    uint64_t length = length_of(ir, outputs, request->output);
     if (request->path_size) {
-        return save_picture(ir, outputs, request);
+        vyre_strbuf_add(out_path, request->path, request->path_size);
+        VYRE_TRY(values_png_make(out_bytes, name_of(ir, request->output), type, output->data,
+                                 length, request->width));
+    } else {
+        vyre_strbuf_puts(out_path, request->path);
+        if (has_end(request->path, strlen(request->path), ".npy")) {
+            values_npy_header(out_bytes, type, length);
+        }
+        vyre_strbuf_add(out_bytes, (const char *)output->data, output->size);
     }
-    if (has_end(request->path, strlen(request->path), ".npy")) {
-        cli_npy_header(&bytes, type_of(ir, request->output),
-                       length_of(ir, outputs, request->output));
-    }
-    vyre_strbuf_add(&bytes, (const char *)output->data, output->size);
-    return cli_output_save(request->path, &bytes);
+    return out_path->failed ? vyre_no_memory("for the name of a file") : VYRE_OK;
 }
 
 static void show_element(vyre_strbuf *text, vyre_type type, const uint8_t *element) {
-    cli_value_print(text, type, element);
+    values_element_print(text, type, element);
     vyre_strbuf_printf(text, " (0x%0*" PRIx64 ")", (int)vyre_type_bytes(type) * 2,
-                       cli_value_load(type, element));
+                       values_element_load(type, element));
 }
 
-bool cli_result_compare(const vyre_program *program, const vyre_outputs *found,
-                        const vyre_outputs *expected, vyre_strbuf *difference) {
+bool values_result_compare(const vyre_program *program, const vyre_outputs *found,
+                           const vyre_outputs *expected, vyre_strbuf *difference) {
     const vyre_ir *ir = vyre_program_ir(program);
     for (size_t i = 0; i < expected->count; i++) {
         vyre_type type = type_of(ir, i);

@@ -20,11 +20,17 @@ static bool takes_buffers(const vyre_program *program) {
     return true;
 }
 
-bool cli_sample_exists(const vyre_operation *operation) {
-    return operation->composition && (operation->sample || takes_buffers(operation->composition));
+/* The program of a function has a buffer for each of its parameters. */
+bool values_sample_exists(const vyre_operation *operation) {
+    bool takes_scalars = false;
+    for (size_t i = 0; i < operation->parameter_count; i++) {
+        takes_scalars |= !operation->parameters[i].is_buffer;
+    }
+    return vyre_operation_has_program(operation) &&
+           (operation->sample || operation->form == VYRE_OPERATION_FUNCTION || !takes_scalars);
 }
 
-bool cli_sample_work(const vyre_operation *operation, uint64_t n, double *out_operations) {
+bool values_sample_work(const vyre_operation *operation, uint64_t n, double *out_operations) {
     uint64_t number = 0;
     const char *work = operation->work;
     vyre_status status =
@@ -35,15 +41,12 @@ bool cli_sample_work(const vyre_operation *operation, uint64_t n, double *out_op
     return known;
 }
 
-static vyre_status no_memory(const char *name) {
-    return vyre_no_memory("for a sample of `%s`", name);
-}
-
 /* A word of random elements for each buffer. */
 static vyre_status print_buffers(const vyre_program *program, uint64_t n, vyre_strbuf *out) {
     const vyre_ir *ir = vyre_program_ir(program);
     uint64_t *lengths = vyre_alloc_zeroed(ir->arg_count, sizeof *lengths);
-    vyre_status status = lengths ? VYRE_OK : no_memory(vyre_program_name(program));
+    vyre_status status =
+        lengths ? VYRE_OK : vyre_no_memory("for a sample of `%s`", vyre_program_name(program));
     for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
         lengths[i] = n;
     }
@@ -83,7 +86,7 @@ static vyre_status print_words(const vyre_operation *operation, const vyre_progr
                                             : "give all arguments",
                                   "`%s` takes more than buffers and has no sample", name);
     }
-    return status || !out->failed ? status : no_memory(name);
+    return status || !out->failed ? status : vyre_no_memory("for a sample of `%s`", name);
 }
 
 /* Whether a word is about the same argument as one of those. */
@@ -97,14 +100,14 @@ static bool is_given(const char *word, const char *const *words, size_t count) {
     return false;
 }
 
-vyre_status cli_sample_complete(cli_binding *binding, const vyre_operation *operation,
-                                const vyre_program *program, uint64_t n, const char *const *words,
-                                size_t count, bool stdin_used) {
+vyre_status values_sample_complete(values_binding *binding, const vyre_operation *operation,
+                                   const vyre_program *program, uint64_t n,
+                                   const char *const *words, size_t count, bool stdin_used) {
     const char *name = operation ? operation->id : vyre_program_name(program);
     VYRE_VEC(const char *) all = {0};
     vyre_strbuf text = {0};
     bool stored = true;
-    *binding = (cli_binding){0};
+    *binding = (values_binding){0};
     vyre_status status = print_words(operation, program, n, &text);
     for (size_t i = 0; i < count && !status && stored; i++) {
         stored = vyre_vec_push(&all, words[i]);
@@ -117,16 +120,16 @@ vyre_status cli_sample_complete(cli_binding *binding, const vyre_operation *oper
         at += size + more;
     }
     if (!status) {
-        status = stored ? cli_bind(binding, program, all.items, all.count, stdin_used,
-                                   CLI_MISSING_REFUSED)
-                        : no_memory(name);
+        status = stored ? values_bind(binding, program, all.items, all.count, stdin_used,
+                                      VALUES_MISSING_REFUSED)
+                        : vyre_no_memory("for a sample of `%s`", name);
     }
     vyre_vec_free(&all);
     vyre_strbuf_free(&text);
     return vyre_status_annotate(status, "in a sample of `%s` of size %" PRIu64, name, n);
 }
 
-vyre_status cli_sample_bind(cli_binding *binding, const vyre_operation *operation,
-                            const vyre_program *program, uint64_t n) {
-    return cli_sample_complete(binding, operation, program, n, NULL, 0, true);
+vyre_status values_sample_bind(values_binding *binding, const vyre_operation *operation,
+                               const vyre_program *program, uint64_t n) {
+    return values_sample_complete(binding, operation, program, n, NULL, 0, true);
 }

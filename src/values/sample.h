@@ -10,22 +10,24 @@
 
 #include "values/bind.h"
 
-bool cli_sample_exists(const vyre_operation *operation);
+bool values_sample_exists(const vyre_operation *operation);
 
 /* The arguments of size n, which is the number of elements of the main buffer, more or less: bytes
  * of all arguments grow as n does. `program` is the operation's or a variant of it. Deinit the
  * binding whatever comes out. */
-VYRE_MUST_USE vyre_status cli_sample_bind(cli_binding *binding, const vyre_operation *operation,
-                                          const vyre_program *program, uint64_t n);
+VYRE_MUST_USE vyre_status values_sample_bind(values_binding *binding,
+                                             const vyre_operation *operation,
+                                             const vyre_program *program, uint64_t n);
 
 /* The same, where `words` give some of the arguments. Without an operation there is what `program`
  * alone allows. */
-VYRE_MUST_USE vyre_status cli_sample_complete(cli_binding *binding, const vyre_operation *operation,
-                                              const vyre_program *program, uint64_t n,
-                                              const char *const *words, size_t count,
-                                              bool stdin_used);
+VYRE_MUST_USE vyre_status values_sample_complete(values_binding *binding,
+                                                 const vyre_operation *operation,
+                                                 const vyre_program *program, uint64_t n,
+                                                 const char *const *words, size_t count,
+                                                 bool stdin_used);
 
-/* How many arithmetic operations such a run does; false where nobody says. */
-bool cli_sample_work(const vyre_operation *operation, uint64_t n, double *out_operations);
+/* Counts the arithmetic operations of such a run; false if the manifest has no `work`. */
+bool values_sample_work(const vyre_operation *operation, uint64_t n, double *out_operations);
 
 #endif

@@ -98,8 +98,8 @@ static size_t count_letters(const char *words, size_t *longest) {
     }
 }
 
-vyre_status cli_words_make(const char *argument, vyre_type type, const char *words,
-                           vyre_strbuf *out_table, cli_automaton *out_automaton) {
+vyre_status values_words_make(const char *argument, vyre_type type, const char *words,
+                              vyre_strbuf *out_table, values_automaton *out_automaton) {
     uint32_t states = type == VYRE_TYPE_U8 ? 256 : 65536;
     size_t longest = 0, letters = count_letters(words, &longest);
     if (type != VYRE_TYPE_U8 && type != VYRE_TYPE_U16) {

@@ -11,14 +11,15 @@
 
 #include "base/strbuf.h"
 
-typedef struct cli_automaton {
+typedef struct values_automaton {
     uint32_t accept;
-    uint32_t overlap; /* bytes after which nothing depends on the state of before */
-} cli_automaton;
+    uint32_t overlap; /* bytes after which the state before them does not matter */
+} values_automaton;
 
-/* Appends the table for `words`, which commas part, in elements of `type`. `argument` is whom it is
- * for, for errors. */
-VYRE_MUST_USE vyre_status cli_words_make(const char *argument, vyre_type type, const char *words,
-                                         vyre_strbuf *out_table, cli_automaton *out_automaton);
+/* Appends the table for `words`, which have commas between them, in elements of `type`. Errors name
+ * the `argument`. */
+VYRE_MUST_USE vyre_status values_words_make(const char *argument, vyre_type type, const char *words,
+                                            vyre_strbuf *out_table,
+                                            values_automaton *out_automaton);
 
 #endif

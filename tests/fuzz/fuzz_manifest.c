@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     for (size_t i = 0; i < package->operation_count; i++) {
         const vyre_operation *operation = &package->operations[i];
-        if (!operation->composition != (package->mistakes.count > 0) ||
+        if (!operation->built != (package->mistakes.count > 0) ||
             (!package->mistakes.count && (!*operation->id || !*operation->doc || !operation->file ||
                                           !operation->witness_count))) {
             abort();

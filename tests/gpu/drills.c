@@ -123,7 +123,7 @@ static void drill_trap_inside(void) {
     vyre_device *device = acquire();
     vyre_program *twice = parse(TWICE);
     works(device, twice);
-    cuda_device *own = device->inner->state;
+    cuda_device *own = device->backend->state;
     CUcontext before;
     CUmodule module;
     CUfunction function;
@@ -243,7 +243,7 @@ static uint32_t cancel_round(vyre_program *twice, vyre_program *endless, uint32_
         cancelled += members[i].cancelled;
     }
     works(device, twice);
-    *out_held = ((cuda_device *)device->inner->state)->memory.block_bytes;
+    *out_held = ((cuda_device *)device->backend->state)->memory.block_bytes;
     vyre_device_release(device);
     return cancelled;
 }
@@ -256,7 +256,7 @@ static void drill_cancel(void) {
     vyre_device *first = acquire(); /* keeps the context, so that memory can be compared */
     vyre_program *twice = parse(TWICE), *endless = parse(ENDLESS);
     works(first, twice);
-    cuda_device *own = first->inner->state;
+    cuda_device *own = first->backend->state;
     size_t begin = free_memory(own), start = 0;
     for (uint32_t round = 0; round <= ROUNDS; round++) {
         uint64_t since = vyre_now_ns(), held;
@@ -326,7 +326,7 @@ static void drill_artifact(void) {
     vyre_device *device = acquire();
     vyre_program *twice = parse(TWICE);
     must(vyre_device_prepare(device));
-    cuda_device *own = device->inner->state;
+    cuda_device *own = device->backend->state;
     CUcontext before;
     cuda_executable *native;
     vyre_strbuf artifact = {0}, none = {0};

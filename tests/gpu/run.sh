@@ -63,17 +63,17 @@ sanitized() {
     compute-sanitizer --tool memcheck --error-exitcode 9 "$carry/vyre" conform -b "$device" --suite small,random --programs 40 --seed 1 --runs 1
 }
 
-auto() {
-    "$carry/vyre" backends | grep "auto takes .cuda"
+preferred() {
+    "$carry/vyre" backends | grep "preferred selection takes .cuda"
 }
 
 # timeout(1) starts programs, so parts that are functions run in a bash of their own.
-export -f conform workload_bytes operations sanitized auto
+export -f conform workload_bytes operations sanitized preferred
 export carry programs processes device logs
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>&1 | head -4
 "$carry/vyre" backends "$device" | head -20
-part auto 60 bash -c auto
+part preferred 60 bash -c preferred
 part artifact 60 "$carry/gpu_drills" artifact
 part conform_some 300 "$carry/vyre" conform -b "$device" --programs 200 --seed 900001 --runs 1
 part workload_bytes 200 bash -c workload_bytes

@@ -253,7 +253,7 @@ static inline void ops_on_all(const char *id, ops_values inputs, ops_values expe
     }
     ops_ok(vyre_dialects_try_enter(&guard, &library), "the library");
     const vyre_operation *operation = vyre_dialects_find(library, id);
-    if (!operation || !operation->composition) {
+    if (!operation || !vyre_operation_has_program(operation)) {
         fail_msg("there is no operation `%s`", id);
     } else if (getenv("VYRE_TEST_COMMAND")) {
         if (ops_is_worth_a_process(id, &inputs)) {
@@ -265,9 +265,12 @@ static inline void ops_on_all(const char *id, ops_values inputs, ops_values expe
             if (is_large && !strcmp(vyre_device_id(devices[d]), "reference")) {
                 continue;
             }
-            ops_run(devices[d], id, operation->composition, &inputs, &expected);
+            const vyre_program *program;
+            ops_ok(vyre_operation_program(operation, NULL, &program), id);
+            ops_run(devices[d], id, program, &inputs, &expected);
             for (size_t k = 0; k < operation->variant_count; k++) {
-                ops_run(devices[d], id, operation->variants[k].program, &inputs, &expected);
+                ops_ok(vyre_operation_program(operation, &operation->variants[k], &program), id);
+                ops_run(devices[d], id, program, &inputs, &expected);
             }
         }
     }

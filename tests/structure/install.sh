@@ -23,7 +23,9 @@ echo "installed:"
 expected=(
     include/vyre/vyre.h lib/libvyre.a lib/libvyre.so lib/pkgconfig/vyre.pc
     lib/cmake/vyre/vyreConfig.cmake lib/cmake/vyre/vyreConfigVersion.cmake
-    share/doc/vyre/LICENSE-MIT share/doc/vyre/LICENSE-APACHE
+    share/doc/vyre/LICENSE-MIT share/doc/vyre/LICENSE-APACHE share/doc/vyre/README.md
+    share/doc/vyre/docs/tutorial.md share/doc/vyre/examples/saxpy.vyre
+    share/doc/vyre/examples/embed/README.md share/doc/vyre/editors/vim/README.md
     bin/vyre share/man/man1/vyre.1 share/bash-completion/completions/vyre
     share/zsh/site-functions/_vyre share/fish/vendor_completions.d/vyre.fish)
 for file in "${expected[@]}"; do
@@ -32,6 +34,11 @@ for file in "${expected[@]}"; do
         exit 1
     fi
 done
+bash tests/structure/links.sh "$prefix/share/doc/vyre"
+if grep -rn -F './dev vyre' "$prefix/share/doc/vyre"; then
+    echo "the installed pages above name a command of the source tree. Fix: see cmake/VyreInstall.cmake" >&2
+    exit 1
+fi
 if grep -rIl -e "$work/first" -e "$build" -e "$PWD/include" "$prefix"; then
     echo "the files above know where they were built. Fix: write paths relative to their own" >&2
     exit 1

@@ -140,8 +140,8 @@ static inline void expect_resident(vyre_device *device, vyre_resident resident, 
     expect_numbers(found, CONTRACT_LENGTH, factor);
 }
 
-/* What a backend has that needs no wrapper, if it has the slot `features`. */
-#define CONTRACT_UNWRAPPED ((uint32_t)(VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC))
+/* The features of a backend that takes every program whole, if it has the slot `features`. */
+#define CONTRACT_WHOLE ((uint32_t)(VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC))
 
 /* Nothing of these tests belongs into the user's cache. Call it first. */
 static inline void contract_without_cache(void) {

@@ -1,14 +1,16 @@
-/* A library of a few operations for tests, and nothing else that a process may have:
+/* A library of a few operations for tests. Once installed, it is all that texts can call in the
+ * process:
  *
- *     const vyre_library *before = library_check_use();
- *     ... parse ...
- *     vyre_library_use(before); */
+ *     library_check_install();
+ *     ... parse ... */
 #ifndef VYRE_TESTS_LIBRARY_CHECK_H
 #define VYRE_TESTS_LIBRARY_CHECK_H
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "text/library.h"
+#include "dialect/provider.h"
+#include "text/module.h"
 
 /* clang-format off */
 static const char library_mix_text[] =
@@ -174,8 +176,17 @@ static void library_check_leave(vyre_library_view *view) {
 static const vyre_library library_check = {"tests", library_check_enter, library_check_find,
                                            library_check_at, library_check_leave};
 
-static inline const vyre_library *library_check_use(void) {
-    return vyre_library_use(&library_check);
+static inline void library_check_install(void) {
+    vyre_status status = vyre_provider_install(&library_check);
+    if (status) {
+        abort();
+    }
+}
+
+/* A parse that may call no operation. */
+static inline vyre_status library_check_parse_alone(const char *text, vyre_module **out_module) {
+    return vyre_module_parse_with(&(vyre_parse_options){0}, "alone.vyre", text, strlen(text), NULL,
+                                  out_module);
 }
 
 #endif

@@ -86,7 +86,7 @@ static inline runner *runner_make(const mock_spec *spec, uint64_t usual_ns) {
                    MOCK_BIT(dispatch_borrowed_into) | MOCK_BIT(device_profile) |
                    MOCK_BIT(features) | MOCK_BIT(version) | MOCK_BIT(device_lost) |
                    MOCK_BIT(max_invocations_per_workgroup);
-    whole.features |= CONTRACT_UNWRAPPED;
+    whole.features |= CONTRACT_WHOLE;
     *self = (runner){.m = mock_create(&whole), .usual_ns = usual_ns};
     vyre_backend_slots *slots = mock_table(self->m);
     self->borrowed = slots->dispatch_borrowed;

@@ -118,6 +118,42 @@ static void acquire_takes_the_number_of_a_device(void **state) {
     vyre_registry_free(registry);
 }
 
+static void acquire_preferred_is_preferred_selection(void **state) {
+    (void)state;
+    tiny_reset();
+    tiny[1].has_profile = true;
+    tiny[1].profile.max_storage_buffer_bytes = 1;
+    vyre_registry *registry = tiny_registry(2);
+    vyre_device *device;
+    expect_ok(vyre_registry_acquire(registry, "preferred", &device));
+    assert_string_equal(vyre_device_name(device), "b");
+    assert_int_equal(tiny[0].created, 1); /* all that dispatch are tried */
+    vyre_device_release(device);
+    expect_ok(vyre_registry_acquire(registry, "preferred:3", &device));
+    assert_string_equal(vyre_device_name(device), "b:3");
+    vyre_device_release(device);
+    vyre_registry_free(registry);
+}
+
+/* The router's word: without a program there is nothing to route. */
+static void acquire_refuses_auto_and_names_the_right_word(void **state) {
+    (void)state;
+    tiny_reset();
+    vyre_registry *registry = tiny_registry(1);
+    vyre_device *device;
+    static const char *const names[] = {"auto", "auto:1"};
+    for (size_t i = 0; i < 2; i++) {
+        vyre_status status = vyre_registry_acquire(registry, names[i], &device);
+        assert_null(device);
+        assert_non_null(strstr(vyre_status_fix(status), "ask for `preferred`"));
+        expect_fail(status, VYRE_STATUS_INVALID_ARGUMENT, "`auto` chooses a device for a program");
+    }
+    assert_int_equal(tiny[0].created, 0);
+    vyre_registry_free(registry);
+    expect_fail(vyre_acquire("auto", &device), VYRE_STATUS_INVALID_ARGUMENT, "`preferred`");
+    expect_fail(vyre_acquire(NULL, &device), VYRE_STATUS_INVALID_ARGUMENT, "does not name");
+}
+
 static void acquire_survives_every_allocation_that_fails(void **state) {
     (void)state;
     tiny_reset();
@@ -153,7 +189,7 @@ static void ops_S35_the_core_set_is_one_object(void **state) {
     vyre_registry *registry = tiny_registry(1);
     vyre_device *device;
     expect_ok(vyre_registry_acquire(registry, "a", &device));
-    assert_ptr_equal(device->inner->slots->supported_ops(device->inner), core);
+    assert_ptr_equal(vyre_device_supported_ops(device), core);
     vyre_device_release(device);
     vyre_registry_free(registry);
     /* It has the operations of the language and no other. */
@@ -237,9 +273,12 @@ static void registration_S40_acquiring_gives_the_same_wrapped_kind(void **state)
     contract_numbers(x, CONTRACT_LENGTH);
     vyre_input input = {x, sizeof x};
     for (size_t i = 0; i < 3; i++) {
-        /* The backend has no grid barriers; the device has. */
-        assert_false(devices[i]->inner->slots->features(devices[i]->inner) &
-                     VYRE_FEATURE_GRID_SYNC);
+        /* The backend has no grid barriers: the host splits the program for each of them. */
+        assert_false(vyre_device_features(devices[i]) & VYRE_FEATURE_GRID_SYNC);
+        vyre_pipeline *pipeline;
+        expect_ok(vyre_device_compile(devices[i], program, NULL, &pipeline));
+        assert_non_null(pipeline->sequence);
+        vyre_pipeline_release(pipeline);
         vyre_outputs outputs;
         expect_ok(vyre_device_dispatch(devices[i], program, &input, 1, NULL, &outputs));
         assert_int_equal(outputs.count, 1);
@@ -250,9 +289,6 @@ static void registration_S40_acquiring_gives_the_same_wrapped_kind(void **state)
             assert_int_equal(sum, CONTRACT_LENGTH * (CONTRACT_LENGTH + 1) / 2);
         }
         vyre_outputs_free(&outputs);
-        assert_ptr_equal(devices[i]->backend->slots->dispatch,
-                         devices[0]->backend->slots->dispatch);
-        assert_ptr_not_equal(devices[i]->backend->slots->dispatch, mock_table(m)->dispatch);
     }
     for (size_t i = 0; i < 3; i++) {
         vyre_device_release(devices[i]);
@@ -277,6 +313,24 @@ static void registration_S41_the_raw_factory_gives_the_backend_itself(void **sta
     assert_string_equal(raw.slots->id(&raw), "a");
     raw.slots->destroy(&raw);
     vyre_registry_free(registry);
+
+    /* The host splits nothing for it: it gets the grid barrier that it does not have. */
+    mock *m = mock_create(&(mock_spec){.single_phase = true});
+    vyre_program *program = contract_program(SUM_BEHIND_BARRIER);
+    uint32_t x[CONTRACT_LENGTH] = {0}, y[CONTRACT_LENGTH];
+    const vyre_input input = {x, sizeof x};
+    vyre_output output = {(uint8_t *)y, sizeof y};
+    vyre_plan plan;
+    raw = (vyre_backend){.host = vyre_host_services()};
+    expect_ok(mock_bundle(m)->registrations[0].create(raw.host, 0, &raw));
+    expect_ok(vyre_plan_init(&plan, program, &input, 1, vyre_config_or_default(NULL)));
+    const vyre_call call = vyre_plan_call(&plan, &input, NULL);
+    expect_fail(raw.slots->dispatch(&raw, &call, &output), VYRE_STATUS_UNSUPPORTED,
+                "the mock runs no program with a grid barrier");
+    vyre_plan_deinit(&plan);
+    vyre_program_release(program);
+    mock_free(m);
+
     vyre_device *device;
     expect_fail(vyre_registration_acquire(NULL, 0, &device), VYRE_STATUS_INVALID_ARGUMENT,
                 "no registration");
@@ -289,6 +343,8 @@ int main(void) {
         cmocka_unit_test(acquire_S13_S39_passes_the_factory_error_on_unchanged),
         cmocka_unit_test(acquire_S14_oracles_and_emission_only_backends),
         cmocka_unit_test(acquire_takes_the_number_of_a_device),
+        cmocka_unit_test(acquire_preferred_is_preferred_selection),
+        cmocka_unit_test(acquire_refuses_auto_and_names_the_right_word),
         cmocka_unit_test(acquire_survives_every_allocation_that_fails),
         cmocka_unit_test(ops_S35_the_core_set_is_one_object),
         cmocka_unit_test(registration_S38_has_id_factory_and_operations),

@@ -235,24 +235,24 @@ static vyre_status open_subject(dispatch_function dispatch, const miscompile *bu
 }
 
 static vyre_status open_both(dispatch_function dispatch, const miscompile *bug,
-                             vyre_conform *conform) {
-    *conform = (vyre_conform){.has_one_answer = vyre_reference_has_one_answer};
+                             conform_pair *conform) {
+    *conform = (conform_pair){.has_one_answer = vyre_reference_has_one_answer};
     vyre_status status = vyre_reference_open_oracle(&conform->oracle);
     status = status ? status : open_subject(dispatch, bug, &conform->subject);
     return status;
 }
 
-static void close_both(vyre_conform *conform) {
+static void close_both(conform_pair *conform) {
     vyre_device_release(conform->oracle);
     vyre_device_release(conform->subject);
 }
 
-static vyre_status compare(const vyre_conform *conform, const vyre_trial *trial,
-                           vyre_comparison *comparison) {
+static vyre_status compare(const conform_pair *conform, const conform_trial *trial,
+                           conform_comparison *comparison) {
     vyre_outputs expected;
-    vyre_status status = vyre_conform_expect(conform, trial, trial->program, &expected);
+    vyre_status status = conform_expect(conform, trial, trial->program, &expected);
     if (!status) {
-        status = vyre_conform_compare(conform, trial, trial->program, &expected, comparison);
+        status = conform_compare(conform, trial, trial->program, &expected, comparison);
     }
     vyre_outputs_free(&expected);
     return status;
@@ -269,26 +269,26 @@ static size_t count_lines(const char *text) {
 /* Looks for a program that shows the bug; gives the lines of the smallest one, 0 if there is none.
  */
 static size_t find_and_shrink(const char *name, dispatch_function dispatch, const miscompile *bug,
-                              vyre_verdict expected, uint64_t programs) {
-    vyre_conform conform;
+                              conform_verdict expected, uint64_t programs) {
+    conform_pair conform;
     size_t lines = NONE_AT_ALL;
     assert_null(open_both(dispatch, bug, &conform));
     for (uint64_t seed = 1; seed <= programs; seed++) {
-        vyre_trial trial;
-        vyre_comparison comparison;
-        assert_null(vyre_generate(seed, &trial));
+        conform_trial trial;
+        conform_comparison comparison;
+        assert_null(conform_generate(seed, &trial));
         assert_null(compare(&conform, &trial, &comparison));
-        if (comparison.verdict == VYRE_VERDICT_SAME) {
+        if (comparison.verdict == CONFORM_VERDICT_SAME) {
             assert_string_equal(comparison.text, "");
-            vyre_trial_free(&trial);
+            conform_trial_free(&trial);
             continue;
         }
         assert_int_equal(comparison.verdict, expected);
         assert_true(*comparison.text);
-        assert_null(vyre_conform_shrink(&conform, &trial, &comparison));
+        assert_null(conform_shrink(&conform, &trial, &comparison));
         assert_int_equal(comparison.verdict, expected);
         /* What is left still fails. */
-        vyre_comparison again;
+        conform_comparison again;
         assert_null(compare(&conform, &trial, &again));
         assert_int_equal(again.verdict, expected);
         assert_string_equal(again.text, comparison.text);
@@ -299,7 +299,7 @@ static size_t find_and_shrink(const char *name, dispatch_function dispatch, cons
         print_message("%s: seed %llu, %zu lines: %s\n%s", name, (unsigned long long)seed, lines,
                       comparison.text, text);
         vyre_string_free(text);
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
         break;
     }
     close_both(&conform);
@@ -318,7 +318,7 @@ static void conform_finds_and_shrinks_bugs_of_a_compiler(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t lines = find_and_shrink(rows[i].name, run_miscompiled, &rows[i].bug,
-                                       VYRE_VERDICT_DIFFERENT, 2000);
+                                       CONFORM_VERDICT_DIFFERENT, 2000);
         assert_true(lines > 2);
         assert_true(lines < SHORT);
     }
@@ -329,13 +329,13 @@ static void conform_finds_and_shrinks_bugs_of_a_runtime(void **state) {
     static const struct {
         const char *name;
         dispatch_function dispatch;
-        vyre_verdict verdict;
+        conform_verdict verdict;
     } rows[] = {
-        {"writes behind", write_behind, VYRE_VERDICT_FENCE},
-        {"writes before", write_before, VYRE_VERDICT_FENCE},
-        {"writes inputs", write_input, VYRE_VERDICT_FENCE},
-        {"leaves garbage", leave_garbage, VYRE_VERDICT_DIFFERENT},
-        {"breaks off", break_off, VYRE_VERDICT_FAILED},
+        {"writes behind", write_behind, CONFORM_VERDICT_FENCE},
+        {"writes before", write_before, CONFORM_VERDICT_FENCE},
+        {"writes inputs", write_input, CONFORM_VERDICT_FENCE},
+        {"leaves garbage", leave_garbage, CONFORM_VERDICT_DIFFERENT},
+        {"breaks off", break_off, CONFORM_VERDICT_FAILED},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t lines = find_and_shrink(rows[i].name, rows[i].dispatch, NULL, rows[i].verdict, 50);
@@ -346,17 +346,17 @@ static void conform_finds_and_shrinks_bugs_of_a_runtime(void **state) {
 
 static void conform_tells_unsupported_from_wrong(void **state) {
     (void)state;
-    vyre_conform conform;
+    conform_pair conform;
     size_t same = 0, unsupported = 0;
     assert_null(open_both(refuse_subgroups, NULL, &conform));
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        vyre_trial trial;
-        vyre_comparison comparison;
-        assert_null(vyre_generate(seed, &trial));
+        conform_trial trial;
+        conform_comparison comparison;
+        assert_null(conform_generate(seed, &trial));
         assert_null(compare(&conform, &trial, &comparison));
-        same += comparison.verdict == VYRE_VERDICT_SAME;
-        unsupported += comparison.verdict == VYRE_VERDICT_UNSUPPORTED;
-        vyre_trial_free(&trial);
+        same += comparison.verdict == CONFORM_VERDICT_SAME;
+        unsupported += comparison.verdict == CONFORM_VERDICT_UNSUPPORTED;
+        conform_trial_free(&trial);
     }
     close_both(&conform);
     assert_int_equal(same + unsupported, 60);
@@ -367,21 +367,21 @@ static void conform_tells_unsupported_from_wrong(void **state) {
 static void generated_programs_have_one_answer(void **state) {
     (void)state;
     for (uint64_t seed = 5000; seed < 5100; seed++) {
-        vyre_trial trial, again;
+        conform_trial trial, again;
         size_t count;
-        assert_null(vyre_generate(seed, &trial));
-        assert_null(vyre_generate(seed, &again));
+        assert_null(conform_generate(seed, &trial));
+        assert_null(conform_generate(seed, &again));
         vyre_digest left = vyre_program_digest(trial.program);
         vyre_digest right = vyre_program_digest(again.program);
         assert_memory_equal(&left, &right, sizeof left);
-        vyre_input *inputs = vyre_trial_inputs(&trial, trial.program, &count);
+        vyre_input *inputs = conform_trial_inputs(&trial, trial.program, &count);
         assert_non_null(inputs);
         if (!vyre_reference_has_one_answer(trial.program, inputs, count)) {
             fail_msg("the program of seed %llu has no single answer", (unsigned long long)seed);
         }
         vyre_free(inputs);
-        vyre_trial_free(&trial);
-        vyre_trial_free(&again);
+        conform_trial_free(&trial);
+        conform_trial_free(&again);
     }
 }
 
@@ -390,8 +390,8 @@ static void generated_programs_use_everything(void **state) {
     (void)state;
     static uint32_t seen[VYRE_OP_COUNT], types[VYRE_TYPE_COUNT], shapes[4];
     for (uint64_t seed = 1; seed <= 600; seed++) {
-        vyre_trial trial;
-        assert_null(vyre_generate(seed, &trial));
+        conform_trial trial;
+        assert_null(conform_generate(seed, &trial));
         const vyre_ir *ir = vyre_program_ir(trial.program);
         for (uint32_t i = 0; i < ir->inst_count; i++) {
             seen[ir->insts[i].op]++;
@@ -405,7 +405,7 @@ static void generated_programs_use_everything(void **state) {
             shapes[2] += ir->steps[i].kind == VYRE_STEP_REPEAT_COUNT;
             shapes[3] += ir->steps[i].kind == VYRE_STEP_REPEAT_WHILE;
         }
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
 #define CHECK_OP(name, number, text, shape, rule, effects, cost, doc)                              \
     if (!seen[number] && number != VYRE_OP_UNREACHABLE && number != VYRE_OP_CLEAR) {               \
@@ -422,9 +422,9 @@ static void generated_programs_use_everything(void **state) {
 }
 
 static vyre_status generate_one(void) {
-    vyre_trial trial;
-    vyre_status status = vyre_generate(7, &trial);
-    vyre_trial_free(&trial);
+    conform_trial trial;
+    vyre_status status = conform_generate(7, &trial);
+    conform_trial_free(&trial);
     return status;
 }
 
@@ -434,9 +434,9 @@ static vyre_status compare_one(void) {
                                " x[gid] = (a[gid] + a[gid]) | 3; }";
     static uint8_t data[] = {0, 0, 0, 0x80, 0, 0, 0, 0x80}; /* two large numbers */
     static const miscompile bug = flip_one_bit;
-    vyre_conform conform;
-    vyre_trial trial = {0};
-    vyre_comparison comparison = {0};
+    conform_pair conform;
+    conform_trial trial = {0};
+    conform_comparison comparison = {0};
     vyre_module *module = NULL;
     vyre_status status = open_both(run_miscompiled, &bug, &conform);
     status = status ? status : vyre_module_parse("text", text, sizeof text - 1, NULL, &module);
@@ -445,7 +445,7 @@ static vyre_status compare_one(void) {
         trial.values = vyre_alloc_zeroed(1, sizeof *trial.values);
         trial.value_count = trial.values ? 1 : 0;
         if (trial.values) {
-            trial.values[0] = (vyre_trial_value){vyre_alloc(2), vyre_alloc(8), sizeof data};
+            trial.values[0] = (conform_trial_value){vyre_alloc(2), vyre_alloc(8), sizeof data};
         }
         if (trial.values && trial.values[0].name && trial.values[0].data) {
             memcpy(trial.values[0].name, "a", 2);
@@ -457,11 +457,11 @@ static vyre_status compare_one(void) {
         vyre_module_free(module);
     }
     /* The subject may be the one that found no memory. */
-    if (!status && comparison.verdict == VYRE_VERDICT_FAILED) {
+    if (!status && comparison.verdict == CONFORM_VERDICT_FAILED) {
         status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL, "%s", comparison.text);
     }
     close_both(&conform);
-    vyre_trial_free(&trial);
+    conform_trial_free(&trial);
     return status;
 }
 

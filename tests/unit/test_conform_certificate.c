@@ -12,10 +12,10 @@
 
 #include "backend/reference/backend.h"
 #include "base/hash.h"
-#include "conform/conform.h"
+#include "conform/session.h"
 
 static vyre_device *device;
-static cli_conform conform;
+static conform_session conform;
 
 static void expect_ok(vyre_status status) {
     if (status) {
@@ -26,34 +26,33 @@ static void expect_ok(vyre_status status) {
 static int run_once(void **state) {
     (void)state;
     const vyre_reference_options plain = {0};
-    conform = (cli_conform){.suites = 1u << VYRE_SUITE_SIZES | 1u << VYRE_SUITE_RANDOM,
-                            .seed = 3,
-                            .programs = 2,
-                            .runs = 1,
-                            .glob = "sizes.repeat.*,random.*",
-                            .no_progress = true};
+    conform = (conform_session){.suites = 1u << CONFORM_SUITE_SIZES | 1u << CONFORM_SUITE_RANDOM,
+                                .seed = 3,
+                                .programs = 2,
+                                .runs = 1,
+                                .glob = "sizes.repeat.*,random.*"};
     expect_ok(vyre_reference_open(&plain, &device));
-    expect_ok(cli_conform_list(&conform));
-    expect_ok(cli_conform_run(&conform, device));
+    expect_ok(conform_session_list(&conform));
+    expect_ok(conform_session_run(&conform, device));
     return 0;
 }
 
 static int end(void **state) {
     (void)state;
-    cli_conform_deinit(&conform);
+    conform_session_deinit(&conform);
     vyre_device_release(device);
     return 0;
 }
 
 static vyre_strbuf make(void) {
     vyre_strbuf text = {0};
-    cli_certificate_write(&conform, &text);
+    conform_certificate_write(&conform, &text);
     assert_false(text.failed);
     return text;
 }
 
 /* Reads it with `from` replaced, and with the digest of what is there then. */
-static vyre_status read_forged(const char *from, const char *to, cli_certificate *out) {
+static vyre_status read_forged(const char *from, const char *to, conform_certificate *out) {
     vyre_strbuf text = make(), forged = {0};
     char *end_of_text = strstr(text.data, "\n[certificate]\n"), *at = strstr(text.data, from);
     assert_true(end_of_text && at && at < end_of_text);
@@ -63,22 +62,23 @@ static vyre_status read_forged(const char *from, const char *to, cli_certificate
     vyre_hash128 digest = vyre_hash_128(forged.data, forged.size);
     vyre_strbuf_printf(&forged, "\n[certificate]\ndigest = \"%016llx%016llx\"\n",
                        (unsigned long long)digest.high, (unsigned long long)digest.low);
-    vyre_status status = cli_certificate_parse("forged", (vyre_str){forged.data, forged.size}, out);
+    vyre_status status =
+        conform_certificate_parse("forged", (vyre_str){forged.data, forged.size}, out);
     vyre_strbuf_free(&text);
     vyre_strbuf_free(&forged);
     return status;
 }
 
 static void expect_differences(const char *from, const char *to, const char *expected) {
-    cli_certificate certificate;
+    conform_certificate certificate;
     vyre_strbuf lines = {0};
     size_t count = 0;
     expect_ok(read_forged(from, to, &certificate));
-    expect_ok(cli_certificate_compare(&certificate, &conform, &lines, &count));
+    expect_ok(conform_certificate_compare(&certificate, &conform, &lines, &count));
     assert_string_equal(vyre_strbuf_string(&lines), expected);
     assert_int_equal(count, *expected ? 1 : 0);
     vyre_strbuf_free(&lines);
-    cli_certificate_free(&certificate);
+    conform_certificate_free(&certificate);
 }
 
 static void what_differs_is_named(void **state) {
@@ -99,11 +99,11 @@ static void what_differs_is_named(void **state) {
                        "suites.sizes.passed: on the certificate 4, now 5\n");
     char digest[64], changed[64];
     snprintf(digest, sizeof digest, "digest = \"%016llx\"",
-             (unsigned long long)conform.tallies[VYRE_SUITE_RANDOM].digest);
+             (unsigned long long)conform.tallies[CONFORM_SUITE_RANDOM].digest);
     snprintf(changed, sizeof changed, "digest = \"0123456789abcdef\"");
     snprintf(line, sizeof line,
              "suites.random.digest: on the certificate \"0123456789abcdef\", now \"%016llx\"\n",
-             (unsigned long long)conform.tallies[VYRE_SUITE_RANDOM].digest);
+             (unsigned long long)conform.tallies[CONFORM_SUITE_RANDOM].digest);
     expect_differences(digest, changed, line);
     expect_differences("is_gpu = ", "is_gpu_too = 1\nis_gpu = ",
                        "profile.is_gpu_too: on the certificate 1, now nothing\n");
@@ -132,7 +132,7 @@ static void wrong_types_are_refused(void **state) {
         {"backend = \"reference\"", "backend = \"reference\"\nagainst = 7", "against"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cli_certificate certificate;
+        conform_certificate certificate;
         vyre_status status = read_forged(rows[i].from, rows[i].to, &certificate);
         if (!status || !strstr(vyre_status_text(status), rows[i].what) ||
             !strstr(vyre_status_text(status), "Fix: ")) {
@@ -147,8 +147,8 @@ static void wrong_types_are_refused(void **state) {
 static void what_was_asked_for_comes_back(void **state) {
     (void)state;
     vyre_strbuf text = make();
-    cli_certificate read;
-    expect_ok(cli_certificate_parse("certificate", (vyre_str){text.data, text.size}, &read));
+    conform_certificate read;
+    expect_ok(conform_certificate_parse("certificate", (vyre_str){text.data, text.size}, &read));
     assert_string_equal(read.device, "reference");
     assert_string_equal(read.glob, "sizes.repeat.*,random.*");
     assert_int_equal(read.suites, conform.suites);
@@ -156,7 +156,7 @@ static void what_was_asked_for_comes_back(void **state) {
     assert_int_equal(read.seed, 3);
     assert_int_equal(read.programs, 2);
     assert_int_equal(read.runs, 1);
-    cli_certificate_free(&read);
+    conform_certificate_free(&read);
     vyre_strbuf_free(&text);
 }
 
@@ -166,11 +166,11 @@ static void every_changed_byte_and_every_cut_is_refused(void **state) {
     vyre_strbuf text = make();
     for (size_t i = 0; i < text.size; i++) {
         for (int cut = 0; cut < 2; cut++) {
-            cli_certificate read;
+            conform_certificate read;
             char before = text.data[i];
             text.data[i] = cut ? before : (char)(before ^ 1);
             vyre_str now = {text.data, cut ? i : text.size};
-            vyre_status status = cli_certificate_parse("changed", now, &read);
+            vyre_status status = conform_certificate_parse("changed", now, &read);
             if (!status) {
                 fail_msg("byte %zu, %s, is not noticed", i, cut ? "cut off" : "changed");
             }
@@ -185,17 +185,17 @@ static void every_changed_byte_and_every_cut_is_refused(void **state) {
 static void the_same_run_gives_the_same_certificate(void **state) {
     (void)state;
     vyre_strbuf before = make();
-    cli_certificate read;
+    conform_certificate read;
     vyre_strbuf lines = {0};
     size_t count = 0;
-    expect_ok(cli_certificate_parse("before", (vyre_str){before.data, before.size}, &read));
-    expect_ok(cli_conform_run(&conform, device));
-    expect_ok(cli_certificate_compare(&read, &conform, &lines, &count));
+    expect_ok(conform_certificate_parse("before", (vyre_str){before.data, before.size}, &read));
+    expect_ok(conform_session_run(&conform, device));
+    expect_ok(conform_certificate_compare(&read, &conform, &lines, &count));
     assert_string_equal(vyre_strbuf_string(&lines), "");
     assert_int_equal(count, 0);
     vyre_strbuf_free(&lines);
     vyre_strbuf_free(&before);
-    cli_certificate_free(&read);
+    conform_certificate_free(&read);
 }
 
 int main(void) {

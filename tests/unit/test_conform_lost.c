@@ -1,5 +1,6 @@
 /* A program that costs the device takes others along that run beside it: who is guilty is found
- * nevertheless, and nobody else is blamed. cli_conform_run starts the threads, by pthread_create.
+ * nevertheless, and nobody else is blamed. conform_session_run starts the threads, by
+ * pthread_create.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 #include <cmocka.h>
 
 #include "backend/reference/backend.h"
-#include "conform/conform.h"
+#include "conform/session.h"
 #include "runtime/device.h"
 
 /* A device that runs programs as the reference backend does, until it is lost. */
@@ -110,24 +111,23 @@ static vyre_device *open_fragile(fragile *f) {
     return device;
 }
 
-static cli_conform some_cases(void) {
-    return (cli_conform){.suites = 1u << VYRE_SUITE_SIZES | 1u << VYRE_SUITE_SMALL,
-                         .glob = "sizes.repeat*,small.*",
-                         .seed = 1,
-                         .programs = 40,
-                         .runs = 1,
-                         .no_progress = true};
+static conform_session some_cases(void) {
+    return (conform_session){.suites = 1u << CONFORM_SUITE_SIZES | 1u << CONFORM_SUITE_SMALL,
+                             .glob = "sizes.repeat*,small.*",
+                             .seed = 1,
+                             .programs = 40,
+                             .runs = 1};
 }
 
 /* The program of a case, which costs the device. */
-static void set_guilty(fragile *f, const cli_conform *c, const char *id) {
+static void set_guilty(fragile *f, const conform_session *c, const char *id) {
     for (size_t i = 0; i < c->cases.count; i++) {
         if (!strcmp(c->cases.items[i].id, id)) {
-            vyre_suite_trial made;
-            expect_ok(
-                vyre_suite_build(&c->fixed[VYRE_SUITE_SIZES], &c->cases.items[i].fixed, 1, &made));
+            conform_suite_trial made;
+            expect_ok(conform_suite_build(&c->fixed[CONFORM_SUITE_SIZES], &c->cases.items[i].fixed,
+                                          1, &made));
             f->guilty = vyre_program_digest(made.trial.program);
-            vyre_trial_free(&made.trial);
+            conform_trial_free(&made.trial);
             return;
         }
     }
@@ -137,44 +137,44 @@ static void set_guilty(fragile *f, const cli_conform *c, const char *id) {
 static void a_case_that_costs_the_device_is_found(void **state) {
     (void)state;
     fragile f = {.argument = 2};
-    cli_conform c = some_cases();
+    conform_session c = some_cases();
     vyre_device *device = open_fragile(&f);
-    expect_ok(cli_conform_list(&c));
+    expect_ok(conform_session_list(&c));
     set_guilty(&f, &c, "sizes.repeat.2");
-    expect_ok(cli_conform_run(&c, device));
+    expect_ok(conform_session_run(&c, device));
     for (size_t i = 0; i < c.cases.count; i++) {
-        const cli_conform_case *one = &c.cases.items[i];
+        const conform_case *one = &c.cases.items[i];
         bool is_guilty_one = !strcmp(one->id, "sizes.repeat.2");
-        if ((one->fate == CLI_FATE_FAILED) != is_guilty_one) {
+        if ((one->fate == CONFORM_FATE_FAILED) != is_guilty_one) {
             fail_msg("%s: %s", one->id, one->text ? one->text : "passed");
         }
     }
-    assert_int_equal(cli_conform_total(&c, CLI_FATE_FAILED), 1);
-    assert_int_equal(c.tallies[VYRE_SUITE_SMALL].counts[CLI_FATE_PASSED], 40);
+    assert_int_equal(conform_session_total(&c, CONFORM_FATE_FAILED), 1);
+    assert_int_equal(c.tallies[CONFORM_SUITE_SMALL].counts[CONFORM_FATE_PASSED], 40);
     assert_true(c.failure.is_known);
     assert_string_equal(c.failure.id, "sizes.repeat.2");
     assert_true(f.recovered >= 2);
-    cli_conform_deinit(&c);
+    conform_session_deinit(&c);
     vyre_device_release(device);
 }
 
 static void a_seed_that_costs_the_device_is_found(void **state) {
     (void)state;
     fragile f = {0};
-    cli_conform c = some_cases();
-    vyre_trial trial;
-    expect_ok(vyre_generate_small(17, &trial));
+    conform_session c = some_cases();
+    conform_trial trial;
+    expect_ok(conform_generate_small(17, &trial));
     f.guilty = vyre_program_digest(trial.program);
     vyre_device *device = open_fragile(&f);
-    expect_ok(cli_conform_list(&c));
-    expect_ok(cli_conform_run(&c, device));
-    assert_int_equal(cli_conform_total(&c, CLI_FATE_FAILED), 1);
+    expect_ok(conform_session_list(&c));
+    expect_ok(conform_session_run(&c, device));
+    assert_int_equal(conform_session_total(&c, CONFORM_FATE_FAILED), 1);
     assert_int_equal(c.seeded[0].failed_seed, 17);
-    assert_int_equal(c.tallies[VYRE_SUITE_SMALL].counts[CLI_FATE_PASSED], 16);
+    assert_int_equal(c.tallies[CONFORM_SUITE_SMALL].counts[CONFORM_FATE_PASSED], 16);
     assert_int_equal(c.failure.seed, 17);
     assert_non_null(strstr(c.failure.original.text, "lost"));
-    vyre_trial_free(&trial);
-    cli_conform_deinit(&c);
+    conform_trial_free(&trial);
+    conform_session_deinit(&c);
     vyre_device_release(device);
 }
 
@@ -182,31 +182,31 @@ static void a_seed_that_costs_the_device_is_found(void **state) {
 static void what_needs_company_is_told(void **state) {
     (void)state;
     fragile f = {.argument = 17, .needs_company = true};
-    cli_conform c = some_cases();
+    conform_session c = some_cases();
     vyre_device *device = open_fragile(&f);
-    expect_ok(cli_conform_list(&c));
+    expect_ok(conform_session_list(&c));
     set_guilty(&f, &c, "sizes.repeat.17");
-    expect_ok(cli_conform_run(&c, device));
+    expect_ok(conform_session_run(&c, device));
     if (f.recovered) { /* on one core it has no company */
-        assert_int_equal(cli_conform_total(&c, CLI_FATE_FAILED), 1);
+        assert_int_equal(conform_session_total(&c, CONFORM_FATE_FAILED), 1);
     }
-    cli_conform_deinit(&c);
+    conform_session_deinit(&c);
     vyre_device_release(device);
 }
 
 static void a_device_that_does_not_come_back_ends_it(void **state) {
     (void)state;
     fragile f = {.is_final = true};
-    cli_conform c = some_cases();
+    conform_session c = some_cases();
     vyre_device *device = open_fragile(&f);
-    expect_ok(cli_conform_list(&c));
+    expect_ok(conform_session_list(&c));
     set_guilty(&f, &c, "sizes.repeat.2");
-    vyre_status status = cli_conform_run(&c, device);
+    vyre_status status = conform_session_run(&c, device);
     assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_DEVICE_LOST);
     assert_non_null(strstr(vyre_status_text(status), "sizes.repeat."));
     assert_non_null(strstr(vyre_status_text(status), "Fix: run each of them by itself"));
     vyre_status_free(status);
-    cli_conform_deinit(&c);
+    conform_session_deinit(&c);
     vyre_device_release(device);
 }
 

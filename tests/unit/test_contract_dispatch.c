@@ -105,8 +105,8 @@ static void dispatch_S47_every_form_gives_the_references_bytes(void **state) {
         for (unsigned i = 0; i < 4; i++) {
             slots |= (uint64_t)(mask >> i & 1) << runs[i];
         }
-        mock *m = mock_create(&(mock_spec){
-            .slots = slots, .mode = MOCK_RUNS_AT_WAIT, .features = CONTRACT_UNWRAPPED});
+        mock *m = mock_create(
+            &(mock_spec){.slots = slots, .mode = MOCK_RUNS_AT_WAIT, .features = CONTRACT_WHOLE});
         vyre_device *device = contract_device(m);
         for (size_t which = 0; which < PROGRAMS; which++) {
             check_forms(device, which);

@@ -210,8 +210,8 @@ static void pipeline_slots_follow_from_its_dispatch(void **state) {
     }
 }
 
-/* Slots of the backend that run a compiled program are told its pipeline: their own, whatever the
- * host has wrapped around it. */
+/* Slots of the backend that run a compiled program are told its pipeline: their own, whether
+ * the host splits programs for the backend or not. */
 static void pipeline_is_known_to_the_backends_slots(void **state) {
     (void)state;
     const uint32_t features[] = {0, VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC};

@@ -58,20 +58,20 @@ static void conform_from(const char *lanes, uint64_t first, uint64_t programs) {
         skip();
     }
     setenv("VYRE_CPU_LANES", lanes, 1);
-    const vyre_conform both = {oracle, cpu, vyre_reference_has_one_answer};
+    const conform_pair both = {oracle, cpu, vyre_reference_has_one_answer};
     vyre_device_cache_limit(cpu, 0); /* another width is other code */
     for (uint64_t seed = first; seed < first + programs; seed++) {
-        vyre_trial trial;
+        conform_trial trial;
         vyre_outputs expected;
-        vyre_comparison comparison;
-        expect_ok(vyre_generate(seed, &trial));
-        expect_ok(vyre_conform_expect(&both, &trial, trial.program, &expected));
-        expect_ok(vyre_conform_compare(&both, &trial, trial.program, &expected, &comparison));
-        if (comparison.verdict != VYRE_VERDICT_SAME) {
+        conform_comparison comparison;
+        expect_ok(conform_generate(seed, &trial));
+        expect_ok(conform_expect(&both, &trial, trial.program, &expected));
+        expect_ok(conform_compare(&both, &trial, trial.program, &expected, &comparison));
+        if (comparison.verdict != CONFORM_VERDICT_SAME) {
             fail_msg("seed %llu: %s", (unsigned long long)seed, comparison.text);
         }
         vyre_outputs_free(&expected);
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
     unsetenv("VYRE_CPU_LANES");
 }
@@ -131,15 +131,15 @@ static void stay_inside(const char *lanes) {
     uint64_t first = number_from("VYRE_TEST_SEED", 1) * 1000 + 500;
     uint64_t programs = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
     for (uint64_t seed = first; seed < first + programs; seed++) {
-        vyre_trial trial;
-        expect_ok(vyre_generate(seed, &trial));
+        conform_trial trial;
+        expect_ok(conform_generate(seed, &trial));
         size_t count;
-        vyre_input *inputs = vyre_trial_inputs(&trial, trial.program, &count);
+        vyre_input *inputs = conform_trial_inputs(&trial, trial.program, &count);
         assert_non_null(inputs);
         guarded_run(oracle, cpu, trial.program, inputs, count, NULL, true);
         guarded_run(oracle, cpu, trial.program, inputs, count, NULL, false);
         vyre_free(inputs);
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
     unsetenv("VYRE_CPU_LANES");
 }

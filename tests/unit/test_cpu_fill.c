@@ -209,12 +209,12 @@ static void what_is_overwritten_is_not_filled(void **state) {
 static void random_programs(void **state) {
     (void)state;
     for (uint64_t seed = 70000; seed < 70000 + PROGRAMS; seed++) {
-        vyre_trial trial;
+        conform_trial trial;
         vyre_outputs expected;
         vyre_pipeline *pipeline;
         size_t count;
-        expect_ok(vyre_generate(seed, &trial));
-        vyre_input *inputs = vyre_trial_inputs(&trial, trial.program, &count);
+        expect_ok(conform_generate(seed, &trial));
+        vyre_input *inputs = conform_trial_inputs(&trial, trial.program, &count);
         assert_non_null(inputs);
         expect_ok(vyre_reference_run(trial.program, inputs, count, NULL, NULL, &expected));
         expect_ok(vyre_device_compile(device, trial.program, NULL, &pipeline));
@@ -222,7 +222,7 @@ static void random_programs(void **state) {
         vyre_pipeline_release(pipeline);
         vyre_outputs_free(&expected);
         vyre_free(inputs);
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
 }
 

@@ -1,5 +1,5 @@
 /* Grid barriers of the cpu backend itself: random programs that have some are held against the
- * oracle, each by every way in which a program can be run, without the driver's wrapper. */
+ * oracle, each by every way in which a program can be run, never as a sequence. */
 #include "tests/unit/cpu_check.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "conform/trial.h"
 #include "ir/program.h"
 #include "runtime/device.h"
-#include "runtime/wrap.h"
+#include "runtime/sequence.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { PROGRAMS = 10 };
@@ -170,12 +170,14 @@ static void run_every_way(vyre_device *device, const vyre_program *program,
 static void grid_sync_is_the_backends_own(void **state) {
     (void)state;
     vyre_backend made = {.host = vyre_host_services()};
-    vyre_backend *adopted, *wrapped;
+    vyre_backend *adopted;
+    vyre_program *program = contract_program(TURNED);
     expect_ok(cpu_bundle.registrations[0].create(vyre_host_services(), 0, &made));
     expect_ok(vyre_backend_adopt(&made, "cpu", &adopted));
     assert_true(adopted->slots->features(adopted) & VYRE_FEATURE_GRID_SYNC);
-    expect_ok(vyre_wrap_phases(adopted, &wrapped));
-    assert_ptr_equal(wrapped, adopted);
+    assert_true(vyre_program_stats(program).grid_barriers);
+    assert_false(vyre_sequence_needed(adopted, program));
+    vyre_program_release(program);
     vyre_backend_drop(adopted);
 }
 
@@ -206,17 +208,17 @@ static void random_programs_with_grid_barriers_run_every_way(void **state) {
     uint64_t programs = wanted ? strtoull(wanted, NULL, 10) : PROGRAMS, done = 0;
     vyre_device *device = open_cpu();
     for (uint64_t seed = 700000; done < programs; seed++) {
-        vyre_trial trial;
+        conform_trial trial;
         size_t count;
-        expect_ok(vyre_generate(seed, &trial));
+        expect_ok(conform_generate(seed, &trial));
         if (vyre_program_stats(trial.program).grid_barriers) {
-            vyre_input *inputs = vyre_trial_inputs(&trial, trial.program, &count);
+            vyre_input *inputs = conform_trial_inputs(&trial, trial.program, &count);
             assert_non_null(inputs);
             run_every_way(device, trial.program, inputs, count);
             vyre_free(inputs);
             done++;
         }
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
     vyre_device_release(device);
 }

@@ -192,20 +192,20 @@ static void random_programs_conform(void **state) {
     (void)state;
     vyre_device *oracle, *device = fake_device_open(0);
     expect_ok(vyre_reference_open_oracle(&oracle));
-    const vyre_conform both = {oracle, device, vyre_reference_has_one_answer};
+    const conform_pair both = {oracle, device, vyre_reference_has_one_answer};
     for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
-        vyre_trial trial;
+        conform_trial trial;
         vyre_outputs expected;
-        vyre_comparison comparison;
-        expect_ok(vyre_generate(seed, &trial));
+        conform_comparison comparison;
+        expect_ok(conform_generate(seed, &trial));
         fake_device_know(trial.program);
-        expect_ok(vyre_conform_expect(&both, &trial, trial.program, &expected));
-        expect_ok(vyre_conform_compare(&both, &trial, trial.program, &expected, &comparison));
-        if (comparison.verdict != VYRE_VERDICT_SAME) {
+        expect_ok(conform_expect(&both, &trial, trial.program, &expected));
+        expect_ok(conform_compare(&both, &trial, trial.program, &expected, &comparison));
+        if (comparison.verdict != CONFORM_VERDICT_SAME) {
             fail_msg("seed %llu: %s", (unsigned long long)seed, comparison.text);
         }
         vyre_outputs_free(&expected);
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
     vyre_device_release(device);
     vyre_device_release(oracle);
@@ -548,7 +548,7 @@ static void artifacts_are_taken_or_made_again(void **state) {
     vyre_program *program = fake_device_program(STEPS);
     vyre_device *device = fake_device_open(0);
     expect_ok(vyre_device_prepare(device));
-    cuda_device *own = device->inner->state;
+    cuda_device *own = device->backend->state;
     vyre_strbuf artifact = {0}, none = {0};
     cuda_executable *native;
     uint64_t before = fake->calls(FAKE_cuLinkCreate);

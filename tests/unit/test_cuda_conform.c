@@ -21,21 +21,21 @@ static void random_programs(void **state) {
     vyre_device *oracle, *cuda = fake_device_open(0);
     expect_ok(vyre_reference_open_oracle(&oracle));
     vyre_device_cache_limit(cuda, 0);
-    const vyre_conform both = {oracle, cuda, vyre_reference_has_one_answer};
+    const conform_pair both = {oracle, cuda, vyre_reference_has_one_answer};
     uint64_t first = number_from("VYRE_TEST_SEED", 1) * 200000;
     uint64_t count = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
     for (uint64_t seed = first; seed < first + count; seed++) {
-        vyre_trial trial;
+        conform_trial trial;
         vyre_outputs expected;
-        vyre_comparison comparison;
-        expect_ok(vyre_generate(seed, &trial));
-        expect_ok(vyre_conform_expect(&both, &trial, trial.program, &expected));
-        expect_ok(vyre_conform_compare(&both, &trial, trial.program, &expected, &comparison));
-        if (comparison.verdict != VYRE_VERDICT_SAME) {
+        conform_comparison comparison;
+        expect_ok(conform_generate(seed, &trial));
+        expect_ok(conform_expect(&both, &trial, trial.program, &expected));
+        expect_ok(conform_compare(&both, &trial, trial.program, &expected, &comparison));
+        if (comparison.verdict != CONFORM_VERDICT_SAME) {
             fail_msg("seed %llu: %s", (unsigned long long)seed, comparison.text);
         }
         vyre_outputs_free(&expected);
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
     vyre_device_release(cuda);
     vyre_device_release(oracle);

@@ -188,10 +188,10 @@ static void random_programs_assemble(void **state) {
     const char *wanted = getenv("VYRE_TEST_PROGRAMS");
     uint64_t count = wanted ? strtoull(wanted, NULL, 10) : PROGRAMS;
     for (uint64_t seed = 300000; seed < 300000 + count; seed++) {
-        vyre_trial trial;
-        expect_ok(vyre_generate(seed, &trial));
+        conform_trial trial;
+        expect_ok(conform_generate(seed, &trial));
         add(trial.program);
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
     assemble();
 }

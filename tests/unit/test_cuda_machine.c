@@ -51,12 +51,12 @@ static int close_devices(void **state) {
     return 0;
 }
 
-static void compare(const vyre_trial *trial, vyre_verdict wanted, const char *name) {
-    const vyre_conform both = {oracle, subject, vyre_reference_has_one_answer};
+static void compare(const conform_trial *trial, conform_verdict wanted, const char *name) {
+    const conform_pair both = {oracle, subject, vyre_reference_has_one_answer};
     vyre_outputs expected;
-    vyre_comparison comparison;
-    expect_ok(vyre_conform_expect(&both, trial, trial->program, &expected));
-    expect_ok(vyre_conform_compare(&both, trial, trial->program, &expected, &comparison));
+    conform_comparison comparison;
+    expect_ok(conform_expect(&both, trial, trial->program, &expected));
+    expect_ok(conform_compare(&both, trial, trial->program, &expected, &comparison));
     if (comparison.verdict != wanted) {
         fail_msg("%s: %s", name, comparison.text);
     }
@@ -68,12 +68,12 @@ static void random_programs(void **state) {
     uint64_t first = number_from("VYRE_TEST_SEED", 1) * 100000;
     uint64_t count = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
     for (uint64_t seed = first; seed < first + count; seed++) {
-        vyre_trial trial;
+        conform_trial trial;
         char name[32];
         snprintf(name, sizeof name, "seed %llu", (unsigned long long)seed);
-        expect_ok(vyre_generate(seed, &trial));
-        compare(&trial, VYRE_VERDICT_SAME, name);
-        vyre_trial_free(&trial);
+        expect_ok(conform_generate(seed, &trial));
+        compare(&trial, CONFORM_VERDICT_SAME, name);
+        conform_trial_free(&trial);
     }
 }
 
@@ -160,14 +160,14 @@ static void domains_of_the_config(void **state) {
 }
 
 /* Arguments as numbers: a scalar's value, or how many elements a buffer has, which count up. */
-static vyre_trial_value make_value(const vyre_ir *ir, uint32_t arg, uint64_t number) {
+static conform_trial_value make_value(const vyre_ir *ir, uint32_t arg, uint64_t number) {
     const vyre_arg *row = &ir->args[arg];
     const char *name = ir->strings + row->name;
     uint32_t bytes = vyre_type_bytes((vyre_type)row->type);
     uint64_t count = row->resource == VYRE_NONE ? 1 : number;
-    vyre_trial_value value = {vyre_alloc(strlen(name) + 1),
-                              vyre_alloc_zeroed((size_t)count * bytes + 1, 1),
-                              (size_t)count * bytes};
+    conform_trial_value value = {vyre_alloc(strlen(name) + 1),
+                                 vyre_alloc_zeroed((size_t)count * bytes + 1, 1),
+                                 (size_t)count * bytes};
     memcpy(value.name, name, strlen(name) + 1);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t bits = row->resource == VYRE_NONE ? number : (i * 7919) % 251;
@@ -181,13 +181,13 @@ static vyre_trial_value make_value(const vyre_ir *ir, uint32_t arg, uint64_t num
 }
 
 static void run_text(const char *text, const char *program, const uint64_t *numbers,
-                     vyre_verdict wanted) {
+                     conform_verdict wanted) {
     vyre_module *module;
     expect_ok(vyre_module_parse("test.vyre", text, strlen(text), NULL, &module));
-    vyre_trial trial = {.program = vyre_module_find(module, program)};
+    conform_trial trial = {.program = vyre_module_find(module, program)};
     assert_non_null(trial.program);
     const vyre_ir *ir = vyre_program_ir(trial.program);
-    vyre_trial_value values[16];
+    conform_trial_value values[16];
     trial.values = values;
     trial.program = vyre_program_retain(trial.program);
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
@@ -207,7 +207,7 @@ static void run_example(const char *file, const char *program, const uint64_t *n
     vyre_strbuf text = {0};
     snprintf(path, sizeof path, "examples/%s.vyre", file);
     expect_ok(vyre_file_read(path, 1 << 20, &text));
-    run_text(vyre_strbuf_string(&text), program, numbers, VYRE_VERDICT_SAME);
+    run_text(vyre_strbuf_string(&text), program, numbers, CONFORM_VERDICT_SAME);
     vyre_strbuf_free(&text);
 }
 
@@ -248,9 +248,9 @@ static void widest_subgroups(void **state) {
     (void)state;
     const uint64_t numbers[] = {3000, 0};
     run_text(WIDE("y[gid] = subgroup_add(v) + subgroup_exclusive_add(v);"), "wide", numbers,
-             VYRE_VERDICT_SAME);
+             CONFORM_VERDICT_SAME);
     run_text(WIDE("if subgroup_id == 3 { y[gid] = subgroup_max(v); }"), "wide", numbers,
-             VYRE_VERDICT_UNSUPPORTED);
+             CONFORM_VERDICT_UNSUPPORTED);
 }
 
 /* Parts of a thread that go ways of their own, with rows that are no rows. */
@@ -263,22 +263,22 @@ static void parts_of_threads(void **state) {
                         "  y[gid] = sum + x[gid + 4];"
                         "}";
     const uint64_t numbers[] = {1000, 1013, 2000};
-    run_text(bytes, "bytes", numbers, VYRE_VERDICT_SAME);
+    run_text(bytes, "bytes", numbers, CONFORM_VERDICT_SAME);
     const char *shorts = "program shorts(x: buffer<i16>, y: out buffer<i16>[len(x)]) over x {"
                          "  y[gid] = x[gid] + x[len(x) - 1 - gid] + x[gid + 8u];"
                          "}";
-    run_text(shorts, "shorts", (const uint64_t[]){1234, 0}, VYRE_VERDICT_SAME);
+    run_text(shorts, "shorts", (const uint64_t[]){1234, 0}, CONFORM_VERDICT_SAME);
     const char *doubles = "program doubles(x: buffer<u64>, y: out buffer<f64>[len(x)]) over x {"
                           "  y[gid] = f64(x[gid]) * 0.5;"
                           "}";
-    run_text(doubles, "doubles", (const uint64_t[]){513, 0}, VYRE_VERDICT_SAME);
+    run_text(doubles, "doubles", (const uint64_t[]){513, 0}, CONFORM_VERDICT_SAME);
     /* The first of the neighbours is in front of the array, the others are in it. */
     const char *around = "program around(x: buffer<u32>, y: out buffer<u32>[len(x)])"
                          " over len(x) / 2 {"
                          "  let i = i32(gid); if gid == 5 { return; }"
                          "  y[gid] = x[i - 1] * 31 + x[i] * 7 + x[i + 1] + x[i + 2];"
                          "}";
-    run_text(around, "around", (const uint64_t[]){333, 0}, VYRE_VERDICT_SAME);
+    run_text(around, "around", (const uint64_t[]){333, 0}, CONFORM_VERDICT_SAME);
 }
 
 /* Neighbours of which the first is part of a row and the others are not, or whose indices are the
@@ -315,7 +315,7 @@ static void neighbours_that_look_different(void **state) {
          {200}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        run_text(rows[i].text, "p", rows[i].numbers, VYRE_VERDICT_SAME);
+        run_text(rows[i].text, "p", rows[i].numbers, CONFORM_VERDICT_SAME);
     }
 }
 
@@ -329,7 +329,7 @@ static void counters_that_are_carried(void **state) {
                        "}";
     static const uint64_t turns[] = {0, 1, 3, 8, 16, 17, 64};
     for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
-        run_text(text, "p", (const uint64_t[]){turns[i], 100, 0}, VYRE_VERDICT_SAME);
+        run_text(text, "p", (const uint64_t[]){turns[i], 100, 0}, CONFORM_VERDICT_SAME);
     }
 }
 
@@ -349,7 +349,7 @@ static void lanes_stay_together(void **state) {
                      "program p(n: u32, x: buffer<u32>, y: out buffer<u32>[64]) over y "
                      "workgroup 64 { var s = 0u; for i in 0..n { %s } y[gid] = s; }",
                      bodies[i]);
-            run_text(text, "p", numbers[k], VYRE_VERDICT_SAME);
+            run_text(text, "p", numbers[k], CONFORM_VERDICT_SAME);
         }
     }
 }

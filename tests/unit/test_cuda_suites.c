@@ -21,25 +21,25 @@ static void expect_ok(vyre_status status) {
     }
 }
 
-static void run_suite(vyre_suite_kind kind) {
-    const vyre_suite_runner runner = {.oracle = oracle, .device = cuda, .runs = 1};
-    vyre_suite suite;
+static void run_suite(conform_suite_kind kind) {
+    const conform_suite_runner runner = {.oracle = oracle, .device = cuda, .runs = 1};
+    conform_suite suite;
     size_t compared = 0, unsupported = 0, failed = 0;
-    expect_ok(vyre_suite_make(kind, &suite));
+    expect_ok(conform_suite_make(kind, &suite));
     for (size_t first = 0, end; first < suite.case_count; first = end) {
-        const vyre_case *cases[MOST_GROUP];
-        vyre_case_result results[MOST_GROUP];
-        end = vyre_suite_group_end(&suite, first);
+        const conform_suite_case *cases[MOST_GROUP];
+        conform_suite_result results[MOST_GROUP];
+        end = conform_suite_group_end(&suite, first);
         assert_true(end - first <= MOST_GROUP);
         for (size_t i = first; i < end; i++) {
             cases[i - first] = &suite.cases[i];
         }
-        if (suite.cases[first].tags & VYRE_TAG_BIT(VYRE_TAG_SLOW)) {
+        if (suite.cases[first].tags & CONFORM_TAG_BIT(CONFORM_TAG_SLOW)) {
             continue;
         }
-        expect_ok(vyre_suite_run(&runner, &suite, cases, end - first, results));
+        expect_ok(conform_suite_run(&runner, &suite, cases, end - first, results));
         for (size_t i = 0; i < end - first; i++) {
-            bool refused = results[i].verdict == VYRE_VERDICT_UNSUPPORTED;
+            bool refused = results[i].verdict == CONFORM_VERDICT_UNSUPPORTED;
             compared += !refused;
             unsupported += refused;
             if (results[i].verdict) {
@@ -50,24 +50,24 @@ static void run_suite(vyre_suite_kind kind) {
         }
     }
     print_message("%zu cases, %zu unsupported\n", compared, unsupported);
-    vyre_suite_free(&suite);
+    conform_suite_free(&suite);
     assert_int_equal(failed, 0);
     assert_int_equal(unsupported, 0);
 }
 
 static void operations(void **state) {
     (void)state;
-    run_suite(VYRE_SUITE_OPERATIONS);
+    run_suite(CONFORM_SUITE_OPERATIONS);
 }
 
 static void special_values(void **state) {
     (void)state;
-    run_suite(VYRE_SUITE_SPECIAL);
+    run_suite(CONFORM_SUITE_SPECIAL);
 }
 
 static void sizes(void **state) {
     (void)state;
-    run_suite(VYRE_SUITE_SIZES);
+    run_suite(CONFORM_SUITE_SIZES);
 }
 
 static int open_devices(void **state) {

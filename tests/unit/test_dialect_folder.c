@@ -69,8 +69,8 @@ static uint32_t result_of(const char *id) {
                 uint32_t five = 5, result;
                 vyre_outputs outputs;
                 vyre_input input = {&five, sizeof five};
-                expect_ok(vyre_reference_run(package->operations[k].composition, &input, 1, NULL,
-                                             NULL, &outputs));
+                expect_ok(vyre_reference_run(package->operations[k].built, &input, 1, NULL, NULL,
+                                             &outputs));
                 memcpy(&result, outputs.items[0].data, sizeof result);
                 vyre_outputs_free(&outputs);
                 return result;

@@ -6,8 +6,8 @@
 #include <vyre/device.h>
 
 #include "base/strbuf.h"
-#include "cli/ops.h"
-#include "dialect/library.h"
+#include "conform/claims.h"
+#include "tests/unit/package_check.h"
 
 static const char source[] =
     "fn add(a: u8, b: u8) -> u8 { return a + b; }\n"
@@ -118,23 +118,20 @@ static void run_case(vyre_device *device, const law_case *row) {
     vyre_strbuf manifest = {0}, failures = {0};
     vyre_streams streams = {0};
     vyre_dialects *snapshot;
-    cli_ops_tally tally = {0};
+    conform_claims tally = {0};
     vyre_strbuf_puts(&manifest, "dialect = \"t\"\nversion = \"1.0.0\"\ndoc = \"T.\"\n");
     write_operation(&manifest, "tested", row, true);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         write_operation(&manifest, others[i].entry, &others[i], false);
     }
-    const vyre_library_file files[] = {{"t.toml", manifest.data, manifest.size},
-                                       {"t.vyre", source, sizeof source - 1},
-                                       {NULL, NULL, 0}};
-    expect_ok(vyre_library_add(&streams, files));
+    expect_ok(package_check_add(&streams, "t", manifest.data, source));
     expect_ok(vyre_dialects_make(streams.operations.items, streams.operations.count, &snapshot));
     const vyre_operation *tested = vyre_dialects_find(snapshot, "t.tested");
-    expect_ok(cli_witnesses_check(device, tested, &tally, &failures));
+    expect_ok(conform_witnesses_check(device, tested, &tally, &failures));
     if (tally.failures) {
         fail_msg("%s: %s", row->entry, failures.data);
     }
-    expect_ok(cli_laws_check(device, snapshot, tested, &tally, &failures));
+    expect_ok(conform_laws_check(device, snapshot, tested, &tally, &failures));
     const char *told = vyre_strbuf_string(&failures);
     if (tally.failures != (row->failure != NULL) || (row->failure && !strstr(told, row->failure))) {
         fail_msg("%s, %s: %zu failures: %s", row->entry, row->law, tally.failures, told);
@@ -172,17 +169,14 @@ static void small_domains_are_tried_whole(void **state) {
         vyre_strbuf manifest = {0}, failures = {0};
         vyre_streams streams = {0};
         vyre_dialects *snapshot;
-        cli_ops_tally tally = {0};
+        conform_claims tally = {0};
         vyre_strbuf_puts(&manifest, "dialect = \"t\"\nversion = \"1.0.0\"\ndoc = \"T.\"\n");
         write_operation(&manifest, "tested", &rows[i], true);
-        const vyre_library_file files[] = {{"t.toml", manifest.data, manifest.size},
-                                           {"t.vyre", source, sizeof source - 1},
-                                           {NULL, NULL, 0}};
-        expect_ok(vyre_library_add(&streams, files));
+        expect_ok(package_check_add(&streams, "t", manifest.data, source));
         expect_ok(
             vyre_dialects_make(streams.operations.items, streams.operations.count, &snapshot));
         expect_ok(
-            cli_laws_check(device, snapshot, vyre_dialects_at(snapshot, 0), &tally, &failures));
+            conform_laws_check(device, snapshot, vyre_dialects_at(snapshot, 0), &tally, &failures));
         assert_int_equal(tally.failures, 0);
         assert_int_equal(tally.cases, expected[i]);
         vyre_dialects_release(snapshot);
@@ -203,16 +197,13 @@ static void witnesses_are_compared(void **state) {
         "[[operation.witness]]\narguments = [\"a=1\", \"b=0\"]\nexpected = [\"result=1\"]\n"
         "[[operation.witness]]\narguments = [\"a=1\", \"b=0,1\"]\nexpected = [\"result=1\"]\n"
         "[[operation.witness]]\narguments = [\"a=300\", \"b=0\"]\nexpected = [\"result=1\"]\n";
-    const vyre_library_file files[] = {{"t.toml", manifest, sizeof manifest - 1},
-                                       {"t.vyre", source, sizeof source - 1},
-                                       {NULL, NULL, 0}};
     vyre_device *device;
     vyre_streams streams = {0};
     vyre_strbuf failures = {0};
-    cli_ops_tally tally = {0};
+    conform_claims tally = {0};
     expect_ok(vyre_acquire("reference", &device));
-    expect_ok(vyre_library_add(&streams, files));
-    expect_ok(cli_witnesses_check(device, streams.operations.items[0], &tally, &failures));
+    expect_ok(package_check_add(&streams, "t", manifest, source));
+    expect_ok(conform_witnesses_check(device, streams.operations.items[0], &tally, &failures));
     assert_int_equal(tally.witnesses, 4);
     assert_int_equal(tally.failures, 4);
     assert_non_null(strstr(failures.data, "t.add: `t_add_sub` gives result=254,254, and the "

@@ -10,12 +10,8 @@
 
 #include <vyre/reference.h>
 
-#include "dialect/library.h"
-#include "dialect/package.h"
 #include "tests/unit/failing_allocator.h"
-
-#define FILE_OF(name, text)                                                                        \
-    { name, text, sizeof(text) - 1 }
+#include "tests/unit/package_check.h"
 
 static const char sample_text[] =
     "const STEP = 3u;\n"
@@ -74,8 +70,9 @@ static const char sample_manifest[] =
     "arguments = [\"n=1\", \"x=1\", \"y=1\"]\n"
     "expected = [\"z=3\", \"y=3\"]\n";
 
-static const vyre_library_file sample[] = {
-    FILE_OF("sample.toml", sample_manifest), FILE_OF("sample.vyre", sample_text), {NULL, NULL, 0}};
+static vyre_status add_sample(vyre_streams *streams) {
+    return package_check_add(streams, "sample", sample_manifest, sample_text);
+}
 
 static const vyre_operation *find(const vyre_streams *streams, const char *id) {
     for (size_t i = 0; i < streams->operations.count; i++) {
@@ -106,7 +103,7 @@ static void expect_parameter(const vyre_operation *operation, size_t index, cons
 static void signatures_come_from_sources(void **state) {
     (void)state;
     vyre_streams streams = {0};
-    expect_ok(vyre_library_add(&streams, sample));
+    expect_ok(add_sample(&streams));
     assert_int_equal(streams.operations.count, 5);
 
     const vyre_operation *add = find(&streams, "sample.add");
@@ -138,27 +135,27 @@ static void signatures_come_from_sources(void **state) {
 
     const vyre_operation *twice = find(&streams, "sample.twice");
     assert_int_equal(twice->form, VYRE_OPERATION_PROGRAM);
-    assert_string_equal(vyre_program_name(twice->composition), "twice");
+    assert_string_equal(vyre_program_name(twice->built), "twice");
     expect_parameter(twice, 0, "n", VYRE_ROLE_ATTRIBUTE, VYRE_TYPE_U32, false);
     expect_parameter(twice, 1, "x", VYRE_ROLE_INPUT, VYRE_TYPE_U32, true);
     expect_parameter(twice, 2, "y", VYRE_ROLE_UPDATED, VYRE_TYPE_U32, true);
     expect_parameter(twice, 3, "z", VYRE_ROLE_OUTPUT, VYRE_TYPE_U32, true);
     assert_int_equal(twice->variant_count, 1);
-    assert_string_equal(vyre_program_name(twice->variants[0].program), "twice_other");
+    assert_string_equal(vyre_program_name(twice->variants[0].built), "twice_other");
     vyre_streams_free(&streams);
 }
 
 static void functions_run_element_by_element(void **state) {
     (void)state;
     vyre_streams streams = {0};
-    expect_ok(vyre_library_add(&streams, sample));
+    expect_ok(add_sample(&streams));
     const vyre_operation *halves = find(&streams, "sample.halves");
-    assert_string_equal(vyre_program_name(halves->composition), "sample_halves");
+    assert_string_equal(vyre_program_name(halves->built), "sample_halves");
     uint32_t x[3] = {4, 7, 20};
     uint8_t big[3] = {0, 1, 0};
     vyre_input inputs[2] = {{x, sizeof x}, {big, sizeof big}};
     vyre_outputs outputs;
-    expect_ok(vyre_reference_run(halves->composition, inputs, 2, NULL, NULL, &outputs));
+    expect_ok(vyre_reference_run(halves->built, inputs, 2, NULL, NULL, &outputs));
     assert_int_equal(outputs.count, 2);
     assert_memory_equal(outputs.items[0].data, ((uint32_t[]){2, 3, 10}), 12);
     assert_memory_equal(outputs.items[1].data, ((uint8_t[]){0, 1, 1}), 3);
@@ -168,11 +165,11 @@ static void functions_run_element_by_element(void **state) {
     const vyre_operation *pick = find(&streams, "sample.pick");
     uint32_t table[3] = {5, 6, 7}, at[4] = {2, 0, 3, 1};
     vyre_input lookups[2] = {{table, sizeof table}, {at, sizeof at}};
-    expect_ok(vyre_reference_run(pick->composition, lookups, 2, NULL, NULL, &outputs));
+    expect_ok(vyre_reference_run(pick->built, lookups, 2, NULL, NULL, &outputs));
     assert_memory_equal(outputs.items[0].data, ((uint32_t[]){7, 5, 0, 6}), 16);
     vyre_outputs_free(&outputs);
     inputs[1].size = 2;
-    vyre_status status = vyre_reference_run(halves->composition, inputs, 2, NULL, NULL, &outputs);
+    vyre_status status = vyre_reference_run(halves->built, inputs, 2, NULL, NULL, &outputs);
     assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_INVALID_ARGUMENT);
     vyre_status_free(status);
     vyre_streams_free(&streams);
@@ -289,7 +286,7 @@ static void mistakes_are_all_told(void **state) {
             fail();
         }
         for (size_t k = 0; k < package->operation_count; k++) {
-            assert_null(package->operations[k].composition);
+            assert_null(package->operations[k].built);
         }
         vyre_strbuf_free(&text);
         vyre_package_release(package);
@@ -332,7 +329,7 @@ static void each_allocation_may_fail(void **state) {
     (void)state;
     for (size_t n = 1; failing_allocator_start(n); n++) {
         vyre_streams streams = {0};
-        vyre_status status = vyre_library_add(&streams, sample);
+        vyre_status status = add_sample(&streams);
         bool ok = !status;
         bool is_memory = vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY;
         vyre_status_free(status);
@@ -346,14 +343,6 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
-/* The library that is linked in: every file is right. */
-static void library_is_right(void **state) {
-    (void)state;
-    vyre_streams streams = {0};
-    expect_ok(vyre_linked_library(&streams));
-    vyre_streams_free(&streams);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signatures_come_from_sources),
@@ -362,7 +351,6 @@ int main(void) {
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(versions_compare_as_versions),
         cmocka_unit_test(each_allocation_may_fail),
-        cmocka_unit_test(library_is_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

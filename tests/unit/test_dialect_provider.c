@@ -4,7 +4,7 @@
 
 #include <vyre/log.h>
 
-#include "text/library.h"
+#include "dialect/provider.h"
 
 static vyre_status enter(vyre_library_view *view) {
     view->held[0] = view;
@@ -39,19 +39,11 @@ static void remember(void *user, vyre_log_level level, const char *message) {
 
 static void provider_S102_of_the_same_id_is_accepted_again(void **state) {
     (void)state;
-    assert_string_equal(vyre_library_builtin.id, "vyre-driver::DialectRegistry");
-    expect_ok(vyre_library_install(&theirs));
-    expect_ok(vyre_library_install(&theirs));
-    expect_ok(vyre_library_install(&same_id));
-    vyre_library_view view;
-    expect_ok(vyre_library_enter(&view));
-    assert_ptr_equal(view.library, &theirs); /* the first one stays */
-    vyre_library_source source;
-    assert_true(vyre_library_find(&view, (vyre_str){"theirs", 6}, &source));
-    assert_false(vyre_library_find(&view, (vyre_str){"io.dma_from_nvme", 16}, &source));
-    assert_int_equal(vyre_library_at(&view, 0).size, 6);
-    assert_null(vyre_library_at(&view, 1).data);
-    vyre_library_leave(&view);
+    assert_string_equal(vyre_dialects_library.id, "vyre-driver::DialectRegistry");
+    expect_ok(vyre_provider_install(&theirs));
+    expect_ok(vyre_provider_install(&theirs));
+    expect_ok(vyre_provider_install(&same_id));
+    assert_ptr_equal(vyre_provider(), &theirs); /* the first one stays */
 }
 
 static void provider_S101_another_fails_try_and_is_logged_by_enter(void **state) {
@@ -73,25 +65,25 @@ static void provider_S101_another_fails_try_and_is_logged_by_enter(void **state)
     }
 }
 
-static void provider_of_a_thread_is_asked_instead(void **state) {
+static void check_unknown(const char *call, const char *fix) {
+    char text[128];
+    vyre_module *module;
+    snprintf(text, sizeof text, "program p(x: inout buffer<u32>) { %s(x); }", call);
+    vyre_status status = vyre_module_parse("my.vyre", text, strlen(text), NULL, &module);
+    expect_words(status, VYRE_STATUS_INVALID_PROGRAM, call, fix, NULL);
+}
+
+static void parse_S101_asks_the_provider_that_is_installed(void **state) {
     (void)state;
-    static const vyre_library mine = {"mine", enter, find, at, leave};
-    assert_null(vyre_library_use(&mine));
-    vyre_library_view view;
-    expect_ok(vyre_library_enter(&view));
-    assert_ptr_equal(view.library, &mine);
-    vyre_library_leave(&view);
-    assert_ptr_equal(vyre_library_use(NULL), &mine);
-    expect_ok(vyre_library_enter(&view));
-    assert_ptr_equal(view.library, &theirs);
-    vyre_library_leave(&view);
+    check_unknown("their.s", "did you mean `theirs`");
+    check_unknown("scan.sum_u32", "see `vyre ops`"); /* which the registry has */
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(provider_S102_of_the_same_id_is_accepted_again),
         cmocka_unit_test(provider_S101_another_fails_try_and_is_logged_by_enter),
-        cmocka_unit_test(provider_of_a_thread_is_asked_instead),
+        cmocka_unit_test(parse_S101_asks_the_provider_that_is_installed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ static void extern_S85_S86_operations_are_defined_in_order(void **state) {
         assert_int_equal(operation->law_count, 0);
         assert_int_equal(operation->witness_count, 0);
         assert_int_equal(operation->lowering_count, 0);
-        assert_null(operation->composition);
+        assert_null(operation->built);
         assert_null(operation->text);
     }
     vyre_streams_free(&streams);
@@ -98,8 +98,11 @@ static void extern_S85_S86_operations_are_defined_in_order(void **state) {
     vyre_dialects_guard guard;
     const vyre_dialects *now = vyre_dialects_enter(&guard);
     vyre_lowering lowering;
-    assert_true(vyre_dialects_get_lowering(now, check_name("vyre-libs-one::z"),
-                                           check_target(VYRE_TARGET_REFERENCE_BACKEND), &lowering));
+    bool found;
+    expect_ok(vyre_dialects_get_lowering(now, check_name("vyre-libs-one::z"),
+                                         check_target(VYRE_TARGET_REFERENCE_BACKEND), &found,
+                                         &lowering));
+    assert_true(found);
     vyre_outputs outputs;
     expect_words(lowering.reference(check_find(now, "vyre-libs-one::z"), NULL, 0, &outputs),
                  VYRE_STATUS_UNSUPPORTED, "vyre-libs-one::z", NULL);
@@ -305,6 +308,7 @@ static vyre_dialects *make_full(vyre_program *program) {
         1,
         sample,
         work,
+        NULL,
     };
     vyre_operation second = operation;
     char second_id[] = "full.second";
@@ -367,8 +371,8 @@ static void snapshots_copy_all_that_a_definition_points_to(void **state) {
     assert_string_equal(full->variants[0].entry, "entry");
     assert_string_equal(full->variants[0].suits, "gpu");
     assert_string_equal(full->lowerings[0].target.extension, "mine");
-    assert_string_equal(vyre_program_name(full->composition), "p");
-    assert_string_equal(vyre_program_name(full->variants[0].program), "p");
+    assert_string_equal(vyre_program_name(full->built), "p");
+    assert_string_equal(vyre_program_name(full->variants[0].built), "p");
     assert_string_equal(vyre_program_name(full->lowerings[0].program), "p");
     /* One text, however many operations are in it. */
     assert_ptr_equal(check_find(snapshot, "full.second")->text, full->text);

@@ -13,7 +13,7 @@
 #include <vyre/device.h>
 
 #include "dialect/guard.h"
-#include "text/library.h"
+#include "dialect/provider.h"
 
 /* Blocks of the library's memory, whoever asks for them. What is freed is overwritten, so that who
  * still reads it sees nothing good. */
@@ -145,19 +145,19 @@ static vyre_dialects *with_text(const char *id, vyre_operation_form form, const 
 
 static bool provided(const vyre_library_view *view, const char *id,
                      vyre_library_source *out_source) {
-    return vyre_library_find(view, (vyre_str){id, strlen(id)}, out_source);
+    return vyre_dialects_library.find(view, (vyre_str){id, strlen(id)}, out_source);
 }
 
 /* The language asks the registry, and has one snapshot as long as it looks at it. */
 static void language_S98_S99_S102_follows_the_newest_snapshot(void **state) {
     (void)state;
-    expect_ok(vyre_library_install(&vyre_library_builtin)); /* again, and accepted */
+    expect_ok(vyre_provider_install(&vyre_dialects_library)); /* again, and accepted */
     vyre_dialects_install(with_text("test.one", VYRE_OPERATION_FUNCTION, "fn f() { }"));
     vyre_library_view view, later;
     vyre_library_source source;
-    expect_ok(vyre_library_enter(&view));
+    expect_ok(vyre_dialects_library.enter(&view));
     vyre_dialects_install(with_text("test.two", VYRE_OPERATION_PROGRAM, "program f() over 1 { }"));
-    expect_ok(vyre_library_enter(&later));
+    expect_ok(vyre_dialects_library.enter(&later));
     assert_true(provided(&view, "test.one", &source));
     assert_int_equal(source.form, VYRE_LIBRARY_FUNCTION);
     assert_string_equal(source.text, "fn f() { }");
@@ -173,13 +173,13 @@ static void language_S98_S99_S102_follows_the_newest_snapshot(void **state) {
     assert_true(provided(&later, "test.name", &source));
     assert_int_equal(source.form, VYRE_LIBRARY_OPAQUE);
     assert_null(source.text);
-    assert_string_equal(vyre_library_at(&later, 0).data, "test.name");
-    assert_string_equal(vyre_library_at(&later, 1).data, "test.two");
-    assert_null(vyre_library_at(&later, 2).data);
+    assert_string_equal(vyre_dialects_library.at(&later, 0).data, "test.name");
+    assert_string_equal(vyre_dialects_library.at(&later, 1).data, "test.two");
+    assert_null(vyre_dialects_library.at(&later, 2).data);
     assert_int_equal(vyre_guards_replaced(), 1);
-    vyre_library_leave(&view);
+    vyre_dialects_library.leave(&view);
     assert_int_equal(vyre_guards_replaced(), 0);
-    vyre_library_leave(&later);
+    vyre_dialects_library.leave(&later);
 }
 
 static void install_S97_replaces_and_frees(void **state) {
@@ -412,7 +412,7 @@ static vyre_status make_numbered(unsigned long number, vyre_dialects **out_snaps
             snprintf(ids[i], sizeof ids[i], "storm.kind_%lu", number % KINDS);
         }
         operations[i] = (vyre_operation){.id = ids[i], .dialect = "storm", .doc = doc};
-        operations[i].composition = programs[number % KINDS];
+        operations[i].built = programs[number % KINDS];
         pointers[i] = &operations[i];
     }
     return vyre_dialects_make(pointers, SAME + 1, out_snapshot);
@@ -437,8 +437,7 @@ static const char *check_view(const vyre_dialects *mine, bool dispatch) {
     }
     for (size_t i = 1; i < SAME; i++) {
         const vyre_operation *found = vyre_dialects_lookup(mine, same_names[i]);
-        if (!found || strcmp(found->doc, first->doc) != 0 ||
-            found->composition != first->composition) {
+        if (!found || strcmp(found->doc, first->doc) != 0 || found->built != first->built) {
             return "two snapshots in one view";
         }
     }
@@ -450,8 +449,7 @@ static const char *check_view(const vyre_dialects *mine, bool dispatch) {
     }
     if (dispatch) {
         vyre_outputs outputs;
-        vyre_status status =
-            vyre_device_dispatch(device, first->composition, NULL, 0, NULL, &outputs);
+        vyre_status status = vyre_device_dispatch(device, first->built, NULL, 0, NULL, &outputs);
         if (status) {
             vyre_status_free(status);
             return "a dispatch failed";

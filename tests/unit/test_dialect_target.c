@@ -97,7 +97,9 @@ static vyre_status answer(const vyre_operation *operation, const vyre_input *inp
 static bool lowers(const vyre_dialects *snapshot, const char *id, vyre_target target,
                    vyre_lowering *out_lowering) {
     memset(out_lowering, 0xff, sizeof *out_lowering);
-    return vyre_dialects_get_lowering(snapshot, check_name(id), target, out_lowering);
+    bool found;
+    expect_ok(vyre_dialects_get_lowering(snapshot, check_name(id), target, &found, out_lowering));
+    return found;
 }
 
 static void lowering_S95_for_each_target_that_has_one(void **state) {
@@ -109,7 +111,7 @@ static void lowering_S95_for_each_target_that_has_one(void **state) {
         {{VYRE_TARGET_REFERENCE_BACKEND, NULL}, NULL, answer},
     };
     const vyre_operation operations[] = {
-        {.id = "t.program", .dialect = "t", .composition = program},
+        {.id = "t.program", .dialect = "t", .built = program},
         {.id = "t.lowered", .dialect = "t", .lowerings = registered, .lowering_count = 3},
         {.id = "t.named", .dialect = "t", .category = VYRE_CATEGORY_EXTENSION},
     };
@@ -280,7 +282,7 @@ static void emitters_are_one_a_target(void **state) {
     vyre_bytes_free(emit("mine", program, NULL, &size));
 
     /* An operation with a program has a lowering for it from now on. */
-    const vyre_operation operation = {.id = "t.late", .dialect = "t", .composition = program};
+    const vyre_operation operation = {.id = "t.late", .dialect = "t", .built = program};
     const vyre_operation *const all[] = {&operation};
     vyre_dialects *snapshot;
     vyre_lowering lowering;

@@ -70,7 +70,7 @@ static uint32_t result_of(const char *id) {
     expect_ok(vyre_dialects_try_enter(&guard, &snapshot));
     const vyre_operation *found = vyre_dialects_find(snapshot, id);
     if (found) {
-        expect_ok(vyre_reference_run(found->composition, &input, 1, NULL, NULL, &outputs));
+        expect_ok(vyre_reference_run(found->built, &input, 1, NULL, NULL, &outputs));
         memcpy(&result, outputs.items[0].data, sizeof result);
         vyre_outputs_free(&outputs);
     }

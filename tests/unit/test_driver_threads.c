@@ -224,7 +224,7 @@ static void run_crowd(size_t count, double seconds) {
         c.mocks[i] = mock_create(&(mock_spec){.id = c.names[i],
                                               .slots = slots[i],
                                               .mode = modes[i],
-                                              .features = CONTRACT_UNWRAPPED,
+                                              .features = CONTRACT_WHOLE,
                                               .max_workgroup_size = {1, 1, 1},
                                               .max_workgroups = {1, 1, 1},
                                               .max_invocations = 1});

@@ -25,7 +25,7 @@ static const uint64_t others = MOCK_RESIDENT | MOCK_QUEUE | MOCK_LOSS | MOCK_BIT
 
 static void begin(drill *d, uint64_t slots) {
     *d = (drill){.m = mock_create(&(mock_spec){
-                     .slots = slots, .mode = MOCK_RUNS_AT_WAIT, .features = CONTRACT_UNWRAPPED})};
+                     .slots = slots, .mode = MOCK_RUNS_AT_WAIT, .features = CONTRACT_WHOLE})};
     d->device = contract_device(d->m);
     d->program = contract_program(TWICE);
     contract_numbers(d->numbers, CONTRACT_LENGTH);
@@ -237,7 +237,7 @@ static const way ways[] = {
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static const uint64_t variants[] = {
-    /* Without pipelines and with them, inside the wrapper and without one. */
+    /* Without executables and with them, where the host splits programs and where not. */
     0,
     MOCK_COMPILE,
     MOCK_COMPILE | MOCK_BIT(compile_native_shared),

@@ -140,6 +140,41 @@ static void json_pastes_what_another_writer_wrote(void **state) {
     vyre_strbuf_free(&text);
 }
 
+static void json_members_have_key_and_value(void **state) {
+    (void)state;
+    vyre_strbuf text = {0}, part = {0};
+    vyre_json json = {.text = &text};
+    vyre_strbuf_puts(&part, "made up");
+    vyre_json_object(&json);
+    vyre_json_add_string(&json, "name", "saxpy");
+    vyre_json_add_string(&json, "none", NULL);
+    vyre_json_add_u64(&json, "count", UINT64_MAX);
+    vyre_json_add_f64(&json, "share", 0.25);
+    vyre_json_add_bool(&json, "valid", true);
+    vyre_json_add_strbuf(&json, "part", &part);
+    vyre_json_add_object(&json, "object");
+    vyre_json_object_end(&json);
+    vyre_json_add_array(&json, "array");
+    vyre_json_array_end(&json);
+    vyre_json_object_end(&json);
+    assert_null(part.data);
+    assert_string_equal(vyre_strbuf_string(&text), "{\n"
+                                                   "  \"name\": \"saxpy\",\n"
+                                                   "  \"none\": null,\n"
+                                                   "  \"count\": 18446744073709551615,\n"
+                                                   "  \"share\": 0.25,\n"
+                                                   "  \"valid\": true,\n"
+                                                   "  \"part\": \"made up\",\n"
+                                                   "  \"object\": {},\n"
+                                                   "  \"array\": []\n"
+                                                   "}");
+    vyre_strbuf_free(&text);
+    part.failed = true;
+    vyre_json_add_strbuf(&json, "part", &part);
+    assert_true(text.failed);
+    vyre_strbuf_free(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_nests_objects_and_arrays),
@@ -147,6 +182,7 @@ int main(void) {
         cmocka_unit_test(json_escapes_what_must_be),
         cmocka_unit_test(json_keeps_utf8_and_replaces_the_rest),
         cmocka_unit_test(json_pastes_what_another_writer_wrote),
+        cmocka_unit_test(json_members_have_key_and_value),
         cmocka_unit_test(json_shows_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

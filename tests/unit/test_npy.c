@@ -35,7 +35,7 @@ static vyre_strbuf make(int version, const char *header, const char *elements, s
 
 static void expect_elements(vyre_strbuf file, vyre_type type, const char *elements, size_t size) {
     size_t offset;
-    vyre_status status = cli_npy_read(&file, "x.npy", "x", type, &offset);
+    vyre_status status = values_npy_read(&file, "x.npy", "x", type, &offset);
     if (status) {
         fail_msg("%s", vyre_status_text(status));
     }
@@ -47,7 +47,7 @@ static void expect_elements(vyre_strbuf file, vyre_type type, const char *elemen
 static void expect_error(vyre_strbuf file, vyre_type type, vyre_status_code code,
                          const char *part) {
     size_t offset;
-    vyre_status status = cli_npy_read(&file, "x.npy", "x", type, &offset);
+    vyre_status status = values_npy_read(&file, "x.npy", "x", type, &offset);
     assert_non_null(status);
     assert_int_equal(vyre_status_code_of(status), code);
     if (!strstr(vyre_status_text(status), part)) {
@@ -62,7 +62,7 @@ static void expect_error(vyre_strbuf file, vyre_type type, vyre_status_code code
 static void test_header_bytes(void **state) {
     (void)state;
     vyre_strbuf out = {0};
-    cli_npy_header(&out, VYRE_TYPE_F32, 2);
+    values_npy_header(&out, VYRE_TYPE_F32, 2);
     char expected[128] = "\x93NUMPY\x01\x00\x76\x00" F4;
     memset(expected + 10 + strlen(F4), ' ', sizeof expected - 11 - strlen(F4));
     expected[127] = '\n';
@@ -86,7 +86,7 @@ static void test_types(void **state) {
         vyre_strbuf out = {0};
         char elements[16] = {1, 0, 1};
         size_t size = 2 * (size_t)vyre_type_bytes(rows[i].type);
-        cli_npy_header(&out, rows[i].type, 2);
+        values_npy_header(&out, rows[i].type, 2);
         assert_int_equal(out.size % 64, 0);
         assert_non_null(strstr(out.data + 10, rows[i].code));
         vyre_strbuf_add(&out, elements, size);
@@ -99,7 +99,7 @@ static void test_header_aligned(void **state) {
     (void)state;
     for (uint64_t count = 0; count <= UINT32_MAX; count = count * 10 + 9) {
         vyre_strbuf out = {0};
-        cli_npy_header(&out, VYRE_TYPE_U8, count);
+        values_npy_header(&out, VYRE_TYPE_U8, count);
         assert_int_equal(out.size, 128);
         assert_int_equal(out.data[127], '\n');
         vyre_strbuf_free(&out);
@@ -212,7 +212,7 @@ static void test_every_cut_and_byte(void **state) {
     for (size_t size = 0; size < whole.size; size++) {
         vyre_strbuf part = {0};
         vyre_strbuf_add(&part, whole.data, size);
-        vyre_status status = cli_npy_read(&part, "x.npy", "x", VYRE_TYPE_F32, &offset);
+        vyre_status status = values_npy_read(&part, "x.npy", "x", VYRE_TYPE_F32, &offset);
         assert_non_null(status);
         vyre_status_free(status);
         vyre_strbuf_free(&part);
@@ -222,7 +222,7 @@ static void test_every_cut_and_byte(void **state) {
             vyre_strbuf copy = {0};
             vyre_strbuf_add(&copy, whole.data, whole.size);
             copy.data[i] = (char)byte;
-            vyre_status status = cli_npy_read(&copy, "x.npy", "x", VYRE_TYPE_F32, &offset);
+            vyre_status status = values_npy_read(&copy, "x.npy", "x", VYRE_TYPE_F32, &offset);
             assert_true(status || copy.size - offset == 8);
             vyre_status_free(status);
             vyre_strbuf_free(&copy);

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "backend/cpu/codegen/option.h"
+#include "backend/table.h"
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/option.h"
@@ -73,13 +75,19 @@ static void option_wrong_value_is_an_error_that_names_the_allowed_ones(void **st
     unsetenv("VYRE_LOG");
 }
 
+static void check_complete(const vyre_option *const *list) {
+    for (; list && *list; list++) {
+        assert_memory_equal((*list)->variable, "VYRE_", 5);
+        assert_true((*list)->documentation[0] && (*list)->allowed[0]);
+        assert_non_null(strstr((*list)->allowed, (*list)->default_text));
+    }
+}
+
 static void option_table_is_complete(void **state) {
     (void)state;
-    for (vyre_option option = 0; option < VYRE_OPTION_COUNT; option++) {
-        vyre_option_info info = vyre_option_describe(option);
-        assert_memory_equal(info.variable, "VYRE_", 5);
-        assert_true(info.documentation[0] && info.allowed[0]);
-        assert_non_null(strstr(info.allowed, info.default_text));
+    check_complete(vyre_options);
+    for (size_t i = 0; vyre_builtins[i]; i++) {
+        check_complete(vyre_builtins[i]->options);
     }
     /* The default is an allowed value. */
     int number;
@@ -88,9 +96,11 @@ static void option_table_is_complete(void **state) {
 #define CHECK_CHOICE(option) assert_null(vyre_option_choice(option, &number))
 #define CHECK_SIZE(option) assert_null(vyre_option_size(option, &bytes))
 #define CHECK_NUMBER(option) assert_null(vyre_option_number(option, &count))
-#define CHECK_PATHS(option) assert_string_equal(vyre_option_describe(option).default_text, "")
+#define CHECK_PATHS(option) assert_string_equal((option)->default_text, "")
 #define CHECK(name, kind, values, default_text, documentation) CHECK_##kind(VYRE_OPTION_##name);
     VYRE_OPTIONS(CHECK)
+    CPU_OPTIONS(CHECK)
+    CUDA_OPTIONS(CHECK)
 #undef CHECK
 }
 

@@ -166,14 +166,14 @@ static void programs_of_all_kinds(void **state) {
     (void)state;
     tally counts = {0};
     for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
-        vyre_trial trial;
-        assert_null(vyre_generate(seed, &trial));
+        conform_trial trial;
+        assert_null(conform_generate(seed, &trial));
         check_list inputs = {0};
-        vyre_input *items = vyre_trial_inputs(&trial, trial.program, &inputs.count);
+        vyre_input *items = conform_trial_inputs(&trial, trial.program, &inputs.count);
         inputs.items = items;
         check_all(seed, trial.program, inputs, &counts);
         vyre_free(items);
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
     check_tally(&counts, true);
 }

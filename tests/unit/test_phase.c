@@ -363,14 +363,14 @@ static void random_programs(void **state) {
     uint32_t programs = 0, splits = 0, repeats = 0;
     uint64_t runs = 0;
     for (uint64_t seed = 1; programs < PROGRAMS; seed++) {
-        vyre_trial trial;
-        assert_null(vyre_generate(seed, &trial));
+        conform_trial trial;
+        assert_null(conform_generate(seed, &trial));
         vyre_program *whole;
         assert_null(vyre_split_grid_barriers(trial.program, &whole));
         const vyre_ir *ir = vyre_program_ir(trial.program);
         if (ir->step_count > 1 || whole) {
             check_list inputs = {0};
-            vyre_input *items = vyre_trial_inputs(&trial, trial.program, &inputs.count);
+            vyre_input *items = conform_trial_inputs(&trial, trial.program, &inputs.count);
             inputs.items = items;
             uint64_t random = seed;
             uint64_t schedule = seed % 2 ? vyre_random(&random) : 0;
@@ -386,7 +386,7 @@ static void random_programs(void **state) {
             repeats += ir->step_count > ir->phase_count;
         }
         vyre_program_release(whole);
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
     printf("%u programs, %u with repeats, %u split at grid barriers, %llu phases run\n", programs,
            repeats, splits, (unsigned long long)runs);

@@ -178,15 +178,15 @@ static void ranges_of_any_programs(void **state) {
     uint64_t first = number_from("VYRE_TEST_SEED", 1);
     for (uint64_t seed = first; seed < first + number_from("VYRE_TEST_PROGRAMS", PROGRAMS) / 3;
          seed++) {
-        vyre_trial trial;
-        vyre_status status = vyre_generate(seed, &trial);
+        conform_trial trial;
+        vyre_status status = conform_generate(seed, &trial);
         assert_null(status);
         size_t count;
-        vyre_input *inputs = vyre_trial_inputs(&trial, trial.program, &count);
+        vyre_input *inputs = conform_trial_inputs(&trial, trial.program, &count);
         assert_non_null(inputs);
         check(trial.program, inputs, count, NULL, seed, &w);
         vyre_free(inputs);
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
     print_message("%llu of %llu accesses in bounds, %llu narrow ranges\n",
                   (unsigned long long)w.proven, (unsigned long long)w.accesses,

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "backend/table.h"
 #include "registry/registry.h"
 #include "tests/unit/failing_allocator.h"
 
@@ -40,7 +41,7 @@ static void rank_S3_S42_as_submitted_or_last(void **state) {
     vyre_registry_free(registry);
 }
 
-/* Fails every allocation from now on. */
+/* Fails every allocation from now on, or the next few. */
 static void *refuse_resize(void *user, void *memory, size_t size) {
     (void)memory;
     (void)size;
@@ -48,13 +49,18 @@ static void *refuse_resize(void *user, void *memory, size_t size) {
     return NULL;
 }
 
+static void *refuse_few(void *user, void *memory, size_t size) {
+    return *(size_t *)user && (*(size_t *)user)-- ? NULL : realloc(memory, size);
+}
+
 static void plain_free(void *user, void *memory) {
     (void)user;
     free(memory);
 }
 
-static size_t refused;
+static size_t refused, to_refuse;
 static const vyre_allocator refusing = {refuse_resize, plain_free, &refused};
+static const vyre_allocator refusing_few = {refuse_few, plain_free, &to_refuse};
 
 static void queries_S2_S3_S6_a_failed_table_stays_failed_and_reads_as_absent(void **state) {
     (void)state;
@@ -67,7 +73,7 @@ static void queries_S2_S3_S6_a_failed_table_stays_failed_and_reads_as_absent(voi
     uint32_t rank = vyre_registry_rank(registry, "a");
     vyre_allocator_set(NULL);
     assert_true(after_first > 0);
-    assert_true(refused > after_first);
+    assert_int_equal(refused, after_first); /* the first question built all that there is */
     assert_false(dispatches);
     assert_int_equal(rank, 4294967295u);
 
@@ -153,16 +159,25 @@ static void tables_S6_S7_failures_say_which_table_why_and_three_remedies(void **
 static void tables_S7_the_sorted_table_names_the_precedence_table_that_failed(void **state) {
     (void)state;
     tiny_reset();
-    vyre_registry *registry = tiny_registry(2);
-    failing_allocator_start(1);
-    assert_int_equal(vyre_registry_rank(registry, "a"), VYRE_NO_RANK);
-    failing_allocator_end();
-    expect_fail(ask_sorted(registry), VYRE_STATUS_OUT_OF_MEMORY,
-                "backend registry sorted-by-precedence table is unavailable: "
-                "sorted-by-precedence table initialization failed: "
-                "backend registry precedence table is unavailable: "
-                "precedence table initialization failed: no memory");
-    vyre_registry_free(registry);
+    size_t found = 0;
+    for (size_t n = 1; n == 1 || failing_allocator_failed(); n++) {
+        vyre_registry *registry = tiny_registry(2);
+        failing_allocator_start(n);
+        uint32_t rank = vyre_registry_rank(registry, "a");
+        failing_allocator_end();
+        if (rank == VYRE_NO_RANK) {
+            found++;
+            expect_fail(ask_sorted(registry), VYRE_STATUS_OUT_OF_MEMORY,
+                        "backend registry sorted-by-precedence table is unavailable: "
+                        "sorted-by-precedence table initialization failed: "
+                        "backend registry precedence table is unavailable: "
+                        "precedence table initialization failed: no memory");
+        } else {
+            assert_int_equal(rank, 10);
+        }
+        vyre_registry_free(registry);
+    }
+    assert_true(found > 0);
 }
 
 static const vyre_registration twice[] = {{"x", tiny_create_0, NULL, NULL},
@@ -203,6 +218,7 @@ static void find_S10_the_first_registration_counts(void **state) {
     vyre_registry_free(registry);
 }
 
+/* Later calls neither allocate nor look at the bundles again, whatever is in them by then. */
 static void tables_S5_are_built_once(void **state) {
     (void)state;
     tiny_reset();
@@ -210,16 +226,24 @@ static void tables_S5_are_built_once(void **state) {
     size_t count;
     const vyre_registration *found;
     const vyre_registration *const *sorted = vyre_registry_by_rank(registry, &count);
-    assert_true(vyre_registry_dispatches(registry, "a"));
-    assert_int_equal(vyre_registry_rank(registry, "a"), 10);
-    expect_ok(vyre_registry_find(registry, "a", &found));
+    tiny_capabilities[1].dispatches = false;
+    tiny_precedences[1].rank = 99;
+    tiny_registrations[1].id = "later";
+    tiny_bundle.registration_count = 3;
     failing_allocator_start(0);
-    assert_ptr_equal(vyre_registry_by_rank(registry, &count), sorted);
-    assert_int_equal(count, 4);
-    assert_true(vyre_registry_dispatches(registry, "b"));
-    assert_int_equal(vyre_registry_rank(registry, "b"), 20);
-    expect_ok(vyre_registry_find(registry, "b", &found));
-    assert_string_equal(found->id, "b");
+    for (int i = 0; i < 2; i++) {
+        assert_ptr_equal(vyre_registry_by_rank(registry, &count), sorted);
+        assert_int_equal(count, 4);
+        for (size_t k = 0; k < 4; k++) {
+            assert_ptr_equal(sorted[k], &tiny_registrations[k]);
+        }
+        assert_true(vyre_registry_dispatches(registry, "b"));
+        assert_int_equal(vyre_registry_rank(registry, "b"), 20);
+        expect_ok(vyre_registry_find(registry, "b", &found));
+        assert_ptr_equal(found, &tiny_registrations[1]);
+        expect_ok(vyre_registry_find(registry, "later", &found));
+        assert_null(found);
+    }
     assert_int_equal(failing_allocator_state.count, 0);
     failing_allocator_stop();
     vyre_registry_free(registry);
@@ -380,7 +404,8 @@ static void backends_S46_go_on_without_a_reservation(void **state) {
 
     /* Where there is none for growth either, the list is empty, and stays so. */
     registry = tiny_registry(6);
-    vyre_allocator_set(&refusing);
+    to_refuse = 2; /* the reservation and the first entry */
+    vyre_allocator_set(&refusing_few);
     vyre_registry_backends(registry, &count);
     vyre_allocator_set(NULL);
     assert_int_equal(count, 0);
@@ -439,7 +464,8 @@ static void add_refuses_bundles_that_make_no_sense(void **state) {
     bad = good;
     bad.capabilities = NULL;
     expect_fail(vyre_registry_add(registry, &bad), VYRE_STATUS_INVALID_ARGUMENT, "does not have");
-    static const char *const ids[] = {NULL, "", "auto", "a:b", "a,b", "a*", "a b", "A", "\xc3\xa4"};
+    static const char *const ids[] = {NULL,  "",   "auto", "preferred", "a:b",
+                                      "a,b", "a*", "a b",  "A",         "\xc3\xa4"};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         row.id = ids[i];
         expect_fail(vyre_registry_add(registry, &good), VYRE_STATUS_INVALID_ARGUMENT, "id");
@@ -547,23 +573,25 @@ static void bundles_know_where_they_come_from(void **state) {
 static void the_default_registry_begins_with_what_is_built_in(void **state) {
     (void)state;
     size_t count, built_in = 0;
-    assert_ptr_equal(vyre_registry_backends(NULL, &count),
-                     vyre_registry_backends(vyre_registry_default(), &count));
-    for (size_t b = 0; vyre_builtin_bundles[b]; b++) {
+    vyre_registry *registry = vyre_registry_default();
+    assert_ptr_equal(registry, vyre_registry_default());
+    vyre_registry_backends(registry, &count);
+    for (size_t b = 0; vyre_builtins[b]; b++) {
         const char *origin;
-        assert_ptr_equal(vyre_registry_bundle(NULL, b, &origin), vyre_builtin_bundles[b]);
+        const vyre_bundle *bundle = vyre_builtins[b]->bundle;
+        assert_ptr_equal(vyre_registry_bundle(registry, b, &origin), bundle);
         assert_string_equal(origin, "built in");
-        for (size_t i = 0; i < vyre_builtin_bundles[b]->registration_count; i++, built_in++) {
+        for (size_t i = 0; i < bundle->registration_count; i++, built_in++) {
             const vyre_registration *found;
-            const vyre_registration *row = &vyre_builtin_bundles[b]->registrations[i];
-            expect_ok(vyre_registry_find(NULL, row->id, &found));
+            const vyre_registration *row = &bundle->registrations[i];
+            expect_ok(vyre_registry_find(registry, row->id, &found));
             assert_ptr_equal(found, row);
         }
     }
-    assert_true(count >= built_in);
-    expect_fail(vyre_registry_add(NULL, &doubled), VYRE_STATUS_INVALID_ARGUMENT, "frozen");
+    assert_true(built_in > 2 && count >= built_in);
+    expect_fail(vyre_registry_add(registry, &doubled), VYRE_STATUS_INVALID_ARGUMENT, "frozen");
     vyre_registry_findings findings;
-    expect_ok(vyre_registry_inspect(NULL, &findings));
+    expect_ok(vyre_registry_inspect(registry, &findings));
     assert_int_equal(findings.count, 0);
     vyre_registry_findings_free(&findings);
     vyre_registry_free(vyre_registry_default()); /* does nothing */

@@ -118,14 +118,15 @@ static void load_S116_damage_and_trouble_name_the_path_and_a_fix(void **state) {
     }
     expect_refused(route_folder, VYRE_STATUS_IO, "make ~/.config/vyre readable");
     assert_int_equal(truncate(path, VYRE_TOML_MAX_BYTES + 1), 0);
-    expect_refused(path, VYRE_STATUS_IO, "remove the table, or what nobody needs");
+    expect_refused(path, VYRE_STATUS_IO, "remove the file, or what nobody needs");
     unlink(path);
     /* Nobody waits for a pipe, and nobody replaces one. */
     assert_int_equal(mkfifo(path, 0600), 0);
     expect_refused(path, VYRE_STATUS_IO, "make ~/.config/vyre readable: name a file");
     vyre_routes *table = route_table();
     vyre_status status = vyre_routes_save(table, path);
-    assert_non_null(strstr(vyre_status_text(status), "is a pipe or a device, not a file. Fix: "));
+    assert_non_null(
+        strstr(vyre_status_text(status), "is a pipe or a device, not a file of routes. Fix: "));
     vyre_status_free(status);
     vyre_routes_free(table);
     struct stat about;
@@ -170,7 +171,7 @@ static void save_S117_makes_folders_and_says_what_it_cannot_do(void **state) {
     a->usual_ns = 6;
     expect_ok(certify(table, "some.op", a, NULL));
     setrlimit(RLIMIT_FSIZE, &none);
-    expect_unsaved(table, path, "cannot write the table", "make ~/.config/vyre writable");
+    expect_unsaved(table, path, "cannot write the routes", "make ~/.config/vyre writable");
     setrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, handler);
     expect_file(path, pretty + 1); /* the old one is whole */
@@ -285,7 +286,7 @@ static void save_refuses_what_nobody_could_read_again(void **state) {
     const vyre_route_banned ban = {
         .exclusion = {.who = {"a", "", ""}, .reason = reason, .size_class = 3}, .is_new = true};
     expect_ok(vyre_routes_put_classes(table, "some.op", NULL, 0, &ban, 1));
-    expect_unsaved(table, path, "takes more than the 16777216 bytes", "remove the table");
+    expect_unsaved(table, path, "take more than the 16777216 bytes", "remove the file");
     assert_int_not_equal(access(path, F_OK), 0);
     vyre_routes_free(table);
     free(reason);

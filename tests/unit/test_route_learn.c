@@ -35,11 +35,11 @@ static int tear_down(void **state) {
     return route_tear_down(state);
 }
 
-static const vyre_route_request request = {.op = "op", .bytes = TWICE_BYTES};
+static const vyre_router_request request = {.op = "op", .bytes = TWICE_BYTES};
 
-static void observe(const vyre_routing *routing, const vyre_outputs *outputs, uint64_t ns) {
+static void observe(const vyre_router_choice *choice, const vyre_outputs *outputs, uint64_t ns) {
     vyre_router_observe(router, &(vyre_router_run){.request = &request,
-                                                   .routing = routing,
+                                                   .choice = choice,
                                                    .program = program,
                                                    .inputs = &route_input,
                                                    .input_count = 1,
@@ -49,15 +49,15 @@ static void observe(const vyre_routing *routing, const vyre_outputs *outputs, ui
 
 /* A run as vyre_run does it; which device ran. */
 static const char *run_once(void) {
-    const vyre_routing *routing;
+    const vyre_router_choice *choice;
     vyre_outputs outputs;
-    expect_ok(vyre_router_acquire(router, &request, &routing));
+    expect_ok(vyre_router_ask(router, &request, &choice));
     uint64_t begin = clock_ns;
-    expect_ok(vyre_device_dispatch(routing->device, program, &route_input, 1, NULL, &outputs));
-    observe(routing, &outputs, clock_ns - begin);
+    expect_ok(vyre_device_dispatch(choice->device, program, &route_input, 1, NULL, &outputs));
+    observe(choice, &outputs, clock_ns - begin);
     expect_twice(&outputs); /* whatever else ran */
-    const char *name = vyre_device_id(routing->device);
-    vyre_routing_release(routing);
+    const char *name = vyre_device_id(choice->device);
+    vyre_router_choice_release(choice);
     return name;
 }
 
@@ -82,19 +82,19 @@ static void three_runs_make_a_row_and_the_last_five_its_median(void **state) {
     runner_times(usual, 3, 900, 100, 110);
     usual->usual_ns = 5000;
     run_times(2);
-    assert_null(find_row(router->table, "usual"));
+    assert_null(find_row(router->routes, "usual"));
     run_times(1);
-    const vyre_class_row *row = find_row(router->table, "usual");
+    const vyre_class_row *row = find_row(router->routes, "usual");
     assert_int_equal(row->latency_ns, 110);
     assert_int_equal(row->size_class, TWICE_CLASS);
     assert_int_equal(row->data, VYRE_DATA_HOST);
     run_times(2); /* 900 100 110 5000 5000 */
-    assert_int_equal(find_row(router->table, "usual")->latency_ns, 900);
+    assert_int_equal(find_row(router->routes, "usual")->latency_ns, 900);
     run_times(3);
-    assert_int_equal(find_row(router->table, "usual")->latency_ns, 5000);
+    assert_int_equal(find_row(router->routes, "usual")->latency_ns, 5000);
     usual->usual_ns = 5100; /* too little to be news */
     run_times(20);
-    assert_int_equal(find_row(router->table, "usual")->latency_ns, 5000);
+    assert_int_equal(find_row(router->routes, "usual")->latency_ns, 5000);
 }
 
 static void exploring_takes_a_sixteenth_of_the_time_and_three_runs(void **state) {
@@ -110,7 +110,7 @@ static void exploring_takes_a_sixteenth_of_the_time_and_three_runs(void **state)
     }
     assert_int_equal(other->runs, 3);
     assert_int_equal(router->exploring_ns, 4500);
-    assert_int_equal(find_row(router->table, "other")->latency_ns, 1500);
+    assert_int_equal(find_row(router->routes, "other")->latency_ns, 1500);
     assert_int_equal(mock_count(other->m, MOCK_create), 2); /* for preferred selection, and once */
 }
 
@@ -156,17 +156,17 @@ static void the_faster_one_that_was_found_takes_over(void **state) {
         runs++;
     }
     assert_in_range(runs, 64, 120); /* four times its own time must be in a sixteenth */
-    const vyre_routing *routing;
-    expect_ok(vyre_router_acquire(router, &request, &routing));
-    assert_string_equal(vyre_device_id(routing->device), "other");
-    assert_int_equal(routing->source, VYRE_ROUTE_BY_CLASS);
-    assert_int_equal(routing->latency_ns, 300);
-    vyre_routing_release(routing);
+    const vyre_router_choice *choice;
+    expect_ok(vyre_router_ask(router, &request, &choice));
+    assert_string_equal(vyre_device_id(choice->device), "other");
+    assert_int_equal(choice->source, VYRE_ROUTER_BY_CLASS);
+    assert_int_equal(choice->latency_ns, 300);
+    vyre_router_choice_release(choice);
 }
 
 static const vyre_exclusion *only_exclusion(void) {
-    assert_null(vyre_routes_class_excluded_at(router->table, "op", 1));
-    return vyre_routes_class_excluded_at(router->table, "op", 0);
+    assert_null(vyre_routes_class_excluded_at(router->routes, "op", 1));
+    return vyre_routes_class_excluded_at(router->routes, "op", 0);
 }
 
 static void wrong_bytes_are_found_and_never_seen(void **state) {
@@ -182,7 +182,7 @@ static void wrong_bytes_are_found_and_never_seen(void **state) {
     assert_string_equal(why->reason,
                         "its bytes are not those of `usual`, which was running: byte 4 "
                         "of output 0 is 0x84, not 0x04");
-    assert_null(find_row(router->table, "other"));
+    assert_null(find_row(router->routes, "other"));
 }
 
 static void a_device_that_takes_too_long_is_called_off(void **state) {
@@ -241,7 +241,7 @@ static void what_is_learned_is_saved_every_few_seconds(void **state) {
     assert_int_equal(saved_latency(), 1000);
     usual->usual_ns = 2000;
     run_times(5);
-    assert_int_equal(find_row(router->table, "usual")->latency_ns, 2000);
+    assert_int_equal(find_row(router->routes, "usual")->latency_ns, 2000);
     assert_int_equal(saved_latency(), 1000); /* too soon */
     clock_ns += 4900000000;
     run_times(1);
@@ -251,7 +251,7 @@ static void what_is_learned_is_saved_every_few_seconds(void **state) {
     assert_int_equal(saved_latency(), 2000);
     usual->usual_ns = 3000;
     run_times(5);
-    expect_ok(vyre_router_flush(router)); /* who ends does not wait */
+    expect_ok(vyre_router_save(router)); /* who ends does not wait */
     assert_int_equal(saved_latency(), 3000);
 }
 
@@ -268,7 +268,7 @@ static void what_others_saved_meanwhile_is_merged(void **state) {
     clock_ns += 5000000000;
     run_times(1);
     assert_int_equal(saved_latency(), 2000);
-    assert_string_equal(vyre_routes_fastest(router->table, "theirs"), "other");
+    assert_string_equal(vyre_routes_fastest(router->routes, "theirs"), "other");
     /* The other way round: they replace the file while something is not saved yet. */
     usual->usual_ns = 4000;
     run_times(5);
@@ -277,9 +277,9 @@ static void what_others_saved_meanwhile_is_merged(void **state) {
     expect_ok(vyre_routes_save(theirs, path));
     clock_ns += 1000000000;
     run_times(1);
-    assert_string_equal(vyre_routes_fastest(router->table, "more"), "other");
-    assert_int_equal(find_row(router->table, "usual")->latency_ns, 4000);
-    expect_ok(vyre_router_flush(router));
+    assert_string_equal(vyre_routes_fastest(router->routes, "more"), "other");
+    assert_int_equal(find_row(router->routes, "usual")->latency_ns, 4000);
+    expect_ok(vyre_router_save(router));
     assert_int_equal(saved_latency(), 4000);
     vyre_routes_free(theirs);
 }
@@ -294,7 +294,7 @@ static void trouble_with_the_file_is_no_trouble_for_runs(void **state) {
         run_once();
     }
     assert_string_equal(run_once(), "other"); /* learned for this process at least */
-    expect_fail(vyre_router_flush(router), VYRE_STATUS_MALFORMED, "pgo.toml");
+    expect_fail(vyre_router_save(router), VYRE_STATUS_MALFORMED, "pgo.toml");
 }
 
 static void without_memory_learning_misses_something_and_runs_go_on(void **state) {
@@ -306,33 +306,33 @@ static void without_memory_learning_misses_something_and_runs_go_on(void **state
         set_up(NULL);
         other->usual_ns = 300;
         run_times(70);
-        const vyre_routing *routing;
+        const vyre_router_choice *choice;
         vyre_outputs outputs;
-        expect_ok(vyre_router_acquire(router, &request, &routing));
-        expect_ok(vyre_device_dispatch(routing->device, program, &route_input, 1, NULL, &outputs));
+        expect_ok(vyre_router_ask(router, &request, &choice));
+        expect_ok(vyre_device_dispatch(choice->device, program, &route_input, 1, NULL, &outputs));
         failing_allocator_start(n);
         for (int i = 0; i < 12; i++) {
-            observe(routing, &outputs, 1000);
+            observe(choice, &outputs, 1000);
         }
         failing_allocator_end(); /* what was learned is kept */
         failed = failing_allocator_failed();
         vyre_outputs_free(&outputs);
-        vyre_routing_release(routing);
+        vyre_router_choice_release(choice);
     }
 }
 
 /* Runs of the process: its registry has these two before anybody asks. */
 
-static void expect_run(const char *device, const char *expected, vyre_route_source source) {
+static void expect_run(const char *device, const char *expected, vyre_router_source source) {
     uint32_t x[CONTRACT_LENGTH], y[CONTRACT_LENGTH] = {0};
     contract_numbers(x, CONTRACT_LENGTH);
     const vyre_argument arguments[] = {{"x", x, NULL, sizeof x}, {"y", NULL, y, sizeof y}};
-    const vyre_routing *routing;
-    expect_ok(vyre_run_routed(device, TWICE, arguments, 2, NULL, &routing));
+    const vyre_router_choice *choice;
+    expect_ok(vyre_run_routed(device, TWICE, arguments, 2, NULL, &choice));
     expect_numbers(y, CONTRACT_LENGTH, 2);
-    assert_string_equal(vyre_device_name(routing->device), expected);
-    assert_int_equal(routing->source, source);
-    vyre_routing_release(routing);
+    assert_string_equal(vyre_device_name(choice->device), expected);
+    assert_int_equal(choice->source, source);
+    vyre_router_choice_release(choice);
     expect_ok(vyre_run(device, TWICE, arguments, 2, NULL)); /* without asking for it */
 }
 
@@ -361,40 +361,45 @@ static void auto_goes_through_the_router(void **state) {
     FILE *file = fopen(table, "w");
     fputs(text, file);
     fclose(file);
-    expect_run("auto", "steady", VYRE_ROUTE_BY_ROUTE);
-    expect_run(NULL, "steady", VYRE_ROUTE_BY_ROUTE);
-    expect_run("swift", "swift", VYRE_ROUTE_BY_NAMED);
+    expect_run("auto", "steady", VYRE_ROUTER_BY_ROUTE);
+    expect_run(NULL, "steady", VYRE_ROUTER_BY_ROUTE);
+    expect_run("swift", "swift", VYRE_ROUTER_BY_NAMED);
     assert_int_equal(steady->runs, 4);
     assert_int_equal(swift->runs, 2);
+    /* Preferred selection is another word, whatever was measured. */
+    vyre_device *preferred;
+    expect_ok(vyre_acquire("preferred", &preferred));
+    expect_run("preferred", vyre_device_name(preferred), VYRE_ROUTER_BY_NAMED);
+    vyre_device_release(preferred);
     uint32_t x[] = {1, 2, 3}, total = 0;
     const vyre_argument sum[] = {{"x", x, NULL, sizeof x}, {"total", NULL, &total, sizeof total}};
-    const vyre_routing *routing;
-    expect_ok(vyre_run_operation_routed("auto", "reduce.sum_u32", sum, 2, NULL, &routing));
+    const vyre_router_choice *choice;
+    expect_ok(vyre_run_operation_routed("auto", "reduce.sum_u32", sum, 2, NULL, &choice));
     assert_int_equal(total, 6);
-    assert_string_equal(vyre_device_name(routing->device), "swift");
-    assert_int_equal(routing->wanted_class, 4); /* 12 bytes and 4 */
-    vyre_routing_release(routing);
-    expect_fail(vyre_run_routed("tpu", TWICE, NULL, 0, NULL, &routing), VYRE_STATUS_NOT_FOUND,
+    assert_string_equal(vyre_device_name(choice->device), "swift");
+    assert_int_equal(choice->wanted_class, 4); /* 12 bytes and 4 */
+    vyre_router_choice_release(choice);
+    expect_fail(vyre_run_routed("tpu", TWICE, NULL, 0, NULL, &choice), VYRE_STATUS_NOT_FOUND,
                 "`tpu`");
-    assert_null(routing);
+    assert_null(choice);
     /* The public form of the question. */
     expect_ok(
-        vyre_route_acquire(&(vyre_route_request){.op = "reduce.sum_u32", .bytes = 16}, &routing));
-    assert_string_equal(vyre_device_name(routing->device), "swift");
-    vyre_routing_release(routing);
+        vyre_router_choose(&(vyre_router_request){.op = "reduce.sum_u32", .bytes = 16}, &choice));
+    assert_string_equal(vyre_device_name(choice->device), "swift");
+    vyre_router_choice_release(choice);
     /* Nothing was learned; then it is. */
-    expect_ok(vyre_route_flush());
+    expect_ok(vyre_router_flush());
     vyre_routes *found;
     expect_ok(vyre_routes_load(table, &found));
     assert_null(vyre_routes_class_at(found, key, 0));
     vyre_routes_free(found);
-    vyre_route_learn(true);
+    vyre_router_learn(true);
     for (int i = 0; i < 3; i++) {
-        expect_run("auto", "steady", i < 2 ? VYRE_ROUTE_BY_ROUTE : VYRE_ROUTE_BY_CLASS);
+        expect_run("auto", "steady", i < 2 ? VYRE_ROUTER_BY_ROUTE : VYRE_ROUTER_BY_CLASS);
     }
-    expect_run("swift", "swift", VYRE_ROUTE_BY_NAMED);
-    expect_ok(vyre_route_flush());
-    vyre_route_learn(false);
+    expect_run("swift", "swift", VYRE_ROUTER_BY_NAMED);
+    expect_ok(vyre_router_flush());
+    vyre_router_learn(false);
     expect_ok(vyre_routes_load(table, &found));
     assert_string_equal(vyre_routes_class_at(found, key, 0)->who.backend, "steady");
     assert_int_equal(vyre_routes_class_at(found, key, 0)->size_class, TWICE_CLASS);

@@ -73,27 +73,27 @@ static int tear_down(void **state) {
     "[[excluded.op]]\nbackend = \"" backend "\"\ndevice = \"" device "\"\ndriver = \"" driver      \
     "\"\ncause = \"" cause "\"\nreason = \"" cause " it was\"\n" rest
 
-static const vyre_routing *ask_for(vyre_route_request request) {
-    const vyre_routing *routing;
-    expect_ok(vyre_router_acquire(router, &request, &routing));
-    return routing;
+static const vyre_router_choice *ask_for(vyre_router_request request) {
+    const vyre_router_choice *choice;
+    expect_ok(vyre_router_ask(router, &request, &choice));
+    return choice;
 }
 
 /* Which device, by what, and with which words in the note; "" means no note. */
-static void expect_routed(vyre_route_request request, const char *device, vyre_route_source source,
-                          const char *note) {
-    const vyre_routing *routing = ask_for(request);
-    if (strcmp(vyre_device_name(routing->device), device) != 0 || routing->source != source ||
-        (*note ? !strstr(routing->note, note) : *routing->note)) {
-        fail_msg("%s, by %s, because %s; note: %s", vyre_device_name(routing->device),
-                 vyre_route_source_name(routing->source), routing->why, routing->note);
+static void expect_routed(vyre_router_request request, const char *device,
+                          vyre_router_source source, const char *note) {
+    const vyre_router_choice *choice = ask_for(request);
+    if (strcmp(vyre_device_name(choice->device), device) != 0 || choice->source != source ||
+        (*note ? !strstr(choice->note, note) : *choice->note)) {
+        fail_msg("%s, by %s, because %s; note: %s", vyre_device_name(choice->device),
+                 vyre_router_source_name(choice->source), choice->why, choice->note);
     }
-    assert_int_equal(routing->wanted_class, vyre_route_class(request.bytes));
-    vyre_routing_release(routing);
+    assert_int_equal(choice->wanted_class, vyre_route_class(request.bytes));
+    vyre_router_choice_release(choice);
 }
 
-static vyre_route_request of_class(uint32_t size_class) {
-    return (vyre_route_request){.op = "op", .bytes = UINT64_C(1) << size_class};
+static vyre_router_request of_class(uint32_t size_class) {
+    return (vyre_router_request){.op = "op", .bytes = UINT64_C(1) << size_class};
 }
 
 static void the_nearest_class_decides(void **state) {
@@ -101,25 +101,24 @@ static void the_nearest_class_decides(void **state) {
     write_table(CROSSOVER PLAIN("cpu"));
     start();
     for (uint32_t i = 0; i < 64; i++) {
-        expect_routed(of_class(i), i < 15 ? "cpu" : "gpu", VYRE_ROUTE_BY_CLASS, "");
+        expect_routed(of_class(i), i < 15 ? "cpu" : "gpu", VYRE_ROUTER_BY_CLASS, "");
     }
-    const vyre_routing *routing = ask_for(of_class(20));
-    assert_int_equal(routing->measured_class, 20);
-    assert_int_equal(routing->latency_ns, 700);
-    assert_string_equal(routing->why,
-                        "gpu: 700 ns, the fastest measured for host data of class 20");
-    vyre_routing_release(routing);
-    routing = ask_for(of_class(12));
-    assert_int_equal(routing->measured_class, 10);
+    const vyre_router_choice *choice = ask_for(of_class(20));
+    assert_int_equal(choice->measured_class, 20);
+    assert_int_equal(choice->latency_ns, 700);
+    assert_string_equal(choice->why, "gpu: 700 ns, the fastest measured for host data of class 20");
+    vyre_router_choice_release(choice);
+    choice = ask_for(of_class(12));
+    assert_int_equal(choice->measured_class, 10);
     assert_string_equal(
-        routing->why,
+        choice->why,
         "cpu: 100 ns, the fastest measured for host data of class 10, the nearest to class 12");
-    vyre_routing_release(routing);
+    vyre_router_choice_release(choice);
     /* Nothing measured where the data stays: the plain route, then preference. */
-    vyre_route_request resident = of_class(20);
+    vyre_router_request resident = of_class(20);
     resident.data = VYRE_DATA_RESIDENT;
-    expect_routed(resident, "cpu", VYRE_ROUTE_BY_ROUTE, "");
-    expect_routed((vyre_route_request){.op = "unknown"}, "cpu", VYRE_ROUTE_BY_PREFERRED, "");
+    expect_routed(resident, "cpu", VYRE_ROUTER_BY_ROUTE, "");
+    expect_routed((vyre_router_request){.op = "unknown"}, "cpu", VYRE_ROUTER_BY_PREFERRED, "");
 }
 
 static void keep_log(void *user, vyre_log_level level, const char *message) {
@@ -131,11 +130,11 @@ static void a_note_says_each_thing_once_and_is_logged_once(void **state) {
     (void)state;
     write_table(ROW(6, "tpu", "T", "1", 5) ROW(6, "tpu", "T", "2", 6) PLAIN("tpu"));
     start();
-    const vyre_routing *routing = ask_for(of_class(6));
-    const char *first = strstr(routing->note, "names `tpu`");
+    const vyre_router_choice *choice = ask_for(of_class(6));
+    const char *first = strstr(choice->note, "names `tpu`");
     assert_non_null(first);
     assert_null(strstr(first + 1, "names `tpu`"));
-    vyre_routing_release(routing);
+    vyre_router_choice_release(choice);
     /* A table of many machines: enough of it, and then no more. */
     vyre_strbuf many = {0};
     for (int i = 0; i < 30; i++) {
@@ -143,93 +142,96 @@ static void a_note_says_each_thing_once_and_is_logged_once(void **state) {
     }
     write_table(vyre_strbuf_string(&many));
     vyre_strbuf_free(&many);
-    routing = ask_for(of_class(6));
-    assert_non_null(strstr(routing->note, "on \"other 10\""));
-    assert_null(strstr(routing->note, "; and more like it; "));
-    assert_true(strlen(routing->note) < 600);
-    const char *end = routing->note + strlen(routing->note) - strlen("; and more like it");
+    choice = ask_for(of_class(6));
+    assert_non_null(strstr(choice->note, "on \"other 10\""));
+    assert_null(strstr(choice->note, "; and more like it; "));
+    assert_true(strlen(choice->note) < 600);
+    const char *end = choice->note + strlen(choice->note) - strlen("; and more like it");
     assert_string_equal(end, "; and more like it");
     vyre_strbuf logged = {0};
     vyre_log_set(keep_log, &logged, VYRE_LOG_INFO);
-    vyre_routing_log(routing);
-    vyre_routing_log(routing);
-    const vyre_routing *quiet = ask_for((vyre_route_request){.op = "unknown"});
-    vyre_routing_log(quiet);
+    vyre_router_choice_log(choice);
+    vyre_router_choice_log(choice);
+    const vyre_router_choice *quiet = ask_for((vyre_router_request){.op = "unknown"});
+    vyre_router_choice_log(quiet);
     vyre_log_set(NULL, NULL, VYRE_LOG_ERROR);
     char expected[1200];
-    snprintf(expected, sizeof expected, "routing: %s\n", routing->note);
+    snprintf(expected, sizeof expected, "routing: %s\n", choice->note);
     assert_string_equal(vyre_strbuf_string(&logged), expected);
     vyre_strbuf_free(&logged);
-    vyre_routing_release(quiet);
-    vyre_routing_release(routing);
+    vyre_router_choice_release(quiet);
+    vyre_router_choice_release(choice);
 }
 
 static void the_plain_route_comes_before_preference(void **state) {
     (void)state;
     write_table(PLAIN("gpu"));
     start();
-    expect_routed(of_class(3), "gpu", VYRE_ROUTE_BY_ROUTE, "");
-    const vyre_routing *routing = ask_for(of_class(3));
-    assert_int_equal(routing->latency_ns, 77);
-    assert_int_equal(routing->measured_class, VYRE_NO_CLASS);
-    assert_non_null(strstr(routing->why, "gpu: certified as the fastest of 1, with 77 ns"));
-    vyre_routing_release(routing);
-    routing = ask_for((vyre_route_request){.op = "other"});
-    assert_true(routing->latency_ns == VYRE_NO_TIME);
-    assert_non_null(strstr(routing->why, "nothing is measured for it"));
-    assert_non_null(strstr(routing->why, "`cpu` before `gpu`: rank 10 against 20"));
-    vyre_routing_release(routing);
+    expect_routed(of_class(3), "gpu", VYRE_ROUTER_BY_ROUTE, "");
+    const vyre_router_choice *choice = ask_for(of_class(3));
+    assert_int_equal(choice->latency_ns, 77);
+    assert_int_equal(choice->measured_class, VYRE_NO_CLASS);
+    assert_non_null(strstr(choice->why, "gpu: certified as the fastest of 1, with 77 ns"));
+    vyre_router_choice_release(choice);
+    choice = ask_for((vyre_router_request){.op = "other"});
+    assert_true(choice->latency_ns == VYRE_NO_TIME);
+    assert_non_null(strstr(choice->why, "nothing is measured for it"));
+    assert_non_null(strstr(choice->why, "`cpu` before `gpu`: rank 10 against 20"));
+    vyre_router_choice_release(choice);
 }
 
 static void what_cannot_be_followed_is_told(void **state) {
     (void)state;
     static const struct {
         const char *table, *device;
-        vyre_route_source source;
+        vyre_router_source source;
         const char *note;
     } rows[] = {
         /* A device that is not here, faster than one that is. */
-        {ROW(6, "tpu", "T", "1", 5) GPU_ROW(6, 50), "gpu", VYRE_ROUTE_BY_CLASS,
-         "the table names `tpu`, which is not here: backend `tpu` is not linked"},
-        {ROW(6, "gpu", "G2", "535", 5) GPU_ROW(6, 50), "gpu", VYRE_ROUTE_BY_CLASS,
+        {ROW(6, "tpu", "T", "1", 5) GPU_ROW(6, 50), "gpu", VYRE_ROUTER_BY_CLASS,
+         "a route names `tpu`, which is not here: backend `tpu` is not linked"},
+        {ROW(6, "gpu", "G2", "535", 5) GPU_ROW(6, 50), "gpu", VYRE_ROUTER_BY_CLASS,
          "times of `gpu` on \"G2\", here it is \"G1\""},
-        {ROW(6, "gpu", "G1", "470", 5) CPU_ROW(6, 50), "cpu", VYRE_ROUTE_BY_CLASS,
+        {ROW(6, "gpu", "G1", "470", 5) CPU_ROW(6, 50), "cpu", VYRE_ROUTER_BY_CLASS,
          "times of `gpu` with driver 470, here it is 535"},
-        {ROW(6, "gpu", "G1", "470", 5) PLAIN("gpu"), "gpu", VYRE_ROUTE_BY_ROUTE,
+        {ROW(6, "gpu", "G1", "470", 5) PLAIN("gpu"), "gpu", VYRE_ROUTER_BY_ROUTE,
          "with driver 470, here it is 535"},
-        {PLAIN("tpu"), "cpu", VYRE_ROUTE_BY_PREFERRED, "names `tpu`, which is not here"},
+        {PLAIN("tpu"), "cpu", VYRE_ROUTER_BY_PREFERRED, "names `tpu`, which is not here"},
+        {PLAIN("preferred"), "cpu", VYRE_ROUTER_BY_PREFERRED,
+         "names `preferred`, which is not here"},
+        {PLAIN("auto"), "cpu", VYRE_ROUTER_BY_PREFERRED, "names `auto`, which is not here"},
         /* A slower one that is not here is nobody's concern. */
-        {GPU_ROW(6, 5) ROW(6, "tpu", "T", "1", 50), "gpu", VYRE_ROUTE_BY_CLASS, ""},
+        {GPU_ROW(6, 5) ROW(6, "tpu", "T", "1", 50), "gpu", VYRE_ROUTER_BY_CLASS, ""},
         /* Wrong bytes, wherever they were found, but only of the same device and driver. */
         {GPU_ROW(6, 5) CPU_ROW(6, 50) EXCLUDED("gpu", "G1", "535", "bytes", ""), "cpu",
-         VYRE_ROUTE_BY_CLASS, "`gpu` is excluded: bytes it was"},
+         VYRE_ROUTER_BY_CLASS, "`gpu` is excluded: bytes it was"},
         {GPU_ROW(6, 5) CPU_ROW(6, 50)
              EXCLUDED("gpu", "G1", "535", "bytes", "data = \"resident\"\nclass = 30\n"),
-         "cpu", VYRE_ROUTE_BY_CLASS, "`gpu` is excluded"},
+         "cpu", VYRE_ROUTER_BY_CLASS, "`gpu` is excluded"},
         {GPU_ROW(6, 5) CPU_ROW(6, 50) EXCLUDED("gpu", "G1", "470", "bytes", ""), "gpu",
-         VYRE_ROUTE_BY_CLASS, ""},
-        {PLAIN("gpu") EXCLUDED("gpu", "G1", "535", "bytes", ""), "cpu", VYRE_ROUTE_BY_PREFERRED,
+         VYRE_ROUTER_BY_CLASS, ""},
+        {PLAIN("gpu") EXCLUDED("gpu", "G1", "535", "bytes", ""), "cpu", VYRE_ROUTER_BY_PREFERRED,
          "`gpu` is excluded"},
-        {EXCLUDED("cpu", "", "16", "bytes", ""), "gpu", VYRE_ROUTE_BY_PREFERRED,
+        {EXCLUDED("cpu", "", "16", "bytes", ""), "gpu", VYRE_ROUTER_BY_PREFERRED,
          "`cpu` is excluded: bytes it was"},
         /* Too slow, or unable, for this class alone. */
         {GPU_ROW(7, 5) CPU_ROW(7, 50)
              EXCLUDED("gpu", "G1", "535", "time", "data = \"host\"\nclass = 6\n"),
-         "cpu", VYRE_ROUTE_BY_CLASS, "`gpu` is excluded: time it was"},
+         "cpu", VYRE_ROUTER_BY_CLASS, "`gpu` is excluded: time it was"},
         {GPU_ROW(7, 5) CPU_ROW(7, 50)
              EXCLUDED("gpu", "G1", "535", "refused", "data = \"host\"\nclass = 6\n"),
-         "cpu", VYRE_ROUTE_BY_CLASS, "`gpu` is excluded: refused it was"},
+         "cpu", VYRE_ROUTER_BY_CLASS, "`gpu` is excluded: refused it was"},
         {GPU_ROW(7, 5) CPU_ROW(7, 50)
              EXCLUDED("gpu", "G1", "535", "time", "data = \"host\"\nclass = 8\n"),
-         "gpu", VYRE_ROUTE_BY_CLASS, ""},
+         "gpu", VYRE_ROUTER_BY_CLASS, ""},
         {EXCLUDED("cpu", "", "16", "time", "data = \"host\"\nclass = 6\n"), "cpu",
-         VYRE_ROUTE_BY_PREFERRED, "`cpu` is excluded: time it was"},
+         VYRE_ROUTER_BY_PREFERRED, "`cpu` is excluded: time it was"},
         /* Nobody could be certified. */
         {"[routes.op]\nbackend = \"\"\nobservations = []\n" EXCLUDED("gpu", "G1", "535", "time",
                                                                      ""),
-         "cpu", VYRE_ROUTE_BY_PREFERRED, "no device could be certified; `gpu`: time it was"},
+         "cpu", VYRE_ROUTER_BY_PREFERRED, "no device could be certified; `gpu`: time it was"},
         /* A table that cannot be read. */
-        {"[routes", "cpu", VYRE_ROUTE_BY_PREFERRED, "cannot parse the table of routes"},
+        {"[routes", "cpu", VYRE_ROUTER_BY_PREFERRED, "cannot parse the routes"},
     };
     start();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -242,13 +244,13 @@ static void where_all_are_wrong_nobody_runs(void **state) {
     (void)state;
     write_table(EXCLUDED("cpu", "", "16", "bytes", "") EXCLUDED("gpu", "G1", "535", "bytes", ""));
     start();
-    const vyre_routing *routing;
-    const vyre_route_request request = of_class(6);
+    const vyre_router_choice *choice;
+    const vyre_router_request request = of_class(6);
     expect_fail(
-        vyre_router_acquire(router, &request, &routing), VYRE_STATUS_UNAVAILABLE,
+        vyre_router_ask(router, &request, &choice), VYRE_STATUS_UNAVAILABLE,
         "no device may run `op` on auto (`cpu` is excluded: bytes it was; `gpu` is excluded");
-    assert_null(routing);
-    expect_routed((vyre_route_request){.op = "other"}, "cpu", VYRE_ROUTE_BY_PREFERRED, "");
+    assert_null(choice);
+    expect_routed((vyre_router_request){.op = "other"}, "cpu", VYRE_ROUTER_BY_PREFERRED, "");
 }
 
 static void an_oracle_is_chosen_only_where_it_was_measured(void **state) {
@@ -256,9 +258,9 @@ static void an_oracle_is_chosen_only_where_it_was_measured(void **state) {
     runner *oracle = runner_make(&(mock_spec){.id = "reference", .rank = 1, .version = "1"}, 10);
     add(oracle);
     start();
-    expect_routed(of_class(6), "cpu", VYRE_ROUTE_BY_PREFERRED, "");
+    expect_routed(of_class(6), "cpu", VYRE_ROUTER_BY_PREFERRED, "");
     write_table(ROW(6, "reference", "", "1", 5) CPU_ROW(6, 50));
-    expect_routed(of_class(6), "reference", VYRE_ROUTE_BY_CLASS, "");
+    expect_routed(of_class(6), "reference", VYRE_ROUTER_BY_CLASS, "");
 }
 
 static void a_weaker_grade_is_chosen_only_where_it_will_do(void **state) {
@@ -269,10 +271,10 @@ static void a_weaker_grade_is_chosen_only_where_it_will_do(void **state) {
     add(fast);
     write_table(ROW(6, "fast", "", "1", 5) CPU_ROW(6, 50));
     start();
-    vyre_route_request request = of_class(6);
-    expect_routed(request, "cpu", VYRE_ROUTE_BY_CLASS, "`fast` is of the grade normal-range");
+    vyre_router_request request = of_class(6);
+    expect_routed(request, "cpu", VYRE_ROUTER_BY_CLASS, "`fast` is of the grade normal-range");
     request.grade = VYRE_GRADE_NORMAL_RANGE;
-    expect_routed(request, "fast", VYRE_ROUTE_BY_CLASS, "");
+    expect_routed(request, "fast", VYRE_ROUTER_BY_CLASS, "");
 }
 
 static void a_program_stands_for_itself(void **state) {
@@ -287,14 +289,14 @@ static void a_program_stands_for_itself(void **state) {
              key);
     write_table(text);
     start();
-    const vyre_route_request request = {.program = twice, .bytes = 64};
-    expect_routed(request, "gpu", VYRE_ROUTE_BY_ROUTE, "");
-    expect_routed((vyre_route_request){.program = sum, .bytes = 64}, "cpu", VYRE_ROUTE_BY_PREFERRED,
+    const vyre_router_request request = {.program = twice, .bytes = 64};
+    expect_routed(request, "gpu", VYRE_ROUTER_BY_ROUTE, "");
+    expect_routed((vyre_router_request){.program = sum, .bytes = 64}, "cpu",
+                  VYRE_ROUTER_BY_PREFERRED, "");
+    expect_routed((vyre_router_request){.program = same, .bytes = 64}, "gpu", VYRE_ROUTER_BY_ROUTE,
                   "");
-    expect_routed((vyre_route_request){.program = same, .bytes = 64}, "gpu", VYRE_ROUTE_BY_ROUTE,
-                  "");
-    const vyre_routing *routing;
-    expect_fail(vyre_router_acquire(router, &(vyre_route_request){0}, &routing),
+    const vyre_router_choice *choice;
+    expect_fail(vyre_router_ask(router, &(vyre_router_request){0}, &choice),
                 VYRE_STATUS_INVALID_ARGUMENT, "nothing to run");
     vyre_program_release(twice);
     vyre_program_release(same);
@@ -304,24 +306,24 @@ static void a_program_stands_for_itself(void **state) {
 static void a_change_of_the_file_is_noticed_within_a_second(void **state) {
     (void)state;
     start();
-    expect_routed(of_class(6), "cpu", VYRE_ROUTE_BY_PREFERRED, "");
+    expect_routed(of_class(6), "cpu", VYRE_ROUTER_BY_PREFERRED, "");
     write_table(GPU_ROW(6, 5));
     clock_ns -= 1000000000;
-    expect_routed(of_class(6), "cpu", VYRE_ROUTE_BY_PREFERRED, ""); /* not looked at yet */
+    expect_routed(of_class(6), "cpu", VYRE_ROUTER_BY_PREFERRED, ""); /* not looked at yet */
     clock_ns += 1000000000;
-    const vyre_routing *first = ask_for(of_class(6)), *second;
+    const vyre_router_choice *first = ask_for(of_class(6)), *second;
     assert_string_equal(vyre_device_name(first->device), "gpu");
     clock_ns += 1000000000;
     second = ask_for(of_class(6));
     assert_ptr_equal(first, second); /* nothing changed, so it is not decided again */
-    vyre_routing_release(second);
+    vyre_router_choice_release(second);
     write_table(CPU_ROW(6, 5));
-    expect_routed(of_class(6), "cpu", VYRE_ROUTE_BY_CLASS, "");
+    expect_routed(of_class(6), "cpu", VYRE_ROUTER_BY_CLASS, "");
     unlink(path);
     clock_ns += 1000000000;
-    expect_routed(of_class(6), "cpu", VYRE_ROUTE_BY_PREFERRED, "");
+    expect_routed(of_class(6), "cpu", VYRE_ROUTER_BY_PREFERRED, "");
     assert_string_equal(vyre_device_name(first->device), "gpu"); /* who holds one keeps it */
-    vyre_routing_release(first);
+    vyre_router_choice_release(first);
     assert_int_equal(mock_count(gpu->m, MOCK_create), 2); /* by name, and to be compared */
 }
 
@@ -329,15 +331,15 @@ static void a_lost_device_is_acquired_again(void **state) {
     (void)state;
     write_table(GPU_ROW(6, 5));
     start();
-    const vyre_routing *before = ask_for(of_class(6));
+    const vyre_router_choice *before = ask_for(of_class(6));
     assert_int_equal(mock_count(gpu->m, MOCK_create), 1);
     mock_lose(gpu->m);
     /* The mock's next device is lost as well: it is tried, once for each question. */
-    const vyre_routing *after = ask_for(of_class(6));
+    const vyre_router_choice *after = ask_for(of_class(6));
     assert_int_equal(mock_count(gpu->m, MOCK_create), 2);
     assert_ptr_not_equal(before->device, after->device);
-    vyre_routing_release(before);
-    vyre_routing_release(after);
+    vyre_router_choice_release(before);
+    vyre_router_choice_release(after);
     vyre_device *named;
     expect_ok(vyre_router_name(router, "cpu", &named));
     vyre_device_release(named);
@@ -355,7 +357,7 @@ static void asking_again_costs_next_to_nothing(void **state) {
         struct timespec begin, end;
         clock_gettime(CLOCK_MONOTONIC, &begin);
         for (uint32_t i = 0; i < ASKS; i++) {
-            vyre_routing_release(ask_for(of_class(5 + i % 16)));
+            vyre_router_choice_release(ask_for(of_class(5 + i % 16)));
         }
         clock_gettime(CLOCK_MONOTONIC, &end);
         double ns =
@@ -375,13 +377,13 @@ static atomic_bool stop;
 static void *keep_asking(void *argument) {
     size_t *count = argument;
     for (uint32_t i = 0; !stop; i++) {
-        const vyre_route_request request = of_class(5 + i % 20);
-        const vyre_routing *routing;
-        vyre_status status = vyre_router_acquire(router, &request, &routing);
-        if (status || (routing->source == VYRE_ROUTE_BY_CLASS && !*routing->why)) {
+        const vyre_router_request request = of_class(5 + i % 20);
+        const vyre_router_choice *choice;
+        vyre_status status = vyre_router_ask(router, &request, &choice);
+        if (status || (choice->source == VYRE_ROUTER_BY_CLASS && !*choice->why)) {
             abort();
         }
-        vyre_routing_release(routing);
+        vyre_router_choice_release(choice);
         ++*count;
     }
     return NULL;
@@ -416,24 +418,24 @@ static void without_memory_asking_fails_whole(void **state) {
     write_table(ROW(6, "tpu", "T", "1", 5) ROW(6, "gpu", "G1", "470", 6) PLAIN("tpu")
                     EXCLUDED("cpu", "", "16", "bytes", ""));
     expect_ok(vyre_router_create(registry, path, test_clock, &router)); /* freezes nothing yet */
-    expect_routed(of_class(6), "gpu", VYRE_ROUTE_BY_PREFERRED, "is excluded");
+    expect_routed(of_class(6), "gpu", VYRE_ROUTER_BY_PREFERRED, "is excluded");
     vyre_router_free(router);
     bool failed = true;
     size_t n = 1;
     for (; failed; n++) {
-        const vyre_routing *routing = NULL;
+        const vyre_router_choice *choice = NULL;
         failing_allocator_start(n);
         vyre_status status = vyre_router_create(registry, path, test_clock, &router);
         if (!status) {
-            const vyre_route_request request = of_class(6);
-            status = vyre_router_acquire(router, &request, &routing);
-            assert_int_equal(!status, routing != NULL);
+            const vyre_router_request request = of_class(6);
+            status = vyre_router_ask(router, &request, &choice);
+            assert_int_equal(!status, choice != NULL);
             if (status) { /* with memory it goes on */
                 failing_allocator_state.fail_at = 0;
-                const vyre_routing *again;
-                vyre_status second = vyre_router_acquire(router, &request, &again);
+                const vyre_router_choice *again;
+                vyre_status second = vyre_router_ask(router, &request, &again);
                 assert_null(second);
-                vyre_routing_release(again);
+                vyre_router_choice_release(again);
             }
         }
         vyre_status_code code = vyre_status_code_of(status);
@@ -441,7 +443,7 @@ static void without_memory_asking_fails_whole(void **state) {
         assert_true(code == VYRE_STATUS_OK || code == VYRE_STATUS_OUT_OF_MEMORY ||
                     code == VYRE_STATUS_UNAVAILABLE);
         vyre_status_free(status);
-        vyre_routing_release(routing);
+        vyre_router_choice_release(choice);
         vyre_router_free(router);
         router = NULL;
         failing_allocator_stop();

@@ -79,6 +79,12 @@ static void wrong_arguments_are_refused(void **state) {
     }
 }
 
+static const vyre_program *choose(const vyre_operation *operation, const vyre_device *device) {
+    const vyre_program *program;
+    expect_ok(vyre_operation_choose(operation, device, &program));
+    return program;
+}
+
 /* The form for the backend, else for its kind, else the operation's own. */
 static void the_form_suits_the_device(void **state) {
     (void)state;
@@ -91,15 +97,15 @@ static void the_form_suits_the_device(void **state) {
     vyre_device *device;
     expect_ok(vyre_acquire("reference", &device));
     vyre_variant variants[] = {{"p1", "cpu", programs[1]}, {"p2", "reference", programs[2]}};
-    vyre_operation operation = {.composition = programs[0], .variants = variants};
-    assert_ptr_equal(vyre_operation_program(&operation, device), programs[0]);
+    vyre_operation operation = {.built = programs[0], .variants = variants};
+    assert_ptr_equal(choose(&operation, device), programs[0]);
     operation.variant_count = 1;
-    assert_ptr_equal(vyre_operation_program(&operation, device), programs[1]);
+    assert_ptr_equal(choose(&operation, device), programs[1]);
     operation.variant_count = 2;
-    assert_ptr_equal(vyre_operation_program(&operation, device), programs[2]);
+    assert_ptr_equal(choose(&operation, device), programs[2]);
     variants[1].suits = variants[0].suits = "gpu"; /* the reference is none */
-    assert_ptr_equal(vyre_operation_program(&operation, device), programs[0]);
-    assert_null(vyre_operation_program(&(vyre_operation){.id = "a.b"}, device));
+    assert_ptr_equal(choose(&operation, device), programs[0]);
+    assert_null(choose(&(vyre_operation){.id = "a.b"}, device));
     vyre_device_release(device);
     for (size_t i = 0; i < 3; i++) {
         vyre_program_release(programs[i]);
@@ -111,7 +117,7 @@ static void a_run_uses_the_snapshot_in_force(void **state) {
     (void)state;
     vyre_program *program =
         check_program("program p(x: inout buffer<u32>) over x { x[gid] = x[gid] + 7; }");
-    const vyre_operation operation = {.id = "own.seven", .dialect = "own", .composition = program};
+    const vyre_operation operation = {.id = "own.seven", .dialect = "own", .built = program};
     const vyre_operation *list[] = {&operation};
     uint32_t x[] = {1, 2};
     const vyre_argument arguments[] = {{"x", x, x, sizeof x}};

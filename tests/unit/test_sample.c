@@ -9,12 +9,13 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "dialect/library.h"
+
 #include "dialect/package.h"
 #include "dialect/sample.h"
 #include "tests/unit/failing_allocator.h"
+#include "tests/unit/package_check.h"
+#include "values/element.h"
 #include "values/sample.h"
-#include "values/value.h"
 
 static void expect_ok(vyre_status status) {
     if (status) {
@@ -147,12 +148,9 @@ static const char manifest[] =
                 OPERATION("s.add", "", "\"a=1\", \"b=1\"", "result=2");
 
 static vyre_status load(const char *text, vyre_dialects **out) {
-    vyre_library_file files[] = {{"s.toml", text, strlen(text)},
-                                 {"s.vyre", source_text, sizeof source_text - 1},
-                                 {NULL, NULL, 0}};
     vyre_streams streams = {0};
     *out = NULL;
-    vyre_status status = vyre_library_add(&streams, files);
+    vyre_status status = package_check_add(&streams, "s", text, source_text);
     status = status ? status
                     : vyre_dialects_make(streams.operations.items, streams.operations.count, out);
     vyre_streams_free(&streams);
@@ -169,25 +167,25 @@ static void snapshots_keep_samples(void **state) {
     assert_string_equal(scale->work, "2 * n");
     assert_null(plain->sample);
     assert_null(plain->work);
-    assert_true(cli_sample_exists(scale));
-    assert_true(cli_sample_exists(plain));
-    assert_true(cli_sample_exists(vyre_dialects_find(dialects, "s.add")));
-    assert_false(cli_sample_exists(vyre_dialects_find(dialects, "s.scalar")));
+    assert_true(values_sample_exists(scale));
+    assert_true(values_sample_exists(plain));
+    assert_true(values_sample_exists(vyre_dialects_find(dialects, "s.add")));
+    assert_false(values_sample_exists(vyre_dialects_find(dialects, "s.scalar")));
     double work;
-    assert_true(cli_sample_work(scale, 21, &work));
+    assert_true(values_sample_work(scale, 21, &work));
     assert_true(work == 42);
-    assert_false(cli_sample_work(scale, UINT64_MAX, &work));
-    assert_false(cli_sample_work(plain, 21, &work));
+    assert_false(values_sample_work(scale, UINT64_MAX, &work));
+    assert_false(values_sample_work(plain, 21, &work));
     vyre_dialects_release(dialects);
 }
 
 static void arguments_have_the_size(void **state) {
     (void)state;
     vyre_dialects *dialects;
-    cli_binding binding;
+    values_binding binding;
     expect_ok(load(manifest, &dialects));
     const vyre_operation *scale = vyre_dialects_find(dialects, "s.scale");
-    expect_ok(cli_sample_bind(&binding, scale, scale->composition, 100));
+    expect_ok(values_sample_bind(&binding, scale, scale->built, 100));
     assert_int_equal(binding.input_count, 3);
     assert_int_equal(binding.inputs[0].size, 4);
     assert_int_equal(binding.inputs[1].size, 400);
@@ -195,33 +193,33 @@ static void arguments_have_the_size(void **state) {
     float last;
     memcpy(&last, (const char *)binding.inputs[1].data + 396, 4);
     assert_true(last == 99);
-    cli_binding_deinit(&binding);
+    values_binding_deinit(&binding);
 
     /* Where nothing is said, lengths that are declared follow from the others. */
     const vyre_operation *plain = vyre_dialects_find(dialects, "s.plain");
-    expect_ok(cli_sample_bind(&binding, plain, plain->composition, 100));
+    expect_ok(values_sample_bind(&binding, plain, plain->built, 100));
     assert_int_equal(binding.inputs[0].size, 100);
     assert_int_equal(binding.inputs[1].size, 800);
-    cli_binding_deinit(&binding);
+    values_binding_deinit(&binding);
 
     /* What is given stays. */
     const char *given[] = {"x=5,6,7", "a=9"};
-    expect_ok(cli_sample_complete(&binding, scale, scale->composition, 3, given, 2, true));
+    expect_ok(values_sample_complete(&binding, scale, scale->built, 3, given, 2, true));
     assert_int_equal(binding.inputs[1].size, 12);
     memcpy(&last, binding.inputs[1].data, 4);
     assert_true(last == 5);
-    cli_binding_deinit(&binding);
+    values_binding_deinit(&binding);
 
     const vyre_operation *scalar = vyre_dialects_find(dialects, "s.scalar");
-    expect_error(cli_sample_bind(&binding, scalar, scalar->composition, 3),
+    expect_error(values_sample_bind(&binding, scalar, scalar->built, 3),
                  VYRE_STATUS_INVALID_ARGUMENT, "`s.scalar` takes more than buffers");
-    cli_binding_deinit(&binding);
-    expect_error(cli_sample_bind(&binding, scale, scale->composition, 0),
-                 VYRE_STATUS_INVALID_ARGUMENT, "no size 0");
-    cli_binding_deinit(&binding);
-    expect_error(cli_sample_bind(&binding, scale, scale->composition, UINT64_MAX),
+    values_binding_deinit(&binding);
+    expect_error(values_sample_bind(&binding, scale, scale->built, 0), VYRE_STATUS_INVALID_ARGUMENT,
+                 "no size 0");
+    values_binding_deinit(&binding);
+    expect_error(values_sample_bind(&binding, scale, scale->built, UINT64_MAX),
                  VYRE_STATUS_INVALID_ARGUMENT, "number of elements");
-    cli_binding_deinit(&binding);
+    values_binding_deinit(&binding);
     vyre_dialects_release(dialects);
 }
 
@@ -275,12 +273,12 @@ static void every_allocation_may_fail(void **state) {
     for (size_t i = 0; i < 2; i++) {
         const vyre_operation *operation = vyre_dialects_find(dialects, ids[i]);
         for (size_t n = 1; failing_allocator_start(n); n++) {
-            cli_binding binding;
+            values_binding binding;
             vyre_status status =
-                cli_sample_complete(&binding, operation, operation->composition, 3, given, 1, true);
+                values_sample_complete(&binding, operation, operation->built, 3, given, 1, true);
             bool failed = status != VYRE_OK;
             vyre_status_free(status);
-            cli_binding_deinit(&binding);
+            values_binding_deinit(&binding);
             failing_allocator_stop();
             if (!failing_allocator_failed()) {
                 assert_false(failed);

@@ -14,8 +14,8 @@
 
 #include "ir/program.h"
 #include "tests/unit/cpu_check.h"
+#include "values/element.h"
 #include "values/sample.h"
-#include "values/value.h"
 
 static const uint64_t sizes[] = {1, 7, 64, 4096};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -24,7 +24,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 typedef struct sample_run {
     const vyre_operation *operation;
     uint64_t n;
-    cli_binding binding;
+    values_binding binding;
     vyre_outputs outputs;
 } sample_run;
 
@@ -33,6 +33,12 @@ static void check_ok(const sample_run *r, vyre_status status) {
         fail_msg("%s at %llu: %s", r->operation->id, (unsigned long long)r->n,
                  vyre_status_text(status));
     }
+}
+
+static const vyre_program *program_of(const sample_run *r) {
+    const vyre_program *program;
+    check_ok(r, vyre_operation_program(r->operation, NULL, &program));
+    return program;
 }
 
 static uint64_t bytes_of(const sample_run *r) {
@@ -48,7 +54,7 @@ static size_t element_count(const vyre_output *output, vyre_type type) {
 }
 
 static uint64_t element(const vyre_output *output, vyre_type type, size_t index) {
-    return cli_value_load(type, (const uint8_t *)output->data + index * vyre_type_bytes(type));
+    return values_element_load(type, (const uint8_t *)output->data + index * vyre_type_bytes(type));
 }
 
 /* The number of different elements, as far as 2, and whether one of them is not 0. */
@@ -65,7 +71,7 @@ static size_t variety(const vyre_output *output, vyre_type type, bool *out_any) 
 
 /* Outputs that say nothing: all zeros, or, where there are many elements, all the same. */
 static void check_result(const sample_run *r) {
-    const vyre_ir *ir = vyre_program_ir(r->operation->composition);
+    const vyre_ir *ir = vyre_program_ir(program_of(r));
     size_t output = 0;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         uint32_t resource = ir->args[i].resource;
@@ -111,7 +117,7 @@ static const struct {
 };
 
 static void check_known(const sample_run *r) {
-    const vyre_ir *ir = vyre_program_ir(r->operation->composition);
+    const vyre_ir *ir = vyre_program_ir(program_of(r));
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         if (strcmp(known[k].id, r->operation->id) != 0) {
             continue;
@@ -141,13 +147,13 @@ static void check_known(const sample_run *r) {
 static void check_operation(const vyre_operation *operation, vyre_device *device) {
     vyre_pipeline *pipeline;
     sample_run r = {.operation = operation};
-    if (!cli_sample_exists(operation)) {
+    if (!values_sample_exists(operation)) {
         fail_msg("%s has no sample", operation->id);
     }
-    check_ok(&r, vyre_device_compile(device, operation->composition, NULL, &pipeline));
+    check_ok(&r, vyre_device_compile(device, program_of(&r), NULL, &pipeline));
     for (size_t i = 0; i < SIZES; i++) {
         r.n = sizes[i];
-        check_ok(&r, cli_sample_bind(&r.binding, operation, operation->composition, r.n));
+        check_ok(&r, values_sample_bind(&r.binding, operation, program_of(&r), r.n));
         check_ok(&r, vyre_pipeline_dispatch(pipeline, r.binding.inputs, r.binding.input_count, NULL,
                                             &r.outputs));
         if (i == SIZES - 1) {
@@ -155,7 +161,7 @@ static void check_operation(const vyre_operation *operation, vyre_device *device
             check_known(&r);
         }
         vyre_outputs_free(&r.outputs);
-        cli_binding_deinit(&r.binding);
+        values_binding_deinit(&r.binding);
     }
     vyre_pipeline_release(pipeline);
 }
@@ -173,11 +179,11 @@ static void every_operation_runs(void **state) {
     size_t count = 0;
     for (size_t i = 0; i < vyre_dialects_count(dialects); i++) {
         const vyre_operation *operation = vyre_dialects_at(dialects, i);
-        if (operation->composition) {
+        if (vyre_operation_has_program(operation)) {
             check_operation(operation, device);
             count++;
         } else {
-            assert_false(cli_sample_exists(operation));
+            assert_false(values_sample_exists(operation));
         }
     }
     assert_in_range(count, 100, 1000);
@@ -193,15 +199,16 @@ static void bytes_grow_with_the_size(void **state) {
     for (size_t i = 0; i < vyre_dialects_count(dialects); i++) {
         sample_run r = {.operation = vyre_dialects_at(dialects, i)};
         uint64_t bytes[2];
-        if (!r.operation->composition || !strcmp(r.operation->id, "hash.crc32_table") ||
+        if (!vyre_operation_has_program(r.operation) ||
+            !strcmp(r.operation->id, "hash.crc32_table") ||
             !strcmp(r.operation->id, "model.mandelbrot")) {
             continue; /* no buffer is read */
         }
         for (size_t k = 0; k < 2; k++) {
             r.n = (uint64_t)1 << (18 + 2 * k);
-            check_ok(&r, cli_sample_bind(&r.binding, r.operation, r.operation->composition, r.n));
+            check_ok(&r, values_sample_bind(&r.binding, r.operation, program_of(&r), r.n));
             bytes[k] = bytes_of(&r);
-            cli_binding_deinit(&r.binding);
+            values_binding_deinit(&r.binding);
         }
         if (bytes[1] < bytes[0] * 3 || bytes[1] > bytes[0] * 5) {
             fail_msg("%s: %llu bytes, then %llu", r.operation->id, (unsigned long long)bytes[0],
@@ -218,11 +225,11 @@ static void bytes_are_the_same_each_time(void **state) {
     const vyre_dialects *dialects = vyre_dialects_enter(&guard);
     for (size_t i = 0; i < vyre_dialects_count(dialects); i++) {
         sample_run r = {.operation = vyre_dialects_at(dialects, i), .n = 1000}, again = r;
-        if (!r.operation->composition) {
+        if (!vyre_operation_has_program(r.operation)) {
             continue;
         }
-        check_ok(&r, cli_sample_bind(&r.binding, r.operation, r.operation->composition, r.n));
-        check_ok(&r, cli_sample_bind(&again.binding, r.operation, r.operation->composition, r.n));
+        check_ok(&r, values_sample_bind(&r.binding, r.operation, program_of(&r), r.n));
+        check_ok(&r, values_sample_bind(&again.binding, r.operation, program_of(&r), r.n));
         assert_int_equal(r.binding.input_count, again.binding.input_count);
         for (size_t k = 0; k < r.binding.input_count; k++) {
             assert_int_equal(r.binding.inputs[k].size, again.binding.inputs[k].size);
@@ -231,8 +238,8 @@ static void bytes_are_the_same_each_time(void **state) {
                                     r.binding.inputs[k].size);
             }
         }
-        cli_binding_deinit(&r.binding);
-        cli_binding_deinit(&again.binding);
+        values_binding_deinit(&r.binding);
+        values_binding_deinit(&again.binding);
     }
     vyre_dialects_leave(&guard);
 }

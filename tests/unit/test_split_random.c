@@ -126,8 +126,8 @@ static void random_programs(void **state) {
     tally counts = {0};
     uint64_t seed = 1;
     for (; counts.programs < PROGRAMS; seed++) {
-        vyre_trial trial;
-        assert_null(vyre_generate(seed, &trial));
+        conform_trial trial;
+        assert_null(conform_generate(seed, &trial));
         vyre_program *result;
         vyre_status status = vyre_split_grid_barriers(trial.program, &result);
         if (status) {
@@ -140,7 +140,7 @@ static void random_programs(void **state) {
             assert_true(vyre_program_determinism(result) <=
                         vyre_program_determinism(trial.program));
             check_list inputs = {0};
-            vyre_input *items = vyre_trial_inputs(&trial, trial.program, &inputs.count);
+            vyre_input *items = conform_trial_inputs(&trial, trial.program, &inputs.count);
             inputs.items = items;
             compare(seed, trial.program, result, inputs);
             if (seed % 4 == 0) {
@@ -150,7 +150,7 @@ static void random_programs(void **state) {
             count_barriers(vyre_program_ir(trial.program), &counts);
         }
         vyre_program_release(result);
-        vyre_trial_free(&trial);
+        conform_trial_free(&trial);
     }
     printf(
         "%u programs with grid barriers of %llu: %u in loops, %u in branches, %u in calls, %u "

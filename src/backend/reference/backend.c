@@ -180,6 +180,7 @@ static const vyre_capability capability = {id_text, true};
 const vyre_bundle vyre_reference_bundle = {
     VYRE_BUNDLE_HEAD, &registration, 1, &precedence, 1, &capability, 1,
 };
+const vyre_builtin vyre_reference_builtin = {.bundle = &vyre_reference_bundle};
 
 vyre_status vyre_reference_open(const vyre_reference_options *options, vyre_device **out_device) {
     *out_device = NULL;

@@ -2,11 +2,13 @@
 #ifndef VYRE_REFERENCE_BACKEND_H
 #define VYRE_REFERENCE_BACKEND_H
 
-#include <vyre/backend.h>
 #include <vyre/reference.h>
 #include <vyre/registry.h>
 
+#include "runtime/builtin.h"
+
 extern const vyre_bundle vyre_reference_bundle;
+extern const vyre_builtin vyre_reference_builtin;
 
 /* A device that runs with these options instead of the defaults, in any registry or none. */
 VYRE_MUST_USE vyre_status vyre_reference_open(const vyre_reference_options *options,

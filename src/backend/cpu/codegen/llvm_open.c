@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "backend/cpu/codegen/llvm_table.h"
-#include "base/option.h"
+#include "backend/cpu/codegen/option.h"
 
 /* Newest first; Debian's name and that of others. */
 static const char *const candidates[] = {

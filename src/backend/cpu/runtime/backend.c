@@ -315,12 +315,9 @@ static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *o
                                 "backend `cpu` has one device, there is no number %u", index);
     }
     device made = {0};
-    vyre_status status = cpu_llvm_open(&made.llvm);
-    status = status ? status : cpu_executable_lanes(&made.lanes);
-    status = status ? status : cpu_pool_size(&made.threads);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(cpu_llvm_open(&made.llvm));
+    VYRE_TRY(cpu_executable_lanes(&made.lanes));
+    VYRE_TRY(cpu_pool_size(&made.threads));
     device *self = vyre_alloc(sizeof *self);
     if (!self) {
         return vyre_no_memory("for the device of backend `cpu`");

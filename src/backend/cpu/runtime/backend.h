@@ -1,11 +1,16 @@
-/* The cpu backend as the driver sees it. */
+/* The cpu backend as the driver and the command see it. */
 #ifndef VYRE_CPU_RUNTIME_BACKEND_H
 #define VYRE_CPU_RUNTIME_BACKEND_H
 
-#include <vyre/backend.h>
-#include <vyre/emit.h>
+#include "runtime/builtin.h"
 
 extern const vyre_bundle cpu_bundle;
 extern const vyre_emitter cpu_emitter;
+extern const vyre_builtin cpu_builtin;
+
+/* X(name, documentation, function) */
+#define CPU_STAGES(X)                                                                              \
+    X("llvm", "what the cpu backend makes of it: LLVM's instructions, optimised", show_llvm)       \
+    X("asm", "the same as assembly for the CPU of this machine", show_assembly)
 
 #endif

@@ -6,32 +6,25 @@
 #include <pthread.h>
 
 #include "backend/cpu/codegen/llvm.h"
+#include "backend/cpu/codegen/option.h"
 #include "backend/cpu/runtime/artifact.h"
 #include "backend/cpu/runtime/backend.h"
 #include "backend/cpu/runtime/pool.h"
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/option.h"
 #include "base/status.h"
 #include "ir/lookup.h"
 #include "pass/fill.h"
 #include "pass/pass.h"
 #include "pass/split.h"
 
-static vyre_status no_memory(const vyre_program *program) {
-    return vyre_no_memory("to compile `%s`", vyre_program_name(program));
-}
-
 /* What code is written for. VYRE_CPU_LANES says how many lanes vectors have, or that there are
  * none. */
 static vyre_status find_target(cpu_target *out_target, int *out_option) {
     cpu_llvm_info info;
     int option = 0;
-    vyre_status status = cpu_llvm_open(&info);
-    status = status ? status : vyre_option_choice(VYRE_OPTION_CPU_LANES, &option);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(cpu_llvm_open(&info));
+    VYRE_TRY(vyre_option_choice(VYRE_OPTION_CPU_LANES, &option));
     bool is_arm = !strncmp(info.triple, "aarch64", 7);
     bool has_512 = cpu_llvm_has_feature(&info, "avx512vl") &&
                    cpu_llvm_has_feature(&info, "avx512bw") &&
@@ -47,8 +40,8 @@ static vyre_status find_target(cpu_target *out_target, int *out_option) {
         .has_gather = has_256,
         .has_quick_gather = has_512 && strstr(info.cpu, "rapids"),
         .has_scatter = has_512,
-        .forced = option > VYRE_LANES_SCALARS ? 1 : (uint32_t)option,
-        .forced_side = option > VYRE_LANES_SCALARS ? (uint32_t)(option - VYRE_LANES_SCALARS) : 1,
+        .forced = option > CPU_LANES_SCALARS ? 1 : (uint32_t)option,
+        .forced_side = option > CPU_LANES_SCALARS ? (uint32_t)(option - CPU_LANES_SCALARS) : 1,
     };
     if (out_target->forced > 1) {
         out_target->lanes = out_target->forced;
@@ -119,7 +112,7 @@ static vyre_status load(cpu_executable *executable, const cpu_phase_info *infos,
     const vyre_ir *ir = vyre_program_ir(executable->program);
     cpu_kernel *kernels = vyre_alloc_array(executable->phase_count, sizeof *kernels);
     if (!kernels) {
-        return no_memory(executable->program);
+        return vyre_no_memory("to compile `%s`", vyre_program_name(executable->program));
     }
     vyre_status status =
         cpu_code_load(object, size, executable->phase_count, &executable->code, kernels);
@@ -163,7 +156,7 @@ static vyre_status compile(cpu_executable *executable, const cpu_artifact_key *k
     if (!status) {
         cpu_artifact_write(key, infos, &object, out_artifact);
         status = out_artifact->failed
-                     ? no_memory(executable->program)
+                     ? vyre_no_memory("to compile `%s`", vyre_program_name(executable->program))
                      : load(executable, infos, (const uint8_t *)object.data, object.size);
     }
     vyre_strbuf_free(&ir);
@@ -187,7 +180,7 @@ static vyre_status make(vyre_program *program, bool was_split, bool any_domain,
     uint32_t *overwritten =
         vyre_alloc_array(vyre_program_ir(program)->resource_count, sizeof *overwritten);
     if (status || !executable || !phases || !infos || !overwritten) {
-        status = status ? status : no_memory(program);
+        status = status ? status : vyre_no_memory("to compile `%s`", vyre_program_name(program));
         vyre_free(executable);
         vyre_free(phases);
         vyre_free(infos);
@@ -312,7 +305,8 @@ static vyre_status translate(const vyre_program *program, cpu_llvm_form form, vy
     if (!status) {
         *out_infos =
             vyre_alloc_zeroed(vyre_program_ir(*out_program)->phase_count, sizeof **out_infos);
-        status = *out_infos ? emit(*out_program, &target, &ir, *out_infos) : no_memory(program);
+        status = *out_infos ? emit(*out_program, &target, &ir, *out_infos)
+                            : vyre_no_memory("to compile `%s`", vyre_program_name(program));
     }
     status = status ? status : compile_ir(&ir, form, out);
     vyre_strbuf_free(&ir);
@@ -327,7 +321,8 @@ vyre_status cpu_executable_show(const vyre_program *program, bool assembly, vyre
         translate(program, assembly ? CPU_LLVM_ASSEMBLY : CPU_LLVM_IR, &text, &own, &infos);
     if (!status) {
         explain(own, assembly, infos, vyre_strbuf_string(&text), out);
-        status = out->failed ? no_memory(program) : VYRE_OK;
+        status =
+            out->failed ? vyre_no_memory("to compile `%s`", vyre_program_name(program)) : VYRE_OK;
     }
     vyre_free(infos);
     vyre_strbuf_free(&text);

@@ -10,10 +10,10 @@
 
 #include <unistd.h>
 
+#include "backend/cpu/codegen/option.h"
 #include "backend/cpu/runtime/memory.h"
 #include "backend/cpu/runtime/thread.h"
 #include "base/clock.h"
-#include "base/option.h"
 #include "base/status.h"
 
 /* A kernel under way; lives in the stack of who called. */

@@ -177,10 +177,6 @@ static size_t padded(size_t bytes) {
     return (bytes + 7) / 8 * 8;
 }
 
-static vyre_status no_memory(const cpu_executable *executable) {
-    return vyre_no_memory("to enqueue a run of `%s`", vyre_program_name(executable->program));
-}
-
 /* Copies the call, without bytes of inputs. */
 static vyre_status make_job(cpu_executable *executable, const vyre_call *call,
                             uint8_t *const *memory, owned_job **out_job) {
@@ -193,7 +189,7 @@ static vyre_status make_job(cpu_executable *executable, const vyre_call *call,
                                   padded(grids) + padded(inputs) + padded(places));
     *out_job = owned;
     if (!owned) {
-        return no_memory(executable);
+        return vyre_no_memory("to enqueue a run of `%s`", vyre_program_name(executable->program));
     }
     uint64_t *room = owned->room;
     owned->call = *call;
@@ -282,7 +278,8 @@ static vyre_status copy_inputs(owned_job *owned, vyre_input *inputs) {
     }
     uint8_t *next = owned->inputs = cpu_memory_take(bytes);
     if (!next) {
-        return no_memory(owned->job.executable);
+        return vyre_no_memory("to enqueue a run of `%s`",
+                              vyre_program_name(owned->job.executable->program));
     }
     for (size_t i = 0; i < owned->call.input_count; i++) {
         cpu_copy(next, inputs[i].data, inputs[i].size);

@@ -29,10 +29,6 @@ typedef struct run {
     uint64_t room[96];
 } run;
 
-static vyre_status no_memory(const run *r) {
-    return vyre_no_memory("to run `%s`", vyre_program_name(r->executable->program));
-}
-
 static vyre_status check_stop(const run *r) {
     unsigned reason = atomic_load_explicit(r->stop, memory_order_relaxed);
     if (!reason) {
@@ -126,13 +122,10 @@ static bool is_larger(const run *r, uint32_t index) {
 static vyre_status run_phase(run *r, uint32_t index) {
     const cpu_executable *executable = r->executable;
     uint32_t threads;
-    vyre_status status = check_stop(r);
-    status = status ? status : cpu_pool_size(&threads);
-    if (!status && is_larger(r, index)) {
-        status = cpu_executable_for_large_grids(r->executable, &executable);
-    }
-    if (status) {
-        return status;
+    VYRE_TRY(check_stop(r));
+    VYRE_TRY(cpu_pool_size(&threads));
+    if (is_larger(r, index)) {
+        VYRE_TRY(cpu_executable_for_large_grids(r->executable, &executable));
     }
     const cpu_phase *phase = &executable->phases[index];
     uint64_t units = enter_phase(r, phase, index, threads);
@@ -146,8 +139,8 @@ static vyre_status run_phase(run *r, uint32_t index) {
         .grain = grain_of(r, phase, units, threads),
         .storage_bytes = phase->info.storage_bytes,
     };
-    status = cpu_pool_run(&work);
-    return status ? status : check_stop(r);
+    VYRE_TRY(cpu_pool_run(&work));
+    return check_stop(r);
 }
 
 static vyre_status run_steps(run *r, uint32_t first, uint32_t end);
@@ -155,28 +148,26 @@ static vyre_status run_steps(run *r, uint32_t first, uint32_t end);
 static vyre_status run_repeat(run *r, uint32_t index) {
     const vyre_step *step = &r->ir->steps[index];
     uint64_t size = r->call->sizes[step->size];
-    vyre_status status = check_stop(r);
-    for (uint64_t iteration = 0; !status; iteration++) {
+    VYRE_TRY(check_stop(r));
+    for (uint64_t iteration = 0;; iteration++) {
         bool more = step->kind == VYRE_STEP_REPEAT_COUNT
                         ? iteration < size
                         : read_element(r, step->resource, size) != 0;
         if (!more) {
-            break;
+            return VYRE_OK;
         }
         r->iterations[index] = (uint32_t)iteration;
-        status = run_steps(r, index + 1, step->end);
-        status = status ? status : check_stop(r);
+        VYRE_TRY(run_steps(r, index + 1, step->end));
+        VYRE_TRY(check_stop(r));
     }
-    return status;
 }
 
 static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
-    vyre_status status = VYRE_OK;
-    for (uint32_t i = first; i < end && !status; i = r->ir->steps[i].end) {
-        status = r->ir->steps[i].kind == VYRE_STEP_PHASE ? run_phase(r, r->ir->steps[i].size)
-                                                         : run_repeat(r, i);
+    for (uint32_t i = first; i < end; i = r->ir->steps[i].end) {
+        VYRE_TRY(r->ir->steps[i].kind == VYRE_STEP_PHASE ? run_phase(r, r->ir->steps[i].size)
+                                                         : run_repeat(r, i));
     }
-    return status;
+    return VYRE_OK;
 }
 
 static uint64_t array_bytes(const run *r, uint32_t resource) {
@@ -209,7 +200,7 @@ static vyre_status start(run *r, const cpu_executable *executable, const vyre_ca
         if (status) {
             return status;
         }
-        r->own = vyre_plan_call(&r->plan, call->inputs);
+        r->own = vyre_plan_call(&r->plan, call->inputs, call->native);
         call = &r->own;
     }
     r->call = call;
@@ -219,7 +210,7 @@ static vyre_status start(run *r, const cpu_executable *executable, const vyre_ca
         r->block = cpu_memory_take(words * sizeof *lists);
         lists = (uint64_t *)(void *)r->block;
         if (!lists) {
-            return no_memory(r);
+            return vyre_no_memory("to run `%s`", vyre_program_name(r->executable->program));
         }
     }
     r->arrays = (uint8_t **)(void *)lists;
@@ -270,7 +261,7 @@ static vyre_status place_scratch(run *r) {
             uint64_t bytes = array_bytes(r, i);
             r->arrays[i] = bytes <= SIZE_MAX ? cpu_memory_take((size_t)bytes) : NULL;
             if (!r->arrays[i]) {
-                return no_memory(r);
+                return vyre_no_memory("to run `%s`", vyre_program_name(r->executable->program));
             }
             fill(r, i, r->arrays[i]);
         }
@@ -314,7 +305,7 @@ static vyre_status place_on_host(run *r, vyre_output *outputs, uint8_t **aside) 
         if (moves) {
             place = aside[arg] = cpu_memory_take((size_t)bytes);
             if (!place) {
-                return no_memory(r);
+                return vyre_no_memory("to run `%s`", vyre_program_name(r->executable->program));
             }
         }
         r->arrays[row] = place;

@@ -10,6 +10,7 @@
 VYRE_MUST_USE vyre_status cuda_ahead(const vyre_program *program, const char *device,
                                      vyre_strbuf *out_ptx);
 
+/* The same as an emitter. */
 extern const vyre_emitter cuda_emitter;
 
 #endif

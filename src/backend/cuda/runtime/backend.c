@@ -1,4 +1,5 @@
 #include "backend/cuda/runtime/backend.h"
+#include "base/status.h"
 
 #include <string.h>
 
@@ -28,13 +29,11 @@ static vyre_status make_native(cuda_device *device, const vyre_program *program,
                                vyre_strbuf *out_artifact, cuda_executable **out_executable) {
     CUcontext before;
     *out_executable = NULL;
-    vyre_status status = cuda_check_lost(device);
-    status = status ? status : cuda_device_enter(device, &before);
-    if (!status) {
-        status = cuda_executable_make(device, program, artifact, artifact_size, out_artifact,
-                                      out_executable);
-        cuda_device_leave(device, before);
-    }
+    VYRE_TRY(cuda_check_lost(device));
+    VYRE_TRY(cuda_device_enter(device, &before));
+    vyre_status status = cuda_executable_make(device, program, artifact, artifact_size,
+                                              out_artifact, out_executable);
+    cuda_device_leave(device, before);
     return status;
 }
 
@@ -55,8 +54,8 @@ static vyre_status executable_of(const vyre_backend *backend, const vyre_call *c
 static vyre_status dispatch_borrowed_timed(const vyre_backend *backend, const vyre_call *call,
                                            vyre_output *outputs, vyre_timing *out_timing) {
     cuda_executable *executable;
-    vyre_status status = executable_of(backend, call, &executable);
-    status = status ? status : cuda_dispatch(executable, call, outputs, NULL, out_timing);
+    VYRE_TRY(executable_of(backend, call, &executable));
+    vyre_status status = cuda_dispatch(executable, call, outputs, NULL, out_timing);
     cuda_executable_release(executable);
     return status;
 }
@@ -69,8 +68,8 @@ static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
 static vyre_status start(const vyre_backend *backend, const vyre_call *call, vyre_output *outputs,
                          bool is_borrowed, vyre_pending_run *out_run) {
     cuda_executable *executable;
-    vyre_status status = executable_of(backend, call, &executable);
-    status = status ? status : cuda_dispatch_start(executable, call, outputs, is_borrowed, out_run);
+    VYRE_TRY(executable_of(backend, call, &executable));
+    vyre_status status = cuda_dispatch_start(executable, call, outputs, is_borrowed, out_run);
     cuda_executable_release(executable);
     return status;
 }
@@ -107,8 +106,8 @@ static vyre_status resident_free(const vyre_backend *backend, uint64_t buffer) {
 static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vyre_call *call,
                                            const uint64_t *buffers, vyre_timing *out_timing) {
     cuda_executable *executable;
-    vyre_status status = executable_of(backend, call, &executable);
-    status = status ? status : cuda_resident_run(executable, call, buffers, out_timing);
+    VYRE_TRY(executable_of(backend, call, &executable));
+    vyre_status status = cuda_resident_run(executable, call, buffers, out_timing);
     cuda_executable_release(executable);
     return status;
 }
@@ -230,12 +229,10 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
 static vyre_status prepare(const vyre_backend *backend) {
     cuda_device *device = device_of(backend);
     CUcontext before;
-    vyre_status status = cuda_device_open(device);
-    status = status ? status : cuda_device_enter(device, &before);
-    if (!status) {
-        status = cuda_probe(device);
-        cuda_device_leave(device, before);
-    }
+    VYRE_TRY(cuda_device_open(device));
+    VYRE_TRY(cuda_device_enter(device, &before));
+    vyre_status status = cuda_probe(device);
+    cuda_device_leave(device, before);
     return status;
 }
 
@@ -247,11 +244,9 @@ static vyre_status flush(const vyre_backend *backend) {
     }
     cuda_queue_drain(&device->ordered);
     cuda_queue_drain(&device->pending);
-    vyre_status status = cuda_check_lost(device);
-    status = status ? status : cuda_device_enter(device, &before);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(cuda_check_lost(device));
+    VYRE_TRY(cuda_device_enter(device, &before));
+    vyre_status status = VYRE_OK;
     for (int i = 0; i < CUDA_SHARED_STREAMS && !status; i++) {
         cuda_stream *stream = &device->streams.shared[i];
         status = cuda_stream_settle(stream, atomic_load(&stream->submitted));

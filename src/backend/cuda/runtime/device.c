@@ -233,14 +233,11 @@ static vyre_status close_all(cuda_device *device) {
     cuda_natives_unload(device);
     cuda_residents_drop(device);
     cuda_streams_close(device);
-    vyre_status trimmed = cuda_memory_trim(device);
+    status = vyre_first_failure(status, cuda_memory_trim(device));
     if (entered) {
         cuda_device_leave(device, before);
     }
-    if (status) {
-        vyre_status_free(trimmed);
-    }
-    return status ? status : trimmed;
+    return status;
 }
 
 vyre_status cuda_device_close(cuda_device *device) {
@@ -248,13 +245,11 @@ vyre_status cuda_device_close(cuda_device *device) {
         return VYRE_OK;
     }
     vyre_status status = close_all(device);
-    vyre_status released = cuda_check(
-        device, device->cuda->cuDevicePrimaryCtxRelease(device->handle), "giving the context back");
+    status = vyre_first_failure(
+        status, cuda_check(device, device->cuda->cuDevicePrimaryCtxRelease(device->handle),
+                           "giving the context back"));
     device->context = NULL;
-    if (status) {
-        vyre_status_free(released);
-    }
-    return status ? status : released;
+    return status;
 }
 
 vyre_status cuda_device_reset(cuda_device *device) {

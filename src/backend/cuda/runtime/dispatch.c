@@ -42,20 +42,13 @@ static vyre_status read_time(cuda_stream *stream, uint64_t *out_ns) {
     return status;
 }
 
-static vyre_status first_of(vyre_status first, vyre_status second) {
-    if (first) {
-        vyre_status_free(second);
-    }
-    return first ? first : second;
-}
-
 /* Ends a run on a stream of its own, however it went: nothing is under way afterwards. */
 static vyre_status finish(cuda_run *run, vyre_status status) {
     cuda_stream *stream = run->stream;
     if (status && !atomic_load(&run->device->is_lost)) {
-        status = first_of(status, cuda_run_wait(run));
+        status = vyre_first_failure(status, cuda_run_wait(run));
         if (run->stop) {
-            status = first_of(status, cuda_stream_renew(stream));
+            status = vyre_first_failure(status, cuda_stream_renew(stream));
         }
     }
     cuda_run_deinit(run, false);
@@ -103,11 +96,8 @@ static vyre_status run_on(cuda_executable *executable, cuda_stream *stream, cons
     cuda_run run;
     cuda_code *code;
     const vyre_call *chosen;
-    vyre_status status = cuda_run_choose(executable, call, &plan, &own, &code, &chosen);
-    if (status) {
-        return status;
-    }
-    status = cuda_run_init(&run, stream, code, chosen, cancel);
+    VYRE_TRY(cuda_run_choose(executable, call, &plan, &own, &code, &chosen));
+    vyre_status status = cuda_run_init(&run, stream, code, chosen, cancel);
     if (!status) {
         uint64_t start = vyre_now_ns();
         if (buffers) {
@@ -152,12 +142,9 @@ static vyre_status run_alone(cuda_executable *executable, const vyre_call *call,
     if (out_timing) {
         *out_timing = vyre_no_times;
     }
-    vyre_status status = cuda_check_lost(device);
-    status = status ? status : cuda_device_enter(device, &before);
-    if (status) {
-        return status;
-    }
-    status = cuda_stream_take(device, &stream);
+    VYRE_TRY(cuda_check_lost(device));
+    VYRE_TRY(cuda_device_enter(device, &before));
+    vyre_status status = cuda_stream_take(device, &stream);
     if (!status) {
         status = run_on(executable, stream, call, outputs, buffers, cancel, out_timing);
         cuda_stream_give(stream);

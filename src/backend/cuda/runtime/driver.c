@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/option.h"
+#include "backend/cuda/runtime/backend.h"
 
 /* CUDA 11.4: graphs as they are used here, and code for all devices from compute capability 7.0. */
 enum { OLDEST = 11040 };

@@ -11,10 +11,6 @@
 #include "pass/fill.h"
 #include "pass/split.h"
 
-static vyre_status no_memory(const vyre_program *program) {
-    return vyre_no_memory("to compile `%s`", vyre_program_name(program));
-}
-
 static vyre_status refuse_phase(const cuda_executable *executable, const cuda_code *code,
                                 uint32_t index, const char *what, uint64_t found, uint64_t most) {
     return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
@@ -152,7 +148,10 @@ static vyre_status compile(cuda_executable *executable, const cuda_artifact_key 
     status = status ? status : load(executable, infos, &images);
     if (!status) {
         cuda_artifact_write(key, infos, &images, out_artifact);
-        status = out_artifact->failed ? no_memory(executable->codes[0].program) : VYRE_OK;
+        status =
+            out_artifact->failed
+                ? vyre_no_memory("to compile `%s`", vyre_program_name(executable->codes[0].program))
+                : VYRE_OK;
     }
     for (uint32_t i = 0; i < CUDA_MOST_IMAGES; i++) {
         vyre_strbuf_free(&made[i]);
@@ -177,8 +176,9 @@ static vyre_status describe(cuda_code *code, vyre_program *program) {
         uint32_t from = code->ir->phases[i].from_resource;
         code->copies_element |= from != VYRE_NONE && cuda_phase_writes(code->ir, i, from);
     }
-    return code->phases && code->overwritten ? vyre_fill_find(program, code->overwritten)
-                                             : no_memory(program);
+    return code->phases && code->overwritten
+               ? vyre_fill_find(program, code->overwritten)
+               : vyre_no_memory("to compile `%s`", vyre_program_name(program));
 }
 
 static vyre_status describe_all(cuda_executable *executable, const vyre_program *program) {
@@ -201,7 +201,7 @@ static vyre_status make(cuda_device *device, const vyre_program *program, bool a
     *out_executable = NULL;
     cuda_executable *executable = vyre_alloc_zeroed(1, sizeof *executable);
     if (!executable) {
-        return no_memory(program);
+        return vyre_no_memory("to compile `%s`", vyre_program_name(program));
     }
     atomic_init(&executable->references, 1);
     executable->device = device;
@@ -213,7 +213,8 @@ static vyre_status make(cuda_device *device, const vyre_program *program, bool a
         key.phase_count += executable->codes[c].phase_count;
     }
     cuda_phase_info *infos = vyre_alloc_zeroed(key.phase_count, sizeof *infos);
-    status = status || infos ? status : no_memory(program);
+    status =
+        status || infos ? status : vyre_no_memory("to compile `%s`", vyre_program_name(program));
     if (!status && !load_artifact(executable, &key, artifact, artifact_size, infos)) {
         status = compile(executable, &key, infos, out_artifact);
     }

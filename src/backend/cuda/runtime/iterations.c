@@ -209,20 +209,19 @@ void cuda_iterations_end(cuda_run *run) {
     }
 }
 
-static vyre_status no_memory(const cuda_run *run) {
-    return vyre_no_memory("for the iterations of `%s`", vyre_program_name(run->code->program));
-}
-
 static vyre_status make_iterations(cuda_run *run, uint32_t step, cuda_iterations **out_iterations) {
     size_t count = NUMBERS + run->code->ir->step_count;
     cuda_iterations *iterations = vyre_alloc_zeroed(1, sizeof *iterations);
-    vyre_status status = iterations ? VYRE_OK : no_memory(run);
+    vyre_status status = iterations ? VYRE_OK
+                                    : vyre_no_memory("for the iterations of `%s`",
+                                                     vyre_program_name(run->code->program));
     if (iterations) {
         iterations->step = step;
         iterations->host_words = vyre_alloc_zeroed(count, sizeof *iterations->host_words);
         status = iterations->host_words
                      ? cuda_memory_take(run->device, count * 4, &iterations->words)
-                     : no_memory(run);
+                     : vyre_no_memory("for the iterations of `%s`",
+                                      vyre_program_name(run->code->program));
     }
     if (status && iterations) {
         free_iterations(run->device, iterations);
@@ -277,7 +276,8 @@ static vyre_status prepare(cuda_run *run, cuda_iterations *iterations, uint64_t 
         status = status ? status : cuda_replay_end(run->device, replay);
     }
     if (!status && !write_key(iterations, run)) {
-        status = no_memory(run);
+        status =
+            vyre_no_memory("for the iterations of `%s`", vyre_program_name(run->code->program));
     }
     if (status) { /* half of it may be changed */
         cuda_replay_drop(run->device, replay);

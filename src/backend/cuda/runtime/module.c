@@ -10,10 +10,6 @@
 
 enum { LOG_BYTES = 4096, IMAGE_ALIGNMENT = 64 };
 
-static vyre_status no_memory(const char *name) {
-    return vyre_no_memory("to compile `%s`", name);
-}
-
 static vyre_status refuse(cuda_device *device, CUresult result, const char *name, const char *log) {
     if (result == CUDA_ERROR_OUT_OF_MEMORY || cuda_error_is_final(result)) {
         return cuda_check(device, result, "compiling `%s`", name);
@@ -34,7 +30,7 @@ static vyre_status translate(cuda_device *device, const vyre_strbuf *ptx, const 
     const cuda_table *cuda = device->cuda;
     char *log = vyre_alloc_zeroed(LOG_BYTES, 1);
     if (!log) {
-        return no_memory(name);
+        return vyre_no_memory("to compile `%s`", name);
     }
     int options[] = {CU_JIT_TARGET_FROM_CUCONTEXT, CU_JIT_ERROR_LOG_BUFFER,
                      CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -52,7 +48,7 @@ static vyre_status translate(cuda_device *device, const vyre_strbuf *ptx, const 
         }
     }
     vyre_status status = result              ? refuse(device, result, name, log)
-                         : out_image->failed ? no_memory(name)
+                         : out_image->failed ? vyre_no_memory("to compile `%s`", name)
                                              : VYRE_OK;
     if (link) {
         vyre_status_free(cuda_check(device, cuda->cuLinkDestroy(link), "ending the compiler"));
@@ -87,7 +83,7 @@ vyre_status cuda_module_translate(cuda_device *device, const vyre_strbuf *texts,
                                   const char *name, vyre_strbuf *out_images) {
     job *jobs = vyre_alloc_zeroed(count, sizeof *jobs);
     if (!jobs) {
-        return no_memory(name);
+        return vyre_no_memory("to compile `%s`", name);
     }
     sigset_t all, before;
     sigfillset(&all);

@@ -221,17 +221,14 @@ vyre_status cuda_replay_end(cuda_device *device, cuda_replay *replay) {
 static vyre_status fill(cuda_device *device, cuda_replay *replay, cuda_code *code,
                         const vyre_call *call, cuda_stream *stream, const CUdeviceptr *buffers) {
     cuda_run run;
-    vyre_status status = cuda_run_init(&run, stream, code, call, NULL);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(cuda_run_init(&run, stream, code, call, NULL));
     run.replay = replay;
     for (uint32_t i = 0; i < code->layout.array_count; i++) {
         if (code->ir->resources[i].kind == VYRE_RESOURCE_BUFFER) {
             cuda_run_set_array(&run, i, buffers[i]);
         }
     }
-    status = cuda_replay_begin(device, replay);
+    vyre_status status = cuda_replay_begin(device, replay);
     status = status ? status : place(device, replay, &run, stream);
     if (!status && !replay->is_changed) {
         status = cuda_run_put(&run);

@@ -54,12 +54,9 @@ static vyre_status settle(cuda_device *device, const needs *all) {
 static vyre_status begin_transfer(cuda_device *device, const needs *all, CUcontext *out_before,
                                   cuda_stream **out_stream) {
     *out_stream = NULL;
-    vyre_status status = cuda_check_lost(device);
-    status = status ? status : cuda_device_enter(device, out_before);
-    if (status) {
-        return status;
-    }
-    status = settle(device, all);
+    VYRE_TRY(cuda_check_lost(device));
+    VYRE_TRY(cuda_device_enter(device, out_before));
+    vyre_status status = settle(device, all);
     status = status ? status : cuda_stream_take(device, out_stream);
     if (status) {
         cuda_device_leave(device, *out_before);
@@ -215,12 +212,9 @@ vyre_status cuda_resident_run(cuda_executable *executable, const vyre_call *call
     CUdeviceptr addresses[VYRE_LIMIT_ARGUMENTS];
     needs all = look_at(executable->codes[0].ir, buffers, addresses);
     CUcontext before;
-    vyre_status status = cuda_check_lost(device);
-    status = status ? status : cuda_device_enter(device, &before);
-    if (status) {
-        return status;
-    }
-    status = settle(device, &all);
+    VYRE_TRY(cuda_check_lost(device));
+    VYRE_TRY(cuda_device_enter(device, &before));
+    vyre_status status = settle(device, &all);
     status = status ? status : cuda_dispatch_on(executable, call, addresses, out_timing);
     cuda_device_leave(device, before);
     return status;
@@ -333,17 +327,14 @@ static vyre_status find_counters(cuda_code *code, cuda_stream *stream, uint32_t 
 static vyre_status put(cuda_code *code, const vyre_call *call, cuda_stream *stream, uint32_t index,
                        const CUdeviceptr *addresses) {
     cuda_run run;
-    vyre_status status = cuda_run_init(&run, stream, code, call, NULL);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(cuda_run_init(&run, stream, code, call, NULL));
     for (uint32_t i = 0; i < code->ir->arg_count; i++) {
         if (code->ir->args[i].resource != VYRE_NONE) {
             cuda_run_set_array(&run, code->ir->args[i].resource,
                                addresses[code->ir->args[i].resource]);
         }
     }
-    status = find_counters(code, stream, index);
+    vyre_status status = find_counters(code, stream, index);
     if (!status && code->has_counters) {
         cuda_run_set_counters(&run, code->counters[index]->address);
     }
@@ -419,13 +410,10 @@ static vyre_status enqueue_on_stream(cuda_executable *executable, cuda_code *cod
     uint32_t index = choose_stream(device, all, executable->codes[0].ir, buffers);
     cuda_stream *stream = &device->streams.shared[index];
     CUcontext before;
-    vyre_status status = cuda_device_enter(device, &before);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(cuda_device_enter(device, &before));
     pthread_mutex_lock(&stream->lock);
     uint64_t ticket = cuda_stream_next_ticket(device, index);
-    status = follow(stream, device, all);
+    vyre_status status = follow(stream, device, all);
     if (!status) {
         status = put_all(executable, code, call, stream, index, addresses, ticket);
         atomic_store_explicit(&executable->last[index], ticket, memory_order_release);

@@ -9,10 +9,6 @@
 
 static const uint64_t most_x = INT32_MAX, most_yz = 65535;
 
-static vyre_status no_memory(const cuda_code *code) {
-    return vyre_no_memory("to run `%s`", vyre_program_name(code->program));
-}
-
 static void put_u64(const cuda_run *run, uint32_t at, uint64_t value) {
     memcpy(run->frame + at, &value, sizeof value);
 }
@@ -63,7 +59,7 @@ vyre_status cuda_run_init(cuda_run *run, cuda_stream *stream, cuda_code *code,
     if (layout->bytes > sizeof run->room || layout->array_count > CUDA_RUN_ARRAYS) {
         run->memory = vyre_alloc(layout->bytes + layout->array_count * sizeof *run->blocks);
         if (!run->memory) {
-            return no_memory(code);
+            return vyre_no_memory("to run `%s`", vyre_program_name(code->program));
         }
         run->blocks = run->memory;
         run->frame = (uint8_t *)(run->blocks + layout->array_count);
@@ -185,11 +181,7 @@ static vyre_status send_frame(cuda_run *run, CUdeviceptr *out_address) {
         cuda_stream_memory_back(stream, stream->frame);
         stream->frame = NULL;
     }
-    vyre_status status =
-        stream->frame ? VYRE_OK : cuda_stream_memory(stream, bytes, &stream->frame);
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(stream->frame ? VYRE_OK : cuda_stream_memory(stream, bytes, &stream->frame));
     *out_address = stream->frame->address;
     return cuda_check(
         run->device,
@@ -382,27 +374,28 @@ static vyre_status run_repeat(cuda_run *run, uint32_t index) {
 
 vyre_status cuda_run_steps(cuda_run *run, uint32_t first, uint32_t end) {
     const vyre_step *steps = run->code->ir->steps;
-    vyre_status status = VYRE_OK;
-    for (uint32_t i = first; i < end && !status; i = steps[i].end) {
-        status =
-            steps[i].kind == VYRE_STEP_PHASE ? run_phase(run, steps[i].size) : run_repeat(run, i);
+    for (uint32_t i = first; i < end; i = steps[i].end) {
+        VYRE_TRY(steps[i].kind == VYRE_STEP_PHASE ? run_phase(run, steps[i].size)
+                                                  : run_repeat(run, i));
     }
-    return status;
+    return VYRE_OK;
 }
 
 vyre_status cuda_run_put(cuda_run *run) {
     const vyre_ir *ir = run->code->ir;
-    vyre_status status = run->code->has_counters && !run->counters ? place_counters(run) : VYRE_OK;
-    for (uint32_t i = 0; i < run->code->layout.array_count && !status; i++) {
+    if (run->code->has_counters && !run->counters) {
+        VYRE_TRY(place_counters(run));
+    }
+    for (uint32_t i = 0; i < run->code->layout.array_count; i++) {
         bool is_scratch = ir->resources[i].kind == VYRE_RESOURCE_SCRATCH;
         if (is_scratch && !array_at(run, i)) {
-            status = cuda_run_place(run, i);
+            VYRE_TRY(cuda_run_place(run, i));
         }
-        if (!status && cuda_run_fills(run->code, run->call, i)) {
-            status = clear(run, i);
+        if (cuda_run_fills(run->code, run->call, i)) {
+            VYRE_TRY(clear(run, i));
         }
     }
-    return status ? status : cuda_run_steps(run, 0, ir->step_count);
+    return cuda_run_steps(run, 0, ir->step_count);
 }
 
 vyre_status cuda_run_wait(cuda_run *run) {
@@ -438,8 +431,7 @@ vyre_status cuda_run_choose(cuda_executable *executable, const vyre_call *call, 
     cuda_code *code = &executable->codes[1];
     vyre_status status = vyre_plan_init_again(plan, code->program, true, call);
     if (!status) {
-        *own = vyre_plan_call(plan, call->inputs);
-        own->native = call->native;
+        *own = vyre_plan_call(plan, call->inputs, call->native);
         *out_code = code;
         *out_call = own;
     }

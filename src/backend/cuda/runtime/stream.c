@@ -338,24 +338,20 @@ vyre_status cuda_stream_settle(cuda_stream *stream, uint64_t ticket) {
     }
     cuda_device *device = stream->device;
     uint64_t last = atomic_load_explicit(&stream->submitted, memory_order_acquire);
-    vyre_status status = cuda_check_lost(device);
-    status = status ? status
-                    : cuda_check(device, device->cuda->cuStreamSynchronize(stream->handle),
-                                 "waiting for a run");
-    if (!status) {
-        raise_completed(stream, last);
-    }
-    return status;
+    VYRE_TRY(cuda_check_lost(device));
+    VYRE_TRY(
+        cuda_check(device, device->cuda->cuStreamSynchronize(stream->handle), "waiting for a run"));
+    raise_completed(stream, last);
+    return VYRE_OK;
 }
 
 vyre_status cuda_stream_follow(cuda_stream *stream, cuda_stream *before) {
     cuda_device *device = stream->device;
     const cuda_table *cuda = device->cuda;
-    vyre_status status =
-        cuda_check(device, cuda->cuEventRecord(before->order, before->handle), "marking a stream");
-    return status ? status
-                  : cuda_check(device, cuda->cuStreamWaitEvent(stream->handle, before->order, 0),
-                               "letting a stream wait");
+    VYRE_TRY(
+        cuda_check(device, cuda->cuEventRecord(before->order, before->handle), "marking a stream"));
+    return cuda_check(device, cuda->cuStreamWaitEvent(stream->handle, before->order, 0),
+                      "letting a stream wait");
 }
 
 bool cuda_stream_was_lost(cuda_device *device, uint64_t ticket) {

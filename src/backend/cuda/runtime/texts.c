@@ -8,10 +8,6 @@
 
 const char *const cuda_prefixes[CUDA_CODES] = {"phase", "part"};
 
-static vyre_status no_memory(const vyre_program *program) {
-    return vyre_no_memory("to compile `%s`", vyre_program_name(program));
-}
-
 void cuda_texts_free(cuda_texts *t) {
     for (uint32_t i = 0; i < CUDA_CODES; i++) {
         vyre_strbuf_free(&t->entries[i]);
@@ -28,11 +24,8 @@ static vyre_status emit(const cuda_executable *executable, const vyre_program *p
     const cuda_target target = {executable->device->info.sm, executable->device->info.isa, prefix,
                                 executable->any_domain};
     vyre_program *lowered;
-    vyre_status status = vyre_lower_program(program, &lowered);
-    if (status) {
-        return status;
-    }
-    status = cuda_emit_entries(lowered, &target, out_ptx, out_infos, out_ends);
+    VYRE_TRY(vyre_lower_program(program, &lowered));
+    vyre_status status = cuda_emit_entries(lowered, &target, out_ptx, out_infos, out_ends);
     vyre_program_release(lowered);
     return status;
 }
@@ -106,7 +99,7 @@ vyre_status cuda_texts_write(cuda_texts *t, const cuda_executable *executable, u
     uint32_t phase = 0;
     t->ends = vyre_alloc_zeroed((size_t)phases + 1, 2 * sizeof *t->ends);
     if (!t->ends) {
-        return no_memory(executable->codes[0].program);
+        return vyre_no_memory("to compile `%s`", vyre_program_name(executable->codes[0].program));
     }
     size_t *sizes = t->ends + phases + 1;
     for (uint32_t c = 0; c < executable->code_count && !status; c++) {
@@ -127,5 +120,7 @@ vyre_status cuda_texts_write(cuda_texts *t, const cuda_executable *executable, u
     for (uint32_t i = 0; i < t->count; i++) {
         failed |= t->images[i].failed;
     }
-    return failed ? no_memory(executable->codes[0].program) : VYRE_OK;
+    return failed
+               ? vyre_no_memory("to compile `%s`", vyre_program_name(executable->codes[0].program))
+               : VYRE_OK;
 }

@@ -1,0 +1,3 @@
+#include "backend/cpu/codegen/option.h"
+
+CPU_OPTIONS(VYRE_OPTION_DEFINE)

@@ -1,0 +1,43 @@
+/* What becomes of an operation for a target. */
+#include <string.h>
+
+#include <vyre/dialect.h>
+#include <vyre/emit.h>
+
+/* The reference of what has no meaning here. */
+static vyre_status refuse(const vyre_operation *operation, const vyre_input *inputs,
+                          size_t input_count, vyre_outputs *out_outputs) {
+    (void)inputs;
+    (void)input_count;
+    *out_outputs = (vyre_outputs){0};
+    return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                            "run it through what registers it, or call an operation that has a "
+                            "program",
+                            "the operation `%s` is known by name alone: it has no reference to run",
+                            operation->id);
+}
+
+vyre_status vyre_dialects_get_lowering(const vyre_dialects *snapshot, uint32_t name,
+                                       vyre_target target, bool *out_found,
+                                       vyre_lowering *out_lowering) {
+    *out_lowering = (vyre_lowering){.target = target};
+    const vyre_operation *operation = vyre_dialects_lookup(snapshot, name);
+    *out_found = operation;
+    if (!operation) {
+        return VYRE_OK;
+    }
+    const char *id = vyre_target_id(target);
+    for (size_t i = 0; i < operation->lowering_count; i++) {
+        if (!strcmp(vyre_target_id(operation->lowerings[i].target), id)) {
+            *out_lowering = operation->lowerings[i];
+            return VYRE_OK;
+        }
+    }
+    bool is_reference = target.kind == VYRE_TARGET_REFERENCE_BACKEND;
+    if (vyre_operation_has_program(operation) && (is_reference || vyre_emitter_find(id))) {
+        return vyre_operation_program(operation, NULL, &out_lowering->program);
+    }
+    out_lowering->reference = is_reference ? refuse : NULL;
+    *out_found = is_reference;
+    return VYRE_OK;
+}

@@ -1,0 +1,17 @@
+/* The backends that are part of the library. */
+#ifndef VYRE_BACKEND_TABLE_H
+#define VYRE_BACKEND_TABLE_H
+
+#include "backend/cpu/runtime/backend.h"
+#include "backend/cuda/runtime/backend.h"
+#include "runtime/builtin.h"
+
+/* In the order in which the registry visits them; ends with NULL. */
+extern const vyre_builtin *const vyre_builtins[];
+
+/* The stages of all of them: X(name, documentation, function). */
+#define VYRE_BUILTIN_STAGES(X)                                                                     \
+    CPU_STAGES(X)                                                                                  \
+    CUDA_STAGES(X)
+
+#endif

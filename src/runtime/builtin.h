@@ -1,0 +1,29 @@
+/* What a built-in backend tells about itself besides its bundle, for the command and its help.
+ * Plugins have no such table: nothing here changes what a device does. */
+#ifndef VYRE_RUNTIME_BUILTIN_H
+#define VYRE_RUNTIME_BUILTIN_H
+
+#include <vyre/backend.h>
+#include <vyre/emit.h>
+
+#include "base/option.h"
+#include "base/strbuf.h"
+
+/* A form that the backend gives a program on its way to a device, for `vyre show`. */
+typedef struct vyre_stage {
+    const char *name; /* "ptx" */
+    vyre_status (*print)(const vyre_program *program, vyre_strbuf *out);
+} vyre_stage;
+
+typedef struct vyre_builtin {
+    const vyre_bundle *bundle;
+    const vyre_emitter *emitter; /* NULL: it emits nothing ahead of time */
+    const vyre_stage *stages;    /* ends with one without a name; NULL: none */
+    /* The environment variables that only this backend reads; ends with NULL. NULL: none. */
+    const vyre_option *const *options;
+    /* Measures what its devices' profiles tell only once it was measured; it may take tens of
+     * milliseconds. NULL: nothing. */
+    void (*measure)(void);
+} vyre_builtin;
+
+#endif

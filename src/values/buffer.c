@@ -1,0 +1,258 @@
+#include "values/buffer.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <vyre/reference.h>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "values/element.h"
+#include "values/fill.h"
+#include "values/npy.h"
+
+static const char fix_forms[] =
+    "write 1,2,3 or zeros:N, iota:N[:STEP], cycle:N:1,2,3[:STEP], rand:N[:SEED[:BOUND]], "
+    "words:A,B, @FILE";
+
+/* Whether so many elements are no more than a run may use; `value` is what they are written as. */
+static vyre_status check_count(const values_buffer_source *source, const char *value,
+                               uint64_t count) {
+    if (count <= VYRE_REFERENCE_MEMORY_BYTES / vyre_type_bytes(source->type)) {
+        return VYRE_OK;
+    }
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for fewer",
+                            "`%s`: the elements of `%s` take more than %llu bytes, all that a run "
+                            "may use",
+                            source->argument, value,
+                            (unsigned long long)VYRE_REFERENCE_MEMORY_BYTES);
+}
+
+/* An element, and behind a * how often it comes. */
+static vyre_status parse_element(const values_buffer_source *source, vyre_str text,
+                                 vyre_strbuf *out) {
+    const char *star = memchr(text.data, '*', text.size);
+    vyre_str element = {text.data, star ? (size_t)(star - text.data) : text.size};
+    uint64_t bits, times = 1;
+    VYRE_TRY(values_element_parse(source->argument, source->type, element, &bits));
+    if (star) {
+        vyre_str digits = {star + 1, text.size - element.size - 1};
+        VYRE_TRY(values_element_parse(source->argument, VYRE_TYPE_U32, digits, &times));
+    }
+    uint64_t before = out->size / vyre_type_bytes(source->type);
+    VYRE_TRY(check_count(source, text.data, before + times));
+    if (times == 1) {
+        values_element_store(out, source->type, bits);
+        return VYRE_OK;
+    }
+    vyre_strbuf one = {0};
+    values_element_store(&one, source->type, bits);
+    out->failed |= one.failed;
+    if (!out->failed) {
+        values_fill_cycle(out, source->type, times, &one, 0);
+    }
+    vyre_strbuf_free(&one);
+    return VYRE_OK;
+}
+
+/* Reads elements parted by commas, up to `end`. */
+static vyre_status parse_list(const values_buffer_source *source, const char *value,
+                              const char *end, vyre_strbuf *out) {
+    for (;;) {
+        vyre_str text = {value, strcspn(value, ",")};
+        text.size = value + text.size > end ? (size_t)(end - value) : text.size;
+        vyre_status status = parse_element(source, text, out);
+        if (status) {
+            return vyre_status_annotate(status, "in element %zu",
+                                        out->size / vyre_type_bytes(source->type));
+        }
+        if (value + text.size == end) {
+            return VYRE_OK;
+        }
+        value += text.size + 1;
+    }
+}
+
+/* Rules that elements follow, and how many things may stand behind their names. */
+typedef enum rule { RULE_ZEROS, RULE_IOTA, RULE_CYCLE, RULE_RAND, RULE_COUNT } rule;
+static const struct {
+    const char *name;
+    size_t most;
+} rules[RULE_COUNT] = {[RULE_ZEROS] = {"zeros", 1},
+                       [RULE_IOTA] = {"iota", 2},
+                       [RULE_CYCLE] = {"cycle", 3},
+                       [RULE_RAND] = {"rand", 3}};
+
+/* What stands between the colons: "rand:8:1" has two parts. */
+enum { PARTS = 3 };
+typedef struct parts {
+    const values_buffer_source *source;
+    const char *value; /* all of it */
+    vyre_str at[PARTS];
+    size_t count;
+} parts;
+
+static vyre_status split(parts *p, size_t most) {
+    for (const char *at = strchr(p->value, ':'); at; at = strchr(at + 1, ':')) {
+        if (p->count == most) {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix_forms,
+                                    "`%s`: `%s` has one number too many", p->source->argument,
+                                    p->value);
+        }
+        p->at[p->count++] = (vyre_str){at + 1, strcspn(at + 1, ":")};
+    }
+    return VYRE_OK;
+}
+
+/* The number that is a part; left as it is where there is none. */
+static vyre_status parse_part(const parts *p, size_t index, vyre_type type, uint64_t *out) {
+    if (index >= p->count) {
+        return VYRE_OK;
+    }
+    return vyre_status_annotate(values_element_parse(p->source->argument, type, p->at[index], out),
+                                "in `%s`", p->value);
+}
+
+static vyre_status check_bound(const parts *p, uint64_t bound) {
+    vyre_type type = p->source->type;
+    vyre_type_class class_of = vyre_type_class_of(type);
+    uint32_t usable = vyre_type_bytes(type) * 8 - (class_of == VYRE_CLASS_SIGNED);
+    bool is_integer = class_of & VYRE_CLASS_INTEGER;
+    bool fits = bound && (usable >= 64 || bound <= (uint64_t)1 << usable);
+    if (p->count < 3 || (is_integer && fits)) {
+        return VYRE_OK;
+    }
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                            is_integer ? "take a bound from 1 to one more than the largest number "
+                                         "of the type"
+                                       : "leave the bound out; only integers have one",
+                            "`%s`: `%s` has a bound that %s cannot have", p->source->argument,
+                            p->value, vyre_type_name(type));
+}
+
+static vyre_status check_length(const parts *p, uint64_t count) {
+    if (!p->count || count > UINT32_MAX) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "say how many there are, as in zeros:1024; at most 4294967295",
+                                "`%s`: `%s` is no number of elements", p->source->argument,
+                                p->value);
+    }
+    return check_count(p->source, p->value, count);
+}
+
+static vyre_status parse_rand(const parts *p, uint64_t count, vyre_strbuf *out) {
+    uint64_t seed = p->source->seed, bound = 0;
+    VYRE_TRY(parse_part(p, 1, VYRE_TYPE_U64, &seed));
+    VYRE_TRY(parse_part(p, 2, VYRE_TYPE_U64, &bound));
+    VYRE_TRY(check_bound(p, bound));
+    VYRE_TRY(check_length(p, count));
+    values_fill_random(out, p->source->type, count, seed, bound);
+    return VYRE_OK;
+}
+
+/* The STEP is a number of the type; of floats it may be any f64. */
+static vyre_status parse_cycle(const parts *p, rule kind, uint64_t count, vyre_strbuf *out) {
+    vyre_type type = p->source->type;
+    bool is_iota = kind == RULE_IOTA, is_float = vyre_type_class_of(type) == VYRE_CLASS_FLOAT;
+    double one = 1;
+    uint64_t step = is_iota;
+    vyre_strbuf list = {0};
+    if (is_iota && is_float) {
+        memcpy(&step, &one, sizeof step);
+    }
+    VYRE_TRY(parse_part(p, is_iota ? 1 : 2, is_float ? VYRE_TYPE_F64 : type, &step));
+    VYRE_TRY(check_length(p, count));
+    vyre_status status = VYRE_OK;
+    if (is_iota) {
+        values_element_store(&list, type, 0);
+    } else if (p->count < 2) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "write the elements behind their number, as in cycle:8:1,2,3",
+                                "`%s`: `%s` has nothing to repeat", p->source->argument, p->value);
+    } else {
+        vyre_str text = p->at[1];
+        status = parse_list(p->source, text.data, text.data + text.size, &list);
+    }
+    if (list.failed) {
+        out->failed = true;
+    } else if (!status) {
+        values_fill_cycle(out, type, count, &list, step);
+    }
+    vyre_strbuf_free(&list);
+    return status;
+}
+
+static vyre_status parse_rule(const values_buffer_source *source, rule kind, const char *value,
+                              vyre_strbuf *out) {
+    parts p = {.source = source, .value = value};
+    uint64_t count = 0;
+    VYRE_TRY(split(&p, rules[kind].most));
+    VYRE_TRY(parse_part(&p, 0, VYRE_TYPE_U64, &count));
+    if (kind == RULE_ZEROS) {
+        VYRE_TRY(check_length(&p, count));
+        vyre_strbuf_repeat(out, 0, count * vyre_type_bytes(source->type));
+        return VYRE_OK;
+    }
+    return kind == RULE_RAND ? parse_rand(&p, count, out) : parse_cycle(&p, kind, count, out);
+}
+
+static vyre_status parse_file(const values_buffer_source *source, const char *path,
+                              vyre_strbuf *out, size_t *offset) {
+    const size_t header_room = 1 << 20;
+    size_t width = vyre_type_bytes(source->type), length = strlen(path);
+    size_t limit = (size_t)VYRE_REFERENCE_MEMORY_BYTES + header_room;
+    bool is_stdin = !strcmp(path, "-");
+    bool is_npy = length > 4 && !strcmp(path + length - 4, ".npy");
+    const char *name = is_stdin ? "<stdin>" : path;
+    if (!length) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "write the file's name behind the @, - for stdin",
+                                "`%s`: `@` names no file", source->argument);
+    }
+    if (is_stdin && *source->stdin_used) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "put one of them into a file",
+                                "`%s` is to come from stdin, which something else is read from",
+                                source->argument);
+    }
+    *source->stdin_used |= is_stdin;
+    VYRE_TRY(is_stdin ? vyre_file_read_open(STDIN_FILENO, name, limit, out)
+                      : vyre_file_read(path, limit, out));
+    if (is_npy) {
+        return values_npy_read(out, name, source->argument, source->type, offset);
+    }
+    return out->size % width
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                  "see that the file holds elements of that type and is whole",
+                                  "%s has %zu bytes, and the elements of `%s` are %s of %zu", name,
+                                  out->size, source->argument, vyre_type_name(source->type), width)
+               : VYRE_OK;
+}
+
+vyre_status values_buffer_parse(const values_buffer_source *source, const char *value,
+                                vyre_strbuf *out_bytes, size_t *out_offset) {
+    *out_offset = 0;
+    if (*value == '@') {
+        return parse_file(source, value + 1, out_bytes, out_offset);
+    }
+    int kind = 0;
+    size_t size = strcspn(value, ":");
+    while (kind < RULE_COUNT &&
+           (strlen(rules[kind].name) != size || memcmp(rules[kind].name, value, size) != 0)) {
+        kind++;
+    }
+    if (!*value) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "zeros:0 is a buffer without elements", "`%s` has no value",
+                                source->argument);
+    }
+    if (kind == RULE_COUNT && value[size]) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix_forms, "`%s`: `%s` is no buffer",
+                                source->argument, value);
+    }
+    VYRE_TRY(kind < RULE_COUNT ? parse_rule(source, (rule)kind, value, out_bytes)
+                               : parse_list(source, value, value + strlen(value), out_bytes));
+    return out_bytes->failed
+               ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "make it smaller, or free memory",
+                                  "no memory for the elements of `%s`", source->argument)
+               : VYRE_OK;
+}

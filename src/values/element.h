@@ -1,0 +1,37 @@
+/* Elements: numbers of a type, as text, as JSON and as bytes; and the numbers of options. */
+#ifndef VYRE_VALUES_ELEMENT_H
+#define VYRE_VALUES_ELEMENT_H
+
+#include <vyre/status.h>
+#include <vyre/types.h>
+
+#include "base/json.h"
+#include "base/number.h"
+
+/* One number of a type as text: 12, -0x1f, 1.5e-3, nan, -inf, true. The result is its bits.
+ * Errors name the `argument`. */
+VYRE_MUST_USE vyre_status values_element_parse(const char *argument, vyre_type type, vyre_str text,
+                                               uint64_t *out_bits);
+
+/* The shortest text that reads back as the same number; every NaN is `nan`. */
+void values_element_print(vyre_strbuf *text, vyre_type type, const uint8_t *element);
+
+/* The same as JSON: what is no number there is a string. */
+void values_element_json(vyre_json *json, vyre_type type, const uint8_t *element);
+
+/* The bits of an element: little-endian bytes as a number, and back. */
+uint64_t values_element_load(vyre_type type, const uint8_t *element);
+void values_element_store(vyre_strbuf *bytes, vyre_type type, uint64_t bits);
+
+/* The format of a float type. */
+vyre_float_format values_float_format(vyre_type type);
+/* A double in the format of a float type, rounded to nearest; and back. */
+uint64_t values_float_from(vyre_type type, double number);
+double values_float_to(vyre_type type, uint64_t bits);
+
+/* The value of an option, whose name is for errors: a whole number, or a time in seconds. */
+VYRE_MUST_USE vyre_status values_number_parse(const char *name, const char *text, uint64_t *out);
+VYRE_MUST_USE vyre_status values_seconds_parse(const char *name, const char *text,
+                                               uint64_t *out_ns);
+
+#endif

@@ -1,0 +1,81 @@
+#include "values/sizes.h"
+
+#include <string.h>
+
+#include "base/strbuf.h"
+
+/* Digits alone; -1 if it is no number, or one that is too large. Sets where it ends. */
+static int read_exponent(const char *text, const char **out_end) {
+    int number = 0;
+    const char *c = text;
+    for (; *c >= '0' && *c <= '9'; c++) {
+        number = number > VALUES_SIZES_LAST ? number : number * 10 + (*c - '0');
+    }
+    *out_end = c;
+    return c == text || number > VALUES_SIZES_LAST ? -1 : number;
+}
+
+static vyre_status wrong_sizes(const char *text, const char *why) {
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                            "give the exponents of two sizes from 2^0 to 2^40, as in --sizes "
+                            "8..20, or 8..20:2 for smaller steps",
+                            "--sizes takes A..B or A..B:STEP, not `%s`%s", text, why);
+}
+
+vyre_status values_sizes_parse(const char *text, values_sizes *out_sizes) {
+    *out_sizes = (values_sizes){8, 20, VALUES_SIZES_STEP};
+    if (!text) {
+        return VYRE_OK;
+    }
+    const char *rest;
+    int first = read_exponent(text, &rest), last = first, step = VALUES_SIZES_STEP;
+    if (first >= 0 && !strncmp(rest, "..", 2)) {
+        last = read_exponent(rest + 2, &rest);
+        step = last >= 0 && *rest == ':' ? read_exponent(rest + 1, &rest) : step;
+    }
+    if (first < 0 || last < 0 || step < 1 || *rest) {
+        return wrong_sizes(text, step == 0 ? ": steps of 0 never arrive" : "");
+    }
+    if (first > last) {
+        return wrong_sizes(text, ": the smaller size comes first");
+    }
+    *out_sizes = (values_sizes){(uint32_t)first, (uint32_t)last, (uint32_t)step};
+    return VYRE_OK;
+}
+
+size_t values_sizes_count(const values_sizes *sizes) {
+    return (sizes->last - sizes->first + sizes->step - 1) / sizes->step + 1;
+}
+
+uint64_t values_sizes_at(const values_sizes *sizes, size_t index) {
+    uint32_t exponent = sizes->first + (uint32_t)index * sizes->step;
+    return UINT64_C(1) << (exponent < sizes->last ? exponent : sizes->last);
+}
+
+vyre_status values_places_parse(const char *text, values_places *out_places) {
+    static const char *const names[] = {
+#define NAME(name, text) [VYRE_DATA_##name] = text,
+        VYRE_DATA_PLACES(NAME)
+#undef NAME
+    };
+    enum { COUNT = sizeof names / sizeof *names };
+    *out_places = (values_places){0};
+    for (size_t i = 0; !text && i < COUNT; i++) {
+        out_places->wanted[i] = true;
+    }
+    for (const char *rest = text; rest;) {
+        size_t size = strcspn(rest, ","), found = 0;
+        while (found < COUNT &&
+               (strlen(names[found]) != size || memcmp(names[found], rest, size) != 0)) {
+            found++;
+        }
+        if (found == COUNT) {
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                    "give host, resident, or host,resident",
+                                    "--data takes places of data, not `%s`", text);
+        }
+        out_places->wanted[found] = true;
+        rest = rest[size] ? rest + size + 1 : NULL;
+    }
+    return VYRE_OK;
+}
