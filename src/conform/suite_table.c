@@ -2,7 +2,6 @@
  * operands and stores what each of its cases makes of them, in several forms: operands from memory,
  * the same one twice, from arguments, or known to the compiler. */
 #include <stdio.h>
-#include <string.h>
 
 #include <vyre/builder.h>
 

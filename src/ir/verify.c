@@ -2,7 +2,6 @@
 #include "ir/word.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 #include "ir/diagnostic.h"
 #include "ir/program.h"

@@ -4,7 +4,6 @@
  * since they end; values that blocks carry or give back, where they feed only themselves; stores to
  * shared and private arrays that nobody reads, and the arrays. A `loop` stays: it may not end, and
  * what comes after it does not happen then. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"

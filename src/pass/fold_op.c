@@ -4,7 +4,6 @@
 #include "ir/lookup.h"
 #include "ir/rule.h"
 #include "pass/fold.h"
-#include "pass/rebuild.h"
 
 /* An operation on values of the builder. */
 typedef struct operation {

@@ -1,7 +1,5 @@
 #include "pass/range.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "ir/cases.h"
 #include "ir/lookup.h"

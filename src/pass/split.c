@@ -1,6 +1,5 @@
 #include "pass/split.h"
 
-#include "base/status.h"
 #include "ir/builder.h"
 #include "ir/lookup.h"
 #include "pass/split_plan.h"

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include <vyre/limits.h>
-
 #include "base/near.h"
 #include "base/strbuf.h"
 #include "ir/diagnostic.h"

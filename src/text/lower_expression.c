@@ -1,7 +1,5 @@
 #include <stdio.h>
 
-#include <vyre/limits.h>
-
 #include "ir/lookup.h"
 #include "text/lower.h"
 

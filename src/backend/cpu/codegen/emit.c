@@ -1,7 +1,6 @@
 #include "backend/cpu/codegen/emit.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "backend/cpu/codegen/emit_state.h"
 #include "base/alloc.h"

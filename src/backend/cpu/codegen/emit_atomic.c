@@ -1,5 +1,4 @@
 /* Atomics: one update for all lanes where one will do, else lane by lane. */
-#include <stdio.h>
 
 #include "backend/cpu/codegen/emit_state.h"
 #include "ir/cases.h"

@@ -1,7 +1,6 @@
 #include <fenv.h>
 #include <setjmp.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "backend/cpu/codegen/llvm_parts.h"
 #include "backend/cpu/codegen/llvm_table.h"

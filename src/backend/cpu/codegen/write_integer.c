@@ -1,7 +1,5 @@
 #include "backend/cpu/codegen/write_parts.h"
 
-#include <stdio.h>
-
 #include "ir/cases.h"
 
 /* abs, ctlz and cttz take a flag: whether one operand may give anything. Never here. */

@@ -1,6 +1,5 @@
 /* Atomics: with the ordering and the scope that the program states, on devices of which each has
  * the instructions. */
-#include <stdio.h>
 
 #include "backend/cuda/codegen/emit_state.h"
 #include "ir/cases.h"

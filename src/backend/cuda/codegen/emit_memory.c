@@ -4,7 +4,6 @@
 #include "backend/cuda/codegen/emit_state.h"
 #include "ir/cases.h"
 #include "ir/lookup.h"
-#include "ir/program.h"
 
 const char *cuda_emit_space(const emit *e, uint32_t resource) {
     static const char *const names[] = {[VYRE_RESOURCE_BUFFER] = "global",

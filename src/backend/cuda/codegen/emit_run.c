@@ -4,7 +4,6 @@
  */
 #include "backend/cuda/codegen/emit_state.h"
 #include "ir/lookup.h"
-#include "ir/program.h"
 
 enum { MOST_RUN = 32, MOST_VECTOR = 4, WIDEST = 16 /* bytes of an access */ };
 

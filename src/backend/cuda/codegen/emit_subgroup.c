@@ -1,7 +1,6 @@
 /* Subgroups: lanes of a warp, or of a part of one, exchange values by its own instructions. One of
  * 64 lanes is two warps, which exchange theirs through shared memory, waiting for one another at a
  * barrier of their own. */
-#include <stdio.h>
 #include <string.h>
 
 #include "backend/cuda/codegen/emit_state.h"
