@@ -63,62 +63,96 @@ enum {
 };
 
 /* X(name, number, text, shape, rule, effects, cost, documentation). Numbers are part of the binary
- * form: never reused, new ones appended. Cost is a rough count of cycles a lane. */
-#define VYRE_OPS(X)                                                                                \
-    X(PARAM, 1, "param", NUMBER, OWN, 0, 0, "a scalar argument of the program")                    \
-    X(GID, 2, "gid", NUMBER, OWN, 0, 0, "position of the invocation in the domain")                \
+ * form: never reused, new ones appended. Cost is a rough count of cycles a lane. The table comes in
+ * groups; each gives its first row to F and the others to X, which may be the same. */
+
+#define VYRE_OPS_POSITION(F, X)                                                                    \
+    F(GID, 2, "gid", NUMBER, OWN, 0, 0, "position of the invocation in the domain")                \
     X(LID, 3, "lid", NUMBER, OWN, 0, 0, "position of the invocation in its workgroup")             \
     X(WID, 4, "wid", NUMBER, OWN, 0, 0, "position of the workgroup in the grid")                   \
     X(NUM_WORKGROUPS, 5, "num_workgroups", NUMBER, OWN, 0, 0, "number of workgroups in the grid")  \
     X(IN_DOMAIN, 6, "in_domain", NONE, OWN, 0, 1, "whether the invocation lies inside the domain") \
     X(LANE, 7, "lane", NONE, OWN, 0, 0, "position of the invocation in its subgroup")              \
-    X(SUBGROUP_ID, 8, "subgroup_id", NONE, OWN, 0, 0, "position of the subgroup in its workgroup") \
+    X(SUBGROUP_ID, 8, "subgroup_id", NONE, OWN, 0, 0, "position of the subgroup in its workgroup")
+
+#define VYRE_OPS_SURROUNDINGS(F, X)                                                                \
+    F(PARAM, 1, "param", NUMBER, OWN, 0, 0, "a scalar argument of the program")                    \
+    VYRE_OPS_POSITION(X, X)                                                                        \
     X(ITERATION, 9, "iteration", NUMBER, OWN, 0, 0, "how often the enclosing repeat ran before")   \
-    X(LEN, 10, "len", R, OWN, 0, 0, "number of elements of an array")                              \
-                                                                                                   \
-    X(ADD, 16, "add", V2, NUMBER, 0, 1, "sum; integers wrap")                                      \
+    X(LEN, 10, "len", R, OWN, 0, 0, "number of elements of an array")
+
+#define VYRE_OPS_LINEAR(F, X)                                                                      \
+    F(ADD, 16, "add", V2, NUMBER, 0, 1, "sum; integers wrap")                                      \
     X(SUB, 17, "sub", V2, NUMBER, 0, 1, "difference; integers wrap")                               \
-    X(MUL, 18, "mul", V2, NUMBER, 0, 1, "product; integers wrap")                                  \
-    X(DIV, 19, "div", V2, NUMBER, 0, 12, "quotient; integer x / 0 = x and MIN / -1 = MIN")         \
-    X(REM, 20, "rem", V2, INTEGER, 0, 14, "remainder with the sign of the dividend; x % 0 = 0")    \
-    X(MIN, 21, "min", V2, NUMBER, 0, 1, "smaller one; ignores one NaN, -0 < +0")                   \
-    X(MAX, 22, "max", V2, NUMBER, 0, 1, "larger one; ignores one NaN, -0 < +0")                    \
-    X(NEG, 23, "neg", V1, NEGATABLE, 0, 1, "negation; of a float, the sign bit flipped")           \
-    X(ABS, 24, "abs", V1, NEGATABLE, 0, 1, "magnitude; of a float, the sign bit cleared")          \
-    X(MUL_HIGH, 25, "mul_high", V2, INTEGER, 0, 3, "upper half of the product of twice the width") \
+    X(MUL, 18, "mul", V2, NUMBER, 0, 1, "product; integers wrap")
+
+#define VYRE_OPS_QUOTIENT(F, X)                                                                    \
+    F(DIV, 19, "div", V2, NUMBER, 0, 12, "quotient; integer x / 0 = x and MIN / -1 = MIN")         \
+    X(REM, 20, "rem", V2, INTEGER, 0, 14, "remainder with the sign of the dividend; x % 0 = 0")
+
+#define VYRE_OPS_EXTREME(F, X)                                                                     \
+    F(MIN, 21, "min", V2, NUMBER, 0, 1, "smaller one; ignores one NaN, -0 < +0")                   \
+    X(MAX, 22, "max", V2, NUMBER, 0, 1, "larger one; ignores one NaN, -0 < +0")
+
+#define VYRE_OPS_SIGN(F, X)                                                                        \
+    F(NEG, 23, "neg", V1, NEGATABLE, 0, 1, "negation; of a float, the sign bit flipped")           \
+    X(ABS, 24, "abs", V1, NEGATABLE, 0, 1, "magnitude; of a float, the sign bit cleared")
+
+#define VYRE_OPS_ARITHMETIC(F, X)                                                                  \
+    VYRE_OPS_LINEAR(F, X)                                                                          \
+    VYRE_OPS_QUOTIENT(X, X)                                                                        \
+    VYRE_OPS_EXTREME(X, X)                                                                         \
+    VYRE_OPS_SIGN(X, X)
+
+#define VYRE_OPS_INTEGER(F, X)                                                                     \
+    F(MUL_HIGH, 25, "mul_high", V2, INTEGER, 0, 3, "upper half of the product of twice the width") \
     X(ADD_SAT, 26, "add_sat", V2, INTEGER, 0, 2, "sum clamped to the type's range")                \
-    X(SUB_SAT, 27, "sub_sat", V2, INTEGER, 0, 2, "difference clamped to the type's range")         \
-                                                                                                   \
-    X(AND, 32, "and", V2, BITS, 0, 1, "bitwise and")                                               \
+    X(SUB_SAT, 27, "sub_sat", V2, INTEGER, 0, 2, "difference clamped to the type's range")
+
+#define VYRE_OPS_BITWISE(F, X)                                                                     \
+    F(AND, 32, "and", V2, BITS, 0, 1, "bitwise and")                                               \
     X(OR, 33, "or", V2, BITS, 0, 1, "bitwise or")                                                  \
     X(XOR, 34, "xor", V2, BITS, 0, 1, "bitwise exclusive or")                                      \
-    X(NOT, 35, "not", V1, BITS, 0, 1, "bitwise complement")                                        \
-    X(SHL, 36, "shl", V2, SHIFT, 0, 1, "shift left; the count is taken modulo the width")          \
-    X(SHR, 37, "shr", V2, SHIFT, 0, 1, "shift right, keeping the sign of a signed type")           \
-    X(ROTL, 38, "rotl", V2, SHIFT, 0, 1, "rotate left")                                            \
+    X(NOT, 35, "not", V1, BITS, 0, 1, "bitwise complement")
+
+#define VYRE_OPS_SHIFT(F, X)                                                                       \
+    F(SHL, 36, "shl", V2, SHIFT, 0, 1, "shift left; the count is taken modulo the width")          \
+    X(SHR, 37, "shr", V2, SHIFT, 0, 1, "shift right, keeping the sign of a signed type")
+
+#define VYRE_OPS_LOGIC(F, X)                                                                       \
+    VYRE_OPS_BITWISE(F, X)                                                                         \
+    VYRE_OPS_SHIFT(X, X)
+
+#define VYRE_OPS_BITS(F, X)                                                                        \
+    F(ROTL, 38, "rotl", V2, SHIFT, 0, 1, "rotate left")                                            \
     X(ROTR, 39, "rotr", V2, SHIFT, 0, 1, "rotate right")                                           \
     X(CLZ, 40, "clz", V1, INTEGER, 0, 1, "leading zero bits; the width for 0")                     \
     X(CTZ, 41, "ctz", V1, INTEGER, 0, 1, "trailing zero bits; the width for 0")                    \
     X(POPCOUNT, 42, "popcount", V1, INTEGER, 0, 1, "bits that are set")                            \
-    X(REVERSE_BITS, 43, "reverse_bits", V1, INTEGER, 0, 2, "bits in opposite order")               \
-                                                                                                   \
-    X(FMA, 48, "fma", V3, FLOAT, 0, 1, "a * b + c with one rounding")                              \
+    X(REVERSE_BITS, 43, "reverse_bits", V1, INTEGER, 0, 2, "bits in opposite order")
+
+#define VYRE_OPS_FLOAT(F, X)                                                                       \
+    F(FMA, 48, "fma", V3, FLOAT, 0, 1, "a * b + c with one rounding")                              \
     X(SQRT, 49, "sqrt", V1, FLOAT, 0, 12, "square root, correctly rounded")                        \
     X(FLOOR, 50, "floor", V1, FLOAT, 0, 1, "largest whole number not above")                       \
     X(CEIL, 51, "ceil", V1, FLOAT, 0, 1, "smallest whole number not below")                        \
     X(TRUNC, 52, "trunc", V1, FLOAT, 0, 1, "whole part")                                           \
     X(ROUND, 53, "round", V1, FLOAT, 0, 1, "nearest whole number, half to even")                   \
-    X(COPYSIGN, 54, "copysign", V2, FLOAT, 0, 1, "magnitude of the first, sign of the second")     \
-                                                                                                   \
-    X(EQ, 64, "eq", V2, EQUAL, 0, 1, "equal")                                                      \
+    X(COPYSIGN, 54, "copysign", V2, FLOAT, 0, 1, "magnitude of the first, sign of the second")
+
+#define VYRE_OPS_COMPARE(F, X)                                                                     \
+    F(EQ, 64, "eq", V2, EQUAL, 0, 1, "equal")                                                      \
     X(NE, 65, "ne", V2, EQUAL, 0, 1, "not equal; true if one is NaN")                              \
     X(LT, 66, "lt", V2, ORDER, 0, 1, "less")                                                       \
-    X(LE, 67, "le", V2, ORDER, 0, 1, "less or equal")                                              \
-    X(SELECT, 68, "select", V3, SELECT, 0, 1, "the second where the first holds, else the third")  \
+    X(LE, 67, "le", V2, ORDER, 0, 1, "less or equal")
+
+#define VYRE_OPS_CHOICE(F, X)                                                                      \
+    F(SELECT, 68, "select", V3, SELECT, 0, 1, "the second where the first holds, else the third")  \
     X(CONVERT, 69, "convert", V1, CONVERT, 0, 1, "the same number in another type")                \
-    X(BITCAST, 70, "bitcast", V1, BITCAST, 0, 0, "the same bits in another type")                  \
-                                                                                                   \
-    X(EXP, 80, "exp", V1, ELEMENTARY, 0, 20, "e to the power of x, correctly rounded")             \
+    X(BITCAST, 70, "bitcast", V1, BITCAST, 0, 0, "the same bits in another type")
+
+#define VYRE_OPS_ELEMENTARY(F, X)                                                                  \
+    F(EXP, 80, "exp", V1, ELEMENTARY, 0, 20, "e to the power of x, correctly rounded")             \
     X(EXP2, 81, "exp2", V1, ELEMENTARY, 0, 18, "2 to the power of x, correctly rounded")           \
     X(LOG, 82, "log", V1, ELEMENTARY, 0, 20, "natural logarithm, correctly rounded")               \
     X(LOG2, 83, "log2", V1, ELEMENTARY, 0, 20, "logarithm to base 2, correctly rounded")           \
@@ -135,18 +169,17 @@ enum {
     X(CBRT, 94, "cbrt", V1, ELEMENTARY, 0, 30, "cube root, correctly rounded")                     \
     X(POW, 95, "pow", V2, ELEMENTARY, 0, 48, "x to the power of y, at most 1 ULP")                 \
     X(ATAN2, 96, "atan2", V2, ELEMENTARY, 0, 44, "angle of the point (second, first)")             \
-    X(HYPOT, 97, "hypot", V2, ELEMENTARY, 0, 24, "length of the vector, at most 1 ULP")            \
-                                                                                                   \
-    X(LOAD, 112, "load", R_V1, OWN, VYRE_EFFECT_READ, 4, "an element; 0 past the end")             \
+    X(HYPOT, 97, "hypot", V2, ELEMENTARY, 0, 24, "length of the vector, at most 1 ULP")
+
+#define VYRE_OPS_MEMORY(F, X)                                                                      \
+    F(LOAD, 112, "load", R_V1, OWN, VYRE_EFFECT_READ, 4, "an element; 0 past the end")             \
     X(STORE, 113, "store", R_V2, NONE, VYRE_EFFECT_WRITE, 4, "writes; nothing past the end")       \
     X(CLEAR, 114, "clear", R, NONE, VYRE_EFFECT_WRITE, 4, "sets a private array to zero")          \
     X(UNIFORM_LOAD, 115, "uniform_load", R_V1, OWN, VYRE_EFFECT_READ | VYRE_EFFECT_SYNC, 24,       \
-      "an element that is the same for the whole workgroup; a barrier before and after")           \
-    X(ATOMIC_LOAD, 116, "atomic_load", R_V1, OWN, VYRE_EFFECT_READ | VYRE_EFFECT_ATOMIC, 8,        \
-      "an element, atomically")                                                                    \
-    X(ATOMIC_STORE, 117, "atomic_store", R_V2, NONE, VYRE_EFFECT_WRITE | VYRE_EFFECT_ATOMIC, 8,    \
-      "writes an element atomically")                                                              \
-    X(ATOMIC_ADD, 118, "atomic_add", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "adds; gives the old")     \
+      "an element that is the same for the whole workgroup; a barrier before and after")
+
+#define VYRE_OPS_UPDATE(F, X)                                                                      \
+    F(ATOMIC_ADD, 118, "atomic_add", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "adds; gives the old")     \
     X(ATOMIC_SUB, 119, "atomic_sub", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "subtracts")               \
     X(ATOMIC_AND, 120, "atomic_and", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "bitwise and")             \
     X(ATOMIC_OR, 121, "atomic_or", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "bitwise or")                \
@@ -154,15 +187,25 @@ enum {
     X(ATOMIC_MIN, 123, "atomic_min", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "keeps the smaller")       \
     X(ATOMIC_MAX, 124, "atomic_max", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "keeps the larger")        \
     X(ATOMIC_EXCHANGE, 125, "atomic_exchange", R_V2, OWN, VYRE_EFFECT_UPDATE, 16,                  \
-      "writes; gives the old")                                                                     \
+      "writes; gives the old")
+
+#define VYRE_OPS_ATOMIC(F, X)                                                                      \
+    F(ATOMIC_LOAD, 116, "atomic_load", R_V1, OWN, VYRE_EFFECT_READ | VYRE_EFFECT_ATOMIC, 8,        \
+      "an element, atomically")                                                                    \
+    X(ATOMIC_STORE, 117, "atomic_store", R_V2, NONE, VYRE_EFFECT_WRITE | VYRE_EFFECT_ATOMIC, 8,    \
+      "writes an element atomically")                                                              \
+    VYRE_OPS_UPDATE(X, X)                                                                          \
     X(ATOMIC_CAS, 126, "atomic_cas", R_LIST, OWN, VYRE_EFFECT_UPDATE, 20,                          \
-      "writes the second if the element equals the first; gives the old")                          \
-    X(BARRIER, 127, "barrier", NONE, NONE, VYRE_EFFECT_SYNC, 20,                                   \
+      "writes the second if the element equals the first; gives the old")
+
+#define VYRE_OPS_BARRIER(F, X)                                                                     \
+    F(BARRIER, 127, "barrier", NONE, NONE, VYRE_EFFECT_SYNC, 20,                                   \
       "waits for the workgroup; its writes are visible after")                                     \
     X(GRID_BARRIER, 128, "grid_barrier", NONE, NONE, VYRE_EFFECT_SYNC, 2000,                       \
-      "waits for all workgroups; all writes are visible after, shared arrays are zero")            \
-                                                                                                   \
-    X(SHUFFLE, 144, "subgroup_shuffle", V2, LANE, VYRE_EFFECT_SUBGROUP, 4,                         \
+      "waits for all workgroups; all writes are visible after, shared arrays are zero")
+
+#define VYRE_OPS_SHUFFLE(F, X)                                                                     \
+    F(SHUFFLE, 144, "subgroup_shuffle", V2, LANE, VYRE_EFFECT_SUBGROUP, 4,                         \
       "the value of the lane with that number; 0 if absent")                                       \
     X(SHUFFLE_XOR, 145, "subgroup_shuffle_xor", V2, LANE, VYRE_EFFECT_SUBGROUP, 4,                 \
       "the value of the lane whose number differs in these bits")                                  \
@@ -171,32 +214,68 @@ enum {
     X(SHUFFLE_DOWN, 147, "subgroup_shuffle_down", V2, LANE, VYRE_EFFECT_SUBGROUP, 4,               \
       "the value of the lane that many above; 0 if absent")                                        \
     X(BROADCAST, 148, "subgroup_broadcast", V2, LANE, VYRE_EFFECT_SUBGROUP, 4,                     \
-      "the value of one lane for all; the lane number must be subgroup-uniform")                   \
-    X(BALLOT, 149, "subgroup_ballot", V1, BALLOT, VYRE_EFFECT_SUBGROUP, 4,                         \
+      "the value of one lane for all; the lane number must be subgroup-uniform")
+
+#define VYRE_OPS_VOTE(F, X)                                                                        \
+    F(BALLOT, 149, "subgroup_ballot", V1, BALLOT, VYRE_EFFECT_SUBGROUP, 4,                         \
       "a bit a lane, set where the condition holds")                                               \
     X(ANY, 150, "subgroup_any", V1, VOTE, VYRE_EFFECT_SUBGROUP, 4, "whether it holds in any lane") \
-    X(ALL, 151, "subgroup_all", V1, VOTE, VYRE_EFFECT_SUBGROUP, 4, "whether it holds in all")      \
-    X(REDUCE, 152, "subgroup", V1, COMBINE, VYRE_EFFECT_SUBGROUP, 12, "all lanes combined")        \
+    X(ALL, 151, "subgroup_all", V1, VOTE, VYRE_EFFECT_SUBGROUP, 4, "whether it holds in all")
+
+#define VYRE_OPS_COMBINE(F, X)                                                                     \
+    F(REDUCE, 152, "subgroup", V1, COMBINE, VYRE_EFFECT_SUBGROUP, 12, "all lanes combined")        \
     X(SCAN, 153, "subgroup_inclusive", V1, COMBINE, VYRE_EFFECT_SUBGROUP, 16,                      \
       "lanes up to this one combined")                                                             \
     X(SCAN_EXCLUSIVE, 154, "subgroup_exclusive", V1, COMBINE, VYRE_EFFECT_SUBGROUP, 18,            \
-      "lanes below this one combined; the identity in lane 0")                                     \
+      "lanes below this one combined; the identity in lane 0")
+
+#define VYRE_OPS_COLLECTIVE(F, X)                                                                  \
+    VYRE_OPS_VOTE(F, X)                                                                            \
+    VYRE_OPS_COMBINE(X, X)                                                                         \
     X(MATRIX_MAD, 155, "subgroup_matrix_mad", GROUP, MATRIX, VYRE_EFFECT_SUBGROUP, 8,              \
-      "a product of i8 tiles, 16x32 by 32x8, added to a tile of i32; four values")                 \
-                                                                                                   \
-    X(IF, 176, "if", IF, NONE, VYRE_EFFECT_BLOCK, 1, "one of two blocks")                          \
+      "a product of i8 tiles, 16x32 by 32x8, added to a tile of i32; four values")
+
+#define VYRE_OPS_BLOCK(F, X)                                                                       \
+    F(IF, 176, "if", IF, NONE, VYRE_EFFECT_BLOCK, 1, "one of two blocks")                          \
     X(FOR, 177, "for", LOOP, NONE, VYRE_EFFECT_BLOCK, 1, "a block for each number of a range")     \
     X(LOOP, 178, "loop", LOOP, NONE, VYRE_EFFECT_BLOCK, 1, "a block until it breaks")              \
-    X(INLINE, 179, "inline", INLINE, NONE, VYRE_EFFECT_BLOCK, 0, "the body of an inlined call")    \
-    X(ARG, 180, "arg", PICK, OWN, 0, 0, "a value carried into a loop's block")                     \
-    X(RESULT, 181, "result", PICK, OWN, 0, 0, "a value that left a block, or one of several")      \
-    X(YIELD, 182, "yield", LIST, NONE, VYRE_EFFECT_END, 0, "ends a branch with values")            \
+    X(INLINE, 179, "inline", INLINE, NONE, VYRE_EFFECT_BLOCK, 0, "the body of an inlined call")
+
+#define VYRE_OPS_PICK(F, X)                                                                        \
+    F(ARG, 180, "arg", PICK, OWN, 0, 0, "a value carried into a loop's block")                     \
+    X(RESULT, 181, "result", PICK, OWN, 0, 0, "a value that left a block, or one of several")
+
+#define VYRE_OPS_JUMP(F, X)                                                                        \
+    F(YIELD, 182, "yield", LIST, NONE, VYRE_EFFECT_END, 0, "ends a branch with values")            \
     X(BREAK, 183, "break", LIST, NONE, VYRE_EFFECT_END, 0, "leaves the innermost loop")            \
     X(CONTINUE, 184, "continue", LIST, NONE, VYRE_EFFECT_END, 0, "next iteration of the loop")     \
     X(RETURN, 185, "return", LIST, NONE, VYRE_EFFECT_END, 0,                                       \
       "leaves the inlined call, or ends the invocation")                                           \
     X(UNREACHABLE, 186, "unreachable", NONE, NONE, VYRE_EFFECT_END, 0,                             \
       "ends a block after an instruction that never completes")
+
+/* All that a backend computes from values alone; elementary functions are expanded before. */
+#define VYRE_OPS_PURE(F, X)                                                                        \
+    VYRE_OPS_ARITHMETIC(F, X)                                                                      \
+    VYRE_OPS_INTEGER(X, X)                                                                         \
+    VYRE_OPS_LOGIC(X, X)                                                                           \
+    VYRE_OPS_BITS(X, X)                                                                            \
+    VYRE_OPS_FLOAT(X, X)                                                                           \
+    VYRE_OPS_COMPARE(X, X)                                                                         \
+    VYRE_OPS_CHOICE(X, X)
+
+#define VYRE_OPS(X)                                                                                \
+    VYRE_OPS_SURROUNDINGS(X, X)                                                                    \
+    VYRE_OPS_PURE(X, X)                                                                            \
+    VYRE_OPS_ELEMENTARY(X, X)                                                                      \
+    VYRE_OPS_MEMORY(X, X)                                                                          \
+    VYRE_OPS_ATOMIC(X, X)                                                                          \
+    VYRE_OPS_BARRIER(X, X)                                                                         \
+    VYRE_OPS_SHUFFLE(X, X)                                                                         \
+    VYRE_OPS_COLLECTIVE(X, X)                                                                      \
+    VYRE_OPS_BLOCK(X, X)                                                                           \
+    VYRE_OPS_PICK(X, X)                                                                            \
+    VYRE_OPS_JUMP(X, X)
 
 #define VYRE_EFFECT_UPDATE (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE | VYRE_EFFECT_ATOMIC)
 

@@ -32,5 +32,7 @@ const char *vyre_combination_name(uint32_t combination) {
 }
 
 uint32_t vyre_inst_values(const vyre_ir *ir, const vyre_inst *inst, const uint32_t **values) {
-    return vyre_lookup_values(ir, inst, values);
+    vyre_list operands = vyre_inst_operands(ir, inst);
+    *values = operands.items;
+    return operands.count;
 }

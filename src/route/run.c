@@ -6,7 +6,6 @@
 #include <vyre/pipeline.h>
 #include <vyre/text.h>
 
-#include "base/alloc.h"
 #include "base/status.h"
 #include "dialect/snapshot.h"
 #include "ir/program.h"

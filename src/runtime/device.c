@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/strbuf.h"
-#include "runtime/sequence.h"
 #include "store/store.h"
 #include "trace/trace.h"
 
