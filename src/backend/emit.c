@@ -41,11 +41,11 @@ static vyre_status emit_reference(const vyre_emitter *emitter, const vyre_progra
 }
 
 static const vyre_emitter own[] = {
-    {"primary_text", "the program as text of the language, one instruction a line", NULL, true,
-     false, emit_text},
-    {"primary_binary", "the program in the binary form, with names and places", NULL, false, false,
-     emit_wire},
-    {"reference_backend", "the program in the binary form, as the oracle takes it", NULL, false,
+    {"primary_text", "the program as source text, one instruction a line", NULL, true, false,
+     emit_text},
+    {"primary_binary", "the program in binary form, with names and source locations", NULL, false,
+     false, emit_wire},
+    {"reference_backend", "the program in binary form, for the reference backend", NULL, false,
      false, emit_reference},
 };
 enum { OWN = sizeof own / sizeof *own };
@@ -76,15 +76,14 @@ const vyre_emitter *vyre_emitter_find(const char *target) {
 
 vyre_status vyre_emitter_register(const vyre_emitter *emitter) {
     if (!emitter->target || !*emitter->target || !emitter->makes || !emitter->emit) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "fill in `target`, `makes` and `emit`",
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "set `target`, `makes` and `emit`",
                                 "an emitter lacks its target, its description or its function");
     }
     for (;;) {
         if (vyre_emitter_find(emitter->target)) {
             return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                    "register one emitter a target, or choose another target id",
-                                    "the target `%s` has an emitter already", emitter->target);
+                                    "register one emitter per target, or use another target ID",
+                                    "the target `%s` already has an emitter", emitter->target);
         }
         size_t at = 0;
         while (at < REGISTERED && atomic_load(&registered[at])) {
@@ -92,7 +91,8 @@ vyre_status vyre_emitter_register(const vyre_emitter *emitter) {
         }
         if (at == REGISTERED) {
             return vyre_status_make(VYRE_STATUS_LIMIT, "register fewer emitters",
-                                    "all %d places for emitters are taken", REGISTERED);
+                                    "%d emitters are registered, and no more are allowed",
+                                    REGISTERED);
         }
         const vyre_emitter *none = NULL;
         if (atomic_compare_exchange_strong(&registered[at], &none, emitter)) {
@@ -108,9 +108,9 @@ vyre_status vyre_emit(const vyre_emitter *emitter, const vyre_program *program,
     *out_size = 0;
     options = options ? options : &nothing;
     if (options->device && !emitter->has_devices) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave the device out",
-                                "the target `%s` is the same for all devices, so `%s` is none of "
-                                "them",
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove --device",
+                                "the code for target `%s` is the same on all devices, so it takes "
+                                "no device `%s`",
                                 emitter->target, options->device);
     }
     return emitter->emit(emitter, program, options, out_bytes, out_size);

@@ -63,8 +63,9 @@ vyre_status vyre_program_seal(vyre_ir *ir, vyre_diagnostics *diagnostics, vyre_f
     }
     if (ir->flags & VYRE_PROGRAM_DETERMINISTIC && program->determinism == VYRE_DETERMINISTIC) {
         vyre_diagnostics_add(
-            diagnostics, &(vyre_diagnostic){.inst = VYRE_NONE}, 805, "leave `deterministic` out",
-            "program `%s` claims to be deterministic, which can be proven", ir->strings);
+            diagnostics, &(vyre_diagnostic){.inst = VYRE_NONE}, 805, "remove `deterministic`",
+            "program `%s` claims to be deterministic, and vyre can prove it without the claim",
+            ir->strings);
         status = vyre_diagnostics_status(diagnostics, NULL);
         if (status) {
             vyre_free(program->determinism_reason);

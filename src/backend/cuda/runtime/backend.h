@@ -14,7 +14,7 @@ extern const vyre_builtin cuda_builtin;
 /* The environment variables of the backend; base/option.h says what a row is. */
 #define CUDA_OPTIONS(X)                                                                            \
     X(CUDA, PATHS, "a library, or none", "",                                                       \
-      "the libcuda that the cuda backend opens, in place of libcuda.so.1; none: as if absent")
+      "the libcuda that the cuda backend opens instead of libcuda.so.1; none: no driver")
 
 CUDA_OPTIONS(VYRE_OPTION_DECLARE)
 
