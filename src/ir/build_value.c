@@ -281,7 +281,7 @@ static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre
     const char *name = info->name ? info->name : "?";
     if (!count || info->rule == VYRE_RULE_OWN || info->rule == VYRE_RULE_NONE) {
         return builder_none(builder, 206, "use the builder function for this operation",
-                            "`%s` does not operate on values only", name);
+                            "`%s` is not an operation on values", name);
     }
     if (!builder_ready(builder, name)) {
         return VYRE_NONE;

@@ -448,7 +448,7 @@ static bool check_pick(sweep *s, const vyre_inst *inst) {
                  (!inst->b || (before->op == VYRE_OP_RESULT && before->a == inst->a));
     }
     return expect(s, placed && inst->type > VYRE_TYPE_VOID && inst->type < VYRE_TYPE_COUNT,
-                  "does not stand behind its owner");
+                  "does not follow its owner");
 }
 
 /* Values that leave for `target` match its results, or its args when the loop goes on. */

@@ -23,7 +23,8 @@ static vyre_status refuse_handle(const vyre_device *device, vyre_resident handle
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "pass a handle that vyre_resident_allocate returned; in a binding, "
                                 "pass vyre_bind of it",
-                                "a handle passed to %s is empty", device->name);
+                                "an empty handle was passed to %s as a resident buffer",
+                                device->name);
     }
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                             foreign ? "use it with the device that allocated it"

@@ -169,8 +169,8 @@ static const struct {
          "`atomic_store` at instruction 2 is mixed with another kind of atomic on the same array "
          "in the same phase"),
     CASE(load_alone, NULL),
-    CASE(load_of_a_sum, "`atomic_load` at instruction 2 meets another kind"),
-    CASE(sum_of_a_load, "`atomic_add` at instruction 3 meets another kind"),
+    CASE(load_of_a_sum, "`atomic_load` at instruction 2 is mixed with another kind"),
+    CASE(sum_of_a_load, "`atomic_add` at instruction 3 is mixed with another kind"),
     CASE(load_of_a_sum_that_goes_nowhere, NULL),
     CASE(second_phase_is_at_fault, "`atomic_add` in line 17 returns an old value"),
 #undef CASE

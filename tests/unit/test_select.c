@@ -488,7 +488,7 @@ static void software_devices_are_created_and_dropped(void **state) {
     assert_int_equal(decision.candidates[0].fate, VYRE_FATE_SOFTWARE);
     assert_string_equal(decision.candidates[0].reason, "llvmpipe");
     vyre_decision_free(&decision);
-    expect_fail(status, VYRE_STATUS_UNAVAILABLE, "name a software device to run on it");
+    expect_fail(status, VYRE_STATUS_UNAVAILABLE, "to run on a software device, name it");
     expect_ok(vyre_registry_acquire(registry, "a", &device)); /* it runs when it is named */
     vyre_device_release(device);
     vyre_registry_free(registry);
