@@ -30,12 +30,6 @@ VYRE_API const char *vyre_device_version(const vyre_device *device);
 /* What it can do; see the slots of the same names in backend.h. */
 VYRE_API const vyre_op_set *vyre_device_supported_ops(const vyre_device *device);
 VYRE_API uint32_t vyre_device_features(const vyre_device *device);
-VYRE_API void vyre_device_max_workgroup_size(const vyre_device *device, uint32_t out_size[3]);
-VYRE_API void vyre_device_max_workgroups_per_dimension(const vyre_device *device,
-                                                       uint32_t out_count[3]);
-VYRE_API uint32_t vyre_device_max_invocations_per_workgroup(const vyre_device *device);
-VYRE_API uint32_t vyre_device_subgroup_size(const vyre_device *device);
-VYRE_API uint64_t vyre_device_max_storage_buffer_bytes(const vyre_device *device);
 VYRE_API void vyre_device_profile(const vyre_device *device, vyre_profile *out_profile);
 
 /* Runs a program with inputs that are read during the call. */

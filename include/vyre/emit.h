@@ -40,9 +40,6 @@ VYRE_API const vyre_emitter *vyre_emitter_find(const char *target);
  * last. */
 VYRE_API const vyre_emitter *vyre_emitter_at(size_t index);
 
-/* Adds one, in static storage, for a target that has none. */
-VYRE_API VYRE_MUST_USE vyre_status vyre_emitter_register(const vyre_emitter *emitter);
-
 /* `options` may be NULL. Free the bytes with vyre_bytes_free. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_emit(const vyre_emitter *emitter,
                                              const vyre_program *program,

@@ -23,9 +23,6 @@ VYRE_API uint32_t vyre_intern_find(vyre_str name);
 /* The name, valid for good, with a NUL after its end; a NULL pointer for a number that is none. */
 VYRE_API vyre_str vyre_intern_name(uint32_t id);
 
-/* How many names there are: every number below is one. */
-VYRE_API uint32_t vyre_intern_count(void);
-
 #ifdef __cplusplus
 }
 #endif

@@ -10,7 +10,7 @@
 #ifndef VYRE_IO_H
 #define VYRE_IO_H
 
-#include <vyre/device.h>
+#include <vyre/status.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,17 +45,6 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_io_read(void *data, size_t size, const c
  * bytes are on the disk. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_io_write(const void *data, size_t size, const char *path,
                                                  uint64_t offset, vyre_io_report *out_report);
-
-/* The same into a whole resident buffer, and out of a part of one. */
-VYRE_API VYRE_MUST_USE vyre_status vyre_io_read_resident(vyre_device *device,
-                                                         vyre_resident resident, size_t size,
-                                                         const char *path, uint64_t offset,
-                                                         vyre_io_report *out_report);
-VYRE_API VYRE_MUST_USE vyre_status vyre_io_write_resident(vyre_device *device,
-                                                          vyre_resident resident,
-                                                          size_t resident_offset, size_t size,
-                                                          const char *path, uint64_t offset,
-                                                          vyre_io_report *out_report);
 
 #ifdef __cplusplus
 }

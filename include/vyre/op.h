@@ -265,7 +265,6 @@ enum {
 
 /* NULL for a number that names none. */
 VYRE_API const char *vyre_ordering_name(uint32_t ordering);
-VYRE_API const char *vyre_combination_name(uint32_t combination);
 
 #ifdef __cplusplus
 }

@@ -234,8 +234,7 @@ typedef struct vyre_router_request {
 #define VYRE_ROUTER_SOURCES(X)                                                                     \
     X(CLASS, "measured for this size") /* or for the nearest size */                               \
     X(ROUTE, "certified")              /* the route of the operation */                            \
-    X(PREFERRED, "preferred")          /* no route can be followed: preferred selection */         \
-    X(NAMED, "named")                  /* the caller named the device */
+    X(PREFERRED, "preferred")          /* no route can be followed: preferred selection */
 
 typedef enum vyre_router_source {
 #define VYRE_ROUTER_SOURCE_ENUM(name, text) VYRE_ROUTER_BY_##name,

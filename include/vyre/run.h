@@ -38,18 +38,6 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation(const char *device, const 
                                                       const vyre_argument *arguments, size_t count,
                                                       const vyre_dispatch_config *config);
 
-/* The same, and which device ran it and why: NULL where it did not come to that. To be released
- * with vyre_router_choice_release, after a failure too. */
-VYRE_API VYRE_MUST_USE vyre_status vyre_run_routed(const char *device, const char *text,
-                                                   const vyre_argument *arguments, size_t count,
-                                                   const vyre_dispatch_config *config,
-                                                   const vyre_router_choice **out_choice);
-VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation_routed(const char *device, const char *id,
-                                                             const vyre_argument *arguments,
-                                                             size_t count,
-                                                             const vyre_dispatch_config *config,
-                                                             const vyre_router_choice **out_choice);
-
 /* The program of an operation that suits a device best: that of a variant for its backend or its
  * kind, else its own. As vyre_operation_program (dialect.h) otherwise. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_operation_choose(const vyre_operation *operation,
