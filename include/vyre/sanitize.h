@@ -69,9 +69,8 @@ typedef struct vyre_findings vyre_findings;
 
 /* Zero means the default. */
 typedef struct vyre_sanitize_options {
-    uint64_t seed; /* selects the schedule */
-    uint64_t timeout_ns, max_steps,
-        max_memory_bytes; /* limits of the run; 0: those of reference.h */
+    uint64_t seed;                                    /* selects the schedule */
+    uint64_t timeout_ns, max_steps, max_memory_bytes; /* 0: see reference.h */
 } vyre_sanitize_options;
 
 /* Runs the program. `options` may be NULL. The caller frees the findings. If the run itself fails,
