@@ -1,5 +1,5 @@
-/* The operations: one table that describes each of them once. The builder, the parser, the printer,
- * the verifier and the documentation are driven by it. */
+/* Operations: a table with one row for each instruction of the IR. The builder, the parser, the
+ * printer, the verifier and the documentation use it. */
 #ifndef VYRE_OP_H
 #define VYRE_OP_H
 
@@ -9,10 +9,10 @@
 extern "C" {
 #endif
 
-/* What the three words a, b, c of an instruction hold. */
+/* The meaning of the words a, b and c of an instruction. */
 typedef enum vyre_shape {
     VYRE_SHAPE_NONE,   /* nothing */
-    VYRE_SHAPE_NUMBER, /* a: a number; its meaning is the operation's own */
+    VYRE_SHAPE_NUMBER, /* a: a number, whose meaning depends on the operation */
     VYRE_SHAPE_V1,     /* a: value */
     VYRE_SHAPE_V2,     /* a, b: values */
     VYRE_SHAPE_V3,     /* a, b, c: values */
@@ -21,19 +21,20 @@ typedef enum vyre_shape {
     VYRE_SHAPE_R_V2,   /* a: resource, b: index, c: value */
     VYRE_SHAPE_R_LIST, /* a: resource, b: operand list, c: its length */
     VYRE_SHAPE_LIST,   /* a: operand list, b: its length */
-    VYRE_SHAPE_PICK,   /* a: the instruction that owns it, b: which one */
-    VYRE_SHAPE_IF,     /* a: condition, b: first of the else block, c: first after it */
-    VYRE_SHAPE_LOOP,   /* a: operand list, b: its length, c: first after the block */
-    VYRE_SHAPE_INLINE, /* c: first after the block */
-    VYRE_SHAPE_GROUP   /* a: operand list, b: its length, c: its results, right behind it */
+    VYRE_SHAPE_PICK,   /* a: the instruction it belongs to, b: index of the value */
+    VYRE_SHAPE_IF,     /* a: condition, b: start of the else block, c: first behind both
+                          blocks */
+    VYRE_SHAPE_LOOP,   /* a: operand list, b: its length, c: first instruction behind the block */
+    VYRE_SHAPE_INLINE, /* c: first instruction behind the block */
+    VYRE_SHAPE_GROUP   /* a: operand list, b: its length, c: number of results, which follow it */
 } vyre_shape;
 
-/* How operand types and the result type hang together. T is one type throughout a row. */
+/* How operand types determine the result type. T stands for one type in each row. */
 typedef enum vyre_rule {
-    VYRE_RULE_NONE,       /* no result */
-    VYRE_RULE_OWN,        /* checked where the operation is: memory, control, surroundings */
-    VYRE_RULE_NUMBER,     /* T... -> T, T an integer or a float */
-    VYRE_RULE_INTEGER,    /* T... -> T, T an integer */
+    VYRE_RULE_NONE,    /* no result */
+    VYRE_RULE_OWN,     /* each operation has its own check: memory, control flow, built-in values */
+    VYRE_RULE_NUMBER,  /* T... -> T, T an integer or a float */
+    VYRE_RULE_INTEGER, /* T... -> T, T an integer */
     VYRE_RULE_NEGATABLE,  /* T... -> T, T a signed integer or a float */
     VYRE_RULE_BITS,       /* T... -> T, T an integer or bool */
     VYRE_RULE_FLOAT,      /* T... -> T, T a float */
@@ -45,25 +46,27 @@ typedef enum vyre_rule {
     VYRE_RULE_CONVERT,    /* T -> any other type */
     VYRE_RULE_BITCAST,    /* T -> another type of the same size, neither bool */
     VYRE_RULE_LANE,       /* T, u32 -> T */
-    VYRE_RULE_BALLOT,     /* bool -> u32, or u64 where the subgroup has 64 lanes */
+    VYRE_RULE_BALLOT,     /* bool -> u32, or u64 if the subgroup has 64 lanes */
     VYRE_RULE_VOTE,       /* bool -> bool */
-    VYRE_RULE_COMBINE,    /* T -> T, the class of T depending on the combination */
-    VYRE_RULE_MATRIX      /* four u32, two u32, four i32 -> four i32, as results */
+    VYRE_RULE_COMBINE,    /* T -> T, T depending on the combination */
+    VYRE_RULE_MATRIX      /* four u32, two u32, four i32 -> four i32 results */
 } vyre_rule;
 
-/* Effects, as bits. None of them: the operation is pure, its result depends on operands alone. */
+/* Effects, as bits. An operation without effects is pure: its result depends on its operands alone.
+ */
 enum {
     VYRE_EFFECT_READ = 1,      /* reads memory */
     VYRE_EFFECT_WRITE = 2,     /* writes memory */
-    VYRE_EFFECT_ATOMIC = 4,    /* atomically, with an ordering and a scope in aux */
+    VYRE_EFFECT_ATOMIC = 4,    /* is atomic, with an ordering and a scope in aux */
     VYRE_EFFECT_SYNC = 8,      /* waits for other invocations */
     VYRE_EFFECT_SUBGROUP = 16, /* exchanges values within the subgroup */
-    VYRE_EFFECT_BLOCK = 32,    /* holds child blocks */
+    VYRE_EFFECT_BLOCK = 32,    /* contains blocks */
     VYRE_EFFECT_END = 64       /* ends its block */
 };
 
 /* X(name, number, text, shape, rule, effects, cost, documentation). Numbers are part of the binary
- * form: never reused, new ones appended. Cost is a rough count of cycles a lane. */
+ * form: they are never reused, and new ones are appended. The cost is a rough number of cycles per
+ * lane. */
 #define VYRE_OPS(X)                                                                                \
     X(PARAM, 1, "param", NUMBER, OWN, 0, 0, "a scalar argument of the program")                    \
     X(GID, 2, "gid", NUMBER, OWN, 0, 0, "position of the invocation in the domain")                \
@@ -217,10 +220,10 @@ typedef struct vyre_op_info {
     uint16_t cost;
 } vyre_op_info;
 
-/* The row of an operation; a number that names none gives a row whose name is NULL. */
+/* Returns the row of an operation. For an unknown number its name is NULL. */
 VYRE_API const vyre_op_info *vyre_op_info_of(uint32_t op);
 
-/* Orderings and scopes of atomics, as they stand in aux: ordering + 8 * scope. */
+/* Orderings and scopes of atomics. The aux byte of an instruction is ordering + 8 * scope. */
 #define VYRE_ORDERINGS(X)                                                                          \
     X(RELAXED, 0, "relaxed")                                                                       \
     X(ACQUIRE, 1, "acquire")                                                                       \
@@ -237,7 +240,8 @@ typedef enum vyre_ordering {
 
 typedef enum vyre_scope { VYRE_SCOPE_DEVICE = 0, VYRE_SCOPE_WORKGROUP = 1 } vyre_scope;
 
-/* How subgroup reductions and scans combine, as it stands in aux. */
+/* How subgroup reductions and scans combine values. The aux byte of an instruction holds the
+ * number. */
 #define VYRE_COMBINATIONS(X)                                                                       \
     X(ADD, 0, "add")                                                                               \
     X(MUL, 1, "mul")                                                                               \
@@ -254,16 +258,16 @@ typedef enum vyre_combination {
         VYRE_COMBINE_COUNT
 } vyre_combination;
 
-/* What VYRE_OP_MATRIX_MAD takes and gives a lane: words of a, words of b, elements of c. */
+/* Operands and results of VYRE_OP_MATRIX_MAD per lane: words of a, words of b, elements of c. */
 enum {
     VYRE_MATRIX_A = 4,
     VYRE_MATRIX_B = 2,
     VYRE_MATRIX_C = 4,
     VYRE_MATRIX_OPERANDS = VYRE_MATRIX_A + VYRE_MATRIX_B + VYRE_MATRIX_C,
-    VYRE_MATRIX_LANES = 32 /* of the only subgroups that have it */
+    VYRE_MATRIX_LANES = 32 /* the only subgroup size that has it */
 };
 
-/* NULL for a number that names none. */
+/* Returns NULL for an unknown number. */
 VYRE_API const char *vyre_ordering_name(uint32_t ordering);
 
 #ifdef __cplusplus
