@@ -29,16 +29,17 @@
  *         return max_abi >= VYRE_ABI ? &bundle : NULL;
  *     }
  *
- * This header needs only the C standard library, and a plugin links with no other library. Programs
+ * This header includes only the C standard library, and a plugin need not link libvyre. Programs
  * are opaque here: the host gives their bytes (docs/wire.md), and a backend that links libvyre can
  * decode them. examples/backend-plugin is a complete backend.
  *
  * Compatibility. Within a major version nothing here changes or goes away. A minor version adds in
  * two ways (docs/backends.md):
  *
- *   - Tables, which start with `struct_size`, and rows of a bundle grow at the end. Never read past
- *     struct_size. The host fills missing slots with defaults and ignores unknown ones. A backend
- *     checks VYRE_HAS before it uses a host service newer than 1.0.
+ *   - Tables and rows of a bundle grow at the end. A table starts with its `struct_size`; the
+ *     bundle has the sizes of its rows. Never read past that size. The host fills missing slots
+ *     with defaults and ignores unknown ones. A backend checks VYRE_HAS before it uses a host
+ *     service newer than 1.0.
  *   - All other structures keep their size and may be copied. Their `reserved` words are 0; if a
  *     later version defines one, 0 remains the default.
  *
@@ -60,7 +61,7 @@ extern "C" {
 #define VYRE_ABI_MINOR 0
 #define VYRE_ABI (VYRE_ABI_MAJOR << 16 | VYRE_ABI_MINOR)
 
-/* Returns whether a table is long enough to contain a field: VYRE_HAS(host, program_wire). */
+/* Whether a table is long enough to contain a field: VYRE_HAS(host, program_wire). */
 #define VYRE_HAS(table, field)                                                                     \
     ((size_t)((const char *)(&(table)->field + 1) - (const char *)(table)) <= (table)->struct_size)
 
@@ -198,21 +199,19 @@ typedef struct vyre_host {
     void (*program_release)(const vyre_program *program);
 } vyre_host;
 
-/* A set of operations by their numbers in the binary form. Number n is bit n % 64 of word n / 64.
- */
+/* A set of operations. Number n of the binary form is bit n % 64 of word n / 64. */
 typedef struct vyre_op_set {
     uint64_t words[16];
 } vyre_op_set;
 
 /* Features. Set a bit only if the device has the feature and the backend's code really uses it. */
 #define VYRE_FEATURES(X)                                                                           \
-    X(SUBGROUP_OPS, 0, "subgroup_ops")   /* subgroup instructions */                               \
-    X(F16, 1, "f16")                     /* binary16 arithmetic, not through f32 */                \
-    X(BF16, 2, "bf16")                   /* bfloat16 arithmetic, not through f32 */                \
-    X(TENSOR_CORES, 3, "tensor_cores")   /* matrix units */                                        \
-    X(ASYNC_COMPUTE, 4, "async_compute") /* copies and kernels overlap */                          \
-    X(INDIRECT_DISPATCH, 5,                                                                        \
-      "indirect_dispatch")           /* domains from memory, without a round trip to the host */   \
+    X(SUBGROUP_OPS, 0, "subgroup_ops")           /* subgroup instructions */                       \
+    X(F16, 1, "f16")                             /* binary16 arithmetic, not through f32 */        \
+    X(BF16, 2, "bf16")                           /* bfloat16 arithmetic, not through f32 */        \
+    X(TENSOR_CORES, 3, "tensor_cores")           /* matrix units */                                \
+    X(ASYNC_COMPUTE, 4, "async_compute")         /* copies and kernels overlap */                  \
+    X(INDIRECT_DISPATCH, 5, "indirect_dispatch") /* domains from memory, no round trip */          \
     X(SPECULATION, 6, "speculation") /* a filter and its check fused into one kernel */            \
     X(PERSISTENT_THREADS, 7, "persistent_threads") /* kernels that poll a work queue */            \
     X(GRID_SYNC, 8, "grid_sync")                   /* grid barriers inside one dispatch */         \
@@ -307,8 +306,8 @@ typedef struct vyre_backend {
     const vyre_host *host;
 } vyre_backend;
 
-/* An asynchronous run. The host may make these calls even after the backend's `shutdown` (which
- * follows a `flush`) and `try_recover`. */
+/* An asynchronous run. The host may still make these calls after `flush` and `shutdown` of the
+ * backend, and after `try_recover`. */
 typedef struct vyre_run_slots {
     uint32_t struct_size;
     uint32_t abi;
@@ -341,8 +340,8 @@ typedef struct vyre_native {
 
 typedef struct vyre_compile {
     const vyre_program *program;
-    const uint8_t *artifact; /* stored by an earlier compile of this program, or NULL; if it makes
-                                compile fail, the host compiles again without it */
+    const uint8_t *artifact; /* from an earlier compile of this program, or NULL. If compiling with
+                                it fails, the host tries again without it */
     size_t artifact_size;
     uint64_t reserved[4];
 } vyre_compile;
@@ -383,14 +382,14 @@ struct vyre_backend_slots {
     vyre_status (*dispatch_borrowed)(const vyre_backend *backend, const vyre_call *call,
                                      vyre_output *outputs);
 
-    /* Like `dispatch_borrowed`, with times. Default: measures the wall time of `dispatch_borrowed`.
-     */
+    /* Like `dispatch_borrowed`, with times. Default: only the wall time of `dispatch_borrowed`. */
     vyre_status (*dispatch_borrowed_timed)(const vyre_backend *backend, const vyre_call *call,
                                            vyre_output *outputs, vyre_timing *out_timing);
 
     /* Like `dispatch_borrowed`, but writes into the caller's memory, which has any alignment and
-     * does not overlap the inputs. After a failure its contents are undefined. Default: runs
-     * `dispatch_borrowed` into other memory and copies on success, so a failure changes nothing. */
+     * does not overlap the inputs. After a failure the backend may leave anything in it. Default:
+     * runs `dispatch_borrowed` into other memory and copies on success, so a failure changes
+     * nothing. */
     vyre_status (*dispatch_borrowed_into)(const vyre_backend *backend, const vyre_call *call,
                                           vyre_output *outputs);
 
@@ -408,9 +407,9 @@ struct vyre_backend_slots {
     /* Resident buffers: device memory, identified by a number that the backend chooses. A size may
      * be 0.
      *
-     * The host passes only live buffers and valid ranges, never frees a buffer in use, and gives a
-     * buffer that a call writes to that call alone. The backend runs enqueued work and later calls
-     * on the same buffer in the order of submission. Default of each: UNSUPPORTED. */
+     * The host passes only live buffers and valid ranges, never frees a buffer in use, and never
+     * lets another call use a buffer while one writes it. The backend runs enqueued work and later
+     * calls on the same buffer in the order of submission. Default of each: UNSUPPORTED. */
     vyre_status (*resident_allocate)(const vyre_backend *backend, size_t size,
                                      uint64_t *out_buffer);
     vyre_status (*resident_upload)(const vyre_backend *backend, uint64_t buffer, size_t offset,
@@ -419,9 +418,8 @@ struct vyre_backend_slots {
                                  void *data, size_t size);
     vyre_status (*resident_free)(const vyre_backend *backend, uint64_t buffer);
 
-    /* Runs on resident buffers, one for each argument; 0 stands for a scalar, whose value is in
-     * call->arguments. Outputs stay on the device. `out` buffers read as 0 before the first write.
-     */
+    /* Runs on resident buffers, one for each argument; 0 for a scalar, whose value is in
+     * call->arguments. Outputs stay on the device. `out` buffers read as 0 until written. */
     vyre_status (*resident_dispatch_timed)(const vyre_backend *backend, const vyre_call *call,
                                            const uint64_t *buffers, vyre_timing *out_timing);
 
@@ -442,15 +440,13 @@ struct vyre_backend_slots {
     vyre_status (*compile_native_shared)(const vyre_backend *backend, const vyre_compile *compile,
                                          vyre_native *out_native);
 
-    /* Returns the counts of the backend's own cache. Default: false, which means that it has none.
-     */
+    /* Returns the counts of the backend's own cache; false if it has none. Default: false. */
     bool (*cache_snapshot)(const vyre_backend *backend, vyre_cache_counts *out_counts);
 
     /* VYRE_FEATURE_ bits. Default: none. */
     uint32_t (*features)(const vyre_backend *backend);
 
-    /* Largest size in each dimension; the host refuses programs that need more. Default: 1, 1, 1.
-     */
+    /* Largest in each dimension. The host refuses programs that need more. Default: 1, 1, 1. */
     void (*max_workgroup_size)(const vyre_backend *backend, uint32_t out_size[3]);
     /* Most workgroups in each dimension of a phase with a workgroup clause. The host refuses larger
      * runs, unless the domain comes from memory. Default: 1, 1, 1. */
@@ -461,7 +457,7 @@ struct vyre_backend_slots {
     /* 0 means unknown; planners then use the largest workgroup. Otherwise workgroups should be a
      * multiple of it. Default: 0. */
     uint32_t (*subgroup_size)(const vyre_backend *backend);
-    /* Largest buffer or scratch array; the host refuses runs with a larger one. 0 means not
+    /* The largest buffer or scratch array. The host refuses runs with a larger one. 0 means not
      * reported, not unlimited. Default: 0. */
     uint64_t (*max_storage_buffer_bytes)(const vyre_backend *backend);
 
@@ -471,13 +467,13 @@ struct vyre_backend_slots {
     void (*device_profile)(const vyre_backend *backend, vyre_profile *out_profile);
 
     /* Initializes the device. The host calls it before the first compile, run or resident buffer,
-     * and again after `try_recover`. May be called early to hide start-up cost. Default: nothing.
-     */
+     * and again after `try_recover`. It may be called early, to hide start-up cost. Default:
+     * nothing. */
     vyre_status (*prepare)(const vyre_backend *backend);
     /* Waits for all submitted work. Default: nothing. */
     vyre_status (*flush)(const vyre_backend *backend);
-    /* Releases the device. The host then only destroys remaining pipelines and calls `destroy`.
-     * Default: nothing. */
+    /* Releases the device. Afterwards the host only frees runs, destroys pipelines and calls
+     * `destroy`. Default: nothing. */
     vyre_status (*shutdown)(const vyre_backend *backend);
     /* Returns whether the device is lost. Default: false. */
     bool (*device_lost)(const vyre_backend *backend);
@@ -533,9 +529,9 @@ struct vyre_pipeline_slots {
 /* Registration. All strings and tables must be valid for the life of the process. */
 
 typedef struct vyre_registration {
-    const char *id; /* first in every kind of row */
-    /* Makes the backend for a device, counted from 0. If it cannot run on this machine, returns a
-     * status with a Fix. `out_backend` is zeroed except for `host`. */
+    const char *id; /* every kind of row starts with the id */
+    /* Makes the backend for a device, counted from 0. Fails with a Fix if it cannot run on this
+     * machine. `out_backend` is zeroed except for `host`. */
     vyre_status (*create)(const vyre_host *host, uint32_t device, vyre_backend *out_backend);
     /* What the slot `supported_ops` will return, without creating a backend; NULL: unknown. */
     const vyre_op_set *(*supported_ops)(void);
@@ -559,7 +555,7 @@ typedef struct vyre_capability {
     bool dispatches;
 } vyre_capability;
 
-/* The rows that one object file registers, and the size of each kind of row. */
+/* What a plugin or object file registers, and the size of each kind of row. */
 typedef struct vyre_bundle {
     uint32_t struct_size;
     uint32_t abi;
@@ -579,9 +575,8 @@ typedef struct vyre_bundle {
     sizeof(vyre_bundle), VYRE_ABI, sizeof(vyre_registration), sizeof(vyre_precedence),             \
         sizeof(vyre_capability), 0
 
-/* The only symbol that a plugin exports: `vyre_backend_query`. `max_abi` is the host's ABI (major
- * << 16 | minor). Returns a bundle with the same major version whose `abi` is not higher, or NULL.
- */
+/* The only symbol that a plugin exports: `vyre_backend_query`. `max_abi` is the host's VYRE_ABI.
+ * Returns a bundle with the same major version whose `abi` is not higher, or NULL. */
 typedef const vyre_bundle *(*vyre_backend_query_function)(uint32_t max_abi);
 #define VYRE_BACKEND_QUERY "vyre_backend_query"
 

@@ -56,8 +56,8 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_builder_finish(vyre_builder *builder,
 /* Returns the number of mistakes so far. A frontend need not report their consequences. */
 VYRE_API size_t vyre_builder_errors(const vyre_builder *builder);
 
-/* Set the source place of the following instructions, for diagnostics and the debug section.
- * vyre_build_scope starts an inlined call of a function in the same file, at the current place;
+/* These set the source place of the following instructions, for diagnostics and debug information.
+ * vyre_build_scope starts an inlined call of a function in the same file, at the current place.
  * vyre_build_scope_end ends it. */
 VYRE_API void vyre_build_file(vyre_builder *builder, const char *file);
 VYRE_API void vyre_build_at(vyre_builder *builder, uint32_t line, uint32_t column, uint32_t length);
@@ -86,14 +86,14 @@ VYRE_API uint32_t vyre_build_size_len(vyre_builder *builder, uint32_t buffer);
 VYRE_API uint32_t vyre_build_size_param(vyre_builder *builder, uint32_t scalar);
 VYRE_API uint32_t vyre_build_size_op(vyre_builder *builder, vyre_size_op op, uint32_t left,
                                      uint32_t right);
-/* Copies a size, used or not. */
+/* Returns a copy of a size, which may already be used. */
 VYRE_API uint32_t vyre_build_size_copy(vyre_builder *builder, uint32_t size);
 
 /* Requires two sizes to be equal; otherwise the program does not start. Sizes that are always equal
  * add nothing. Constants that differ are a mistake. */
 VYRE_API void vyre_build_require(vyre_builder *builder, uint32_t left, uint32_t right);
 
-/* Phases. Zero means the default. */
+/* A phase. Zero means the default. */
 typedef struct vyre_phase_desc {
     const char *name;
     uint32_t domain[3];  /* one size for each dimension */
@@ -107,8 +107,8 @@ typedef struct vyre_phase_desc {
 VYRE_API void vyre_build_phase(vyre_builder *builder, const vyre_phase_desc *desc);
 VYRE_API void vyre_build_phase_end(vyre_builder *builder);
 
-/* Repeat the following steps, `count_size` times or while an element is not 0. They return a handle
- * for vyre_build_iteration. */
+/* Repeat the following phases `count_size` times, or while element `index_size` of `resource` is
+ * not 0. They return a handle for vyre_build_iteration. */
 VYRE_API uint32_t vyre_build_repeat(vyre_builder *builder, const char *name, uint32_t count_size);
 VYRE_API uint32_t vyre_build_repeat_while(vyre_builder *builder, const char *name,
                                           uint32_t resource, uint32_t index_size);

@@ -27,8 +27,8 @@ VYRE_API const char *vyre_device_id(const vyre_device *device);   /* of the back
 VYRE_API const char *vyre_device_name(const vyre_device *device); /* "cuda:1", "reference" */
 VYRE_API const char *vyre_device_version(const vyre_device *device);
 
-/* What the device can do; backend.h describes the slots of the same names. The profile has all
- * limits. The operations are valid as long as the device. */
+/* What the device can do; backend.h describes the slots of the same names. The profile includes all
+ * limits. The device owns what it returns. */
 VYRE_API const vyre_op_set *vyre_device_supported_ops(const vyre_device *device);
 VYRE_API uint32_t vyre_device_features(const vyre_device *device);
 VYRE_API void vyre_device_profile(const vyre_device *device, vyre_profile *out_profile);
@@ -59,7 +59,7 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_timed(
  * Outputs must not overlap an input or each other.
  *
  * A failure before the device starts leaves the outputs as they were. After a later failure their
- * contents are unspecified, and the status says so. */
+ * contents are unspecified. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_into(
     vyre_device *device, const vyre_program *program, const vyre_input *inputs, size_t input_count,
     const vyre_dispatch_config *config, vyre_outputs *outputs);
@@ -79,11 +79,11 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_owned_async(
     const vyre_dispatch_config *config, vyre_pending **out_pending);
 /* Returns whether the run has ended, without blocking. */
 VYRE_API bool vyre_pending_is_ready(vyre_pending *pending);
-/* Waits for the end of the run and returns its outputs, which the caller frees. Succeeds at most
- * once. */
+/* Waits for the end of the run and returns its outputs, which the caller frees. A second call
+ * fails. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_pending_await(vyre_pending *pending,
                                                       vyre_outputs *out_outputs);
-/* Cancels the run if nobody awaited it. NULL is allowed. */
+/* Cancels a run that was not awaited. NULL is allowed. */
 VYRE_API void vyre_pending_free(vyre_pending *pending);
 
 /* A resident buffer: memory on the device. The handle is a plain value. Every call refuses a handle
@@ -137,13 +137,12 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_device_wait(vyre_device *device, vyre_ti
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_prepare(vyre_device *device);
 /* Waits for all submitted work. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_flush(vyre_device *device);
-/* Waits for calls in other threads and for all work, then shuts the device down. Later runs fail.
- */
+/* Waits for calls in other threads and for all work, then shuts down. Later runs fail. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_shutdown(vyre_device *device);
 /* Returns whether the device is gone, for example after a reset of the GPU. */
 VYRE_API bool vyre_device_lost(vyre_device *device);
-/* Opens a lost device again, after calls in other threads have ended. After success, earlier
- * pipelines and resident buffers are invalid, and every call refuses them. */
+/* Opens a lost device again, after calls in other threads have ended. After success, every call
+ * refuses earlier pipelines and resident buffers. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_recover(vyre_device *device);
 
 #ifdef __cplusplus

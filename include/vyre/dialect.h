@@ -120,8 +120,8 @@ typedef struct vyre_variant {
 
 /* A test case of the operation, in the notation of `vyre run`. */
 typedef struct vyre_witness {
-    const char *arguments; /* one a line: "x=1,2,3" */
-    const char *expected;  /* one a line: "total=6" */
+    const char *arguments; /* one per line: "x=1,2,3" */
+    const char *expected;  /* one per line: "total=6" */
 } vyre_witness;
 
 struct vyre_operation;
@@ -132,7 +132,7 @@ typedef vyre_status (*vyre_reference_function)(const struct vyre_operation *oper
 typedef struct vyre_lowering {
     vyre_target target;
     const vyre_program *program;       /* input of the target's emitter, or NULL */
-    vyre_reference_function reference; /* reference target without a program */
+    vyre_reference_function reference; /* used for the reference target if `program` is NULL */
 } vyre_lowering;
 
 typedef struct vyre_operation {
@@ -166,8 +166,8 @@ typedef struct vyre_operation {
     size_t lowering_count;
 
     /* Benchmark arguments of size n, like those of a witness, where {...} is an expression over n
-     * (docs/dialects.md). `work` is such an expression for the number of arithmetic operations of a
-     * run. NULL if not given. */
+     * (docs/dialects.md). `work` is such an expression: how many arithmetic operations a run does.
+     * NULL if not given. */
     const char *sample, *work;
 
     const struct vyre_library_entry *library; /* private */
@@ -203,8 +203,7 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_dialects_validate(const vyre_operation *
  * different dialects. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_dialects_make(const vyre_operation *const *operations,
                                                       size_t count, vyre_dialects **out_snapshot);
-/* Makes a snapshot of everything linked in and registered, and of the folders of VYRE_DIALECT_PATH.
- */
+/* Makes a snapshot of all operations: linked in, registered and in folders of VYRE_DIALECT_PATH. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_dialects_load(vyre_dialects **out_snapshot);
 VYRE_API vyre_dialects *vyre_dialects_retain(const vyre_dialects *snapshot);
 VYRE_API void vyre_dialects_release(const vyre_dialects *snapshot); /* NULL is allowed */
@@ -216,9 +215,9 @@ VYRE_API void vyre_dialects_install(vyre_dialects *snapshot);
  * ends. To keep a snapshot longer or pass it to another thread, retain it.
  *
  * The first entry in a process loads the snapshot. vyre_dialects_enter never fails: if loading
- * fails, it logs the error and returns an empty snapshot. If the language already uses another
- * provider of operations, it logs that. vyre_dialects_try_enter returns an error in both cases; do
- * not leave the guard then. */
+ * fails, it logs the error and returns an empty snapshot. It also logs if the language already uses
+ * another provider of operations. vyre_dialects_try_enter returns an error in both cases; do not
+ * leave the guard then. */
 typedef struct vyre_dialects_guard {
     const vyre_dialects *snapshot;
     void *held[2]; /* private */
@@ -233,9 +232,9 @@ VYRE_API void vyre_dialects_leave(vyre_dialects_guard *guard);
 VYRE_API const vyre_operation *vyre_dialects_lookup(const vyre_dialects *snapshot, uint32_t name);
 VYRE_API const vyre_operation *vyre_dialects_find(const vyre_dialects *snapshot, const char *id);
 /* Finds how to lower an operation to a target: a registered lowering, otherwise its program if the
- * target has an emitter (emit.h). Every known operation has one for the reference target, which
- * fails with a status if nobody defined the operation. `*out_found` is false, without an error, if
- * there is no lowering. */
+ * target has an emitter (emit.h). Every known operation has one for the reference target; running
+ * it fails if nobody defined the operation. `*out_found` is false, without an error, if there is no
+ * lowering. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_dialects_get_lowering(const vyre_dialects *snapshot,
                                                               uint32_t name, vyre_target target,
                                                               bool *out_found,
@@ -273,7 +272,7 @@ typedef enum vyre_dialect_event_kind {
 typedef struct vyre_dialect_event {
     vyre_dialect_event_kind kind;
     const char *name;              /* id of an operation, or path of a manifest or folder */
-    const char *detail;            /* REFUSED: the errors, one a line, each with "Fix: "; else "" */
+    const char *detail;            /* REFUSED: the errors, one per line; else "" */
     bool is_kept;                  /* REFUSED: the earlier contents stay in use */
     const vyre_dialects *snapshot; /* the current one */
 } vyre_dialect_event;

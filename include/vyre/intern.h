@@ -4,8 +4,8 @@
  *     status = vyre_intern((vyre_str){"reduce.sum_u32", 14}, &id);
  *
  * Numbers start at 0 without gaps, so they can index an array. A name is any sequence of bytes.
- * Names are never freed. Any thread may make these calls; only interning a new name takes a lock.
- */
+ * Names are never freed. Any thread may make these calls. Only interning a new name takes a lock,
+ * lookups never do. */
 #ifndef VYRE_INTERN_H
 #define VYRE_INTERN_H
 

@@ -21,8 +21,7 @@ typedef enum vyre_log_level {
 #undef VYRE_LOG_ENUM
 } vyre_log_level;
 
-/* Receives one line without a newline; `message` is valid during the call. Any thread may call it.
- */
+/* Receives one line without a newline, valid during the call. Any thread may call it. */
 typedef void (*vyre_log_function)(void *user, vyre_log_level level, const char *message);
 
 /* Sets the callback and the highest level it receives. Messages above `level` are not even

@@ -22,8 +22,7 @@ typedef enum vyre_shape {
     VYRE_SHAPE_R_LIST, /* a: resource, b: operand list, c: its length */
     VYRE_SHAPE_LIST,   /* a: operand list, b: its length */
     VYRE_SHAPE_PICK,   /* a: the instruction it belongs to, b: index of the value */
-    VYRE_SHAPE_IF,     /* a: condition, b: start of the else block, c: first behind both
-                          blocks */
+    VYRE_SHAPE_IF,     /* a: condition, b: start of the else block, c: first behind it */
     VYRE_SHAPE_LOOP,   /* a: operand list, b: its length, c: first instruction behind the block */
     VYRE_SHAPE_INLINE, /* c: first instruction behind the block */
     VYRE_SHAPE_GROUP   /* a: operand list, b: its length, c: number of results, which follow it */
@@ -31,10 +30,10 @@ typedef enum vyre_shape {
 
 /* How operand types determine the result type. T stands for one type in each row. */
 typedef enum vyre_rule {
-    VYRE_RULE_NONE,    /* no result */
-    VYRE_RULE_OWN,     /* each operation has its own check: memory, control flow, built-in values */
-    VYRE_RULE_NUMBER,  /* T... -> T, T an integer or a float */
-    VYRE_RULE_INTEGER, /* T... -> T, T an integer */
+    VYRE_RULE_NONE,       /* no result */
+    VYRE_RULE_OWN,        /* checked per operation: memory, control, built-in values */
+    VYRE_RULE_NUMBER,     /* T... -> T, T an integer or a float */
+    VYRE_RULE_INTEGER,    /* T... -> T, T an integer */
     VYRE_RULE_NEGATABLE,  /* T... -> T, T a signed integer or a float */
     VYRE_RULE_BITS,       /* T... -> T, T an integer or bool */
     VYRE_RULE_FLOAT,      /* T... -> T, T a float */
@@ -52,8 +51,7 @@ typedef enum vyre_rule {
     VYRE_RULE_MATRIX      /* four u32, two u32, four i32 -> four i32 results */
 } vyre_rule;
 
-/* Effects, as bits. An operation without effects is pure: its result depends on its operands alone.
- */
+/* Effects, as bits. An operation without any is pure: its result depends only on its operands. */
 enum {
     VYRE_EFFECT_READ = 1,      /* reads memory */
     VYRE_EFFECT_WRITE = 2,     /* writes memory */

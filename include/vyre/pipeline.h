@@ -75,16 +75,15 @@ VYRE_API VYRE_MUST_USE vyre_status
 vyre_pipeline_dispatch_resident(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
                                 const vyre_dispatch_config *config, vyre_timing *out_timing);
 
-/* Starts a run on resident buffers and returns at once; bindings as in
- * vyre_device_dispatch_resident. Runs that share a buffer execute in the order in which they were
- * enqueued. `out_ticket` may be NULL. vyre_device_wait returns errors of the run. */
+/* Starts a run on resident buffers and returns at once. See vyre_device_dispatch_resident for
+ * `bindings`. Runs that share a buffer execute in the order in which they were enqueued.
+ * `out_ticket` may be NULL. vyre_device_wait returns errors of the run. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_enqueue(vyre_pipeline *pipeline,
                                                          const vyre_binding *bindings, size_t count,
                                                          const vyre_dispatch_config *config,
                                                          vyre_ticket *out_ticket);
 
-/* Make the arguments of a run: a resident buffer, the zero-extended bits of a scalar, or a float.
- */
+/* Make an argument of a run: a resident buffer, the zero-extended bits of a scalar, or a float. */
 static inline vyre_binding vyre_bind(vyre_resident buffer) {
     vyre_binding binding;
     binding.buffer = buffer;

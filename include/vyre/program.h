@@ -46,8 +46,7 @@ typedef struct vyre_program vyre_program;
 typedef struct vyre_inst {
     uint16_t op;  /* vyre_op */
     uint8_t type; /* vyre_type of the value; void if there is none */
-    uint8_t
-        aux; /* atomics: ordering + 8 * scope; subgroup combinations: vyre_combination; else 0 */
+    uint8_t aux;  /* atomics: ordering + 8 * scope; subgroups: vyre_combination; else 0 */
     uint32_t a, b, c;
 } vyre_inst;
 
@@ -116,9 +115,9 @@ typedef struct vyre_phase {
     uint32_t dimensions;                   /* 1 to 3 */
     uint32_t domain[3];                    /* sizes; VYRE_NONE for unused dimensions */
     uint32_t from_resource;                /* array that holds the domain, or VYRE_NONE */
-    uint32_t from_index;   /* index in that array, a size; domain[0] is then the maximum */
-    uint32_t workgroup[3]; /* 0, 0, 0 without a workgroup clause */
-    uint32_t subgroup;     /* width; 0 if the phase uses no subgroup operations */
+    uint32_t from_index;                   /* its index there, a size; domain[0] is the maximum */
+    uint32_t workgroup[3];                 /* 0, 0, 0 without a workgroup clause */
+    uint32_t subgroup;                     /* width; 0 if the phase uses no subgroup operations */
 } vyre_phase;
 
 typedef enum vyre_step_kind {
@@ -129,10 +128,9 @@ typedef enum vyre_step_kind {
 
 /* Steps, in execution order. The steps that a repeat contains follow it. */
 typedef struct vyre_step {
-    uint32_t kind; /* vyre_step_kind */
-    uint32_t end;  /* the first step after this one and its contents */
-    uint32_t size; /* phase: its index; count: how often, a size; while: the index in `resource`, a
-                      size */
+    uint32_t kind;     /* vyre_step_kind */
+    uint32_t end;      /* the first step after this one and its contents */
+    uint32_t size;     /* phase: its index; count: a size; while: index in `resource`, a size */
     uint32_t resource; /* while: the array; else VYRE_NONE */
 } vyre_step;
 
@@ -208,8 +206,7 @@ typedef struct vyre_digest {
 } vyre_digest;
 VYRE_API vyre_digest vyre_program_digest(const vyre_program *program);
 
-/* Sets `*values` to the value operands of an instruction and returns their number. `ir` owns them.
- */
+/* Sets `*values` to the value operands of an instruction, owned by `ir`. Returns their number. */
 VYRE_API uint32_t vyre_inst_values(const vyre_ir *ir, const vyre_inst *inst,
                                    const uint32_t **values);
 
@@ -248,8 +245,8 @@ typedef struct vyre_stats {
 } vyre_stats;
 VYRE_API vyre_stats vyre_program_stats(const vyre_program *program);
 
-/* Prints the program in the language, one instruction a line. Parsing the text gives a program with
- * the same digest. The caller frees it with vyre_string_free. */
+/* Prints the program in the language, one instruction per line. Parsing the text gives a program
+ * with the same digest. The caller frees it with vyre_string_free. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_program_print(const vyre_program *program, char **out_text,
                                                       size_t *out_size);
 VYRE_API void vyre_string_free(char *text);

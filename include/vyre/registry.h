@@ -35,8 +35,8 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_registry_create(vyre_registry **out_regi
 VYRE_API void vyre_registry_free(vyre_registry *registry); /* NULL is allowed */
 
 /* Adds the rows of a bundle, which it does not copy. Ids consist of a-z, 0-9, '_' and '-'. If an id
- * occurs twice, the first registration and the last rank and capability count. Fails once the
- * registry is frozen. Call it from a constructor or early in main. */
+ * occurs twice, the first registration wins, but the last rank and the last capability. Fails once
+ * the registry is frozen. Call it from a constructor or early in main. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_registry_add(vyre_registry *registry,
                                                      const vyre_bundle *bundle);
 
@@ -74,7 +74,8 @@ VYRE_API const vyre_op_set *vyre_core_supported_ops(void);
 VYRE_API VYRE_MUST_USE vyre_status vyre_registry_acquire(vyre_registry *registry, const char *name,
                                                          vyre_device **out_device);
 
-/* Like vyre_registry_acquire, for a registration. Its `create` slot returns the bare backend. */
+/* Like vyre_registry_acquire, for a registration. The registration's own `create` returns the bare
+ * backend, without what the host adds. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_registration_acquire(const vyre_registration *registration,
                                                              uint32_t device,
                                                              vyre_device **out_device);

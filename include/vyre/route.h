@@ -8,8 +8,8 @@
  *     status = vyre_routes_save(routes, path);
  *     vyre_routes_free(routes);
  *
- * A route names the fastest backend for an operation and the latencies of all candidates. A file
- * holds the routes. Certification makes a route: every candidate runs the operation on the same
+ * A route names the fastest backend for an operation and the latencies of all candidates. Routes
+ * are saved in a file. Certification makes a route: every candidate runs the operation on the same
  * inputs, once to warm up and three times timed. The fastest candidate with the right bytes wins.
  *
  * A file also holds measurements by class: by the size of the data, its location (host or device)
@@ -146,7 +146,7 @@ typedef struct vyre_route_candidate {
     const vyre_program *program;
 } vyre_route_candidate;
 
-/* Zero means the default, for every field. */
+/* Zero means the default. */
 typedef struct vyre_certify_options {
     const vyre_dispatch_config *config; /* of each run; may be NULL */
     /* Total time for a candidate: compiling, the warm-up and three runs. It is the timeout of the
@@ -163,10 +163,10 @@ typedef struct vyre_certify_options {
 /* Measures every candidate and replaces the route of the operation. `op` is the id of an operation,
  * or the key that vyre_route_key makes for any other program.
  *
- * Runs use borrowed dispatch: one to warm up and three timed, whose median counts. If the
- * candidates' bytes differ, only those with the oracle's bytes can win. Without an oracle nobody
- * wins, because a majority proves nothing. Bytes are not compared if the program may give different
- * ones on each run (vyre_program_determinism).
+ * Each candidate runs once to warm up and three times timed, by borrowed dispatch; the median
+ * counts. If the candidates' bytes differ, only those with the oracle's bytes can win. Without an
+ * oracle nobody wins, because a majority proves nothing. Bytes are not compared if the program may
+ * give different ones on each run (vyre_program_determinism).
  *
  * An error of a run fails the certification and leaves the routes unchanged, unless the candidate
  * ran out of its budget. Leave out devices whose vyre_device_compile refuses the program. The
@@ -199,8 +199,8 @@ vyre_routes_measure(vyre_routes *routes, const char *op, vyre_data data,
                     const vyre_route_candidate *candidates, size_t count, const vyre_input *inputs,
                     size_t input_count, const vyre_certify_options *options, uint32_t *out_class);
 
-/* Writes the key of a program that is no operation of the library: `program:NAME:DIGEST`, with the
- * digest as 32 hexadecimal digits. A long name is truncated. */
+/* Writes the key of a program that is not an operation of the library: `program:NAME:DIGEST`, with
+ * 32 hexadecimal digits. A long name is truncated. */
 enum { VYRE_ROUTE_KEY_BYTES = 256 };
 VYRE_API void vyre_route_key(const vyre_program *program, char out_key[VYRE_ROUTE_KEY_BYTES]);
 
@@ -273,10 +273,10 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_router_choose(const vyre_router_request 
                                                       const vyre_router_choice **out_choice);
 VYRE_API void vyre_router_choice_release(const vyre_router_choice *choice); /* NULL is allowed */
 
-/* Turns learning on or off. It is off by default, unless VYRE_LEARN is 1. The router then records
- * the latencies of vyre_run and vyre_run_operation on "auto" by class.
+/* Turns learning on or off. The default is off, unless VYRE_LEARN is 1. While it is on, the router
+ * records the latencies of vyre_run and vyre_run_operation on "auto" by class.
  *
- * For at most about a sixteenth of that time it also runs the same inputs on devices that it has
+ * For about a sixteenth of that time at most, it also runs the same inputs on devices that it has
  * not measured for the class, and compares the bytes. The caller always gets the result of the
  * chosen device. */
 VYRE_API void vyre_router_learn(bool on);

@@ -1,5 +1,5 @@
-/* Sanitize: runs a program on the reference backend and reports data races and other errors that a
- * correct-looking result can hide.
+/* Sanitize: runs a program on the reference backend and reports data races and other errors that
+ * its results may not show.
  *
  *     vyre_findings *findings;
  *     status = vyre_sanitize(program, inputs, count, NULL, &findings);
