@@ -93,7 +93,7 @@ typedef struct vyre_resident {
     uint32_t index, generation;
 } vyre_resident;
 
-/* The contents are undefined until the first write. `size` may be 0. */
+/* Allocates a buffer. `size` may be 0. The last release of the device frees remaining ones. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_allocate(vyre_device *device, size_t size,
                                                           vyre_resident *out_resident);
 /* Replaces the whole buffer, after all work enqueued earlier that uses it. The caller may reuse

@@ -1,4 +1,4 @@
-/* IO: reads and writes ranges of files at the speed of the disk.
+/* IO: reads and writes ranges of files, directly from and to the disk where possible.
  *
  *     vyre_io_report report;
  *     status = vyre_io_read(data, size, "weights.bin", offset, &report);

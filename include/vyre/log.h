@@ -24,8 +24,9 @@ typedef enum vyre_log_level {
 /* Receives one line without a newline, valid during the call. Any thread may call it. */
 typedef void (*vyre_log_function)(void *user, vyre_log_level level, const char *message);
 
-/* Sets the callback and the highest level it receives. Messages above `level` are not even
- * formatted. NULL, the default, turns the log off. Call it before other threads use the library. */
+/* Sets the callback and the most detailed level that it receives. Messages above `level` are not
+ * even formatted. NULL, the default, turns the log off. Call it before other threads use the
+ * library. */
 VYRE_API void vyre_log_set(vyre_log_function function, void *user, vyre_log_level level);
 
 VYRE_API const char *vyre_log_level_name(vyre_log_level level);

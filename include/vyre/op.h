@@ -74,7 +74,7 @@ enum {
     X(IN_DOMAIN, 6, "in_domain", NONE, OWN, 0, 1, "whether the invocation lies inside the domain") \
     X(LANE, 7, "lane", NONE, OWN, 0, 0, "position of the invocation in its subgroup")              \
     X(SUBGROUP_ID, 8, "subgroup_id", NONE, OWN, 0, 0, "position of the subgroup in its workgroup") \
-    X(ITERATION, 9, "iteration", NUMBER, OWN, 0, 0, "how often the enclosing repeat ran before")   \
+    X(ITERATION, 9, "iteration", NUMBER, OWN, 0, 0, "earlier iterations of the enclosing repeat")  \
     X(LEN, 10, "len", R, OWN, 0, 0, "number of elements of an array")                              \
                                                                                                    \
     X(ADD, 16, "add", V2, NUMBER, 0, 1, "sum; integers wrap")                                      \
@@ -82,8 +82,8 @@ enum {
     X(MUL, 18, "mul", V2, NUMBER, 0, 1, "product; integers wrap")                                  \
     X(DIV, 19, "div", V2, NUMBER, 0, 12, "quotient; integer x / 0 = x and MIN / -1 = MIN")         \
     X(REM, 20, "rem", V2, INTEGER, 0, 14, "remainder with the sign of the dividend; x % 0 = 0")    \
-    X(MIN, 21, "min", V2, NUMBER, 0, 1, "smaller one; ignores one NaN, -0 < +0")                   \
-    X(MAX, 22, "max", V2, NUMBER, 0, 1, "larger one; ignores one NaN, -0 < +0")                    \
+    X(MIN, 21, "min", V2, NUMBER, 0, 1, "smaller value; ignores one NaN, -0 < +0")                 \
+    X(MAX, 22, "max", V2, NUMBER, 0, 1, "larger value; ignores one NaN, -0 < +0")                  \
     X(NEG, 23, "neg", V1, NEGATABLE, 0, 1, "negation; of a float, the sign bit flipped")           \
     X(ABS, 24, "abs", V1, NEGATABLE, 0, 1, "magnitude; of a float, the sign bit cleared")          \
     X(MUL_HIGH, 25, "mul_high", V2, INTEGER, 0, 3, "upper half of the product of twice the width") \
@@ -139,7 +139,8 @@ enum {
     X(HYPOT, 97, "hypot", V2, ELEMENTARY, 0, 24, "length of the vector, at most 1 ULP")            \
                                                                                                    \
     X(LOAD, 112, "load", R_V1, OWN, VYRE_EFFECT_READ, 4, "an element; 0 past the end")             \
-    X(STORE, 113, "store", R_V2, NONE, VYRE_EFFECT_WRITE, 4, "writes; nothing past the end")       \
+    X(STORE, 113, "store", R_V2, NONE, VYRE_EFFECT_WRITE, 4,                                       \
+      "writes an element; no effect past the end")                                                 \
     X(CLEAR, 114, "clear", R, NONE, VYRE_EFFECT_WRITE, 4, "sets a private array to zero")          \
     X(UNIFORM_LOAD, 115, "uniform_load", R_V1, OWN, VYRE_EFFECT_READ | VYRE_EFFECT_SYNC, 24,       \
       "an element that is the same for the whole workgroup; a barrier before and after")           \
@@ -147,7 +148,8 @@ enum {
       "an element, atomically")                                                                    \
     X(ATOMIC_STORE, 117, "atomic_store", R_V2, NONE, VYRE_EFFECT_WRITE | VYRE_EFFECT_ATOMIC, 8,    \
       "writes an element atomically")                                                              \
-    X(ATOMIC_ADD, 118, "atomic_add", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "adds; gives the old")     \
+    X(ATOMIC_ADD, 118, "atomic_add", R_V2, OWN, VYRE_EFFECT_UPDATE, 16,                            \
+      "adds; returns the old value")                                                               \
     X(ATOMIC_SUB, 119, "atomic_sub", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "subtracts")               \
     X(ATOMIC_AND, 120, "atomic_and", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "bitwise and")             \
     X(ATOMIC_OR, 121, "atomic_or", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "bitwise or")                \
@@ -155,9 +157,9 @@ enum {
     X(ATOMIC_MIN, 123, "atomic_min", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "keeps the smaller")       \
     X(ATOMIC_MAX, 124, "atomic_max", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "keeps the larger")        \
     X(ATOMIC_EXCHANGE, 125, "atomic_exchange", R_V2, OWN, VYRE_EFFECT_UPDATE, 16,                  \
-      "writes; gives the old")                                                                     \
+      "writes; returns the old value")                                                             \
     X(ATOMIC_CAS, 126, "atomic_cas", R_LIST, OWN, VYRE_EFFECT_UPDATE, 20,                          \
-      "writes the second if the element equals the first; gives the old")                          \
+      "writes the second if the element equals the first; returns the old value")                  \
     X(BARRIER, 127, "barrier", NONE, NONE, VYRE_EFFECT_SYNC, 20,                                   \
       "waits for the workgroup; its writes are visible after")                                     \
     X(GRID_BARRIER, 128, "grid_barrier", NONE, NONE, VYRE_EFFECT_SYNC, 2000,                       \
@@ -174,7 +176,7 @@ enum {
     X(BROADCAST, 148, "subgroup_broadcast", V2, LANE, VYRE_EFFECT_SUBGROUP, 4,                     \
       "the value of one lane for all; the lane number must be subgroup-uniform")                   \
     X(BALLOT, 149, "subgroup_ballot", V1, BALLOT, VYRE_EFFECT_SUBGROUP, 4,                         \
-      "a bit a lane, set where the condition holds")                                               \
+      "one bit per lane, set where the condition holds")                                           \
     X(ANY, 150, "subgroup_any", V1, VOTE, VYRE_EFFECT_SUBGROUP, 4, "whether it holds in any lane") \
     X(ALL, 151, "subgroup_all", V1, VOTE, VYRE_EFFECT_SUBGROUP, 4, "whether it holds in all")      \
     X(REDUCE, 152, "subgroup", V1, COMBINE, VYRE_EFFECT_SUBGROUP, 12, "all lanes combined")        \
@@ -185,9 +187,10 @@ enum {
     X(MATRIX_MAD, 155, "subgroup_matrix_mad", GROUP, MATRIX, VYRE_EFFECT_SUBGROUP, 8,              \
       "a product of i8 tiles, 16x32 by 32x8, added to a tile of i32; four values")                 \
                                                                                                    \
-    X(IF, 176, "if", IF, NONE, VYRE_EFFECT_BLOCK, 1, "one of two blocks")                          \
-    X(FOR, 177, "for", LOOP, NONE, VYRE_EFFECT_BLOCK, 1, "a block for each number of a range")     \
-    X(LOOP, 178, "loop", LOOP, NONE, VYRE_EFFECT_BLOCK, 1, "a block until it breaks")              \
+    X(IF, 176, "if", IF, NONE, VYRE_EFFECT_BLOCK, 1, "runs one of two blocks")                     \
+    X(FOR, 177, "for", LOOP, NONE, VYRE_EFFECT_BLOCK, 1,                                           \
+      "runs a block for each number of a range")                                                   \
+    X(LOOP, 178, "loop", LOOP, NONE, VYRE_EFFECT_BLOCK, 1, "runs a block until it breaks")         \
     X(INLINE, 179, "inline", INLINE, NONE, VYRE_EFFECT_BLOCK, 0, "the body of an inlined call")    \
     X(ARG, 180, "arg", PICK, OWN, 0, 0, "a value carried into a loop's block")                     \
     X(RESULT, 181, "result", PICK, OWN, 0, 0, "a value that left a block, or one of several")      \

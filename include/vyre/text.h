@@ -7,7 +7,7 @@
  *     vyre_module_free(module);
  *
  * A module holds the programs of one file. The parser reports every mistake it finds, not only the
- * first. It returns no module if there is one. */
+ * first. If there is a mistake, it returns no module. */
 #ifndef VYRE_TEXT_H
 #define VYRE_TEXT_H
 

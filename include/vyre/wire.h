@@ -6,7 +6,7 @@
  *
  * Encoding loses nothing: a decoded program has the same digest, names and source places, and
  * encodes to the same bytes. The decoder accepts untrusted bytes. It refuses malformed ones with
- * the offset of the first wrong byte. */
+ * the offset of the wrong byte. */
 #ifndef VYRE_WIRE_H
 #define VYRE_WIRE_H
 
