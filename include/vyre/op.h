@@ -1,5 +1,5 @@
-/* The operations: one table that describes each of them once. The builder, the parser, the printer,
- * the verifier and the documentation are driven by it. */
+/* Operations: a table with one row for each instruction of the IR. The builder, the parser, the
+ * printer, the verifier and the documentation use it. */
 #ifndef VYRE_OP_H
 #define VYRE_OP_H
 
@@ -9,10 +9,10 @@
 extern "C" {
 #endif
 
-/* What the three words a, b, c of an instruction hold. */
+/* The meaning of the words a, b and c of an instruction. */
 typedef enum vyre_shape {
     VYRE_SHAPE_NONE,   /* nothing */
-    VYRE_SHAPE_NUMBER, /* a: a number; its meaning is the operation's own */
+    VYRE_SHAPE_NUMBER, /* a: a number, whose meaning depends on the operation */
     VYRE_SHAPE_V1,     /* a: value */
     VYRE_SHAPE_V2,     /* a, b: values */
     VYRE_SHAPE_V3,     /* a, b, c: values */
@@ -21,17 +21,17 @@ typedef enum vyre_shape {
     VYRE_SHAPE_R_V2,   /* a: resource, b: index, c: value */
     VYRE_SHAPE_R_LIST, /* a: resource, b: operand list, c: its length */
     VYRE_SHAPE_LIST,   /* a: operand list, b: its length */
-    VYRE_SHAPE_PICK,   /* a: the instruction that owns it, b: which one */
-    VYRE_SHAPE_IF,     /* a: condition, b: first of the else block, c: first after it */
-    VYRE_SHAPE_LOOP,   /* a: operand list, b: its length, c: first after the block */
-    VYRE_SHAPE_INLINE, /* c: first after the block */
-    VYRE_SHAPE_GROUP   /* a: operand list, b: its length, c: its results, right behind it */
+    VYRE_SHAPE_PICK,   /* a: the instruction it belongs to, b: index of the value */
+    VYRE_SHAPE_IF,     /* a: condition, b: start of the else block, c: first behind it */
+    VYRE_SHAPE_LOOP,   /* a: operand list, b: its length, c: first instruction behind the block */
+    VYRE_SHAPE_INLINE, /* c: first instruction behind the block */
+    VYRE_SHAPE_GROUP   /* a: operand list, b: its length, c: number of results, which follow it */
 } vyre_shape;
 
-/* How operand types and the result type hang together. T is one type throughout a row. */
+/* How operand types determine the result type. T stands for one type in each row. */
 typedef enum vyre_rule {
     VYRE_RULE_NONE,       /* no result */
-    VYRE_RULE_OWN,        /* checked where the operation is: memory, control, surroundings */
+    VYRE_RULE_OWN,        /* checked per operation: memory, control, built-in values */
     VYRE_RULE_NUMBER,     /* T... -> T, T an integer or a float */
     VYRE_RULE_INTEGER,    /* T... -> T, T an integer */
     VYRE_RULE_NEGATABLE,  /* T... -> T, T a signed integer or a float */
@@ -45,26 +45,26 @@ typedef enum vyre_rule {
     VYRE_RULE_CONVERT,    /* T -> any other type */
     VYRE_RULE_BITCAST,    /* T -> another type of the same size, neither bool */
     VYRE_RULE_LANE,       /* T, u32 -> T */
-    VYRE_RULE_BALLOT,     /* bool -> u32, or u64 where the subgroup has 64 lanes */
+    VYRE_RULE_BALLOT,     /* bool -> u32, or u64 if the subgroup has 64 lanes */
     VYRE_RULE_VOTE,       /* bool -> bool */
-    VYRE_RULE_COMBINE,    /* T -> T, the class of T depending on the combination */
-    VYRE_RULE_MATRIX      /* four u32, two u32, four i32 -> four i32, as results */
+    VYRE_RULE_COMBINE,    /* T -> T, T depending on the combination */
+    VYRE_RULE_MATRIX      /* four u32, two u32, four i32 -> four i32 results */
 } vyre_rule;
 
-/* Effects, as bits. None of them: the operation is pure, its result depends on operands alone. */
+/* Effects, as bits. An operation without any is pure: its result depends only on its operands. */
 enum {
     VYRE_EFFECT_READ = 1,      /* reads memory */
     VYRE_EFFECT_WRITE = 2,     /* writes memory */
-    VYRE_EFFECT_ATOMIC = 4,    /* atomically, with an ordering and a scope in aux */
+    VYRE_EFFECT_ATOMIC = 4,    /* is atomic, with an ordering and a scope in aux */
     VYRE_EFFECT_SYNC = 8,      /* waits for other invocations */
     VYRE_EFFECT_SUBGROUP = 16, /* exchanges values within the subgroup */
-    VYRE_EFFECT_BLOCK = 32,    /* holds child blocks */
+    VYRE_EFFECT_BLOCK = 32,    /* contains blocks */
     VYRE_EFFECT_END = 64       /* ends its block */
 };
 
 /* X(name, number, text, shape, rule, effects, cost, documentation). Numbers are part of the binary
- * form: never reused, new ones appended. Cost is a rough count of cycles a lane. The table comes in
- * groups; each gives its first row to F and the others to X, which may be the same. */
+ * form: they are never reused, and new ones are appended. The cost is a rough number of cycles per
+ * lane. The table comes in groups: a group applies F to its first row and X to the others. */
 
 #define VYRE_OPS_POSITION(F, X)                                                                    \
     F(GID, 2, "gid", NUMBER, OWN, 0, 0, "position of the invocation in the domain")                \
@@ -78,7 +78,7 @@ enum {
 #define VYRE_OPS_SURROUNDINGS(F, X)                                                                \
     F(PARAM, 1, "param", NUMBER, OWN, 0, 0, "a scalar argument of the program")                    \
     VYRE_OPS_POSITION(X, X)                                                                        \
-    X(ITERATION, 9, "iteration", NUMBER, OWN, 0, 0, "how often the enclosing repeat ran before")   \
+    X(ITERATION, 9, "iteration", NUMBER, OWN, 0, 0, "earlier iterations of the enclosing repeat")  \
     X(LEN, 10, "len", R, OWN, 0, 0, "number of elements of an array")
 
 #define VYRE_OPS_LINEAR(F, X)                                                                      \
@@ -91,8 +91,8 @@ enum {
     X(REM, 20, "rem", V2, INTEGER, 0, 14, "remainder with the sign of the dividend; x % 0 = 0")
 
 #define VYRE_OPS_EXTREME(F, X)                                                                     \
-    F(MIN, 21, "min", V2, NUMBER, 0, 1, "smaller one; ignores one NaN, -0 < +0")                   \
-    X(MAX, 22, "max", V2, NUMBER, 0, 1, "larger one; ignores one NaN, -0 < +0")
+    F(MIN, 21, "min", V2, NUMBER, 0, 1, "smaller value; ignores one NaN, -0 < +0")                 \
+    X(MAX, 22, "max", V2, NUMBER, 0, 1, "larger value; ignores one NaN, -0 < +0")
 
 #define VYRE_OPS_SIGN(F, X)                                                                        \
     F(NEG, 23, "neg", V1, NEGATABLE, 0, 1, "negation; of a float, the sign bit flipped")           \
@@ -173,13 +173,15 @@ enum {
 
 #define VYRE_OPS_MEMORY(F, X)                                                                      \
     F(LOAD, 112, "load", R_V1, OWN, VYRE_EFFECT_READ, 4, "an element; 0 past the end")             \
-    X(STORE, 113, "store", R_V2, NONE, VYRE_EFFECT_WRITE, 4, "writes; nothing past the end")       \
+    X(STORE, 113, "store", R_V2, NONE, VYRE_EFFECT_WRITE, 4,                                       \
+      "writes an element; no effect past the end")                                                 \
     X(CLEAR, 114, "clear", R, NONE, VYRE_EFFECT_WRITE, 4, "sets a private array to zero")          \
     X(UNIFORM_LOAD, 115, "uniform_load", R_V1, OWN, VYRE_EFFECT_READ | VYRE_EFFECT_SYNC, 24,       \
       "an element that is the same for the whole workgroup; a barrier before and after")
 
 #define VYRE_OPS_UPDATE(F, X)                                                                      \
-    F(ATOMIC_ADD, 118, "atomic_add", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "adds; gives the old")     \
+    F(ATOMIC_ADD, 118, "atomic_add", R_V2, OWN, VYRE_EFFECT_UPDATE, 16,                            \
+      "adds; returns the old value")                                                               \
     X(ATOMIC_SUB, 119, "atomic_sub", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "subtracts")               \
     X(ATOMIC_AND, 120, "atomic_and", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "bitwise and")             \
     X(ATOMIC_OR, 121, "atomic_or", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "bitwise or")                \
@@ -187,7 +189,7 @@ enum {
     X(ATOMIC_MIN, 123, "atomic_min", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "keeps the smaller")       \
     X(ATOMIC_MAX, 124, "atomic_max", R_V2, OWN, VYRE_EFFECT_UPDATE, 16, "keeps the larger")        \
     X(ATOMIC_EXCHANGE, 125, "atomic_exchange", R_V2, OWN, VYRE_EFFECT_UPDATE, 16,                  \
-      "writes; gives the old")
+      "writes; returns the old value")
 
 #define VYRE_OPS_ATOMIC(F, X)                                                                      \
     F(ATOMIC_LOAD, 116, "atomic_load", R_V1, OWN, VYRE_EFFECT_READ | VYRE_EFFECT_ATOMIC, 8,        \
@@ -196,7 +198,7 @@ enum {
       "writes an element atomically")                                                              \
     VYRE_OPS_UPDATE(X, X)                                                                          \
     X(ATOMIC_CAS, 126, "atomic_cas", R_LIST, OWN, VYRE_EFFECT_UPDATE, 20,                          \
-      "writes the second if the element equals the first; gives the old")
+      "writes the second if the element equals the first; returns the old value")
 
 #define VYRE_OPS_BARRIER(F, X)                                                                     \
     F(BARRIER, 127, "barrier", NONE, NONE, VYRE_EFFECT_SYNC, 20,                                   \
@@ -218,7 +220,7 @@ enum {
 
 #define VYRE_OPS_VOTE(F, X)                                                                        \
     F(BALLOT, 149, "subgroup_ballot", V1, BALLOT, VYRE_EFFECT_SUBGROUP, 4,                         \
-      "a bit a lane, set where the condition holds")                                               \
+      "one bit per lane, set where the condition holds")                                           \
     X(ANY, 150, "subgroup_any", V1, VOTE, VYRE_EFFECT_SUBGROUP, 4, "whether it holds in any lane") \
     X(ALL, 151, "subgroup_all", V1, VOTE, VYRE_EFFECT_SUBGROUP, 4, "whether it holds in all")
 
@@ -236,9 +238,10 @@ enum {
       "a product of i8 tiles, 16x32 by 32x8, added to a tile of i32; four values")
 
 #define VYRE_OPS_BLOCK(F, X)                                                                       \
-    F(IF, 176, "if", IF, NONE, VYRE_EFFECT_BLOCK, 1, "one of two blocks")                          \
-    X(FOR, 177, "for", LOOP, NONE, VYRE_EFFECT_BLOCK, 1, "a block for each number of a range")     \
-    X(LOOP, 178, "loop", LOOP, NONE, VYRE_EFFECT_BLOCK, 1, "a block until it breaks")              \
+    F(IF, 176, "if", IF, NONE, VYRE_EFFECT_BLOCK, 1, "runs one of two blocks")                     \
+    X(FOR, 177, "for", LOOP, NONE, VYRE_EFFECT_BLOCK, 1,                                           \
+      "runs a block for each number of a range")                                                   \
+    X(LOOP, 178, "loop", LOOP, NONE, VYRE_EFFECT_BLOCK, 1, "runs a block until it breaks")         \
     X(INLINE, 179, "inline", INLINE, NONE, VYRE_EFFECT_BLOCK, 0, "the body of an inlined call")
 
 #define VYRE_OPS_PICK(F, X)                                                                        \
@@ -296,10 +299,10 @@ typedef struct vyre_op_info {
     uint16_t cost;
 } vyre_op_info;
 
-/* The row of an operation; a number that names none gives a row whose name is NULL. */
+/* Returns the row of an operation. For an unknown number its name is NULL. */
 VYRE_API const vyre_op_info *vyre_op_info_of(uint32_t op);
 
-/* Orderings and scopes of atomics, as they stand in aux: ordering + 8 * scope. */
+/* Orderings and scopes of atomics. The aux byte of an instruction is ordering + 8 * scope. */
 #define VYRE_ORDERINGS(X)                                                                          \
     X(RELAXED, 0, "relaxed")                                                                       \
     X(ACQUIRE, 1, "acquire")                                                                       \
@@ -316,7 +319,8 @@ typedef enum vyre_ordering {
 
 typedef enum vyre_scope { VYRE_SCOPE_DEVICE = 0, VYRE_SCOPE_WORKGROUP = 1 } vyre_scope;
 
-/* How subgroup reductions and scans combine, as it stands in aux. */
+/* How subgroup reductions and scans combine values. The aux byte of an instruction holds the
+ * number. */
 #define VYRE_COMBINATIONS(X)                                                                       \
     X(ADD, 0, "add")                                                                               \
     X(MUL, 1, "mul")                                                                               \
@@ -333,18 +337,17 @@ typedef enum vyre_combination {
         VYRE_COMBINE_COUNT
 } vyre_combination;
 
-/* What VYRE_OP_MATRIX_MAD takes and gives a lane: words of a, words of b, elements of c. */
+/* Operands and results of VYRE_OP_MATRIX_MAD per lane: words of a, words of b, elements of c. */
 enum {
     VYRE_MATRIX_A = 4,
     VYRE_MATRIX_B = 2,
     VYRE_MATRIX_C = 4,
     VYRE_MATRIX_OPERANDS = VYRE_MATRIX_A + VYRE_MATRIX_B + VYRE_MATRIX_C,
-    VYRE_MATRIX_LANES = 32 /* of the only subgroups that have it */
+    VYRE_MATRIX_LANES = 32 /* the only subgroup size that has it */
 };
 
-/* NULL for a number that names none. */
+/* Returns NULL for an unknown number. */
 VYRE_API const char *vyre_ordering_name(uint32_t ordering);
-VYRE_API const char *vyre_combination_name(uint32_t combination);
 
 #ifdef __cplusplus
 }
