@@ -30,7 +30,9 @@ const cli_command cli_command_fmt = {
     .text =
         "Prints each FILE in canonical layout. Comments stay, and so does the meaning. A text with "
         "mistakes of syntax is refused; other mistakes do not matter.\n\n"
-        "Files are replaced as a whole: whatever happens, there is the old text or the new.",
+        "Files are replaced as a whole: whatever happens, there is the old text or the new. They "
+        "keep their owner and their mode. A file that has several names, or that this user cannot "
+        "give back to its owner, is written in place instead.",
     .operand = CLI_OPERAND_FILE,
     .operands_min = 1,
     .operands_max = CLI_ANY_NUMBER,
@@ -78,7 +80,7 @@ static cli_exit format_file(const cli_arguments *arguments, const char *path, si
     } else if (!write && !check) {
         vyre_strbuf_add(&text, formatted, size);
     }
-    cli_output_write(&text);
+    cli_output_write_data(&text);
 done:
     vyre_string_free(formatted);
     cli_input_deinit(&input);
