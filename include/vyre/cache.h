@@ -4,8 +4,9 @@
  * $HOME/.cache/vyre/pipelines, for all processes of the user. The variable VYRE_CACHE_LIMIT says
  * how many bytes it may take; entries that were not used for the longest time go first. While an
  * entry is replaced, the old and the new one are both there; apart from that no process, whatever
- * happens to it, takes the files beyond the limit. A process that runs with more rights than its
- * user has no cache. Dispatches never fail because of the cache: trouble is logged. */
+ * happens to it, takes the files beyond the limit. Entries are for their user alone; one that
+ * somebody else owns or may write to is dropped unread. A process that runs with more rights than
+ * its user has no cache. Dispatches never fail because of the cache: trouble is logged. */
 #ifndef VYRE_CACHE_H
 #define VYRE_CACHE_H
 
@@ -20,7 +21,7 @@ typedef struct vyre_cache_disk_counts {
     uint64_t hits, misses;
     uint64_t stores;
     uint64_t evictions; /* entries dropped to make room */
-    uint64_t damaged;   /* files that were found damaged, and dropped */
+    uint64_t damaged;   /* files that were found damaged or unsafe, and dropped */
 } vyre_cache_disk_counts;
 
 /* Of this process, since it started. Without a cache nothing counts. */
@@ -43,6 +44,8 @@ typedef struct vyre_cache_list {
     size_t entry_count;
     size_t other_count; /* files that are damaged, left behind or of another version of vyre */
     vyre_cache_disk_counts counts; /* of all processes, since everything was dropped last */
+    size_t refused_count; /* of the other files those that others own or may write to; not used */
+    const char *refusal;  /* what is wrong with the first of them, NULL if there is none */
 } vyre_cache_list;
 
 /* Reads every entry. A process adds what it counted to the counts of all when it stores a program

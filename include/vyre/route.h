@@ -206,8 +206,9 @@ VYRE_API void vyre_route_key(const vyre_program *program, char out_key[VYRE_ROUT
 
 /* Files. */
 
-/* A file that does not exist gives no routes. A damaged one is an error. Keys that a newer version
- * wrote and this one does not know are kept and saved again. */
+/* A file that does not exist gives no routes. A damaged one is an error, and so is one that others
+ * than root and this process's user own or may write to, or whose folder they may. Keys that a
+ * newer version wrote and this one does not know are kept and saved again. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_routes_load(const char *path, vyre_routes **out_routes);
 /* Replaces the file at once: readers find the old file or the new one. Others may have saved since
  * the routes were loaded: what was certified or measured here wins, all else is as on disk, and the
@@ -215,8 +216,9 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_routes_load(const char *path, vyre_route
  * process save at a time; the call waits some seconds for it. A damaged file is an error and stays
  * as it is. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_routes_save(vyre_routes *routes, const char *path);
-/* $XDG_CONFIG_HOME/vyre/pgo.toml; $HOME/.config/vyre/pgo.toml without XDG_CONFIG_HOME, and
- * ./.config/vyre/pgo.toml without HOME. To be freed with vyre_routes_path_free. */
+/* $XDG_CONFIG_HOME/vyre/pgo.toml, or $HOME/.config/vyre/pgo.toml without an absolute
+ * XDG_CONFIG_HOME. NULL where neither is an absolute path, and in a process that has more rights
+ * than its user: then there are no routes. To be freed with vyre_routes_path_free. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_routes_default_path(char **out_path);
 VYRE_API void vyre_routes_path_free(char *path); /* NULL is allowed */
 
