@@ -125,7 +125,7 @@ bool cli_help_variable(size_t index, cli_variable *out_variable) {
         {"HOME", "an absolute path", "", "the defaults of the next two lie there"},
         {"XDG_CONFIG_HOME", "an absolute path", "$HOME/.config",
          "manifests of backends are looked for in vyre/backends.d there, of dialects in "
-         "vyre/dialects"},
+         "vyre/dialects, routes in vyre/pgo.toml; a relative path does not count"},
         {"XDG_CACHE_HOME", "an absolute path", "$HOME/.cache",
          "compiled programs are kept in vyre/pipelines there; a relative path does not count"},
         {"NO_COLOR", "any text", "", "no colours, not even on a terminal"},
