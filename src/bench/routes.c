@@ -41,6 +41,12 @@ vyre_status bench_routes_path(const char *given, vyre_strbuf *out_path) {
     }
     char *path;
     VYRE_TRY(vyre_routes_default_path(&path));
+    if (!path) {
+        return vyre_status_make(VYRE_STATUS_NOT_FOUND,
+                                "set HOME to an absolute path, or use --routes",
+                                "there is no place for routes: neither XDG_CONFIG_HOME nor HOME is "
+                                "an absolute path");
+    }
     vyre_strbuf_puts(out_path, path);
     vyre_routes_path_free(path);
     return VYRE_OK;

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/environment.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/option.h"
@@ -82,12 +81,11 @@ void vyre_router_free(vyre_router *router) {
     vyre_free(router);
 }
 
-/* Where the routes of the process lie; NULL for none. A process whose environment is a stranger's
- * has none. */
+/* Where the routes of the process lie; NULL for none. */
 static vyre_status find_path(char **out_path) {
     vyre_option_info said = vyre_option_describe(VYRE_OPTION_ROUTES);
     *out_path = NULL;
-    if (vyre_environment_is_foreign() || !strcmp(said.text, "off")) {
+    if (!strcmp(said.text, "off")) {
         return VYRE_OK;
     }
     if (!*said.text) {

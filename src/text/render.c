@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
-#include "base/utf8.h"
+#include "base/visible.h"
 #include "text/render.h"
 #include "text/source.h"
 
@@ -27,24 +27,9 @@ typedef struct renderer {
     uint32_t line;
 } renderer;
 
-/* Bytes of the character at `at` and whether it can be shown as it is. */
-static size_t character(const char *at, const char *end, bool *shown) {
-    size_t size = vyre_utf8_size(at, (size_t)(end - at));
-    uint32_t c = size ? vyre_utf8_read(at) : 0;
-    *shown = c >= 0x20 && (c < 0x7f || c > 0x9f) && !(c >= 0x202a && c <= 0x202e) &&
-             !(c >= 0x2066 && c <= 0x2069);
-    return size ? size : 1;
-}
-
-/* What could act on a terminal becomes a question mark. */
+/* All that is not the renderer's own passes here. */
 static void put_safely(vyre_strbuf *out, const char *text) {
-    const char *end = text + strlen(text);
-    while (text < end) {
-        bool shown;
-        size_t size = character(text, end, &shown);
-        vyre_strbuf_add(out, shown ? text : "?", shown ? size : 1);
-        text += size;
-    }
+    vyre_strbuf_visible(out, text, strlen(text));
 }
 
 /* The start of a line, going on from the one before; NULL beyond the end. */
@@ -69,10 +54,18 @@ static size_t gutter_width(const vyre_diagnostic *item) {
     return width;
 }
 
-static size_t columns_of(const char *at, const char *end, size_t column, bool *shown,
-                         size_t *bytes) {
-    *bytes = character(at, end, shown);
-    return *at == '\t' ? TAB - column % TAB : 1;
+/* Appends the character at `at`, which stands in `column`; returns the columns that it takes. */
+static size_t put_character(vyre_strbuf *out, const char *at, const char *end, size_t column,
+                            size_t *bytes) {
+    bool shown;
+    size_t before = out->size;
+    *bytes = vyre_visible_next(at, (size_t)(end - at), &shown);
+    if (*at == '\t') {
+        vyre_strbuf_repeat(out, ' ', TAB - column % TAB);
+        return TAB - column % TAB;
+    }
+    vyre_strbuf_visible(out, at, *bytes);
+    return shown ? 1 : out->size - before;
 }
 
 static const char *boundary(const char *at, const char *start) {
@@ -114,13 +107,8 @@ static void put_excerpt(renderer *r, const vyre_diagnostic *item) {
                        from > start ? "..." : "");
     size_t column = 0, caret = 0, marked = 0, lead = from > start ? 3 : 0;
     const char *at = from;
-    for (bool shown; at < end && column < WINDOW;) {
-        size_t bytes, columns = columns_of(at, end, column, &shown, &bytes);
-        if (*at == '\t') {
-            vyre_strbuf_repeat(r->out, ' ', columns);
-        } else {
-            vyre_strbuf_add(r->out, shown ? at : "?", shown ? bytes : 1);
-        }
+    while (at < end && column < WINDOW) {
+        size_t bytes, columns = put_character(r->out, at, end, column, &bytes);
         caret += at < place ? columns : 0;
         marked += at >= place && at < last ? columns : 0;
         column += columns;
