@@ -17,7 +17,9 @@ typedef struct cpu_llvm_info {
     const char *features; /* "+avx2,-avx512f,..." */
 } cpu_llvm_info;
 
-/* UNAVAILABLE where there is no libLLVM that can be used; the same answer every time. */
+/* Describes LLVM and the CPU it translates for: the one at hand, or the level of x86-64 that
+ * VYRE_CPU_FEATURES names. UNAVAILABLE where there is no libLLVM that can be used; the same answer
+ * every time. INVALID_ARGUMENT for a level that this CPU does not have. */
 VYRE_MUST_USE vyre_status cpu_llvm_open(cpu_llvm_info *out_info);
 
 /* Whether the CPU has a feature, by LLVM's name for it: "avx2". */
@@ -30,9 +32,10 @@ typedef enum cpu_llvm_form {
     CPU_LLVM_IR        /* text, after optimisation, for people */
 } cpu_llvm_form;
 
-/* Optimises and translates for the CPU at hand, without fast math or contraction. `out` must be
- * empty, and stays so on an error. What LLVM objects to is a BACKEND status with its words. Phases
- * are translated on all threads of the pool: objects then stand one behind the other. */
+/* Optimises and translates for the CPU that cpu_llvm_open describes, without fast math or
+ * contraction. `out` must be empty, and stays so on an error. What LLVM objects to is a BACKEND
+ * status with its words. Phases are translated on all threads of the pool: objects then stand one
+ * behind the other. */
 VYRE_MUST_USE vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form,
                                            vyre_strbuf *out);
 

@@ -17,11 +17,21 @@ enum { CPU_LANES_SCALARS = 1000 };
     X(SIXTEEN, 16, "16")                                                                           \
     X(THIRTY_TWO, 32, "32")
 
+/* The levels of the x86-64 psABI, by LLVM's names for them. */
+#define CPU_FEATURE_LEVELS(X)                                                                      \
+    X(AUTO, 0, "auto")                                                                             \
+    X(V1, 1, "x86-64")                                                                             \
+    X(V2, 2, "x86-64-v2")                                                                          \
+    X(V3, 3, "x86-64-v3")                                                                          \
+    X(V4, 4, "x86-64-v4")
+
 #define CPU_OPTIONS(X)                                                                             \
     X(THREADS, NUMBER, (0, 1024), "0",                                                             \
       "how many threads the cpu backend runs programs on; 0: one for each CPU it may use")         \
     X(CPU_LANES, CHOICE, CPU_LANE_COUNTS, "auto",                                                  \
       "32-bit lanes of the cpu backend's vectors, 1xN being N scalars; auto: what suits best")     \
+    X(CPU_FEATURES, CHOICE, CPU_FEATURE_LEVELS, "auto",                                            \
+      "the instructions the cpu backend uses, by level of x86-64; auto: all that the CPU has")     \
     X(LLVM, PATHS, "a library", "",                                                                \
       "the libLLVM that the cpu backend opens, in place of the newest it finds")
 
