@@ -9,12 +9,6 @@
 #include "tests/unit/index_programs.h"
 #include "tests/unit/settings.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 10 };
-#else
-enum { PROGRAMS = 40 };
-#endif
-
 static vyre_device *oracle, *cpu;
 static const char *const widths[] = {"4", "8", "16", "1x2"};
 
@@ -50,9 +44,8 @@ static void run_text(const char *text, const vyre_input *inputs, size_t count,
 static void programs_about_indices(void **state) {
     (void)state;
     static index_program p;
-    uint64_t first = number_from("VYRE_TEST_SEED", 1) * 1000;
-    for (uint64_t seed = first; seed < first + number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
-         seed++) {
+    uint64_t first = test_seed() * 1000;
+    for (uint64_t seed = first; seed < first + test_work(12, 4); seed++) {
         index_generate(&p, seed);
         if (getenv("VYRE_TEST_SHOW")) {
             print_message("%llu\n%s\n", (unsigned long long)seed, vyre_strbuf_string(&p.text));

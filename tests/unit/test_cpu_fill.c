@@ -9,12 +9,7 @@
 #include "base/alloc.h"
 #include "conform/trial.h"
 #include "runtime/device.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 8 };
-#else
-enum { PROGRAMS = 60 };
-#endif
+#include "tests/unit/settings.h"
 
 enum { LENGTH = 1003, GARBAGE = 0xaa };
 
@@ -208,7 +203,7 @@ static void what_is_overwritten_is_not_filled(void **state) {
 
 static void random_programs(void **state) {
     (void)state;
-    for (uint64_t seed = 70000; seed < 70000 + PROGRAMS; seed++) {
+    for (uint64_t seed = 70000; seed < 70000 + test_work(30, 8); seed++) {
         conform_trial trial;
         vyre_outputs expected;
         vyre_pipeline *pipeline;
