@@ -74,6 +74,10 @@ shift 2
 export VYRE_CACHE_LIMIT=0
 # In vectors on every CPU: by itself the backend would take scalars for some programs on some CPUs.
 export VYRE_CPU_LANES=${VYRE_CPU_LANES:-8}
+if [ -n "${VYRE_CPU_FEATURES:-}" ] && ! why=$("$vyre" backends cpu 2>&1); then
+    echo "skipped, because $(sed -n 's/^ *reason *//p' <<<"$why")"
+    exit 77
+fi
 names=$(sed -n "s/^name = '\(.*\)'$/\1/p" "$folder/$backend.toml")
 # What is not seen here would not be tried.
 planted=$(grep -c '^\[\[mutant\]\]' "$folder/$backend.toml")
