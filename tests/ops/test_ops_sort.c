@@ -70,7 +70,7 @@ static void the_largest(void **state) {
         for (int kind = 0; kind < (n == MOST ? LARGE_KINDS : KINDS); kind++) {
             draw_keys(kind, n, keys, pairs);
             qsort(pairs, n, sizeof *pairs, from_largest);
-            /* Two of the six a time: each size meets all of them, and so does each kind. */
+            /* Two of the six a time: each kind meets all of them, and so does each smaller size. */
             for (size_t w = 0; w < 2; w++) {
                 uint32_t k = wishes[(s + (size_t)kind + 3 * w) % WISHES];
                 size_t count = k < n ? k : n;

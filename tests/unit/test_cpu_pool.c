@@ -132,7 +132,7 @@ static void *call_again_and_again(void *argument) {
 static void pool_serves_many_callers(void **state) {
     (void)state;
     caller callers[6];
-    uint64_t turns = test_work(2000, 600);
+    uint64_t turns = test_work(6000, 3000);
     for (size_t i = 0; i < 6; i++) {
         callers[i] = (caller){.turns = i * 50, .end = i * 50 + turns};
         assert_int_equal(

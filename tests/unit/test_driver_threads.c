@@ -264,12 +264,12 @@ static void run_crowd(size_t count, uint64_t turns) {
 
 static void threads_S47_on_one_backend(void **state) {
     (void)state;
-    run_crowd(1, test_work(1000, 200));
+    run_crowd(1, test_work(3000, 800));
 }
 
 static void threads_S47_on_several_backends(void **state) {
     (void)state;
-    run_crowd(SEVERAL, test_work(1000, 200));
+    run_crowd(SEVERAL, test_work(3000, 800));
 }
 
 /* One buffer that all threads write: each run is one to the others, also one of several phases. */
@@ -402,7 +402,7 @@ static void *live_through_losses(void *argument) {
 
 static void threads_lose_and_recover(void **state) {
     (void)state;
-    crowd c = {.count = 1, .turns = test_work(500, 100), .twice = contract_program(TWICE)};
+    crowd c = {.count = 1, .turns = test_work(1000, 300), .twice = contract_program(TWICE)};
     c.mocks[0] = mock_create(&(mock_spec){.slots = MOCK_RESIDENT | MOCK_QUEUE | MOCK_COMPILE |
                                                    MOCK_LOSS | MOCK_BIT(prepare)});
     c.devices[0] = contract_device(c.mocks[0]);
