@@ -112,7 +112,8 @@ static uint64_t compute_float(vyre_op op, vyre_type type, uint64_t a, uint64_t b
     case VYRE_OP_FLOOR: return pack(type, floor(x));
     case VYRE_OP_CEIL: return pack(type, ceil(x));
     case VYRE_OP_TRUNC: return pack(type, trunc(x));
-    default: return pack(type, nearbyint(x)); /* round */
+    case VYRE_OP_ROUND: return pack(type, nearbyint(x));
+    default: return 0; /* not among the operations of backend.c */
     }
 }
 
@@ -179,7 +180,8 @@ static uint64_t compute_integer(vyre_op op, vyre_type type, uint64_t a, uint64_t
     case VYRE_OP_EQ: return x == y;
     case VYRE_OP_NE: return x != y;
     case VYRE_OP_LT: return x < y;
-    default: return x <= y; /* le */
+    case VYRE_OP_LE: return x <= y;
+    default: return 0; /* not among the operations of backend.c */
     }
 }
 

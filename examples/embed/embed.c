@@ -5,7 +5,7 @@
 #include <vyre/vyre.h>
 
 static const char kernel[] =
-    "// Exactly one invocation an element.\n"
+    "// One invocation per element.\n"
     "program saxpy(a: f32, x: buffer<f32>, y: inout buffer<f32>) over y {\n"
     "    y[gid] = fma(a, x[gid], y[gid]);\n"
     "}\n";

@@ -1,4 +1,4 @@
-/* Shared vocabulary of the public headers: visibility, must-use, strings, version. */
+/* Base: definitions that all public headers share. */
 #ifndef VYRE_BASE_H
 #define VYRE_BASE_H
 
@@ -26,13 +26,13 @@
 extern "C" {
 #endif
 
-/* Bytes borrowed from someone else; not NUL-terminated. */
+/* A string that someone else owns. It need not end with a NUL. */
 typedef struct vyre_str {
     const char *data;
     size_t size;
 } vyre_str;
 
-/* The version of the library that is loaded, which may be newer than these headers. */
+/* Returns the version of the loaded library, which may be newer than these headers. */
 VYRE_API const char *vyre_version(void);
 
 #ifdef __cplusplus

@@ -1,10 +1,4 @@
-/* Builder: programs made by calls instead of text.
- *
- * Calls check types and places at once. A mistake is remembered with its code and the operand it
- * names, and the call gives VYRE_NONE. VYRE_NONE as an operand is passed over silently once there
- * is a mistake, so that one mistake is one diagnostic; before, it is itself a mistake. A frontend
- * therefore reports its own mistakes through vyre_build_report. Nothing has to be tested until
- * vyre_builder_finish, which reports all of them or hands out a verified program.
+/* Builder: makes programs by calls instead of text.
  *
  *     vyre_builder *b;
  *     status = vyre_builder_create("saxpy", &b);
@@ -22,10 +16,16 @@
  *     status = vyre_builder_finish(b, NULL, &program);
  *     vyre_builder_free(b);
  *
- * Handles are plain numbers that belong to one builder: of arguments, resources, sizes, values and
- * variables. Names are copied; NULL is no name, which is a mistake for a program, a scalar and a
- * buffer. A builder belongs to one thread at a time.
- */
+ * Calls check their arguments at once. A call with a mistake records a diagnostic and returns
+ * VYRE_NONE. Later calls accept VYRE_NONE silently, so one mistake gives one diagnostic. Callers
+ * need not check anything until vyre_builder_finish, which fails if there was a mistake.
+ *
+ * VYRE_NONE as an operand without an earlier mistake is itself a mistake. A frontend therefore
+ * records its own mistakes with vyre_build_report.
+ *
+ * Arguments, resources, sizes, values and variables are handles: numbers that belong to one
+ * builder. The builder copies names. NULL means no name; programs, scalars and buffers need one.
+ * One thread at a time may use a builder. */
 #ifndef VYRE_BUILDER_H
 #define VYRE_BUILDER_H
 
@@ -42,35 +42,36 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_builder_create(const char *name,
                                                        vyre_builder **out_builder);
 VYRE_API void vyre_builder_free(vyre_builder *builder); /* NULL is allowed */
 
-/* Starts over with another program, finished or not, and keeps memory for it. After an error the
- * builder can only be freed. */
+/* Discards the program, finished or not, and starts another one in the same memory. After an error
+ * the builder can only be freed. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_builder_reset(vyre_builder *builder, const char *name);
 
-/* Makes the program. All phases and blocks must be closed; the builder is spent afterwards and can
- * only be freed. `diagnostics`, if given, receives errors and warnings; the status carries the
- * first error either way. */
+/* Verifies and returns the program, which the caller releases. All phases and blocks must be
+ * closed. The builder can then only be reset or freed. `diagnostics` may be NULL; it receives all
+ * errors and warnings. The status carries the first error in any case. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_builder_finish(vyre_builder *builder,
                                                        vyre_diagnostics *diagnostics,
                                                        vyre_program **out_program);
 
-/* How many mistakes have been reported so far; a frontend need not repeat what made them. */
+/* Returns the number of mistakes so far. A frontend need not report their consequences. */
 VYRE_API size_t vyre_builder_errors(const vyre_builder *builder);
 
-/* Where the next instructions come from, for diagnostics and the debug section. A scope is an
- * inlined call that starts at the current place; its function stands in the same file as the call.
- * Leave it with vyre_build_scope_end. */
+/* These set the source place of the following instructions, for diagnostics and debug information.
+ * vyre_build_scope starts an inlined call of a function in the same file, at the current place.
+ * vyre_build_scope_end ends it. */
 VYRE_API void vyre_build_file(vyre_builder *builder, const char *file);
 VYRE_API void vyre_build_at(vyre_builder *builder, uint32_t line, uint32_t column, uint32_t length);
 VYRE_API void vyre_build_scope(vyre_builder *builder, const char *function);
-/* The same for a function of another file than the caller's. */
+/* Like vyre_build_scope, for a function in another file. */
 VYRE_API void vyre_build_scope_of(vyre_builder *builder, const char *function, const char *file);
 VYRE_API void vyre_build_scope_end(vyre_builder *builder);
 
-/* The author's claim that the program's bytes do not depend on the schedule. */
+/* Claims that the program's output does not depend on the schedule. */
 VYRE_API void vyre_build_deterministic(vyre_builder *builder);
 
-/* The interface, in declaration order. A scalar gives an argument, a buffer a resource. The size of
- * an `out` buffer is required; elsewhere it states the length that the caller must bring, or is
+/* Declare the arguments, in order, and scratch arrays. A scalar returns an argument handle; a
+ * buffer and a scratch array return a resource handle. `size` is required for `out` buffers and
+ * scratch arrays. For other buffers it states the length that the caller must pass, or is
  * VYRE_NONE. */
 VYRE_API uint32_t vyre_build_scalar(vyre_builder *builder, const char *name, vyre_type type);
 VYRE_API uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access access,
@@ -78,103 +79,106 @@ VYRE_API uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyr
 VYRE_API uint32_t vyre_build_scratch(vyre_builder *builder, const char *name, vyre_type type,
                                      uint32_t size);
 
-/* Sizes. Each may be used once, as an operand or in a declaration. */
+/* Sizes: expressions that the host evaluates before the run. Each handle may be used once, as an
+ * operand or in a declaration. */
 VYRE_API uint32_t vyre_build_size_const(vyre_builder *builder, uint64_t value);
 VYRE_API uint32_t vyre_build_size_len(vyre_builder *builder, uint32_t buffer);
 VYRE_API uint32_t vyre_build_size_param(vyre_builder *builder, uint32_t scalar);
 VYRE_API uint32_t vyre_build_size_op(vyre_builder *builder, vyre_size_op op, uint32_t left,
                                      uint32_t right);
-/* The same size once more, whether it is in use or not. */
+/* Returns a copy of a size, which may already be used. */
 VYRE_API uint32_t vyre_build_size_copy(vyre_builder *builder, uint32_t size);
 
-/* Two sizes that must be equal, or the program does not start. Those that always are add nothing;
- * constants that are not are a mistake. */
+/* Requires two sizes to be equal; otherwise the program does not start. Sizes that are always equal
+ * add nothing. Constants that differ are a mistake. */
 VYRE_API void vyre_build_require(vyre_builder *builder, uint32_t left, uint32_t right);
 
-/* Steps. Zero in a descriptor means the default. */
+/* A phase. Zero means the default. */
 typedef struct vyre_phase_desc {
     const char *name;
-    uint32_t domain[3];  /* sizes; a phase has as many dimensions as there are, at least one */
-    uint32_t dimensions; /* 0 is 1 */
+    uint32_t domain[3];  /* one size for each dimension */
+    uint32_t dimensions; /* 1 to 3; 0 means 1 */
     bool from_memory; /* the domain is element `from_index` of `from_resource`, at most domain[0] */
     uint32_t from_resource, from_index;
     uint32_t workgroup[3]; /* 0: no workgroup clause; missing dimensions are 1 */
-    uint32_t subgroup;     /* 0 is 32 */
+    uint32_t subgroup;     /* width; 0 means 32 */
 } vyre_phase_desc;
 
 VYRE_API void vyre_build_phase(vyre_builder *builder, const vyre_phase_desc *desc);
 VYRE_API void vyre_build_phase_end(vyre_builder *builder);
 
-/* A repeat gives a handle for vyre_build_iteration. */
+/* Repeat the following phases `count_size` times, or while element `index_size` of `resource` is
+ * not 0. They return a handle for vyre_build_iteration. */
 VYRE_API uint32_t vyre_build_repeat(vyre_builder *builder, const char *name, uint32_t count_size);
 VYRE_API uint32_t vyre_build_repeat_while(vyre_builder *builder, const char *name,
                                           uint32_t resource, uint32_t index_size);
 VYRE_API void vyre_build_repeat_end(vyre_builder *builder);
 
-/* Arrays of the phase. */
+/* Declare arrays of the current phase: one per workgroup, or one per invocation. */
 VYRE_API uint32_t vyre_build_shared(vyre_builder *builder, const char *name, vyre_type type,
                                     uint32_t length);
 VYRE_API uint32_t vyre_build_private(vyre_builder *builder, const char *name, vyre_type type,
                                      uint32_t length);
 
-/* Constants. `bits` beyond the type's width are ignored. */
+/* Constants. Bits beyond the width of the type are ignored. */
 VYRE_API uint32_t vyre_build_const(vyre_builder *builder, vyre_type type, uint64_t bits);
 VYRE_API uint32_t vyre_build_u32(vyre_builder *builder, uint32_t value);
 VYRE_API uint32_t vyre_build_i32(vyre_builder *builder, int32_t value);
 VYRE_API uint32_t vyre_build_f32(vyre_builder *builder, float value);
 VYRE_API uint32_t vyre_build_bool(vyre_builder *builder, bool value);
 
-/* Surroundings. `op` is GID, LID, WID or NUM_WORKGROUPS with a dimension from 0; or IN_DOMAIN, LANE
- * or SUBGROUP_ID with 0. */
+/* Built-in values. `op` is GID, LID, WID or NUM_WORKGROUPS with a dimension from 0, or IN_DOMAIN,
+ * LANE or SUBGROUP_ID with dimension 0. */
 VYRE_API uint32_t vyre_build_position(vyre_builder *builder, vyre_op op, uint32_t dimension);
 VYRE_API uint32_t vyre_build_param(vyre_builder *builder, uint32_t scalar);
 VYRE_API uint32_t vyre_build_iteration(vyre_builder *builder, uint32_t repeat);
 VYRE_API uint32_t vyre_build_len(vyre_builder *builder, uint32_t resource);
 
-/* Any operation whose operands are one to three values and whose result type follows from theirs;
- * operands it does not take are VYRE_NONE. */
+/* Adds an operation with one to three value operands whose types determine the result type. Unused
+ * operands are VYRE_NONE. */
 VYRE_API uint32_t vyre_build_op(vyre_builder *builder, vyre_op op, uint32_t a, uint32_t b,
                                 uint32_t c);
-/* The value itself where it has that type already. */
+/* Returns `value` itself if it already has that type. */
 VYRE_API uint32_t vyre_build_convert(vyre_builder *builder, vyre_type type, uint32_t value);
 VYRE_API uint32_t vyre_build_bitcast(vyre_builder *builder, vyre_type type, uint32_t value);
-/* REDUCE, SCAN or SCAN_EXCLUSIVE. */
+/* Adds a subgroup REDUCE, SCAN or SCAN_EXCLUSIVE. */
 VYRE_API uint32_t vyre_build_combine(vyre_builder *builder, vyre_op op, vyre_combination how,
                                      uint32_t value);
 
-/* MATRIX_MAD: the lane's words of a, of b and of c. `results` receives its elements of the sum. */
+/* Adds MATRIX_MAD. `operands` are the lane's words of a, then b, then c. `results` receives its
+ * elements of the sum. */
 VYRE_API void vyre_build_matrix_mad(vyre_builder *builder,
                                     const uint32_t operands[VYRE_MATRIX_OPERANDS],
                                     uint32_t results[VYRE_MATRIX_C]);
 
-/* Memory. An index has any integer type. */
+/* Memory. An index may have any integer type. */
 VYRE_API uint32_t vyre_build_load(vyre_builder *builder, uint32_t resource, uint32_t index);
 VYRE_API uint32_t vyre_build_uniform_load(vyre_builder *builder, uint32_t resource, uint32_t index);
 VYRE_API void vyre_build_store(vyre_builder *builder, uint32_t resource, uint32_t index,
                                uint32_t value);
 VYRE_API void vyre_build_clear(vyre_builder *builder, uint32_t resource);
-/* Any atomic operation. `value` is VYRE_NONE for ATOMIC_LOAD; `desired` is for ATOMIC_CAS alone,
- * where `value` is what is expected, and VYRE_NONE elsewhere. Scope is the workgroup's on shared
- * arrays, whatever is asked for. */
+/* Adds an atomic operation. `value` is VYRE_NONE for ATOMIC_LOAD. For ATOMIC_CAS `value` is the
+ * expected and `desired` the new value; otherwise `desired` is VYRE_NONE. On shared arrays the
+ * scope is always the workgroup. */
 VYRE_API uint32_t vyre_build_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
                                     uint32_t index, uint32_t value, uint32_t desired,
                                     vyre_ordering ordering, vyre_scope scope);
 VYRE_API void vyre_build_barrier(vyre_builder *builder, vyre_op barrier_or_grid_barrier);
 
-/* Control flow. Values may leave blocks in two ways: explicitly, by the lists below, or by
- * variables, which the builder turns into such lists itself.
+/* Control flow. Values leave a block in two ways: through the explicit lists below, or through
+ * variables, for which the builder makes the lists.
  *
- * An `if` without values needs no yield, and its else part may be left out; a loop whose block
- * reaches its end continues by itself if it carries no explicit values. `results` and `args`
- * receive handles. More than VYRE_LIMIT_CARRIED values are a mistake, and no list is touched. */
+ * An `if` without values needs no yield, and its else block is optional. A loop without explicit
+ * values continues by itself at the end of its block. `results` and `args` receive handles. More
+ * than VYRE_LIMIT_CARRIED values are a mistake; the lists are then left untouched. */
 VYRE_API void vyre_build_if(vyre_builder *builder, uint32_t condition);
 VYRE_API void vyre_build_else(vyre_builder *builder);
 VYRE_API void vyre_build_if_end(vyre_builder *builder, uint32_t count, uint32_t *results);
 
 VYRE_API void vyre_build_loop(vyre_builder *builder, uint32_t count, const uint32_t *initial,
                               uint32_t *args);
-/* Counts from `first` up to but not including `end`; a step that is not positive gives no
- * iteration. All three have one integer type. Returns the counter. */
+/* Counts from `first` up to, but not including, `end`. A step of 0 or less gives no iteration. All
+ * three have the same integer type. Returns the counter. */
 VYRE_API uint32_t vyre_build_for(vyre_builder *builder, uint32_t first, uint32_t end, uint32_t step,
                                  uint32_t count, const uint32_t *initial, uint32_t *args);
 VYRE_API void vyre_build_loop_end(vyre_builder *builder, uint32_t count, uint32_t *results);
@@ -187,21 +191,21 @@ VYRE_API void vyre_build_break(vyre_builder *builder, uint32_t count, const uint
 VYRE_API void vyre_build_continue(vyre_builder *builder, uint32_t count, const uint32_t *values);
 VYRE_API void vyre_build_return(vyre_builder *builder, uint32_t count, const uint32_t *values);
 
-/* Whether the next instruction could be reached. */
+/* Returns whether the next instruction can be reached. */
 VYRE_API bool vyre_build_reachable(const vyre_builder *builder);
 
-/* Variables live until the block they were made in ends. */
+/* Variables live until the end of the block that declares them. */
 VYRE_API uint32_t vyre_build_var(vyre_builder *builder, const char *name, uint32_t initial);
 VYRE_API uint32_t vyre_build_get(vyre_builder *builder, uint32_t variable);
 VYRE_API void vyre_build_set(vyre_builder *builder, uint32_t variable, uint32_t value);
 
-/* Names a value, for people. */
+/* Names a value, for diagnostics and printing. */
 VYRE_API void vyre_build_name(vyre_builder *builder, uint32_t value, const char *name);
 
-/* The type of a value; void for VYRE_NONE. */
+/* Returns the type of a value; void for VYRE_NONE. */
 VYRE_API vyre_type vyre_build_type(const vyre_builder *builder, uint32_t value);
 
-/* Adds a diagnostic of one's own at the current place, as a frontend does for its language. */
+/* Records a diagnostic of the frontend at the current place. */
 VYRE_API void vyre_build_report(vyre_builder *builder, uint32_t code, const char *fix,
                                 const char *format, ...) VYRE_PRINTF(4, 5);
 

@@ -1,11 +1,17 @@
-/* The cache of compiled programs on disk: what it did, and what lies in it.
+/* Cache: compiled programs on disk, shared by all processes of a user.
  *
- * Backends that compile keep what they made in $XDG_CACHE_HOME/vyre/pipelines, or else
- * $HOME/.cache/vyre/pipelines, for all processes of the user. The variable VYRE_CACHE_LIMIT says
- * how many bytes it may take; entries that were not used for the longest time go first. While an
- * entry is replaced, the old and the new one are both there; apart from that no process, whatever
- * happens to it, takes the files beyond the limit. A process that runs with more rights than its
- * user has no cache. Dispatches never fail because of the cache: trouble is logged. */
+ *     const vyre_cache_list *list;
+ *     status = vyre_cache_list_read(&list);
+ *     printf("%zu programs in %s\n", list->entry_count, list->path ? list->path : "no folder");
+ *     vyre_cache_list_free(list);
+ *
+ * Backends that compile store their code in $XDG_CACHE_HOME/vyre/pipelines, or else in
+ * $HOME/.cache/vyre/pipelines. VYRE_CACHE_LIMIT limits its size in bytes; the least recently used
+ * entries are dropped first. The files never exceed the limit, even if a process is killed, except
+ * that replacing an entry briefly keeps both versions.
+ *
+ * A process with more rights than its user (setuid) has no cache. A cache error never fails a
+ * dispatch: it is logged. Any thread may make these calls. */
 #ifndef VYRE_CACHE_H
 #define VYRE_CACHE_H
 
@@ -19,41 +25,43 @@ extern "C" {
 typedef struct vyre_cache_disk_counts {
     uint64_t hits, misses;
     uint64_t stores;
-    uint64_t evictions; /* entries dropped to make room */
-    uint64_t damaged;   /* files that were found damaged, and dropped */
+    uint64_t evictions; /* entries dropped to stay within the limit */
+    uint64_t damaged;   /* damaged files found and dropped */
 } vyre_cache_disk_counts;
 
-/* Of this process, since it started. Without a cache nothing counts. */
+/* Returns the counts of this process since it started. They stay 0 without a cache. */
 VYRE_API vyre_cache_disk_counts vyre_cache_count_disk(void);
 
 typedef struct vyre_cache_entry {
     const char *backend, *backend_version;
     const char *device, *driver_version;
-    const char *program; /* its name, "" if it has none */
+    const char *program; /* its name, or "" */
     vyre_digest digest;  /* of the program */
-    uint64_t bytes;      /* of its file */
-    int64_t used_ns;     /* the last use, since the start of 1970 in UTC */
+    uint64_t bytes;      /* of the file */
+    int64_t used_ns;     /* last use, in nanoseconds since 1970-01-01 UTC */
 } vyre_cache_entry;
 
 typedef struct vyre_cache_list {
-    const char *path;                /* the folder; NULL: there is no place for one */
-    uint64_t limit_bytes;            /* 0: nothing is read or stored */
-    uint64_t total_bytes;            /* of all files, also of those that are no entries */
-    const vyre_cache_entry *entries; /* the one used last is the first */
+    const char *path;                /* NULL: there is no folder to use */
+    uint64_t limit_bytes;            /* 0: the cache is off */
+    uint64_t total_bytes;            /* of all files, entries or not */
+    const vyre_cache_entry *entries; /* most recently used first */
     size_t entry_count;
-    size_t other_count; /* files that are damaged, left behind or of another version of vyre */
-    vyre_cache_disk_counts counts; /* of all processes, since everything was dropped last */
+    size_t other_count; /* files that are damaged, left over or of another version of vyre */
+    vyre_cache_disk_counts counts; /* of all processes since the last clear */
 } vyre_cache_list;
 
-/* Reads every entry. A process adds what it counted to the counts of all when it stores a program
- * and when it closes a device. One that does neither, or is killed before, is not in them, save in
- * a list that it reads itself; where their file is damaged, they start from 0 again. Free the list
- * with vyre_cache_list_free; NULL is allowed there. */
+/* Reads every entry. The caller frees the list.
+ *
+ * A process adds its own counts to `counts` when it stores a program and when it closes a device.
+ * Until then only its own lists include them. If the file of counts is damaged, they start at 0
+ * again. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_cache_list_read(const vyre_cache_list **out_list);
+/* NULL is allowed. */
 VYRE_API void vyre_cache_list_free(const vyre_cache_list *list);
 
-/* Drops everything, and says how many files and bytes that were, also after an error. The counts of
- * all processes start from 0 again; what others have not added by now, they add to that. */
+/* Deletes all files and resets the counts of all processes. Counts that another process has not
+ * added yet are added later. Returns how many files and bytes were deleted, also after an error. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_cache_clear(uint64_t *out_files, uint64_t *out_bytes);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Device: a backend that was acquired, ready to run programs.
+/* Device: an acquired backend, ready to run programs.
  *
  *     vyre_device *device;
  *     status = vyre_acquire("preferred", &device);
@@ -6,9 +6,9 @@
  *     vyre_outputs_free(&outputs);
  *     vyre_device_release(device);
  *
- * To run a program often, compile it: pipeline.h. Any thread may use a device at any time. Whatever
- * a backend lacks the host adds: phases and grid barriers become several runs, missing slots get
- * their defaults. `config` may be NULL everywhere. */
+ * To run a program often, compile it (pipeline.h). Any thread may use a device at any time. The
+ * host adds what a backend lacks: it splits phases and grid barriers into several runs and fills
+ * missing slots with defaults. `config` may be NULL everywhere. */
 #ifndef VYRE_DEVICE_H
 #define VYRE_DEVICE_H
 
@@ -23,113 +23,126 @@ VYRE_API vyre_device *vyre_device_retain(vyre_device *device);
 /* The last release waits for all work and frees resident buffers. NULL is allowed. */
 VYRE_API void vyre_device_release(vyre_device *device);
 
-VYRE_API const char *vyre_device_id(const vyre_device *device);   /* of the backend */
+VYRE_API const char *vyre_device_id(const vyre_device *device);   /* of the backend: "cuda" */
 VYRE_API const char *vyre_device_name(const vyre_device *device); /* "cuda:1", "reference" */
 VYRE_API const char *vyre_device_version(const vyre_device *device);
 
-/* What it can do; see the slots of the same names in backend.h. */
+/* What the device can do; backend.h describes the slots of the same names. The profile includes all
+ * limits. The device owns what it returns. */
 VYRE_API const vyre_op_set *vyre_device_supported_ops(const vyre_device *device);
 VYRE_API uint32_t vyre_device_features(const vyre_device *device);
-VYRE_API void vyre_device_max_workgroup_size(const vyre_device *device, uint32_t out_size[3]);
-VYRE_API void vyre_device_max_workgroups_per_dimension(const vyre_device *device,
-                                                       uint32_t out_count[3]);
-VYRE_API uint32_t vyre_device_max_invocations_per_workgroup(const vyre_device *device);
-VYRE_API uint32_t vyre_device_subgroup_size(const vyre_device *device);
-VYRE_API uint64_t vyre_device_max_storage_buffer_bytes(const vyre_device *device);
 VYRE_API void vyre_device_profile(const vyre_device *device, vyre_profile *out_profile);
 
-/* Runs a program with inputs that are read during the call. */
+/* Runs a program and waits. The call only reads the inputs. The caller frees the outputs; after an
+ * error there are none. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch(
     vyre_device *device, const vyre_program *program, const vyre_input *inputs, size_t input_count,
     const vyre_dispatch_config *config, vyre_outputs *out_outputs);
 
-/* The same with inputs that the run may overwrite, aligned as the C library's allocator aligns:
- * saves a backend a copy. */
+/* Like vyre_device_dispatch, but the run may overwrite the inputs, which saves the backend a copy.
+ * Inputs must be aligned like memory from malloc. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_owned(
     vyre_device *device, const vyre_program *program, const vyre_output *inputs, size_t input_count,
     const vyre_dispatch_config *config, vyre_outputs *out_outputs);
 
-/* The same, with the times that the device can tell; others are VYRE_NO_TIME. */
+/* Like vyre_device_dispatch, and returns the times that the device can measure; the others are
+ * VYRE_NO_TIME. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_timed(
     vyre_device *device, const vyre_program *program, const vyre_input *inputs, size_t input_count,
     const vyre_dispatch_config *config, vyre_outputs *out_outputs, vyre_timing *out_timing);
 
-/* The same into outputs of an earlier run, or of the caller: where number and sizes are those of
- * the result their memory is written, else they are freed and made again. So memory of the caller's
- * own must have the right sizes. Outputs that overlap an input or one another are refused. A
- * failure before the device starts leaves them alone. */
+/* Like vyre_device_dispatch, but writes into existing outputs, of an earlier run or the caller's
+ * own.
+ *
+ * If their number and sizes match the result, the call writes into their memory. Otherwise it frees
+ * them with the library's allocator and allocates new ones, so the caller's own memory must match.
+ * Outputs must not overlap an input or each other.
+ *
+ * A failure before the device starts leaves the outputs as they were. After a later failure their
+ * contents are unspecified. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_into(
     vyre_device *device, const vyre_program *program, const vyre_input *inputs, size_t input_count,
     const vyre_dispatch_config *config, vyre_outputs *outputs);
 
-/* A run that goes on by itself. Inputs are gone when the call returns. */
+/* A run in progress. */
 typedef struct vyre_pending vyre_pending;
 
+/* Starts a run. The caller may reuse the inputs once the call returns. Errors during the run come
+ * from vyre_pending_await. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_async(
     vyre_device *device, const vyre_program *program, const vyre_input *inputs, size_t input_count,
     const vyre_dispatch_config *config, vyre_pending **out_pending);
-/* The same with inputs as for vyre_device_dispatch_owned, which stay the run's until it is freed.
- */
+/* Like vyre_device_dispatch_async, with inputs as for vyre_device_dispatch_owned. They must stay
+ * untouched until the run is freed. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_owned_async(
     vyre_device *device, const vyre_program *program, const vyre_output *inputs, size_t input_count,
     const vyre_dispatch_config *config, vyre_pending **out_pending);
-/* Never blocks. */
+/* Returns whether the run has ended, without blocking. */
 VYRE_API bool vyre_pending_is_ready(vyre_pending *pending);
-/* Waits, and gives the outputs; a second call is refused. */
+/* Waits for the end of the run and returns its outputs, which the caller frees. A second call
+ * fails. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_pending_await(vyre_pending *pending,
                                                       vyre_outputs *out_outputs);
-/* With or without having waited; NULL is allowed. */
+/* Cancels a run that was not awaited. NULL is allowed. */
 VYRE_API void vyre_pending_free(vyre_pending *pending);
 
-/* Resident buffers: memory on the device. A handle is a value; one that was freed, or that belongs
- * to another device, is refused wherever it is used. */
+/* A resident buffer: memory on the device. The handle is a plain value. Every call refuses a handle
+ * that was freed or belongs to another device. */
 typedef struct vyre_resident {
     uint64_t owner;
     uint32_t index, generation;
 } vyre_resident;
 
+/* Allocates a buffer. `size` may be 0. The last release of the device frees remaining ones. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_allocate(vyre_device *device, size_t size,
                                                           vyre_resident *out_resident);
-/* The whole of it. Runs behind work that was enqueued before on the same buffer. */
+/* Replaces the whole buffer, after all work enqueued earlier that uses it. The caller may reuse
+ * `data` once the call returns. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident,
                                                         const void *data, size_t size);
-/* A part of it, likewise. */
+/* Like vyre_resident_upload, for a part of the buffer. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_upload_at(vyre_device *device,
                                                            vyre_resident resident, size_t offset,
                                                            const void *data, size_t size);
-/* A part of it, after all work that was enqueued before on the same buffer. If the last work that
- * wrote it failed, this is told here, too, until there are new contents. */
+/* Reads a part of the buffer, after all work enqueued earlier that uses it. If the last work that
+ * wrote the buffer failed, every read returns its error until the buffer is written again. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident,
                                                       size_t offset, void *data, size_t size);
-/* Refused while work that uses it goes on. */
+/* Fails while a run uses the buffer. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_free(vyre_device *device, vyre_resident resident);
 
-/* An argument of a run on resident buffers: a buffer, or the bits of a scalar. */
+/* An argument of a run on resident buffers: a buffer, or the bits of a scalar. pipeline.h has
+ * vyre_bind and vyre_bind_bits to make one. */
 typedef struct vyre_binding {
     vyre_resident buffer;
-    uint64_t bits; /* little-endian bytes of the scalar, upper ones zero */
+    uint64_t bits; /* the scalar's little-endian bytes, zero-extended */
 } vyre_binding;
 
-/* Runs on resident buffers and waits. All arguments in declaration order, `out` buffers included,
- * of exactly the sizes that the program says. A buffer may be bound twice only if all these
- * arguments are read alone. Outputs stay on the device. `out_timing` may be NULL. */
+/* Runs on resident buffers and waits. `bindings` are all arguments in declaration order, `out`
+ * buffers included. Each buffer must have exactly the size that the program states. Only read-only
+ * arguments may share a buffer. Outputs stay on the device. `out_timing` may be NULL. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_resident(
     vyre_device *device, const vyre_program *program, const vyre_binding *bindings, size_t count,
     const vyre_dispatch_config *config, vyre_timing *out_timing);
 
-/* Work that was enqueued, as a number that grows; 0 is work that is done. */
+/* Identifies enqueued work. Later work has a higher ticket; 0 means work that is already done. */
 typedef uint64_t vyre_ticket;
+/* Never blocks. */
 VYRE_API bool vyre_device_is_done(vyre_device *device, vyre_ticket ticket);
+/* Waits for the work and returns its error, if any. May be called more than once. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_wait(vyre_device *device, vyre_ticket ticket);
 
-/* Lifecycle. */
+/* Initializes the device. The first compile, run or allocation does so too; call it early to hide
+ * the start-up time. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_prepare(vyre_device *device);
+/* Waits for all submitted work. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_flush(vyre_device *device);
-/* Nothing runs on the device afterwards. Waits for calls of other threads. */
+/* Waits for calls in other threads and for all work, then shuts down. Later runs fail. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_shutdown(vyre_device *device);
+/* Returns whether the device is gone, for example after a reset of the GPU. */
 VYRE_API bool vyre_device_lost(vyre_device *device);
-/* Waits for calls of other threads. After success, pipelines and resident buffers of before are
- * refused. */
+/* Opens a lost device again, after calls in other threads have ended. After success, every call
+ * refuses earlier pipelines and resident buffers. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_recover(vyre_device *device);
 
 #ifdef __cplusplus

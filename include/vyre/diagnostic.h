@@ -1,5 +1,15 @@
-/* Diagnostics: everything a parse, build or verification found, each with a stable code, a place,
- * what was found and how to fix it. */
+/* Diagnostics: the errors and warnings of a parse, build or verification. Each has a stable code, a
+ * place, a message and a fix.
+ *
+ *     vyre_diagnostics *list;
+ *     status = vyre_diagnostics_create(&list);
+ *     status = vyre_module_parse(name, text, size, list, &module);
+ *     for (size_t i = 0; i < vyre_diagnostics_count(list); i++) {
+ *         puts(vyre_diagnostics_get(list, i)->message);
+ *     }
+ *     vyre_diagnostics_free(list);
+ *
+ * One thread at a time may use a list. vyre_diagnostics_render (text.h) prints one. */
 #ifndef VYRE_DIAGNOSTIC_H
 #define VYRE_DIAGNOSTIC_H
 
@@ -11,8 +21,8 @@ extern "C" {
 
 typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_severity;
 
-/* X(number, severity, title). A code prints as V and four digits; a number is never reused.
- * 01xx characters and syntax, 02xx names, 03xx types, 04xx memory, 05xx control flow, 06xx domains,
+/* X(number, severity, title). A code prints as V and four digits. Numbers are never reused. 01xx
+ * characters and syntax, 02xx names, 03xx types, 04xx memory, 05xx control flow, 06xx domains,
  * sizes and phases, 07xx limits, 08xx warnings. */
 #define VYRE_DIAGNOSTICS(X)                                                                        \
     X(101, ERROR, "unexpected character")                                                          \
@@ -68,40 +78,41 @@ typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_s
     X(804, WARNING, "result is not used")                                                          \
     X(805, WARNING, "claim is not needed")
 
-/* A call that was inlined. */
+/* An inlined call. */
 typedef struct vyre_diagnostic_call {
-    const char *function;  /* a function of the file, or the id of an operation of the library */
-    const char *file;      /* where it was called; NULL: in the text itself */
-    uint32_t line, column; /* 0 if that is not known */
-    const struct vyre_diagnostic_call *caller; /* what that in turn belongs to; NULL at the end */
+    const char *function;  /* a function of the file, or the id of a library operation */
+    const char *file;      /* of the call; NULL: the text itself */
+    uint32_t line, column; /* of the call; 0 if unknown */
+    const struct vyre_diagnostic_call *caller; /* the call around this one; NULL if outermost */
 } vyre_diagnostic_call;
 
 typedef struct vyre_diagnostic {
     vyre_severity severity;
-    uint32_t code;       /* 301 prints as V0301 */
-    const char *message; /* what is wrong and what was found, one sentence without a full stop */
-    const char *fix;     /* what to do, without "Fix: " */
-    const char *file;    /* NULL: the text itself; else that of an operation of the library */
-    const char *excerpt; /* the line of that other file, NULL if it is not at hand */
-    uint32_t line, column, length;     /* in the source, from 1; line 0 where there is no source */
-    uint32_t inst;                     /* the instruction, VYRE_NONE where none is to blame */
-    const vyre_diagnostic_call *calls; /* that it is in, the innermost first; NULL if none */
+    uint32_t code;                 /* 301 prints as V0301 */
+    const char *message;           /* one sentence without a full stop */
+    const char *fix;               /* without "Fix: " */
+    const char *file;              /* NULL: the text itself; else the file of a library operation */
+    const char *excerpt;           /* the source line in `file`; NULL if not available */
+    uint32_t line, column, length; /* from 1; line 0 if there is no source */
+    uint32_t inst;                 /* the instruction; VYRE_NONE if unknown */
+    const vyre_diagnostic_call *calls; /* the inlined calls around it, innermost first; or NULL */
 } vyre_diagnostic;
 
 typedef struct vyre_diagnostics vyre_diagnostics;
 
 VYRE_API VYRE_MUST_USE vyre_status vyre_diagnostics_create(vyre_diagnostics **out_diagnostics);
+/* NULL is allowed. */
 VYRE_API void vyre_diagnostics_free(vyre_diagnostics *diagnostics);
 
 VYRE_API size_t vyre_diagnostics_count(const vyre_diagnostics *diagnostics);
 VYRE_API size_t vyre_diagnostics_errors(const vyre_diagnostics *diagnostics);
 
-/* In the order of their places, or those of the calls that lead there; valid until the next call
- * that adds to the list. */
+/* Diagnostics are sorted by place; one inside an inlined call is sorted by the outermost call. The
+ * pointer is valid until something is added to the list. Returns NULL past the last. */
 VYRE_API const vyre_diagnostic *vyre_diagnostics_get(const vyre_diagnostics *diagnostics,
                                                      size_t index);
 
-/* The title of a code, "" for a number that is none. */
+/* Returns the title of a code, "" for an unknown one. */
 VYRE_API const char *vyre_diagnostic_title(uint32_t code);
 
 #ifdef __cplusplus

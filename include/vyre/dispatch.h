@@ -1,6 +1,8 @@
-/* What a run gives back. What goes in and comes out is described in backend.h: inputs are given in
- * the order of declaration, without the `out` buffers: a buffer as its elements, a scalar as its
- * bytes, all little-endian. Outputs come back in the same order: the `inout` and `out` buffers. */
+/* Dispatch: the outputs of a run. backend.h defines inputs and the options of a run.
+ *
+ * Inputs are the arguments in declaration order, without `out` buffers. Outputs are the `inout` and
+ * `out` buffers in declaration order. A buffer is given as its elements, a scalar as its bytes, all
+ * little-endian. */
 #ifndef VYRE_DISPATCH_H
 #define VYRE_DISPATCH_H
 
@@ -16,7 +18,7 @@ typedef struct vyre_outputs {
     size_t count;
 } vyre_outputs;
 
-/* Frees what a run gave, and sets it to none. */
+/* Frees the outputs of a run and sets the list to empty. */
 VYRE_API void vyre_outputs_free(vyre_outputs *outputs);
 
 #ifdef __cplusplus

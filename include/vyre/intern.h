@@ -1,8 +1,11 @@
-/* Interned names: each name has one number in the process, the same from every thread and for good.
+/* Intern: a number for each name, the same in all threads for the life of the process.
  *
- * Numbers are dense from 0, so that an array finds what belongs to a name. Names need not be known
- * to anybody: any bytes are a name. Names are never forgotten. All calls may come from any thread;
- * only interning a new name takes a lock, looking up never does. */
+ *     uint32_t id;
+ *     status = vyre_intern((vyre_str){"reduce.sum_u32", 14}, &id);
+ *
+ * Numbers start at 0 without gaps, so they can index an array. A name is any sequence of bytes.
+ * Names are never freed. Any thread may make these calls. Only interning a new name takes a lock,
+ * lookups never do. */
 #ifndef VYRE_INTERN_H
 #define VYRE_INTERN_H
 
@@ -12,19 +15,17 @@
 extern "C" {
 #endif
 
-#define VYRE_INTERN_NONE 0xffffffffu /* the number of no name */
+#define VYRE_INTERN_NONE 0xffffffffu /* no name */
 
-/* The name is copied. Without memory the name stays unknown and `*out_id` is VYRE_INTERN_NONE. */
+/* Copies the name and returns its number. If memory runs out, `*out_id` is VYRE_INTERN_NONE. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_intern(vyre_str name, uint32_t *out_id);
 
-/* VYRE_INTERN_NONE if nobody has interned it. */
+/* Returns VYRE_INTERN_NONE if the name was never interned. */
 VYRE_API uint32_t vyre_intern_find(vyre_str name);
 
-/* The name, valid for good, with a NUL after its end; a NULL pointer for a number that is none. */
+/* Returns the name with a NUL behind it, valid for the life of the process. `data` is NULL if no
+ * name has that number. */
 VYRE_API vyre_str vyre_intern_name(uint32_t id);
-
-/* How many names there are: every number below is one. */
-VYRE_API uint32_t vyre_intern_count(void);
 
 #ifdef __cplusplus
 }

@@ -1,16 +1,17 @@
-/* IO: a range of a file's bytes into memory or a buffer of a device, and back.
+/* IO: reads and writes ranges of files, directly from and to the disk where possible.
  *
  *     vyre_io_report report;
- *     status = vyre_io_read_resident(device, buffer, size, "weights.bin", offset, &report);
+ *     status = vyre_io_read(data, size, "weights.bin", offset, &report);
+ *     status = vyre_resident_upload(device, buffer, data, size);
  *
- * The bytes go past the cache of the operating system where the file system allows it, several
- * pieces at a time; else as any read or write does. Which way it was is told. These are the
- * operations io.dma_from_nvme and io.write_back_to_nvme of the registry: the host does them, and no
- * program, text or wire form, can ask for them. */
+ * Where the file system allows it, the bytes bypass the page cache (O_DIRECT) in several parallel
+ * requests. Otherwise ordinary reads and writes move them. The report says which. These functions
+ * implement the operations io.dma_from_nvme and io.write_back_to_nvme. Only the host can call them:
+ * a program cannot. Any thread may make these calls. */
 #ifndef VYRE_IO_H
 #define VYRE_IO_H
 
-#include <vyre/device.h>
+#include <vyre/status.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,8 +20,8 @@ extern "C" {
 /* X(name, text) */
 #define VYRE_IO_WAYS(X)                                                                            \
     X(DIRECT,                                                                                      \
-      "direct")       /* past the cache, but for parts of blocks at the ends of what is written */ \
-    X(PLAIN, "plain") /* through it */
+      "direct") /* bypasses the page cache, except for partial blocks at the ends of a write */    \
+    X(PLAIN, "plain") /* through the page cache */
 
 typedef enum vyre_io_way {
 #define VYRE_IO_WAY_ENUM(name, text) VYRE_IO_##name,
@@ -30,32 +31,22 @@ typedef enum vyre_io_way {
 
 typedef struct vyre_io_report {
     vyre_io_way way;
-    const char *why; /* it is not direct, for people; "" if it is; static */
+    const char *why; /* why it is not direct, "" if it is; static */
     uint64_t bytes;
     uint64_t time_ns;
 } vyre_io_report;
 
+/* Returns "direct" or "plain". */
 VYRE_API const char *vyre_io_way_name(vyre_io_way way);
 
-/* All `size` bytes from `offset` on must be there. `path` is a file or a block device. The report
- * may be NULL. After an error the memory's contents are not defined. */
+/* Reads exactly `size` bytes. Fails if the file ends before them. `path` is a file or a block
+ * device. `out_report` may be NULL. After an error the contents of `data` are undefined. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_io_read(void *data, size_t size, const char *path,
                                                 uint64_t offset, vyre_io_report *out_report);
-/* Makes the file where there is none, and longer where it must; the rest of it stays. On return the
- * bytes are on the disk. */
+/* Writes `size` bytes. Creates the file or extends it if needed; other bytes of the file stay. On
+ * return the bytes are on the disk. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_io_write(const void *data, size_t size, const char *path,
                                                  uint64_t offset, vyre_io_report *out_report);
-
-/* The same into a whole resident buffer, and out of a part of one. */
-VYRE_API VYRE_MUST_USE vyre_status vyre_io_read_resident(vyre_device *device,
-                                                         vyre_resident resident, size_t size,
-                                                         const char *path, uint64_t offset,
-                                                         vyre_io_report *out_report);
-VYRE_API VYRE_MUST_USE vyre_status vyre_io_write_resident(vyre_device *device,
-                                                          vyre_resident resident,
-                                                          size_t resident_offset, size_t size,
-                                                          const char *path, uint64_t offset,
-                                                          vyre_io_report *out_report);
 
 #ifdef __cplusplus
 }

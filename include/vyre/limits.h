@@ -1,9 +1,9 @@
-/* The limits of a program: one table for the builder, the parser, the decoder, the verifier and the
- * documentation. What the verifier accepts always decodes, because both read these numbers. */
+/* Limits: how large a program may be. The builder, the parser, the decoder and the verifier all use
+ * this table, so every program that verifies also decodes. */
 #ifndef VYRE_LIMITS_H
 #define VYRE_LIMITS_H
 
-/* X(name, value, what it bounds) */
+/* X(name, value, what it limits) */
 #define VYRE_LIMITS(X)                                                                             \
     X(INSTRUCTIONS, 4194304, "instructions in a program")                                          \
     X(OPERANDS, 16777216, "operand list entries in a program")                                     \

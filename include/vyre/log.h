@@ -1,4 +1,4 @@
-/* The log callback. The library never prints; whoever embeds it decides where messages go. */
+/* Log: a callback for messages. The library itself never prints. */
 #ifndef VYRE_LOG_H
 #define VYRE_LOG_H
 
@@ -21,11 +21,12 @@ typedef enum vyre_log_level {
 #undef VYRE_LOG_ENUM
 } vyre_log_level;
 
-/* `message` is one line without a newline, valid during the call. Any thread may call it. */
+/* Receives one line without a newline, valid during the call. Any thread may call it. */
 typedef void (*vyre_log_function)(void *user, vyre_log_level level, const char *message);
 
-/* Messages above `level` are not even formatted. NULL silences the log, which is the default. Set
- * it before other threads use the library. */
+/* Sets the callback and the most detailed level that it receives. Messages above `level` are not
+ * even formatted. NULL, the default, turns the log off. Call it before other threads use the
+ * library. */
 VYRE_API void vyre_log_set(vyre_log_function function, void *user, vyre_log_level level);
 
 VYRE_API const char *vyre_log_level_name(vyre_log_level level);

@@ -1,4 +1,4 @@
-/* Pipeline: a program compiled for a device, to be run often.
+/* Pipeline: a program compiled for a device, to run many times.
  *
  *     vyre_pipeline *pipeline;
  *     status = vyre_device_compile(device, program, NULL, &pipeline);
@@ -7,14 +7,15 @@
  *     }
  *     vyre_pipeline_release(pipeline);
  *
- * The fastest way: data that stays on the device, and runs that are enqueued.
+ * For the lowest overhead, keep the data on the device and enqueue the runs:
  *
  *     vyre_binding bindings[] = {vyre_bind_f32(2), vyre_bind(x), vyre_bind(y)};
  *     status = vyre_pipeline_enqueue(pipeline, bindings, 3, NULL, &ticket);
  *     status = vyre_resident_read(device, y, 0, result, sizeof result);
  *
- * A device remembers what it compiled, and finds it again by the program's meaning. What a backend
- * can store is kept on disk, too: cache.h. Any thread may use a pipeline at any time. */
+ * A device caches its pipelines by the digest of the program, so compiling an equal program again
+ * is cheap. Backends that support it also store compiled code on disk (cache.h). Any thread may use
+ * a pipeline at any time. */
 #ifndef VYRE_PIPELINE_H
 #define VYRE_PIPELINE_H
 
@@ -28,8 +29,8 @@ extern "C" {
 
 typedef struct vyre_pipeline vyre_pipeline;
 
-/* Of `config`, what it demands of program and device counts; NULL is allowed. The pipeline keeps
- * program and device. */
+/* Compiles a program or takes it from the cache. The pipeline retains the program and the device.
+ * Compiling checks only the grade and determinism of `config`, which may be NULL. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_compile(vyre_device *device,
                                                        const vyre_program *program,
                                                        const vyre_dispatch_config *config,
@@ -37,11 +38,13 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_device_compile(vyre_device *device,
 VYRE_API vyre_pipeline *vyre_pipeline_retain(vyre_pipeline *pipeline);
 VYRE_API void vyre_pipeline_release(vyre_pipeline *pipeline); /* NULL is allowed */
 
-/* Whether the backend compiled it; if not, each run goes through the backend's dispatch. */
+/* Returns whether the backend compiled the program. If not, each run goes through the backend's
+ * `dispatch`. */
 VYRE_API bool vyre_pipeline_is_native(const vyre_pipeline *pipeline);
+/* The pipeline owns the program. */
 VYRE_API const vyre_program *vyre_pipeline_program(const vyre_pipeline *pipeline);
 
-/* As the functions of the same names in device.h. */
+/* These behave like the functions of the same names in device.h. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_dispatch(vyre_pipeline *pipeline,
                                                           const vyre_input *inputs,
                                                           size_t input_count,
@@ -72,14 +75,15 @@ VYRE_API VYRE_MUST_USE vyre_status
 vyre_pipeline_dispatch_resident(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
                                 const vyre_dispatch_config *config, vyre_timing *out_timing);
 
-/* Starts a run on resident buffers: arguments as in vyre_device_dispatch_resident. Work that shares
- * a buffer runs in the order in which it was enqueued. `out_ticket` may be NULL. */
+/* Starts a run on resident buffers and returns at once. See vyre_device_dispatch_resident for
+ * `bindings`. Runs that share a buffer execute in the order in which they were enqueued.
+ * `out_ticket` may be NULL. vyre_device_wait returns errors of the run. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_enqueue(vyre_pipeline *pipeline,
                                                          const vyre_binding *bindings, size_t count,
                                                          const vyre_dispatch_config *config,
                                                          vyre_ticket *out_ticket);
 
-/* Arguments. */
+/* Make an argument of a run: a resident buffer, the zero-extended bits of a scalar, or a float. */
 static inline vyre_binding vyre_bind(vyre_resident buffer) {
     vyre_binding binding;
     binding.buffer = buffer;
@@ -100,13 +104,14 @@ static inline vyre_binding vyre_bind_f32(float value) {
     return vyre_bind_bits(bits);
 }
 
-/* The device's memory of pipelines: least recently used ones go first when it is over its budget,
- * which is in bytes of programs and of what the backend says its pipelines take. */
+/* The device's cache of pipelines. When it exceeds its limit in bytes, the least recently used
+ * pipelines are dropped. The size of a pipeline is that of its program plus what the backend
+ * reports. Limit 0 turns the cache off. */
 #define VYRE_PIPELINE_CACHE_BYTES ((uint64_t)64 << 20)
 VYRE_API void vyre_device_cache_counts(vyre_device *device, vyre_cache_counts *out_counts);
 VYRE_API void vyre_device_cache_limit(vyre_device *device, uint64_t bytes);
 
-/* The counts of a cache of the backend's own; false if it has none. */
+/* Returns the counts of the backend's own cache; false if it has none. */
 VYRE_API bool vyre_device_backend_cache(vyre_device *device, vyre_cache_counts *out_counts);
 
 #ifdef __cplusplus

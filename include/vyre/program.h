@@ -1,27 +1,32 @@
-/* Program: a kernel as an immutable value.
+/* Program: a kernel as an immutable, verified value.
  *
- * A program is always valid: the parser, the builder and the decoder hand one out only after the
- * verifier accepted it. It never changes, so any number of threads may read it; it is reference
- * counted. Two programs with the same digest mean the same.
+ * The parser, the builder and the decoder return a program only after the verifier accepts it.
+ * Programs are reference counted, and any number of threads may read one. Programs with the same
+ * digest have the same meaning.
  *
- * vyre_program_ir shows the whole of it as arrays without pointers inside:
+ *     const vyre_ir *ir = vyre_program_ir(program);
+ *     for (uint32_t i = 0; i < ir->inst_count; i++) {
+ *         puts(vyre_op_info_of(ir->insts[i].op)->name);
+ *     }
  *
- *   - instructions of all phases stand in one array, in the order they run; an instruction's number
- *     is its index, and the number of the value it gives;
- *   - an operand is such a number, or a constant's index with VYRE_CONSTANT set;
- *   - a block is a run of instructions that ends with a terminator. `if` holds two blocks, `for`,
- *     `loop` and `inline` one; they stand right behind it, and its words say where they end;
- *   - a loop's block starts with its `arg`s; what leaves an `if`, `for`, `loop` or `inline` stands
- *     right behind it as `result`s. So argument k of loop i is instruction i + 1 + k, and result k
- *     of a block that ends at e is instruction e + k. An operation that gives several values has
- *     no block and the same kind of results right behind it;
- *   - `for` takes first, end and step in front of the values it carries, and its arg 0 is the
- *     counter. When the range is used up its results are its other args;
- *   - lists of operands stand in one array, in the order of the instructions that own them.
+ * vyre_program_ir shows the program as flat arrays:
  *
- * Every array has exactly one right order (constants by first use, and so on), so that equal
- * programs have equal bytes.
- */
+ *   - One array holds the instructions of all phases in execution order. The index of an
+ *     instruction is also the number of its value.
+ *   - An operand is such a number, or the index of a constant with VYRE_CONSTANT set.
+ *   - A block is a sequence of instructions that ends with a terminator. `if` has two blocks;
+ *     `for`, `loop` and `inline` have one. Blocks follow their instruction, whose words say where
+ *     they end.
+ *   - The block of a loop starts with its `arg`s: argument k of loop i is instruction i + 1 + k.
+ *   - The `result`s of an `if`, `for`, `loop` or `inline` follow its last block: result k of one
+ *     that ends at e is instruction e + k. An operation with several values has no block, and its
+ *     results follow it directly.
+ *   - `for` takes first, end and step before the values it carries, and its arg 0 is the counter.
+ *     When the range is exhausted, its results are its other args.
+ *   - One array holds all operand lists, in the order of their instructions.
+ *
+ * Every array has exactly one valid order (constants by first use, and so on), so equal programs
+ * have equal bytes. */
 #ifndef VYRE_PROGRAM_H
 #define VYRE_PROGRAM_H
 
@@ -35,18 +40,18 @@ extern "C" {
 
 typedef struct vyre_program vyre_program;
 
-#define VYRE_CONSTANT 0x80000000u /* set in an operand that is a constant's index */
+#define VYRE_CONSTANT 0x80000000u /* marks an operand as the index of a constant */
 #define VYRE_NONE 0xffffffffu     /* no operand, no size, no resource */
 
 typedef struct vyre_inst {
     uint16_t op;  /* vyre_op */
-    uint8_t type; /* vyre_type of the value; void where there is none */
-    uint8_t aux;  /* atomics: ordering + 8 * scope; subgroup combinations: which; else 0 */
+    uint8_t type; /* vyre_type of the value; void if there is none */
+    uint8_t aux;  /* atomics: ordering + 8 * scope; subgroups: vyre_combination; else 0 */
     uint32_t a, b, c;
 } vyre_inst;
 
 typedef struct vyre_const {
-    uint64_t bits; /* upper bits zero, whatever the type */
+    uint64_t bits; /* zero-extended */
     uint32_t type;
     uint32_t zero;
 } vyre_const;
@@ -67,19 +72,19 @@ typedef enum vyre_resource_kind {
     VYRE_RESOURCE_PRIVATE
 } vyre_resource_kind;
 
-/* Everything that can be indexed. Buffers come first, in the order of the arguments, then scratch,
- * then the shared and private arrays phase by phase. */
+/* An array that can be indexed. Buffers come first, in argument order, then scratch arrays, then
+ * the shared and private arrays of each phase. */
 typedef struct vyre_resource {
     uint8_t kind;   /* vyre_resource_kind */
-    uint8_t type;   /* of an element */
+    uint8_t type;   /* of the elements */
     uint8_t access; /* buffers: vyre_access; others: inout */
     uint8_t zero;
-    uint32_t size;   /* buffers and scratch: number of elements as a size, VYRE_NONE if free */
-    uint32_t length; /* shared and private: number of elements; else 0 */
+    uint32_t size;   /* buffers and scratch: length in elements, as a size; VYRE_NONE: any length */
+    uint32_t length; /* shared and private: length in elements; else 0 */
 } vyre_resource;
 
-/* Size expressions, computed on the host in checked 64-bit arithmetic before anything runs. A size
- * is the index of its last node; operands stand right in front of their operator. */
+/* Size expressions. The host evaluates them in checked 64-bit arithmetic before the run. A size is
+ * the index of its last node; operands directly precede their operator. */
 #define VYRE_SIZE_OPS(X)                                                                           \
     X(CONST, 0, "const", 0) /* a: low half, b: high half */                                        \
     X(LEN, 1, "len", 0)     /* a: argument, a buffer */                                            \
@@ -108,11 +113,11 @@ typedef struct vyre_phase {
     uint32_t first, end;                   /* its instructions */
     uint32_t first_resource, end_resource; /* its shared and private arrays */
     uint32_t dimensions;                   /* 1 to 3 */
-    uint32_t domain[3];                    /* sizes; VYRE_NONE beyond the dimensions */
-    uint32_t from_resource;                /* domain from memory: the array, else VYRE_NONE; */
-    uint32_t from_index;                   /* its element, a size; domain[0] is then the maximum */
+    uint32_t domain[3];                    /* sizes; VYRE_NONE for unused dimensions */
+    uint32_t from_resource;                /* array that holds the domain, or VYRE_NONE */
+    uint32_t from_index;                   /* its index there, a size; domain[0] is the maximum */
     uint32_t workgroup[3];                 /* 0, 0, 0 without a workgroup clause */
-    uint32_t subgroup;                     /* width; 0 where no subgroup operation is used */
+    uint32_t subgroup;                     /* width; 0 if the phase uses no subgroup operations */
 } vyre_phase;
 
 typedef enum vyre_step_kind {
@@ -121,21 +126,21 @@ typedef enum vyre_step_kind {
     VYRE_STEP_REPEAT_WHILE
 } vyre_step_kind;
 
-/* What the program does in order. A repeat is followed by the steps it repeats. */
+/* Steps, in execution order. The steps that a repeat contains follow it. */
 typedef struct vyre_step {
     uint32_t kind;     /* vyre_step_kind */
-    uint32_t end;      /* first step that is not part of this one */
-    uint32_t size;     /* phase: its number; count: how often; while: the element, a size */
+    uint32_t end;      /* the first step after this one and its contents */
+    uint32_t size;     /* phase: its index; count: a size; while: index in `resource`, a size */
     uint32_t resource; /* while: the array; else VYRE_NONE */
 } vyre_step;
 
-/* Two sizes that must be equal before anything runs. */
+/* Two sizes that must be equal for the program to start. */
 typedef struct vyre_requirement {
     uint32_t left, right;
 } vyre_requirement;
 
-/* Where an instruction comes from: line and column in the file, counted from 1, 0 unknown, and the
- * inlined call it belongs to. */
+/* The source place of an instruction: line and column from 1, 0 if unknown, and the inlined call it
+ * belongs to. */
 typedef uint64_t vyre_place;
 #define VYRE_PLACE(line, column, scope)                                                            \
     ((uint64_t)(line) << 40 | (uint64_t)(column) << 28 | (uint64_t)(scope))
@@ -145,18 +150,18 @@ typedef uint64_t vyre_place;
 
 /* An inlined call. Scope 0 is the program itself. */
 typedef struct vyre_call_scope {
-    vyre_place call; /* where it was called; its own scope is the caller's */
+    vyre_place call; /* place of the call, in the caller's scope */
     uint32_t name;   /* of the function, in debug_strings */
-    uint32_t file;   /* where the function stands, the same way; 0: in the program's own file */
+    uint32_t file;   /* file of the function, in debug_strings; 0: the program's own */
 } vyre_call_scope;
 
-/* The name somebody gave to a value. */
+/* A name that the source gives to a value. */
 typedef struct vyre_value_name {
     uint32_t value;
     uint32_t name; /* in debug_strings */
 } vyre_value_name;
 
-enum { VYRE_PROGRAM_DETERMINISTIC = 1 /* the author claims it */ };
+enum { VYRE_PROGRAM_DETERMINISTIC = 1 /* claimed by the author */ };
 
 typedef struct vyre_ir {
     uint32_t flags; /* VYRE_PROGRAM_ bits */
@@ -169,20 +174,20 @@ typedef struct vyre_ir {
     const vyre_const *consts;
     const uint32_t *operands;
     const vyre_inst *insts;
-    const char *strings; /* the program's name, then the arguments', a NUL after each */
+    const char *strings; /* name of the program, then of its arguments, each with a NUL */
     const vyre_requirement *requirements;
     uint32_t arg_count, resource_count, size_count, step_count, phase_count;
     uint32_t const_count, operand_count, inst_count, string_bytes, requirement_count;
 
-    /* For people only; not part of the meaning or the digest. A name of 0 is none. */
-    const char *debug_strings;            /* starts with an empty one */
-    const uint32_t *resource_names;       /* one a resource, or none at all */
-    const uint32_t *step_names;           /* one a step, or none at all */
-    const vyre_place *places;             /* one an instruction, or none at all */
+    /* Debug information. It does not affect the meaning or the digest. Name 0 means no name. */
+    const char *debug_strings;            /* starts with an empty string */
+    const uint32_t *resource_names;       /* one per resource, or none */
+    const uint32_t *step_names;           /* one per step, or none */
+    const vyre_place *places;             /* one per instruction, or none */
     const vyre_call_scope *scopes;        /* scope k is scopes[k - 1] */
-    const vyre_value_name *value_names;   /* by value, ascending */
-    const vyre_place *requirement_places; /* one a requirement, or none at all */
-    uint32_t file;                        /* name of the source file */
+    const vyre_value_name *value_names;   /* sorted by value */
+    const vyre_place *requirement_places; /* one per requirement, or none */
+    uint32_t file;                        /* name of the source file, in debug_strings */
     uint32_t resource_name_count, step_name_count, place_count, scope_count, value_name_count;
     uint32_t debug_string_bytes, requirement_place_count;
 } vyre_ir;
@@ -190,57 +195,58 @@ typedef struct vyre_ir {
 VYRE_API vyre_program *vyre_program_retain(vyre_program *program);
 VYRE_API void vyre_program_release(vyre_program *program); /* NULL is allowed */
 
-/* Valid as long as the program. */
+/* The program owns these. */
 VYRE_API const vyre_ir *vyre_program_ir(const vyre_program *program);
 VYRE_API const char *vyre_program_name(const vyre_program *program);
 
-/* Of meaning and declaration order; names of locals and places do not count. */
+/* The digest covers the meaning and the order of declarations, not names of locals or source
+ * places. */
 typedef struct vyre_digest {
     uint64_t low, high;
 } vyre_digest;
 VYRE_API vyre_digest vyre_program_digest(const vyre_program *program);
 
-/* The value operands of an instruction as a slice of `ir`; returns how many. */
+/* Sets `*values` to the value operands of an instruction, owned by `ir`. Returns their number. */
 VYRE_API uint32_t vyre_inst_values(const vyre_ir *ir, const vyre_inst *inst,
                                    const uint32_t **values);
 
-/* The type of an operand. */
+/* Returns the type of an operand. */
 static inline vyre_type vyre_operand_type(const vyre_ir *ir, uint32_t operand) {
     return (vyre_type)(operand & VYRE_CONSTANT ? ir->consts[operand & ~VYRE_CONSTANT].type
                                                : ir->insts[operand].type);
 }
 
-/* Computes a size. `arguments` has one number an argument: a buffer's length in elements, an
- * integer scalar's value extended to 64 bits by its own sign rule; others are not looked at. An
- * underflow, overflow, division by zero or negative scalar is an error that shows the expression.
- */
+/* Evaluates a size. `arguments` has one number for each argument: the length of a buffer in
+ * elements, or the value of an integer scalar, sign- or zero-extended to 64 bits. Other scalars are
+ * ignored. Underflow, overflow, division by zero and negative scalars are errors, which show the
+ * expression. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_size_eval(const vyre_program *program, uint32_t size,
                                                   const uint64_t *arguments, uint64_t *out_value);
 
 typedef enum vyre_determinism {
-    VYRE_DETERMINISTIC,     /* proven: same bytes on every run and device */
-    VYRE_CLAIMED,           /* the author says so, and the verifier cannot prove it */
-    VYRE_SCHEDULE_DEPENDENT /* the order in which invocations run may show in an output */
+    VYRE_DETERMINISTIC,     /* proven: the same bytes on every run and device */
+    VYRE_CLAIMED,           /* claimed by the author, not proven */
+    VYRE_SCHEDULE_DEPENDENT /* the output may depend on the order of invocations */
 } vyre_determinism;
 
 VYRE_API vyre_determinism vyre_program_determinism(const vyre_program *program);
 VYRE_API const char *vyre_determinism_name(vyre_determinism determinism);
 
-/* Why it is not proven, naming the instruction and its line; "" where it is. */
+/* Says why determinism is not proven, with the instruction and its line; "" if it is. */
 VYRE_API const char *vyre_program_determinism_reason(const vyre_program *program);
 
 typedef struct vyre_stats {
     uint32_t insts, phases, blocks, depth, consts;
     uint32_t loads, stores, atomics, barriers, grid_barriers, subgroup_ops;
     uint32_t integer_ops, float_ops, elementary_ops;
-    uint32_t shared_bytes, private_bytes; /* largest of any phase */
-    uint64_t cost;                        /* sum over all instructions, each counted once */
-    uint64_t memory_bytes;                /* heap memory the program holds */
+    uint32_t shared_bytes, private_bytes; /* the largest of any phase */
+    uint64_t cost;                        /* of all instructions, each counted once */
+    uint64_t memory_bytes;                /* heap memory of the program */
 } vyre_stats;
 VYRE_API vyre_stats vyre_program_stats(const vyre_program *program);
 
-/* The program as text of the language, one instruction a line. Parsing it gives a program with the
- * same digest. Free the text with vyre_string_free. */
+/* Prints the program in the language, one instruction per line. Parsing the text gives a program
+ * with the same digest. The caller frees it with vyre_string_free. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_program_print(const vyre_program *program, char **out_text,
                                                       size_t *out_size);
 VYRE_API void vyre_string_free(char *text);

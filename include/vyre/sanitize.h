@@ -1,4 +1,5 @@
-/* Sanitizers: a run on the reference backend that looks for mistakes no single result shows.
+/* Sanitize: runs a program on the reference backend and reports data races and other errors that
+ * its results may not show.
  *
  *     vyre_findings *findings;
  *     status = vyre_sanitize(program, inputs, count, NULL, &findings);
@@ -7,15 +8,16 @@
  *     }
  *     vyre_findings_free(findings);
  *
- * Accesses are compared by what orders them in the run (barriers, phases, atomics that acquire and
- * release), not by when they came. Without acquire and release that is the same in every schedule.
- * With them it depends on which release an acquire happens to see, so try several seeds; and of
- * many unordered accesses to one element the first and the last few are remembered, so a race with
- * one in between can go unnoticed. Of several races on one element not every pair is named.
+ * Two accesses race if no barrier, phase or acquire and release orders them (happens-before).
+ * Without acquire and release, every schedule gives the same findings. With them, the order depends
+ * on which release an acquire reads, so try several seeds.
  *
- * An atomic that acquires or releases takes time by how much its invocation and its element know
- * that the other does not: little as a rule, but as much as there are workgroups where each of
- * many invocations goes through several of many elements. That time counts as steps. */
+ * The sanitizer keeps only the first and the last few unordered accesses to an element. It can miss
+ * a race with one in between, and does not report every pair.
+ *
+ * An atomic that acquires or releases costs time that grows with what its invocation and element
+ * must learn from each other. This is usually small, and at most proportional to the number of
+ * workgroups. It counts as steps. */
 #ifndef VYRE_SANITIZE_H
 #define VYRE_SANITIZE_H
 
@@ -25,7 +27,7 @@
 extern "C" {
 #endif
 
-/* X(name, text, whether it makes the program wrong) */
+/* X(name, text, whether it is an error) */
 #define VYRE_FINDING_KINDS(X)                                                                      \
     X(RACE, "data race", true)                                                                     \
     X(NON_UNIFORM, "non-uniform barrier", true)                                                    \
@@ -38,45 +40,48 @@ typedef enum vyre_finding_kind {
 #undef VYRE_FINDING_ENUM
 } vyre_finding_kind;
 
-/* Who did what where. Without a workgroup clause, lanes and workgroups are those of the run. */
+/* Where an access happened. Without a workgroup clause, lane and workgroup are those that the
+ * reference backend used. */
 typedef struct vyre_access_place {
-    uint32_t inst;                   /* VYRE_NONE where there is none */
-    uint32_t line, column;           /* 0 where the program has no places */
-    uint32_t lane;                   /* linear, in its workgroup */
-    uint64_t workgroup;              /* linear */
-    const char *file;                /* NULL: the program's own; else an operation's */
-    const char *function;            /* the inlined function it is in, NULL if none */
-    uint32_t call_line, call_column; /* where that was called; 0 if none */
-    const char *call_file;           /* NULL: the program's own */
+    uint32_t inst;                   /* the instruction, or VYRE_NONE */
+    uint32_t line, column;           /* 0 if the program has no source places */
+    uint32_t lane;                   /* index in the workgroup */
+    uint64_t workgroup;              /* index in the grid */
+    const char *file;                /* NULL: the program's own; else that of a library operation */
+    const char *function;            /* the inlined function around it, or NULL */
+    uint32_t call_line, call_column; /* of the call to `function`; 0 if none */
+    const char *call_file;           /* of the call; NULL: the program's own */
 } vyre_access_place;
 
 typedef struct vyre_finding {
     vyre_finding_kind kind;
-    const char *message; /* what, where, who */
+    const char *message; /* what happened, where, and in which invocations */
     const char *fix;
-    /* Of a race, first the one that stands first in the program. Of a barrier, itself and where
-     * those who miss it parted. second.inst is VYRE_NONE where there is no second one. */
+    /* Race: the two accesses, in program order. Barrier: the barrier, and where the invocations
+     * that miss it branched off. second.inst is VYRE_NONE if there is no second place. */
     vyre_access_place first, second;
-    uint64_t count; /* how often the same two instructions met like this */
+    uint64_t count; /* how often this pair of instructions was found */
 } vyre_finding;
 
 typedef struct vyre_findings vyre_findings;
 
-#define VYRE_FINDINGS_LIMIT 1000 /* different ones are kept, no more */
+#define VYRE_FINDINGS_LIMIT 1000 /* the most findings that are kept */
 
-/* `options` may be NULL. A failing run (a budget, a timeout) is a status; what was found until then
- * is lost. */
+/* Zero means the default. */
 typedef struct vyre_sanitize_options {
-    uint64_t seed;                                    /* of the schedule */
-    uint64_t timeout_ns, max_steps, max_memory_bytes; /* 0: the reference backend's */
+    uint64_t seed;                                    /* selects the schedule */
+    uint64_t timeout_ns, max_steps, max_memory_bytes; /* 0: see reference.h */
 } vyre_sanitize_options;
 
+/* Runs the program. `options` may be NULL. The caller frees the findings. If the run itself fails,
+ * for example by a limit or a timeout, there are none. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_sanitize(const vyre_program *program,
                                                  const vyre_input *inputs, size_t input_count,
                                                  const vyre_sanitize_options *options,
                                                  vyre_findings **out_findings);
 
 VYRE_API size_t vyre_findings_count(const vyre_findings *findings);
+/* Returns NULL past the last. Valid until the findings are freed. */
 VYRE_API const vyre_finding *vyre_findings_get(const vyre_findings *findings, size_t index);
 VYRE_API void vyre_findings_free(vyre_findings *findings); /* NULL is allowed */
 

@@ -1,16 +1,17 @@
-/* Status: how every fallible call of vyre answers.
+/* Status: the result of every call that can fail.
  *
- * NULL is success. Anything else is an object that says what failed, what was found, and after
- * "Fix: " what to do about it. Whoever receives one owns it and frees it with vyre_status_free,
- * or passes it on. Creating one never fails: without memory a static out-of-memory status is
- * returned, which may be freed like any other. A status belongs to one thread at a time.
+ * NULL is success. Any other status is an object that says what failed, what was found and, after
+ * "Fix: ", what to do about it. The caller owns it and either frees it or returns it further up.
+ * One thread at a time may use a status.
  *
  *     vyre_status status = vyre_module_parse(...);
  *     if (status) {
  *         fprintf(stderr, "%s\n", vyre_status_text(status));
  *         vyre_status_free(status);
  *     }
- */
+ *
+ * Making a status never fails. If memory runs out, the caller gets a static out-of-memory status,
+ * which may be freed like any other. */
 #ifndef VYRE_STATUS_H
 #define VYRE_STATUS_H
 
@@ -20,7 +21,7 @@
 extern "C" {
 #endif
 
-/* X(name, number, text). Numbers are stable; new codes are appended. */
+/* X(name, number, text). Numbers are stable: new codes are appended. */
 #define VYRE_STATUS_CODES(X)                                                                       \
     X(OK, 0, "ok")                                                                                 \
     X(INVALID_ARGUMENT, 1, "invalid argument")                                                     \
@@ -46,34 +47,37 @@ typedef enum vyre_status_code {
 typedef struct vyre_status_object *vyre_status;
 #define VYRE_OK ((vyre_status)0)
 
-/* Makes a status. `fix` is the advice without the "Fix: " prefix. NULL means the message may carry
- * its own "Fix: "; if it does not, a general one is added, so that no status is without. */
+/* Makes a status. `fix` is the advice without "Fix: ". If it is NULL, the message may contain its
+ * own "Fix: "; otherwise the library adds a general one. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_status_make(vyre_status_code code, const char *fix,
                                                     const char *format, ...) VYRE_PRINTF(3, 4);
 
-/* Adds what was being done, outermost last, and returns the same status. NULL stays NULL; an
- * annotation that cannot be stored is dropped. */
+/* Adds what the caller was doing when the error occurred, and returns the same status. The
+ * innermost caller adds first. NULL stays NULL. If memory runs out, the annotation is dropped. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_status_annotate(vyre_status status, const char *format, ...)
     VYRE_PRINTF(2, 3);
 
-/* Remembers where in a file the error is; lines and columns count from 1. A place already set
- * stays, because the innermost one is the most exact. Returns the same status. */
+/* Sets the place of the error in a file and returns the same status. Lines and columns count from
+ * 1. A place that is already set stays, because the innermost one is the most exact. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_status_at(vyre_status status, const char *file,
                                                   uint32_t line, uint32_t column);
 
+/* VYRE_STATUS_OK for NULL. */
 VYRE_API vyre_status_code vyre_status_code_of(vyre_status status);
 VYRE_API const char *vyre_status_code_name(vyre_status_code code);
 
-/* The parts; each pointer lives as long as the status. The place is false when there is none. */
+/* The parts of a status. Pointers are valid as long as the status. vyre_status_place returns false
+ * if no place is set. */
 VYRE_API const char *vyre_status_message(vyre_status status);
 VYRE_API const char *vyre_status_fix(vyre_status status);
 VYRE_API bool vyre_status_place(vyre_status status, const char **file, uint32_t *line,
                                 uint32_t *column);
 
-/* The whole: place, message, annotations, "Fix: " and advice. "ok" for NULL. Lives as long as the
- * status, until the next annotation. */
+/* Returns the whole text: place, message, annotations, "Fix: " and the advice; "ok" for NULL. It is
+ * valid until the next annotation or until the status is freed. */
 VYRE_API const char *vyre_status_text(vyre_status status);
 
+/* NULL is allowed. */
 VYRE_API void vyre_status_free(vyre_status status);
 
 #ifdef __cplusplus

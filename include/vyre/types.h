@@ -1,4 +1,4 @@
-/* The scalar types of kernels: one table, everything else follows from it. */
+/* Types: the scalar types of kernels, in one table. */
 #ifndef VYRE_TYPES_H
 #define VYRE_TYPES_H
 
@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* X(name, number, text, bytes, class). Numbers are part of the binary form. A bool takes one byte
- * in memory and is 0 or 1. */
+/* X(name, number, text, bytes, class). The binary form stores the numbers. A bool takes one byte
+ * and is 0 or 1. */
 #define VYRE_TYPES(X)                                                                              \
     X(VOID, 0, "void", 0, NONE)                                                                    \
     X(BOOL, 1, "bool", 1, BOOL)                                                                    \
@@ -33,7 +33,7 @@ typedef enum vyre_type {
         VYRE_TYPE_COUNT
 } vyre_type;
 
-/* Bits, so that rules can ask for several classes at once. */
+/* Classes are bits, so that a rule can accept several. */
 typedef enum vyre_type_class {
     VYRE_CLASS_NONE = 0,
     VYRE_CLASS_BOOL = 1,
@@ -45,12 +45,12 @@ typedef enum vyre_type_class {
     VYRE_CLASS_ANY = VYRE_CLASS_NUMBER | VYRE_CLASS_BOOL
 } vyre_type_class;
 
-/* All three accept any number; one that is no type is "?", 0 bytes, class none. */
+/* For a number that is no type these return "?", 0 and VYRE_CLASS_NONE. */
 VYRE_API const char *vyre_type_name(vyre_type type);
 VYRE_API uint32_t vyre_type_bytes(vyre_type type);
 VYRE_API vyre_type_class vyre_type_class_of(vyre_type type);
 
-/* VYRE_TYPE_VOID when no type has that name; "void" itself is not a value's type. */
+/* Returns VYRE_TYPE_VOID for an unknown name, and for "void". */
 VYRE_API vyre_type vyre_type_from_name(vyre_str name);
 
 #ifdef __cplusplus

@@ -1,17 +1,18 @@
-/* vyre: kernels written once, the same bytes everywhere. This header includes all others.
+/* vyre: a kernel written once gives the same bytes on every device. This header includes all
+ * others.
  *
- *   run.h        run a text in one call        text.h        parse kernels from text
- *   registry.h   which devices there are       builder.h     make kernels by calls
- *   device.h     run programs on one           wire.h        store and send them
- *   pipeline.h   compile once, run often       program.h     look into them
- *   cache.h      what is kept on disk          sanitize.h    find their races
- *   reference.h  what a program means          diagnostic.h  what was wrong with a kernel
- *   backend.h    for authors of backends       status.h      how calls answer
- *   dialect.h    operations known by name      emit.h        programs ahead of time
- *   route.h      which device is the fastest
+ *     run.h        run a kernel in one call      text.h        parse kernels from text
+ *     registry.h   find and acquire devices      builder.h     make kernels by calls
+ *     device.h     run programs on a device      wire.h        store and send programs
+ *     pipeline.h   compile once, run often       program.h     inspect programs
+ *     cache.h      compiled programs on disk     sanitize.h    find data races
+ *     reference.h  run on the reference          diagnostic.h  errors in a kernel's source
+ *     backend.h    write a backend               status.h      errors of calls
+ *     dialect.h    operations by name            emit.h        compile ahead of time
+ *     route.h      choose the fastest device     io.h          read and write ranges of files
  *
- * A pointer may be NULL where its comment says so, and an array where its count is 0; others are
- * not tested. */
+ * A pointer argument must not be NULL unless its comment allows it, or its count is 0. The library
+ * does not check this. */
 #ifndef VYRE_VYRE_H
 #define VYRE_VYRE_H
 

@@ -1,8 +1,12 @@
-/* Wire: programs as bytes, to be stored or sent. docs/wire.md describes the form.
+/* Wire: programs as bytes, to be stored or sent. docs/wire.md describes the format.
  *
- * Encoding and decoding are exact: a decoded program has the digest, the constants' bits, the names
- * and the places of the one encoded, and encodes to the same bytes again. Decoding trusts nothing:
- * whatever is malformed is refused with the offset of the byte at fault. */
+ *     status = vyre_wire_encode(program, 0, &bytes, &size);
+ *     status = vyre_wire_decode(bytes, size, &copy);
+ *     vyre_bytes_free(bytes);
+ *
+ * Encoding loses nothing: a decoded program has the same digest, names and source places, and
+ * encodes to the same bytes. The decoder accepts untrusted bytes. It refuses malformed ones with
+ * the offset of the wrong byte. */
 #ifndef VYRE_WIRE_H
 #define VYRE_WIRE_H
 
@@ -12,13 +16,14 @@
 extern "C" {
 #endif
 
-enum { VYRE_WIRE_NO_DEBUG = 1 /* leave out names and places */ };
+enum { VYRE_WIRE_NO_DEBUG = 1 /* leave out names of locals and source places */ };
 
-/* Free the bytes with vyre_bytes_free. */
+/* The caller frees the bytes with vyre_bytes_free. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_wire_encode(const vyre_program *program, uint32_t flags,
                                                     uint8_t **out_bytes, size_t *out_size);
 VYRE_API void vyre_bytes_free(uint8_t *bytes);
 
+/* Copies what it needs. The caller releases the program. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_wire_decode(const uint8_t *bytes, size_t size,
                                                     vyre_program **out_program);
 

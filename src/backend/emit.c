@@ -1,5 +1,4 @@
-/* The emitters: those of the library itself, of the built-in backends, and registered ones. */
-#include <stdatomic.h>
+/* The emitters: those of the library itself, then those of the built-in backends. */
 #include <string.h>
 
 #include <vyre/dialect.h>
@@ -7,10 +6,6 @@
 #include <vyre/wire.h>
 
 #include "backend/table.h"
-
-/* Those that were registered, of which only the last place is ever written to. */
-enum { REGISTERED = 64 };
-static _Atomic(const vyre_emitter *) registered[REGISTERED];
 
 static vyre_status emit_text(const vyre_emitter *emitter, const vyre_program *program,
                              const vyre_emit_options *options, uint8_t **out_bytes,
@@ -60,8 +55,7 @@ const vyre_emitter *vyre_emitter_at(size_t index) {
             return (*built_in)->emitter;
         }
     }
-    return index < REGISTERED ? atomic_load_explicit(&registered[index], memory_order_acquire)
-                              : NULL;
+    return NULL;
 }
 
 const vyre_emitter *vyre_emitter_find(const char *target) {
@@ -72,33 +66,6 @@ const vyre_emitter *vyre_emitter_find(const char *target) {
         }
     }
     return NULL;
-}
-
-vyre_status vyre_emitter_register(const vyre_emitter *emitter) {
-    if (!emitter->target || !*emitter->target || !emitter->makes || !emitter->emit) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "fill in `target`, `makes` and `emit`",
-                                "an emitter lacks its target, its description or its function");
-    }
-    for (;;) {
-        if (vyre_emitter_find(emitter->target)) {
-            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                    "register one emitter a target, or choose another target id",
-                                    "the target `%s` has an emitter already", emitter->target);
-        }
-        size_t at = 0;
-        while (at < REGISTERED && atomic_load(&registered[at])) {
-            at++;
-        }
-        if (at == REGISTERED) {
-            return vyre_status_make(VYRE_STATUS_LIMIT, "register fewer emitters",
-                                    "all %d places for emitters are taken", REGISTERED);
-        }
-        const vyre_emitter *none = NULL;
-        if (atomic_compare_exchange_strong(&registered[at], &none, emitter)) {
-            return VYRE_OK;
-        }
-    }
 }
 
 vyre_status vyre_emit(const vyre_emitter *emitter, const vyre_program *program,

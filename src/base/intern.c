@@ -154,9 +154,6 @@ uint32_t vyre_intern_find(vyre_str name) {
 }
 
 vyre_str vyre_intern_name(uint32_t id) {
-    return id < vyre_intern_count() ? entry(id) : (vyre_str){0};
-}
-
-uint32_t vyre_intern_count(void) {
-    return atomic_load_explicit(&interned.count, memory_order_acquire);
+    return id < atomic_load_explicit(&interned.count, memory_order_acquire) ? entry(id)
+                                                                            : (vyre_str){0};
 }

@@ -105,14 +105,6 @@ void vyre_json_u64(vyre_json *json, uint64_t number) {
     vyre_strbuf_u64(json->text, number);
 }
 
-void vyre_json_i64(vyre_json *json, int64_t number) {
-    next_item(json);
-    if (number < 0) {
-        vyre_strbuf_putc(json->text, '-');
-    }
-    vyre_strbuf_u64(json->text, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
-}
-
 void vyre_json_bool(vyre_json *json, bool value) {
     next_item(json);
     vyre_strbuf_puts(json->text, value ? "true" : "false");

@@ -33,7 +33,6 @@ void vyre_json_string(vyre_json *json, const char *string);
 void vyre_json_str(vyre_json *json, vyre_str string);
 
 void vyre_json_u64(vyre_json *json, uint64_t number);
-void vyre_json_i64(vyre_json *json, int64_t number);
 void vyre_json_bool(vyre_json *json, bool value);
 void vyre_json_null(vyre_json *json);
 

@@ -3,8 +3,6 @@
  * made lies so near that every other float is farther away. */
 #include "base/number.h"
 
-#include <string.h>
-
 #include "base/big.h"
 
 enum { MAX_DIGITS = 17, LARGEST_PLAIN = 16, SMALLEST_PLAIN = -4 };

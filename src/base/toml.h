@@ -115,10 +115,6 @@ VYRE_MUST_USE vyre_status vyre_toml_expect(const vyre_toml *document, const vyre
 VYRE_MUST_USE vyre_status vyre_toml_at(vyre_status status, const vyre_toml *document,
                                        const vyre_toml_value *value);
 
-/* Appends the whole document: tables with headers, keys before sub-tables. Reading the text gives
- * an equal document. Running out of memory shows in the buffer's `failed`. */
-void vyre_toml_write(vyre_strbuf *text, const vyre_toml *document);
-
 /* Writing by calls. A key comes before each value but in arrays; strings must be UTF-8.
  *
  *     vyre_toml_writer writer = {.text = &text};

@@ -5,12 +5,6 @@
 
 enum { LINE_BYTES = 88 }; /* where arrays are broken; items may reach beyond */
 
-/* The keys from the root to a table. */
-typedef struct key_path {
-    size_t count;
-    vyre_str parts[VYRE_TOML_MAX_DEPTH];
-} key_path;
-
 static void new_line(vyre_toml_writer *writer) {
     vyre_strbuf_putc(writer->text, '\n');
     writer->line_start = writer->text->size;
@@ -215,64 +209,4 @@ void vyre_toml_write_value(vyre_toml_writer *writer, const vyre_toml_value *valu
         close_list(writer, "}");
         break;
     }
-}
-
-static bool is_array_of_tables(const vyre_toml_value *value) {
-    if (value->type != VYRE_TOML_ARRAY || value->array.count == 0) {
-        return false;
-    }
-    for (size_t i = 0; i < value->array.count; i++) {
-        if (value->array.items[i].type != VYRE_TOML_TABLE) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool has_header(const vyre_toml_value *value) {
-    return value->type == VYRE_TOML_TABLE || is_array_of_tables(value);
-}
-
-/* A table that holds nothing but others needs no header: theirs imply it. */
-static bool needs_header(const vyre_toml_table *table) {
-    for (const vyre_toml_entry *entry = table->first; entry; entry = entry->next) {
-        if (!has_header(&entry->value)) {
-            return true;
-        }
-    }
-    return table->count == 0;
-}
-
-static void write_table(vyre_toml_writer *writer, const vyre_toml_table *table, key_path *at) {
-    for (const vyre_toml_entry *entry = table->first; entry; entry = entry->next) {
-        if (!has_header(&entry->value)) {
-            vyre_toml_write_key(writer, entry->key);
-            vyre_toml_write_value(writer, &entry->value);
-        }
-    }
-    for (const vyre_toml_entry *entry = table->first; entry; entry = entry->next) {
-        const vyre_toml_value *value = &entry->value;
-        if (!has_header(value)) {
-            continue;
-        }
-        at->parts[at->count++] = entry->key;
-        if (value->type == VYRE_TOML_TABLE) {
-            if (needs_header(value->table)) {
-                vyre_toml_write_header(writer, at->parts, at->count);
-            }
-            write_table(writer, value->table, at);
-        } else {
-            for (size_t i = 0; i < value->array.count; i++) {
-                vyre_toml_write_item_header(writer, at->parts, at->count);
-                write_table(writer, value->array.items[i].table, at);
-            }
-        }
-        at->count--;
-    }
-}
-
-void vyre_toml_write(vyre_strbuf *text, const vyre_toml *document) {
-    vyre_toml_writer writer = {.text = text, .line_start = text->size};
-    key_path at = {0};
-    write_table(&writer, vyre_toml_root(document)->table, &at);
 }

@@ -1,7 +1,5 @@
 #include "bench/everywhere.h"
 
-#include <string.h>
-
 #include <vyre/pipeline.h>
 #include <vyre/reference.h>
 #include <vyre/run.h>

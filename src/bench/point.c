@@ -1,6 +1,5 @@
 /* One operation at one size: every device computes it once, all bytes are compared, then they take
  * iterations. */
-#include <stdlib.h>
 #include <string.h>
 
 #include <vyre/pipeline.h>

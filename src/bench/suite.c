@@ -1,6 +1,4 @@
 /* Which operations are measured, one after the other and size by size. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "bench/bench.h"

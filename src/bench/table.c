@@ -1,5 +1,4 @@
 /* The report for people, as text or Markdown, and for spreadsheets. */
-#include <string.h>
 
 #include "base/page.h"
 #include "base/units.h"

@@ -8,7 +8,6 @@
 #include "cli/output.h"
 #include "cli/survey.h"
 #include "registry/registry.h"
-#include "registry/select.h"
 
 #define REQUIREMENTS(X)                                                                            \
     X(ANY, "any", "any device but a software one")                                                 \

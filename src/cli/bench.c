@@ -11,13 +11,11 @@
 #include "base/page.h"
 #include "base/status.h"
 #include "base/units.h"
-#include "cli/device.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/survey.h"
 #include "registry/registry.h"
 #include "registry/select.h"
-#include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \

@@ -3,8 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/reference/backend.h"
-#include "base/alloc.h"
 #include "base/status.h"
 #include "base/units.h"
 #include "bench/certifier.h"
@@ -14,7 +12,6 @@
 #include "cli/progress.h"
 #include "dialect/snapshot.h"
 #include "registry/select.h"
-#include "values/element.h"
 #include "values/sample.h"
 
 #define OPTIONS(X)                                                                                 \

@@ -10,7 +10,6 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/races.h"
-#include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
     CLI_FORMAT_OPTION(X)                                                                           \

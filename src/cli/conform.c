@@ -10,7 +10,6 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/survey.h"
-#include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \

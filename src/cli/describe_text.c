@@ -1,9 +1,7 @@
-#include <string.h>
 
 #include "base/environment.h"
 #include "base/units.h"
 #include "cli/describe.h"
-#include "cli/output.h"
 #include "ir/print.h"
 #include "ir/program.h"
 #include "ir/size.h"

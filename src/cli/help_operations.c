@@ -4,6 +4,7 @@
 #include <vyre/op.h>
 
 #include "cli/help.h"
+#include "ir/cases.h"
 #include "ir/word.h"
 
 /* Numbers of operations that belong together start at multiples of 16. */
@@ -56,19 +57,17 @@ static const char *rule_text(vyre_rule rule) {
 }
 
 static const char *types_of(vyre_op op, const vyre_op_info *info) {
-    if (info->effects & VYRE_EFFECT_ATOMIC) {
-        return "i32, u32, i64, u64";
-    }
     switch (op) {
-    case VYRE_OP_IN_DOMAIN: return "bool";
-    case VYRE_OP_LOAD:
-    case VYRE_OP_STORE:
-    case VYRE_OP_UNIFORM_LOAD: return "all";
     case VYRE_OP_PARAM: return "its own";
-    default: break;
+    case VYRE_OP_IN_DOMAIN: return "bool";
+    case VYRE_ONE_OF(GID, LID, WID, NUM_WORKGROUPS, LANE, SUBGROUP_ID, ITERATION, LEN):
+        return "u32";
+    case VYRE_ONE_OF(LOAD, STORE, UNIFORM_LOAD): return "all";
+    case VYRE_ANY_OF(ATOMIC): return "i32, u32, i64, u64";
+    case VYRE_OP_CLEAR:
+    case VYRE_ANY_OF(PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
-    bool is_surrounding = info->rule == VYRE_RULE_OWN && info->shape != VYRE_SHAPE_PICK;
-    return is_surrounding ? "u32" : rule_text((vyre_rule)info->rule);
+    return rule_text((vyre_rule)info->rule);
 }
 
 /* How the operation is written: values are a, b, c, an array is x. */
@@ -94,13 +93,14 @@ static void write_form(char *form, size_t size, vyre_op op, const vyre_op_info *
     case VYRE_OP_CONVERT: snprintf(form, size, "T(a)"); return;
     case VYRE_OP_BITCAST: snprintf(form, size, "bitcast<T>(a)"); return;
     case VYRE_OP_NOT: snprintf(form, size, "~a, !a"); return;
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
+    case VYRE_ONE_OF(GID, LID, WID, NUM_WORKGROUPS):
         snprintf(form, size, "%s, %s.x .y .z", info->name, info->name);
         return;
-    default: break;
+    case VYRE_ONE_OF(IN_DOMAIN, LANE, SUBGROUP_ID, LEN, CLEAR, UNIFORM_LOAD, SELECT):
+    case VYRE_ONE_OF(AND, OR, XOR):
+    case VYRE_ANY_OF(ARITHMETIC, INTEGER, SHIFT, BITS, FLOAT, COMPARE, ELEMENTARY, ATOMIC, BARRIER,
+                     SUBGROUP, CONTROL, NONE):
+        break; /* as its operator, or as a call */
     }
     if (*operator_form) {
         snprintf(form, size, "%s", operator_form);

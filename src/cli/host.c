@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "cli/operation.h"
-#include "cli/output.h"
 
 /* A program that does nothing, with the operation's arguments: what binds and prints values knows
  * programs alone. */

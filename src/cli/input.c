@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <vyre/limits.h>
 #include <vyre/wire.h>
 
 #include "base/file.h"

@@ -12,7 +12,6 @@
 #include "conform/claims.h"
 #include "dialect/snapshot.h"
 #include "registry/select.h"
-#include "values/element.h"
 
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICE_OPTION(X)                                                                           \

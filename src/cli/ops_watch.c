@@ -1,10 +1,8 @@
 /* vyre ops watch: a folder of manifests, and each change of what they define. */
-#include <inttypes.h>
 
 #include "base/clock.h"
 #include "base/page.h"
 #include "base/units.h"
-#include "cli/describe.h"
 #include "cli/operation.h"
 #include "cli/ops.h"
 #include "cli/output.h"

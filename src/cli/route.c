@@ -10,7 +10,6 @@
 #include "cli/output.h"
 #include "route/route.h"
 #include "values/bind.h"
-#include "values/element.h"
 #include "values/sample.h"
 #include "values/sizes.h"
 

@@ -3,6 +3,7 @@
  * rules differ. */
 #include "conform/generate_small.h"
 
+#include "ir/builder.h"
 #include "ir/rule.h"
 
 static vyre_type nth_type(uint32_t n) {
@@ -141,7 +142,7 @@ static void make_values(generator *g, uint32_t turn) {
     for (uint32_t k = 0; k < AT_ONCE; k++) {
         const rule_case *c = &cases[(first + k) % count];
         uint32_t rule = vyre_op_info_of(c->op)->rule, arity = vyre_rule_arity(c->op);
-        uint32_t a = loaded[0], b = VYRE_NONE, d = VYRE_NONE, value;
+        uint32_t a = loaded[0], b = VYRE_NONE, d = VYRE_NONE;
         if (arity > 1) {
             bool divides = c->op == VYRE_OP_DIV || c->op == VYRE_OP_REM;
             b = rule == VYRE_RULE_SHIFT ? operand(g, VYRE_TYPE_U32, shift, 4)
@@ -154,12 +155,7 @@ static void make_values(generator *g, uint32_t turn) {
         } else if (arity > 2) {
             d = operand(g, type, loaded[2], 8);
         }
-        switch (c->op) {
-        case VYRE_OP_CONVERT: value = vyre_build_convert(g->b, c->wanted, a); break;
-        case VYRE_OP_BITCAST: value = vyre_build_bitcast(g->b, c->wanted, a); break;
-        default: value = vyre_build_op(g->b, c->op, a, b, d); break;
-        }
-        show(g, outputs[k], own, value);
+        show(g, outputs[k], own, builder_op(g->b, c->op, c->wanted, (uint32_t[]){a, b, d}));
     }
     vyre_build_phase_end(g->b);
 }

@@ -1,5 +1,6 @@
 #include "conform/generate.h"
 
+#include "ir/builder.h"
 #include "ir/rule.h"
 
 vyre_type generate_type(generator *g) {
@@ -129,13 +130,7 @@ void generate_operation(generator *g) {
         operands[i] = generate_pick(g, types[i], wish);
         same = wish == LEVEL_GRID ? same : generate_lower(same, generate_level_of(g, operands[i]));
     }
-    uint32_t value;
-    switch (op) {
-    case VYRE_OP_CONVERT: value = vyre_build_convert(g->b, wanted, operands[0]); break;
-    case VYRE_OP_BITCAST: value = vyre_build_bitcast(g->b, wanted, operands[0]); break;
-    default: value = vyre_build_op(g->b, op, operands[0], operands[1], operands[2]); break;
-    }
-    generate_remember(g, value, same);
+    generate_remember(g, builder_op(g->b, op, wanted, operands), same);
 }
 
 static void generate_matrix(generator *g) {

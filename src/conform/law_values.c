@@ -1,7 +1,5 @@
 #include "conform/law_values.h"
 
-#include <string.h>
-
 #include "base/random.h"
 #include "values/element.h"
 

@@ -4,7 +4,6 @@
  * A program that costs the device takes others along that run beside it. Then all stop, the device
  * is recovered, and those whose runs failed run again, one by one: who loses it alone is guilty. */
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -2,13 +2,13 @@
  * operands and stores what each of its cases makes of them, in several forms: operands from memory,
  * the same one twice, from arguments, or known to the compiler. */
 #include <stdio.h>
-#include <string.h>
 
 #include <vyre/builder.h>
 
 #include "base/random.h"
 #include "base/status.h"
 #include "conform/suite.h"
+#include "ir/builder.h"
 #include "ir/rule.h"
 
 /* What goes together into one program. */
@@ -183,14 +183,8 @@ static uint32_t constant(building *s, slot from, size_t which) {
                                                 : values[which % count]);
 }
 
-static uint32_t apply(building *s, const operation *o, const uint32_t x[3]) {
-    return o->op == VYRE_OP_CONVERT   ? vyre_build_convert(s->b, o->result, x[0])
-           : o->op == VYRE_OP_BITCAST ? vyre_build_bitcast(s->b, o->result, x[0])
-                                      : vyre_build_op(s->b, o->op, x[0], x[1], x[2]);
-}
-
 static void store(building *s, const operation *o, const uint32_t x[3]) {
-    uint32_t value = apply(s, o, x);
+    uint32_t value = builder_op(s->b, o->op, o->result, x);
     if (o->result == VYRE_TYPE_BOOL) {
         value = vyre_build_convert(s->b, VYRE_TYPE_U8, value);
     }

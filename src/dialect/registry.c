@@ -1,7 +1,6 @@
 #include "dialect/registry.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "dialect/folder.h"
 #include "dialect/guard.h"

@@ -6,7 +6,6 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/near.h"
-#include "base/status.h"
 #include "dialect/library.h"
 
 vyre_dialects vyre_dialects_empty = {.references = 1};

@@ -131,19 +131,17 @@ static bool check_results(vyre_builder *builder, uint32_t target, vyre_op op, ui
         return true;
     }
     if (to->results != count) {
-        vyre_build_report(builder, 506, "give as many values on every way out",
-                          "`%s` gives %u value%s, another way out gives %u", name, count,
-                          plural(count), to->results);
-        return false;
+        return builder_refuse(builder, 506, "give as many values on every way out",
+                              "`%s` gives %u value%s, another way out gives %u", name, count,
+                              plural(count), to->results);
     }
     for (uint32_t i = 0; i < count; i++) {
         vyre_type wanted = (vyre_type)builder->type_stack.items[to->types + i];
         vyre_type type = builder_type(builder, values[i]);
         if (type != wanted) {
-            vyre_build_report(builder, 506, "convert one of them",
-                              "value %u of `%s` is %s, on another way out it is %s", i + 1, name,
-                              vyre_type_name(type), vyre_type_name(wanted));
-            return false;
+            return builder_refuse(builder, 506, "convert one of them",
+                                  "value %u of `%s` is %s, on another way out it is %s", i + 1,
+                                  name, vyre_type_name(type), vyre_type_name(wanted));
         }
     }
     return true;
@@ -189,11 +187,14 @@ static void emit_results(vyre_builder *builder, const block *closed, uint32_t co
     }
 }
 
-static block close_block(vyre_builder *builder) {
+static void close_block(vyre_builder *builder, uint32_t count, uint32_t *results) {
     cut_dead(builder);
     block closed = *builder_block(builder);
     builder->blocks.count--;
-    return closed;
+    if (closed.owner != VYRE_NONE) {
+        builder->insts.items[closed.owner].c = (uint32_t)builder->insts.count;
+        emit_results(builder, &closed, count, results);
+    }
 }
 
 static bool top_is(vyre_builder *builder, block_kind kind, block_kind other, const char *what) {
@@ -225,7 +226,7 @@ void builder_close_phase_block(vyre_builder *builder) {
         if (!builder_block(builder)->dead) {
             emit_end(builder, VYRE_OP_RETURN, 0, NULL);
         }
-        close_block(builder);
+        close_block(builder, 0, NULL);
     }
     builder->type_stack.count = 0;
 }
@@ -286,11 +287,7 @@ void vyre_build_if_end(vyre_builder *builder, uint32_t count, uint32_t *results)
         vyre_build_else(builder);
     }
     end_branch(builder);
-    block closed = close_block(builder);
-    if (closed.owner != VYRE_NONE) {
-        builder->insts.items[closed.owner].c = (uint32_t)builder->insts.count;
-        emit_results(builder, &closed, count, results);
-    }
+    close_block(builder, count, results);
 }
 
 void vyre_build_yield(vyre_builder *builder, uint32_t count, const uint32_t *values) {
@@ -425,11 +422,7 @@ void vyre_build_loop_end(vyre_builder *builder, uint32_t count, uint32_t *result
         }
         emit_end(builder, VYRE_OP_CONTINUE, 0, NULL);
     }
-    block closed = close_block(builder);
-    if (closed.owner != VYRE_NONE) {
-        builder->insts.items[closed.owner].c = (uint32_t)builder->insts.count;
-        emit_results(builder, &closed, count, results);
-    }
+    close_block(builder, count, results);
 }
 
 static bool find_loop(vyre_builder *builder, const char *what, uint32_t *out_loop) {
@@ -438,9 +431,8 @@ static bool find_loop(vyre_builder *builder, const char *what, uint32_t *out_loo
     }
     *out_loop = builder_block(builder)->loop;
     if (*out_loop == VYRE_NONE) {
-        vyre_build_report(builder, 504, "use it inside a loop of the same function",
-                          "`%s` stands outside of a loop", what);
-        return false;
+        return builder_refuse(builder, 504, "use it inside a loop of the same function",
+                              "`%s` stands outside of a loop", what);
     }
     return true;
 }
@@ -510,11 +502,7 @@ void vyre_build_inline_end(vyre_builder *builder, uint32_t count, uint32_t *resu
             leave(builder, (uint32_t)builder->blocks.count - 1, VYRE_OP_RETURN, 0, NULL);
         }
     }
-    block closed = close_block(builder);
-    if (closed.owner != VYRE_NONE) {
-        builder->insts.items[closed.owner].c = (uint32_t)builder->insts.count;
-        emit_results(builder, &closed, count, results);
-    }
+    close_block(builder, count, results);
 }
 
 void vyre_build_return(vyre_builder *builder, uint32_t count, const uint32_t *values) {

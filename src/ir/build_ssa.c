@@ -276,13 +276,16 @@ static uint32_t emit_group(ssa *s, uint32_t at, vyre_inst inst) {
 /* Returns how many draft instructions were used up. */
 static uint32_t emit_inst(ssa *s, uint32_t at) {
     vyre_inst inst = s->draft->insts.items[at];
-    switch (inst.op) {
-    case DRAFT_VAR:
-    case DRAFT_SET: s->current[inst.a] = draft_value(s, inst.b); return 1;
-    case DRAFT_GET: s->map[at] = s->current[inst.a]; return 1;
-    case VYRE_OP_LOOP:
-    case VYRE_OP_FOR: return emit_loop(s, at);
-    default: break;
+    if (inst.op == DRAFT_VAR || inst.op == DRAFT_SET) {
+        s->current[inst.a] = draft_value(s, inst.b);
+        return 1;
+    }
+    if (inst.op == DRAFT_GET) {
+        s->map[at] = s->current[inst.a];
+        return 1;
+    }
+    if (vyre_op_is_loop(inst.op)) {
+        return emit_loop(s, at);
     }
     const vyre_op_info *info = vyre_lookup_op(inst.op);
     if (info->effects & VYRE_EFFECT_SUBGROUP || inst.op == VYRE_OP_LANE ||

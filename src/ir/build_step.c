@@ -2,9 +2,8 @@
 
 static uint32_t add_step(vyre_builder *builder, vyre_step row, const char *name) {
     if (builder->steps.count >= VYRE_LIMIT_STEPS) {
-        vyre_build_report(builder, 701, "split the program into several",
-                          "a program has more than %d phases and repeats", VYRE_LIMIT_STEPS);
-        return VYRE_NONE;
+        return builder_none(builder, 701, "split the program into several",
+                            "a program has more than %d phases and repeats", VYRE_LIMIT_STEPS);
     }
     if (!vyre_vec_push(&builder->steps, (draft_step){row, builder_name(builder, name)})) {
         builder_no_memory(builder);
@@ -25,9 +24,8 @@ static bool set_workgroup(vyre_builder *builder, const vyre_phase_desc *desc, vy
     phase->subgroup = desc->subgroup;
     if (!desc->workgroup[0]) {
         if (desc->workgroup[1] || desc->workgroup[2] || desc->subgroup) {
-            vyre_build_report(builder, 602, "add a clause such as `workgroup 256`",
-                              "a subgroup or a further dimension needs a workgroup of its own");
-            return false;
+            return builder_refuse(builder, 602, "add a clause such as `workgroup 256`",
+                                  "a subgroup or a further dimension needs a workgroup of its own");
         }
         return true;
     }
@@ -38,16 +36,14 @@ static bool set_workgroup(vyre_builder *builder, const vyre_phase_desc *desc, vy
             phase->workgroup[i] > VYRE_LIMIT_WORKGROUP ? UINT32_MAX : total * phase->workgroup[i];
     }
     if (total > VYRE_LIMIT_WORKGROUP) {
-        vyre_build_report(builder, 602, "choose at most 1024 invocations in all",
-                          "a workgroup of %u x %u x %u is too large", phase->workgroup[0],
-                          phase->workgroup[1], phase->workgroup[2]);
-        return false;
+        return builder_refuse(builder, 602, "choose at most 1024 invocations in all",
+                              "a workgroup of %u x %u x %u is too large", phase->workgroup[0],
+                              phase->workgroup[1], phase->workgroup[2]);
     }
     uint32_t width = desc->subgroup;
     if (width && width != 8 && width != 16 && width != 32 && width != 64) {
-        vyre_build_report(builder, 602, "choose 8, 16, 32 or 64",
-                          "a subgroup of %u is not one of the possible widths", width);
-        return false;
+        return builder_refuse(builder, 602, "choose 8, 16, 32 or 64",
+                              "a subgroup of %u is not one of the possible widths", width);
     }
     return true;
 }
@@ -55,9 +51,8 @@ static bool set_workgroup(vyre_builder *builder, const vyre_phase_desc *desc, vy
 static bool set_domain(vyre_builder *builder, const vyre_phase_desc *desc, vyre_phase *phase) {
     uint32_t dimensions = desc->dimensions ? desc->dimensions : 1;
     if (dimensions > 3 || (desc->from_memory && dimensions > 1)) {
-        vyre_build_report(builder, 601, "use 1 to 3 dimensions, and 1 for a domain from memory",
-                          "a domain of %u dimensions is not possible", dimensions);
-        return false;
+        return builder_refuse(builder, 601, "use 1 to 3 dimensions, and 1 for a domain from memory",
+                              "a domain of %u dimensions is not possible", dimensions);
     }
     phase->dimensions = dimensions;
     bool valid = true;
@@ -124,9 +119,8 @@ void vyre_build_phase_end(vyre_builder *builder) {
 
 static uint32_t open_repeat(vyre_builder *builder, const char *name, vyre_step row) {
     if (builder->open_repeats.count >= VYRE_LIMIT_REPEATS) {
-        vyre_build_report(builder, 701, "repeat more phases in fewer repeats",
-                          "more than %d repeats are nested", VYRE_LIMIT_REPEATS);
-        return VYRE_NONE;
+        return builder_none(builder, 701, "repeat more phases in fewer repeats",
+                            "more than %d repeats are nested", VYRE_LIMIT_REPEATS);
     }
     uint32_t step = add_step(builder, row, name);
     if (step != VYRE_NONE && !vyre_vec_push(&builder->open_repeats, step)) {

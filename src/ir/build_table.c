@@ -8,10 +8,6 @@
 #include "ir/size.h"
 #include "ir/word.h"
 
-static vyre_status no_memory(void) {
-    return vyre_no_memory("for a builder");
-}
-
 /* An empty builder, whatever memory it has, is given its name. */
 static vyre_status start(vyre_builder *builder, const char *name) {
     vyre_status status = vyre_words_prepare();
@@ -23,7 +19,7 @@ static vyre_status start(vyre_builder *builder, const char *name) {
     vyre_strbuf_add(&builder->debug_strings, "", 1);
     if (status || builder->strings.failed || builder->debug_strings.failed) {
         vyre_status_free(status);
-        return no_memory();
+        return vyre_no_memory("for a builder");
     }
     if (!*name) {
         vyre_build_report(builder, 204, "give every program a name of 1 to 255 bytes",
@@ -36,7 +32,7 @@ vyre_status vyre_builder_create(const char *name, vyre_builder **out_builder) {
     *out_builder = NULL;
     vyre_builder *builder = vyre_alloc_zeroed(1, sizeof *builder);
     if (!builder) {
-        return no_memory();
+        return vyre_no_memory("for a builder");
     }
     vyre_status status = start(builder, name);
     if (status) {
@@ -50,11 +46,30 @@ vyre_status vyre_builder_create(const char *name, vyre_builder **out_builder) {
 /* Memory worth keeping is what the next program will use as well, not what a large one needed. */
 enum { KEPT_BYTES = 65536 };
 
+/* The vectors of a builder: what it keeps to the end, what becomes of its draft, and the code. */
+#define OWN_VECS(X)                                                                                \
+    X(args)                                                                                        \
+    X(resources)                                                                                   \
+    X(sizes)                                                                                       \
+    X(requirements)                                                                                \
+    X(steps)                                                                                       \
+    X(phases)                                                                                      \
+    X(open_repeats) X(consts) X(scopes) X(variables) X(blocks) X(type_stack) X(resource_map)
+#define DRAFT_VECS(X)                                                                              \
+    X(operands)                                                                                    \
+    X(insts)                                                                                       \
+    X(places)                                                                                      \
+    X(names)                                                                                       \
+    X(ssa.pending) X(ssa.carried) X(ssa.carried_lists) X(ssa.regions) X(ssa.saves) X(ssa.map)
+#define CODE_VECS(X)                                                                               \
+    X(ssa.insts) X(ssa.places) X(ssa.operands) X(ssa.consts) X(ssa.value_names) X(ssa.phases)
+
+#define FREE_VEC(vec) vyre_vec_free(&builder->vec);
 #define RESET_VEC(vec)                                                                             \
-    if ((vec).capacity * sizeof *(vec).items > KEPT_BYTES) {                                       \
-        vyre_vec_free(&(vec));                                                                     \
+    if (builder->vec.capacity * sizeof *builder->vec.items > KEPT_BYTES) {                         \
+        FREE_VEC(vec)                                                                              \
     }                                                                                              \
-    (vec).count = 0
+    builder->vec.count = 0;
 
 static void reset_map(vyre_map *map) {
     if (map->capacity * sizeof *map->slots > KEPT_BYTES / 16) {
@@ -82,35 +97,9 @@ vyre_status vyre_builder_reset(vyre_builder *builder, const char *name) {
     reset_text(&builder->debug_strings);
     reset_map(&builder->debug_map);
     reset_map(&builder->const_map);
-    RESET_VEC(builder->args);
-    RESET_VEC(builder->resources);
-    RESET_VEC(builder->sizes);
-    RESET_VEC(builder->requirements);
-    RESET_VEC(builder->steps);
-    RESET_VEC(builder->phases);
-    RESET_VEC(builder->open_repeats);
-    RESET_VEC(builder->consts);
-    RESET_VEC(builder->operands);
-    RESET_VEC(builder->insts);
-    RESET_VEC(builder->places);
-    RESET_VEC(builder->names);
-    RESET_VEC(builder->scopes);
-    RESET_VEC(builder->variables);
-    RESET_VEC(builder->blocks);
-    RESET_VEC(builder->type_stack);
-    RESET_VEC(builder->resource_map);
-    RESET_VEC(builder->ssa.insts);
-    RESET_VEC(builder->ssa.places);
-    RESET_VEC(builder->ssa.operands);
-    RESET_VEC(builder->ssa.consts);
-    RESET_VEC(builder->ssa.value_names);
-    RESET_VEC(builder->ssa.phases);
-    RESET_VEC(builder->ssa.pending);
-    RESET_VEC(builder->ssa.carried);
-    RESET_VEC(builder->ssa.carried_lists);
-    RESET_VEC(builder->ssa.regions);
-    RESET_VEC(builder->ssa.saves);
-    RESET_VEC(builder->ssa.map);
+    OWN_VECS(RESET_VEC)
+    DRAFT_VECS(RESET_VEC)
+    CODE_VECS(RESET_VEC)
     builder->no_memory = builder->finished = builder->in_phase = false;
     builder->flags = builder->file = builder->block_serial = 0;
     builder->line = builder->column = builder->length = builder->scope = 0;
@@ -118,25 +107,11 @@ vyre_status vyre_builder_reset(vyre_builder *builder, const char *name) {
 }
 
 void builder_free_draft(vyre_builder *builder) {
-    vyre_vec_free(&builder->operands);
-    vyre_vec_free(&builder->insts);
-    vyre_vec_free(&builder->places);
-    vyre_vec_free(&builder->names);
-    vyre_vec_free(&builder->ssa.pending);
-    vyre_vec_free(&builder->ssa.carried);
-    vyre_vec_free(&builder->ssa.carried_lists);
-    vyre_vec_free(&builder->ssa.regions);
-    vyre_vec_free(&builder->ssa.saves);
-    vyre_vec_free(&builder->ssa.map);
+    DRAFT_VECS(FREE_VEC)
 }
 
 void builder_free_code(vyre_builder *builder) {
-    vyre_vec_free(&builder->ssa.insts);
-    vyre_vec_free(&builder->ssa.places);
-    vyre_vec_free(&builder->ssa.operands);
-    vyre_vec_free(&builder->ssa.consts);
-    vyre_vec_free(&builder->ssa.value_names);
-    vyre_vec_free(&builder->ssa.phases);
+    CODE_VECS(FREE_VEC)
 }
 
 void vyre_builder_free(vyre_builder *builder) {
@@ -147,20 +122,8 @@ void vyre_builder_free(vyre_builder *builder) {
     vyre_strbuf_free(&builder->strings);
     vyre_strbuf_free(&builder->debug_strings);
     vyre_map_free(&builder->debug_map);
-    vyre_vec_free(&builder->args);
-    vyre_vec_free(&builder->resources);
-    vyre_vec_free(&builder->sizes);
-    vyre_vec_free(&builder->requirements);
-    vyre_vec_free(&builder->steps);
-    vyre_vec_free(&builder->phases);
-    vyre_vec_free(&builder->open_repeats);
-    vyre_vec_free(&builder->consts);
     vyre_map_free(&builder->const_map);
-    vyre_vec_free(&builder->scopes);
-    vyre_vec_free(&builder->variables);
-    vyre_vec_free(&builder->blocks);
-    vyre_vec_free(&builder->type_stack);
-    vyre_vec_free(&builder->resource_map);
+    OWN_VECS(FREE_VEC)
     builder_free_draft(builder);
     builder_free_code(builder);
     vyre_free(builder);
@@ -237,7 +200,13 @@ uint32_t builder_name(vyre_builder *builder, const char *name) {
     return (uint32_t)offset;
 }
 
-const char *builder_shown(const char *name, const char *kind, size_t number, builder_label *label) {
+/* What messages call something that may have no name: itself, or "array 3". */
+typedef struct builder_label {
+    char text[24];
+} builder_label;
+
+static const char *shown_name(const char *name, const char *kind, size_t number,
+                              builder_label *label) {
     if (name && *name) {
         return name;
     }
@@ -263,7 +232,7 @@ void vyre_build_at(vyre_builder *builder, uint32_t line, uint32_t column, uint32
 }
 
 /* A place keeps what fits: line and column stop at their largest number. */
-static vyre_place current_place(const vyre_builder *builder) {
+vyre_place builder_place(const vyre_builder *builder) {
     uint32_t line = builder->line > 0xffffff ? 0xffffff : builder->line;
     uint32_t column = builder->column > 0xfff ? 0xfff : builder->column;
     return VYRE_PLACE(line, column, builder->scope);
@@ -271,7 +240,7 @@ static vyre_place current_place(const vyre_builder *builder) {
 
 static void open_scope(vyre_builder *builder, const char *function, uint32_t file) {
     vyre_call_scope scope = {
-        .call = current_place(builder), .name = builder_name(builder, function), .file = file};
+        .call = builder_place(builder), .name = builder_name(builder, function), .file = file};
     if (builder->scopes.count >= VYRE_LIMIT_SCOPES) {
         vyre_build_report(builder, 701, "split the program into several",
                           "more than %d calls are inlined", VYRE_LIMIT_SCOPES);
@@ -307,27 +276,23 @@ static uint32_t add_arg(vyre_builder *builder, const char *name, vyre_type type,
                         uint32_t resource) {
     size_t size = name ? strlen(name) : 0;
     if (!size || size > VYRE_LIMIT_NAME_BYTES) {
-        vyre_build_report(builder, 204, "give every argument a name of 1 to 255 bytes",
-                          "an argument has %s name", size ? "too long a" : "no");
-        return VYRE_NONE;
+        return builder_none(builder, 204, "give every argument a name of 1 to 255 bytes",
+                            "an argument has %s name", size ? "too long a" : "no");
     }
     if (vyre_word_is_reserved((vyre_str){name, size})) {
-        vyre_build_report(builder, 203, "choose another name",
-                          "`%s` is a word of the language and cannot be the name of an argument",
-                          name);
-        return VYRE_NONE;
+        return builder_none(builder, 203, "choose another name",
+                            "`%s` is a word of the language and cannot be the name of an argument",
+                            name);
     }
     for (size_t i = 0; i < builder->args.count; i++) {
         if (!strcmp(builder->strings.data + builder->args.items[i].name, name)) {
-            vyre_build_report(builder, 202, "give every argument its own name",
-                              "argument `%s` is declared twice", name);
-            return VYRE_NONE;
+            return builder_none(builder, 202, "give every argument its own name",
+                                "argument `%s` is declared twice", name);
         }
     }
     if (builder->args.count >= VYRE_LIMIT_ARGUMENTS) {
-        vyre_build_report(builder, 701, "pass several values in one buffer",
-                          "a program has more than %d arguments", VYRE_LIMIT_ARGUMENTS);
-        return VYRE_NONE;
+        return builder_none(builder, 701, "pass several values in one buffer",
+                            "a program has more than %d arguments", VYRE_LIMIT_ARGUMENTS);
     }
     draft_arg arg = {(uint32_t)builder->strings.size, type, resource};
     vyre_strbuf_add(&builder->strings, name, size + 1);
@@ -341,9 +306,9 @@ static uint32_t add_arg(vyre_builder *builder, const char *name, vyre_type type,
 uint32_t vyre_build_scalar(vyre_builder *builder, const char *name, vyre_type type) {
     if (!vyre_type_class_of(type)) {
         builder_label label;
-        vyre_build_report(builder, 306, "use one of the scalar types", "argument `%s` has no type",
-                          builder_shown(name, "argument", builder->args.count, &label));
-        return VYRE_NONE;
+        return builder_none(builder, 306, "use one of the scalar types",
+                            "argument `%s` has no type",
+                            shown_name(name, "argument", builder->args.count, &label));
     }
     return add_arg(builder, name, type, VYRE_NONE);
 }
@@ -352,15 +317,13 @@ static uint32_t add_resource(vyre_builder *builder, const char *name, vyre_resou
                              uint32_t phase) {
     if (!vyre_type_class_of((vyre_type)row.type)) {
         builder_label label;
-        vyre_build_report(builder, 306, "use one of the scalar types",
-                          "array `%s` has no element type",
-                          builder_shown(name, "array", builder->resources.count, &label));
-        return VYRE_NONE;
+        return builder_none(builder, 306, "use one of the scalar types",
+                            "array `%s` has no element type",
+                            shown_name(name, "array", builder->resources.count, &label));
     }
     if (builder->resources.count >= VYRE_LIMIT_RESOURCES) {
-        vyre_build_report(builder, 701, "merge some of them", "a program has more than %d arrays",
-                          VYRE_LIMIT_RESOURCES);
-        return VYRE_NONE;
+        return builder_none(builder, 701, "merge some of them", "a program has more than %d arrays",
+                            VYRE_LIMIT_RESOURCES);
     }
     if (!vyre_vec_push(&builder->resources,
                        (draft_resource){row, builder_name(builder, name), phase})) {
@@ -373,26 +336,23 @@ static uint32_t add_resource(vyre_builder *builder, const char *name, vyre_resou
 uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access access,
                            vyre_type type, uint32_t size) {
     builder_label label;
-    const char *shown = builder_shown(name, "array", builder->resources.count, &label);
+    const char *shown = shown_name(name, "array", builder->resources.count, &label);
     if (access != VYRE_ACCESS_IN && access != VYRE_ACCESS_INOUT && access != VYRE_ACCESS_OUT) {
-        vyre_build_report(builder, 402, "use VYRE_ACCESS_IN, VYRE_ACCESS_INOUT or VYRE_ACCESS_OUT",
-                          "buffer `%s` has the access %d, which does not exist", shown,
-                          (int)access);
-        return VYRE_NONE;
+        return builder_none(
+            builder, 402, "use VYRE_ACCESS_IN, VYRE_ACCESS_INOUT or VYRE_ACCESS_OUT",
+            "buffer `%s` has the access %d, which does not exist", shown, (int)access);
     }
     if (type == VYRE_TYPE_BOOL) {
-        vyre_build_report(builder, 306, "use u8 and compare with 0",
-                          "buffer `%s` has elements of bool, whose bytes a host cannot promise",
-                          shown);
-        return VYRE_NONE;
+        return builder_none(builder, 306, "use u8 and compare with 0",
+                            "buffer `%s` has elements of bool, whose bytes a host cannot promise",
+                            shown);
     }
     if (size != VYRE_NONE && !builder_use_size(builder, shown, size)) {
         return VYRE_NONE;
     }
     if (access == VYRE_ACCESS_OUT && size == VYRE_NONE) {
-        vyre_build_report(builder, 604, "state it, as in out buffer<u32>[256] or [len(x)]",
-                          "out buffer `%s` does not say how large it is", shown);
-        return VYRE_NONE;
+        return builder_none(builder, 604, "state it, as in out buffer<u32>[256] or [len(x)]",
+                            "out buffer `%s` does not say how large it is", shown);
     }
     vyre_resource row = {.kind = VYRE_RESOURCE_BUFFER,
                          .type = (uint8_t)type,
@@ -408,7 +368,7 @@ uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access 
 uint32_t vyre_build_scratch(vyre_builder *builder, const char *name, vyre_type type,
                             uint32_t size) {
     builder_label label;
-    const char *shown = builder_shown(name, "array", builder->resources.count, &label);
+    const char *shown = shown_name(name, "array", builder->resources.count, &label);
     if (!builder_use_size(builder, shown, size)) {
         return VYRE_NONE;
     }
@@ -423,34 +383,30 @@ static uint32_t add_array(vyre_builder *builder, vyre_resource_kind kind, const 
                           vyre_type type, uint32_t length) {
     const char *what = kind == VYRE_RESOURCE_SHARED ? "shared" : "private";
     builder_label label;
-    const char *shown = builder_shown(name, "array", builder->resources.count, &label);
+    const char *shown = shown_name(name, "array", builder->resources.count, &label);
     if (!builder->in_phase) {
-        vyre_build_report(builder, 108, "declare it inside the phase that uses it",
-                          "%s array `%s` stands outside of a phase", what, shown);
-        return VYRE_NONE;
+        return builder_none(builder, 108, "declare it inside the phase that uses it",
+                            "%s array `%s` stands outside of a phase", what, shown);
     }
     uint64_t limit =
         kind == VYRE_RESOURCE_SHARED ? VYRE_LIMIT_SHARED_BYTES : VYRE_LIMIT_PRIVATE_BYTES;
     if (!length) {
-        vyre_build_report(builder, 604, "give it at least one element",
-                          "%s array `%s` has no elements", what, shown);
-        return VYRE_NONE;
+        return builder_none(builder, 604, "give it at least one element",
+                            "%s array `%s` has no elements", what, shown);
     }
     if ((uint64_t)length * vyre_type_bytes(type) > limit) {
-        vyre_build_report(builder, 701, "make it smaller or use a scratch buffer",
-                          "%s array `%s` takes %llu bytes, more than the %llu there can be", what,
-                          shown, (unsigned long long)length * vyre_type_bytes(type),
-                          (unsigned long long)limit);
-        return VYRE_NONE;
+        return builder_none(builder, 701, "make it smaller or use a scratch buffer",
+                            "%s array `%s` takes %llu bytes, more than the %llu there can be", what,
+                            shown, (unsigned long long)length * vyre_type_bytes(type),
+                            (unsigned long long)limit);
     }
     uint32_t phase = (uint32_t)builder->phases.count - 1;
     if (kind == VYRE_RESOURCE_SHARED && !builder->phases.items[phase].workgroup[0]) {
-        vyre_build_report(
+        return builder_none(
             builder, 603, "add a clause such as `workgroup 256` to the phase",
             "shared array `%s` belongs to a workgroup, and the phase has no workgroup "
             "clause",
             shown);
-        return VYRE_NONE;
     }
     vyre_resource row = {.kind = (uint8_t)kind,
                          .type = (uint8_t)type,
@@ -474,9 +430,8 @@ uint32_t vyre_build_private(vyre_builder *builder, const char *name, vyre_type t
 
 static uint32_t add_size(vyre_builder *builder, vyre_size_node node, uint32_t depth) {
     if (builder->sizes.count >= VYRE_LIMIT_SIZE_NODES || depth > VYRE_LIMIT_EXPRESSION_NESTING) {
-        vyre_build_report(builder, 701, "simplify the size expressions",
-                          "the size expressions are too large");
-        return VYRE_NONE;
+        return builder_none(builder, 701, "simplify the size expressions",
+                            "the size expressions are too large");
     }
     if (!vyre_vec_push(&builder->sizes, (draft_size){node, depth, false})) {
         builder_no_memory(builder);
@@ -491,11 +446,10 @@ bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size) {
         return false;
     }
     if (size >= builder->sizes.count || builder->sizes.items[size].used) {
-        vyre_build_report(builder, 604, "make a new size for each use", "the size of `%s` is %s",
-                          what,
-                          size >= builder->sizes.count ? "not one of this builder"
-                                                       : "used somewhere else already");
-        return false;
+        return builder_refuse(builder, 604, "make a new size for each use",
+                              "the size of `%s` is %s", what,
+                              size >= builder->sizes.count ? "not one of this builder"
+                                                           : "used somewhere else already");
     }
     builder->sizes.items[size].used = true;
     return true;
@@ -515,9 +469,8 @@ uint32_t vyre_build_size_len(vyre_builder *builder, uint32_t buffer) {
             return add_size(builder, (vyre_size_node){VYRE_SIZE_LEN, i, 0}, 1);
         }
     }
-    vyre_build_report(builder, 604, "use the length of an argument",
-                      "a size can use only lengths of the program's buffers");
-    return VYRE_NONE;
+    return builder_none(builder, 604, "use the length of an argument",
+                        "a size can use only lengths of the program's buffers");
 }
 
 uint32_t vyre_build_size_param(vyre_builder *builder, uint32_t scalar) {
@@ -536,9 +489,8 @@ uint32_t vyre_build_size_param(vyre_builder *builder, uint32_t scalar) {
 
 uint32_t vyre_build_size_op(vyre_builder *builder, vyre_size_op op, uint32_t left, uint32_t right) {
     if (op < VYRE_SIZE_ADD || op >= VYRE_SIZE_COUNT) {
-        vyre_build_report(builder, 604, "use an operation such as VYRE_SIZE_ADD",
-                          "%d is not a size operation with two operands", (int)op);
-        return VYRE_NONE;
+        return builder_none(builder, 604, "use an operation such as VYRE_SIZE_ADD",
+                            "%d is not a size operation with two operands", (int)op);
     }
     if (!builder_use_size(builder, "a size", left) || !builder_use_size(builder, "a size", right)) {
         return VYRE_NONE;
@@ -637,7 +589,7 @@ void vyre_build_require(vyre_builder *builder, uint32_t left, uint32_t right) {
         vyre_build_report(builder, 701, "require less", "a program requires more than %d sizes",
                           VYRE_LIMIT_REQUIREMENTS);
     } else if (!vyre_vec_push(&builder->requirements,
-                              (draft_requirement){{left, right}, current_place(builder)})) {
+                              (draft_requirement){{left, right}, builder_place(builder)})) {
         builder_no_memory(builder);
     }
 }

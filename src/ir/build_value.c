@@ -47,21 +47,17 @@ bool builder_resource(vyre_builder *builder, const char *what, uint32_t resource
             return true;
         }
     }
-    vyre_build_report(builder, 309, "pass an array of the program or of this phase",
-                      "the array of `%s` does not exist here", what);
-    return false;
+    return builder_refuse(builder, 309, "pass an array of the program or of this phase",
+                          "the array of `%s` does not exist here", what);
 }
 
 uint32_t builder_emit(vyre_builder *builder, vyre_inst inst) {
     if (builder->insts.count >= 2 * (size_t)VYRE_LIMIT_INSTRUCTIONS) {
-        vyre_build_report(builder, 701, "split the program, or inline less",
-                          "the program has more than %d instructions", VYRE_LIMIT_INSTRUCTIONS);
-        return VYRE_NONE;
+        return builder_none(builder, 701, "split the program, or inline less",
+                            "the program has more than %d instructions", VYRE_LIMIT_INSTRUCTIONS);
     }
-    uint32_t line = builder->line > 0xffffff ? 0xffffff : builder->line;
-    uint32_t column = builder->column > 0xfff ? 0xfff : builder->column;
     if (!vyre_vec_reserve(&builder->insts, 1) ||
-        !vyre_vec_push(&builder->places, VYRE_PLACE(line, column, builder->scope))) {
+        !vyre_vec_push(&builder->places, builder_place(builder))) {
         builder_no_memory(builder);
         return VYRE_NONE;
     }
@@ -72,9 +68,9 @@ uint32_t builder_emit(vyre_builder *builder, vyre_inst inst) {
 bool builder_list(vyre_builder *builder, uint32_t count, const uint32_t *values, uint32_t *at) {
     *at = (uint32_t)builder->operands.count;
     if (builder->operands.count + count > 2 * (size_t)VYRE_LIMIT_OPERANDS) {
-        vyre_build_report(builder, 701, "split the program, or carry fewer values",
-                          "the program has more than %d operands in lists", VYRE_LIMIT_OPERANDS);
-        return false;
+        return builder_refuse(builder, 701, "split the program, or carry fewer values",
+                              "the program has more than %d operands in lists",
+                              VYRE_LIMIT_OPERANDS);
     }
     if (!vyre_vec_reserve(&builder->operands, count)) {
         builder_no_memory(builder);
@@ -152,10 +148,9 @@ static bool map_consts(vyre_builder *builder) {
 uint32_t vyre_build_const(vyre_builder *builder, vyre_type type, uint64_t bits) {
     uint32_t bytes = vyre_type_bytes(type);
     if (!bytes || (type == VYRE_TYPE_BOOL && bits > 1)) {
-        vyre_build_report(builder, 304, "pass a scalar type, and 0 or 1 for a bool",
-                          "no constant of type %s has the bits 0x%llx", vyre_type_name(type),
-                          (unsigned long long)bits);
-        return VYRE_NONE;
+        return builder_none(builder, 304, "pass a scalar type, and 0 or 1 for a bool",
+                            "no constant of type %s has the bits 0x%llx", vyre_type_name(type),
+                            (unsigned long long)bits);
     }
     bits = bytes == 8 ? bits : bits & (((uint64_t)1 << bytes * 8) - 1);
     uint32_t index = find_const(builder, type, bits);
@@ -164,9 +159,8 @@ uint32_t vyre_build_const(vyre_builder *builder, vyre_type type, uint64_t bits) 
     }
     index = (uint32_t)builder->consts.count;
     if (index >= 2 * VYRE_LIMIT_CONSTANTS) {
-        vyre_build_report(builder, 701, "read them from a buffer",
-                          "the program has more than %d constants", VYRE_LIMIT_CONSTANTS);
-        return VYRE_NONE;
+        return builder_none(builder, 701, "read them from a buffer",
+                            "the program has more than %d constants", VYRE_LIMIT_CONSTANTS);
     }
     if (!vyre_vec_push(&builder->consts, (vyre_const){bits, type, 0}) || !map_consts(builder)) {
         builder_no_memory(builder);
@@ -195,34 +189,39 @@ uint32_t vyre_build_bool(vyre_builder *builder, bool value) {
 
 /* Surroundings */
 
+static const vyre_phase *open_phase(const vyre_builder *builder) {
+    return &builder->phases.items[builder->phases.count - 1];
+}
+
+/* Whether the phase has workgroups; reports if not. */
+static bool check_workgroups(vyre_builder *builder, const char *name) {
+    return open_phase(builder)->workgroup[0] ||
+           builder_refuse(builder, 603, "add a clause such as `workgroup 256` to the phase",
+                          "`%s` has no meaning without a workgroup clause", name);
+}
+
 static uint32_t emit_plain(vyre_builder *builder, vyre_op op, vyre_type type, uint32_t a) {
     return builder_emit(builder, (vyre_inst){.op = (uint16_t)op, .type = (uint8_t)type, .a = a});
 }
 
 uint32_t vyre_build_position(vyre_builder *builder, vyre_op op, uint32_t dimension) {
     const char *name = vyre_lookup_op(op)->name;
-    bool has_dimensions =
-        op == VYRE_OP_GID || op == VYRE_OP_LID || op == VYRE_OP_WID || op == VYRE_OP_NUM_WORKGROUPS;
-    bool is_other = op == VYRE_OP_IN_DOMAIN || op == VYRE_OP_LANE || op == VYRE_OP_SUBGROUP_ID;
+    bool has_dimensions = vyre_lookup_op(op)->shape == VYRE_SHAPE_NUMBER;
     if (!builder_ready(builder, name ? name : "position")) {
         return VYRE_NONE;
     }
-    if (!has_dimensions && !is_other) {
-        vyre_build_report(builder, 206, "use GID, LID, WID, NUM_WORKGROUPS or the like",
-                          "%d is not a position", (int)op);
-        return VYRE_NONE;
+    if (!vyre_op_is_position(op)) {
+        return builder_none(builder, 206, "use GID, LID, WID, NUM_WORKGROUPS or the like",
+                            "%d is not a position", (int)op);
     }
-    const vyre_phase *phase = &builder->phases.items[builder->phases.count - 1];
-    if (op != VYRE_OP_GID && !phase->workgroup[0]) {
-        vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
-                          "`%s` has no meaning without a workgroup clause", name);
+    const vyre_phase *phase = open_phase(builder);
+    if (op != VYRE_OP_GID && !check_workgroups(builder, name)) {
         return VYRE_NONE;
     }
     if (dimension >= (has_dimensions ? phase->dimensions : 1)) {
-        vyre_build_report(builder, 607, "use a component that the domain has",
-                          "`%s` has no component %s: the domain has %u", name,
-                          vyre_rule_component(dimension), phase->dimensions);
-        return VYRE_NONE;
+        return builder_none(builder, 607, "use a component that the domain has",
+                            "`%s` has no component %s: the domain has %u", name,
+                            vyre_rule_component(dimension), phase->dimensions);
     }
     return emit_plain(builder, op, op == VYRE_OP_IN_DOMAIN ? VYRE_TYPE_BOOL : VYRE_TYPE_U32,
                       dimension);
@@ -237,9 +236,8 @@ uint32_t vyre_build_param(vyre_builder *builder, uint32_t scalar) {
         return VYRE_NONE;
     }
     if (scalar >= builder->args.count || builder->args.items[scalar].resource != VYRE_NONE) {
-        vyre_build_report(builder, 309, "pass what vyre_build_scalar gave",
-                          "operand 1 of `param` is not a scalar argument");
-        return VYRE_NONE;
+        return builder_none(builder, 309, "pass what vyre_build_scalar gave",
+                            "operand 1 of `param` is not a scalar argument");
     }
     return emit_plain(builder, VYRE_OP_PARAM, (vyre_type)builder->args.items[scalar].type, scalar);
 }
@@ -257,9 +255,8 @@ uint32_t vyre_build_iteration(vyre_builder *builder, uint32_t repeat) {
             return emit_plain(builder, VYRE_OP_ITERATION, VYRE_TYPE_U32, repeat);
         }
     }
-    vyre_build_report(builder, 309, "use it inside that repeat",
-                      "operand 1 of `iteration` is not a repeat around this phase");
-    return VYRE_NONE;
+    return builder_none(builder, 309, "use it inside that repeat",
+                        "operand 1 of `iteration` is not a repeat around this phase");
 }
 
 uint32_t vyre_build_len(vyre_builder *builder, uint32_t resource) {
@@ -273,22 +270,9 @@ uint32_t vyre_build_len(vyre_builder *builder, uint32_t resource) {
 
 /* An operand that the operation does not take must be VYRE_NONE. */
 static bool check_spare(vyre_builder *builder, const char *name, uint32_t operand, uint32_t value) {
-    if (value == VYRE_NONE) {
-        return true;
-    }
-    vyre_build_report(builder, 303, "pass VYRE_NONE in its place",
-                      "`%s` takes no operand %u, and one is given", name, operand);
-    return false;
-}
-
-/* Whether the phase has subgroups; reports if not. */
-static bool check_subgroups(vyre_builder *builder, vyre_op op, uint32_t aux) {
-    if (builder->phases.items[builder->phases.count - 1].workgroup[0]) {
-        return true;
-    }
-    vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
-                      "`%s` has no meaning without a workgroup clause", vyre_op_written(op, aux));
-    return false;
+    return value == VYRE_NONE ||
+           builder_refuse(builder, 303, "pass VYRE_NONE in its place",
+                          "`%s` takes no operand %u, and one is given", name, operand);
 }
 
 static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre_type wanted,
@@ -297,14 +281,14 @@ static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre
     uint32_t count = vyre_rule_arity(op);
     const char *name = info->name ? info->name : "?";
     if (!count || info->rule == VYRE_RULE_OWN || info->rule == VYRE_RULE_NONE) {
-        vyre_build_report(builder, 206, "use the call made for it",
-                          "`%s` is not an operation on values alone", name);
-        return VYRE_NONE;
+        return builder_none(builder, 206, "use the call made for it",
+                            "`%s` is not an operation on values alone", name);
     }
     if (!builder_ready(builder, name)) {
         return VYRE_NONE;
     }
-    if (info->effects & VYRE_EFFECT_SUBGROUP && !check_subgroups(builder, op, aux)) {
+    if (info->effects & VYRE_EFFECT_SUBGROUP &&
+        !check_workgroups(builder, vyre_op_written(op, aux))) {
         return VYRE_NONE;
     }
     vyre_type types[3] = {VYRE_TYPE_VOID, VYRE_TYPE_VOID, VYRE_TYPE_VOID}, type;
@@ -320,10 +304,9 @@ static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre
     if (!valid) {
         return VYRE_NONE;
     }
-    uint32_t subgroup = builder->phases.items[builder->phases.count - 1].subgroup;
+    uint32_t subgroup = open_phase(builder)->subgroup;
     if (!vyre_rule_check(op, aux, wanted, subgroup, types, &type, &error)) {
-        vyre_build_report(builder, error.code, error.fix, "%s", error.message);
-        return VYRE_NONE;
+        return builder_none(builder, error.code, error.fix, "%s", error.message);
     }
     return builder_emit(builder, (vyre_inst){.op = (uint16_t)op,
                                              .type = (uint8_t)type,
@@ -336,9 +319,9 @@ static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre
 uint32_t vyre_build_op(vyre_builder *builder, vyre_op op, uint32_t a, uint32_t b, uint32_t c) {
     uint8_t rule = vyre_lookup_op(op)->rule;
     if (rule == VYRE_RULE_CONVERT || rule == VYRE_RULE_BITCAST || rule == VYRE_RULE_COMBINE) {
-        vyre_build_report(builder, 206, "use the call made for it",
-                          "`%s` needs to be told more than its operands", vyre_lookup_op(op)->name);
-        return VYRE_NONE;
+        return builder_none(builder, 206, "use the call made for it",
+                            "`%s` needs to be told more than its operands",
+                            vyre_lookup_op(op)->name);
     }
     return build_rule(builder, op, 0, VYRE_TYPE_VOID, (uint32_t[]){a, b, c}, 3);
 }
@@ -357,12 +340,19 @@ uint32_t vyre_build_bitcast(vyre_builder *builder, vyre_type type, uint32_t valu
     return build_rule(builder, VYRE_OP_BITCAST, 0, type, &value, 1);
 }
 
+uint32_t builder_op(vyre_builder *builder, vyre_op op, vyre_type result,
+                    const uint32_t operands[3]) {
+    return op == VYRE_OP_CONVERT ? vyre_build_convert(builder, result, operands[0])
+           : op == VYRE_OP_BITCAST
+               ? vyre_build_bitcast(builder, result, operands[0])
+               : vyre_build_op(builder, op, operands[0], operands[1], operands[2]);
+}
+
 uint32_t vyre_build_combine(vyre_builder *builder, vyre_op op, vyre_combination how,
                             uint32_t value) {
     if (vyre_lookup_op(op)->rule != VYRE_RULE_COMBINE || how >= VYRE_COMBINE_COUNT) {
-        vyre_build_report(builder, 206, "use REDUCE, SCAN or SCAN_EXCLUSIVE with a combination",
-                          "%d is not a subgroup combination", (int)op);
-        return VYRE_NONE;
+        return builder_none(builder, 206, "use REDUCE, SCAN or SCAN_EXCLUSIVE with a combination",
+                            "%d is not a subgroup combination", (int)op);
     }
     return build_rule(builder, op, how, VYRE_TYPE_VOID, &value, 1);
 }
@@ -371,7 +361,7 @@ void vyre_build_matrix_mad(vyre_builder *builder, const uint32_t operands[VYRE_M
                            uint32_t results[VYRE_MATRIX_C]) {
     const char *name = vyre_lookup_op(VYRE_OP_MATRIX_MAD)->name;
     memset(results, 0xff, VYRE_MATRIX_C * sizeof *results); /* VYRE_NONE */
-    if (!builder_ready(builder, name) || !check_subgroups(builder, VYRE_OP_MATRIX_MAD, 0)) {
+    if (!builder_ready(builder, name) || !check_workgroups(builder, name)) {
         return;
     }
     vyre_type types[VYRE_MATRIX_OPERANDS];
@@ -381,8 +371,8 @@ void vyre_build_matrix_mad(vyre_builder *builder, const uint32_t operands[VYRE_M
         valid &= types[i] != VYRE_TYPE_VOID;
     }
     vyre_rule_error error;
-    const vyre_phase *phase = &builder->phases.items[builder->phases.count - 1];
-    uint32_t subgroup = phase->subgroup ? phase->subgroup : 32; /* as the phase will have */
+    uint32_t subgroup = open_phase(builder)->subgroup;
+    subgroup = subgroup ? subgroup : 32; /* as the phase will have */
     if (valid && !vyre_rule_check_matrix(types, subgroup, &error)) {
         vyre_build_report(builder, error.code, error.fix, "%s", error.message);
         valid = false;
@@ -417,18 +407,16 @@ static bool check_access(vyre_builder *builder, vyre_op op, uint32_t resource, u
         return false;
     }
     if (!(vyre_lookup_class(index_type) & VYRE_CLASS_INTEGER)) {
-        vyre_build_report(builder, 301, "convert it with u32(...)",
-                          "the index of `%s` is %s, expected an integer",
-                          array_name(builder, resource), vyre_type_name(index_type));
-        return false;
+        return builder_refuse(builder, 301, "convert it with u32(...)",
+                              "the index of `%s` is %s, expected an integer",
+                              array_name(builder, resource), vyre_type_name(index_type));
     }
     const vyre_resource *row = &builder->resources.items[resource].row;
     if (info->effects & VYRE_EFFECT_WRITE && row->kind == VYRE_RESOURCE_BUFFER &&
         row->access == VYRE_ACCESS_IN) {
-        vyre_build_report(builder, 401, "declare it `inout buffer` or `out buffer`",
-                          "buffer `%s` is only read, and `%s` writes it",
-                          array_name(builder, resource), info->name);
-        return false;
+        return builder_refuse(builder, 401, "declare it `inout buffer` or `out buffer`",
+                              "buffer `%s` is only read, and `%s` writes it",
+                              array_name(builder, resource), info->name);
     }
     return true;
 }
@@ -441,13 +429,12 @@ static bool check_stored(vyre_builder *builder, vyre_op op, uint32_t operand, ui
         return false;
     }
     if (type != wanted) {
-        vyre_build_report(builder, 302,
-                          wanted == VYRE_TYPE_BOOL ? "compare it with something, as in x != 0"
-                                                   : "convert it to the array's element type",
-                          "the value for `%s` is %s, its elements are %s",
-                          array_name(builder, resource), vyre_type_name(type),
-                          vyre_type_name(wanted));
-        return false;
+        return builder_refuse(builder, 302,
+                              wanted == VYRE_TYPE_BOOL ? "compare it with something, as in x != 0"
+                                                       : "convert it to the array's element type",
+                              "the value for `%s` is %s, its elements are %s",
+                              array_name(builder, resource), vyre_type_name(type),
+                              vyre_type_name(wanted));
     }
     return true;
 }
@@ -473,17 +460,13 @@ uint32_t vyre_build_uniform_load(vyre_builder *builder, uint32_t resource, uint3
         return VYRE_NONE;
     }
     if (builder->resources.items[resource].row.kind == VYRE_RESOURCE_PRIVATE) {
-        vyre_build_report(builder, 402, "read it plainly, or use a shared array",
-                          "`%s` is private, so there is nothing uniform about it",
-                          array_name(builder, resource));
-        return VYRE_NONE;
+        return builder_none(builder, 402, "read it plainly, or use a shared array",
+                            "`%s` is private, so there is nothing uniform about it",
+                            array_name(builder, resource));
     }
-    if (!builder->phases.items[builder->phases.count - 1].workgroup[0]) {
-        vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
-                          "`uniform_load` has no meaning without a workgroup clause");
-        return VYRE_NONE;
-    }
-    return emit_access(builder, VYRE_OP_UNIFORM_LOAD, true, 0, resource, index, 0);
+    return check_workgroups(builder, "uniform_load")
+               ? emit_access(builder, VYRE_OP_UNIFORM_LOAD, true, 0, resource, index, 0)
+               : VYRE_NONE;
 }
 
 void vyre_build_store(vyre_builder *builder, uint32_t resource, uint32_t index, uint32_t value) {
@@ -512,16 +495,15 @@ static bool check_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
     const vyre_resource *row = &builder->resources.items[resource].row;
     if (row->kind == VYRE_RESOURCE_PRIVATE ||
         (row->kind == VYRE_RESOURCE_BUFFER && row->access == VYRE_ACCESS_IN)) {
-        vyre_build_report(builder, 402, "access it plainly", "`%s` is %s, which needs no `%s`",
-                          array_name(builder, resource),
-                          row->kind == VYRE_RESOURCE_PRIVATE ? "private" : "only read", name);
-        return false;
+        return builder_refuse(builder, 402, "access it plainly", "`%s` is %s, which needs no `%s`",
+                              array_name(builder, resource),
+                              row->kind == VYRE_RESOURCE_PRIVATE ? "private" : "only read", name);
     }
     if (!vyre_rule_atomic_type((vyre_type)row->type)) {
-        vyre_build_report(builder, 404, "use elements of i32, u32, i64 or u64",
-                          "`%s` works on i32, u32, i64 and u64, the elements of `%s` are %s", name,
-                          array_name(builder, resource), vyre_type_name((vyre_type)row->type));
-        return false;
+        return builder_refuse(builder, 404, "use elements of i32, u32, i64 or u64",
+                              "`%s` works on i32, u32, i64 and u64, the elements of `%s` are %s",
+                              name, array_name(builder, resource),
+                              vyre_type_name((vyre_type)row->type));
     }
     if (!vyre_rule_ordering_allowed(op, ordering)) {
         const char *text = vyre_ordering_name(ordering);
@@ -536,15 +518,12 @@ static bool check_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
         return false;
     }
     if (scope != VYRE_SCOPE_DEVICE && scope != VYRE_SCOPE_WORKGROUP) {
-        vyre_build_report(builder, 403, "use VYRE_SCOPE_DEVICE or VYRE_SCOPE_WORKGROUP",
-                          "`%s` cannot have the scope %d", name, (int)scope);
-        return false;
+        return builder_refuse(builder, 403, "use VYRE_SCOPE_DEVICE or VYRE_SCOPE_WORKGROUP",
+                              "`%s` cannot have the scope %d", name, (int)scope);
     }
-    if (scope == VYRE_SCOPE_WORKGROUP &&
-        !builder->phases.items[builder->phases.count - 1].workgroup[0]) {
-        vyre_build_report(builder, 603, "use `device`, or add a workgroup clause to the phase",
-                          "the scope `workgroup` has no meaning without a workgroup clause");
-        return false;
+    if (scope == VYRE_SCOPE_WORKGROUP && !open_phase(builder)->workgroup[0]) {
+        return builder_refuse(builder, 603, "use `device`, or add a workgroup clause to the phase",
+                              "the scope `workgroup` has no meaning without a workgroup clause");
     }
     return true;
 }
@@ -554,9 +533,8 @@ uint32_t vyre_build_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
                            vyre_scope scope) {
     const vyre_op_info *info = vyre_lookup_op(op);
     if (!(info->effects & VYRE_EFFECT_ATOMIC)) {
-        vyre_build_report(builder, 206, "use an operation such as ATOMIC_ADD",
-                          "%d is not an atomic operation", (int)op);
-        return VYRE_NONE;
+        return builder_none(builder, 206, "use an operation such as ATOMIC_ADD",
+                            "%d is not an atomic operation", (int)op);
     }
     if (!check_access(builder, op, resource, index) ||
         !check_atomic(builder, op, resource, ordering, scope) ||
@@ -587,13 +565,8 @@ void vyre_build_barrier(vyre_builder *builder, vyre_op barrier_or_grid_barrier) 
                           (int)op);
         return;
     }
-    if (!builder_ready(builder, vyre_lookup_op(op)->name)) {
-        return;
+    if (builder_ready(builder, vyre_lookup_op(op)->name) &&
+        (op == VYRE_OP_GRID_BARRIER || check_workgroups(builder, "barrier"))) {
+        emit_plain(builder, op, VYRE_TYPE_VOID, 0);
     }
-    if (op == VYRE_OP_BARRIER && !builder->phases.items[builder->phases.count - 1].workgroup[0]) {
-        vyre_build_report(builder, 603, "add a clause such as `workgroup 256` to the phase",
-                          "`barrier` has no meaning without a workgroup clause");
-        return;
-    }
-    emit_plain(builder, op, VYRE_TYPE_VOID, 0);
 }

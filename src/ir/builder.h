@@ -120,6 +120,12 @@ void builder_free_draft(vyre_builder *builder);
 void builder_free_code(vyre_builder *builder);
 
 void builder_no_memory(vyre_builder *builder);
+/* Report a mistake, and give what stands for nothing: `return builder_none(builder, 309, ...);`. */
+#define builder_none(...) (vyre_build_report(__VA_ARGS__), VYRE_NONE)
+#define builder_refuse(...) (vyre_build_report(__VA_ARGS__), false)
+
+/* Where the builder stands. */
+vyre_place builder_place(const vyre_builder *builder);
 
 /* Appends an instruction and gives its number; VYRE_NONE if it cannot. */
 uint32_t builder_emit(vyre_builder *builder, vyre_inst inst);
@@ -147,11 +153,9 @@ void builder_close_phase_block(vyre_builder *builder);
 /* A name's place in debug_strings; 0 for none. */
 uint32_t builder_name(vyre_builder *builder, const char *name);
 
-/* What messages call something that may have no name: itself, or "array 3". */
-typedef struct builder_label {
-    char text[24];
-} builder_label;
-const char *builder_shown(const char *name, const char *kind, size_t number, builder_label *label);
+/* An operation on values alone; `result` is its type, which conversions alone have to be told. */
+uint32_t builder_op(vyre_builder *builder, vyre_op op, vyre_type result,
+                    const uint32_t operands[3]);
 
 /* Takes a size into use as part of something; reports if it is none or used already. */
 bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size);
@@ -170,6 +174,10 @@ static inline vyre_type builder_type(const vyre_builder *builder, uint32_t value
     }
     return index < builder->insts.count ? (vyre_type)builder->insts.items[index].type
                                         : VYRE_TYPE_VOID;
+}
+
+static inline uint64_t builder_bits(const vyre_builder *builder, uint32_t constant) {
+    return builder->consts.items[constant & ~VYRE_CONSTANT].bits;
 }
 
 static inline vyre_type builder_value(vyre_builder *builder, const char *what, uint32_t operand,

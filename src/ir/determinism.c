@@ -8,19 +8,24 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "ir/cases.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
 
 enum { UNTOUCHED = 0, LOADED = 1 };
 
-/* Kinds of updates that commute with themselves. */
-static uint16_t update_kind(uint32_t op) {
+/* Kinds of updates that commute with themselves; each of the others is one of its own. */
+static uint16_t update_kind(vyre_op op) {
     switch (op) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     case VYRE_OP_ATOMIC_LOAD: return LOADED;
-    case VYRE_OP_ATOMIC_SUB: return VYRE_OP_ATOMIC_ADD;
-    case VYRE_OP_ATOMIC_EXCHANGE: return VYRE_OP_ATOMIC_STORE;
-    default: return (uint16_t)op;
+    case VYRE_ONE_OF(ATOMIC_ADD, ATOMIC_SUB): return VYRE_OP_ATOMIC_ADD;
+    case VYRE_ONE_OF(ATOMIC_STORE, ATOMIC_EXCHANGE): return VYRE_OP_ATOMIC_STORE;
+    case VYRE_ONE_OF(ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_CAS):
+        return (uint16_t)op;
     }
+    return UNTOUCHED;
 }
 
 typedef struct use {
@@ -40,11 +45,10 @@ static void mark_needed(const vyre_ir *ir, uint8_t *needed) {
         if (is_pure(inst->op) && !needed[i]) {
             continue;
         }
-        const uint32_t *values;
-        uint32_t count = vyre_lookup_values(ir, inst, &values);
-        for (uint32_t k = 0; k < count; k++) {
-            if (!(values[k] & VYRE_CONSTANT)) {
-                needed[values[k]] = 1;
+        vyre_list values = vyre_inst_operands(ir, inst);
+        for (uint32_t k = 0; k < values.count; k++) {
+            if (vyre_operand_is_value(values.items[k])) {
+                needed[values.items[k]] = 1;
             }
         }
     }
@@ -70,7 +74,7 @@ static void judge_phase(const vyre_ir *ir, const vyre_phase *phase, const uint8_
         if (!(vyre_lookup_op(inst->op)->effects & VYRE_EFFECT_ATOMIC)) {
             continue;
         }
-        uint16_t kind = update_kind(inst->op);
+        uint16_t kind = update_kind(vyre_inst_op(inst));
         if (kind == VYRE_OP_ATOMIC_CAS) {
             explain(ir, text, i, "succeeds or fails by what other invocations did before");
             break;
@@ -82,15 +86,16 @@ static void judge_phase(const vyre_ir *ir, const vyre_phase *phase, const uint8_
         if (kind == LOADED && !needed[i]) {
             continue;
         }
-        use *found = &uses[inst->a];
+        use *found = &uses[vyre_access_resource(inst)];
+        uint32_t value = vyre_access_value(ir, inst);
         if (found->kind == UNTOUCHED) {
-            *found = (use){kind, inst->c};
+            *found = (use){kind, value};
         }
         if (found->kind != kind) {
             explain(ir, text, i,
                     "meets another kind of atomic on the same array in the same phase");
         } else if (kind == VYRE_OP_ATOMIC_STORE &&
-                   (!(inst->c & VYRE_CONSTANT) || found->constant != inst->c)) {
+                   (vyre_operand_is_value(value) || found->constant != value)) {
             explain(ir, text, i, "leaves the value of whichever invocation comes last");
         }
     }

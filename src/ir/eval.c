@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "ir/cases.h"
+#include "ir/lookup.h"
+
 /* Bit operations that look only at the size of a type. */
 
 static void select_1(void *to, const void *a, const void *b, const void *c, size_t count) {
@@ -75,10 +78,12 @@ vyre_evaluator vyre_eval_find(vyre_op op, vyre_type type, vyre_type result) {
     case VYRE_OP_SELECT: return by_size(result, select_1, select_2, select_4, select_8);
     case VYRE_OP_BITCAST: return by_size(type, copy_1, copy_2, copy_4, copy_8);
     case VYRE_OP_CONVERT: return vyre_eval_convert(type, result);
-    default: break;
+    case VYRE_ANY_OF(ARITHMETIC, INTEGER, LOGIC, BITS, FLOAT, COMPARE):
+        return vyre_lookup_class(type) == VYRE_CLASS_FLOAT ? vyre_eval_float(op, type)
+                                                           : vyre_eval_integer(op, type);
+    case VYRE_ANY_OF(SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
-    return vyre_type_class_of(type) == VYRE_CLASS_FLOAT ? vyre_eval_float(op, type)
-                                                        : vyre_eval_integer(op, type);
+    return NULL;
 }
 
 vyre_op vyre_eval_combining(uint32_t combination) {
@@ -94,7 +99,7 @@ uint64_t vyre_eval_identity(uint32_t combination, vyre_type type) {
     uint32_t width = vyre_type_bytes(type) * 8;
     uint64_t ones = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
     uint64_t top = (uint64_t)1 << (width - 1);
-    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    bool is_signed = vyre_lookup_class(type) == VYRE_CLASS_SIGNED;
     static const uint64_t one[VYRE_TYPE_COUNT] = {[VYRE_TYPE_F16] = 0x3c00,
                                                   [VYRE_TYPE_BF16] = 0x3f80,
                                                   [VYRE_TYPE_F32] = 0x3f800000,
@@ -108,6 +113,10 @@ uint64_t vyre_eval_identity(uint32_t combination, vyre_type type) {
     case VYRE_COMBINE_MIN: return infinity[type] ? infinity[type] : is_signed ? top - 1 : ones;
     case VYRE_COMBINE_MAX: return infinity[type] ? infinity[type] | top : is_signed ? top : 0;
     case VYRE_COMBINE_AND: return type == VYRE_TYPE_BOOL ? 1 : ones;
-    default: return 0;
+    case VYRE_COMBINE_ADD:
+    case VYRE_COMBINE_OR:
+    case VYRE_COMBINE_XOR:
+    case VYRE_COMBINE_COUNT: break;
     }
+    return 0;
 }

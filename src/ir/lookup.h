@@ -1,13 +1,22 @@
-/* What the public calls about operations, types and operands answer, for code that asks for every
- * instruction of a program: inlined, they cost next to nothing. */
+/* Accessors: how to ask a program for its parts. Only src/ir knows the layout of the arrays that
+ * <vyre/program.h> describes; passes and backends ask here and never compute with the numbers of
+ * instructions. Everything is inlined.
+ *
+ * An operand is a value, which is the number of the instruction that gives it, or a constant. An
+ * instruction that holds blocks is their owner. A loop carries values: carried value k starts as an
+ * operand of the loop, is an arg of its block, and leaves the loop as result k. */
 #ifndef VYRE_IR_LOOKUP_H
 #define VYRE_IR_LOOKUP_H
 
 #include <vyre/program.h>
 
+#include "ir/cases.h"
+
 extern const vyre_op_info vyre_op_rows[VYRE_OP_COUNT];
 extern const vyre_op_info vyre_op_no_row;
 extern const uint8_t vyre_type_classes[VYRE_TYPE_COUNT];
+
+/* Tables */
 
 static inline const vyre_op_info *vyre_lookup_op(uint32_t op) {
     return op < VYRE_OP_COUNT ? &vyre_op_rows[op] : &vyre_op_no_row;
@@ -18,52 +27,332 @@ static inline vyre_type_class vyre_lookup_class(vyre_type type) {
                                             : VYRE_CLASS_NONE;
 }
 
-static inline bool vyre_lookup_is_loop(uint32_t op) {
-    return op == VYRE_OP_FOR || op == VYRE_OP_LOOP;
+static inline vyre_op vyre_inst_op(const vyre_inst *inst) {
+    return (vyre_op)inst->op;
 }
 
-/* Whether a value is a result of an operation that holds no block. */
-static inline bool vyre_lookup_is_grouped(const vyre_ir *ir, const vyre_inst *inst) {
-    return inst->op == VYRE_OP_RESULT &&
-           vyre_lookup_op(ir->insts[inst->a].op)->shape == VYRE_SHAPE_GROUP;
+static inline uint32_t vyre_inst_effects(const vyre_inst *inst) {
+    return vyre_lookup_op(inst->op)->effects;
 }
 
-/* Whether a jump, the end of a block, leads no further out than a block of such an owner. */
-static inline bool vyre_lookup_ends(uint32_t jump, uint32_t owner) {
-    switch (jump) {
-    case VYRE_OP_BREAK:
-    case VYRE_OP_CONTINUE: return vyre_lookup_is_loop(owner);
-    case VYRE_OP_RETURN: return owner == VYRE_OP_INLINE;
-    default: return true; /* yield, unreachable */
-    }
+static inline vyre_shape vyre_inst_shape(const vyre_inst *inst) {
+    return (vyre_shape)vyre_lookup_op(inst->op)->shape;
 }
 
-/* A list of operands, which may be empty: then it is not to be read, and may be NULL. */
-static inline const uint32_t *vyre_lookup_list(const vyre_ir *ir, uint32_t first) {
-    return ir->operands ? ir->operands + first : NULL;
+/* gid, lane and the like: where an invocation is. */
+static inline bool vyre_op_is_position(uint32_t op) {
+#define VYRE_OP_EQUALS(name, number, text, shape, rule, effects, cost, doc) || op == VYRE_OP_##name
+    return false VYRE_OPS_POSITION(VYRE_OP_EQUALS, VYRE_OP_EQUALS);
+#undef VYRE_OP_EQUALS
 }
 
-static inline uint32_t vyre_lookup_values(const vyre_ir *ir, const vyre_inst *inst,
-                                          const uint32_t **values) {
-    switch ((vyre_shape)vyre_lookup_op(inst->op)->shape) {
+/* Types: of the value an instruction gives, of a constant, of an array's elements, of an argument.
+ * vyre_operand_type is public. */
+
+static inline vyre_type vyre_inst_type(const vyre_inst *inst) {
+    return (vyre_type)inst->type;
+}
+
+static inline vyre_type vyre_const_type(const vyre_const *constant) {
+    return (vyre_type)constant->type;
+}
+
+static inline vyre_type vyre_resource_type(const vyre_resource *resource) {
+    return (vyre_type)resource->type;
+}
+
+static inline vyre_type vyre_arg_type(const vyre_arg *arg) {
+    return (vyre_type)arg->type;
+}
+
+/* Operands; VYRE_NONE is neither a value nor a constant. */
+
+static inline bool vyre_operand_is_value(uint32_t operand) {
+    return !(operand & VYRE_CONSTANT);
+}
+
+static inline bool vyre_operand_is_constant(uint32_t operand) {
+    return operand & VYRE_CONSTANT && operand != VYRE_NONE;
+}
+
+/* Which of the program's constants it is. */
+static inline uint32_t vyre_operand_index(uint32_t constant) {
+    return constant & ~VYRE_CONSTANT;
+}
+
+static inline const vyre_const *vyre_operand_const(const vyre_ir *ir, uint32_t constant) {
+    return &ir->consts[vyre_operand_index(constant)];
+}
+
+static inline uint64_t vyre_operand_bits(const vyre_ir *ir, uint32_t constant) {
+    return vyre_operand_const(ir, constant)->bits;
+}
+
+/* Whether an operand is the constant of these bits. */
+static inline bool vyre_operand_has_bits(const vyre_ir *ir, uint32_t operand, uint64_t bits) {
+    return vyre_operand_is_constant(operand) && vyre_operand_bits(ir, operand) == bits;
+}
+
+/* An integer constant extended to 64 bits by the sign rule of its type. */
+static inline uint64_t vyre_const_extended(const vyre_const *constant) {
+    uint32_t spare = 64 - vyre_type_bytes(vyre_const_type(constant)) * 8;
+    bool is_signed = vyre_lookup_class(vyre_const_type(constant)) == VYRE_CLASS_SIGNED;
+    return is_signed ? (uint64_t)((int64_t)(constant->bits << spare) >> spare) : constant->bits;
+}
+
+/* Operands side by side. */
+typedef struct vyre_list {
+    const uint32_t *items;
+    uint32_t count;
+} vyre_list;
+
+/* The value operands of an instruction. */
+static inline vyre_list vyre_inst_operands(const vyre_ir *ir, const vyre_inst *inst) {
+    switch (vyre_inst_shape(inst)) {
     case VYRE_SHAPE_V1:
-    case VYRE_SHAPE_IF: *values = &inst->a; return 1;
-    case VYRE_SHAPE_V2: *values = &inst->a; return 2;
-    case VYRE_SHAPE_V3: *values = &inst->a; return 3;
-    case VYRE_SHAPE_R_V1: *values = &inst->b; return 1;
-    case VYRE_SHAPE_R_V2: *values = &inst->b; return 2;
-    case VYRE_SHAPE_R_LIST: *values = ir->operands + inst->b; return inst->c;
+    case VYRE_SHAPE_IF: return (vyre_list){&inst->a, 1};
+    case VYRE_SHAPE_V2: return (vyre_list){&inst->a, 2};
+    case VYRE_SHAPE_V3: return (vyre_list){&inst->a, 3};
+    case VYRE_SHAPE_R_V1: return (vyre_list){&inst->b, 1};
+    case VYRE_SHAPE_R_V2: return (vyre_list){&inst->b, 2};
+    case VYRE_SHAPE_R_LIST: return (vyre_list){ir->operands + inst->b, inst->c};
     case VYRE_SHAPE_LIST:
     case VYRE_SHAPE_GROUP:
-    case VYRE_SHAPE_LOOP: *values = inst->b ? ir->operands + inst->a : NULL; return inst->b;
+    case VYRE_SHAPE_LOOP: return (vyre_list){inst->b ? ir->operands + inst->a : NULL, inst->b};
     case VYRE_SHAPE_NONE:
     case VYRE_SHAPE_NUMBER:
     case VYRE_SHAPE_R:
     case VYRE_SHAPE_PICK:
     case VYRE_SHAPE_INLINE: break;
     }
-    *values = NULL;
-    return 0;
+    return (vyre_list){NULL, 0};
+}
+
+/* Bytes of a shared or private array. */
+static inline uint64_t vyre_resource_bytes(const vyre_resource *resource) {
+    return (uint64_t)resource->length * vyre_type_bytes(vyre_resource_type(resource));
+}
+
+/* Accesses: instructions that read or write an array, or ask for its length. */
+
+static inline bool vyre_inst_has_resource(const vyre_inst *inst) {
+    vyre_shape shape = vyre_inst_shape(inst);
+    return shape == VYRE_SHAPE_R || shape == VYRE_SHAPE_R_V1 || shape == VYRE_SHAPE_R_V2 ||
+           shape == VYRE_SHAPE_R_LIST;
+}
+
+static inline uint32_t vyre_access_resource(const vyre_inst *inst) {
+    return inst->a;
+}
+
+static inline const vyre_resource *vyre_access_array(const vyre_ir *ir, const vyre_inst *inst) {
+    return &ir->resources[inst->a];
+}
+
+/* The operand that is the index. */
+static inline uint32_t vyre_access_index(const vyre_ir *ir, const vyre_inst *inst) {
+    return vyre_inst_shape(inst) == VYRE_SHAPE_R_LIST ? ir->operands[inst->b] : inst->b;
+}
+
+/* The operand that a store or an atomic brings along; VYRE_NONE where there is none. */
+static inline uint32_t vyre_access_value(const vyre_ir *ir, const vyre_inst *inst) {
+    vyre_shape shape = vyre_inst_shape(inst);
+    return shape == VYRE_SHAPE_R_LIST ? ir->operands[inst->b + 1]
+           : shape == VYRE_SHAPE_R_V2 ? inst->c
+                                      : VYRE_NONE;
+}
+
+/* What a compare-and-swap writes where the element equals the value; VYRE_NONE for others. */
+static inline uint32_t vyre_access_desired(const vyre_ir *ir, const vyre_inst *inst) {
+    return vyre_inst_shape(inst) == VYRE_SHAPE_R_LIST ? ir->operands[inst->b + 2] : VYRE_NONE;
+}
+
+static inline vyre_ordering vyre_atomic_ordering(const vyre_inst *inst) {
+    return (vyre_ordering)(inst->aux & 7);
+}
+
+static inline vyre_scope vyre_atomic_scope(const vyre_inst *inst) {
+    return (vyre_scope)(inst->aux >> 3);
+}
+
+/* Instructions from `first` up to `end`: a block, the last of which is the terminator; a part of
+ * one; or the args or results of an owner. */
+typedef struct vyre_block {
+    uint32_t first, end;
+} vyre_block;
+
+static inline uint32_t vyre_block_terminator(vyre_block of) {
+    return of.end - 1;
+}
+
+static inline vyre_block vyre_phase_block(const vyre_phase *phase) {
+    return (vyre_block){phase->first, phase->end};
+}
+
+/* All that stands in the blocks of an owner, args included. */
+static inline vyre_block vyre_owner_blocks(const vyre_ir *ir, uint32_t owner) {
+    return (vyre_block){owner + 1, ir->insts[owner].c};
+}
+
+/* The first instruction behind the blocks of an owner. */
+static inline uint32_t vyre_owner_end(const vyre_ir *ir, uint32_t owner) {
+    return ir->insts[owner].c;
+}
+
+static inline vyre_block vyre_then_block(const vyre_ir *ir, uint32_t owner) {
+    return (vyre_block){owner + 1, ir->insts[owner].b};
+}
+
+static inline vyre_block vyre_else_block(const vyre_ir *ir, uint32_t owner) {
+    return (vyre_block){ir->insts[owner].b, ir->insts[owner].c};
+}
+
+/* Whether a branch does nothing and gives nothing. */
+static inline bool vyre_block_is_empty(const vyre_ir *ir, vyre_block branch) {
+    return ir->insts[branch.first].op == VYRE_OP_YIELD && !ir->insts[branch.first].b;
+}
+
+/* The instruction behind another one of the same block; its own blocks are passed over. */
+static inline uint32_t vyre_inst_next(const vyre_ir *ir, uint32_t inst) {
+    bool is_owner = vyre_inst_effects(&ir->insts[inst]) & VYRE_EFFECT_BLOCK;
+    return is_owner ? ir->insts[inst].c : inst + 1;
+}
+
+/* Results of an owner, or of an operation that gives several values. */
+
+static inline uint32_t vyre_result(const vyre_ir *ir, uint32_t owner, uint32_t k) {
+    return ir->insts[owner].c + k;
+}
+
+static inline uint32_t vyre_result_count(const vyre_ir *ir, uint32_t owner) {
+    const vyre_inst *result = &ir->insts[ir->insts[owner].c];
+    uint32_t count = 0;
+    while (result[count].op == VYRE_OP_RESULT && result[count].a == owner) {
+        count++;
+    }
+    return count;
+}
+
+static inline vyre_block vyre_results(const vyre_ir *ir, uint32_t owner) {
+    uint32_t first = ir->insts[owner].c;
+    return (vyre_block){first, first + vyre_result_count(ir, owner)};
+}
+
+/* Whose arg or result an instruction is, and which one. */
+
+static inline uint32_t vyre_pick_owner(const vyre_inst *pick) {
+    return pick->a;
+}
+
+static inline uint32_t vyre_pick_index(const vyre_inst *pick) {
+    return pick->b;
+}
+
+/* Whether a value is a result of an operation that holds no block. */
+static inline bool vyre_is_grouped(const vyre_ir *ir, const vyre_inst *inst) {
+    return inst->op == VYRE_OP_RESULT && vyre_inst_shape(&ir->insts[inst->a]) == VYRE_SHAPE_GROUP;
+}
+
+/* Loops */
+
+static inline bool vyre_op_is_loop(uint32_t op) {
+    return op == VYRE_OP_FOR || op == VYRE_OP_LOOP;
+}
+
+/* The operands of a `for` that say what it counts. */
+typedef struct vyre_for_range {
+    uint32_t first, end, step;
+} vyre_for_range;
+
+static inline vyre_for_range vyre_for_range_of(const vyre_ir *ir, uint32_t loop) {
+    const uint32_t *values = ir->operands + ir->insts[loop].a;
+    return (vyre_for_range){values[0], values[1], values[2]};
+}
+
+/* The same as numbers, extended to 64 bits; false unless all three are constants. */
+typedef struct vyre_for_numbers {
+    uint64_t first, step, iterations;
+} vyre_for_numbers;
+
+static inline bool vyre_for_numbers_of(const vyre_ir *ir, uint32_t loop, vyre_for_numbers *out) {
+    vyre_for_range range = vyre_for_range_of(ir, loop);
+    if (vyre_operand_is_value(range.first) || vyre_operand_is_value(range.end) ||
+        vyre_operand_is_value(range.step)) {
+        return false;
+    }
+    const vyre_const *first = vyre_operand_const(ir, range.first);
+    uint64_t end = vyre_const_extended(vyre_operand_const(ir, range.end));
+    out->first = vyre_const_extended(first);
+    out->step = vyre_const_extended(vyre_operand_const(ir, range.step));
+    bool is_empty = vyre_lookup_class(vyre_const_type(first)) == VYRE_CLASS_SIGNED
+                        ? (int64_t)out->first >= (int64_t)end || (int64_t)out->step <= 0
+                        : out->first >= end || !out->step;
+    out->iterations = is_empty ? 0 : (end - out->first - 1) / out->step + 1;
+    return true;
+}
+
+static inline uint32_t vyre_for_counter(uint32_t loop) {
+    return loop + 1;
+}
+
+/* The operands that the carried values start as. */
+static inline vyre_list vyre_loop_initial(const vyre_ir *ir, uint32_t loop) {
+    const vyre_inst *inst = &ir->insts[loop];
+    uint32_t head = inst->op == VYRE_OP_FOR ? 3 : 0;
+    return (vyre_list){inst->b > head ? ir->operands + inst->a + head : NULL, inst->b - head};
+}
+
+/* The arg of carried value k. */
+static inline uint32_t vyre_loop_arg(const vyre_ir *ir, uint32_t loop, uint32_t k) {
+    return loop + 1 + (ir->insts[loop].op == VYRE_OP_FOR) + k;
+}
+
+/* Which carried value an arg is; VYRE_NONE for a counter. */
+static inline uint32_t vyre_arg_index(const vyre_ir *ir, const vyre_inst *arg) {
+    bool of_for = ir->insts[arg->a].op == VYRE_OP_FOR;
+    return arg->b - of_for; /* 0 - 1 is VYRE_NONE */
+}
+
+/* All args: of a `for` the counter, then the carried values. */
+static inline vyre_block vyre_loop_args(const vyre_ir *ir, uint32_t loop) {
+    const vyre_inst *inst = &ir->insts[loop];
+    return (vyre_block){loop + 1, loop + 1 + inst->b - (inst->op == VYRE_OP_FOR ? 2 : 0)};
+}
+
+/* The args of the carried values alone. */
+static inline vyre_block vyre_carried_args(const vyre_ir *ir, uint32_t loop) {
+    return (vyre_block){vyre_loop_arg(ir, loop, 0), vyre_loop_args(ir, loop).end};
+}
+
+/* The code of a `for`, `loop` or `inline`, without args. */
+static inline vyre_block vyre_body_block(const vyre_ir *ir, uint32_t owner) {
+    const vyre_inst *inst = &ir->insts[owner];
+    bool is_loop = vyre_op_is_loop(inst->op);
+    return (vyre_block){is_loop ? vyre_loop_args(ir, owner).end : owner + 1, inst->c};
+}
+
+/* Jumps: the terminators of blocks. */
+
+/* Whether a jump leads no further out than the block of an owner; VYRE_NONE is the phase. */
+static inline bool vyre_jump_ends(const vyre_ir *ir, uint32_t jump, uint32_t owner) {
+    if (owner == VYRE_NONE) {
+        return true;
+    }
+    switch ((vyre_op)jump) {
+    case VYRE_ONE_OF(BREAK, CONTINUE): return vyre_op_is_loop(ir->insts[owner].op);
+    case VYRE_OP_RETURN: return ir->insts[owner].op == VYRE_OP_INLINE;
+    case VYRE_ONE_OF(YIELD, UNREACHABLE):
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, BLOCK, PICK, NONE):
+        break;
+    }
+    return true;
+}
+
+/* The arg or result of `owner` that takes value k of a jump which leads there: a `continue` goes on
+ * with a loop, all others leave. */
+static inline uint32_t vyre_jump_target(const vyre_ir *ir, const vyre_inst *jump, uint32_t owner,
+                                        uint32_t k) {
+    return jump->op == VYRE_OP_CONTINUE ? vyre_loop_arg(ir, owner, k) : vyre_result(ir, owner, k);
 }
 
 #endif

@@ -22,15 +22,8 @@ const char *vyre_ordering_name(uint32_t ordering) {
     return ordering < VYRE_ORDERING_COUNT ? names[ordering] : NULL;
 }
 
-const char *vyre_combination_name(uint32_t combination) {
-    static const char *const names[VYRE_COMBINE_COUNT] = {
-#define NAME(name, number, text) [number] = text,
-        VYRE_COMBINATIONS(NAME)
-#undef NAME
-    };
-    return combination < VYRE_COMBINE_COUNT ? names[combination] : NULL;
-}
-
 uint32_t vyre_inst_values(const vyre_ir *ir, const vyre_inst *inst, const uint32_t **values) {
-    return vyre_lookup_values(ir, inst, values);
+    vyre_list operands = vyre_inst_operands(ir, inst);
+    *values = operands.items;
+    return operands.count;
 }

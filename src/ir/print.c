@@ -8,6 +8,8 @@
 #include "base/alloc.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 #include "ir/print.h"
 #include "ir/program.h"
 #include "ir/size.h"
@@ -140,21 +142,17 @@ static void print_value(printer *p, uint32_t inst) {
 /* Constants */
 
 static vyre_float_format float_format(vyre_type type) {
-    switch (type) {
-    case VYRE_TYPE_F16: return VYRE_FLOAT_F16;
-    case VYRE_TYPE_BF16: return VYRE_FLOAT_BF16;
-    case VYRE_TYPE_F32: return VYRE_FLOAT_F32;
-    default: return VYRE_FLOAT_F64;
-    }
+    return type == VYRE_TYPE_F16    ? VYRE_FLOAT_F16
+           : type == VYRE_TYPE_BF16 ? VYRE_FLOAT_BF16
+           : type == VYRE_TYPE_F32  ? VYRE_FLOAT_F32
+                                    : VYRE_FLOAT_F64;
 }
 
 static const char *suffix(vyre_type type) {
-    switch (type) {
-    case VYRE_TYPE_U32: return "u";
-    case VYRE_TYPE_I32: return "i";
-    case VYRE_TYPE_F32: return "f";
-    default: return vyre_type_name(type);
-    }
+    return type == VYRE_TYPE_U32   ? "u"
+           : type == VYRE_TYPE_I32 ? "i"
+           : type == VYRE_TYPE_F32 ? "f"
+                                   : vyre_type_name(type);
 }
 
 static void print_float(printer *p, vyre_type type, uint64_t bits) {
@@ -170,28 +168,26 @@ static void print_float(printer *p, vyre_type type, uint64_t bits) {
 }
 
 static void print_const(printer *p, const vyre_const *row) {
-    vyre_type type = (vyre_type)row->type;
-    uint32_t width = vyre_type_bytes(type) * 8;
-    switch (vyre_type_class_of(type)) {
-    case VYRE_CLASS_BOOL: vyre_strbuf_puts(&p->text, row->bits ? "true" : "false"); return;
-    case VYRE_CLASS_FLOAT: print_float(p, type, row->bits); return;
-    case VYRE_CLASS_SIGNED:
-        if (row->bits >> (width - 1)) {
-            uint64_t mask = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
-            vyre_strbuf_putc(&p->text, '-');
-            vyre_strbuf_u64(&p->text, (~row->bits + 1) & mask);
-            break;
-        }
-        vyre_strbuf_u64(&p->text, row->bits);
-        break;
-    default: vyre_strbuf_u64(&p->text, row->bits); break;
+    vyre_type type = vyre_const_type(row);
+    vyre_type_class kind = vyre_lookup_class(type);
+    if (kind == VYRE_CLASS_BOOL) {
+        vyre_strbuf_puts(&p->text, row->bits ? "true" : "false");
+        return;
     }
+    if (kind == VYRE_CLASS_FLOAT) {
+        print_float(p, type, row->bits);
+        return;
+    }
+    uint64_t number = vyre_const_extended(row);
+    bool is_negative = kind == VYRE_CLASS_SIGNED && number >> 63;
+    vyre_strbuf_puts(&p->text, is_negative ? "-" : "");
+    vyre_strbuf_u64(&p->text, is_negative ? 0 - number : number);
     vyre_strbuf_puts(&p->text, suffix(type));
 }
 
 static void print_operand(printer *p, uint32_t operand) {
-    if (operand & VYRE_CONSTANT) {
-        print_const(p, &p->ir->consts[operand & ~VYRE_CONSTANT]);
+    if (vyre_operand_is_constant(operand)) {
+        print_const(p, vyre_operand_const(p->ir, operand));
     } else {
         print_value(p, operand);
     }
@@ -206,52 +202,44 @@ static void print_operands(printer *p, const uint32_t *values, uint32_t count) {
 
 /* Expressions */
 
-static void print_element(printer *p, const vyre_inst *inst, uint32_t index) {
-    print_resource(p, inst->a);
+static void print_element(printer *p, const vyre_inst *inst) {
+    print_resource(p, vyre_access_resource(inst));
     vyre_strbuf_putc(&p->text, '[');
-    print_operand(p, index);
+    print_operand(p, vyre_access_index(p->ir, inst));
     vyre_strbuf_putc(&p->text, ']');
 }
 
 /* A call whose first argument is an element: atomics and uniform_load. */
 static void print_element_call(printer *p, const vyre_inst *inst, const vyre_op_info *info) {
-    const uint32_t *values;
-    uint32_t count = vyre_inst_values(p->ir, inst, &values);
+    vyre_list values = vyre_inst_operands(p->ir, inst);
     vyre_strbuf_printf(&p->text, "%s(", info->name);
-    print_element(p, inst, values[0]);
-    for (uint32_t i = 1; i < count; i++) {
+    print_element(p, inst);
+    for (uint32_t i = 1; i < values.count; i++) {
         vyre_strbuf_puts(&p->text, ", ");
-        print_operand(p, values[i]);
+        print_operand(p, values.items[i]);
     }
     if (info->effects & VYRE_EFFECT_ATOMIC) {
-        bool is_shared = p->ir->resources[inst->a].kind == VYRE_RESOURCE_SHARED;
-        bool workgroup = inst->aux >> 3 == VYRE_SCOPE_WORKGROUP && !is_shared;
-        if (inst->aux & 7 || workgroup) {
-            vyre_strbuf_printf(&p->text, ", %s", vyre_ordering_name(inst->aux & 7));
+        bool is_shared = vyre_access_array(p->ir, inst)->kind == VYRE_RESOURCE_SHARED;
+        bool workgroup = vyre_atomic_scope(inst) == VYRE_SCOPE_WORKGROUP && !is_shared;
+        vyre_ordering ordering = vyre_atomic_ordering(inst);
+        if (ordering != VYRE_ORDERING_RELAXED || workgroup) {
+            vyre_strbuf_printf(&p->text, ", %s", vyre_ordering_name(ordering));
         }
         vyre_strbuf_puts(&p->text, workgroup ? ", workgroup" : "");
     }
     vyre_strbuf_putc(&p->text, ')');
 }
 
-static void print_surroundings(printer *p, const vyre_inst *inst, const vyre_op_info *info) {
-    switch (inst->op) {
-    case VYRE_OP_PARAM:
-        vyre_strbuf_puts(&p->text, p->ir->strings + p->ir->args[inst->a].name);
-        return;
-    case VYRE_OP_ITERATION: print_step_name(p, inst->a); return;
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
-        vyre_strbuf_printf(&p->text, "%s.%c", info->name, "xyz"[inst->a]);
-        return;
-    default: vyre_strbuf_puts(&p->text, info->name); return;
-    }
+/* A call with the values of an instruction. */
+static void print_call(printer *p, const vyre_inst *inst, const char *name) {
+    vyre_list values = vyre_inst_operands(p->ir, inst);
+    vyre_strbuf_printf(&p->text, "%s(", name);
+    print_operands(p, values.items, values.count);
+    vyre_strbuf_putc(&p->text, ')');
 }
 
 static void print_expression(printer *p, const vyre_inst *inst) {
-    const vyre_op_info *info = vyre_op_info_of(inst->op);
+    const vyre_op_info *info = vyre_lookup_op(inst->op);
     const char *sign = vyre_operator_sign(inst->op);
     if (sign && info->shape == VYRE_SHAPE_V2) {
         print_operand(p, inst->a);
@@ -261,111 +249,106 @@ static void print_expression(printer *p, const vyre_inst *inst) {
         print_operand(p, inst->b);
         return;
     }
-    switch (inst->op) {
-    case VYRE_OP_LOAD: print_element(p, inst, inst->b); return;
+    switch (vyre_inst_op(inst)) {
+    case VYRE_OP_PARAM:
+        vyre_strbuf_puts(&p->text, p->ir->strings + p->ir->args[inst->a].name);
+        return;
+    case VYRE_OP_ITERATION: print_step_name(p, inst->a); return;
+    case VYRE_ONE_OF(GID, LID, WID, NUM_WORKGROUPS):
+        vyre_strbuf_printf(&p->text, "%s.%c", info->name, "xyz"[inst->a]);
+        return;
     case VYRE_OP_LEN:
         vyre_strbuf_puts(&p->text, "len(");
-        print_resource(p, inst->a);
+        print_resource(p, vyre_access_resource(inst));
         vyre_strbuf_putc(&p->text, ')');
         return;
+    case VYRE_OP_LOAD: print_element(p, inst); return;
     case VYRE_OP_NEG: /* the parentheses keep the sign out of a constant */
-        vyre_strbuf_puts(&p->text, "-(");
-        print_operand(p, inst->a);
-        vyre_strbuf_putc(&p->text, ')');
+        print_call(p, inst, "-");
         return;
     case VYRE_OP_NOT:
         vyre_strbuf_putc(&p->text, inst->type == VYRE_TYPE_BOOL ? '!' : '~');
         print_operand(p, inst->a);
         return;
-    case VYRE_OP_CONVERT: vyre_strbuf_puts(&p->text, vyre_type_name((vyre_type)inst->type)); break;
+    case VYRE_OP_CONVERT: print_call(p, inst, vyre_type_name(vyre_inst_type(inst))); return;
     case VYRE_OP_BITCAST:
-        vyre_strbuf_printf(&p->text, "bitcast<%s>", vyre_type_name((vyre_type)inst->type));
-        break;
-    case VYRE_OP_REDUCE:
-    case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE:
-        vyre_strbuf_puts(&p->text, vyre_op_written(inst->op, inst->aux));
-        break;
-    default:
-        if (info->shape == VYRE_SHAPE_NUMBER || info->shape == VYRE_SHAPE_NONE) {
-            print_surroundings(p, inst, info);
-            return;
-        }
-        if (info->effects & VYRE_EFFECT_READ) {
-            print_element_call(p, inst, info);
-            return;
-        }
-        vyre_strbuf_puts(&p->text, info->name);
-        break;
+        vyre_strbuf_printf(&p->text, "bitcast<%s>", vyre_type_name(vyre_inst_type(inst)));
+        print_call(p, inst, "");
+        return;
+    case VYRE_ANY_OF(COMBINE): print_call(p, inst, vyre_op_written(inst->op, inst->aux)); return;
+    case VYRE_OP_UNIFORM_LOAD:
+    case VYRE_ANY_OF(ATOMIC): print_element_call(p, inst, info); return;
+    case VYRE_ONE_OF(IN_DOMAIN, LANE, SUBGROUP_ID):
+    case VYRE_ANY_OF(BARRIER): vyre_strbuf_puts(&p->text, info->name); return;
+    case VYRE_ONE_OF(ABS, AND, OR, XOR, SELECT, MATRIX_MAD):
+    case VYRE_ANY_OF(LINEAR, QUOTIENT, EXTREME, INTEGER, SHIFT, BITS, FLOAT, COMPARE, ELEMENTARY,
+                     SHUFFLE, VOTE):
+        print_call(p, inst, info->name);
+        return;
+    case VYRE_OP_STORE: /* statements */
+    case VYRE_OP_CLEAR:
+    case VYRE_ANY_OF(CONTROL, NONE): return;
     }
-    const uint32_t *values;
-    uint32_t count = vyre_inst_values(p->ir, inst, &values);
-    vyre_strbuf_putc(&p->text, '(');
-    print_operands(p, values, count);
-    vyre_strbuf_putc(&p->text, ')');
 }
 
 /* Statements */
 
-static uint32_t result_count(const printer *p, uint32_t owner) {
-    const vyre_inst *result = &p->ir->insts[p->ir->insts[owner].c];
-    uint32_t count = 0;
-    while (result[count].op == VYRE_OP_RESULT && result[count].a == owner) {
-        count++;
-    }
-    return count;
-}
-
 /* "let (a, b) = " for the results of a block, or of an operation that gives several. */
 static void print_results(printer *p, uint32_t owner) {
-    uint32_t count = result_count(p, owner), first = p->ir->insts[owner].c;
+    uint32_t count = vyre_result_count(p->ir, owner);
     if (!count) {
         return;
     }
     vyre_strbuf_puts(&p->text, count > 1 ? "let (" : "let ");
     for (uint32_t i = 0; i < count; i++) {
         vyre_strbuf_puts(&p->text, i ? ", " : "");
-        print_value(p, first + i);
+        print_value(p, vyre_result(p->ir, owner, i));
     }
     vyre_strbuf_puts(&p->text, count > 1 ? ") = " : " = ");
 }
 
-static void print_carried(printer *p, const uint32_t *values, uint32_t count, uint32_t first_arg) {
-    vyre_strbuf_putc(&p->text, '(');
-    for (uint32_t i = 0; i < count; i++) {
+static void print_carried(printer *p, uint32_t loop, const char *prefix) {
+    vyre_list initial = vyre_loop_initial(p->ir, loop);
+    if (!initial.count) {
+        return;
+    }
+    vyre_strbuf_printf(&p->text, "%s(", prefix);
+    for (uint32_t i = 0; i < initial.count; i++) {
         vyre_strbuf_puts(&p->text, i ? ", " : "");
-        print_value(p, first_arg + i);
+        print_value(p, vyre_loop_arg(p->ir, loop, i));
         vyre_strbuf_puts(&p->text, " = ");
-        print_operand(p, values[i]);
+        print_operand(p, initial.items[i]);
     }
     vyre_strbuf_puts(&p->text, ") ");
 }
 
 static void open_block(printer *p, uint32_t at) {
     const vyre_inst *inst = &p->ir->insts[at];
-    const uint32_t *values;
-    vyre_inst_values(p->ir, inst, &values);
     line(p);
     print_results(p, at);
-    vyre_strbuf_printf(&p->text, "%s ", vyre_op_info_of(inst->op)->name);
-    if (inst->op == VYRE_OP_IF) {
+    vyre_strbuf_printf(&p->text, "%s ", vyre_lookup_op(inst->op)->name);
+    switch (vyre_inst_op(inst)) {
+    case VYRE_OP_IF:
         print_operand(p, inst->a);
         vyre_strbuf_putc(&p->text, ' ');
-    } else if (inst->op == VYRE_OP_LOOP && inst->b) {
-        print_carried(p, values, inst->b, at + 1);
-    } else if (inst->op == VYRE_OP_FOR) {
-        print_value(p, at + 1);
+        break;
+    case VYRE_OP_LOOP: print_carried(p, at, ""); break;
+    case VYRE_OP_FOR: {
+        vyre_for_range range = vyre_for_range_of(p->ir, at);
+        print_value(p, vyre_for_counter(at));
         vyre_strbuf_puts(&p->text, " in ");
-        print_operand(p, values[0]);
+        print_operand(p, range.first);
         vyre_strbuf_puts(&p->text, "..");
-        print_operand(p, values[1]);
+        print_operand(p, range.end);
         vyre_strbuf_puts(&p->text, " step ");
-        print_operand(p, values[2]);
+        print_operand(p, range.step);
         vyre_strbuf_putc(&p->text, ' ');
-        if (inst->b > 3) {
-            vyre_strbuf_puts(&p->text, "with ");
-            print_carried(p, values + 3, inst->b - 3, at + 2);
-        }
+        print_carried(p, at, "with ");
+        break;
+    }
+    case VYRE_OP_INLINE:
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
     }
     end_line(p, at, "{");
     p->indent++;
@@ -376,11 +359,10 @@ static void print_end(printer *p, const vyre_inst *inst, bool implied) {
         return;
     }
     line(p);
-    vyre_strbuf_puts(&p->text, vyre_op_info_of(inst->op)->name);
+    vyre_strbuf_puts(&p->text, vyre_lookup_op(inst->op)->name);
     vyre_strbuf_puts(&p->text, inst->b ? " " : "");
-    const uint32_t *values;
-    uint32_t count = vyre_inst_values(p->ir, inst, &values);
-    print_operands(p, values, count);
+    vyre_list values = vyre_inst_operands(p->ir, inst);
+    print_operands(p, values.items, values.count);
     vyre_strbuf_puts(&p->text, ";\n");
 }
 
@@ -390,22 +372,22 @@ static void print_inst(printer *p, uint32_t at) {
         return; /* printed with their owner */
     }
     line(p);
-    if (vyre_op_info_of(inst->op)->shape == VYRE_SHAPE_GROUP) {
+    if (vyre_inst_shape(inst) == VYRE_SHAPE_GROUP) {
         print_results(p, at);
         print_expression(p, inst);
     } else if (inst->op == VYRE_OP_STORE) {
-        print_element(p, inst, inst->b);
+        print_element(p, inst);
         vyre_strbuf_puts(&p->text, " = ");
-        print_operand(p, inst->c);
+        print_operand(p, vyre_access_value(p->ir, inst));
     } else if (inst->op == VYRE_OP_CLEAR) {
         vyre_strbuf_puts(&p->text, "clear(");
         print_resource(p, inst->a);
         vyre_strbuf_putc(&p->text, ')');
     } else if (inst->op == VYRE_OP_ATOMIC_STORE) {
-        print_element_call(p, inst, vyre_op_info_of(inst->op));
+        print_element_call(p, inst, vyre_lookup_op(inst->op));
     } else {
         bool drop = inst->type == VYRE_TYPE_VOID ||
-                    (!p->used[at] && vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_ATOMIC);
+                    (!p->used[at] && vyre_inst_effects(inst) & VYRE_EFFECT_ATOMIC);
         if (!drop) {
             vyre_strbuf_puts(&p->text, "let ");
             print_value(p, at);
@@ -419,15 +401,10 @@ static void print_inst(printer *p, uint32_t at) {
 /* Whether an end without values goes without saying: a branch's yield, the last continue of a loop,
  * the last return of a phase. */
 static bool is_implied(const printer *p, uint32_t at, uint32_t owner, uint32_t phase_end) {
-    const vyre_inst *inst = &p->ir->insts[at];
-    switch (inst->op) {
-    case VYRE_OP_YIELD: return true;
-    case VYRE_OP_CONTINUE:
-        return owner != VYRE_NONE &&
-               (p->ir->insts[owner].op == VYRE_OP_LOOP || p->ir->insts[owner].op == VYRE_OP_FOR);
-    case VYRE_OP_RETURN: return at + 1 == phase_end;
-    default: return false;
-    }
+    uint32_t op = p->ir->insts[at].op;
+    bool in_loop = owner != VYRE_NONE && vyre_op_is_loop(p->ir->insts[owner].op);
+    return op == VYRE_OP_YIELD || (op == VYRE_OP_CONTINUE && in_loop) ||
+           (op == VYRE_OP_RETURN && at + 1 == phase_end);
 }
 
 static void print_code(printer *p, const vyre_phase *phase) {
@@ -435,7 +412,7 @@ static void print_code(printer *p, const vyre_phase *phase) {
     uint32_t owners[VYRE_LIMIT_NESTING + 1], ends[VYRE_LIMIT_NESTING + 1], depth = 0;
     for (uint32_t at = phase->first; at < phase->end; at++) {
         const vyre_inst *inst = &ir->insts[at];
-        uint32_t effects = vyre_op_info_of(inst->op)->effects;
+        uint32_t effects = vyre_inst_effects(inst);
         if (effects & VYRE_EFFECT_BLOCK) {
             open_block(p, at);
             owners[depth] = at;
@@ -461,7 +438,7 @@ static void print_code(printer *p, const vyre_phase *phase) {
                 continue;
             }
             at += empty_else;
-            vyre_strbuf_puts(&p->text, result_count(p, owners[depth - 1]) ? "};\n" : "}\n");
+            vyre_strbuf_puts(&p->text, vyre_result_count(ir, owners[depth - 1]) ? "};\n" : "}\n");
             depth--;
         }
     }
@@ -481,7 +458,7 @@ static void print_arrays(printer *p, uint32_t first, uint32_t end) {
                                    : row->kind == VYRE_RESOURCE_PRIVATE ? "var "
                                                                         : "scratch ");
         print_resource(p, i);
-        vyre_strbuf_printf(&p->text, ": %s[", vyre_type_name((vyre_type)row->type));
+        vyre_strbuf_printf(&p->text, ": %s[", vyre_type_name(vyre_resource_type(row)));
         if (row->kind == VYRE_RESOURCE_SCRATCH) {
             print_size(p, row->size);
         } else {
@@ -590,7 +567,7 @@ static void print_steps(printer *p) {
 void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
     static const char *const access[] = {"", "inout ", "out "};
     const vyre_arg *arg = &ir->args[index];
-    const char *type = vyre_type_name((vyre_type)arg->type);
+    const char *type = vyre_type_name(vyre_arg_type(arg));
     vyre_strbuf_printf(text, "%s: ", ir->strings + arg->name);
     if (arg->resource == VYRE_NONE) {
         vyre_strbuf_puts(text, type);
@@ -628,11 +605,10 @@ static bool prepare(printer *p) {
         p->may_collide |= last == '_' || (last >= '0' && last <= '9');
     }
     for (uint32_t i = 0; i < ir->inst_count; i++) {
-        const uint32_t *values;
-        uint32_t count = vyre_inst_values(ir, &ir->insts[i], &values);
-        for (uint32_t k = 0; k < count; k++) {
-            if (!(values[k] & VYRE_CONSTANT)) {
-                p->used[values[k]] = 1;
+        vyre_list values = vyre_inst_operands(ir, &ir->insts[i]);
+        for (uint32_t k = 0; k < values.count; k++) {
+            if (vyre_operand_is_value(values.items[k])) {
+                p->used[values.items[k]] = 1;
             }
         }
     }

@@ -1,11 +1,8 @@
 #include "ir/program.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
-#include "base/strbuf.h"
 #include "ir/determinism.h"
 #include "ir/diagnostic.h"
 #include "ir/section.h"

@@ -2,16 +2,13 @@
 
 #include <stdio.h>
 
+#include "ir/cases.h"
 #include "ir/lookup.h"
 #include "ir/word.h"
 
 uint32_t vyre_rule_arity(vyre_op op) {
-    switch ((vyre_shape)vyre_lookup_op(op)->shape) {
-    case VYRE_SHAPE_V1: return 1;
-    case VYRE_SHAPE_V2: return 2;
-    case VYRE_SHAPE_V3: return 3;
-    default: return 0;
-    }
+    uint32_t shape = vyre_lookup_op(op)->shape;
+    return shape == VYRE_SHAPE_V1 ? 1 : shape == VYRE_SHAPE_V2 ? 2 : shape == VYRE_SHAPE_V3 ? 3 : 0;
 }
 
 static const char *class_text(uint32_t classes) {
@@ -216,14 +213,18 @@ const char *vyre_rule_component(uint32_t dimension) {
 
 bool vyre_rule_ordering_allowed(vyre_op op, uint32_t ordering) {
     switch (op) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     case VYRE_OP_ATOMIC_LOAD:
         return ordering == VYRE_ORDERING_RELAXED || ordering == VYRE_ORDERING_ACQUIRE ||
                ordering == VYRE_ORDERING_SEQ_CST;
     case VYRE_OP_ATOMIC_STORE:
         return ordering == VYRE_ORDERING_RELAXED || ordering == VYRE_ORDERING_RELEASE ||
                ordering == VYRE_ORDERING_SEQ_CST;
-    default: return ordering < VYRE_ORDERING_COUNT;
+    case VYRE_OP_ATOMIC_CAS:
+    case VYRE_ANY_OF(UPDATE): return ordering < VYRE_ORDERING_COUNT;
     }
+    return false;
 }
 
 void vyre_rule_ordering_advice(vyre_op op, char out[VYRE_RULE_ADVICE]) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ir/cases.h"
 #include "ir/lookup.h"
 
 /* An instruction whose blocks are open. */
@@ -49,7 +50,7 @@ static void add_edge(analysis *a, uint32_t from, uint32_t to) {
 
 /* From a value operand to a node; constants are uniform for everybody. */
 static void depend(analysis *a, uint32_t operand, uint32_t node) {
-    if (!(operand & VYRE_CONSTANT)) {
+    if (vyre_operand_is_value(operand)) {
         add_edge(a, operand - a->phase->first, node);
     }
 }
@@ -59,16 +60,8 @@ static uint32_t new_control(analysis *a) {
     return a->map->count++;
 }
 
-/* Points that an instruction may need. */
-static uint32_t control_count(uint32_t op) {
-    switch (op) {
-    case VYRE_OP_IF:
-    case VYRE_OP_LOOP: return 2;
-    case VYRE_OP_FOR: return 3;
-    case VYRE_OP_INLINE: return 1;
-    default: return 0;
-    }
-}
+/* Points that an instruction may need, if it holds blocks. */
+enum { MOST_CONTROLS = 3 };
 
 static uint32_t node_of(const analysis *a, uint32_t inst) {
     return inst - a->phase->first;
@@ -81,38 +74,28 @@ enum { LEVEL_MASK = 3, FLOOR_SHIFT = 2, FLOOR_MASK = 12, WAITING = 16, SYNC = 32
 /* What an instruction's value is worth before its operands are looked at, and its floor. */
 static uint8_t start_level(const analysis *a, const vyre_inst *inst) {
     uint32_t level = VYRE_UNIFORM_GRID, floor = VYRE_VARYING;
-    switch (inst->op) {
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_LANE:
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_SHUFFLE:
-    case VYRE_OP_SHUFFLE_XOR:
-    case VYRE_OP_SHUFFLE_UP:
-    case VYRE_OP_SHUFFLE_DOWN:
-    case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE: level = VYRE_VARYING; break;
+    switch (vyre_inst_op(inst)) {
+    case VYRE_ONE_OF(GID, LID, LANE, IN_DOMAIN, SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN,
+                     SCAN, SCAN_EXCLUSIVE):
+    case VYRE_ANY_OF(ATOMIC): level = VYRE_VARYING; break;
     case VYRE_OP_SUBGROUP_ID: level = VYRE_UNIFORM_SUBGROUP; break;
     case VYRE_OP_WID: level = VYRE_UNIFORM_WORKGROUP; break;
-    case VYRE_OP_LOAD: level = a->written[inst->a] ? VYRE_VARYING : VYRE_UNIFORM_GRID; break;
-    case VYRE_OP_BROADCAST:
-    case VYRE_OP_BALLOT:
-    case VYRE_OP_ANY:
-    case VYRE_OP_ALL:
-    case VYRE_OP_REDUCE: floor = VYRE_UNIFORM_SUBGROUP; break;
+    case VYRE_OP_LOAD:
+        level = a->written[vyre_access_resource(inst)] ? VYRE_VARYING : VYRE_UNIFORM_GRID;
+        break;
+    case VYRE_ONE_OF(BROADCAST, REDUCE):
+    case VYRE_ANY_OF(VOTE): floor = VYRE_UNIFORM_SUBGROUP; break;
     case VYRE_OP_UNIFORM_LOAD:
         floor = VYRE_UNIFORM_WORKGROUP;
-        if (a->ir->resources[inst->a].kind == VYRE_RESOURCE_SHARED) {
+        if (vyre_access_array(a->ir, inst)->kind == VYRE_RESOURCE_SHARED) {
             level = VYRE_UNIFORM_WORKGROUP;
         }
         break;
     case VYRE_OP_RESULT:
-        level = vyre_lookup_is_grouped(a->ir, inst) ? VYRE_VARYING : VYRE_UNIFORM_GRID;
+        level = vyre_is_grouped(a->ir, inst) ? VYRE_VARYING : VYRE_UNIFORM_GRID;
         break;
-    default:
-        if (vyre_lookup_op(inst->op)->effects & VYRE_EFFECT_ATOMIC) {
-            level = VYRE_VARYING;
-        }
+    case VYRE_ONE_OF(PARAM, NUM_WORKGROUPS, ITERATION, LEN, STORE, CLEAR, MATRIX_MAD, ARG):
+    case VYRE_ANY_OF(PURE, ELEMENTARY, BARRIER, BLOCK, JUMP, NONE): break; /* its operands tell */
     }
     bool is_sync = vyre_lookup_op(inst->op)->effects & SYNC_EFFECTS;
     return (uint8_t)(level | floor << FLOOR_SHIFT | (is_sync ? SYNC : 0));
@@ -136,67 +119,64 @@ static void open_if(analysis *a, uint32_t at, const vyre_inst *inst) {
     uint32_t control = new_control(a);
     add_edge(a, a->regions[a->depth - 1].control, control);
     depend(a, inst->a, control);
-    region *opened = open_region(a, at, inst->b, control);
+    region *opened = open_region(a, at, vyre_then_block(a->ir, at).end, control);
     opened->head = control;
     opened->in_then = true;
 }
 
 static void open_loop(analysis *a, uint32_t at, const vyre_inst *inst) {
-    const uint32_t *values;
-    vyre_lookup_values(a->ir, inst, &values);
-    bool is_for = inst->op == VYRE_OP_FOR;
-    uint32_t head = is_for ? 3 : 0;
+    vyre_list initial = vyre_loop_initial(a->ir, at);
     uint32_t control = new_control(a);
     add_edge(a, a->regions[a->depth - 1].control, control);
-    region *opened = open_region(a, at, inst->c, control);
+    region *opened = open_region(a, at, vyre_owner_end(a->ir, at), control);
     opened->head = control;
     opened->after = new_control(a);
     opened->loop = a->depth - 1;
-    uint32_t first_arg = node_of(a, at) + 1 + is_for;
-    for (uint32_t i = head; i < inst->b; i++) {
-        depend(a, values[i], first_arg + i - head);
+    for (uint32_t k = 0; k < initial.count; k++) {
+        depend(a, initial.items[k], node_of(a, vyre_loop_arg(a->ir, at, k)));
     }
-    if (!is_for) {
+    if (inst->op != VYRE_OP_FOR) {
         return;
     }
     /* The counter follows first number and step; all three decide who takes another iteration. */
+    vyre_for_range range = vyre_for_range_of(a->ir, at);
+    uint32_t counter = node_of(a, vyre_for_counter(at)), taken = new_control(a);
     add_edge(a, control, opened->after);
-    depend(a, values[0], first_arg - 1);
-    depend(a, values[2], first_arg - 1);
-    uint32_t range = new_control(a);
-    for (uint32_t i = 0; i < 3; i++) {
-        depend(a, values[i], range);
-    }
-    add_edge(a, range, control);
-    for (uint32_t k = 0; k < inst->b - head; k++) {
-        uint32_t result = node_of(a, inst->c) + k;
-        add_edge(a, range, result);
-        add_edge(a, first_arg + k, result);
+    depend(a, range.first, counter);
+    depend(a, range.step, counter);
+    depend(a, range.first, taken);
+    depend(a, range.end, taken);
+    depend(a, range.step, taken);
+    add_edge(a, taken, control);
+    for (uint32_t k = 0; k < initial.count; k++) {
+        uint32_t result = node_of(a, vyre_result(a->ir, at, k));
+        add_edge(a, taken, result);
+        add_edge(a, node_of(a, vyre_loop_arg(a->ir, at, k)), result);
     }
 }
 
-static void open_inline(analysis *a, uint32_t at, const vyre_inst *inst) {
-    region *opened = open_region(a, at, inst->c, a->regions[a->depth - 1].control);
+static void open_inline(analysis *a, uint32_t at) {
+    region *opened =
+        open_region(a, at, vyre_owner_end(a->ir, at), a->regions[a->depth - 1].control);
     opened->call = a->depth - 1;
     opened->loop = VYRE_NONE;
 }
 
-/* The values of a terminator arrive at `first` and behind. */
-static void hand_on(analysis *a, const vyre_inst *inst, uint32_t first) {
-    for (uint32_t i = 0; i < inst->b; i++) {
-        depend(a, a->ir->operands[inst->a + i], first + i);
-    }
-}
-
-/* What arrives at `first` and behind depends on `node`, too. */
-static void blame(analysis *a, uint32_t node, uint32_t first, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        add_edge(a, node, first + i);
+/* The values of a terminator arrive at the args or results of an owner. Unless `node` is VYRE_NONE,
+ * what arrives there depends on it, too. */
+static void hand_on(analysis *a, const vyre_inst *inst, uint32_t owner, uint32_t node) {
+    vyre_list values = vyre_inst_operands(a->ir, inst);
+    for (uint32_t k = 0; k < values.count; k++) {
+        uint32_t target = node_of(a, vyre_jump_target(a->ir, inst, owner, k));
+        depend(a, values.items[k], target);
+        if (node != VYRE_NONE) {
+            add_edge(a, node, target);
+        }
     }
 }
 
 static void visit_yield(analysis *a, const vyre_inst *inst, region *top) {
-    hand_on(a, inst, node_of(a, a->ir->insts[top->owner].c));
+    hand_on(a, inst, top->owner, VYRE_NONE);
     top->exits++;
     if (!top->after) {
         top->after = new_control(a);
@@ -206,24 +186,15 @@ static void visit_yield(analysis *a, const vyre_inst *inst, region *top) {
 
 /* Some may break in an earlier iteration than others, so who does shows in the results. */
 static void visit_break(analysis *a, const vyre_inst *inst, region *loop, uint32_t control) {
-    uint32_t first = node_of(a, a->ir->insts[loop->owner].c);
-    hand_on(a, inst, first);
+    hand_on(a, inst, loop->owner, ++loop->exits == 1 ? loop->after : VYRE_NONE);
     add_edge(a, control, loop->after);
-    if (++loop->exits == 1) {
-        blame(a, loop->after, first, inst->b);
-    }
 }
 
 /* All take their turns in step, so one `continue` shows nothing; of several, who took which
  * does. */
 static void visit_continue(analysis *a, const vyre_inst *inst, region *loop, uint32_t control) {
-    bool is_for = a->ir->insts[loop->owner].op == VYRE_OP_FOR;
-    uint32_t first = node_of(a, loop->owner) + 1 + is_for;
-    hand_on(a, inst, first);
+    hand_on(a, inst, loop->owner, ++loop->iterations == 2 ? loop->head : VYRE_NONE);
     add_edge(a, control, loop->head);
-    if (++loop->iterations == 2) {
-        blame(a, loop->head, first, inst->b);
-    }
 }
 
 /* As with `continue`; but some may return in an earlier iteration of a loop than others. The first
@@ -231,13 +202,12 @@ static void visit_continue(analysis *a, const vyre_inst *inst, region *loop, uin
  * returns later. */
 static void visit_return(analysis *a, const vyre_inst *inst, region *call, uint32_t control,
                          bool in_loop) {
-    uint32_t first = node_of(a, a->ir->insts[call->owner].c);
-    hand_on(a, inst, first);
     call->exits++;
-    if (!call->after && (in_loop || call->exits == 2)) {
+    bool meets = !call->after && (in_loop || call->exits == 2);
+    if (meets) {
         call->after = new_control(a);
-        blame(a, call->after, first, inst->b);
     }
+    hand_on(a, inst, call->owner, meets ? call->after : VYRE_NONE);
     if (call->after) {
         add_edge(a, control, call->after);
     }
@@ -246,23 +216,19 @@ static void visit_return(analysis *a, const vyre_inst *inst, region *call, uint3
 static void visit_end(analysis *a, const vyre_inst *inst) {
     region *top = &a->regions[a->depth - 1];
     uint32_t target = a->depth - 1;
-    switch (inst->op) {
-    case VYRE_OP_YIELD: visit_yield(a, inst, top); break;
-    case VYRE_OP_BREAK:
+    if (inst->op == VYRE_OP_YIELD) {
+        visit_yield(a, inst, top);
+    } else if (inst->op == VYRE_OP_BREAK) {
         target = top->loop;
         visit_break(a, inst, &a->regions[target], top->control);
-        break;
-    case VYRE_OP_CONTINUE:
+    } else if (inst->op == VYRE_OP_CONTINUE) {
         target = top->loop;
         visit_continue(a, inst, &a->regions[target], top->control);
-        break;
-    case VYRE_OP_RETURN:
+    } else if (inst->op == VYRE_OP_RETURN) {
         target = top->call == VYRE_NONE ? 0 : top->call;
         if (target) {
             visit_return(a, inst, &a->regions[target], top->control, top->loop != VYRE_NONE);
         }
-        break;
-    default: break;
     }
     top->escape = target < top->escape ? target : top->escape;
 }
@@ -277,9 +243,9 @@ static void close_region(analysis *a) {
     }
     if (owner->op == VYRE_OP_IF && closed->exits == 2) {
         /* Which branch a value came from shows only in the condition. */
-        const vyre_inst *result = &a->ir->insts[owner->c];
-        for (uint32_t k = 0; result[k].op == VYRE_OP_RESULT && result[k].a == closed->owner; k++) {
-            depend(a, owner->a, node_of(a, owner->c) + k);
+        vyre_block results = vyre_results(a->ir, closed->owner);
+        for (uint32_t result = results.first; result < results.end; result++) {
+            depend(a, owner->a, node_of(a, result));
         }
     }
     parent->control = escapes && closed->after ? closed->after : closed->before;
@@ -299,10 +265,9 @@ static void visit_value(analysis *a, uint32_t at, const vyre_inst *inst) {
     if ((level & LEVEL_MASK) == VYRE_VARYING) {
         return; /* as low as can be */
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(a->ir, inst, &values);
-    for (uint32_t i = 0; i < count; i++) {
-        depend(a, values[i], node);
+    vyre_list values = vyre_inst_operands(a->ir, inst);
+    for (uint32_t i = 0; i < values.count; i++) {
+        depend(a, values.items[i], node);
     }
     if (inst->op == VYRE_OP_UNIFORM_LOAD) {
         add_edge(a, a->regions[a->depth - 1].control, node);
@@ -311,19 +276,15 @@ static void visit_value(analysis *a, uint32_t at, const vyre_inst *inst) {
 
 /* An instruction without a value: nobody can depend on it but by control flow. */
 static void visit_effect(analysis *a, uint32_t at, const vyre_inst *inst) {
-    switch (inst->op) {
-    case VYRE_OP_IF: open_if(a, at, inst); break;
-    case VYRE_OP_LOOP:
-    case VYRE_OP_FOR: open_loop(a, at, inst); break;
-    case VYRE_OP_INLINE: open_inline(a, at, inst); break;
-    case VYRE_OP_YIELD:
-    case VYRE_OP_BREAK:
-    case VYRE_OP_CONTINUE:
-    case VYRE_OP_RETURN: visit_end(a, inst); break;
-    case VYRE_OP_MATRIX_MAD:
-    case VYRE_OP_BARRIER:
-    case VYRE_OP_GRID_BARRIER: add_sync(a, at); break;
-    default: break;
+    switch (vyre_inst_op(inst)) {
+    case VYRE_OP_IF: open_if(a, at, inst); return;
+    case VYRE_ONE_OF(LOOP, FOR): open_loop(a, at, inst); return;
+    case VYRE_OP_INLINE: open_inline(a, at); return;
+    case VYRE_ONE_OF(YIELD, BREAK, CONTINUE, RETURN): visit_end(a, inst); return;
+    case VYRE_ONE_OF(MATRIX_MAD, BARRIER, GRID_BARRIER): add_sync(a, at); return;
+    case VYRE_OP_UNREACHABLE:
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, SHUFFLE, VOTE, COMBINE, PICK, NONE):
+        return;
     }
 }
 
@@ -333,7 +294,7 @@ static void end_blocks(analysis *a, uint32_t at) {
         region *top = &a->regions[a->depth - 1];
         if (top->in_then) {
             top->in_then = false;
-            top->end = a->ir->insts[top->owner].c;
+            top->end = vyre_owner_end(a->ir, top->owner);
             top->control = top->head;
             break;
         }
@@ -445,9 +406,9 @@ static uint32_t survey(analysis *a, uint32_t *out_syncs) {
         const vyre_inst *inst = &a->ir->insts[i];
         uint32_t effects = vyre_lookup_op(inst->op)->effects;
         if (effects & VYRE_EFFECT_BLOCK) {
-            most_nodes += control_count(inst->op);
+            most_nodes += MOST_CONTROLS;
         } else if (effects & VYRE_EFFECT_WRITE) {
-            a->written[inst->a] = 1;
+            a->written[vyre_access_resource(inst)] = 1;
         }
         syncs += (effects & SYNC_EFFECTS) != 0;
     }
@@ -455,8 +416,8 @@ static uint32_t survey(analysis *a, uint32_t *out_syncs) {
     return most_nodes;
 }
 
-static bool analyse(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase, bool with_causes,
-                    bool with_controls) {
+bool vyre_uniformity_init(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase,
+                          bool with_causes, bool with_controls) {
     analysis a = {.ir = ir, .phase = &ir->phases[phase], .map = map};
     *map = (vyre_uniformity_map){.first = a.phase->first};
     bool done = false;
@@ -487,15 +448,6 @@ done:
         vyre_uniformity_deinit(map);
     }
     return done;
-}
-
-bool vyre_uniformity_init(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase,
-                          bool with_causes) {
-    return analyse(map, ir, phase, with_causes, false);
-}
-
-bool vyre_uniformity_init_controls(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase) {
-    return analyse(map, ir, phase, false, true);
 }
 
 void vyre_uniformity_deinit(vyre_uniformity_map *map) {

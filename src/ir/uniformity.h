@@ -36,12 +36,10 @@ typedef struct vyre_uniformity_map {
     uint32_t *controls; /* by instruction of the phase: the node of its control flow, or NULL */
 } vyre_uniformity_map;
 
-/* False without memory; `map` is then empty. Causes are for explanations, and left out unless asked
- * for: they cost memory and time. */
+/* False without memory; `map` is then empty. Causes are for explanations, controls for those who
+ * take code apart; both cost memory and time. */
 bool vyre_uniformity_init(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase,
-                          bool with_causes);
-/* The same with `controls` and without causes, for those who take code apart. */
-bool vyre_uniformity_init_controls(vyre_uniformity_map *map, const vyre_ir *ir, uint32_t phase);
+                          bool with_causes, bool with_controls);
 void vyre_uniformity_deinit(vyre_uniformity_map *map);
 
 #endif

@@ -2,7 +2,6 @@
 #include "ir/word.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 #include "ir/diagnostic.h"
 #include "ir/program.h"
@@ -142,13 +141,31 @@ static bool check_debug_strings(verifier *v) {
     return true;
 }
 
+/* Of those that people see there are none, or as many as of what they are about. */
+static bool check_count(verifier *v, vyre_section_id section, uint32_t count, uint32_t wanted) {
+    return !count || count == wanted || misfit(v, section, count < wanted ? count : wanted);
+}
+
 static bool check_names(verifier *v, vyre_section_id section, const uint32_t *names, uint32_t count,
                         uint32_t wanted) {
-    if (count && count != wanted) {
-        return misfit(v, section, count < wanted ? count : wanted);
+    if (!check_count(v, section, count, wanted)) {
+        return false;
     }
     for (uint32_t i = 0; i < count; i++) {
         if (names[i] >= v->ir->debug_string_bytes) {
+            return misfit(v, section, i);
+        }
+    }
+    return true;
+}
+
+static bool check_each_place(verifier *v, vyre_section_id section, const vyre_place *places,
+                             uint32_t count, uint32_t wanted) {
+    if (!check_count(v, section, count, wanted)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (VYRE_PLACE_SCOPE(places[i]) > v->ir->scope_count) {
             return misfit(v, section, i);
         }
     }
@@ -164,27 +181,9 @@ static bool check_places(verifier *v) {
             return misfit(v, VYRE_SECTION_SCOPES, i);
         }
     }
-    if (ir->place_count && ir->place_count != ir->inst_count) {
-        return misfit(v, VYRE_SECTION_PLACES,
-                      ir->place_count < ir->inst_count ? ir->place_count : ir->inst_count);
-    }
-    for (uint32_t i = 0; i < ir->place_count; i++) {
-        if (VYRE_PLACE_SCOPE(ir->places[i]) > ir->scope_count) {
-            return misfit(v, VYRE_SECTION_PLACES, i);
-        }
-    }
-    if (ir->requirement_place_count && ir->requirement_place_count != ir->requirement_count) {
-        return misfit(v, VYRE_SECTION_REQUIREMENT_PLACES,
-                      ir->requirement_place_count < ir->requirement_count
-                          ? ir->requirement_place_count
-                          : ir->requirement_count);
-    }
-    for (uint32_t i = 0; i < ir->requirement_place_count; i++) {
-        if (VYRE_PLACE_SCOPE(ir->requirement_places[i]) > ir->scope_count) {
-            return misfit(v, VYRE_SECTION_REQUIREMENT_PLACES, i);
-        }
-    }
-    return true;
+    return check_each_place(v, VYRE_SECTION_PLACES, ir->places, ir->place_count, ir->inst_count) &&
+           check_each_place(v, VYRE_SECTION_REQUIREMENT_PLACES, ir->requirement_places,
+                            ir->requirement_place_count, ir->requirement_count);
 }
 
 static bool check_value_names(verifier *v) {
@@ -257,10 +256,7 @@ static vyre_fault first_fault(const verifier *v) {
 
 vyre_status vyre_verify(const vyre_ir *ir, vyre_diagnostics *diagnostics, vyre_fault *out_fault) {
     verifier v = {.ir = ir, .diagnostics = diagnostics, .fault = {VYRE_SECTION_COUNT, 0}};
-    vyre_status status = vyre_words_prepare();
-    if (status) {
-        return status;
-    }
+    VYRE_TRY(vyre_words_prepare());
     bool has_names = check_limits(&v) && check_debug(&v);
     if (has_names && ir->flags & ~(uint32_t)VYRE_PROGRAM_DETERMINISTIC) {
         verify_item_error(&v, VYRE_SECTION_COUNT, 0, 703, table_fix,

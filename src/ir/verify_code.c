@@ -1,6 +1,6 @@
-#include <string.h>
 
 #include "base/alloc.h"
+#include "ir/cases.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
 #include "ir/rule.h"
@@ -125,31 +125,38 @@ static bool inside_repeat(const sweep *s, uint32_t repeat) {
 
 static bool check_surroundings(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
     vyre_type type = VYRE_TYPE_U32;
-    switch (inst->op) {
+    bool needs_workgroup = true, has_dimensions = false;
+    switch (vyre_inst_op(inst)) {
     case VYRE_OP_PARAM:
         if (!expect(s, inst->a < s->ir->arg_count && s->ir->args[inst->a].resource == VYRE_NONE,
                     "is not a scalar argument")) {
             return false;
         }
-        type = (vyre_type)s->ir->args[inst->a].type;
+        type = vyre_arg_type(&s->ir->args[inst->a]);
+        needs_workgroup = false;
         break;
     case VYRE_OP_ITERATION:
         if (!expect(s, inside_repeat(s, inst->a), "counts a repeat that is not around it")) {
             return false;
         }
+        needs_workgroup = false;
         break;
     case VYRE_OP_IN_DOMAIN: type = VYRE_TYPE_BOOL; break;
-    default: break;
+    case VYRE_OP_GID:
+        needs_workgroup = false;
+        has_dimensions = true;
+        break;
+    case VYRE_ONE_OF(LID, WID, NUM_WORKGROUPS): has_dimensions = true; break;
+    case VYRE_ONE_OF(LANE, SUBGROUP_ID): s->facts->uses_subgroup = true; break;
+    case VYRE_OP_LEN:
+    case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
+        return malformed(s, "is not of the surroundings");
     }
-    bool has_dimensions = inst->op == VYRE_OP_GID || inst->op == VYRE_OP_LID ||
-                          inst->op == VYRE_OP_WID || inst->op == VYRE_OP_NUM_WORKGROUPS;
     if (has_dimensions && inst->a >= s->phase->dimensions) {
         return verify_error(s->v, s->at, 607, "use a component that the domain has",
                             "`%s` has no component %s: the domain has %u", info->name,
                             vyre_rule_component(inst->a), s->phase->dimensions);
     }
-    bool needs_workgroup =
-        inst->op != VYRE_OP_PARAM && inst->op != VYRE_OP_ITERATION && inst->op != VYRE_OP_GID;
     return (!needs_workgroup || check_workgroup(s, info->name)) &&
            expect(s, inst->type == type, "has the wrong type");
 }
@@ -252,10 +259,9 @@ static bool check_memory(sweep *s, const vyre_inst *inst, const vyre_op_info *in
          !check_list(s, inst->b, inst->c, 3))) {
         return false;
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(s->ir, inst, &values);
+    vyre_list values = vyre_inst_operands(s->ir, inst);
     vyre_type index_type;
-    if (!check_operand(s, values[0], &index_type)) {
+    if (!check_operand(s, values.items[0], &index_type)) {
         return false;
     }
     if (!(vyre_lookup_class(index_type) & VYRE_CLASS_INTEGER)) {
@@ -263,9 +269,9 @@ static bool check_memory(sweep *s, const vyre_inst *inst, const vyre_op_info *in
                             "the index of `%s` is %s, expected an integer",
                             verify_resource_name(s->v, inst->a), vyre_type_name(index_type));
     }
-    warn_out_of_bounds(s, row, inst->a, values[0]);
-    for (uint32_t i = 1; i < count; i++) {
-        if (!check_stored(s, row, values[i])) {
+    warn_out_of_bounds(s, row, inst->a, values.items[0]);
+    for (uint32_t i = 1; i < values.count; i++) {
+        if (!check_stored(s, row, values.items[i])) {
             return false;
         }
     }
@@ -281,11 +287,10 @@ static bool check_subgroups(sweep *s, const vyre_inst *inst) {
 }
 
 static bool check_rule(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(s->ir, inst, &values);
+    vyre_list values = vyre_inst_operands(s->ir, inst);
     vyre_type types[3] = {VYRE_TYPE_VOID, VYRE_TYPE_VOID, VYRE_TYPE_VOID}, type;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!check_operand(s, values[i], &types[i])) {
+    for (uint32_t i = 0; i < values.count; i++) {
+        if (!check_operand(s, values.items[i], &types[i])) {
             return false;
         }
     }
@@ -490,25 +495,16 @@ static bool check_end(sweep *s, const vyre_inst *inst) {
     if (!check_list(s, inst->a, inst->b, VYRE_LIMIT_CARRIED)) {
         return false;
     }
-    const char *misplaced = "stands where it has nothing to leave";
-    switch (inst->op) {
-    case VYRE_OP_YIELD:
-        if (!expect(s, top->owner != VYRE_NONE && s->ir->insts[top->owner].op == VYRE_OP_IF,
-                    misplaced)) {
-            return false;
-        }
-        target = top;
-        break;
-    case VYRE_OP_BREAK:
-    case VYRE_OP_CONTINUE:
-        if (!expect(s, top->loop != VYRE_NONE, misplaced)) {
-            return false;
-        }
-        target = &s->frames[top->loop];
-        break;
-    default: target = top->call == VYRE_NONE ? &s->frames[0] : &s->frames[top->call]; break;
+    if (inst->op == VYRE_OP_YIELD) {
+        bool in_branch = top->owner != VYRE_NONE && s->ir->insts[top->owner].op == VYRE_OP_IF;
+        target = in_branch ? top : NULL;
+    } else if (inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE) {
+        target = top->loop != VYRE_NONE ? &s->frames[top->loop] : NULL;
+    } else if (inst->op == VYRE_OP_RETURN) {
+        target = &s->frames[top->call == VYRE_NONE ? 0 : top->call];
     }
-    return check_end_values(s, inst, target);
+    return expect(s, target, "stands where it has nothing to leave") &&
+           check_end_values(s, inst, target);
 }
 
 static bool check_inst(sweep *s) {
@@ -544,16 +540,18 @@ static bool check_inst(sweep *s) {
     case VYRE_SHAPE_NUMBER: return check_surroundings(s, inst, info);
     case VYRE_SHAPE_NONE: break;
     }
-    switch (inst->op) {
-    case VYRE_OP_UNREACHABLE: return check_end(s, inst);
-    case VYRE_OP_GRID_BARRIER: s->facts->syncs = s->facts->grid_barriers = true; return true;
-    case VYRE_OP_BARRIER: s->facts->syncs = true; return check_workgroup(s, info->name);
-    case VYRE_OP_LANE:
-    case VYRE_OP_SUBGROUP_ID:
-        s->facts->uses_subgroup = true;
-        return check_surroundings(s, inst, info);
-    default: return check_surroundings(s, inst, info);
+    if (inst->op == VYRE_OP_UNREACHABLE) {
+        return check_end(s, inst);
     }
+    if (inst->op == VYRE_OP_GRID_BARRIER) {
+        s->facts->syncs = s->facts->grid_barriers = true;
+        return true;
+    }
+    if (inst->op == VYRE_OP_BARRIER) {
+        s->facts->syncs = true;
+        return check_workgroup(s, info->name);
+    }
+    return check_surroundings(s, inst, info);
 }
 
 /* Frames that end before the next instruction: a then goes on as the else, others close. */

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "ir/cases.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
 #include "ir/uniformity.h"
@@ -14,7 +15,7 @@ static const char *const group_names[] = {"invocation", "subgroup", "workgroup",
 static void describe_value(const verifier *v, uint32_t inst, char *out, size_t size) {
     const vyre_ir *ir = v->ir;
     char place[128];
-    inst = vyre_lookup_is_grouped(ir, &ir->insts[inst]) ? ir->insts[inst].a : inst;
+    inst = vyre_is_grouped(ir, &ir->insts[inst]) ? ir->insts[inst].a : inst;
     uint32_t line = vyre_ir_line(ir, inst);
     const char *file = vyre_ir_other_file(ir, inst);
     snprintf(place, sizeof place, line ? "line %u%s%.80s" : "instruction %u%s%.80s",
@@ -39,20 +40,20 @@ static void describe_cause(const verifier *v, const vyre_uniformity_map *map, ui
 
 /* How large a group has to arrive together for an operation. */
 static vyre_uniformity needed_level(const vyre_inst *inst) {
-    switch (inst->op) {
+    switch (vyre_inst_op(inst)) {
     case VYRE_OP_GRID_BARRIER: return VYRE_UNIFORM_GRID;
-    case VYRE_OP_BARRIER:
-    case VYRE_OP_UNIFORM_LOAD: return VYRE_UNIFORM_WORKGROUP;
-    default:
-        return vyre_lookup_op(inst->op)->effects & VYRE_EFFECT_SUBGROUP ? VYRE_UNIFORM_SUBGROUP
-                                                                        : VYRE_VARYING;
+    case VYRE_ONE_OF(BARRIER, UNIFORM_LOAD): return VYRE_UNIFORM_WORKGROUP;
+    case VYRE_ANY_OF(SUBGROUP): return VYRE_UNIFORM_SUBGROUP;
+    case VYRE_ONE_OF(LOAD, STORE, CLEAR):
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ATOMIC, CONTROL, NONE): break;
     }
+    return VYRE_VARYING;
 }
 
 /* The operand that must agree within the group, if the operation has one. */
 static uint32_t uniform_operand(const vyre_inst *inst) {
     bool has_one = inst->op == VYRE_OP_UNIFORM_LOAD || inst->op == VYRE_OP_BROADCAST;
-    return has_one && !(inst->b & VYRE_CONSTANT) ? inst->b : VYRE_NONE;
+    return has_one && vyre_operand_is_value(inst->b) ? inst->b : VYRE_NONE;
 }
 
 /* Whether all arrive together at an instruction, and agree where they must. Explains if not, where
@@ -92,7 +93,7 @@ static bool check_sync(verifier *v, const vyre_uniformity_map *map, vyre_sync sy
 static bool check_syncs(verifier *v, uint32_t phase, bool explain) {
     vyre_uniformity_map map;
     bool valid = true;
-    if (!vyre_uniformity_init(&map, v->ir, phase, explain)) {
+    if (!vyre_uniformity_init(&map, v->ir, phase, explain, false)) {
         v->no_memory = true;
         return true;
     }
@@ -122,7 +123,6 @@ typedef struct shared_frame {
     uint32_t owner, end;
     shared_state entry; /* if: before the branches; loop: at the start of an iteration */
     shared_state exit;  /* joined over the ways out */
-    uint32_t loop, call;
     bool in_then;
 } shared_frame;
 
@@ -177,7 +177,6 @@ static void visit_access(shared_walk *w, uint32_t at, const vyre_inst *inst, uin
 }
 
 static void visit_block(shared_walk *w, uint32_t at, const vyre_inst *inst) {
-    const shared_frame *parent = &w->frames[w->depth - 1];
     shared_frame *opened = &w->frames[w->depth];
     bool is_loop = inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR;
     if (is_loop) {
@@ -187,10 +186,6 @@ static void visit_block(shared_walk *w, uint32_t at, const vyre_inst *inst) {
     *opened = (shared_frame){.owner = at,
                              .end = inst->op == VYRE_OP_IF ? inst->b : inst->c,
                              .entry = w->now,
-                             .loop = is_loop                      ? w->depth
-                                     : inst->op == VYRE_OP_INLINE ? VYRE_NONE
-                                                                  : parent->loop,
-                             .call = inst->op == VYRE_OP_INLINE ? w->depth : parent->call,
                              .in_then = inst->op == VYRE_OP_IF};
     if (inst->op == VYRE_OP_FOR) {
         opened->exit = w->now; /* the range may be used up */
@@ -199,18 +194,17 @@ static void visit_block(shared_walk *w, uint32_t at, const vyre_inst *inst) {
 }
 
 static void visit_end(shared_walk *w, const vyre_inst *inst) {
-    const shared_frame *top = &w->frames[w->depth - 1];
-    if (inst->op == VYRE_OP_YIELD) {
-        join_state(&w->frames[w->depth - 1].exit, w->now);
-    } else if (inst->op == VYRE_OP_BREAK) {
-        join_state(&w->frames[top->loop].exit, w->now);
-    } else if (inst->op == VYRE_OP_RETURN && top->call != VYRE_NONE) {
-        join_state(&w->frames[top->call].exit, w->now);
-    } else if (inst->op == VYRE_OP_CONTINUE) {
-        shared_state *iteration = &w->iterations[w->frames[top->loop].owner - w->phase->first];
+    uint32_t target = w->depth - 1;
+    while (!vyre_jump_ends(w->v->ir, inst->op, w->frames[target].owner)) {
+        target--;
+    }
+    if (inst->op == VYRE_OP_CONTINUE) {
+        shared_state *iteration = &w->iterations[w->frames[target].owner - w->phase->first];
         shared_state before = *iteration;
         join_state(iteration, w->now);
         w->changed |= iteration->written != before.written || iteration->stale != before.stale;
+    } else if (inst->op != VYRE_OP_UNREACHABLE) {
+        join_state(&w->frames[target].exit, w->now);
     }
     w->now.reachable = false;
 }
@@ -219,8 +213,7 @@ static void walk_shared(shared_walk *w) {
     const vyre_ir *ir = w->v->ir;
     w->now = (shared_state){.reachable = true};
     w->depth = 1;
-    w->frames[0] = (shared_frame){
-        .owner = VYRE_NONE, .end = w->phase->end, .loop = VYRE_NONE, .call = VYRE_NONE};
+    w->frames[0] = (shared_frame){.owner = VYRE_NONE, .end = w->phase->end};
     for (uint32_t at = w->phase->first; at < w->phase->end; at++) {
         while (w->depth > 1 && w->frames[w->depth - 1].end == at) {
             shared_frame *top = &w->frames[w->depth - 1];

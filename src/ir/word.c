@@ -104,20 +104,12 @@ static bool has_syntax(const vyre_word *word) {
     if (word->class_of != VYRE_WORD_OP) {
         return false;
     }
-    switch (word->code) {
-    case VYRE_OP_PARAM:
-    case VYRE_OP_ITERATION:
-    case VYRE_OP_CONVERT:
-    case VYRE_OP_LOAD:
-    case VYRE_OP_STORE:
-    case VYRE_OP_ARG:
-    case VYRE_OP_RESULT: return true;
-    default: {
-        const vyre_op_info *info = vyre_op_info_of(word->code);
-        return info->effects & (VYRE_EFFECT_BLOCK | VYRE_EFFECT_END) ||
-               (info->rule == VYRE_RULE_COMBINE && !strcmp(info->name, word->text));
-    }
-    }
+    const vyre_op_info *info = vyre_op_info_of(word->code);
+    bool is_written_apart = word->code == VYRE_OP_PARAM || word->code == VYRE_OP_ITERATION ||
+                            word->code == VYRE_OP_CONVERT || word->code == VYRE_OP_LOAD ||
+                            word->code == VYRE_OP_STORE || info->shape == VYRE_SHAPE_PICK;
+    return is_written_apart || info->effects & (VYRE_EFFECT_BLOCK | VYRE_EFFECT_END) ||
+           (info->rule == VYRE_RULE_COMBINE && !strcmp(info->name, word->text));
 }
 
 /* Numbers of words by the numbers of interned names; made once, kept as long as those. */

@@ -19,10 +19,12 @@ typedef struct walk {
     bool no_memory;
 } walk;
 
-static bool has_resource(uint32_t op) {
-    uint32_t shape = vyre_lookup_op(op)->shape;
-    return shape == VYRE_SHAPE_R_V1 || shape == VYRE_SHAPE_R_V2 || shape == VYRE_SHAPE_R_LIST ||
-           (shape == VYRE_SHAPE_R && op == VYRE_OP_CLEAR);
+static bool touches_memory(const vyre_inst *inst) {
+    return vyre_inst_effects(inst) & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE);
+}
+
+static bool is_load(const vyre_inst *inst) {
+    return inst->op == VYRE_OP_LOAD;
 }
 
 /* One run of neighbours, the lowest in `members` first. */
@@ -49,7 +51,7 @@ static void close_like(walk *w, size_t from, uint32_t resource, uint32_t op, uin
     for (size_t i = from; i < w->open.count && count < MOST; i++) {
         const open_access *at = &w->open.items[i];
         const vyre_inst *inst = &w->ir->insts[at->inst];
-        if (inst->a != resource || inst->op != op || at->range->place != place) {
+        if (vyre_access_resource(inst) != resource || inst->op != op || at->range->place != place) {
             continue;
         }
         uint32_t k = count;
@@ -78,29 +80,31 @@ static void close_like(walk *w, size_t from, uint32_t resource, uint32_t op, uin
     }
 }
 
-/* Ends the accesses from `from` on that `resource` tells (VYRE_NONE: all), of loads or stores. */
+/* Whether closing accesses to a resource (VYRE_NONE: all), of loads or stores, means this one. */
+static bool is_meant(const vyre_inst *inst, uint32_t resource, bool loads, bool stores) {
+    return (resource == VYRE_NONE || vyre_access_resource(inst) == resource) &&
+           (is_load(inst) ? loads : stores);
+}
+
+/* Ends such accesses from `from` on. */
 static void close_some(walk *w, size_t from, uint32_t resource, bool loads, bool stores) {
     for (size_t i = from; i < w->open.count; i++) {
         const open_access *at = &w->open.items[i];
         const vyre_inst *inst = &w->ir->insts[at->inst];
-        bool is_load = inst->op == VYRE_OP_LOAD;
-        bool is_meant =
-            (resource == VYRE_NONE || inst->a == resource) && (is_load ? loads : stores);
-        bool is_first = is_meant;
+        uint32_t own = vyre_access_resource(inst);
+        bool is_first = is_meant(inst, resource, loads, stores);
         for (size_t k = from; k < i && is_first; k++) {
             const vyre_inst *before = &w->ir->insts[w->open.items[k].inst];
-            is_first = before->a != inst->a || before->op != inst->op ||
+            is_first = vyre_access_resource(before) != own || before->op != inst->op ||
                        w->open.items[k].range->place != at->range->place;
         }
         if (is_first) {
-            close_like(w, i, inst->a, inst->op, at->range->place);
+            close_like(w, i, own, inst->op, at->range->place);
         }
     }
     size_t kept = from;
     for (size_t i = from; i < w->open.count; i++) {
-        const vyre_inst *inst = &w->ir->insts[w->open.items[i].inst];
-        bool is_load = inst->op == VYRE_OP_LOAD;
-        if (!((resource == VYRE_NONE || inst->a == resource) && (is_load ? loads : stores))) {
+        if (!is_meant(&w->ir->insts[w->open.items[i].inst], resource, loads, stores)) {
             w->open.items[kept++] = w->open.items[i];
         }
     }
@@ -110,11 +114,11 @@ static void close_some(walk *w, size_t from, uint32_t resource, bool loads, bool
 /* A store may go over what an earlier one of the array wrote, unless it is to its neighbour. */
 static void close_overwritten(walk *w, size_t from, uint32_t inst) {
     const vyre_range *range = vyre_range_of(w->ranges, inst);
-    uint32_t resource = w->ir->insts[inst].a;
+    uint32_t resource = vyre_access_resource(&w->ir->insts[inst]);
     for (size_t i = from; i < w->open.count; i++) {
         const open_access *at = &w->open.items[i];
         const vyre_inst *before = &w->ir->insts[at->inst];
-        if (before->a == resource && before->op == VYRE_OP_STORE &&
+        if (vyre_access_resource(before) == resource && before->op == VYRE_OP_STORE &&
             (range->place == VYRE_NONE || at->range->place != range->place ||
              at->range->offset == range->offset)) {
             close_some(w, from, resource, false, true);
@@ -129,56 +133,67 @@ typedef struct block_effects {
 } block_effects;
 
 static block_effects effects_of_block(walk *w, size_t from, uint32_t owner) {
-    block_effects found = {0};
-    uint32_t loop_end = 0;
-    for (uint32_t inst = owner; inst < w->ir->insts[owner].c; inst++) {
+    block_effects found = {.leaves = w->ir->insts[owner].op == VYRE_OP_LOOP};
+    vyre_block blocks = vyre_owner_blocks(w->ir, owner);
+    uint32_t loop_end = vyre_op_is_loop(w->ir->insts[owner].op) ? blocks.end : 0;
+    for (uint32_t inst = blocks.first; inst < blocks.end; inst++) {
         const vyre_inst *i = &w->ir->insts[inst];
-        uint32_t effects = vyre_lookup_op(i->op)->effects;
-        if ((i->op == VYRE_OP_FOR || i->op == VYRE_OP_LOOP) && i->c > loop_end) {
-            loop_end = i->c;
+        uint32_t effects = vyre_inst_effects(i);
+        if (vyre_op_is_loop(i->op) && vyre_owner_end(w->ir, inst) > loop_end) {
+            loop_end = vyre_owner_end(w->ir, inst);
         }
         bool to_loop = i->op == VYRE_OP_BREAK || i->op == VYRE_OP_CONTINUE;
         found.leaves |= (to_loop && inst >= loop_end) || i->op == VYRE_OP_RETURN ||
                         i->op == VYRE_OP_UNREACHABLE || i->op == VYRE_OP_LOOP;
         found.waits |= (effects & (VYRE_EFFECT_SYNC | VYRE_EFFECT_ATOMIC)) != 0;
-        if (has_resource(i->op)) {
-            close_some(w, from, i->a, effects & VYRE_EFFECT_WRITE, true);
+        if (touches_memory(i)) {
+            close_some(w, from, vyre_access_resource(i), effects & VYRE_EFFECT_WRITE, true);
         }
     }
     return found;
 }
 
-static void walk_block(walk *w, uint32_t first, uint32_t end) {
+static void walk_block(walk *w, vyre_block block);
+
+static void walk_owner(walk *w, size_t from, uint32_t owner) {
+    block_effects found = effects_of_block(w, from, owner);
+    if (found.leaves || found.waits) {
+        close_some(w, from, VYRE_NONE, true, true);
+    }
+    if (w->ir->insts[owner].op == VYRE_OP_IF) {
+        walk_block(w, vyre_then_block(w->ir, owner));
+        walk_block(w, vyre_else_block(w->ir, owner));
+    } else {
+        walk_block(w, vyre_body_block(w->ir, owner));
+    }
+}
+
+static void walk_access(walk *w, size_t from, uint32_t inst) {
     enum { MOST_OPEN = 256 };
+    const vyre_inst *i = &w->ir->insts[inst];
+    const vyre_range *range = vyre_range_of(w->ranges, inst);
+    bool clears = i->op == VYRE_OP_CLEAR;
+    close_some(w, from, vyre_access_resource(i), !is_load(i), is_load(i) || clears);
+    if (i->op == VYRE_OP_STORE) {
+        close_overwritten(w, from, inst);
+    }
+    if (!clears && range->place != VYRE_NONE && w->open.count - from < MOST_OPEN) {
+        w->no_memory = !vyre_vec_push(&w->open, (open_access){inst, range});
+    }
+}
+
+static void walk_block(walk *w, vyre_block block) {
     size_t from = w->open.count;
-    for (uint32_t inst = first; inst < end && !w->no_memory;) {
-        const vyre_inst *i = &w->ir->insts[inst];
-        uint32_t effects = vyre_lookup_op(i->op)->effects;
-        bool is_block = effects & VYRE_EFFECT_BLOCK;
-        if (is_block) {
-            block_effects found = effects_of_block(w, from, inst);
-            if (found.leaves || found.waits) {
-                close_some(w, from, VYRE_NONE, true, true);
-            }
-            walk_block(w, inst + 1, i->op == VYRE_OP_IF ? i->b : i->c);
-            if (i->op == VYRE_OP_IF) {
-                walk_block(w, i->b, i->c);
-            }
+    for (uint32_t inst = block.first; inst < block.end && !w->no_memory;
+         inst = vyre_inst_next(w->ir, inst)) {
+        uint32_t effects = vyre_inst_effects(&w->ir->insts[inst]);
+        if (effects & VYRE_EFFECT_BLOCK) {
+            walk_owner(w, from, inst);
         } else if (effects & (VYRE_EFFECT_SYNC | VYRE_EFFECT_ATOMIC | VYRE_EFFECT_SUBGROUP)) {
             close_some(w, from, VYRE_NONE, true, true);
-        } else if (has_resource(i->op)) {
-            bool is_load = i->op == VYRE_OP_LOAD;
-            const vyre_range *range = vyre_range_of(w->ranges, inst);
-            close_some(w, from, i->a, !is_load, is_load || i->op == VYRE_OP_CLEAR);
-            if (i->op == VYRE_OP_STORE) {
-                close_overwritten(w, from, inst);
-            }
-            if (i->op != VYRE_OP_CLEAR && range->place != VYRE_NONE &&
-                w->open.count - from < MOST_OPEN) {
-                w->no_memory = !vyre_vec_push(&w->open, (open_access){inst, range});
-            }
+        } else if (touches_memory(&w->ir->insts[inst])) {
+            walk_access(w, from, inst);
         }
-        inst = is_block ? i->c : inst + 1;
     }
     close_some(w, from, VYRE_NONE, true, true);
 }
@@ -193,7 +208,7 @@ bool vyre_accesses_init(vyre_accesses *accesses, const vyre_ir *ir, uint32_t pha
     for (uint32_t k = 0; k < count && !w.no_memory; k++) {
         accesses->groups[k] = VYRE_NONE;
     }
-    walk_block(&w, w.phase->first, w.phase->end);
+    walk_block(&w, vyre_phase_block(w.phase));
     vyre_vec_free(&w.open);
     accesses->rows = w.rows.items;
     accesses->group_count = (uint32_t)w.rows.count;

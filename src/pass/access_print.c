@@ -55,9 +55,7 @@ static void put_stride(vyre_strbuf *text, vyre_stride form, bool is_first) {
 }
 
 static void note_access(const facts *f, const phase_facts *p, uint32_t inst, vyre_strbuf *text) {
-    const vyre_inst *i = &f->ir->insts[inst];
-    uint32_t index =
-        vyre_lookup_op(i->op)->shape == VYRE_SHAPE_R_LIST ? f->ir->operands[i->b] : i->b;
+    uint32_t index = vyre_access_index(f->ir, &f->ir->insts[inst]);
     vyre_strbuf_puts(text, vyre_range_of(&p->ranges, inst)->in_bounds ? "in bounds" : "checked");
     put_stride(text, vyre_stride_operand(&p->strides, index), false);
     const vyre_access_group *group = vyre_access_group_of(&p->accesses, inst);
@@ -77,11 +75,10 @@ static void note(void *user, uint32_t inst, vyre_strbuf *text) {
         phase++;
     }
     const phase_facts *p = &f->phases[phase];
-    uint32_t value = i->op == VYRE_OP_FOR ? inst + 1 : inst; /* the counter */
+    uint32_t value = i->op == VYRE_OP_FOR ? vyre_for_counter(inst) : inst;
     const vyre_range *range = vyre_range_of(&p->ranges, value);
-    vyre_type type = (vyre_type)f->ir->insts[value].type;
-    if (vyre_lookup_op(i->op)->effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) &&
-        i->op != VYRE_OP_CLEAR) {
+    vyre_type type = vyre_inst_type(&f->ir->insts[value]);
+    if (vyre_inst_effects(i) & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) && i->op != VYRE_OP_CLEAR) {
         note_access(f, p, inst, text);
     } else if (vyre_lookup_class(type) & VYRE_CLASS_INTEGER) {
         bool has_range = put_range(text, range, type);

@@ -1,11 +1,18 @@
-#include "pass/cse.h"
-
+/* Common subexpressions: what an instruction gives that was computed before, in the same block or
+ * one around it, is taken from there.
+ *
+ * Loads count as well, as long as nothing can have changed the array in between: a write of the
+ * invocation itself, a barrier, or an atomic that orders memory. Arrays that the phase never writes
+ * do not change. That other invocations write at the same time would be a data race.
+ *
+ * What is cheap is computed again behind a barrier (VYRE_PASS_CHEAP). */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "base/vec.h"
+#include "ir/lookup.h"
 #include "pass/fold.h"
 #include "pass/pass.h"
 #include "pass/rebuild.h"
@@ -60,34 +67,35 @@ static void renew(search *s, uint32_t place) {
 /* What an instruction that writes or waits does to memory whose versions are not newer than
  * `last`. */
 static void change_memory(search *s, const vyre_inst *inst, uint32_t last) {
-    uint32_t effects = vyre_op_info_of(inst->op)->effects, all = s->ir->resource_count;
+    uint32_t effects = vyre_inst_effects(inst), all = s->ir->resource_count;
     uint32_t time = all + 1;
-    bool orders = effects & VYRE_EFFECT_SYNC ||
-                  (effects & VYRE_EFFECT_ATOMIC && (inst->aux & 7) != VYRE_ORDERING_RELAXED);
+    bool orders =
+        effects & VYRE_EFFECT_SYNC ||
+        (effects & VYRE_EFFECT_ATOMIC && vyre_atomic_ordering(inst) != VYRE_ORDERING_RELAXED);
     if (orders && s->versions[all] <= last) {
         renew(s, all);
     }
     if (effects & VYRE_EFFECT_SYNC && s->versions[time] <= last) {
         renew(s, time);
     }
-    if (effects & VYRE_EFFECT_WRITE && s->versions[inst->a] <= last) {
-        renew(s, inst->a);
+    if (effects & VYRE_EFFECT_WRITE && s->versions[vyre_access_resource(inst)] <= last) {
+        renew(s, vyre_access_resource(inst));
     }
 }
 
 /* An iteration of a loop sees what the iterations before it wrote. */
-static void enter_loop(search *s, uint32_t first, uint32_t end) {
+static void enter_loop(search *s, vyre_block loop) {
     size_t low = 0, high = s->writes.count;
     uint32_t last = s->version;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (s->writes.items[middle] < first) {
+        if (s->writes.items[middle] < loop.first) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    for (; low < s->writes.count && s->writes.items[low] < end; low++) {
+    for (; low < s->writes.count && s->writes.items[low] < loop.end; low++) {
         change_memory(s, &s->ir->insts[s->writes.items[low]], last);
     }
 }
@@ -127,15 +135,15 @@ static uint32_t version_of(const search *s, uint32_t resource) {
 /* Expressions */
 
 static uint32_t same_operand(const search *s, uint32_t operand) {
-    return operand & VYRE_CONSTANT ? operand : s->same[operand];
+    return vyre_operand_is_constant(operand) ? operand : s->same[operand];
 }
 
 /* Operations with several values: their key has the hash of their operands alone. */
 static bool same_group(const search *s, const vyre_inst *left, const vyre_inst *right) {
-    bool same = true;
-    for (uint32_t i = 0; i < left->b && same; i++) {
-        same = same_operand(s, s->ir->operands[left->a + i]) ==
-               same_operand(s, s->ir->operands[right->a + i]);
+    vyre_list lefts = vyre_inst_operands(s->ir, left), rights = vyre_inst_operands(s->ir, right);
+    bool same = lefts.count == rights.count;
+    for (uint32_t i = 0; i < lefts.count && same; i++) {
+        same = same_operand(s, lefts.items[i]) == same_operand(s, rights.items[i]);
     }
     return same;
 }
@@ -144,41 +152,32 @@ static bool same_group(const search *s, const vyre_inst *left, const vyre_inst *
  * values together or not at all, so doing it twice gives the same. */
 static bool express(const search *s, uint32_t at, expression *out) {
     const vyre_inst *inst = &s->ir->insts[at];
-    const vyre_op_info *info = vyre_op_info_of(inst->op);
+    const vyre_op_info *info = vyre_lookup_op(inst->op);
     bool is_load = inst->op == VYRE_OP_LOAD;
     if ((!is_load && info->effects & ~(uint32_t)VYRE_EFFECT_SUBGROUP) ||
         info->shape == VYRE_SHAPE_PICK) {
         return false;
     }
-    *out = (expression){.op = inst->op,
-                        .type = inst->type,
-                        .aux = inst->aux,
-                        .operands = {inst->a, inst->b, inst->c}};
-    uint32_t first = is_load ? 1 : 0, count = 0;
-    switch ((vyre_shape)info->shape) {
-    case VYRE_SHAPE_V1: count = 1; break;
-    case VYRE_SHAPE_V2: count = 2; break;
-    case VYRE_SHAPE_V3: count = 3; break;
-    case VYRE_SHAPE_R_V1: count = 1; break;
-    default: break;
+    /* An array, a number or nothing stands in front of the values. */
+    *out = (expression){.op = inst->op, .type = inst->type, .aux = inst->aux};
+    vyre_list values = vyre_inst_operands(s->ir, inst);
+    uint32_t list[VYRE_MATRIX_OPERANDS];
+    for (uint32_t i = 0; i < values.count; i++) {
+        list[i] = same_operand(s, values.items[i]);
     }
-    for (uint32_t i = first; i < first + count; i++) {
-        out->operands[i] = same_operand(s, out->operands[i]);
+    if (info->shape == VYRE_SHAPE_GROUP) {
+        out->operands[0] = (uint32_t)vyre_hash_key(list, values.count * sizeof *list);
+    } else {
+        uint32_t first = info->shape < VYRE_SHAPE_V1 || info->shape > VYRE_SHAPE_V3;
+        out->operands[0] = inst->a;
+        memcpy(out->operands + first, list, values.count * sizeof *list);
     }
-    if (vyre_fold_commutes(inst->op) && out->operands[0] > out->operands[1]) {
+    if (vyre_fold_commutes(vyre_inst_op(inst)) && out->operands[0] > out->operands[1]) {
         uint32_t kept = out->operands[0];
         out->operands[0] = out->operands[1];
         out->operands[1] = kept;
     }
-    if (info->shape == VYRE_SHAPE_GROUP) {
-        uint32_t list[VYRE_MATRIX_OPERANDS];
-        for (uint32_t i = 0; i < VYRE_MATRIX_OPERANDS; i++) {
-            list[i] = same_operand(s, s->ir->operands[inst->a + i]);
-        }
-        out->operands[0] = (uint32_t)vyre_hash_key(list, sizeof list);
-        out->operands[2] = 0;
-    }
-    out->version = is_load ? version_of(s, inst->a) : 0;
+    out->version = is_load ? version_of(s, vyre_access_resource(inst)) : 0;
     uint32_t time = s->versions[s->ir->resource_count + 1];
     if (info->cost <= VYRE_PASS_CHEAP && time > out->version) {
         out->version = time;
@@ -189,7 +188,7 @@ static bool express(const search *s, uint32_t at, expression *out) {
 static void look_up(search *s, uint32_t at) {
     expression *key = &s->expressions[at];
     const vyre_inst *inst = &s->ir->insts[at];
-    bool is_group = vyre_op_info_of(inst->op)->shape == VYRE_SHAPE_GROUP;
+    bool is_group = vyre_inst_shape(inst) == VYRE_SHAPE_GROUP;
     if (!express(s, at, key)) {
         return;
     }
@@ -198,7 +197,7 @@ static void look_up(search *s, uint32_t at) {
         if (!memcmp(&s->expressions[i], key, sizeof *key) &&
             (!is_group || same_group(s, inst, &s->ir->insts[i]))) {
             for (uint32_t k = 0; is_group && k < VYRE_MATRIX_C; k++) {
-                s->same[inst->c + k] = s->ir->insts[i].c + k;
+                s->same[vyre_result(s->ir, at, k)] = vyre_result(s->ir, i, k);
             }
             s->same[at] = i;
             s->found = true;
@@ -226,20 +225,20 @@ static void walk(search *s, const vyre_phase *phase) {
     uint32_t depth = 0;
     for (uint32_t at = phase->first; at < phase->end && !s->failed; at++) {
         const vyre_inst *inst = &ir->insts[at];
-        uint32_t effects = vyre_op_info_of(inst->op)->effects;
-        while (depth && ir->insts[open[depth - 1].owner].c == at) {
+        uint32_t effects = vyre_inst_effects(inst);
+        while (depth && vyre_owner_end(ir, open[depth - 1].owner) == at) {
             forget(s, open[--depth].known);
             merge_memory(s, &open[depth]);
         }
         if (depth && ir->insts[open[depth - 1].owner].op == VYRE_OP_IF &&
-            ir->insts[open[depth - 1].owner].b == at) {
+            vyre_else_block(ir, open[depth - 1].owner).first == at) {
             forget(s, open[depth - 1].known);
             restore_memory(s, &open[depth - 1]);
         }
         if (effects & VYRE_EFFECT_BLOCK) {
             open[depth++] = (scope){at, s->known.count, s->changes.count};
-            if (inst->op == VYRE_OP_FOR || inst->op == VYRE_OP_LOOP) {
-                enter_loop(s, at, inst->c);
+            if (vyre_op_is_loop(inst->op)) {
+                enter_loop(s, vyre_owner_blocks(ir, at));
             }
         } else if (writes_memory(effects)) {
             change_memory(s, inst, s->version);
@@ -272,12 +271,18 @@ static bool prepare(search *s, const vyre_ir *ir) {
     memset(s->buckets, 0xff, buckets * sizeof *s->buckets); /* VYRE_NONE */
     for (uint32_t i = 0; i < ir->inst_count; i++) {
         s->same[i] = i;
-        if (writes_memory(vyre_op_info_of(ir->insts[i].op)->effects) &&
-            !vyre_vec_push(&s->writes, i)) {
+        if (writes_memory(vyre_inst_effects(&ir->insts[i])) && !vyre_vec_push(&s->writes, i)) {
             return false;
         }
     }
     return true;
+}
+
+static void set_written(search *s, size_t write, bool written) {
+    const vyre_inst *inst = &s->ir->insts[s->writes.items[write]];
+    if (vyre_inst_effects(inst) & VYRE_EFFECT_WRITE) {
+        s->written[vyre_access_resource(inst)] = written;
+    }
 }
 
 static void search_phase(search *s, uint32_t index, size_t *next_write) {
@@ -285,17 +290,11 @@ static void search_phase(search *s, uint32_t index, size_t *next_write) {
     size_t first = *next_write;
     for (; *next_write < s->writes.count && s->writes.items[*next_write] < phase->end;
          ++*next_write) {
-        const vyre_inst *inst = &s->ir->insts[s->writes.items[*next_write]];
-        if (vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_WRITE) {
-            s->written[inst->a] = true;
-        }
+        set_written(s, *next_write, true);
     }
     walk(s, phase);
     for (size_t i = first; i < *next_write; i++) {
-        const vyre_inst *inst = &s->ir->insts[s->writes.items[i]];
-        if (vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_WRITE) {
-            s->written[inst->a] = false;
-        }
+        set_written(s, i, false);
     }
 }
 
@@ -305,10 +304,10 @@ static bool take_same(vyre_rebuild *r, uint32_t at) {
         return false;
     }
     r->values[at] = r->values[s->same[at]];
-    const vyre_inst *inst = &s->ir->insts[at];
-    if (vyre_op_info_of(inst->op)->shape == VYRE_SHAPE_GROUP) {
+    if (vyre_inst_shape(&s->ir->insts[at]) == VYRE_SHAPE_GROUP) {
         for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
-            r->values[inst->c + k] = r->values[s->same[inst->c + k]];
+            uint32_t result = vyre_result(s->ir, at, k);
+            r->values[result] = r->values[s->same[result]];
         }
     }
     return true;
@@ -327,14 +326,8 @@ vyre_status vyre_cse(const vyre_program *program, vyre_program **out_program) {
     if (s.failed) {
         status = vyre_no_memory("to optimise `%s`", vyre_program_name(program));
     } else if (s.found) {
-        vyre_rebuild rebuild;
-        status = vyre_rebuild_init(&rebuild, program);
-        if (!status) {
-            rebuild.replace = take_same;
-            rebuild.user = &s;
-            status = vyre_rebuild_run(&rebuild, out_program);
-            vyre_rebuild_deinit(&rebuild);
-        }
+        vyre_rebuild hooks = {.replace = take_same, .user = &s};
+        status = vyre_rebuild_run(program, hooks, out_program);
     }
     vyre_free(s.same);
     vyre_free(s.versions);

@@ -1,11 +1,17 @@
-#include "pass/dce.h"
-
-#include <string.h>
+/* Dead code: what has no effect and whose value nobody needs goes away.
+ *
+ * That is values, loads and subgroup operations; branches and `for` loops in which nothing is left,
+ * since they end; values that blocks carry or give back, where they feed only themselves; stores to
+ * shared and private arrays that nobody reads, and the arrays. A `loop` stays: it may not end, and
+ * what comes after it does not happen then. */
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "ir/builder.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 #include "pass/flow.h"
+#include "pass/pass.h"
 #include "pass/rebuild.h"
 
 typedef struct sweep {
@@ -20,66 +26,55 @@ typedef struct sweep {
 } sweep;
 
 static void mark(sweep *s, uint32_t operand) {
-    if (!(operand & VYRE_CONSTANT) && !s->live[operand]) {
+    if (vyre_operand_is_value(operand) && !s->live[operand]) {
         s->live[operand] = true;
         s->work[s->work_count++] = operand;
     }
 }
 
-/* Value k of what the ends of an instruction give, those of one kind. */
-static void mark_given(sweep *s, uint32_t owner, uint32_t op, uint32_t k) {
+/* What the ends of an instruction give for an arg or result, as value k. */
+static void mark_given(sweep *s, uint32_t owner, uint32_t to, uint32_t k) {
     VYRE_FLOW_ENDS(&s->flow, owner, end) {
-        if (s->ir->insts[end].op == op) {
-            mark(s, s->ir->operands[s->ir->insts[end].a + k]);
+        const vyre_inst *inst = &s->ir->insts[end];
+        if (vyre_jump_target(s->ir, inst, owner, k) == to) {
+            mark(s, vyre_inst_operands(s->ir, inst).items[k]);
         }
     }
 }
 
-static void mark_result(sweep *s, const vyre_inst *inst) {
-    uint32_t owner = inst->a, k = inst->b;
+static void mark_result(sweep *s, uint32_t at) {
+    uint32_t owner = vyre_pick_owner(&s->ir->insts[at]), k = vyre_pick_index(&s->ir->insts[at]);
     mark(s, owner);
-    switch (s->ir->insts[owner].op) {
-    case VYRE_OP_MATRIX_MAD: break; /* all of its values are there, or none */
-    case VYRE_OP_IF: mark_given(s, owner, VYRE_OP_YIELD, k); break;
-    case VYRE_OP_INLINE: mark_given(s, owner, VYRE_OP_RETURN, k); break;
-    case VYRE_OP_FOR:
-        mark(s, owner + 2 + k); /* what is left when the range is used up */
-    /* fall through */
-    default: mark_given(s, owner, VYRE_OP_BREAK, k); break;
+    if (vyre_is_grouped(s->ir, &s->ir->insts[at])) {
+        return; /* all of its values are there, or none */
+    }
+    if (s->ir->insts[owner].op == VYRE_OP_FOR) {
+        mark(s, vyre_loop_arg(s->ir, owner, k)); /* what is left when the range is used up */
+    }
+    mark_given(s, owner, at, k);
+}
+
+static void mark_arg(sweep *s, uint32_t at) {
+    const vyre_inst *arg = &s->ir->insts[at];
+    uint32_t loop = vyre_pick_owner(arg), k = vyre_arg_index(s->ir, arg);
+    mark(s, loop);
+    if (k != VYRE_NONE) {
+        mark(s, vyre_loop_initial(s->ir, loop).items[k]);
+        mark_given(s, loop, at, k);
     }
 }
 
-static void mark_arg(sweep *s, const vyre_inst *inst) {
-    uint32_t owner = inst->a, k = inst->b;
-    const vyre_inst *loop = &s->ir->insts[owner];
-    mark(s, owner);
-    if (loop->op == VYRE_OP_LOOP) {
-        mark(s, s->ir->operands[loop->a + k]);
-        mark_given(s, owner, VYRE_OP_CONTINUE, k);
-    } else if (k) {
-        mark(s, s->ir->operands[loop->a + 2 + k]);
-        mark_given(s, owner, VYRE_OP_CONTINUE, k - 1);
+static void mark_plain(sweep *s, const vyre_inst *inst) {
+    vyre_list values = vyre_inst_operands(s->ir, inst);
+    for (uint32_t i = 0; i < values.count; i++) {
+        mark(s, values.items[i]);
     }
-}
-
-static bool has_resource(const vyre_op_info *info) {
-    return info->shape == VYRE_SHAPE_R || info->shape == VYRE_SHAPE_R_V1 ||
-           info->shape == VYRE_SHAPE_R_V2 || info->shape == VYRE_SHAPE_R_LIST;
-}
-
-static void mark_plain(sweep *s, const vyre_inst *inst, const vyre_op_info *info) {
-    const uint32_t *values;
-    uint32_t count = vyre_inst_values(s->ir, inst, &values);
-    for (uint32_t i = 0; i < count; i++) {
-        mark(s, values[i]);
-    }
-    if (has_resource(info)) {
-        s->left_out[inst->a] = false;
-        if (info->effects & VYRE_EFFECT_READ) {
-            for (; s->write[inst->a] != VYRE_NONE;
-                 s->write[inst->a] = s->write_before[s->write[inst->a]]) {
-                mark(s, s->write[inst->a]);
-            }
+    if (vyre_inst_has_resource(inst)) {
+        uint32_t resource = vyre_access_resource(inst), *write = &s->write[resource];
+        s->left_out[resource] = false;
+        for (; vyre_inst_effects(inst) & VYRE_EFFECT_READ && *write != VYRE_NONE;
+             *write = s->write_before[*write]) {
+            mark(s, *write);
         }
     }
 }
@@ -88,25 +83,26 @@ static void mark_plain(sweep *s, const vyre_inst *inst, const vyre_op_info *info
  * where it was left. */
 static void mark_needs(sweep *s, uint32_t at) {
     const vyre_inst *inst = &s->ir->insts[at];
-    const vyre_op_info *info = vyre_op_info_of(inst->op);
     if (s->flow.owner[at] != VYRE_NONE) {
         mark(s, s->flow.owner[at]);
     }
-    switch (inst->op) {
-    case VYRE_OP_ARG: mark_arg(s, inst); return;
-    case VYRE_OP_RESULT: mark_result(s, inst); return;
+    switch (vyre_inst_op(inst)) {
+    case VYRE_OP_ARG: mark_arg(s, at); return;
+    case VYRE_OP_RESULT: mark_result(s, at); return;
     case VYRE_OP_IF: mark(s, inst->a); return;
-    default: break;
+    case VYRE_OP_FOR: {
+        vyre_for_range range = vyre_for_range_of(s->ir, at);
+        mark(s, range.first);
+        mark(s, range.end);
+        mark(s, range.step);
+        break;
     }
-    if (info->effects & VYRE_EFFECT_END) {
+    case VYRE_ONE_OF(LOOP, INLINE): break;
+    case VYRE_ANY_OF(JUMP):
         return; /* which of its operands are needed is for those to say who get them */
-    }
-    if (!(info->effects & VYRE_EFFECT_BLOCK)) {
-        mark_plain(s, inst, info);
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, NONE):
+        mark_plain(s, inst);
         return;
-    }
-    for (uint32_t i = 0; inst->op == VYRE_OP_FOR && i < 3; i++) {
-        mark(s, s->ir->operands[inst->a + i]);
     }
     VYRE_FLOW_ENDS(&s->flow, at, end) {
         mark(s, end);
@@ -117,11 +113,11 @@ static void mark_needs(sweep *s, uint32_t at) {
 static void mark_roots(sweep *s) {
     for (uint32_t i = 0; i < s->ir->inst_count; i++) {
         const vyre_inst *inst = &s->ir->insts[i];
-        uint32_t effects = vyre_op_info_of(inst->op)->effects;
+        uint32_t effects = vyre_inst_effects(inst);
         if ((inst->op == VYRE_OP_STORE || inst->op == VYRE_OP_CLEAR) &&
-            s->ir->resources[inst->a].kind >= VYRE_RESOURCE_SHARED) {
-            s->write_before[i] = s->write[inst->a];
-            s->write[inst->a] = i;
+            vyre_access_array(s->ir, inst)->kind >= VYRE_RESOURCE_SHARED) {
+            s->write_before[i] = s->write[vyre_access_resource(inst)];
+            s->write[vyre_access_resource(inst)] = i;
         } else if (effects & (VYRE_EFFECT_WRITE | VYRE_EFFECT_ATOMIC | VYRE_EFFECT_SYNC) ||
                    inst->op == VYRE_OP_LOOP ||
                    (inst->op == VYRE_OP_RETURN && s->flow.target[i] == VYRE_NONE)) {
@@ -133,21 +129,21 @@ static void mark_roots(sweep *s) {
 /* Whether a value that a block takes in or gives back is there afterwards. A `for` gives back what
  * it takes in. */
 static bool keeps_result(const sweep *s, uint32_t owner, uint32_t k) {
-    const vyre_inst *inst = &s->ir->insts[owner];
-    return inst->op == VYRE_OP_FOR ? s->live[owner + 2 + k] : s->live[inst->c + k];
+    return s->live[s->ir->insts[owner].op == VYRE_OP_FOR ? vyre_loop_arg(s->ir, owner, k)
+                                                         : vyre_result(s->ir, owner, k)];
 }
 
 static bool keeps_arg(const sweep *s, uint32_t owner, uint32_t k) {
-    return s->live[owner + 1 + k + (s->ir->insts[owner].op == VYRE_OP_FOR)];
+    return s->live[vyre_loop_arg(s->ir, owner, k)];
 }
 
+/* The values that a loop carries; other blocks carry none. */
 static uint32_t count_args(const vyre_ir *ir, uint32_t owner) {
-    const vyre_inst *inst = &ir->insts[owner];
-    return inst->op == VYRE_OP_LOOP ? inst->b : inst->op == VYRE_OP_FOR ? inst->b - 3 : 0;
+    return vyre_op_is_loop(ir->insts[owner].op) ? vyre_loop_initial(ir, owner).count : 0;
 }
 
 static bool is_whole(const sweep *s, uint32_t owner) {
-    uint32_t args = count_args(s->ir, owner), results = vyre_rebuild_result_count(s->ir, owner);
+    uint32_t args = count_args(s->ir, owner), results = vyre_result_count(s->ir, owner);
     bool whole = true;
     for (uint32_t i = 0; i < args && whole; i++) {
         whole = keeps_arg(s, owner, i);
@@ -161,7 +157,7 @@ static bool is_whole(const sweep *s, uint32_t owner) {
 static bool drops_any(const sweep *s) {
     bool drops = false;
     for (uint32_t i = 0; i < s->ir->inst_count && !drops; i++) {
-        uint32_t op = s->ir->insts[i].op, effects = vyre_op_info_of(op)->effects;
+        uint32_t op = s->ir->insts[i].op, effects = vyre_lookup_op(op)->effects;
         if (effects & VYRE_EFFECT_BLOCK) {
             drops = !s->live[i] || !is_whole(s, i);
         } else if (!(effects & VYRE_EFFECT_END) && op != VYRE_OP_ARG && op != VYRE_OP_RESULT) {
@@ -180,36 +176,33 @@ static bool drops_any(const sweep *s) {
 static void copy_end(vyre_rebuild *r, uint32_t at) {
     const sweep *s = r->user;
     const vyre_inst *inst = &s->ir->insts[at];
+    vyre_list values = vyre_inst_operands(s->ir, inst);
     uint32_t target = s->flow.target[at], kept = 0;
-    uint32_t *list = vyre_alloc_array(inst->b, sizeof *list);
+    uint32_t *list = vyre_alloc_array(values.count, sizeof *list);
     if (!list) {
         builder_no_memory(r->to);
         return;
     }
-    for (uint32_t k = 0; k < inst->b; k++) {
+    for (uint32_t k = 0; k < values.count; k++) {
         bool is_kept =
             inst->op == VYRE_OP_CONTINUE ? keeps_arg(s, target, k) : keeps_result(s, target, k);
-        uint32_t value = s->ir->operands[inst->a + k];
+        uint32_t value = values.items[k];
         if (is_kept && s->ir->insts[target].op == VYRE_OP_FOR && inst->op == VYRE_OP_BREAK &&
-            !s->live[s->ir->insts[target].c + k]) {
-            value = target + 2 + k; /* carried but not needed behind: any will do */
+            !s->live[vyre_result(s->ir, target, k)]) {
+            /* Carried but not needed behind: any will do. */
+            value = vyre_loop_arg(s->ir, target, k);
         }
         if (is_kept) {
             list[kept++] = vyre_rebuild_operand(r, value);
         }
     }
-    switch (inst->op) {
-    case VYRE_OP_YIELD: vyre_build_yield(r->to, kept, list); break;
-    case VYRE_OP_BREAK: vyre_build_break(r->to, kept, list); break;
-    case VYRE_OP_CONTINUE: vyre_build_continue(r->to, kept, list); break;
-    default: vyre_build_return(r->to, kept, list); break;
-    }
+    vyre_rebuild_jump(r, at, kept, list);
     vyre_free(list);
 }
 
 static bool drop(vyre_rebuild *r, uint32_t at) {
     const sweep *s = r->user;
-    if (vyre_op_info_of(s->ir->insts[at].op)->effects & VYRE_EFFECT_END) {
+    if (vyre_inst_effects(&s->ir->insts[at]) & VYRE_EFFECT_END) {
         copy_end(r, at);
         return true;
     }
@@ -219,39 +212,30 @@ static bool drop(vyre_rebuild *r, uint32_t at) {
 /* Opens a loop that carries less; `list` has room for what it carried, twice. */
 static void open_loop(vyre_rebuild *r, uint32_t at, uint32_t *list) {
     const sweep *s = r->user;
-    const vyre_inst *inst = &s->ir->insts[at];
-    uint32_t head = inst->op == VYRE_OP_FOR ? 3 : 0, count = inst->b - head, kept = 0;
-    uint32_t *args = list + count, range[3] = {0};
-    for (uint32_t i = 0; i < head; i++) {
-        range[i] = vyre_rebuild_operand(r, s->ir->operands[inst->a + i]);
-    }
-    for (uint32_t k = 0; k < count; k++) {
+    vyre_list initial = vyre_loop_initial(s->ir, at);
+    uint32_t *args = list + initial.count, kept = 0;
+    for (uint32_t k = 0; k < initial.count; k++) {
         if (keeps_arg(s, at, k)) {
-            list[kept++] = vyre_rebuild_operand(r, s->ir->operands[inst->a + head + k]);
+            list[kept++] = vyre_rebuild_operand(r, initial.items[k]);
         }
     }
-    if (head) {
-        r->values[at + 1] = vyre_build_for(r->to, range[0], range[1], range[2], kept, list, args);
-    } else {
-        vyre_build_loop(r->to, kept, list, args);
-    }
-    for (uint32_t k = 0, taken = 0; k < count; k++) {
+    vyre_rebuild_loop(r, at, kept, list, args);
+    for (uint32_t k = 0, taken = 0; k < initial.count; k++) {
         if (keeps_arg(s, at, k)) {
-            r->values[at + 1 + (head != 0) + k] = args[taken++];
+            r->values[vyre_loop_arg(s->ir, at, k)] = args[taken++];
         }
     }
 }
 
 static bool drop_block(vyre_rebuild *r, uint32_t at) {
     const sweep *s = r->user;
-    const vyre_inst *inst = &s->ir->insts[at];
     if (!s->live[at]) {
         return true;
     }
     if (is_whole(s, at)) {
         return false;
     }
-    uint32_t args = count_args(s->ir, at), results = vyre_rebuild_result_count(s->ir, at), kept = 0;
+    uint32_t args = count_args(s->ir, at), results = vyre_result_count(s->ir, at), kept = 0;
     uint32_t *list = vyre_alloc_array(2 * (size_t)args + results, sizeof *list);
     if (!list) {
         builder_no_memory(r->to);
@@ -260,28 +244,16 @@ static bool drop_block(vyre_rebuild *r, uint32_t at) {
     for (uint32_t k = 0; k < results; k++) {
         kept += keeps_result(s, at, k);
     }
-    switch (inst->op) {
-    case VYRE_OP_IF:
-        vyre_build_if(r->to, vyre_rebuild_operand(r, inst->a));
-        vyre_rebuild_code(r, at + 1, inst->b);
-        vyre_build_else(r->to);
-        vyre_rebuild_code(r, inst->b, inst->c);
-        vyre_build_if_end(r->to, kept, list);
-        break;
-    case VYRE_OP_INLINE:
-        vyre_build_inline(r->to);
-        vyre_rebuild_code(r, at + 1, inst->c);
-        vyre_build_inline_end(r->to, kept, list);
-        break;
-    default:
+    if (vyre_op_is_loop(s->ir->insts[at].op)) {
         open_loop(r, at, list);
-        vyre_rebuild_code(r, at + 1, inst->c);
-        vyre_build_loop_end(r->to, kept, list);
-        break;
+    } else {
+        vyre_rebuild_open(r, at);
     }
+    vyre_rebuild_blocks(r, at);
+    vyre_rebuild_end(r, at, kept, list);
     for (uint32_t k = 0, given = 0; k < results; k++) {
         if (keeps_result(s, at, k)) {
-            r->values[inst->c + k] = list[given++];
+            r->values[vyre_result(s->ir, at, k)] = list[given++];
         }
     }
     vyre_free(list);
@@ -319,16 +291,9 @@ vyre_status vyre_dce(const vyre_program *program, vyre_program **out_program) {
         mark_needs(&s, s.work[--s.work_count]);
     }
     if (drops_any(&s)) {
-        vyre_rebuild rebuild;
-        status = vyre_rebuild_init(&rebuild, program);
-        if (!status) {
-            rebuild.replace = drop;
-            rebuild.replace_block = drop_block;
-            rebuild.left_out = s.left_out;
-            rebuild.user = &s;
-            status = vyre_rebuild_run(&rebuild, out_program);
-            vyre_rebuild_deinit(&rebuild);
-        }
+        vyre_rebuild hooks = {
+            .replace = drop, .replace_block = drop_block, .left_out = s.left_out, .user = &s};
+        status = vyre_rebuild_run(program, hooks, out_program);
     }
 done:
     vyre_flow_deinit(&s.flow);

@@ -4,6 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 #include "pass/cover.h"
 #include "pass/fill_value.h"
 
@@ -17,9 +19,8 @@ enum {
 typedef struct frame {
     uint32_t owner; /* VYRE_NONE for the phase */
     uint32_t end;
-    uint32_t loop, call; /* frames of the innermost ones, itself included; or VYRE_NONE */
-    uint32_t guards;     /* how many hold in front of it */
-    bool is_lost;        /* nobody knows who comes here from now on */
+    uint32_t guards; /* how many hold in front of it */
+    bool is_lost;    /* nobody knows who comes here from now on */
     bool in_then;
     bool left_then, left_else; /* nobody comes to the end of that branch */
 } frame;
@@ -87,30 +88,33 @@ static bool push_domain(walk *w) {
 
 /* Takes a condition that holds, or does not, as guards; false if it cannot. */
 static bool push_condition(walk *w, uint32_t condition, bool holds, uint32_t depth) {
-    if (condition & VYRE_CONSTANT) {
-        return (w->ir->consts[condition & ~VYRE_CONSTANT].bits != 0) == holds;
+    if (vyre_operand_is_constant(condition)) {
+        return (vyre_operand_bits(w->ir, condition) != 0) == holds;
     }
     if (depth == MOST_CONDITIONS) {
         return false;
     }
     const vyre_inst *inst = &w->ir->insts[condition];
-    bool is_zero = (inst->op == VYRE_OP_EQ || inst->op == VYRE_OP_NE) && inst->b & VYRE_CONSTANT &&
-                   !w->ir->consts[inst->b & ~VYRE_CONSTANT].bits;
-    switch (inst->op) {
-    case VYRE_OP_IN_DOMAIN: return holds && push_domain(w);
+    if (inst->op == VYRE_OP_IN_DOMAIN) {
+        return holds && push_domain(w);
+    }
+    switch (vyre_inst_op(inst)) {
     case VYRE_OP_NOT: return push_condition(w, inst->a, !holds, depth + 1);
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
+    case VYRE_ONE_OF(AND, OR):
         return holds == (inst->op == VYRE_OP_AND) && push_condition(w, inst->a, holds, depth + 1) &&
                push_condition(w, inst->b, holds, depth + 1);
     case VYRE_OP_LT: return holds && push_less(w, inst->a, inst->b, 0);
     case VYRE_OP_LE:
         return holds ? push_less(w, inst->a, inst->b, 1) : push_less(w, inst->b, inst->a, 0);
-    case VYRE_OP_EQ:
-    case VYRE_OP_NE: /* nothing but zero is less than one */
-        return is_zero && holds == (inst->op == VYRE_OP_EQ) && push_less(w, inst->a, inst->b, 1);
-    default: return false;
+    case VYRE_ONE_OF(EQ, NE): /* nothing but zero is less than one */
+        return vyre_operand_has_bits(w->ir, inst->b, 0) && holds == (inst->op == VYRE_OP_EQ) &&
+               push_less(w, inst->a, inst->b, 1);
+    case VYRE_OP_XOR:
+    case VYRE_ANY_OF(SURROUNDINGS, ARITHMETIC, INTEGER, SHIFT, BITS, FLOAT, CHOICE, ELEMENTARY,
+                     ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return false;
 }
 
 /* Blocks */
@@ -121,20 +125,18 @@ static frame *top_of(walk *w) {
 
 /* Whether an iteration of a loop may be its last before the range is used up. */
 static bool may_end_early(const vyre_ir *ir, uint32_t loop) {
+    vyre_block body = vyre_body_block(ir, loop);
     uint32_t inner_end = 0;
-    for (uint32_t i = loop + 1; i < ir->insts[loop].c; i++) {
-        const vyre_inst *inst = &ir->insts[i];
-        switch (inst->op) {
-        case VYRE_OP_INLINE: i = inst->c - 1; break; /* nothing leaves more than that */
-        case VYRE_OP_FOR:
-        case VYRE_OP_LOOP: inner_end = inst->c > inner_end ? inst->c : inner_end; break;
-        case VYRE_OP_RETURN: return true;
-        case VYRE_OP_BREAK:
-            if (i >= inner_end) {
-                return true;
-            }
-            break;
-        default: break;
+    for (uint32_t i = body.first; i < body.end; i++) {
+        uint32_t op = ir->insts[i].op;
+        if (op == VYRE_OP_RETURN || (op == VYRE_OP_BREAK && i >= inner_end)) {
+            return true;
+        }
+        if (vyre_op_is_loop(op) && vyre_owner_end(ir, i) > inner_end) {
+            inner_end = vyre_owner_end(ir, i);
+        }
+        if (op == VYRE_OP_INLINE) { /* nothing leaves more than that */
+            i = vyre_block_terminator(vyre_owner_blocks(ir, i));
         }
     }
     return false;
@@ -142,20 +144,20 @@ static bool may_end_early(const vyre_ir *ir, uint32_t loop) {
 
 /* The counter of a `for` is first + step * iteration, as long as that is less than the end. */
 static bool open_for(walk *w, uint32_t at, uint32_t depth) {
-    const uint32_t *range = w->ir->operands + w->ir->insts[at].a;
-    vyre_type type = vyre_operand_type(w->ir, range[0]);
+    vyre_for_range range = vyre_for_range_of(w->ir, at);
+    vyre_type type = vyre_operand_type(w->ir, range.first);
     bool first_exact, end_exact, step_exact;
     int64_t number;
-    uint32_t first = fill_value_sum(&w->values, range[0], &first_exact);
-    uint32_t end = fill_value_sum(&w->values, range[1], &end_exact);
-    uint32_t step = fill_value_sum(&w->values, range[2], &step_exact);
+    uint32_t first = fill_value_sum(&w->values, range.first, &first_exact);
+    uint32_t end = fill_value_sum(&w->values, range.end, &end_exact);
+    uint32_t step = fill_value_sum(&w->values, range.step, &step_exact);
     if (!fill_is_unsigned(type) || !first_exact || !sum_is_number(&w->sums, step, &number) ||
         number <= 0) {
         return false;
     }
     uint32_t iteration = sum_of(&w->sums, SUM_ITERATION, depth, 0);
     uint32_t counter = sum_add(&w->sums, first, sum_multiply(&w->sums, step, iteration));
-    fill_value_set(&w->values, at + 1, counter);
+    fill_value_set(&w->values, vyre_for_counter(at), counter);
     return push_guard(w, counter, end, end_exact);
 }
 
@@ -163,28 +165,17 @@ static void open_block(walk *w, uint32_t at) {
     const vyre_inst *inst = &w->ir->insts[at];
     const frame *parent = top_of(w);
     frame *opened = &w->frames[w->depth];
+    bool is_if = inst->op == VYRE_OP_IF;
     *opened = (frame){.owner = at,
-                      .end = inst->op == VYRE_OP_IF ? inst->b : inst->c,
-                      .loop = parent->loop,
-                      .call = parent->call,
+                      .end = is_if ? vyre_then_block(w->ir, at).end : vyre_owner_end(w->ir, at),
                       .guards = w->guard_count,
                       .is_lost = parent->is_lost,
-                      .in_then = inst->op == VYRE_OP_IF};
-    switch (inst->op) {
-    case VYRE_OP_IF: opened->is_lost |= !push_condition(w, inst->a, true, 0); break;
-    case VYRE_OP_FOR:
-        opened->loop = w->depth;
-        opened->is_lost |= !open_for(w, at, w->depth);
+                      .in_then = is_if};
+    if (is_if) {
+        opened->is_lost |= !push_condition(w, inst->a, true, 0);
+    } else if (vyre_op_is_loop(inst->op)) {
+        opened->is_lost |= inst->op != VYRE_OP_FOR || !open_for(w, at, w->depth);
         opened->is_lost = opened->is_lost || may_end_early(w->ir, at);
-        break;
-    case VYRE_OP_LOOP:
-        opened->loop = w->depth;
-        opened->is_lost = true;
-        break;
-    default:
-        opened->call = w->depth;
-        opened->loop = VYRE_NONE;
-        break;
     }
     w->depth++;
 }
@@ -197,7 +188,7 @@ static void close_blocks(walk *w, uint32_t at) {
         w->guard_count = top->guards;
         if (top->in_then) {
             top->in_then = false;
-            top->end = inst->c;
+            top->end = vyre_owner_end(w->ir, top->owner);
             top->is_lost = parent->is_lost || !push_condition(w, inst->a, false, 0);
             return;
         }
@@ -214,10 +205,8 @@ static void close_blocks(walk *w, uint32_t at) {
 static void see_end(walk *w, const vyre_inst *inst) {
     frame *top = top_of(w);
     uint32_t here = w->depth - 1, target = here;
-    if (inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE) {
-        target = top->loop;
-    } else if (inst->op == VYRE_OP_RETURN) {
-        target = top->call == VYRE_NONE ? 0 : top->call;
+    while (!vyre_jump_ends(w->ir, inst->op, w->frames[target].owner)) {
+        target--;
     }
     if (here == target + 1 && w->ir->insts[top->owner].op == VYRE_OP_IF) {
         top->left_then |= top->in_then;
@@ -241,13 +230,14 @@ static void give_up(walk *w, uint32_t resource) {
 /* Whether the invocation has written the element itself, where it surely came by. */
 static bool is_own(walk *w, uint32_t at, const vyre_inst *inst) {
     bool exact;
-    uint32_t index = fill_value_sum(&w->values, inst->b, &exact);
-    vyre_type type = vyre_operand_type(w->ir, inst->b);
+    uint32_t operand = vyre_access_index(w->ir, inst), resource = vyre_access_resource(inst);
+    uint32_t index = fill_value_sum(&w->values, operand, &exact);
+    vyre_type type = vyre_operand_type(w->ir, operand);
     size_t count = w->own.count, least = count > MOST_LOOKED_AT ? count - MOST_LOOKED_AT : 0;
     for (size_t i = count; i-- > least;) {
         const own_store *store = &w->own.items[i];
-        if (store->resource == inst->a && store->end > at &&
-            (store->operand == inst->b ||
+        if (store->resource == resource && store->end > at &&
+            (store->operand == operand ||
              (store->type == type && sum_same(&w->sums, store->index, index)))) {
             return true;
         }
@@ -258,11 +248,12 @@ static bool is_own(walk *w, uint32_t at, const vyre_inst *inst) {
 static void see_store(walk *w, const vyre_inst *inst) {
     const frame *top = top_of(w);
     bool exact;
-    full_store found = {.resource = inst->a};
+    uint32_t operand = vyre_access_index(w->ir, inst);
+    full_store found = {.resource = vyre_access_resource(inst)};
     cover_store *store = &found.store;
-    store->index = fill_value_sum(&w->values, inst->b, &exact);
-    vyre_type type = vyre_operand_type(w->ir, inst->b);
-    own_store own = {inst->a, inst->b, store->index, top->end, type};
+    store->index = fill_value_sum(&w->values, operand, &exact);
+    vyre_type type = vyre_operand_type(w->ir, operand);
+    own_store own = {found.resource, operand, store->index, top->end, type};
     w->no_memory |= !vyre_vec_push(&w->own, own);
     bool counts = fill_is_unsigned(type) || type == VYRE_TYPE_I64;
     if (top->is_lost || !counts || store->index == SUM_UNKNOWN ||
@@ -286,26 +277,24 @@ static void see_store(walk *w, const vyre_inst *inst) {
 static void walk_code(walk *w, const vyre_phase *phase) {
     const vyre_ir *ir = w->ir;
     w->phase = w->values.phase = phase;
-    w->frames[0] =
-        (frame){.owner = VYRE_NONE, .end = phase->end, .loop = VYRE_NONE, .call = VYRE_NONE};
+    w->frames[0] = (frame){.owner = VYRE_NONE, .end = phase->end};
     w->depth = 1;
     w->guard_count = 0;
     w->own.count = w->full.count = 0;
     for (uint32_t at = phase->first; at < phase->end && w->open_count; at++) {
         const vyre_inst *inst = &ir->insts[at];
-        uint32_t effects = vyre_op_info_of(inst->op)->effects;
+        uint32_t effects = vyre_inst_effects(inst);
         close_blocks(w, at);
         if (effects & VYRE_EFFECT_BLOCK) {
             open_block(w, at);
         } else if (effects & VYRE_EFFECT_END) {
             see_end(w, inst);
-        } else if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) && w->states[inst->a] == OPEN) {
-            if (effects & VYRE_EFFECT_READ) {
-                if (inst->op != VYRE_OP_LOAD || !is_own(w, at, inst)) {
-                    give_up(w, inst->a);
-                }
-            } else {
+        } else if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) &&
+                   w->states[vyre_access_resource(inst)] == OPEN) {
+            if (!(effects & VYRE_EFFECT_READ)) {
                 see_store(w, inst);
+            } else if (inst->op != VYRE_OP_LOAD || !is_own(w, at, inst)) {
+                give_up(w, vyre_access_resource(inst));
             }
         }
     }

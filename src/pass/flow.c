@@ -4,6 +4,21 @@
 
 #include "base/alloc.h"
 #include "ir/lookup.h"
+#include "pass/walk.h"
+
+static void note(vyre_flow *flow, const vyre_walk *at, uint32_t inst) {
+    const vyre_inst *i = &at->ir->insts[inst];
+    flow->owner[inst] = at->stack[at->depth - 1].owner;
+    if (!(vyre_inst_effects(i) & VYRE_EFFECT_END) || i->op == VYRE_OP_UNREACHABLE) {
+        return;
+    }
+    uint32_t target = at->stack[vyre_walk_target(at, i->op)].owner;
+    if (target != VYRE_NONE) {
+        flow->target[inst] = target;
+        flow->before[inst] = flow->end[target];
+        flow->end[target] = inst;
+    }
+}
 
 bool vyre_flow_init(vyre_flow *flow, const vyre_ir *ir) {
     size_t count = ir->inst_count;
@@ -14,30 +29,12 @@ bool vyre_flow_init(vyre_flow *flow, const vyre_ir *ir) {
     }
     memset(all, 0xff, count * 4 * sizeof *all); /* VYRE_NONE */
     *flow = (vyre_flow){all, all + count, all + 2 * count, all + 3 * count};
-    uint32_t open[VYRE_LIMIT_NESTING + 1], depth = 0;
-    for (uint32_t i = 0; i < ir->inst_count; i++) {
-        const vyre_inst *inst = &ir->insts[i];
-        uint32_t effects = vyre_op_info_of(inst->op)->effects;
-        while (depth && ir->insts[open[depth - 1]].c == i) {
-            depth--;
-        }
-        flow->owner[i] = depth ? open[depth - 1] : VYRE_NONE;
-        if (effects & VYRE_EFFECT_BLOCK) {
-            open[depth++] = i;
-        }
-        if (!(effects & VYRE_EFFECT_END) || inst->op == VYRE_OP_UNREACHABLE) {
-            continue;
-        }
-        uint32_t level = depth;
-        while (level) {
-            uint32_t owner = open[level - 1];
-            if (vyre_lookup_ends(inst->op, ir->insts[owner].op)) {
-                flow->target[i] = owner;
-                flow->before[i] = flow->end[owner];
-                flow->end[owner] = i;
-                break;
-            }
-            level--;
+    for (uint32_t i = 0; i < ir->phase_count; i++) {
+        vyre_walk at;
+        uint32_t inst;
+        vyre_walk_begin(&at, ir, &ir->phases[i]);
+        while (vyre_walk_next(&at, &inst)) {
+            note(flow, &at, inst);
         }
     }
     return true;

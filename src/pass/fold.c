@@ -4,7 +4,10 @@
 
 #include "base/alloc.h"
 #include "ir/builder.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 #include "pass/flow.h"
+#include "pass/pass.h"
 #include "pass/rebuild.h"
 
 enum {
@@ -21,8 +24,8 @@ typedef struct folding {
 } folding;
 
 static bool is_constant(const vyre_rebuild *r, uint32_t value, uint64_t *out_bits) {
-    bool is = value & VYRE_CONSTANT && value != VYRE_NONE;
-    *out_bits = is ? r->to->consts.items[value & ~VYRE_CONSTANT].bits : 0;
+    bool is = vyre_operand_is_constant(value);
+    *out_bits = is ? builder_bits(r->to, value) : 0;
     return is;
 }
 
@@ -30,7 +33,7 @@ static bool is_constant(const vyre_rebuild *r, uint32_t value, uint64_t *out_bit
 
 static bool fold_length(vyre_rebuild *r, uint32_t at) {
     const vyre_ir *ir = r->ir;
-    const vyre_resource *row = &ir->resources[ir->insts[at].a];
+    const vyre_resource *row = vyre_access_array(ir, &ir->insts[at]);
     if (row->kind >= VYRE_RESOURCE_SHARED) {
         r->values[at] = vyre_build_u32(r->to, row->length);
         return true;
@@ -49,33 +52,33 @@ static bool fold_length(vyre_rebuild *r, uint32_t at) {
 
 /* Whether an access lies past the end for sure. */
 static bool is_outside(vyre_rebuild *r, const vyre_inst *inst) {
-    const vyre_resource *row = &r->ir->resources[inst->a];
+    const vyre_resource *row = vyre_access_array(r->ir, inst);
     uint64_t index;
     /* A negative index is at least as large as it is taken for here. */
     return row->kind >= VYRE_RESOURCE_SHARED &&
-           is_constant(r, vyre_rebuild_operand(r, inst->b), &index) && index >= row->length;
+           is_constant(r, vyre_rebuild_operand(r, vyre_access_index(r->ir, inst)), &index) &&
+           index >= row->length;
 }
 
 static bool fold_inst(vyre_rebuild *r, uint32_t at) {
     const vyre_inst *inst = &r->ir->insts[at];
-    const vyre_op_info *info = vyre_op_info_of(inst->op);
+    const vyre_op_info *info = vyre_lookup_op(inst->op);
     folding *f = r->user;
     bool folded = false;
     if (inst->op == VYRE_OP_LEN) {
         folded = fold_length(r, at);
     } else if (inst->op == VYRE_OP_LOAD && is_outside(r, inst)) {
-        r->values[at] = vyre_build_const(r->to, (vyre_type)inst->type, 0);
+        r->values[at] = vyre_build_const(r->to, vyre_inst_type(inst), 0);
         folded = true;
     } else if (inst->op == VYRE_OP_STORE) {
         folded = is_outside(r, inst);
     } else if (!info->effects && info->shape >= VYRE_SHAPE_V1 && info->shape <= VYRE_SHAPE_V3) {
         uint32_t operands[3] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
-        const uint32_t *values;
-        uint32_t count = vyre_inst_values(r->ir, inst, &values);
-        for (uint32_t i = 0; i < count; i++) {
-            operands[i] = vyre_rebuild_operand(r, values[i]);
+        vyre_list values = vyre_inst_operands(r->ir, inst);
+        for (uint32_t i = 0; i < values.count; i++) {
+            operands[i] = vyre_rebuild_operand(r, values.items[i]);
         }
-        uint32_t value = vyre_fold_op(r->to, (vyre_op)inst->op, (vyre_type)inst->type, operands);
+        uint32_t value = vyre_fold_op(r->to, vyre_inst_op(inst), vyre_inst_type(inst), operands);
         folded = value != VYRE_NONE;
         if (folded) {
             r->values[at] = value;
@@ -87,57 +90,59 @@ static bool fold_inst(vyre_rebuild *r, uint32_t at) {
 
 /* Blocks */
 
+/* The last instruction of a block. */
+static const vyre_inst *terminator_of(const vyre_ir *ir, vyre_block code) {
+    return &ir->insts[vyre_block_terminator(code)];
+}
+
+/* The code of a block up to its terminator, whose values are handed back. */
+static vyre_list copy_straight(vyre_rebuild *r, vyre_block code) {
+    vyre_rebuild_code(r, (vyre_block){code.first, vyre_block_terminator(code)});
+    return vyre_inst_operands(r->ir, terminator_of(r->ir, code));
+}
+
 /* The code of a block that is no block any more. Its end gives the results, or goes on elsewhere
  * than behind it. */
-static void dissolve(vyre_rebuild *r, uint32_t owner, uint32_t first, uint32_t end, bool gives) {
+static void dissolve(vyre_rebuild *r, uint32_t owner, vyre_block code, bool gives) {
     folding *f = r->user;
-    const vyre_inst *last = &r->ir->insts[end - 1];
     f->changed = true;
     if (!gives) {
-        vyre_rebuild_code(r, first, end);
+        vyre_rebuild_code(r, code);
         return;
     }
-    vyre_rebuild_code(r, first, end - 1);
-    uint32_t count = vyre_rebuild_result_count(r->ir, owner);
-    for (uint32_t k = 0; k < count; k++) {
-        r->values[r->ir->insts[owner].c + k] =
-            vyre_rebuild_operand(r, r->ir->operands[last->a + k]);
+    vyre_list values = copy_straight(r, code);
+    for (uint32_t k = 0; k < values.count; k++) {
+        r->values[vyre_result(r->ir, owner, k)] = vyre_rebuild_operand(r, values.items[k]);
     }
 }
 
 /* Whether both branches only choose between values, and computing both costs little. */
 static bool is_choice(const vyre_ir *ir, uint32_t at) {
-    const vyre_inst *inst = &ir->insts[at];
-    uint32_t cost = 0;
-    for (uint32_t i = at + 1; i < inst->c && cost <= CHOICE_COST; i++) {
-        const vyre_op_info *info = vyre_op_info_of(ir->insts[i].op);
-        if (ir->insts[i].op == VYRE_OP_YIELD) {
-            cost += i == inst->c - 1 ? ir->insts[i].b : 0;
-        } else if (info->effects) {
-            return false;
-        } else {
-            cost += info->cost;
-        }
+    vyre_block both = vyre_owner_blocks(ir, at);
+    uint32_t cost = vyre_result_count(ir, at);
+    bool chooses = cost && terminator_of(ir, vyre_then_block(ir, at))->op == VYRE_OP_YIELD &&
+                   terminator_of(ir, both)->op == VYRE_OP_YIELD;
+    for (uint32_t i = both.first; i < both.end && chooses && cost <= CHOICE_COST; i++) {
+        const vyre_op_info *info = vyre_lookup_op(ir->insts[i].op);
+        chooses = !info->effects || ir->insts[i].op == VYRE_OP_YIELD;
+        cost += info->cost;
     }
-    return cost <= CHOICE_COST && ir->insts[inst->c - 1].op == VYRE_OP_YIELD &&
-           ir->insts[inst->c - 1].b && ir->insts[inst->b - 1].op == VYRE_OP_YIELD;
+    return chooses && cost <= CHOICE_COST;
 }
 
 static void choose(vyre_rebuild *r, uint32_t at) {
     const vyre_ir *ir = r->ir;
-    const vyre_inst *inst = &ir->insts[at];
     folding *f = r->user;
     f->changed = true;
-    uint32_t condition = vyre_rebuild_operand(r, inst->a);
-    vyre_rebuild_code(r, at + 1, inst->b - 1);
-    vyre_rebuild_code(r, inst->b, inst->c - 1);
-    const uint32_t *first = ir->operands + ir->insts[inst->b - 1].a;
-    const uint32_t *second = ir->operands + ir->insts[inst->c - 1].a;
-    for (uint32_t k = 0; k < ir->insts[inst->c - 1].b; k++) {
-        uint32_t operands[3] = {condition, vyre_rebuild_operand(r, first[k]),
-                                vyre_rebuild_operand(r, second[k])};
-        r->values[inst->c + k] = vyre_fold_build(r->to, VYRE_OP_SELECT,
-                                                 (vyre_type)ir->insts[inst->c + k].type, operands);
+    uint32_t condition = vyre_rebuild_operand(r, ir->insts[at].a);
+    vyre_list first = copy_straight(r, vyre_then_block(ir, at));
+    vyre_list second = copy_straight(r, vyre_else_block(ir, at));
+    for (uint32_t k = 0; k < second.count; k++) {
+        uint32_t operands[3] = {condition, vyre_rebuild_operand(r, first.items[k]),
+                                vyre_rebuild_operand(r, second.items[k])};
+        uint32_t result = vyre_result(ir, at, k);
+        r->values[result] =
+            vyre_fold_build(r->to, VYRE_OP_SELECT, vyre_inst_type(&ir->insts[result]), operands);
     }
 }
 
@@ -153,7 +158,7 @@ typedef struct assumptions {
 /* In a branch the condition is known, and so may be what it is made of. */
 static void assume(vyre_rebuild *r, uint32_t operand, bool holds, assumptions *undo) {
     folding *f = r->user;
-    if (operand & VYRE_CONSTANT || undo->count == MOST_ASSUMED) {
+    if (!vyre_operand_is_value(operand) || undo->count == MOST_ASSUMED) {
         return;
     }
     const vyre_inst *inst = &r->ir->insts[operand];
@@ -185,12 +190,12 @@ static uint32_t common_value(const folding *f, uint32_t owner, uint32_t op, uint
         if (ir->insts[end].op != op) {
             continue;
         }
-        uint32_t operand = ir->operands[ir->insts[end].a + k];
+        uint32_t operand = vyre_inst_operands(ir, &ir->insts[end]).items[k];
         if (operand == self) {
             continue;
         }
         if ((common != VYRE_NONE && operand != common) ||
-            (!(operand & VYRE_CONSTANT) && operand >= owner)) {
+            (vyre_operand_is_value(operand) && operand >= owner)) {
             return VYRE_NONE;
         }
         common = operand;
@@ -201,9 +206,9 @@ static uint32_t common_value(const folding *f, uint32_t owner, uint32_t op, uint
 /* Results that are the same on every way out need no block. */
 static void take_common(vyre_rebuild *r, uint32_t owner, uint32_t op) {
     folding *f = r->user;
-    uint32_t count = vyre_rebuild_result_count(r->ir, owner);
+    uint32_t count = vyre_result_count(r->ir, owner);
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t result = r->ir->insts[owner].c + k;
+        uint32_t result = vyre_result(r->ir, owner, k);
         uint32_t common = common_value(f, owner, op, k, VYRE_NONE, VYRE_NONE);
         if (common != VYRE_NONE && f->uses[result]) {
             r->values[result] = vyre_rebuild_operand(r, common);
@@ -218,8 +223,8 @@ static bool fold_if(vyre_rebuild *r, uint32_t at) {
     uint64_t holds;
     assumptions undo = {0};
     if (is_constant(r, vyre_rebuild_operand(r, inst->a), &holds)) {
-        uint32_t first = holds ? at + 1 : inst->b, end = holds ? inst->b : inst->c;
-        dissolve(r, at, first, end, ir->insts[end - 1].op == VYRE_OP_YIELD);
+        vyre_block taken = holds ? vyre_then_block(ir, at) : vyre_else_block(ir, at);
+        dissolve(r, at, taken, terminator_of(ir, taken)->op == VYRE_OP_YIELD);
         return true;
     }
     if (is_choice(ir, at)) {
@@ -228,20 +233,22 @@ static bool fold_if(vyre_rebuild *r, uint32_t at) {
     }
     vyre_rebuild_open(r, at);
     assume(r, inst->a, true, &undo);
-    vyre_rebuild_code(r, at + 1, inst->b);
+    vyre_rebuild_code(r, vyre_then_block(ir, at));
     forget(r, &undo);
     vyre_build_else(r->to);
     assume(r, inst->a, false, &undo);
-    vyre_rebuild_code(r, inst->b, inst->c);
+    vyre_rebuild_code(r, vyre_else_block(ir, at));
     forget(r, &undo);
     vyre_rebuild_close(r, at);
     take_common(r, at, VYRE_OP_YIELD);
     return true;
 }
 
-static bool has_no_iteration(vyre_rebuild *r, const uint32_t *range, vyre_type type) {
-    uint32_t first = vyre_rebuild_operand(r, range[0]), end = vyre_rebuild_operand(r, range[1]);
-    uint32_t step = vyre_rebuild_operand(r, range[2]), zero = vyre_build_const(r->to, type, 0);
+static bool has_no_iteration(vyre_rebuild *r, uint32_t loop) {
+    vyre_for_range range = vyre_for_range_of(r->ir, loop);
+    vyre_type type = vyre_operand_type(r->ir, range.first);
+    uint32_t first = vyre_rebuild_operand(r, range.first), end = vyre_rebuild_operand(r, range.end);
+    uint32_t step = vyre_rebuild_operand(r, range.step), zero = vyre_build_const(r->to, type, 0);
     uint64_t bits;
     uint32_t starts =
         vyre_fold_op(r->to, VYRE_OP_LT, VYRE_TYPE_BOOL, (uint32_t[3]){first, end, VYRE_NONE});
@@ -258,28 +265,28 @@ static bool has_no_iteration(vyre_rebuild *r, const uint32_t *range, vyre_type t
 static void copy_loop(vyre_rebuild *r, uint32_t at) {
     folding *f = r->user;
     const vyre_ir *ir = r->ir;
-    const vyre_inst *inst = &ir->insts[at];
-    uint32_t head = inst->op == VYRE_OP_FOR ? 3 : 0, counters = head ? 1 : 0;
+    vyre_list initial = vyre_loop_initial(ir, at);
     vyre_rebuild_open(r, at);
-    for (uint32_t k = 0; k < inst->b - head; k++) {
-        uint32_t arg = at + 1 + counters + k, initial = ir->operands[inst->a + head + k];
-        if (f->uses[arg] && common_value(f, at, VYRE_OP_CONTINUE, k, arg, initial) != VYRE_NONE) {
-            r->values[arg] = vyre_rebuild_operand(r, initial);
+    for (uint32_t k = 0; k < initial.count; k++) {
+        uint32_t arg = vyre_loop_arg(ir, at, k);
+        if (f->uses[arg] &&
+            common_value(f, at, VYRE_OP_CONTINUE, k, arg, initial.items[k]) != VYRE_NONE) {
+            r->values[arg] = vyre_rebuild_operand(r, initial.items[k]);
             f->assumed = true;
         }
     }
-    vyre_rebuild_code(r, at + 1, inst->c);
+    vyre_rebuild_blocks(r, at);
     vyre_rebuild_close(r, at);
-    if (!head) {
+    if (ir->insts[at].op == VYRE_OP_LOOP) {
         take_common(r, at, VYRE_OP_BREAK);
         return;
     }
-    for (uint32_t k = 0; k < inst->b - head; k++) {
-        uint32_t arg = at + 2 + k, initial = ir->operands[inst->a + head + k];
-        if (f->uses[inst->c + k] &&
-            common_value(f, at, VYRE_OP_CONTINUE, k, arg, initial) != VYRE_NONE &&
-            common_value(f, at, VYRE_OP_BREAK, k, arg, initial) != VYRE_NONE) {
-            r->values[inst->c + k] = vyre_rebuild_operand(r, initial);
+    for (uint32_t k = 0; k < initial.count; k++) {
+        uint32_t arg = vyre_loop_arg(ir, at, k), result = vyre_result(ir, at, k);
+        if (f->uses[result] &&
+            common_value(f, at, VYRE_OP_CONTINUE, k, arg, initial.items[k]) != VYRE_NONE &&
+            common_value(f, at, VYRE_OP_BREAK, k, arg, initial.items[k]) != VYRE_NONE) {
+            r->values[result] = vyre_rebuild_operand(r, initial.items[k]);
             f->changed = true;
         }
     }
@@ -288,46 +295,52 @@ static void copy_loop(vyre_rebuild *r, uint32_t at) {
 /* Whether the only end that leads to an instruction is the last one of its block. */
 static bool ends_once(const folding *f, uint32_t owner) {
     uint32_t end = f->flow.end[owner];
-    return end == f->ir->insts[owner].c - 1 && f->flow.before[end] == VYRE_NONE;
+    return end == vyre_block_terminator(vyre_owner_blocks(f->ir, owner)) &&
+           f->flow.before[end] == VYRE_NONE;
+}
+
+static void fold_inline(vyre_rebuild *r, uint32_t at) {
+    if (ends_once(r->user, at)) {
+        dissolve(r, at, vyre_body_block(r->ir, at), true);
+        return;
+    }
+    vyre_rebuild_open(r, at);
+    vyre_rebuild_blocks(r, at);
+    vyre_rebuild_close(r, at);
+    take_common(r, at, VYRE_OP_RETURN);
+}
+
+/* A loop that never starts gives what it carries, one of a single iteration is no loop. */
+static void fold_loop(vyre_rebuild *r, uint32_t at) {
+    folding *f = r->user;
+    const vyre_ir *ir = r->ir;
+    vyre_block body = vyre_body_block(ir, at);
+    vyre_list initial = vyre_loop_initial(ir, at);
+    bool is_for = ir->insts[at].op == VYRE_OP_FOR;
+    if (is_for ? !has_no_iteration(r, at)
+               : !ends_once(f, at) || terminator_of(ir, body)->op != VYRE_OP_BREAK) {
+        copy_loop(r, at);
+        return;
+    }
+    for (uint32_t k = 0; k < initial.count; k++) {
+        uint32_t to = is_for ? vyre_result(ir, at, k) : vyre_loop_arg(ir, at, k);
+        r->values[to] = vyre_rebuild_operand(r, initial.items[k]);
+    }
+    f->changed = true;
+    if (!is_for) {
+        dissolve(r, at, body, true);
+    }
 }
 
 static bool fold_block(vyre_rebuild *r, uint32_t at) {
-    folding *f = r->user;
-    const vyre_ir *ir = r->ir;
-    const vyre_inst *inst = &ir->insts[at];
-    switch (inst->op) {
+    switch (vyre_inst_op(&r->ir->insts[at])) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
     case VYRE_OP_IF: return fold_if(r, at);
-    case VYRE_OP_INLINE:
-        if (ends_once(f, at)) {
-            dissolve(r, at, at + 1, inst->c, true);
-            return true;
-        }
-        vyre_rebuild_open(r, at);
-        vyre_rebuild_code(r, at + 1, inst->c);
-        vyre_rebuild_close(r, at);
-        take_common(r, at, VYRE_OP_RETURN);
-        return true;
-    case VYRE_OP_LOOP:
-        if (ends_once(f, at) && ir->insts[inst->c - 1].op == VYRE_OP_BREAK) {
-            for (uint32_t k = 0; k < inst->b; k++) {
-                r->values[at + 1 + k] = vyre_rebuild_operand(r, ir->operands[inst->a + k]);
-            }
-            dissolve(r, at, at + 1 + inst->b, inst->c, true);
-            return true;
-        }
-        break;
-    default:
-        if (has_no_iteration(r, ir->operands + inst->a, (vyre_type)ir->insts[at + 1].type)) {
-            for (uint32_t k = 0; k < inst->b - 3; k++) {
-                r->values[inst->c + k] = vyre_rebuild_operand(r, ir->operands[inst->a + 3 + k]);
-            }
-            f->changed = true;
-            return true;
-        }
-        break;
+    case VYRE_OP_INLINE: fold_inline(r, at); return true;
+    case VYRE_ONE_OF(FOR, LOOP): fold_loop(r, at); return true;
     }
-    copy_loop(r, at);
-    return true;
+    return false;
 }
 
 static bool same_digest(const vyre_program *one, const vyre_program *other) {
@@ -342,11 +355,10 @@ static bool prepare(folding *f, const vyre_ir *ir) {
         return false;
     }
     for (uint32_t i = 0; i < ir->inst_count; i++) {
-        const uint32_t *values;
-        uint32_t count = vyre_inst_values(ir, &ir->insts[i], &values);
-        for (uint32_t k = 0; k < count; k++) {
-            if (!(values[k] & VYRE_CONSTANT)) {
-                f->uses[values[k]]++;
+        vyre_list values = vyre_inst_operands(ir, &ir->insts[i]);
+        for (uint32_t k = 0; k < values.count; k++) {
+            if (vyre_operand_is_value(values.items[k])) {
+                f->uses[values.items[k]]++;
             }
         }
     }
@@ -356,7 +368,7 @@ static bool prepare(folding *f, const vyre_ir *ir) {
 vyre_status vyre_fold(const vyre_program *program, vyre_program **out_program) {
     const vyre_ir *ir = vyre_program_ir(program);
     folding f = {0};
-    vyre_rebuild rebuild = {0};
+    vyre_rebuild rebuild = {.replace = fold_inst, .replace_block = fold_block, .user = &f};
     fenv_t callers;
     *out_program = NULL;
     /* An instruction brings two new constants at most, and there is a limit for them. */
@@ -376,15 +388,12 @@ vyre_status vyre_fold(const vyre_program *program, vyre_program **out_program) {
     if (!prepare(&f, ir)) {
         builder_no_memory(rebuild.to);
     }
-    rebuild.replace = fold_inst;
-    rebuild.replace_block = fold_block;
-    rebuild.user = &f;
     if (!rebuild.to->no_memory) {
         vyre_rebuild_build(&rebuild);
     }
     fesetenv(&callers);
     if (f.changed || f.assumed || rebuild.to->no_memory) {
-        status = vyre_builder_finish(rebuild.to, NULL, out_program);
+        status = vyre_rebuild_finish(&rebuild, out_program);
     }
     if (*out_program && !f.changed && same_digest(program, *out_program)) {
         vyre_program_release(*out_program);

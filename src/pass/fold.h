@@ -11,8 +11,6 @@
 
 #include <vyre/builder.h>
 
-VYRE_MUST_USE vyre_status vyre_fold(const vyre_program *program, vyre_program **out_program);
-
 /* What `op` gives for values of the builder, without the operation: a constant, one of the values
  * that are there, or a simpler operation, which is then built. VYRE_NONE where it has to be built
  * as it is. `type` is the result's. Operands that it does not take are not looked at. */
@@ -22,6 +20,6 @@ uint32_t vyre_fold_op(vyre_builder *to, vyre_op op, vyre_type type, const uint32
 uint32_t vyre_fold_build(vyre_builder *to, vyre_op op, vyre_type type, const uint32_t operands[3]);
 
 /* Whether the first two operands may change places. */
-bool vyre_fold_commutes(uint32_t op);
+bool vyre_fold_commutes(vyre_op op);
 
 #endif

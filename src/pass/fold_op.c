@@ -1,5 +1,8 @@
 #include "ir/builder.h"
+#include "ir/cases.h"
 #include "ir/eval.h"
+#include "ir/lookup.h"
+#include "ir/rule.h"
 #include "pass/fold.h"
 
 /* An operation on values of the builder. */
@@ -11,11 +14,11 @@ typedef struct operation {
 } operation;
 
 static bool is_constant(uint32_t value) {
-    return value & VYRE_CONSTANT && value != VYRE_NONE;
+    return vyre_operand_is_constant(value);
 }
 
 static uint64_t bits_of(const operation *o, uint32_t constant) {
-    return o->to->consts.items[constant & ~VYRE_CONSTANT].bits;
+    return builder_bits(o->to, constant);
 }
 
 static bool is_number(const operation *o, uint32_t value, uint64_t bits) {
@@ -36,7 +39,7 @@ static uint32_t build_bool(const operation *o, vyre_op op, uint32_t a, uint32_t 
 
 /* The instruction of a value, if it is one of that kind. */
 static bool is_op(const operation *o, uint32_t value, vyre_op op, vyre_inst *out_inst) {
-    bool is = !(value & VYRE_CONSTANT) && o->to->insts.items[value].op == op;
+    bool is = vyre_operand_is_value(value) && o->to->insts.items[value].op == op;
     if (is) {
         *out_inst = o->to->insts.items[value];
     }
@@ -44,15 +47,15 @@ static bool is_op(const operation *o, uint32_t value, vyre_op op, vyre_inst *out
 }
 
 static bool is_integer(vyre_type type) {
-    return vyre_type_class_of(type) & VYRE_CLASS_INTEGER;
+    return vyre_lookup_class(type) & VYRE_CLASS_INTEGER;
 }
 
 static bool is_signed(vyre_type type) {
-    return vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    return vyre_lookup_class(type) == VYRE_CLASS_SIGNED;
 }
 
 static bool is_float(vyre_type type) {
-    return vyre_type_class_of(type) == VYRE_CLASS_FLOAT;
+    return vyre_lookup_class(type) == VYRE_CLASS_FLOAT;
 }
 
 static uint32_t width_of(vyre_type type) {
@@ -218,7 +221,7 @@ static uint32_t low_bits(const operation *o, uint32_t value) {
     uint32_t width = width_of(o->of);
     if (is_op(o, value, VYRE_OP_CONVERT, &in)) {
         vyre_type from = builder_type(o->to, in.a);
-        bool extends = vyre_type_class_of(from) & (VYRE_CLASS_UNSIGNED | VYRE_CLASS_BOOL);
+        bool extends = vyre_lookup_class(from) & (VYRE_CLASS_UNSIGNED | VYRE_CLASS_BOOL);
         return extends && width_of(from) < width ? width_of(from) : width;
     }
     if (is_op(o, value, VYRE_OP_SHR, &in) && !is_signed(o->of) && is_constant(in.b)) {
@@ -498,78 +501,56 @@ static uint32_t fold_float_div(const operation *o) {
     return build(o, VYRE_OP_MUL, o->a, number(o, o->type, inverse));
 }
 
-static uint32_t fold_float(const operation *o) {
-    switch (o->op) {
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS: return fold_sign(o);
-    case VYRE_OP_DIV: return fold_float_div(o);
-    default: return VYRE_NONE;
-    }
+/* Of an operation whose operands may be put together in any order. */
+static uint32_t fold_associative(const operation *o, uint32_t (*fold)(const operation *o)) {
+    uint32_t nested = fold_nested(o);
+    return nested != VYRE_NONE ? nested : fold(o);
 }
 
-static uint32_t fold_integer(const operation *o) {
-    uint32_t nested = VYRE_NONE;
+/* What is simpler than an operation whose operands are not all constant; VYRE_NONE if nothing. */
+static uint32_t fold_identity(const operation *o) {
+    bool of_float = is_float(o->of);
     switch (o->op) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_MUL:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
-    case VYRE_OP_XOR: nested = fold_nested(o); break;
-    default: break;
-    }
-    if (nested != VYRE_NONE) {
-        return nested;
-    }
-    switch (o->op) {
-    case VYRE_OP_ADD: return fold_add(o);
-    case VYRE_OP_SUB: return fold_sub(o);
-    case VYRE_OP_MUL: return fold_mul(o);
-    case VYRE_OP_DIV: return fold_div(o);
+    case VYRE_OP_ADD: return of_float ? VYRE_NONE : fold_associative(o, fold_add);
+    case VYRE_OP_SUB: return of_float ? VYRE_NONE : fold_sub(o);
+    case VYRE_OP_MUL: return of_float ? VYRE_NONE : fold_associative(o, fold_mul);
+    case VYRE_OP_DIV: return of_float ? fold_float_div(o) : fold_div(o);
     case VYRE_OP_REM: return fold_rem(o);
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX: return fold_min_max(o);
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS: return fold_sign(o);
-    case VYRE_OP_AND: return fold_and(o);
-    case VYRE_OP_OR: return fold_or(o);
-    case VYRE_OP_XOR: return fold_xor(o);
+    case VYRE_ONE_OF(MIN, MAX): return of_float ? VYRE_NONE : fold_associative(o, fold_min_max);
+    case VYRE_ONE_OF(NEG, ABS): return fold_sign(o);
+    case VYRE_ONE_OF(ADD_SAT, SUB_SAT): return is_number(o, o->b, 0) ? o->a : VYRE_NONE;
+    case VYRE_OP_AND: return fold_associative(o, fold_and);
+    case VYRE_OP_OR: return fold_associative(o, fold_or);
+    case VYRE_OP_XOR: return fold_associative(o, fold_xor);
     case VYRE_OP_NOT: return fold_not(o);
-    case VYRE_OP_SHL:
-    case VYRE_OP_SHR:
-    case VYRE_OP_ROTL:
-    case VYRE_OP_ROTR: return fold_shift(o);
-    case VYRE_OP_ADD_SAT:
-    case VYRE_OP_SUB_SAT: return is_number(o, o->b, 0) ? o->a : VYRE_NONE;
-    default: return VYRE_NONE;
+    case VYRE_ONE_OF(SHL, SHR, ROTL, ROTR): return fold_shift(o);
+    case VYRE_ONE_OF(EQ, NE): return fold_equal(o);
+    case VYRE_ONE_OF(LT, LE): return fold_order(o);
+    case VYRE_OP_SELECT: return fold_select(o);
+    case VYRE_OP_CONVERT: return fold_convert(o);
+    case VYRE_OP_BITCAST: return fold_bitcast(o);
+    case VYRE_ONE_OF(MUL_HIGH, CLZ, CTZ, POPCOUNT, REVERSE_BITS):
+    case VYRE_ANY_OF(SURROUNDINGS, FLOAT, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return VYRE_NONE;
 }
 
-bool vyre_fold_commutes(uint32_t op) {
+bool vyre_fold_commutes(vyre_op op) {
     switch (op) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_MUL:
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-    case VYRE_OP_MUL_HIGH:
-    case VYRE_OP_ADD_SAT:
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
-    case VYRE_OP_XOR:
-    case VYRE_OP_EQ:
-    case VYRE_OP_NE:
-    case VYRE_OP_FMA: return true;
-    default: return false;
+    case VYRE_ONE_OF(ADD, MUL, MUL_HIGH, ADD_SAT, AND, OR, XOR, EQ, NE, FMA):
+    case VYRE_ONE_OF(MIN, MAX): return true;
+    case VYRE_ONE_OF(SUB, SUB_SAT, NOT, SQRT, FLOOR, CEIL, TRUNC, ROUND, COPYSIGN, LT, LE):
+    case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, SIGN, SHIFT, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER,
+                     SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return false;
 }
 
 uint32_t vyre_fold_op(vyre_builder *to, vyre_op op, vyre_type type, const uint32_t operands[3]) {
-    const vyre_op_info *info = vyre_op_info_of(op);
-    uint32_t count = info->shape == VYRE_SHAPE_V1   ? 1
-                     : info->shape == VYRE_SHAPE_V2 ? 2
-                     : info->shape == VYRE_SHAPE_V3 ? 3
-                                                    : 0;
+    const vyre_op_info *info = vyre_lookup_op(op);
+    uint32_t count = vyre_rule_arity(op);
     for (uint32_t i = 0; i < count; i++) {
         if (builder_type(to, operands[i]) == VYRE_TYPE_VOID) {
             return VYRE_NONE;
@@ -587,31 +568,12 @@ uint32_t vyre_fold_op(vyre_builder *to, vyre_op op, vyre_type type, const uint32
     if (vyre_fold_commutes(op) && is_constant(o.a) && !is_float(o.of)) {
         o.a = operands[1], o.b = operands[0];
     }
-    switch (op) {
-    case VYRE_OP_EQ:
-    case VYRE_OP_NE: folded = fold_equal(&o); break;
-    case VYRE_OP_LT:
-    case VYRE_OP_LE: folded = fold_order(&o); break;
-    case VYRE_OP_SELECT: folded = fold_select(&o); break;
-    case VYRE_OP_CONVERT: folded = fold_convert(&o); break;
-    case VYRE_OP_BITCAST: folded = fold_bitcast(&o); break;
-    default: folded = is_float(o.of) ? fold_float(&o) : fold_integer(&o); break;
-    }
+    folded = fold_identity(&o);
     bool is_turned = o.a != operands[0] && folded == VYRE_NONE;
     return is_turned ? vyre_build_op(to, op, o.a, o.b, VYRE_NONE) : folded;
 }
 
 uint32_t vyre_fold_build(vyre_builder *to, vyre_op op, vyre_type type, const uint32_t operands[3]) {
     uint32_t folded = vyre_fold_op(to, op, type, operands);
-    if (folded != VYRE_NONE) {
-        return folded;
-    }
-    switch (op) {
-    case VYRE_OP_CONVERT: return vyre_build_convert(to, type, operands[0]);
-    case VYRE_OP_BITCAST: return vyre_build_bitcast(to, type, operands[0]);
-    default: break;
-    }
-    vyre_shape shape = (vyre_shape)vyre_op_info_of(op)->shape;
-    return vyre_build_op(to, op, operands[0], shape >= VYRE_SHAPE_V2 ? operands[1] : VYRE_NONE,
-                         shape >= VYRE_SHAPE_V3 ? operands[2] : VYRE_NONE);
+    return folded != VYRE_NONE ? folded : builder_op(to, op, type, operands);
 }

@@ -1,5 +1,12 @@
-#include "pass/licm.h"
-
+/* Loop-invariant motion: what does not change from iteration to iteration is computed once, in
+ * front of the loop, or of the outermost of several.
+ *
+ * Operations on values move even out of loops that may have no iteration, since none of them traps;
+ * out of branches only where they cost next to nothing. Loads move where nothing in the loop writes
+ * the array. If something else in the phase does, nothing in the loop may wait for other
+ * invocations, and the load must come in the first iteration for sure: else it could meet a write
+ * that it did not meet before. Out of a loop with a barrier in it nothing moves that is cheap
+ * (VYRE_PASS_CHEAP). */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -33,16 +40,16 @@ typedef struct motion {
     uint32_t *writes;
     open_loop loops[VYRE_LIMIT_NESTING + 1];
     uint32_t loop_count, branches;
-    uint32_t phase_first, phase_end;
+    vyre_block phase;
     bool found;
 } motion;
 
 /* Memory. Places behind the resources are for what orders memory, and for barriers. */
 
 static uint32_t change_places(const vyre_ir *ir, const vyre_inst *inst, uint32_t places[3]) {
-    uint32_t effects = vyre_op_info_of(inst->op)->effects, count = 0;
+    uint32_t effects = vyre_inst_effects(inst), count = 0;
     if (effects & VYRE_EFFECT_WRITE) {
-        places[count++] = inst->a;
+        places[count++] = vyre_access_resource(inst);
     }
     if (effects & (VYRE_EFFECT_SYNC | VYRE_EFFECT_ATOMIC)) {
         places[count++] = ir->resource_count;
@@ -84,49 +91,39 @@ static bool list_changes(motion *m) {
     return true;
 }
 
-static bool is_changed(const motion *m, uint32_t place, uint32_t first, uint32_t end) {
+static bool is_changed(const motion *m, uint32_t place, vyre_block code) {
     uint32_t low = m->changes[place], high = m->changes[place + 1];
     uint32_t stop = high;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (m->writes[middle] < first) {
+        if (m->writes[middle] < code.first) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < stop && m->writes[low] < end;
+    return low < stop && m->writes[low] < code.end;
 }
 
 /* Whether the loop surely has an iteration. */
 static bool has_iteration(const vyre_ir *ir, uint32_t loop) {
-    const vyre_inst *inst = &ir->insts[loop];
-    const uint32_t *range = ir->operands + inst->a;
-    if (inst->op == VYRE_OP_LOOP) {
-        return true;
-    }
-    if (!(range[0] & range[1] & range[2] & VYRE_CONSTANT)) {
-        return false;
-    }
-    const vyre_const *first = &ir->consts[range[0] & ~VYRE_CONSTANT];
-    const vyre_const *end = &ir->consts[range[1] & ~VYRE_CONSTANT];
-    const vyre_const *step = &ir->consts[range[2] & ~VYRE_CONSTANT];
-    /* Numbers from 0 up, which are the same in every type. */
-    uint64_t most = (uint64_t)1 << (vyre_type_bytes((vyre_type)first->type) * 8 - 1);
-    return first->bits < end->bits && end->bits < most && step->bits && step->bits < most;
+    vyre_for_numbers range;
+    return ir->insts[loop].op == VYRE_OP_LOOP ||
+           (vyre_for_numbers_of(ir, loop, &range) && range.iterations);
 }
 
 static bool load_leaves(const motion *m, const vyre_inst *inst, const open_loop *loop) {
     const vyre_ir *ir = m->ir;
-    uint32_t first = loop->inst, end = ir->insts[loop->inst].c;
-    if (!is_changed(m, inst->a, m->phase_first, m->phase_end)) {
+    uint32_t resource = vyre_access_resource(inst);
+    vyre_block code = vyre_owner_blocks(ir, loop->inst);
+    if (!is_changed(m, resource, m->phase)) {
         return true;
     }
-    if (is_changed(m, inst->a, first, end)) {
+    if (is_changed(m, resource, code)) {
         return false;
     }
-    return ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE ||
-           (!is_changed(m, ir->resource_count, first, end) && has_iteration(ir, first) &&
+    return ir->resources[resource].kind == VYRE_RESOURCE_PRIVATE ||
+           (!is_changed(m, ir->resource_count, code) && has_iteration(ir, loop->inst) &&
             !loop->may_leave);
 }
 
@@ -134,12 +131,11 @@ static bool load_leaves(const motion *m, const vyre_inst *inst, const open_loop 
 static void place(motion *m, uint32_t at) {
     const vyre_ir *ir = m->ir;
     const vyre_inst *inst = &ir->insts[at];
-    const vyre_op_info *info = vyre_op_info_of(inst->op);
+    const vyre_op_info *info = vyre_lookup_op(inst->op);
     uint32_t needed = 0, branches = m->branches;
-    const uint32_t *values;
-    uint32_t count = vyre_inst_values(ir, inst, &values);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t depth = values[i] & VYRE_CONSTANT ? 0 : m->depth[values[i]];
+    vyre_list values = vyre_inst_operands(ir, inst);
+    for (uint32_t i = 0; i < values.count; i++) {
+        uint32_t depth = vyre_operand_is_value(values.items[i]) ? m->depth[values.items[i]] : 0;
         needed = depth > needed ? depth : needed;
     }
     uint32_t depth = m->loop_count;
@@ -175,24 +171,23 @@ static void place(motion *m, uint32_t at) {
 static void walk(motion *m, const vyre_phase *phase) {
     const vyre_ir *ir = m->ir;
     uint32_t open[VYRE_LIMIT_NESTING + 1], open_count = 0;
-    m->phase_first = phase->first;
-    m->phase_end = phase->end;
+    m->phase = vyre_phase_block(phase);
     for (uint32_t at = phase->first; at < phase->end; at++) {
         const vyre_inst *inst = &ir->insts[at];
-        const vyre_op_info *info = vyre_op_info_of(inst->op);
-        while (open_count && ir->insts[open[open_count - 1]].c == at) {
+        const vyre_op_info *info = vyre_lookup_op(inst->op);
+        while (open_count && vyre_owner_end(ir, open[open_count - 1]) == at) {
             uint32_t closed = open[--open_count];
-            m->loop_count -= vyre_lookup_is_loop(ir->insts[closed].op);
+            m->loop_count -= vyre_op_is_loop(ir->insts[closed].op);
             m->branches -= ir->insts[closed].op == VYRE_OP_IF;
         }
         m->depth[at] = m->loop_count;
         if (info->effects & VYRE_EFFECT_BLOCK) {
             open[open_count++] = at;
-            if (vyre_lookup_is_loop(ir->insts[at].op)) {
-                m->loops[m->loop_count++] =
-                    (open_loop){.inst = at,
-                                .branches = m->branches,
-                                .waits = is_changed(m, ir->resource_count + 1, at, inst->c)};
+            if (vyre_op_is_loop(ir->insts[at].op)) {
+                m->loops[m->loop_count++] = (open_loop){
+                    .inst = at,
+                    .branches = m->branches,
+                    .waits = is_changed(m, ir->resource_count + 1, vyre_owner_blocks(ir, at))};
             }
             m->branches += inst->op == VYRE_OP_IF;
         } else if (info->effects & VYRE_EFFECT_END) {
@@ -219,7 +214,7 @@ static bool has_moved(vyre_rebuild *r, uint32_t at) {
 static bool move(vyre_rebuild *r, uint32_t at) {
     const motion *m = r->user;
     for (uint32_t i = m->first[at]; i != VYRE_NONE; i = m->next[i]) {
-        vyre_rebuild_code(r, i, i + 1);
+        vyre_rebuild_one(r, i);
     }
     return false;
 }
@@ -245,15 +240,8 @@ vyre_status vyre_licm(const vyre_program *program, vyre_program **out_program) {
         walk(&m, &ir->phases[i]);
     }
     if (m.found) {
-        vyre_rebuild rebuild;
-        status = vyre_rebuild_init(&rebuild, program);
-        if (!status) {
-            rebuild.replace = has_moved;
-            rebuild.replace_block = move;
-            rebuild.user = &m;
-            status = vyre_rebuild_run(&rebuild, out_program);
-            vyre_rebuild_deinit(&rebuild);
-        }
+        vyre_rebuild hooks = {.replace = has_moved, .replace_block = move, .user = &m};
+        status = vyre_rebuild_run(program, hooks, out_program);
     }
 done:
     vyre_free(all);

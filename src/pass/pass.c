@@ -1,12 +1,6 @@
 #include "pass/pass.h"
 
-#include "pass/cse.h"
-#include "pass/dce.h"
-#include "pass/fold.h"
-#include "pass/licm.h"
-#include "pass/math.h"
-#include "pass/promote.h"
-#include "pass/unroll.h"
+#include "base/status.h"
 
 const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
 #define ROW(id, name, function, about) {name, function, about},
@@ -41,18 +35,16 @@ vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_progra
 }
 
 vyre_status vyre_lower_program(const vyre_program *program, vyre_program **out_program) {
-    vyre_program *expanded, *optimised = NULL;
+    vyre_program *expanded, *optimised;
     *out_program = NULL;
-    vyre_status status = vyre_math_expand(program, &expanded);
-    status = status ? status : vyre_optimise(expanded ? expanded : program, &optimised);
-    if (!status && optimised) {
-        *out_program = optimised;
-        vyre_program_release(expanded);
-    } else if (!status) {
-        *out_program =
-            expanded ? expanded : vyre_program_retain((vyre_program *)(uintptr_t)program);
-    } else {
-        vyre_program_release(expanded);
+    VYRE_TRY(vyre_math_expand(program, &expanded));
+    if (!expanded) {
+        expanded = vyre_program_retain((vyre_program *)(uintptr_t)program);
     }
+    vyre_status status = vyre_optimise(expanded, &optimised);
+    if (!status) {
+        *out_program = optimised ? optimised : vyre_program_retain(expanded);
+    }
+    vyre_program_release(expanded);
     return status;
 }

@@ -4,7 +4,7 @@
  * computes to the bit. It gives NULL where there is nothing for it to do, and fails for lack of
  * memory alone. Programs that are free of data races stay so.
  *
- * To add one: its header and a row here, cases in tests/golden/passes/NAME/, and its place in the
+ * To add one: a row here, cases in tests/golden/passes/NAME/, and its place in the
  * pipeline of pass.c. tests/golden/test_pass.c and tests/unit/test_pass_random.c run every row.
  */
 #ifndef VYRE_PASS_PASS_H
@@ -12,7 +12,8 @@
 
 #include <vyre/program.h>
 
-/* X(NAME, name, function, about) */
+/* X(NAME, name, function, about). vyre_math_expand gives NULL for a program that has no elementary
+ * function, and can be run as it is. */
 #define VYRE_PASSES(X)                                                                             \
     X(MATH, "math", vyre_math_expand, "elementary functions become the arithmetic behind them")    \
     X(FOLD, "fold", vyre_fold, "constants are computed, identities make the rest simpler")         \
@@ -21,6 +22,11 @@
     X(CSE, "cse", vyre_cse, "what was computed before is taken from there")                        \
     X(LICM, "licm", vyre_licm, "what no iteration of a loop changes is computed in front of it")   \
     X(DCE, "dce", vyre_dce, "what nobody needs goes away")
+
+#define VYRE_PASS_FUNCTION(id, name, function, about)                                              \
+    VYRE_MUST_USE vyre_status function(const vyre_program *program, vyre_program **out_program);
+VYRE_PASSES(VYRE_PASS_FUNCTION)
+#undef VYRE_PASS_FUNCTION
 
 typedef struct vyre_pass {
     const char *name;
@@ -36,6 +42,8 @@ typedef enum vyre_pass_id {
 } vyre_pass_id;
 
 extern const vyre_pass vyre_passes[VYRE_PASS_COUNT];
+
+enum { VYRE_PROMOTE_ELEMENTS = 64 }; /* of private arrays that may become values */
 
 /* Where a workgroup waits, some backends keep values that are needed afterwards in memory. What
  * costs no more than this is better computed again, so passes do not share it across barriers. */

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 #include "ir/word.h"
 #include "pass/rebuild.h"
 
@@ -19,11 +20,6 @@ typedef struct extraction {
 } extraction;
 
 enum { UNUSED, READ, WRITTEN };
-
-static bool has_resource(const vyre_op_info *info) {
-    return info->shape == VYRE_SHAPE_R || info->shape == VYRE_SHAPE_R_V1 ||
-           info->shape == VYRE_SHAPE_R_V2 || info->shape == VYRE_SHAPE_R_LIST;
-}
 
 /* Names */
 
@@ -66,14 +62,14 @@ static const char *add_binding(extraction *e, vyre_phase_binding binding, const 
 static void survey(const extraction *e, uint8_t *scalars, uint8_t *resources, uint8_t *repeats) {
     for (uint32_t i = e->phase->first; i < e->phase->end; i++) {
         const vyre_inst *inst = &e->ir->insts[i];
-        const vyre_op_info *info = vyre_op_info_of(inst->op);
         if (inst->op == VYRE_OP_PARAM) {
             scalars[inst->a] = READ;
         } else if (inst->op == VYRE_OP_ITERATION) {
             repeats[inst->a] = READ;
-        } else if (has_resource(info)) {
-            uint8_t use = info->effects & VYRE_EFFECT_WRITE ? WRITTEN : READ;
-            resources[inst->a] = resources[inst->a] < use ? use : resources[inst->a];
+        } else if (vyre_inst_has_resource(inst)) {
+            uint8_t use = vyre_inst_effects(inst) & VYRE_EFFECT_WRITE ? WRITTEN : READ;
+            uint8_t *known = &resources[vyre_access_resource(inst)];
+            *known = *known < use ? use : *known;
         }
     }
 }
@@ -81,7 +77,7 @@ static void survey(const extraction *e, uint8_t *scalars, uint8_t *resources, ui
 static void add_buffer(extraction *e, uint32_t resource, uint8_t use, const char *name) {
     const vyre_resource *row = &e->ir->resources[resource];
     vyre_access access = use == WRITTEN ? VYRE_ACCESS_INOUT : VYRE_ACCESS_IN;
-    vyre_type type = row->type == VYRE_TYPE_BOOL ? VYRE_TYPE_U8 : (vyre_type)row->type;
+    vyre_type type = row->type == VYRE_TYPE_BOOL ? VYRE_TYPE_U8 : vyre_resource_type(row);
     name = add_binding(e, (vyre_phase_binding){VYRE_PHASE_RESOURCE, resource, access}, name);
     e->r->resources[resource] = vyre_build_buffer(e->r->to, name, access, type, VYRE_NONE);
 }
@@ -98,7 +94,7 @@ static void declare_arguments(extraction *e, const uint8_t *scalars, const uint8
             add_buffer(e, arg->resource, resources[arg->resource], name);
         } else if (arg->resource == VYRE_NONE && scalars[i]) {
             name = add_binding(e, (vyre_phase_binding){VYRE_PHASE_SCALAR, i, VYRE_ACCESS_IN}, name);
-            e->r->scalars[i] = vyre_build_scalar(e->r->to, name, (vyre_type)arg->type);
+            e->r->scalars[i] = vyre_build_scalar(e->r->to, name, vyre_arg_type(arg));
         }
     }
     for (uint32_t i = 0; i < ir->resource_count; i++) {
@@ -128,9 +124,10 @@ static void declare_arguments(extraction *e, const uint8_t *scalars, const uint8
 /* Elements that were bool are numbers in a buffer. */
 static bool replace_bool(vyre_rebuild *r, uint32_t at) {
     const vyre_inst *inst = &r->ir->insts[at];
-    uint32_t resource = r->resources[inst->a], index = vyre_rebuild_operand(r, inst->b);
+    uint32_t resource = r->resources[vyre_access_resource(inst)];
+    uint32_t index = vyre_rebuild_operand(r, vyre_access_index(r->ir, inst));
     if (inst->op == VYRE_OP_STORE) {
-        uint32_t value = vyre_rebuild_operand(r, inst->c);
+        uint32_t value = vyre_rebuild_operand(r, vyre_access_value(r->ir, inst));
         vyre_build_store(r->to, resource, index, vyre_build_convert(r->to, VYRE_TYPE_U8, value));
         return true;
     }
@@ -147,14 +144,14 @@ static bool replace(vyre_rebuild *r, uint32_t at) {
         r->values[at] = vyre_build_param(r->to, e->iterations[inst->a]);
         return true;
     }
-    if (inst->op == VYRE_OP_ATOMIC_LOAD && e->resources[inst->a] == READ) {
+    if (inst->op == VYRE_OP_ATOMIC_LOAD && e->resources[vyre_access_resource(inst)] == READ) {
         /* Nobody writes it, and a buffer that is only read has no atomics. */
-        r->values[at] =
-            vyre_build_load(r->to, r->resources[inst->a], vyre_rebuild_operand(r, inst->b));
+        r->values[at] = vyre_build_load(r->to, r->resources[vyre_access_resource(inst)],
+                                        vyre_rebuild_operand(r, vyre_access_index(r->ir, inst)));
         return true;
     }
     if (inst->op == VYRE_OP_LOAD || inst->op == VYRE_OP_STORE || inst->op == VYRE_OP_UNIFORM_LOAD) {
-        const vyre_resource *row = &r->ir->resources[inst->a];
+        const vyre_resource *row = vyre_access_array(r->ir, inst);
         return row->kind == VYRE_RESOURCE_SCRATCH && row->type == VYRE_TYPE_BOOL &&
                replace_bool(r, at);
     }
@@ -181,7 +178,7 @@ static void copy_phase(extraction *e, uint32_t step, vyre_phase_desc *desc) {
     }
     r->replace = replace;
     r->user = e;
-    vyre_rebuild_code(r, e->phase->first, e->phase->end);
+    vyre_rebuild_code(r, vyre_phase_block(e->phase));
     vyre_rebuild_names(r, e->phase);
     vyre_build_phase_end(r->to);
 }
@@ -190,11 +187,9 @@ vyre_status vyre_phase_extract(const vyre_program *program, uint32_t phase,
                                vyre_phase_part *out_part) {
     const vyre_ir *ir = vyre_program_ir(program);
     *out_part = (vyre_phase_part){0};
-    vyre_rebuild rebuild;
-    vyre_status status = vyre_rebuild_init(&rebuild, program);
-    if (status) {
-        return status;
-    }
+    vyre_rebuild rebuild = {0};
+    VYRE_TRY(vyre_rebuild_init(&rebuild, program));
+    vyre_status status = VYRE_OK;
     extraction e = {.r = &rebuild, .ir = ir, .phase = &ir->phases[phase], .part = out_part};
     /* At most: every argument, array and repeat, and three dimensions. */
     size_t most = (size_t)ir->arg_count + ir->resource_count + ir->step_count + 3;
@@ -213,7 +208,7 @@ vyre_status vyre_phase_extract(const vyre_program *program, uint32_t phase,
     vyre_rebuild_head(&rebuild);
     declare_arguments(&e, uses, resources, repeats, &desc);
     copy_phase(&e, find_step(ir, phase), &desc);
-    status = vyre_builder_finish(rebuild.to, NULL, &out_part->program);
+    status = vyre_rebuild_finish(&rebuild, &out_part->program);
 done:
     vyre_free(uses);
     vyre_free(e.iterations);

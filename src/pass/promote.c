@@ -1,7 +1,11 @@
-#include "pass/promote.h"
-
+/* Promotion: a private array that is indexed by constants alone becomes values, one an element.
+ *
+ * Elements past the end read as zero and are not written, as always. Arrays of more than 64
+ * elements stay, and so do all of a phase whose blocks would have to carry too many values. */
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/lookup.h"
+#include "pass/pass.h"
 #include "pass/rebuild.h"
 
 enum {
@@ -34,22 +38,25 @@ typedef struct region {
 /* The element that an access is about, or VYRE_NONE if it lies past the end. False for an index
  * that is not constant. */
 static bool read_index(const vyre_ir *ir, uint32_t index, uint32_t length, uint32_t *out_element) {
-    if (!(index & VYRE_CONSTANT)) {
+    if (vyre_operand_is_value(index)) {
         return false;
     }
-    /* A negative number has bits beyond any length, whatever its type. */
-    const vyre_const *found = &ir->consts[index & ~VYRE_CONSTANT];
-    bool is_signed = vyre_type_class_of((vyre_type)found->type) == VYRE_CLASS_SIGNED;
-    bool is_negative =
-        is_signed && found->bits >> (vyre_type_bytes((vyre_type)found->type) * 8 - 1);
-    *out_element = is_negative || found->bits >= length ? VYRE_NONE : (uint32_t)found->bits;
+    /* A negative number has bits beyond any length. */
+    uint64_t number = vyre_const_extended(vyre_operand_const(ir, index));
+    *out_element = number >= length ? VYRE_NONE : (uint32_t)number;
     return true;
 }
 
 static bool is_private(const vyre_ir *ir, const vyre_inst *inst) {
-    uint32_t effects = vyre_op_info_of(inst->op)->effects;
+    uint32_t effects = vyre_inst_effects(inst);
     return effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) &&
-           ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE;
+           vyre_access_array(ir, inst)->kind == VYRE_RESOURCE_PRIVATE;
+}
+
+/* What becomes of the private array of an access; NULL if it is none, or stays. */
+static row *goes(const plan *p, const vyre_inst *inst) {
+    row *found = is_private(p->ir, inst) ? &p->rows[vyre_access_resource(inst)] : NULL;
+    return found && found->goes ? found : NULL;
 }
 
 static uint32_t count_bits(uint64_t bits) {
@@ -69,15 +76,13 @@ static uint32_t find_arrays(plan *p, const vyre_phase *phase) {
     }
     for (uint32_t at = phase->first; at < phase->end; at++) {
         const vyre_inst *inst = &ir->insts[at];
-        if (!is_private(ir, inst) || !p->rows[inst->a].goes) {
-            continue;
-        }
-        row *found = &p->rows[inst->a];
+        row *found = goes(p, inst);
         uint32_t element = VYRE_NONE;
-        if (inst->op == VYRE_OP_CLEAR) {
-            continue; /* sets nothing that it has not been before, unless a store does */
+        if (!found || inst->op == VYRE_OP_CLEAR) {
+            continue; /* that sets nothing that it has not been before, unless a store does */
         }
-        if (!read_index(ir, inst->b, ir->resources[inst->a].length, &element)) {
+        if (!read_index(ir, vyre_access_index(ir, inst), vyre_access_array(ir, inst)->length,
+                        &element)) {
             found->goes = false;
         } else if (element != VYRE_NONE) {
             *(inst->op == VYRE_OP_LOAD ? &found->loaded : &found->stored) |= (uint64_t)1 << element;
@@ -95,12 +100,11 @@ static uint32_t find_arrays(plan *p, const vyre_phase *phase) {
 
 /* Elements that an instruction sets. */
 static uint32_t elements_set(const plan *p, const vyre_inst *inst) {
-    if (!is_private(p->ir, inst) || inst->op == VYRE_OP_LOAD || !p->rows[inst->a].goes) {
+    const row *found = goes(p, inst);
+    if (!found || inst->op == VYRE_OP_LOAD) {
         return 0;
     }
-    return inst->op == VYRE_OP_STORE
-               ? 1
-               : count_bits(p->rows[inst->a].stored & p->rows[inst->a].loaded);
+    return inst->op == VYRE_OP_STORE ? 1 : count_bits(found->stored & found->loaded);
 }
 
 static uint64_t least(uint64_t a, uint64_t b) {
@@ -112,10 +116,9 @@ static void close_region(plan *p, region *regions, uint32_t depth, uint32_t elem
                          uint32_t *out_most) {
     const region *closed = &regions[depth - 1];
     uint64_t set = least(closed->set, elements);
-    uint32_t had = vyre_rebuild_result_count(p->ir, closed->owner);
-    uint32_t listed = vyre_op_info_of(p->ir->insts[closed->owner].op)->shape == VYRE_SHAPE_LOOP
-                          ? p->ir->insts[closed->owner].b
-                          : 0;
+    const vyre_inst *owner = &p->ir->insts[closed->owner];
+    uint32_t had = vyre_result_count(p->ir, closed->owner);
+    uint32_t listed = vyre_op_is_loop(owner->op) ? vyre_inst_operands(p->ir, owner).count : 0;
     uint32_t most = (uint32_t)set + (had > listed ? had : listed);
     *out_most = set && most > *out_most ? most : *out_most;
     p->carried += set * (closed->exits + 3ull); /* and goes in, is an argument, comes out */
@@ -130,13 +133,13 @@ static bool count_carried(plan *p, const vyre_phase *phase, uint32_t elements) {
     region regions[VYRE_LIMIT_NESTING + 1];
     uint32_t depth = 0, most = 0;
     for (uint32_t at = phase->first; at < phase->end; at++) {
-        for (; depth && ir->insts[regions[depth - 1].owner].c == at; depth--) {
+        for (; depth && vyre_owner_end(ir, regions[depth - 1].owner) == at; depth--) {
             close_region(p, regions, depth, elements, &most);
         }
         const vyre_inst *inst = &ir->insts[at];
-        uint32_t effects = vyre_op_info_of(inst->op)->effects;
+        uint32_t effects = vyre_inst_effects(inst);
         if (effects & VYRE_EFFECT_BLOCK) {
-            bool is_loop = inst->op == VYRE_OP_FOR || inst->op == VYRE_OP_LOOP;
+            bool is_loop = vyre_op_is_loop(inst->op);
             bool is_call = inst->op == VYRE_OP_INLINE;
             regions[depth] = (region){.owner = at,
                                       .loop = is_loop             ? depth
@@ -189,7 +192,7 @@ static void clear(vyre_rebuild *r, uint32_t resource) {
     const plan *p = r->user;
     const vyre_resource *array = &r->ir->resources[resource];
     const row *found = &p->rows[resource];
-    uint32_t zero = vyre_build_const(r->to, (vyre_type)array->type, 0);
+    uint32_t zero = vyre_build_const(r->to, vyre_resource_type(array), 0);
     for (uint32_t i = 0; i < array->length; i++) {
         if (has_variable(found, i)) {
             vyre_build_set(r->to, p->variables[found->variables + i], zero);
@@ -201,27 +204,27 @@ static bool replace(vyre_rebuild *r, uint32_t at) {
     const plan *p = r->user;
     const vyre_inst *inst = &r->ir->insts[at];
     uint32_t element;
-    if (inst->op == VYRE_OP_LEN && p->rows[inst->a].goes) {
-        r->values[at] = vyre_build_u32(r->to, r->ir->resources[inst->a].length);
+    if (inst->op == VYRE_OP_LEN && p->rows[vyre_access_resource(inst)].goes) {
+        r->values[at] = vyre_build_u32(r->to, vyre_access_array(r->ir, inst)->length);
         return true;
     }
-    if (!is_private(r->ir, inst) || !p->rows[inst->a].goes) {
+    const row *found = goes(p, inst);
+    if (!found) {
         return false;
     }
-    const row *found = &p->rows[inst->a];
-    const vyre_resource *array = &r->ir->resources[inst->a];
+    const vyre_resource *array = vyre_access_array(r->ir, inst);
     if (inst->op == VYRE_OP_CLEAR) {
-        clear(r, inst->a);
+        clear(r, vyre_access_resource(inst));
         return true;
     }
-    bool known = read_index(r->ir, inst->b, array->length, &element);
+    bool known = read_index(r->ir, vyre_access_index(r->ir, inst), array->length, &element);
     known = known && element != VYRE_NONE && has_variable(found, element);
     if (inst->op == VYRE_OP_LOAD) {
         r->values[at] = known ? vyre_build_get(r->to, p->variables[found->variables + element])
-                              : vyre_build_const(r->to, (vyre_type)array->type, 0);
+                              : vyre_build_const(r->to, vyre_resource_type(array), 0);
     } else if (known) {
         vyre_build_set(r->to, p->variables[found->variables + element],
-                       vyre_rebuild_operand(r, inst->c));
+                       vyre_rebuild_operand(r, vyre_access_value(r->ir, inst)));
     }
     return true;
 }
@@ -232,7 +235,7 @@ static void declare(vyre_rebuild *r, uint32_t resource) {
     const vyre_resource *array = &r->ir->resources[resource];
     const row *found = &p->rows[resource];
     const char *name = vyre_rebuild_resource_name(r, resource);
-    uint32_t zero = vyre_build_const(r->to, (vyre_type)array->type, 0);
+    uint32_t zero = vyre_build_const(r->to, vyre_resource_type(array), 0);
     for (uint32_t i = 0; i < array->length; i++) {
         if (has_variable(found, i)) {
             p->variables[found->variables + i] = vyre_build_var(r->to, name, zero);
@@ -252,14 +255,10 @@ static bool copy_phase(vyre_rebuild *r, uint32_t step) {
             vyre_rebuild_array(r, i);
         }
     }
-    vyre_rebuild_code(r, phase->first, phase->end);
+    vyre_rebuild_code(r, vyre_phase_block(phase));
     vyre_rebuild_names(r, phase);
     vyre_build_phase_end(r->to);
     return true;
-}
-
-static vyre_status no_memory(const vyre_program *program) {
-    return vyre_no_memory("for the private arrays of `%s`", vyre_program_name(program));
 }
 
 static vyre_status rebuild_with(plan *p, const vyre_program *program, vyre_program **out_program) {
@@ -268,16 +267,12 @@ static vyre_status rebuild_with(plan *p, const vyre_program *program, vyre_progr
         p->rows[i].variables = count;
         count += p->rows[i].goes ? p->ir->resources[i].length : 0;
     }
-    vyre_rebuild rebuild;
     p->variables = vyre_alloc_array(count, sizeof *p->variables);
-    vyre_status status = p->variables ? vyre_rebuild_init(&rebuild, program) : no_memory(program);
-    if (!status) {
-        rebuild.replace = replace;
-        rebuild.replace_phase = copy_phase;
-        rebuild.user = p;
-        status = vyre_rebuild_run(&rebuild, out_program);
-        vyre_rebuild_deinit(&rebuild);
+    if (!p->variables) {
+        return vyre_no_memory("for the private arrays of `%s`", vyre_program_name(program));
     }
+    vyre_rebuild hooks = {.replace = replace, .replace_phase = copy_phase, .user = p};
+    vyre_status status = vyre_rebuild_run(program, hooks, out_program);
     vyre_free(p->variables);
     return status;
 }
@@ -287,7 +282,7 @@ vyre_status vyre_promote(const vyre_program *program, vyre_program **out_program
     plan p = {.ir = ir, .rows = vyre_alloc_zeroed(ir->resource_count, sizeof *p.rows)};
     *out_program = NULL;
     if (!p.rows) {
-        return no_memory(program);
+        return vyre_no_memory("for the private arrays of `%s`", vyre_program_name(program));
     }
     make_plan(&p);
     bool is_far_from_limits =

@@ -1,11 +1,12 @@
 /* Whether a polynomial cannot be negative: atoms are replaced one by one by what bounds them, the
  * last ones first, until intervals will do. */
+#include "ir/cases.h"
 #include "ir/lookup.h"
 #include "pass/range_state.h"
 
 enum { DEPTH = 14, STEPS = 160, SECOND_STEPS = 100, FACTS = 24 };
 
-vyre_wide range_clamp(vyre_wide number) {
+static vyre_wide clamp(vyre_wide number) {
     return number > RANGE_ENDLESS    ? RANGE_ENDLESS
            : number < -RANGE_ENDLESS ? -RANGE_ENDLESS
                                      : number;
@@ -43,7 +44,7 @@ static vyre_wide sum_ends(const range_state *s, const poly *p, bool least) {
         if (least ? end <= -RANGE_ENDLESS : end >= RANGE_ENDLESS) {
             return end;
         }
-        sum = range_clamp(sum + end);
+        sum = clamp(sum + end);
     }
     return sum;
 }
@@ -282,82 +283,95 @@ static bool is_integer(const range_state *s, uint32_t operand) {
     return vyre_lookup_class(vyre_operand_type(s->ir, operand)) & VYRE_CLASS_INTEGER;
 }
 
+static void assume_less(range_state *s, const vyre_inst *i, bool holds) {
+    if (is_integer(s, i->a)) {
+        bool strict = (i->op == VYRE_OP_LT) == holds;
+        assume_order(s, holds ? i->a : i->b, holds ? i->b : i->a, strict);
+    }
+}
+
+static void assume_equal(range_state *s, const vyre_inst *i, bool equal) {
+    if (!is_integer(s, i->a)) {
+        return;
+    }
+    if (equal) {
+        assume_order(s, i->a, i->b, 0);
+        assume_order(s, i->b, i->a, 0);
+        return;
+    }
+    /* Another number than the least there is. */
+    for (int side = 0; side < 2; side++) {
+        uint32_t value = side ? i->b : i->a, other = side ? i->a : i->b;
+        range_value constant = range_value_of(s, other);
+        poly p;
+        if (constant.min == constant.max && constant.min == range_value_of(s, value).min &&
+            constant.min >= -INT32_MAX && constant.min <= UINT32_MAX &&
+            range_poly_of(s, value, &p) && poly_shift(&p, &p, (int64_t)-constant.min - 1)) {
+            range_assume_fact(s, &p);
+        }
+    }
+}
+
+/* The invocation lies inside the domain. */
+static void assume_domain(range_state *s) {
+    for (uint32_t d = 0; d < s->phase->dimensions; d++) {
+        const vyre_inst gid = {.op = VYRE_OP_GID, .type = VYRE_TYPE_U32, .a = d};
+        poly at = range_position(s, &gid), room;
+        if (s->has_domain[d] && poly_add(&room, &s->domain[d], &at, -1) &&
+            poly_shift(&room, &room, -1)) {
+            range_assume_fact(s, &room);
+        }
+    }
+}
+
 static void assume(range_state *s, uint32_t condition, bool holds, uint32_t depth);
 
 /* A bool that left a branch: where the other side gave the opposite, this side was taken. */
 static void assume_result(range_state *s, const vyre_inst *result, bool holds, uint32_t depth) {
-    const vyre_inst *owner = &s->ir->insts[result->a];
-    if (owner->op != VYRE_OP_IF) {
+    uint32_t owner = vyre_pick_owner(result), k = vyre_pick_index(result);
+    if (s->ir->insts[owner].op != VYRE_OP_IF) {
         return;
     }
-    const vyre_inst *ends[2] = {&s->ir->insts[owner->b - 1], &s->ir->insts[owner->c - 1]};
+    const vyre_block sides[2] = {vyre_then_block(s->ir, owner), vyre_else_block(s->ir, owner)};
+    uint32_t given[2]; /* VYRE_NONE from a side that leaves elsewhere */
     for (int side = 0; side < 2; side++) {
-        const vyre_inst *other = ends[!side];
-        bool leaves = other->op != VYRE_OP_YIELD;
-        uint32_t given = leaves ? 0 : s->ir->operands[other->a + result->b];
-        bool opposite = !leaves && given & VYRE_CONSTANT &&
-                        (s->ir->consts[given & ~VYRE_CONSTANT].bits != 0) != holds;
-        if (leaves || opposite) {
-            assume(s, owner->a, side == 0, depth);
-            if (ends[side]->op == VYRE_OP_YIELD) {
-                assume(s, s->ir->operands[ends[side]->a + result->b], holds, depth);
-            }
+        const vyre_inst *end = &s->ir->insts[vyre_block_terminator(sides[side])];
+        given[side] =
+            end->op == VYRE_OP_YIELD ? vyre_inst_operands(s->ir, end).items[k] : VYRE_NONE;
+    }
+    for (int side = 0; side < 2; side++) {
+        uint32_t other = given[!side];
+        if (other == VYRE_NONE || vyre_operand_has_bits(s->ir, other, !holds)) {
+            assume(s, s->ir->insts[owner].a, side == 0, depth);
+            assume(s, given[side], holds, depth);
         }
     }
 }
 
 static void assume(range_state *s, uint32_t condition, bool holds, uint32_t depth) {
-    if (condition & VYRE_CONSTANT || !depth) {
+    if (!vyre_operand_is_value(condition) || !depth) {
         return;
     }
     const vyre_inst *i = &s->ir->insts[condition];
-    switch (i->op) {
+    if (i->op == VYRE_OP_IN_DOMAIN && holds) {
+        assume_domain(s);
+        return;
+    }
+    switch (vyre_inst_op(i)) {
     case VYRE_OP_NOT: assume(s, i->a, !holds, depth - 1); return;
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
+    case VYRE_ONE_OF(AND, OR):
         if (holds == (i->op == VYRE_OP_AND)) {
             assume(s, i->a, holds, depth - 1);
             assume(s, i->b, holds, depth - 1);
         }
         return;
     case VYRE_OP_RESULT: assume_result(s, i, holds, depth - 1); return;
-    case VYRE_OP_IN_DOMAIN:
-        for (uint32_t d = 0; holds && d < s->phase->dimensions; d++) {
-            const vyre_inst gid = {.op = VYRE_OP_GID, .type = VYRE_TYPE_U32, .a = d};
-            poly at = range_position(s, &gid), room;
-            if (s->has_domain[d] && poly_add(&room, &s->domain[d], &at, -1) &&
-                poly_shift(&room, &room, -1)) {
-                range_assume_fact(s, &room);
-            }
-        }
+    case VYRE_ONE_OF(LT, LE): assume_less(s, i, holds); return;
+    case VYRE_ONE_OF(EQ, NE): assume_equal(s, i, holds == (i->op == VYRE_OP_EQ)); return;
+    case VYRE_ONE_OF(XOR, ARG):
+    case VYRE_ANY_OF(SURROUNDINGS, ARITHMETIC, INTEGER, SHIFT, BITS, FLOAT, CHOICE, ELEMENTARY,
+                     ACCESS, BARRIER, SUBGROUP, BLOCK, JUMP, NONE):
         return;
-    case VYRE_OP_LT:
-    case VYRE_OP_LE:
-    case VYRE_OP_EQ:
-    case VYRE_OP_NE: break;
-    default: return;
-    }
-    if (!is_integer(s, i->a)) {
-        return;
-    }
-    if (i->op == VYRE_OP_LT || i->op == VYRE_OP_LE) {
-        bool strict = (i->op == VYRE_OP_LT) == holds;
-        assume_order(s, holds ? i->a : i->b, holds ? i->b : i->a, strict);
-    } else if (holds == (i->op == VYRE_OP_EQ)) {
-        assume_order(s, i->a, i->b, 0);
-        assume_order(s, i->b, i->a, 0);
-    } else {
-        /* Another number than the least there is. */
-        for (int side = 0; side < 2; side++) {
-            uint32_t value = side ? i->b : i->a, other = side ? i->a : i->b;
-            range_value constant = range_value_of(s, other);
-            poly p;
-            if (constant.min == constant.max && constant.min == range_value_of(s, value).min &&
-                constant.min >= -INT32_MAX && constant.min <= UINT32_MAX &&
-                range_poly_of(s, value, &p) && poly_shift(&p, &p, (int64_t)-constant.min - 1)) {
-                range_assume_fact(s, &p);
-            }
-        }
     }
 }
 

@@ -76,7 +76,6 @@ typedef struct range_state {
 
 /* Numbers beyond are taken for endless. */
 #define RANGE_ENDLESS ((vyre_wide)1 << 100)
-vyre_wide range_clamp(vyre_wide number);
 vyre_wide range_times(vyre_wide a, vyre_wide b);
 
 range_kept range_keep(range_state *s, const poly *p);
@@ -91,7 +90,6 @@ uint32_t range_factor(const poly *p);
 
 /* Atoms */
 uint32_t range_atom_make(range_state *s, uint32_t inst, vyre_wide min, vyre_wide max);
-void range_bound_add(range_state *s, uint32_t atom, const poly *not_negative);
 /* atom <= p, and atom >= p. */
 void range_at_most(range_state *s, uint32_t atom, const poly *p);
 void range_at_least(range_state *s, uint32_t atom, const poly *p);
@@ -120,7 +118,6 @@ range_value range_value_of(range_state *s, uint32_t operand);
 bool range_poly_of(range_state *s, uint32_t operand, poly *out);
 void range_type(vyre_type type, vyre_wide *out_min, vyre_wide *out_max);
 void range_set(range_state *s, uint32_t inst, vyre_wide min, vyre_wide max); /* an atom */
-void range_set_equal(range_state *s, uint32_t inst, uint32_t operand);
 void range_value_visit(range_state *s, uint32_t inst);
 void range_access_visit(range_state *s, uint32_t inst);
 

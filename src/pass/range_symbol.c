@@ -1,6 +1,8 @@
 /* What is known before anything runs: sizes, lengths, the domain, positions. */
 #include <string.h>
 
+#include "ir/cases.h"
+#include "ir/lookup.h"
 #include "pass/range_state.h"
 
 range_kept range_keep(range_state *s, const poly *p) {
@@ -38,7 +40,7 @@ uint32_t range_atom_make(range_state *s, uint32_t inst, vyre_wide min, vyre_wide
     return atom;
 }
 
-void range_bound_add(range_state *s, uint32_t atom, const poly *not_negative) {
+static void add_bound(range_state *s, uint32_t atom, const poly *not_negative) {
     range_bound bound = {range_keep(s, not_negative), s->atoms.items[atom].bounds};
     if (s->no_memory || !vyre_vec_push(&s->bounds, bound)) {
         s->no_memory = true;
@@ -50,14 +52,14 @@ void range_bound_add(range_state *s, uint32_t atom, const poly *not_negative) {
 void range_at_most(range_state *s, uint32_t atom, const poly *p) {
     poly own = poly_atom(atom), room;
     if (poly_add(&room, p, &own, -1)) {
-        range_bound_add(s, atom, &room);
+        add_bound(s, atom, &room);
     }
 }
 
 void range_at_least(range_state *s, uint32_t atom, const poly *p) {
     poly own = poly_atom(atom), room;
     if (poly_add(&room, &own, p, -1)) {
-        range_bound_add(s, atom, &room);
+        add_bound(s, atom, &room);
     }
 }
 
@@ -104,11 +106,11 @@ static void bound_quotient(range_state *s, uint32_t q, const poly *x, const poly
         return;
     }
     if (poly_add(&room, x, &product, -1)) {
-        range_bound_add(s, q, &room);
+        add_bound(s, q, &room);
     }
     if (not_0 && poly_add(&room, &product, x, -1) && poly_add(&room, &room, by, 1) &&
         poly_shift(&room, &room, -1)) {
-        range_bound_add(s, q, &room);
+        add_bound(s, q, &room);
     }
     range_at_most(s, q, x);
 }
@@ -290,8 +292,8 @@ static poly gid(range_state *s, const vyre_inst *inst) {
 poly range_position(range_state *s, const vyre_inst *inst) {
     vyre_wide min, max;
     const vyre_phase *phase = s->phase;
-    range_type((vyre_type)inst->type, &min, &max);
-    switch (inst->op) {
+    range_type(vyre_inst_type(inst), &min, &max);
+    switch (vyre_inst_op(inst)) {
     case VYRE_OP_PARAM:
         return position_atom(s, inst, min < 0 && is_in_size(s, inst->a) ? 0 : min, max, NULL);
     case VYRE_OP_GID: return gid(s, inst);
@@ -310,8 +312,10 @@ poly range_position(range_state *s, const vyre_inst *inst) {
     case VYRE_OP_SUBGROUP_ID:
         return position_atom(s, inst, 0,
                              phase->subgroup ? group_size(phase) / phase->subgroup - 1 : 0, NULL);
-    default: return position_atom(s, inst, min, max, NULL); /* the iteration of a repeat */
+    case VYRE_ONE_OF(ITERATION, IN_DOMAIN, LEN):
+    case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
+    return position_atom(s, inst, min, max, NULL);
 }
 
 /* Lengths. Those that are no constants are u32 all the same. */

@@ -1,4 +1,5 @@
 /* Single operations: the interval of the result, and what it is equal to. */
+#include "ir/cases.h"
 #include "ir/lookup.h"
 #include "pass/range_state.h"
 
@@ -13,10 +14,9 @@ void range_type(vyre_type type, vyre_wide *out_min, vyre_wide *out_max) {
 }
 
 static vyre_wide constant_number(const vyre_const *c) {
-    uint32_t bits = vyre_type_bytes((vyre_type)c->type) * 8;
-    bool negative =
-        vyre_lookup_class((vyre_type)c->type) == VYRE_CLASS_SIGNED && c->bits >> (bits - 1) & 1;
-    return (vyre_wide)c->bits - (negative ? (vyre_wide)1 << bits : 0);
+    uint64_t bits = vyre_const_extended(c);
+    bool is_signed = vyre_lookup_class(vyre_const_type(c)) == VYRE_CLASS_SIGNED;
+    return is_signed ? (vyre_wide)(int64_t)bits : (vyre_wide)bits;
 }
 
 static bool has_number(vyre_type type) {
@@ -24,12 +24,12 @@ static bool has_number(vyre_type type) {
 }
 
 range_value range_value_of(range_state *s, uint32_t operand) {
-    if (!(operand & VYRE_CONSTANT)) {
+    if (vyre_operand_is_value(operand)) {
         return s->values[operand - s->phase->first];
     }
-    const vyre_const *c = &s->ir->consts[operand & ~VYRE_CONSTANT];
+    const vyre_const *c = vyre_operand_const(s->ir, operand);
     range_value value = {.exact = true};
-    if (has_number((vyre_type)c->type)) {
+    if (has_number(vyre_const_type(c))) {
         value.min = value.max = constant_number(c);
     }
     return value;
@@ -37,7 +37,7 @@ range_value range_value_of(range_state *s, uint32_t operand) {
 
 bool range_poly_of(range_state *s, uint32_t operand, poly *out) {
     range_value value = range_value_of(s, operand);
-    if (operand & VYRE_CONSTANT) {
+    if (vyre_operand_is_constant(operand)) {
         *out = poly_constant((int64_t)value.min);
         return value.min >= INT64_MIN && value.min <= INT64_MAX;
     }
@@ -71,7 +71,7 @@ void range_set(range_state *s, uint32_t inst, vyre_wide min, vyre_wide max) {
         (range_value){min, max < min ? min : max, range_keep(s, &p), true, false, false};
 }
 
-void range_set_equal(range_state *s, uint32_t inst, uint32_t operand) {
+static void set_equal(range_state *s, uint32_t inst, uint32_t operand) {
     range_value value = range_value_of(s, operand);
     poly p;
     if (range_poly_of(s, operand, &p)) {
@@ -93,7 +93,7 @@ static bool is_atom(const range_state *s, uint32_t inst) {
 /* Any number of the type. */
 static void set_any(range_state *s, uint32_t inst) {
     vyre_wide min, max;
-    range_type((vyre_type)s->ir->insts[inst].type, &min, &max);
+    range_type(vyre_inst_type(&s->ir->insts[inst]), &min, &max);
     range_set(s, inst, min, max);
 }
 
@@ -101,7 +101,7 @@ static void set_any(range_state *s, uint32_t inst) {
 static void set_result(range_state *s, uint32_t inst, const poly *p, bool fits, vyre_wide min,
                        vyre_wide max) {
     vyre_wide least, most;
-    range_type((vyre_type)s->ir->insts[inst].type, &least, &most);
+    range_type(vyre_inst_type(&s->ir->insts[inst]), &least, &most);
     bool inside = min >= least && max <= most;
     if (fits && (inside || range_prove_within(s, p, least, most))) {
         bool outside = min > most || max < least; /* nobody gets here */
@@ -152,13 +152,10 @@ static void visit_product(range_state *s, uint32_t inst, uint32_t left, uint32_t
 
 /* The number of bits that a shift goes, if it is a constant. */
 static bool shift_count(const range_state *s, const vyre_inst *i, uint32_t *out_count) {
-    uint32_t bits = vyre_type_bytes((vyre_type)i->type) * 8;
-    *out_count = 0;
-    if (!(i->b & VYRE_CONSTANT)) {
-        return false;
-    }
-    *out_count = (uint32_t)s->ir->consts[i->b & ~VYRE_CONSTANT].bits % bits;
-    return true;
+    uint32_t bits = vyre_type_bytes(vyre_inst_type(i)) * 8;
+    bool is_constant = vyre_operand_is_constant(i->b);
+    *out_count = is_constant ? (uint32_t)vyre_operand_bits(s->ir, i->b) % bits : 0;
+    return is_constant;
 }
 
 static void visit_shift_left(range_state *s, uint32_t inst) {
@@ -240,7 +237,7 @@ static void visit_remainder(range_state *s, uint32_t inst) {
         return;
     }
     if (b.min >= 1 && a.max < b.min) {
-        range_set_equal(s, inst, i->a);
+        set_equal(s, inst, i->a);
         return;
     }
     vyre_wide max = b.max >= 1 && b.max - 1 < a.max ? b.max - 1 : a.max;
@@ -290,7 +287,7 @@ static void visit_extreme(range_state *s, uint32_t inst) {
     range_value a = range_value_of(s, i->a), b = range_value_of(s, i->b);
     bool is_min = i->op == VYRE_OP_MIN;
     if (a.max <= b.min || b.max <= a.min) {
-        range_set_equal(s, inst, (a.max <= b.min) == is_min ? i->a : i->b);
+        set_equal(s, inst, (a.max <= b.min) == is_min ? i->a : i->b);
         return;
     }
     vyre_wide low = (a.min < b.min) == is_min ? a.min : b.min;
@@ -310,7 +307,7 @@ static void visit_select(range_state *s, uint32_t inst) {
     range_value b = range_value_of(s, i->b), c = range_value_of(s, i->c);
     poly yes, no;
     if (range_poly_of(s, i->b, &yes) && range_poly_of(s, i->c, &no) && poly_equal(&yes, &no)) {
-        range_set_equal(s, inst, i->b);
+        set_equal(s, inst, i->b);
     } else {
         range_set(s, inst, b.min < c.min ? b.min : c.min, b.max > c.max ? b.max : c.max);
     }
@@ -320,10 +317,10 @@ static void visit_select(range_state *s, uint32_t inst) {
 static void visit_conversion(range_state *s, uint32_t inst) {
     const vyre_inst *i = &s->ir->insts[inst];
     vyre_wide min, max;
-    range_type((vyre_type)i->type, &min, &max);
+    range_type(vyre_inst_type(i), &min, &max);
     range_value a = range_value_of(s, i->a);
     if (has_number(vyre_operand_type(s->ir, i->a)) && a.min >= min && a.max <= max) {
-        range_set_equal(s, inst, i->a);
+        set_equal(s, inst, i->a);
     } else {
         range_set(s, inst, min, max);
     }
@@ -333,7 +330,7 @@ static void visit_saturated(range_state *s, uint32_t inst) {
     const vyre_inst *i = &s->ir->insts[inst];
     range_value a = range_value_of(s, i->a), b = range_value_of(s, i->b);
     vyre_wide min, max;
-    range_type((vyre_type)i->type, &min, &max);
+    range_type(vyre_inst_type(i), &min, &max);
     bool is_sum = i->op == VYRE_OP_ADD_SAT;
     vyre_wide low = is_sum ? a.min + b.min : a.min - b.max;
     vyre_wide high = is_sum ? a.max + b.max : a.max - b.min;
@@ -356,9 +353,9 @@ static void visit_negation(range_state *s, uint32_t inst) {
 static void visit_magnitude(range_state *s, uint32_t inst) {
     range_value a = range_value_of(s, s->ir->insts[inst].a);
     vyre_wide min, max;
-    range_type((vyre_type)s->ir->insts[inst].type, &min, &max);
+    range_type(vyre_inst_type(&s->ir->insts[inst]), &min, &max);
     if (a.min >= 0) {
-        range_set_equal(s, inst, s->ir->insts[inst].a);
+        set_equal(s, inst, s->ir->insts[inst].a);
     } else if (a.min == min) {
         set_any(s, inst); /* of the least number it is that number */
     } else {
@@ -370,7 +367,7 @@ static void visit_complement(range_state *s, uint32_t inst) {
     const vyre_inst *i = &s->ir->insts[inst];
     vyre_wide min, max;
     range_value a = range_value_of(s, i->a);
-    range_type((vyre_type)i->type, &min, &max);
+    range_type(vyre_inst_type(i), &min, &max);
     /* ~x is -1 - x, or the greatest number less x. */
     vyre_wide from = min < 0 ? -1 : max;
     range_set(s, inst, from - a.max, from - a.min);
@@ -384,27 +381,20 @@ static void visit_exchange(range_state *s, uint32_t inst) {
 
 void range_value_visit(range_state *s, uint32_t inst) {
     const vyre_inst *i = &s->ir->insts[inst];
-    if (!has_number((vyre_type)i->type)) {
+    if (!has_number(vyre_inst_type(i))) {
         *own(s, inst) = (range_value){0};
         return;
     }
     bool is_bool = i->type == VYRE_TYPE_BOOL;
     poly p;
-    switch (i->op) {
+    switch (vyre_inst_op(i)) {
     case VYRE_OP_LEN:
-        range_length(s, i->a, &p);
+        range_length(s, vyre_access_resource(i), &p);
         set_poly(s, inst, &p, 0, UINT32_MAX);
         return;
-    case VYRE_OP_PARAM:
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
-    case VYRE_OP_LANE:
-    case VYRE_OP_SUBGROUP_ID:
-    case VYRE_OP_ITERATION: {
+    case VYRE_ONE_OF(PARAM, GID, LID, WID, NUM_WORKGROUPS, LANE, SUBGROUP_ID, ITERATION): {
         vyre_wide min, max;
-        range_type((vyre_type)i->type, &min, &max);
+        range_type(vyre_inst_type(i), &min, &max);
         p = range_position(s, i);
         set_poly(s, inst, &p, min, max);
         return;
@@ -416,30 +406,22 @@ void range_value_visit(range_state *s, uint32_t inst) {
     case VYRE_OP_SHR: visit_shift_right(s, inst); return;
     case VYRE_OP_DIV: visit_division(s, inst); return;
     case VYRE_OP_REM: visit_remainder(s, inst); return;
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX: visit_extreme(s, inst); return;
+    case VYRE_ONE_OF(MIN, MAX): visit_extreme(s, inst); return;
     case VYRE_OP_SELECT: visit_select(s, inst); return;
-    case VYRE_OP_CONVERT:
-    case VYRE_OP_BITCAST: visit_conversion(s, inst); return;
-    case VYRE_OP_ADD_SAT:
-    case VYRE_OP_SUB_SAT: visit_saturated(s, inst); return;
+    case VYRE_ONE_OF(CONVERT, BITCAST): visit_conversion(s, inst); return;
+    case VYRE_ONE_OF(ADD_SAT, SUB_SAT): visit_saturated(s, inst); return;
     case VYRE_OP_NEG: visit_negation(s, inst); return;
     case VYRE_OP_ABS: visit_magnitude(s, inst); return;
-    case VYRE_OP_CLZ:
-    case VYRE_OP_CTZ:
-    case VYRE_OP_POPCOUNT:
-        range_set(s, inst, 0, (vyre_wide)vyre_type_bytes((vyre_type)i->type) * 8);
+    case VYRE_ONE_OF(CLZ, CTZ, POPCOUNT):
+        range_set(s, inst, 0, (vyre_wide)vyre_type_bytes(vyre_inst_type(i)) * 8);
         return;
-    case VYRE_OP_AND:
-    case VYRE_OP_OR:
-    case VYRE_OP_XOR: is_bool ? set_any(s, inst) : visit_bits(s, inst); return;
+    case VYRE_ONE_OF(AND, OR, XOR): is_bool ? set_any(s, inst) : visit_bits(s, inst); return;
     case VYRE_OP_NOT: is_bool ? set_any(s, inst) : visit_complement(s, inst); return;
-    case VYRE_OP_SHUFFLE:
-    case VYRE_OP_SHUFFLE_XOR:
-    case VYRE_OP_SHUFFLE_UP:
-    case VYRE_OP_SHUFFLE_DOWN:
-    case VYRE_OP_BROADCAST: visit_exchange(s, inst); return;
-    default: set_any(s, inst); return;
+    case VYRE_ANY_OF(SHUFFLE): visit_exchange(s, inst); return;
+    case VYRE_ONE_OF(IN_DOMAIN, MUL_HIGH, ROTL, ROTR, REVERSE_BITS):
+    case VYRE_ANY_OF(FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER, COLLECTIVE, CONTROL, NONE):
+        set_any(s, inst);
+        return;
     }
 }
 
@@ -474,11 +456,10 @@ static void find_place(range_state *s, const poly *at, vyre_range *row) {
 
 void range_access_visit(range_state *s, uint32_t inst) {
     const vyre_inst *i = &s->ir->insts[inst];
-    uint32_t index =
-        vyre_lookup_op(i->op)->shape == VYRE_SHAPE_R_LIST ? s->ir->operands[i->b] : i->b;
+    uint32_t index = vyre_access_index(s->ir, i);
     range_value value = range_value_of(s, index);
     poly length, at, room;
-    bool inside = range_length(s, i->a, &length);
+    bool inside = range_length(s, vyre_access_resource(i), &length);
     if (inside && (value.min < 0 || value.max >= range_least(s, &length))) {
         inside = range_poly_of(s, index, &at) && poly_add(&room, &length, &at, -1) &&
                  poly_shift(&room, &room, -1) && range_prove(s, &room) &&

@@ -5,10 +5,14 @@
 #include "base/status.h"
 #include "base/vec.h"
 #include "ir/builder.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 vyre_status vyre_rebuild_init(vyre_rebuild *rebuild, const vyre_program *from) {
     const vyre_ir *ir = vyre_program_ir(from);
-    *rebuild = (vyre_rebuild){.from = from, .ir = ir};
+    rebuild->from = from;
+    rebuild->ir = ir;
+    rebuild->unknown = VYRE_NONE;
     rebuild->values = vyre_alloc_array(ir->inst_count, sizeof(uint32_t));
     rebuild->resources = vyre_alloc_array(ir->resource_count, sizeof(uint32_t));
     rebuild->scalars = vyre_alloc_array(ir->arg_count, sizeof(uint32_t));
@@ -36,11 +40,11 @@ void vyre_rebuild_deinit(vyre_rebuild *rebuild) {
 }
 
 uint32_t vyre_rebuild_operand(vyre_rebuild *rebuild, uint32_t operand) {
-    if (!(operand & VYRE_CONSTANT)) {
+    if (vyre_operand_is_value(operand)) {
         return rebuild->values[operand];
     }
-    const vyre_const *row = &rebuild->ir->consts[operand & ~VYRE_CONSTANT];
-    return vyre_build_const(rebuild->to, (vyre_type)row->type, row->bits);
+    const vyre_const *row = vyre_operand_const(rebuild->ir, operand);
+    return vyre_build_const(rebuild->to, vyre_const_type(row), row->bits);
 }
 
 /* Tables */
@@ -85,11 +89,11 @@ static void copy_interface(vyre_rebuild *r) {
         const vyre_arg *arg = &ir->args[i];
         const char *name = ir->strings + arg->name;
         if (arg->resource == VYRE_NONE) {
-            r->scalars[i] = vyre_build_scalar(r->to, name, (vyre_type)arg->type);
+            r->scalars[i] = vyre_build_scalar(r->to, name, vyre_arg_type(arg));
         } else {
             const vyre_resource *row = &ir->resources[arg->resource];
             r->resources[arg->resource] =
-                vyre_build_buffer(r->to, name, (vyre_access)row->access, (vyre_type)row->type,
+                vyre_build_buffer(r->to, name, (vyre_access)row->access, vyre_resource_type(row),
                                   vyre_rebuild_size(r, row->size));
         }
     }
@@ -97,7 +101,7 @@ static void copy_interface(vyre_rebuild *r) {
         const vyre_resource *row = &ir->resources[i];
         if (row->kind == VYRE_RESOURCE_SCRATCH) {
             r->resources[i] =
-                vyre_build_scratch(r->to, vyre_rebuild_resource_name(r, i), (vyre_type)row->type,
+                vyre_build_scratch(r->to, vyre_rebuild_resource_name(r, i), vyre_resource_type(row),
                                    vyre_rebuild_size(r, row->size));
         }
     }
@@ -131,177 +135,182 @@ static uint32_t *copy_list(vyre_rebuild *r, const uint32_t *values, uint32_t cou
     return copied;
 }
 
-uint32_t vyre_rebuild_result_count(const vyre_ir *ir, uint32_t owner) {
-    uint32_t count = 0, end = ir->insts[owner].c;
-    while (ir->insts[end + count].op == VYRE_OP_RESULT && ir->insts[end + count].a == owner) {
-        count++;
+void vyre_rebuild_loop(vyre_rebuild *r, uint32_t loop, uint32_t count, const uint32_t *carried,
+                       uint32_t *out_args) {
+    if (r->ir->insts[loop].op == VYRE_OP_LOOP) {
+        vyre_build_loop(r->to, count, carried, out_args);
+        return;
     }
-    return count;
+    vyre_for_range range = vyre_for_range_of(r->ir, loop);
+    uint32_t first = vyre_rebuild_operand(r, range.first);
+    uint32_t end = vyre_rebuild_operand(r, range.end);
+    r->values[vyre_for_counter(loop)] = vyre_build_for(
+        r->to, first, end, vyre_rebuild_operand(r, range.step), count, carried, out_args);
 }
 
-void vyre_rebuild_open(vyre_rebuild *r, uint32_t at) {
-    const vyre_inst *inst = &r->ir->insts[at];
-    if (inst->op == VYRE_OP_IF) {
-        vyre_build_if(r->to, vyre_rebuild_operand(r, inst->a));
+void vyre_rebuild_open(vyre_rebuild *r, uint32_t owner) {
+    const vyre_inst *inst = &r->ir->insts[owner];
+    switch (vyre_inst_op(inst)) {
+    case VYRE_OP_IF: vyre_build_if(r->to, vyre_rebuild_operand(r, inst->a)); return;
+    case VYRE_OP_INLINE: vyre_build_inline(r->to); return;
+    case VYRE_ONE_OF(FOR, LOOP): break;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        r->unknown = owner;
         return;
     }
-    if (inst->op == VYRE_OP_INLINE) {
-        vyre_build_inline(r->to);
-        return;
-    }
-    uint32_t *list = copy_list(r, inst->b ? r->ir->operands + inst->a : NULL, inst->b);
-    if (!list) {
-        return;
-    }
-    if (inst->op == VYRE_OP_LOOP) {
-        vyre_build_loop(r->to, inst->b, list, r->values + at + 1);
-    } else {
-        r->values[at + 1] = vyre_build_for(r->to, list[0], list[1], list[2], inst->b - 3, list + 3,
-                                           r->values + at + 2);
+    vyre_list initial = vyre_loop_initial(r->ir, owner);
+    uint32_t *list = copy_list(r, initial.items, initial.count);
+    if (list) {
+        vyre_rebuild_loop(r, owner, initial.count, list,
+                          r->values + vyre_loop_arg(r->ir, owner, 0));
     }
     vyre_free(list);
+}
+
+void vyre_rebuild_blocks(vyre_rebuild *r, uint32_t owner) {
+    if (r->ir->insts[owner].op == VYRE_OP_IF) {
+        vyre_rebuild_code(r, vyre_then_block(r->ir, owner));
+        vyre_build_else(r->to);
+        vyre_rebuild_code(r, vyre_else_block(r->ir, owner));
+    } else {
+        vyre_rebuild_code(r, vyre_body_block(r->ir, owner));
+    }
+}
+
+void vyre_rebuild_end(vyre_rebuild *r, uint32_t owner, uint32_t count, uint32_t *out_results) {
+    switch (vyre_inst_op(&r->ir->insts[owner])) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
+    case VYRE_OP_IF: vyre_build_if_end(r->to, count, out_results); return;
+    case VYRE_OP_INLINE: vyre_build_inline_end(r->to, count, out_results); return;
+    case VYRE_ONE_OF(FOR, LOOP): vyre_build_loop_end(r->to, count, out_results); return;
+    }
+    r->unknown = owner;
 }
 
 void vyre_rebuild_close(vyre_rebuild *r, uint32_t owner) {
-    const vyre_inst *inst = &r->ir->insts[owner];
-    uint32_t count = vyre_rebuild_result_count(r->ir, owner), *results = r->values + inst->c;
-    switch (inst->op) {
-    case VYRE_OP_IF: vyre_build_if_end(r->to, count, results); break;
-    case VYRE_OP_INLINE: vyre_build_inline_end(r->to, count, results); break;
-    default: vyre_build_loop_end(r->to, count, results); break;
-    }
+    vyre_rebuild_end(r, owner, vyre_result_count(r->ir, owner),
+                     r->values + vyre_result(r->ir, owner, 0));
 }
 
-static void copy_end(vyre_rebuild *r, uint32_t at) {
-    const vyre_inst *inst = &r->ir->insts[at];
-    if (inst->op == VYRE_OP_UNREACHABLE || (r->replace && r->replace(r, at))) {
-        return; /* the builder puts the former there by itself */
+void vyre_rebuild_jump(vyre_rebuild *r, uint32_t jump, uint32_t count, const uint32_t *values) {
+    switch (vyre_inst_op(&r->ir->insts[jump])) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, BLOCK, PICK, NONE):
+        break;
+    case VYRE_OP_YIELD: vyre_build_yield(r->to, count, values); return;
+    case VYRE_OP_BREAK: vyre_build_break(r->to, count, values); return;
+    case VYRE_OP_CONTINUE: vyre_build_continue(r->to, count, values); return;
+    case VYRE_OP_RETURN: vyre_build_return(r->to, count, values); return;
+    case VYRE_OP_UNREACHABLE: return; /* the builder puts it there by itself */
     }
-    uint32_t *list = copy_list(r, inst->b ? r->ir->operands + inst->a : NULL, inst->b);
-    if (!list) {
-        return;
-    }
-    switch (inst->op) {
-    case VYRE_OP_YIELD: vyre_build_yield(r->to, inst->b, list); break;
-    case VYRE_OP_BREAK: vyre_build_break(r->to, inst->b, list); break;
-    case VYRE_OP_CONTINUE: vyre_build_continue(r->to, inst->b, list); break;
-    default: vyre_build_return(r->to, inst->b, list); break;
+    r->unknown = jump;
+}
+
+static void copy_jump(vyre_rebuild *r, uint32_t at) {
+    vyre_list values = vyre_inst_operands(r->ir, &r->ir->insts[at]);
+    bool is_left = r->ir->insts[at].op == VYRE_OP_UNREACHABLE || (r->replace && r->replace(r, at));
+    uint32_t *list = is_left ? NULL : copy_list(r, values.items, values.count);
+    if (list) {
+        vyre_rebuild_jump(r, at, values.count, list);
     }
     vyre_free(list);
 }
 
-static uint32_t copy_memory(vyre_rebuild *r, const vyre_inst *inst, const vyre_op_info *info) {
-    uint32_t resource = r->resources[inst->a], operands[3] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
-    const uint32_t *values;
-    uint32_t count = vyre_inst_values(r->ir, inst, &values);
-    for (uint32_t i = 0; i < count && i < 3; i++) {
-        operands[i] = vyre_rebuild_operand(r, values[i]);
-    }
-    if (info->effects & VYRE_EFFECT_ATOMIC) {
-        return vyre_build_atomic(r->to, (vyre_op)inst->op, resource, operands[0], operands[1],
-                                 operands[2], (vyre_ordering)(inst->aux & 7),
-                                 (vyre_scope)(inst->aux >> 3));
-    }
-    switch (inst->op) {
-    case VYRE_OP_LEN: return vyre_build_len(r->to, resource);
-    case VYRE_OP_LOAD: return vyre_build_load(r->to, resource, operands[0]);
-    case VYRE_OP_UNIFORM_LOAD: return vyre_build_uniform_load(r->to, resource, operands[0]);
-    case VYRE_OP_CLEAR: vyre_build_clear(r->to, resource); return VYRE_NONE;
-    default: vyre_build_store(r->to, resource, operands[0], operands[1]); return VYRE_NONE;
-    }
-}
-
-static uint32_t copy_value(vyre_rebuild *r, const vyre_inst *inst, const vyre_op_info *info) {
-    vyre_type type = (vyre_type)inst->type;
-    switch (inst->op) {
+uint32_t vyre_rebuild_inst(vyre_rebuild *r, uint32_t at, uint32_t array, const uint32_t *operands) {
+    const vyre_inst *inst = &r->ir->insts[at];
+    vyre_op op = vyre_inst_op(inst);
+    switch (op) {
     case VYRE_OP_PARAM: return vyre_build_param(r->to, r->scalars[inst->a]);
     case VYRE_OP_ITERATION: return vyre_build_iteration(r->to, r->repeats[inst->a]);
-    case VYRE_OP_BARRIER:
-    case VYRE_OP_GRID_BARRIER: vyre_build_barrier(r->to, (vyre_op)inst->op); return VYRE_NONE;
-    case VYRE_OP_CONVERT: return vyre_build_convert(r->to, type, vyre_rebuild_operand(r, inst->a));
-    case VYRE_OP_BITCAST: return vyre_build_bitcast(r->to, type, vyre_rebuild_operand(r, inst->a));
-    default: break;
+    case VYRE_ANY_OF(POSITION): return vyre_build_position(r->to, op, inst->a);
+    case VYRE_ANY_OF(PURE, ELEMENTARY, SHUFFLE, VOTE):
+        return builder_op(r->to, op, vyre_inst_type(inst), operands);
+    case VYRE_ANY_OF(COMBINE):
+        return vyre_build_combine(r->to, op, (vyre_combination)inst->aux, operands[0]);
+    case VYRE_OP_MATRIX_MAD:
+        vyre_build_matrix_mad(r->to, operands, r->values + vyre_result(r->ir, at, 0));
+        return VYRE_NONE;
+    case VYRE_OP_LEN: return vyre_build_len(r->to, array);
+    case VYRE_OP_LOAD: return vyre_build_load(r->to, array, operands[0]);
+    case VYRE_OP_UNIFORM_LOAD: return vyre_build_uniform_load(r->to, array, operands[0]);
+    case VYRE_OP_STORE: vyre_build_store(r->to, array, operands[0], operands[1]); return VYRE_NONE;
+    case VYRE_OP_CLEAR: vyre_build_clear(r->to, array); return VYRE_NONE;
+    case VYRE_ANY_OF(ATOMIC):
+        return vyre_build_atomic(r->to, op, array, operands[0], operands[1], operands[2],
+                                 vyre_atomic_ordering(inst), vyre_atomic_scope(inst));
+    case VYRE_ANY_OF(BARRIER): vyre_build_barrier(r->to, op); return VYRE_NONE;
+    case VYRE_ANY_OF(CONTROL, NONE): break;
     }
-    if (info->rule == VYRE_RULE_COMBINE) {
-        return vyre_build_combine(r->to, (vyre_op)inst->op, (vyre_combination)inst->aux,
-                                  vyre_rebuild_operand(r, inst->a));
-    }
-    if (info->shape == VYRE_SHAPE_NUMBER || info->shape == VYRE_SHAPE_NONE) {
-        return vyre_build_position(r->to, (vyre_op)inst->op, inst->a);
-    }
-    uint32_t operands[3] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
-    const uint32_t *values;
-    uint32_t count = vyre_inst_values(r->ir, inst, &values);
-    for (uint32_t i = 0; i < count; i++) {
-        operands[i] = vyre_rebuild_operand(r, values[i]);
-    }
-    return vyre_build_op(r->to, (vyre_op)inst->op, operands[0], operands[1], operands[2]);
+    r->unknown = at;
+    return VYRE_NONE;
 }
 
-static void copy_group(vyre_rebuild *r, const vyre_inst *inst) {
-    uint32_t operands[VYRE_MATRIX_OPERANDS];
-    for (uint32_t i = 0; i < VYRE_MATRIX_OPERANDS; i++) {
-        operands[i] = vyre_rebuild_operand(r, r->ir->operands[inst->a + i]);
+static uint32_t copy_value(vyre_rebuild *r, uint32_t at) {
+    const vyre_inst *inst = &r->ir->insts[at];
+    vyre_list values = vyre_inst_operands(r->ir, inst);
+    uint32_t operands[VYRE_MATRIX_OPERANDS] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
+    for (uint32_t i = 0; i < values.count && i < VYRE_MATRIX_OPERANDS; i++) {
+        operands[i] = vyre_rebuild_operand(r, values.items[i]);
     }
-    vyre_build_matrix_mad(r->to, operands, r->values + inst->c);
+    bool is_access = vyre_inst_has_resource(inst);
+    uint32_t array = is_access ? r->resources[vyre_access_resource(inst)] : VYRE_NONE;
+    return vyre_rebuild_inst(r, at, array, operands);
 }
 
 static void copy_inst(vyre_rebuild *r, uint32_t at) {
     const vyre_inst *inst = &r->ir->insts[at];
-    const vyre_op_info *info = vyre_op_info_of(inst->op);
-    if (inst->op == VYRE_OP_ARG || inst->op == VYRE_OP_RESULT) {
-        return; /* came with their owner */
-    }
-    if (r->replace && r->replace(r, at)) {
-        return;
-    }
-    switch ((vyre_shape)info->shape) {
-    case VYRE_SHAPE_R:
-    case VYRE_SHAPE_R_V1:
-    case VYRE_SHAPE_R_V2:
-    case VYRE_SHAPE_R_LIST: r->values[at] = copy_memory(r, inst, info); break;
-    case VYRE_SHAPE_GROUP: copy_group(r, inst); break;
-    default: r->values[at] = copy_value(r, inst, info); break;
+    bool comes_with_owner = inst->op == VYRE_OP_ARG || inst->op == VYRE_OP_RESULT;
+    if (!comes_with_owner && (!r->replace || !r->replace(r, at))) {
+        r->values[at] = copy_value(r, at);
     }
 }
 
-void vyre_rebuild_code(vyre_rebuild *r, uint32_t first, uint32_t end) {
+/* Where a copy goes on behind the rest of a block that something put in place of an instruction has
+ * left; `owner` is the block's. */
+static uint32_t behind_rest(const vyre_ir *ir, uint32_t owner, uint32_t at) {
+    bool in_then = ir->insts[owner].op == VYRE_OP_IF && at < vyre_else_block(ir, owner).first;
+    return in_then ? vyre_else_block(ir, owner).first : vyre_owner_end(ir, owner);
+}
+
+void vyre_rebuild_code(vyre_rebuild *r, vyre_block code) {
     const vyre_ir *ir = r->ir;
     uint32_t owners[VYRE_LIMIT_NESTING + 1], depth = 0;
-    for (uint32_t at = first; at < end; at++) {
-        while (depth && ir->insts[owners[depth - 1]].c == at) {
+    for (uint32_t at = code.first; at < code.end;) {
+        while (depth && vyre_owner_end(ir, owners[depth - 1]) == at) {
             vyre_rebuild_close(r, owners[--depth]);
         }
         if (depth && ir->insts[owners[depth - 1]].op == VYRE_OP_IF &&
-            ir->insts[owners[depth - 1]].b == at) {
+            vyre_else_block(ir, owners[depth - 1]).first == at) {
             vyre_build_else(r->to);
         }
         if (!vyre_build_reachable(r->to)) {
-            /* The rest of a block that something put in place of an instruction has left. */
-            const vyre_inst *owner = depth ? &ir->insts[owners[depth - 1]] : NULL;
-            at = !owner ? end : owner->op == VYRE_OP_IF && at < owner->b ? owner->b : owner->c;
-            at--;
+            at = depth ? behind_rest(ir, owners[depth - 1], at) : code.end;
             continue;
         }
-        uint32_t effects = vyre_op_info_of(ir->insts[at].op)->effects;
+        uint32_t effects = vyre_inst_effects(&ir->insts[at]);
         set_place_of(r, at);
         if (effects & VYRE_EFFECT_BLOCK) {
             if (r->replace_block && r->replace_block(r, at)) {
-                at = ir->insts[at].c + vyre_rebuild_result_count(ir, at) - 1;
+                at = vyre_result(ir, at, vyre_result_count(ir, at));
                 continue;
             }
             set_place_of(r, at);
             vyre_rebuild_open(r, at);
             owners[depth++] = at;
         } else if (effects & VYRE_EFFECT_END) {
-            copy_end(r, at);
+            copy_jump(r, at);
         } else {
             copy_inst(r, at);
         }
+        at++;
     }
     while (depth) {
         vyre_rebuild_close(r, owners[--depth]);
     }
+}
+
+void vyre_rebuild_one(vyre_rebuild *r, uint32_t inst) {
+    vyre_rebuild_code(r, (vyre_block){inst, vyre_inst_next(r->ir, inst)});
 }
 
 /* Of several that became one, the first gives its name. */
@@ -355,8 +364,8 @@ void vyre_rebuild_array(vyre_rebuild *r, uint32_t resource) {
     const char *name = vyre_rebuild_resource_name(r, resource);
     r->resources[resource] =
         row->kind == VYRE_RESOURCE_SHARED
-            ? vyre_build_shared(r->to, name, (vyre_type)row->type, row->length)
-            : vyre_build_private(r->to, name, (vyre_type)row->type, row->length);
+            ? vyre_build_shared(r->to, name, vyre_resource_type(row), row->length)
+            : vyre_build_private(r->to, name, vyre_resource_type(row), row->length);
 }
 
 static void copy_phase(vyre_rebuild *r, uint32_t step) {
@@ -368,7 +377,7 @@ static void copy_phase(vyre_rebuild *r, uint32_t step) {
             vyre_rebuild_array(r, i);
         }
     }
-    vyre_rebuild_code(r, phase->first, phase->end);
+    vyre_rebuild_code(r, vyre_phase_block(phase));
     vyre_rebuild_names(r, phase);
     vyre_build_phase_end(r->to);
 }
@@ -428,8 +437,21 @@ void vyre_rebuild_build(vyre_rebuild *rebuild) {
     copy_steps(rebuild);
 }
 
-vyre_status vyre_rebuild_run(vyre_rebuild *rebuild, vyre_program **out_program) {
-    vyre_rebuild_build(rebuild);
+vyre_status vyre_rebuild_run(const vyre_program *from, vyre_rebuild rebuild,
+                             vyre_program **out_program) {
+    VYRE_TRY(vyre_rebuild_init(&rebuild, from));
+    vyre_rebuild_build(&rebuild);
+    vyre_status status = vyre_rebuild_finish(&rebuild, out_program);
+    vyre_rebuild_deinit(&rebuild);
+    return status;
+}
+
+vyre_status vyre_rebuild_finish(vyre_rebuild *rebuild, vyre_program **out_program) {
+    if (rebuild->unknown != VYRE_NONE) {
+        const char *name = vyre_lookup_op(rebuild->ir->insts[rebuild->unknown].op)->name;
+        *out_program = NULL;
+        return vyre_internal_error("no pass copies the operation `%s`", name ? name : "?");
+    }
     return vyre_builder_finish(rebuild->to, NULL, out_program);
 }
 
@@ -448,7 +470,7 @@ static bool splice_inst(vyre_rebuild *r, uint32_t at) {
         return true;
     }
     if (inst->op == VYRE_OP_STORE) {
-        s->result = vyre_rebuild_operand(r, inst->c);
+        s->result = vyre_rebuild_operand(r, vyre_access_value(r->ir, inst));
         return true;
     }
     return false;
@@ -462,14 +484,17 @@ uint32_t vyre_rebuild_splice(vyre_builder *to, const vyre_program *function, con
     vyre_ir bare = *ir;
     bare.place_count = 0;
     vyre_rebuild r = {.from = function, .ir = &bare, .to = to, .replace = splice_inst, .user = &s};
+    r.unknown = VYRE_NONE;
     r.values = vyre_alloc_array(ir->inst_count, sizeof(uint32_t));
     if (!r.values) {
         builder_no_memory(to);
         return VYRE_NONE;
     }
+    vyre_block code = vyre_phase_block(&ir->phases[0]);
+    code.end = vyre_block_terminator(code); /* without the last return */
     vyre_build_scope(to, name);
-    vyre_rebuild_code(&r, ir->phases[0].first, ir->phases[0].end - 1); /* without the last return */
+    vyre_rebuild_code(&r, code);
     vyre_build_scope_end(to);
     vyre_free(r.values);
-    return s.result;
+    return r.unknown == VYRE_NONE ? s.result : VYRE_NONE; /* which the builder refuses */
 }

@@ -1,9 +1,11 @@
 #include "pass/split.h"
 
 #include "ir/builder.h"
+#include "ir/lookup.h"
 #include "pass/split_plan.h"
 
-uint32_t split_size(split *s, uint64_t each, bool of_workgroups) {
+/* Elements of a scratch array with as many for each invocation, or for each workgroup. */
+static uint32_t elements(split *s, uint64_t each, bool of_workgroups) {
     vyre_builder *to = s->r->to;
     uint32_t size = VYRE_NONE;
     for (uint32_t i = 0; i < s->phase->dimensions; i++) {
@@ -25,8 +27,8 @@ static void declare_scratch(split *s) {
     for (uint32_t i = s->phase->first; i < s->phase->end; i++) {
         const vyre_inst *inst = &s->ir->insts[i];
         if (split_at(s, i)->kept && !split_is_asked(inst)) {
-            split_at(s, i)->slot = vyre_build_scratch(
-                to, split_value_name(s, i), (vyre_type)inst->type, split_size(s, 1, false));
+            split_at(s, i)->slot = vyre_build_scratch(to, split_value_name(s, i),
+                                                      vyre_inst_type(inst), elements(s, 1, false));
         }
     }
     for (uint32_t i = s->phase->first_resource; i < s->phase->end_resource; i++) {
@@ -34,13 +36,13 @@ static void declare_scratch(split *s) {
         const vyre_resource *row = &s->ir->resources[i];
         if (array->kept) {
             array->scratch =
-                vyre_build_scratch(to, vyre_rebuild_resource_name(s->r, i), (vyre_type)row->type,
-                                   split_size(s, row->length, array->bit));
+                vyre_build_scratch(to, vyre_rebuild_resource_name(s->r, i), vyre_resource_type(row),
+                                   elements(s, row->length, array->bit));
         }
     }
     for (size_t i = 0; i < s->segments.count && s->next == VYRE_NONE; i++) {
         if (s->segments.items[i].partial) {
-            s->next = vyre_build_scratch(to, "next", VYRE_TYPE_U32, split_size(s, 1, false));
+            s->next = vyre_build_scratch(to, "next", VYRE_TYPE_U32, elements(s, 1, false));
         }
     }
     if (s->gate_count) {
@@ -48,7 +50,7 @@ static void declare_scratch(split *s) {
                                       vyre_build_size_const(to, s->gate_count));
     }
     if (s->phase->from_resource != VYRE_NONE) {
-        vyre_type type = (vyre_type)s->ir->resources[s->phase->from_resource].type;
+        vyre_type type = vyre_resource_type(&s->ir->resources[s->phase->from_resource]);
         s->count = vyre_build_scratch(to, "count", type, vyre_build_size_const(to, 1));
     }
 }
@@ -173,16 +175,7 @@ static bool split_phase(vyre_rebuild *r, uint32_t step) {
 vyre_status vyre_split_grid_barriers(const vyre_program *program, vyre_program **out_program) {
     const vyre_ir *ir = vyre_program_ir(program);
     *out_program = NULL;
-    if (!has_grid_barrier(ir, 0, ir->inst_count)) {
-        return VYRE_OK;
-    }
-    vyre_rebuild rebuild;
-    vyre_status status = vyre_rebuild_init(&rebuild, program);
-    if (status) {
-        return status;
-    }
-    rebuild.replace_phase = split_phase;
-    status = vyre_rebuild_run(&rebuild, out_program);
-    vyre_rebuild_deinit(&rebuild);
-    return status;
+    vyre_rebuild hooks = {.replace_phase = split_phase};
+    return has_grid_barrier(ir, 0, ir->inst_count) ? vyre_rebuild_run(program, hooks, out_program)
+                                                   : VYRE_OK;
 }

@@ -1,4 +1,5 @@
 #include "ir/builder.h"
+#include "ir/lookup.h"
 #include "pass/split_plan.h"
 
 /* Values */
@@ -67,21 +68,21 @@ static vyre_type unsigned_type(vyre_type type) {
 }
 
 uint32_t split_build_first_iteration(split *s, uint32_t loop) {
-    const uint32_t *range = s->ir->operands + s->ir->insts[loop].a;
-    uint32_t step = vyre_rebuild_operand(s->r, range[2]);
+    vyre_for_range range = vyre_for_range_of(s->ir, loop);
+    uint32_t step = vyre_rebuild_operand(s->r, range.step);
     uint32_t zero = vyre_build_const(s->r->to, vyre_build_type(s->r->to, step), 0);
-    uint32_t some = build(s, VYRE_OP_LT, vyre_rebuild_operand(s->r, range[0]),
-                          vyre_rebuild_operand(s->r, range[1]));
-    bool is_one = range[2] & VYRE_CONSTANT && s->ir->consts[range[2] & ~VYRE_CONSTANT].bits == 1;
+    uint32_t some = build(s, VYRE_OP_LT, vyre_rebuild_operand(s->r, range.first),
+                          vyre_rebuild_operand(s->r, range.end));
+    bool is_one = vyre_operand_has_bits(s->ir, range.step, 1);
     return is_one ? some : build(s, VYRE_OP_AND, some, build(s, VYRE_OP_LT, zero, step));
 }
 
 /* What is left of the range, which is not empty, as a number without a sign: nothing can wrap. */
 uint32_t split_build_next_iteration(split *s, uint32_t loop) {
-    const uint32_t *range = s->ir->operands + s->ir->insts[loop].a;
-    uint32_t step = vyre_rebuild_operand(s->r, range[2]);
-    uint32_t left =
-        build(s, VYRE_OP_SUB, vyre_rebuild_operand(s->r, range[1]), s->r->values[loop + 1]);
+    vyre_for_range range = vyre_for_range_of(s->ir, loop);
+    uint32_t step = vyre_rebuild_operand(s->r, range.step);
+    uint32_t left = build(s, VYRE_OP_SUB, vyre_rebuild_operand(s->r, range.end),
+                          s->r->values[vyre_for_counter(loop)]);
     vyre_type type = vyre_build_type(s->r->to, step);
     if (type != unsigned_type(type)) {
         step = vyre_build_bitcast(s->r->to, unsigned_type(type), step);
@@ -117,7 +118,7 @@ static void build_zeros(split *s, uint32_t resource, uint32_t from, uint32_t ste
     uint32_t first = first_element(s, resource);
     uint32_t i = vyre_build_for(to, from, vyre_build_u32(to, row->length), step, 0, NULL, NULL);
     vyre_build_store(to, split_array_of(s, resource)->scratch, build(s, VYRE_OP_ADD, first, i),
-                     vyre_build_const(to, (vyre_type)row->type, 0));
+                     vyre_build_const(to, vyre_resource_type(row), 0));
     vyre_build_loop_end(to, 0, NULL);
 }
 
@@ -149,28 +150,20 @@ void split_build_barrier(split *s) {
     }
 }
 
-static uint32_t build_access(split *s, const vyre_inst *inst) {
-    vyre_builder *to = s->r->to;
-    uint32_t scratch = split_array_of(s, inst->a)->scratch;
+static uint32_t build_access(split *s, uint32_t at) {
+    const vyre_inst *inst = &s->ir->insts[at];
+    uint32_t resource = vyre_access_resource(inst);
     uint32_t operands[3] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
-    const uint32_t *values;
-    uint32_t count = vyre_inst_values(s->ir, inst, &values);
-    for (uint32_t i = 0; i < count && i < 3; i++) {
-        operands[i] = vyre_rebuild_operand(s->r, values[i]);
+    vyre_list values = vyre_inst_operands(s->ir, inst);
+    for (uint32_t i = 0; i < values.count && i < 3; i++) {
+        operands[i] = vyre_rebuild_operand(s->r, values.items[i]);
     }
     if (inst->op == VYRE_OP_CLEAR) {
-        zero_private(s, inst->a);
+        zero_private(s, resource);
         return VYRE_NONE;
     }
-    uint32_t at = element(s, inst->a, operands[0]);
-    switch (inst->op) {
-    case VYRE_OP_LOAD: return vyre_build_load(to, scratch, at);
-    case VYRE_OP_UNIFORM_LOAD: return vyre_build_uniform_load(to, scratch, at);
-    case VYRE_OP_STORE: vyre_build_store(to, scratch, at, operands[1]); return VYRE_NONE;
-    default:
-        return vyre_build_atomic(to, (vyre_op)inst->op, scratch, at, operands[1], operands[2],
-                                 (vyre_ordering)(inst->aux & 7), (vyre_scope)(inst->aux >> 3));
-    }
+    operands[0] = element(s, resource, operands[0]);
+    return vyre_rebuild_inst(s->r, at, split_array_of(s, resource)->scratch, operands);
 }
 
 /* Copying */
@@ -178,8 +171,7 @@ static uint32_t build_access(split *s, const vyre_inst *inst) {
 static bool replace(vyre_rebuild *r, uint32_t at) {
     split *s = r->user;
     const vyre_inst *inst = &s->ir->insts[at];
-    const vyre_op_info *info = vyre_op_info_of(inst->op);
-    if (info->effects & VYRE_EFFECT_END) {
+    if (vyre_inst_effects(inst) & VYRE_EFFECT_END) {
         if (split_leaves(s, at)) {
             split_end(s, at, split_control(s, at));
             return true;
@@ -190,22 +182,21 @@ static bool replace(vyre_rebuild *r, uint32_t at) {
     if (split_is_idle(s, at)) {
         return true;
     }
-    bool has_array = info->shape == VYRE_SHAPE_R || info->shape == VYRE_SHAPE_R_V1 ||
-                     info->shape == VYRE_SHAPE_R_V2 || info->shape == VYRE_SHAPE_R_LIST;
-    split_array *array = has_array ? split_array_of(s, inst->a) : NULL;
+    uint32_t resource = vyre_inst_has_resource(inst) ? vyre_access_resource(inst) : 0;
+    split_array *array = vyre_inst_has_resource(inst) ? split_array_of(s, resource) : NULL;
     if (!array) {
         return false;
     }
     if (inst->op == VYRE_OP_LEN) {
-        r->values[at] = vyre_build_u32(r->to, s->ir->resources[inst->a].length);
+        r->values[at] = vyre_build_u32(r->to, s->ir->resources[resource].length);
         return true;
     }
     if (array->kept) {
-        r->values[at] = build_access(s, inst);
+        r->values[at] = build_access(s, at);
         return true;
     }
-    if (r->resources[inst->a] == VYRE_NONE) {
-        vyre_rebuild_array(r, inst->a);
+    if (r->resources[resource] == VYRE_NONE) {
+        vyre_rebuild_array(r, resource);
     }
     return false;
 }
@@ -239,11 +230,12 @@ static void name_values(split *s, uint32_t first, uint32_t end) {
     }
 }
 
-void split_build_code(split *s, uint32_t first, uint32_t end) {
-    vyre_rebuild_code(s->r, first, end);
-    name_values(s, first, end);
-    uint32_t value = end == first + 1 ? first : s->ir->insts[first].c;
-    for (; value < end; value++) {
+void split_build_code(split *s, uint32_t inst) {
+    uint32_t end = split_behind(s, inst);
+    vyre_rebuild_code(s->r, (vyre_block){inst, end});
+    name_values(s, inst, end);
+    bool is_owner = vyre_inst_effects(&s->ir->insts[inst]) & VYRE_EFFECT_BLOCK;
+    for (uint32_t value = is_owner ? vyre_owner_end(s->ir, inst) : inst; value < end; value++) {
         split_build_keep(s, value, s->r->values[value]);
     }
 }
@@ -294,7 +286,7 @@ static void close_gates(split *s, const split_segment *segment) {
     vyre_builder *to = s->r->to;
     const split_sweep *sweep =
         segment->sweep == VYRE_NONE ? NULL : &s->sweeps.items[segment->sweep];
-    bool closes_sweep = sweep && (segment->at == sweep->loop + 1 || !sweep->head_leads);
+    bool closes_sweep = sweep && (segment->at == split_head(s, sweep->loop) || !sweep->head_leads);
     if (segment->gate == VYRE_NONE && !closes_sweep) {
         return;
     }
@@ -342,12 +334,12 @@ static void build_kept(split *s, const split_segment *segment) {
          s->next_use++) {
         uint32_t value = s->uses.items[s->next_use].value;
         if (split_is_asked(&s->ir->insts[value])) {
-            vyre_rebuild_code(s->r, value, value + 1);
+            vyre_rebuild_one(s->r, value);
         } else {
             s->r->values[value] = load_own(s, segment, split_at(s, value)->slot,
                                            s->uniformity.levels[value - s->phase->first]);
         }
-        name_values(s, value, value + 1);
+        name_values(s, value, vyre_inst_next(s->ir, value));
     }
 }
 

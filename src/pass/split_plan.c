@@ -2,26 +2,20 @@
 
 #include <stdlib.h>
 
+#include "ir/cases.h"
 #include "ir/lookup.h"
+#include "pass/walk.h"
 
 bool split_is_asked(const vyre_inst *inst) {
-    switch (inst->op) {
-    case VYRE_OP_PARAM:
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_NUM_WORKGROUPS:
-    case VYRE_OP_IN_DOMAIN:
-    case VYRE_OP_LANE:
-    case VYRE_OP_SUBGROUP_ID:
-    case VYRE_OP_ITERATION:
-    case VYRE_OP_LEN: return true;
-    default: return false;
+    switch (vyre_inst_op(inst)) {
+    case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): return false;
+    case VYRE_ANY_OF(SURROUNDINGS): return true;
     }
+    return false;
 }
 
 static bool is_pure(uint32_t op) {
-    return !(vyre_op_info_of(op)->effects & ~(uint32_t)VYRE_EFFECT_READ);
+    return !(vyre_lookup_op(op)->effects & ~(uint32_t)VYRE_EFFECT_READ);
 }
 
 bool split_is_idle(const split *s, uint32_t inst) {
@@ -41,38 +35,23 @@ void split_add_segment(split *s, uint32_t at) {
 
 /* Instructions */
 
-static uint32_t find_target(const split *s, uint32_t at, const uint32_t *owners, uint32_t depth) {
-    uint32_t op = s->ir->insts[at].op;
-    for (uint32_t i = depth; i-- > 0;) {
-        if (vyre_lookup_ends(op, s->ir->insts[owners[i]].op)) {
-            return owners[i];
-        }
-    }
-    return VYRE_NONE;
-}
-
 /* Blocks that hold grid barriers, and where the ends of blocks lead. */
 static void find_cuts(split *s) {
-    uint32_t owners[VYRE_LIMIT_NESTING + 1], depth = 0;
-    for (uint32_t at = s->phase->first; at < s->phase->end; at++) {
-        while (depth && s->ir->insts[owners[depth - 1]].c == at) {
-            depth--;
-        }
+    vyre_walk walk;
+    uint32_t at;
+    vyre_walk_begin(&walk, s->ir, s->phase);
+    while (vyre_walk_next(&walk, &at)) {
         const vyre_inst *inst = &s->ir->insts[at];
-        uint32_t effects = vyre_op_info_of(inst->op)->effects;
         *split_at(s, at) = (split_inst){.home = VYRE_NONE,
                                         .alias = VYRE_NONE,
                                         .slot = VYRE_NONE,
                                         .segment = VYRE_NONE,
                                         .target = VYRE_NONE};
-        if (effects & VYRE_EFFECT_END) {
-            split_at(s, at)->target = find_target(s, at, owners, depth);
+        if (vyre_inst_effects(inst) & VYRE_EFFECT_END) {
+            split_at(s, at)->target = walk.stack[vyre_walk_target(&walk, inst->op)].owner;
         }
-        for (uint32_t i = 0; inst->op == VYRE_OP_GRID_BARRIER && i < depth; i++) {
-            split_at(s, owners[i])->is_cut = true;
-        }
-        if (effects & VYRE_EFFECT_BLOCK) {
-            owners[depth++] = at;
+        for (uint32_t i = 1; inst->op == VYRE_OP_GRID_BARRIER && i < walk.depth; i++) {
+            split_at(s, walk.stack[i].owner)->is_cut = true;
         }
     }
 }
@@ -83,11 +62,10 @@ static void find_needed(split *s) {
         if (is_pure(inst->op) && !split_at(s, at)->needed) {
             continue;
         }
-        const uint32_t *values;
-        uint32_t count = vyre_inst_values(s->ir, inst, &values);
-        for (uint32_t i = 0; i < count; i++) {
-            if (!(values[i] & VYRE_CONSTANT)) {
-                split_at(s, values[i])->needed = true;
+        vyre_list values = vyre_inst_operands(s->ir, inst);
+        for (uint32_t i = 0; i < values.count; i++) {
+            if (vyre_operand_is_value(values.items[i])) {
+                split_at(s, values.items[i])->needed = true;
             }
         }
     }
@@ -134,12 +112,11 @@ static void find_sweeps(split *s) {
     uint32_t end = s->phase->first;
     size_t next = 0;
     for (uint32_t at = s->phase->first; at < s->phase->end && !s->failed; at++) {
-        uint32_t op = s->ir->insts[at].op;
-        bool is_loop = op == VYRE_OP_LOOP || op == VYRE_OP_FOR;
+        bool is_loop = vyre_op_is_loop(s->ir->insts[at].op);
         if (at < end || !is_loop || !split_at(s, at)->is_cut) {
             continue;
         }
-        end = s->ir->insts[at].c;
+        end = vyre_owner_end(s->ir, at);
         s->failed |= !vyre_vec_push(&s->sweeps, (split_sweep){.loop = at});
         for (; next < s->segments.count && s->segments.items[next].at < end; next++) {
             if (s->segments.items[next].at > at) {
@@ -151,7 +128,7 @@ static void find_sweeps(split *s) {
 
 /* Whether the head of a sweep runs first in each round of it. */
 static bool head_leads(const split *s, uint32_t sweep) {
-    uint32_t head = s->sweeps.items[sweep].loop + 1;
+    uint32_t head = split_head(s, s->sweeps.items[sweep].loop);
     for (size_t i = 0; i < s->jumps.count; i++) {
         const split_jump *jump = &s->jumps.items[i];
         if (jump->to != VYRE_NONE && jump->to != head && jump->to <= jump->from &&
@@ -166,7 +143,7 @@ static bool head_leads(const split *s, uint32_t sweep) {
 static bool always_runs(const split *s, const split_segment *segment) {
     uint32_t first = s->phase->first;
     if (segment->sweep != VYRE_NONE) {
-        first = s->sweeps.items[segment->sweep].loop + 1;
+        first = split_head(s, s->sweeps.items[segment->sweep].loop);
         if (!s->sweeps.items[segment->sweep].head_leads) {
             return false;
         }
@@ -286,7 +263,8 @@ bool split_plan(split *s) {
     s->insts = vyre_alloc_array(s->phase->end - s->phase->first, sizeof *s->insts);
     s->arrays =
         vyre_alloc_array(s->phase->end_resource - s->phase->first_resource, sizeof *s->arrays);
-    if (!s->insts || !s->arrays || !vyre_uniformity_init_controls(&s->uniformity, s->ir, phase)) {
+    if (!s->insts || !s->arrays ||
+        !vyre_uniformity_init(&s->uniformity, s->ir, phase, false, true)) {
         return false;
     }
     find_cuts(s);

@@ -127,6 +127,18 @@ static inline uint32_t split_lanes(const split *s) {
     return lanes ? lanes : 1;
 }
 
+/* Where a loop that is taken apart starts each iteration: the segment there is its head. */
+static inline uint32_t split_head(const split *s, uint32_t loop) {
+    return vyre_owner_blocks(s->ir, loop).first;
+}
+
+/* The instruction behind another one of the same block, its blocks and their results. */
+static inline uint32_t split_behind(const split *s, uint32_t inst) {
+    bool is_owner = vyre_inst_effects(&s->ir->insts[inst]) & VYRE_EFFECT_BLOCK;
+    return is_owner ? vyre_result(s->ir, inst, vyre_result_count(s->ir, inst))
+                    : vyre_inst_next(s->ir, inst);
+}
+
 /* Whether an instruction can be left out: nothing depends on it, and it does nothing. */
 bool split_is_idle(const split *s, uint32_t inst);
 /* Whether the value is asked for again instead of kept. */
@@ -151,7 +163,7 @@ void split_end(split *s, uint32_t at, vyre_uniformity level);
 bool split_leaves(const split *s, uint32_t at);
 
 /* Building, for the walk. */
-void split_build_code(split *s, uint32_t first, uint32_t end);
+void split_build_code(split *s, uint32_t inst);
 void split_build_barrier(split *s);
 void split_build_keep(split *s, uint32_t inst, uint32_t value);
 void split_build_jump(split *s, uint32_t to, vyre_uniformity level);
@@ -163,8 +175,6 @@ void split_build_segment(split *s, const split_segment *segment);
 /* What somebody called a value; NULL if nobody did. */
 const char *split_value_name(const split *s, uint32_t value);
 
-/* Sizes: elements of a scratch array with as many for each invocation, or for each workgroup. */
-uint32_t split_size(split *s, uint64_t each, bool of_workgroups);
 /* A size of the program as a value, a u64. */
 uint32_t split_build_size(split *s, uint32_t size);
 

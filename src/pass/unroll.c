@@ -1,8 +1,15 @@
-#include "pass/unroll.h"
-
+/* Unrolling: `for` loops whose range is made of constants become straight code, with a constant for
+ * the counter in each iteration, so that others can fold what depends on it and give arrays that it
+ * indexes away.
+ *
+ * Inner loops go first. A loop stays where it would grow too large, where something leaves an
+ * iteration early, or where it holds a loop that stays and no private array, since that saves
+ * nothing. All loops of a program share a budget, so that code grows by a bounded amount, whatever
+ * the ranges are. */
 #include "base/alloc.h"
 #include "base/status.h"
-#include "pass/promote.h"
+#include "ir/lookup.h"
+#include "pass/pass.h"
 #include "pass/rebuild.h"
 
 /* In eighths of the cost of a simple instruction; one of which nothing will be left has one. */
@@ -35,91 +42,57 @@ typedef struct plan {
     uint32_t depth;
 } plan;
 
-typedef struct range {
-    vyre_type type;
-    uint64_t first, step, iterations;
-} range;
-
-/* A constant extended by its own sign rule. */
-static uint64_t extended(const vyre_const *row) {
-    uint32_t spare = 64 - vyre_type_bytes((vyre_type)row->type) * 8;
-    bool is_signed = vyre_type_class_of((vyre_type)row->type) == VYRE_CLASS_SIGNED;
-    return is_signed ? (uint64_t)((int64_t)(row->bits << spare) >> spare) : row->bits;
-}
-
-/* False where the range is not made of constants. */
-static bool read_range(const vyre_ir *ir, const vyre_inst *loop, range *out) {
-    uint64_t numbers[3];
-    for (int i = 0; i < 3; i++) {
-        uint32_t operand = ir->operands[loop->a + (uint32_t)i];
-        if (!(operand & VYRE_CONSTANT)) {
-            return false;
-        }
-        const vyre_const *row = &ir->consts[operand & ~VYRE_CONSTANT];
-        numbers[i] = extended(row);
-        out->type = (vyre_type)row->type;
-    }
-    uint64_t first = numbers[0], end = numbers[1], step = numbers[2];
-    bool is_empty = vyre_type_class_of(out->type) == VYRE_CLASS_SIGNED
-                        ? (int64_t)first >= (int64_t)end || (int64_t)step <= 0
-                        : first >= end || !step;
-    out->first = first;
-    out->step = step;
-    out->iterations = is_empty ? 0 : (end - first - 1) / step + 1;
-    return true;
-}
-
 static bool is_known(const plan *p, uint32_t operand) {
-    return operand & VYRE_CONSTANT || p->known[operand];
+    return vyre_operand_is_constant(operand) || p->known[operand];
 }
 
 static bool is_private(const plan *p, const vyre_inst *inst) {
     return (inst->op == VYRE_OP_LOAD || inst->op == VYRE_OP_STORE) &&
-           p->ir->resources[inst->a].kind == VYRE_RESOURCE_PRIVATE;
+           vyre_access_array(p->ir, inst)->kind == VYRE_RESOURCE_PRIVATE;
 }
 
 /* Whether it is about an element of a small private array whose indices are all known once the
  * loops around are unrolled: it may become a value. */
 static bool is_element(const plan *p, const vyre_inst *inst) {
-    return is_private(p, inst) && p->ir->resources[inst->a].length <= VYRE_PROMOTE_ELEMENTS &&
-           !p->stays[inst->a];
+    return is_private(p, inst) && vyre_access_array(p->ir, inst)->length <= VYRE_PROMOTE_ELEMENTS &&
+           !p->stays[vyre_access_resource(inst)];
 }
 
 /* An instruction is a number if all that it is computed from is. */
 static void find_number(plan *p, uint32_t at) {
     const vyre_inst *inst = &p->ir->insts[at];
-    const uint32_t *values;
-    if (inst->op == VYRE_OP_ARG || vyre_op_info_of(inst->op)->effects) {
+    if (inst->op == VYRE_OP_ARG || vyre_inst_effects(inst)) {
         return;
     }
-    uint32_t count = vyre_inst_values(p->ir, inst, &values);
-    bool all = count;
-    for (uint32_t i = 0; i < count && all; i++) {
-        all = is_known(p, values[i]);
+    vyre_list values = vyre_inst_operands(p->ir, inst);
+    bool all = values.count;
+    for (uint32_t i = 0; i < values.count && all; i++) {
+        all = is_known(p, values.items[i]);
     }
     p->known[at] = all;
 }
 
 /* What an instruction and the values it sends on count for. */
-static uint64_t weight_of(const vyre_inst *inst) {
-    const vyre_op_info *info = vyre_op_info_of(inst->op);
+static uint64_t weight_of(const vyre_ir *ir, const vyre_inst *inst) {
+    const vyre_op_info *info = vyre_lookup_op(inst->op);
     bool has_list = info->shape == VYRE_SHAPE_LIST || info->shape == VYRE_SHAPE_LOOP;
-    return (uint64_t)WHOLE * ((info->cost ? info->cost : 1) + (has_list ? inst->b : 0));
+    uint32_t sent = has_list ? vyre_inst_operands(ir, inst).count : 0;
+    return (uint64_t)WHOLE * ((info->cost ? info->cost : 1) + sent);
 }
 
 static void open_region(plan *p, uint32_t at) {
     uint16_t op = p->ir->insts[at].op;
-    uint32_t loop = op == VYRE_OP_FOR || op == VYRE_OP_LOOP ? p->depth
-                    : op == VYRE_OP_INLINE || !p->depth     ? VYRE_NONE
-                                                            : p->regions[p->depth - 1].loop;
+    uint32_t loop = vyre_op_is_loop(op)                 ? p->depth
+                    : op == VYRE_OP_INLINE || !p->depth ? VYRE_NONE
+                                                        : p->regions[p->depth - 1].loop;
     p->regions[p->depth++] = (region){.owner = at, .loop = loop};
 }
 
 /* Whether a loop is to be unrolled; `out_weight` is what it then counts for. */
 static bool pays(const plan *p, const region *r, uint64_t *out_weight) {
-    const vyre_inst *inst = &p->ir->insts[r->owner];
-    range found;
-    if (inst->op != VYRE_OP_FOR || r->has_jump || !read_range(p->ir, inst, &found)) {
+    vyre_for_numbers found;
+    if (p->ir->insts[r->owner].op != VYRE_OP_FOR || r->has_jump ||
+        !vyre_for_numbers_of(p->ir, r->owner, &found)) {
         return false;
     }
     uint64_t most = r->has_private ? MOST_FOR_ARRAY : MOST_OF_LOOP;
@@ -134,9 +107,9 @@ static bool pays(const plan *p, const region *r, uint64_t *out_weight) {
 
 static void close_region(plan *p) {
     const region closed = p->regions[--p->depth];
-    uint16_t op = p->ir->insts[closed.owner].op;
-    uint64_t weight = closed.weight + weight_of(&p->ir->insts[closed.owner]), unrolled;
-    bool stays = op == VYRE_OP_LOOP || op == VYRE_OP_FOR;
+    const vyre_inst *owner = &p->ir->insts[closed.owner];
+    uint64_t weight = closed.weight + weight_of(p->ir, owner), unrolled;
+    bool stays = vyre_op_is_loop(owner->op);
     if (pays(p, &closed, &unrolled)) {
         p->grown += unrolled > closed.weight ? unrolled - closed.weight : 0;
         p->unrolled[closed.owner] = p->has_any = true;
@@ -151,12 +124,17 @@ static void close_region(plan *p) {
     }
 }
 
+/* Whether an instruction is the last one in the blocks of an owner. */
+static bool is_last(const plan *p, uint32_t owner, uint32_t at) {
+    return vyre_block_terminator(vyre_owner_blocks(p->ir, owner)) == at;
+}
+
 /* The end of an iteration is one; any other way out of it is a jump. A return leaves with all the
  * code around it, as it does in straight code. */
 static void see_jump(plan *p, uint32_t at) {
     uint32_t loop = p->regions[p->depth - 1].loop;
     const region *target = &p->regions[loop];
-    if (p->ir->insts[at].op == VYRE_OP_BREAK || p->ir->insts[target->owner].c != at + 1) {
+    if (p->ir->insts[at].op == VYRE_OP_BREAK || !is_last(p, target->owner, at)) {
         p->regions[loop].has_jump = true;
     }
 }
@@ -165,12 +143,12 @@ static void see_jump(plan *p, uint32_t at) {
 static void find_known(plan *p, const vyre_phase *phase) {
     for (uint32_t at = phase->first; at < phase->end; at++) {
         const vyre_inst *inst = &p->ir->insts[at];
-        range found;
-        if (inst->op == VYRE_OP_FOR && read_range(p->ir, inst, &found)) {
-            p->known[at + 1] = true;
-        } else if (is_private(p, inst) && !is_known(p, inst->b)) {
-            p->stays[inst->a] = true;
-        } else if (!(vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_BLOCK)) {
+        vyre_for_numbers found;
+        if (inst->op == VYRE_OP_FOR && vyre_for_numbers_of(p->ir, at, &found)) {
+            p->known[vyre_for_counter(at)] = true;
+        } else if (is_private(p, inst) && !is_known(p, vyre_access_index(p->ir, inst))) {
+            p->stays[vyre_access_resource(inst)] = true;
+        } else if (!(vyre_inst_effects(inst) & VYRE_EFFECT_BLOCK)) {
             find_number(p, at);
         }
     }
@@ -181,8 +159,8 @@ static void make_plan(plan *p, const vyre_phase *phase) {
     find_known(p, phase);
     for (uint32_t at = phase->first; at < phase->end; at++) {
         const vyre_inst *inst = &ir->insts[at];
-        const vyre_op_info *info = vyre_op_info_of(inst->op);
-        while (p->depth && ir->insts[p->regions[p->depth - 1].owner].c == at) {
+        const vyre_op_info *info = vyre_lookup_op(inst->op);
+        while (p->depth && vyre_owner_end(ir, p->regions[p->depth - 1].owner) == at) {
             close_region(p);
         }
         if (info->effects & VYRE_EFFECT_BLOCK) {
@@ -194,11 +172,11 @@ static void make_plan(plan *p, const vyre_phase *phase) {
         }
         region *top = &p->regions[p->depth - 1];
         bool is_value = is_element(p, inst);
-        top->weight += is_value || p->known[at] ? 1 : weight_of(inst);
+        top->weight += is_value || p->known[at] ? 1 : weight_of(ir, inst);
         top->has_private |= is_value;
         if (inst->op == VYRE_OP_BREAK || inst->op == VYRE_OP_CONTINUE) {
             see_jump(p, at);
-        } else if (info->effects & VYRE_EFFECT_END && ir->insts[top->owner].c == at + 1) {
+        } else if (info->effects & VYRE_EFFECT_END && is_last(p, top->owner, at)) {
             top->has_jump = true; /* no iteration comes to its end */
         }
     }
@@ -209,25 +187,29 @@ static void make_plan(plan *p, const vyre_phase *phase) {
 
 static bool unroll(vyre_rebuild *r, uint32_t at) {
     const plan *p = r->user;
-    const vyre_inst *inst = &r->ir->insts[at];
-    range found;
-    if (!p->unrolled[at] || !read_range(r->ir, inst, &found)) {
+    vyre_for_numbers found;
+    if (!p->unrolled[at] || !vyre_for_numbers_of(r->ir, at, &found)) {
         return false;
     }
-    uint32_t carried = inst->b - 3, *args = r->values + at + 2, *results = r->values + inst->c;
-    for (uint32_t i = 0; i < carried; i++) {
-        results[i] = vyre_rebuild_operand(r, r->ir->operands[inst->a + 3 + i]);
+    vyre_list initial = vyre_loop_initial(r->ir, at);
+    vyre_type type = vyre_operand_type(r->ir, vyre_for_counter(at));
+    uint32_t *args = r->values + vyre_loop_arg(r->ir, at, 0);
+    uint32_t *results = r->values + vyre_result(r->ir, at, 0);
+    vyre_block body = vyre_body_block(r->ir, at);
+    body.end = vyre_block_terminator(body);
+    vyre_list next = vyre_inst_operands(r->ir, &r->ir->insts[body.end]);
+    for (uint32_t i = 0; i < initial.count; i++) {
+        results[i] = vyre_rebuild_operand(r, initial.items[i]);
     }
-    const uint32_t *next = r->ir->operands + r->ir->insts[inst->c - 1].a;
     for (uint64_t iteration = 0; iteration < found.iterations; iteration++) {
-        r->values[at + 1] =
-            vyre_build_const(r->to, found.type, found.first + iteration * found.step);
-        for (uint32_t i = 0; i < carried; i++) {
+        r->values[vyre_for_counter(at)] =
+            vyre_build_const(r->to, type, found.first + iteration * found.step);
+        for (uint32_t i = 0; i < initial.count; i++) {
             args[i] = results[i];
         }
-        vyre_rebuild_code(r, at + 2 + carried, inst->c - 1);
-        for (uint32_t i = 0; i < carried; i++) {
-            results[i] = vyre_rebuild_operand(r, next[i]);
+        vyre_rebuild_code(r, body);
+        for (uint32_t i = 0; i < next.count; i++) {
+            results[i] = vyre_rebuild_operand(r, next.items[i]);
         }
     }
     return true;
@@ -255,14 +237,8 @@ vyre_status vyre_unroll(const vyre_program *program, vyre_program **out_program)
     }
     vyre_status status = VYRE_OK;
     if (p.has_any && is_far_from_limits(ir)) {
-        vyre_rebuild rebuild;
-        status = vyre_rebuild_init(&rebuild, program);
-        if (!status) {
-            rebuild.replace_block = unroll;
-            rebuild.user = &p;
-            status = vyre_rebuild_run(&rebuild, out_program);
-            vyre_rebuild_deinit(&rebuild);
-        }
+        vyre_rebuild hooks = {.replace_block = unroll, .user = &p};
+        status = vyre_rebuild_run(program, hooks, out_program);
     }
     vyre_free(p.unrolled);
     return status;

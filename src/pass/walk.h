@@ -20,7 +20,7 @@ typedef struct vyre_walk_block {
 typedef struct vyre_walk {
     const vyre_ir *ir;
     const vyre_phase *phase;
-    uint32_t next;
+    uint32_t next, last; /* instructions */
     vyre_walk_block stack[VYRE_LIMIT_NESTING + 2];
     uint32_t depth;
 } vyre_walk;
@@ -28,17 +28,7 @@ typedef struct vyre_walk {
 void vyre_walk_begin(vyre_walk *walk, const vyre_ir *ir, const vyre_phase *phase);
 bool vyre_walk_next(vyre_walk *walk, uint32_t *out_inst);
 
-/* The operation that owns the block of a level; VYRE_OP_NONE for the phase. */
-uint32_t vyre_walk_owner_op(const vyre_walk *walk, uint32_t level);
 /* The level that a jump leads to from where the walk is. */
 uint32_t vyre_walk_target(const vyre_walk *walk, uint32_t jump);
-
-/* Where arithmetic may leave other NaNs than the canonical one until somebody looks: whether
- * operand k of an operation is looked at, `observed` being whether its result is. */
-bool vyre_walk_shows_bits(uint32_t op, uint32_t k, bool observed);
-/* Whether an operation may give such another NaN. */
-bool vyre_walk_gives_any_nan(uint32_t op, vyre_type result);
-/* Whether a constant is a NaN of f32 or f64. */
-bool vyre_walk_is_nan(const vyre_const *constant);
 
 #endif

@@ -388,20 +388,6 @@ vyre_status vyre_router_name(vyre_router *router, const char *name, vyre_device 
                                  : vyre_registry_acquire(router->registry, name, out_device);
 }
 
-vyre_status vyre_router_say_named(vyre_device *device, const vyre_router_choice **out_choice) {
-    const vyre_router_key key = {0};
-    const vyre_router_choice facts = {.device = device,
-                                      .source = VYRE_ROUTER_BY_NAMED,
-                                      .measured_class = VYRE_NO_CLASS,
-                                      .latency_ns = VYRE_NO_TIME,
-                                      .why = "named by the caller",
-                                      .note = ""};
-    vyre_router_kept *kept;
-    vyre_status status = vyre_router_make_choice(&facts, &key, &kept);
-    *out_choice = status ? NULL : &kept->choice;
-    return status;
-}
-
 /* Asking. */
 
 static vyre_status make_key(const vyre_router_request *request, vyre_router_key *out_key) {

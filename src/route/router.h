@@ -97,10 +97,6 @@ VYRE_MUST_USE vyre_status vyre_router_ask(vyre_router *router, const vyre_router
 /* A device by its name, or `preferred`, which is kept: a reference of the caller's own. */
 VYRE_MUST_USE vyre_status vyre_router_name(vyre_router *router, const char *name,
                                            vyre_device **out_device);
-/* A choice of the caller's, who named the device. */
-VYRE_MUST_USE vyre_status vyre_router_say_named(vyre_device *device,
-                                                const vyre_router_choice **out_choice);
-
 /* Logs the note of a choice that nobody asked to see, the first time. */
 void vyre_router_choice_log(const vyre_router_choice *choice);
 

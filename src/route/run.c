@@ -6,7 +6,6 @@
 #include <vyre/pipeline.h>
 #include <vyre/text.h>
 
-#include "base/alloc.h"
 #include "base/status.h"
 #include "dialect/snapshot.h"
 #include "ir/program.h"
@@ -119,7 +118,7 @@ static bool is_auto(const char *device) {
     return !device || !strcmp(device, "auto");
 }
 
-static vyre_status acquire(job *j, bool is_asked) {
+static vyre_status acquire(job *j) {
     VYRE_TRY(vyre_router_default(&j->router));
     if (is_auto(j->device)) {
         for (size_t i = 0; i < j->b.count; i++) {
@@ -130,8 +129,7 @@ static vyre_status acquire(job *j, bool is_asked) {
         j->acquired = vyre_device_retain(j->choice->device);
         return VYRE_OK;
     }
-    VYRE_TRY(vyre_router_name(j->router, j->device, &j->acquired));
-    return is_asked ? vyre_router_say_named(j->acquired, &j->choice) : VYRE_OK;
+    return vyre_router_name(j->router, j->device, &j->acquired);
 }
 
 /* Compiling is not part of what a run takes: it is done once. */
@@ -159,10 +157,10 @@ static vyre_status dispatch_and_learn(job *j, vyre_outputs *outputs) {
 }
 
 /* Runs a program, and writes what comes out where the arguments say. */
-static vyre_status run(job *j, const vyre_router_choice **out_choice) {
+static vyre_status run(job *j) {
     binding *b = &j->b;
     vyre_outputs outputs = {0};
-    vyre_status status = acquire(j, out_choice);
+    vyre_status status = acquire(j);
     if (!status && j->operation) {
         status = vyre_operation_choose(j->operation, j->acquired, &b->program);
     }
@@ -177,18 +175,15 @@ static vyre_status run(job *j, const vyre_router_choice **out_choice) {
     status = status ? status : take_outputs(b, &outputs);
     vyre_outputs_free(&outputs);
     vyre_device_release(j->acquired);
-    if (out_choice) {
-        *out_choice = j->choice;
-    } else if (j->choice) {
+    if (j->choice) {
         vyre_router_choice_log(j->choice);
         vyre_router_choice_release(j->choice);
     }
     return status;
 }
 
-static vyre_status run_text(const char *device, const char *text, const vyre_argument *arguments,
-                            size_t count, const vyre_dispatch_config *config,
-                            const vyre_router_choice **out_choice) {
+vyre_status vyre_run(const char *device, const char *text, const vyre_argument *arguments,
+                     size_t count, const vyre_dispatch_config *config) {
     vyre_module *module = NULL;
     job j = {.device = device, .config = config, .b = {.arguments = arguments, .count = count}};
     vyre_status status = vyre_module_parse(NULL, text, strlen(text), NULL, &module);
@@ -199,22 +194,10 @@ static vyre_status run_text(const char *device, const char *text, const vyre_arg
     }
     if (!status) {
         j.b.program = j.request.program = vyre_module_program(module, 0);
-        status = run(&j, out_choice);
+        status = run(&j);
     }
     vyre_module_free(module);
     return status;
-}
-
-vyre_status vyre_run(const char *device, const char *text, const vyre_argument *arguments,
-                     size_t count, const vyre_dispatch_config *config) {
-    return run_text(device, text, arguments, count, config, NULL);
-}
-
-vyre_status vyre_run_routed(const char *device, const char *text, const vyre_argument *arguments,
-                            size_t count, const vyre_dispatch_config *config,
-                            const vyre_router_choice **out_choice) {
-    *out_choice = NULL;
-    return run_text(device, text, arguments, count, config, out_choice);
 }
 
 vyre_status vyre_operation_choose(const vyre_operation *operation, const vyre_device *device,
@@ -244,9 +227,8 @@ static vyre_status refuse_operation(const vyre_dialects *now, const vyre_operati
     return vyre_dialects_unknown(now, "operation", id);
 }
 
-static vyre_status run_id(const char *device, const char *id, const vyre_argument *arguments,
-                          size_t count, const vyre_dispatch_config *config,
-                          const vyre_router_choice **out_choice) {
+vyre_status vyre_run_operation(const char *device, const char *id, const vyre_argument *arguments,
+                               size_t count, const vyre_dispatch_config *config) {
     vyre_dialects_guard guard;
     const vyre_dialects *now;
     job j = {.device = device,
@@ -256,21 +238,8 @@ static vyre_status run_id(const char *device, const char *id, const vyre_argumen
     VYRE_TRY(vyre_dialects_try_enter(&guard, &now));
     j.operation = vyre_dialects_find(now, id);
     vyre_status status = j.operation && vyre_operation_has_program(j.operation)
-                             ? run(&j, out_choice)
+                             ? run(&j)
                              : refuse_operation(now, j.operation, id);
     vyre_dialects_leave(&guard);
     return status;
-}
-
-vyre_status vyre_run_operation(const char *device, const char *id, const vyre_argument *arguments,
-                               size_t count, const vyre_dispatch_config *config) {
-    return run_id(device, id, arguments, count, config, NULL);
-}
-
-vyre_status vyre_run_operation_routed(const char *device, const char *id,
-                                      const vyre_argument *arguments, size_t count,
-                                      const vyre_dispatch_config *config,
-                                      const vyre_router_choice **out_choice) {
-    *out_choice = NULL;
-    return run_id(device, id, arguments, count, config, out_choice);
 }

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/status.h"
 #include "route/route.h"
 #include "runtime/device.h"

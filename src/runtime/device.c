@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/strbuf.h"
-#include "runtime/sequence.h"
 #include "store/store.h"
 #include "trace/trace.h"
 
@@ -131,27 +130,6 @@ const vyre_op_set *vyre_device_supported_ops(const vyre_device *device) {
 
 uint32_t vyre_device_features(const vyre_device *device) {
     return device->backend->slots->features(device->backend);
-}
-
-void vyre_device_max_workgroup_size(const vyre_device *device, uint32_t out_size[3]) {
-    memcpy(out_size, device->profile.max_workgroup_size, sizeof device->profile.max_workgroup_size);
-}
-
-void vyre_device_max_workgroups_per_dimension(const vyre_device *device, uint32_t out_count[3]) {
-    memcpy(out_count, device->profile.max_workgroups_per_dimension,
-           sizeof device->profile.max_workgroups_per_dimension);
-}
-
-uint32_t vyre_device_max_invocations_per_workgroup(const vyre_device *device) {
-    return (uint32_t)device->profile.max_invocations_per_workgroup;
-}
-
-uint32_t vyre_device_subgroup_size(const vyre_device *device) {
-    return (uint32_t)device->profile.subgroup_size;
-}
-
-uint64_t vyre_device_max_storage_buffer_bytes(const vyre_device *device) {
-    return device->profile.max_storage_buffer_bytes;
 }
 
 void vyre_device_profile(const vyre_device *device, vyre_profile *out_profile) {

@@ -1,7 +1,5 @@
 #include <vyre/cache.h>
 
-#include <string.h>
-
 #include "base/arena.h"
 #include "base/option.h"
 #include "base/status.h"

@@ -3,7 +3,6 @@
  * changes. */
 #include <string.h>
 
-#include <vyre/limits.h>
 #include <vyre/text.h>
 
 #include "base/status.h"

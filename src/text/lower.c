@@ -2,11 +2,10 @@
 
 #include <string.h>
 
-#include <vyre/limits.h>
-
 #include "base/near.h"
 #include "base/strbuf.h"
 #include "ir/diagnostic.h"
+#include "ir/lookup.h"
 
 void lower_no_memory(vyre_lower *lower) {
     lower->unit->source.no_memory = true;
@@ -150,8 +149,7 @@ static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
     }
     for (uint32_t i = 1; i < vyre_word_count(); i++) {
         const vyre_word *word = vyre_word_of(i);
-        bool stands_alone = word->class_of == VYRE_WORD_OP &&
-                            (word->code <= VYRE_OP_SUBGROUP_ID && word->code != VYRE_OP_PARAM);
+        bool stands_alone = word->class_of == VYRE_WORD_OP && vyre_op_is_position(word->code);
         bool is_called = word->class_of == VYRE_WORD_OP && !stands_alone;
         vyre_str text = {word->text, strlen(word->text)};
         if (vyre_word_find(text) == i && (is_call ? is_called : stands_alone)) {

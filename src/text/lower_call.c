@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/near.h"
 #include "text/lower.h"
 
 static vyre_operand wrap(const vyre_lower *lower, uint32_t value) {

@@ -1,7 +1,6 @@
 #include <stdio.h>
 
-#include <vyre/limits.h>
-
+#include "ir/lookup.h"
 #include "text/lower.h"
 
 static vyre_operand make_value(vyre_type type, uint64_t value) {
@@ -515,7 +514,7 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
     }
     const vyre_word *word = vyre_word_of(symbol.word);
     if (word->class_of == VYRE_WORD_OP) {
-        if (word->code >= VYRE_OP_GID && word->code <= VYRE_OP_SUBGROUP_ID) {
+        if (vyre_op_is_position(word->code)) {
             return lower_position(lower, node, (vyre_op)word->code, 3);
         }
         lower_report(lower, vyre_node_spot(&node), 204, "call it with its operands in parentheses",
@@ -543,8 +542,7 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
 
 static vyre_operand lower_component(vyre_lower *lower, vyre_node node) {
     const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[node.a].word);
-    if (word->class_of == VYRE_WORD_OP && word->code >= VYRE_OP_GID &&
-        word->code <= VYRE_OP_SUBGROUP_ID) {
+    if (word->class_of == VYRE_WORD_OP && vyre_op_is_position(word->code)) {
         return lower_position(lower, node, (vyre_op)word->code, node.detail);
     }
     vyre_name_text text;

@@ -1,9 +1,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <vyre/limits.h>
-
-#include "ir/diagnostic.h"
 #include "text/lower.h"
 
 /* What is known about a function */

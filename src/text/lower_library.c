@@ -1,10 +1,7 @@
 #include <string.h>
 
-#include <vyre/limits.h>
-
 #include "base/alloc.h"
 #include "base/near.h"
-#include "ir/diagnostic.h"
 #include "text/lower.h"
 
 /* The id that a call names, without what may stand between its parts; false after a report. */

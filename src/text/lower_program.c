@@ -1,7 +1,5 @@
-#include <vyre/limits.h>
 
 #include "ir/builder.h"
-#include "ir/diagnostic.h"
 #include "text/lower.h"
 
 static vyre_node node_of(const vyre_lower *lower, uint32_t node) {

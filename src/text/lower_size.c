@@ -1,7 +1,5 @@
 #include <stdio.h>
 
-#include <vyre/limits.h>
-
 #include "ir/builder.h"
 #include "text/lower.h"
 

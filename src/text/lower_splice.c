@@ -1,7 +1,4 @@
 #include <stdio.h>
-#include <string.h>
-
-#include <vyre/limits.h>
 
 #include "ir/builder.h"
 #include "text/lower.h"

@@ -1,7 +1,6 @@
 #include <stdio.h>
 
-#include <vyre/limits.h>
-
+#include "ir/lookup.h"
 #include "text/lower.h"
 
 static vyre_node node_of(const vyre_lower *lower, uint32_t node) {
@@ -10,7 +9,7 @@ static vyre_node node_of(const vyre_lower *lower, uint32_t node) {
 
 /* Names a value for people, unless it is a constant or bears a name already. */
 static void name_value(vyre_lower *lower, uint32_t value, vyre_node name, vyre_node from) {
-    if (value == VYRE_NONE || value & VYRE_CONSTANT || name.kind != VYRE_NODE_NAME) {
+    if (!vyre_operand_is_value(value) || name.kind != VYRE_NODE_NAME) {
         return;
     }
     if (from.kind == VYRE_NODE_NAME) {

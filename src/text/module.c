@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/status.h"
-#include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "text/lower.h"
 

@@ -1,4 +1,3 @@
-#include <vyre/limits.h>
 
 #include "text/parse.h"
 

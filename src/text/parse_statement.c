@@ -1,8 +1,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <vyre/limits.h>
-
 #include "base/near.h"
 #include "text/parse.h"
 

@@ -3,10 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <vyre/limits.h>
-
 #include "base/near.h"
-#include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "text/parse.h"
 

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include <vyre/limits.h>
 #include <vyre/program.h>
 
 #include "base/utf8.h"

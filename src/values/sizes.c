@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "base/strbuf.h"
-
 /* Digits alone; -1 if it is no number, or one that is too large. Sets where it ends. */
 static int read_exponent(const char *text, const char **out_end) {
     int number = 0;

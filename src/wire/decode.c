@@ -192,8 +192,9 @@ static vyre_status check_minor(const input *in) {
                               offsetof(vyre_call_scope, file)) != 0;
     }
     const uint8_t *inst = in->bytes + in->offsets[VYRE_SECTION_INSTS];
-    for (uint32_t i = 0; i < in->counts[VYRE_SECTION_INSTS] && !needed; i++) {
-        needed = wire_op_minor((uint32_t)wire_get(inst + offsetof(vyre_inst, op), 2));
+    for (uint32_t i = 0; i < in->counts[VYRE_SECTION_INSTS] && needed < WIRE_MINOR; i++) {
+        uint32_t minor = wire_op_minor((uint32_t)wire_get(inst + offsetof(vyre_inst, op), 2));
+        needed = minor > needed ? minor : needed;
         inst += sizeof(vyre_inst);
     }
     uint32_t stated = (uint32_t)wire_get(in->bytes + WIRE_AT_MINOR, 2);
@@ -213,10 +214,7 @@ static vyre_status check_sections(input *in) {
     uint32_t next_id = 0;
     for (uint32_t i = 0; i < sections; i++) {
         size_t entry = WIRE_AT_TABLE + i * (size_t)WIRE_ENTRY_BYTES;
-        vyre_status status = check_section(in, entry, &next_id, &end);
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(check_section(in, entry, &next_id, &end));
     }
     static const vyre_section_id required[] = {VYRE_SECTION_STEPS, VYRE_SECTION_PHASES,
                                                VYRE_SECTION_INSTS, VYRE_SECTION_STRINGS};

@@ -44,24 +44,27 @@ _Static_assert(VYRE_SECTION_ARGS == 0 && VYRE_SECTION_INSTS == 7 && VYRE_SECTION
                    VYRE_SECTION_REQUIREMENT_PLACES == 16 && VYRE_SECTION_COUNT == 17,
                "a change of the sections needs a new version of the binary form");
 
-/* The lowest minor version that has an operation. */
+/* The lowest minor version that has an operation; a new one comes with a new version. */
 static inline uint32_t wire_op_minor(uint32_t op) {
     return op == VYRE_OP_MATRIX_MAD ? 1 : 0;
 }
 
+#define WIRE_COUNT_OP(name, number, text, shape, rule, effects, cost, doc) +1
+_Static_assert(VYRE_OPS(WIRE_COUNT_OP) == 106,
+               "give a new operation its version in wire_op_minor, then count it here");
+#undef WIRE_COUNT_OP
+
 /* The same for all that a program uses. */
 static inline uint32_t wire_minor(const vyre_ir *ir) {
-    for (uint32_t i = 0; i < ir->scope_count; i++) {
-        if (ir->scopes[i].file) {
-            return 1;
-        }
+    uint32_t minor = ir->requirement_count ? 1 : 0;
+    for (uint32_t i = 0; i < ir->scope_count && !minor; i++) {
+        minor = ir->scopes[i].file ? 1 : 0;
     }
-    for (uint32_t i = 0; i < ir->inst_count; i++) {
-        if (wire_op_minor(ir->insts[i].op)) {
-            return 1;
-        }
+    for (uint32_t i = 0; i < ir->inst_count && minor < WIRE_MINOR; i++) {
+        uint32_t needed = wire_op_minor(ir->insts[i].op);
+        minor = needed > minor ? needed : minor;
     }
-    return ir->requirement_count ? 1 : 0;
+    return minor;
 }
 
 static inline uint64_t wire_get(const uint8_t *bytes, int size) {

@@ -7,7 +7,6 @@
 #include "backend/cuda/codegen/emit.h"
 #include "base/alloc.h"
 #include "ir/program.h"
-#include "pass/math.h"
 #include "pass/pass.h"
 #include "runtime/device.h"
 #include "runtime/plan.h"

@@ -122,14 +122,9 @@ static vyre_status run_program(const vyre_program *program, const vyre_call *cal
 static vyre_status run_miscompiled(const vyre_backend *backend, const vyre_call *call,
                                    vyre_output *outputs) {
     const miscompile *bug = backend->state;
-    vyre_rebuild rebuild;
     vyre_program *wrong = NULL;
-    vyre_status status = vyre_rebuild_init(&rebuild, call->program);
-    if (!status) {
-        rebuild.replace = *bug;
-        status = vyre_rebuild_run(&rebuild, &wrong);
-        vyre_rebuild_deinit(&rebuild);
-    }
+    vyre_rebuild hooks = {.replace = *bug};
+    vyre_status status = vyre_rebuild_run(call->program, hooks, &wrong);
     if (!status) {
         status = run_program(wrong, call, outputs);
     }

@@ -9,19 +9,18 @@ typedef struct walk {
 } walk;
 
 static void check_answers(vyre_device *device, const mock_spec *spec, vyre_profile *out_profile) {
-    uint32_t size[3], count[3];
     assert_string_equal(vyre_device_id(device), "mock");
     assert_string_equal(vyre_device_version(device), spec->version);
     assert_ptr_equal(vyre_device_supported_ops(device), spec->ops);
     assert_int_equal(vyre_device_features(device), spec->features);
-    vyre_device_max_workgroup_size(device, size);
-    assert_memory_equal(size, spec->max_workgroup_size, sizeof size);
-    vyre_device_max_workgroups_per_dimension(device, count);
-    assert_memory_equal(count, spec->max_workgroups, sizeof count);
-    assert_int_equal(vyre_device_max_invocations_per_workgroup(device), spec->max_invocations);
-    assert_int_equal(vyre_device_subgroup_size(device), spec->subgroup_size);
-    assert_int_equal(vyre_device_max_storage_buffer_bytes(device), spec->max_storage_buffer_bytes);
     vyre_device_profile(device, out_profile);
+    assert_memory_equal(out_profile->max_workgroup_size, spec->max_workgroup_size,
+                        sizeof spec->max_workgroup_size);
+    assert_memory_equal(out_profile->max_workgroups_per_dimension, spec->max_workgroups,
+                        sizeof spec->max_workgroups);
+    assert_int_equal(out_profile->max_invocations_per_workgroup, spec->max_invocations);
+    assert_int_equal(out_profile->subgroup_size, spec->subgroup_size);
+    assert_int_equal(out_profile->max_storage_buffer_bytes, spec->max_storage_buffer_bytes);
     assert_string_equal(out_profile->backend, "mock");
     assert_string_equal(out_profile->device, spec->profile.device);
     assert_string_equal(out_profile->driver, spec->profile.driver);

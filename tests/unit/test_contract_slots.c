@@ -391,16 +391,20 @@ static void slots_S70_the_default_profile_claims_no_more_than_the_slots(void **s
     }
 }
 
+static vyre_profile profile_of(const vyre_device *device) {
+    vyre_profile profile;
+    vyre_device_profile(device, &profile);
+    return profile;
+}
+
 static void limits_S72_workgroups(void **state) {
     (void)state;
     mock *m = mock_create(&(mock_spec){0});
     vyre_device *device = contract_device(m);
-    uint32_t size[3] = {9, 9, 9};
-    vyre_device_max_workgroup_size(device, size);
-    assert_true(size[0] == 1 && size[1] == 1 && size[2] == 1);
-    uint32_t count[3] = {9, 9, 9};
-    vyre_device_max_workgroups_per_dimension(device, count);
-    assert_true(count[0] == 1 && count[1] == 1 && count[2] == 1);
+    static const uint32_t ones[3] = {1, 1, 1};
+    vyre_profile profile = profile_of(device);
+    assert_memory_equal(profile.max_workgroup_size, ones, sizeof ones);
+    assert_memory_equal(profile.max_workgroups_per_dimension, ones, sizeof ones);
     vyre_device_release(device);
     mock_free(m);
 }
@@ -425,7 +429,7 @@ static void limits_S73_invocations_are_the_product(void **state) {
         memcpy(spec.max_workgroup_size, cases[i].size, sizeof spec.max_workgroup_size);
         mock *m = mock_create(&spec);
         vyre_device *device = contract_device(m);
-        assert_int_equal(vyre_device_max_invocations_per_workgroup(device), cases[i].product);
+        assert_int_equal(profile_of(device).max_invocations_per_workgroup, cases[i].product);
         vyre_device_release(device);
         mock_free(m);
     }
@@ -434,7 +438,7 @@ static void limits_S73_invocations_are_the_product(void **state) {
                                        .max_workgroup_size = {64, 64, 64},
                                        .max_invocations = 256});
     vyre_device *device = contract_device(m);
-    assert_int_equal(vyre_device_max_invocations_per_workgroup(device), 256);
+    assert_int_equal(profile_of(device).max_invocations_per_workgroup, 256);
     vyre_device_release(device);
     mock_free(m);
 }
@@ -443,12 +447,12 @@ static void limits_S74_subgroup_size(void **state) {
     (void)state;
     mock *m = mock_create(&(mock_spec){.subgroup_size = 32});
     vyre_device *device = contract_device(m);
-    assert_int_equal(vyre_device_subgroup_size(device), 0);
+    assert_int_equal(profile_of(device).subgroup_size, 0);
     vyre_device_release(device);
     mock_free(m);
     m = mock_create(&(mock_spec){.slots = MOCK_BIT(subgroup_size), .subgroup_size = 32});
     device = contract_device(m);
-    assert_int_equal(vyre_device_subgroup_size(device), 32);
+    assert_int_equal(profile_of(device).subgroup_size, 32);
     vyre_device_release(device);
     mock_free(m);
 }
@@ -458,10 +462,7 @@ static void limits_S75_storage_buffers(void **state) {
     (void)state;
     mock *m = mock_create(&(mock_spec){0});
     vyre_device *device = contract_device(m);
-    vyre_profile profile;
-    vyre_device_profile(device, &profile);
-    assert_int_equal(vyre_device_max_storage_buffer_bytes(device), 0);
-    assert_int_equal(profile.max_storage_buffer_bytes, 0);
+    assert_int_equal(profile_of(device).max_storage_buffer_bytes, 0);
     expect_works(device);
     vyre_device_release(device);
     mock_free(m);
@@ -469,7 +470,7 @@ static void limits_S75_storage_buffers(void **state) {
     m = mock_create(&(mock_spec){.slots = MOCK_BIT(max_storage_buffer_bytes),
                                  .max_storage_buffer_bytes = 4096});
     device = contract_device(m);
-    assert_int_equal(vyre_device_max_storage_buffer_bytes(device), 4096);
+    assert_int_equal(profile_of(device).max_storage_buffer_bytes, 4096);
     vyre_device_release(device);
     mock_free(m);
 }

@@ -77,7 +77,7 @@ static void backend_says_what_it_is(void **state) {
     (void)state;
     vyre_device *device = open_cpu();
     vyre_profile profile;
-    uint32_t size[3], lanes;
+    uint32_t lanes;
     vyre_device_profile(device, &profile);
     assert_string_equal(vyre_device_id(device), "cpu");
     assert_non_null(strstr(vyre_device_version(device), "LLVM "));
@@ -86,11 +86,10 @@ static void backend_says_what_it_is(void **state) {
     assert_true(profile.max_storage_buffer_bytes > 1 << 20);
     assert_false(profile.flags & (VYRE_PROFILE_IS_GPU | VYRE_PROFILE_IS_SOFTWARE));
     assert_int_equal(profile.grade, VYRE_GRADE_EXACT);
-    vyre_device_max_workgroup_size(device, size);
-    assert_int_equal(size[0], 1024);
-    assert_int_equal(vyre_device_max_invocations_per_workgroup(device), 1024);
+    assert_int_equal(profile.max_workgroup_size[0], 1024);
+    assert_int_equal(profile.max_invocations_per_workgroup, 1024);
     expect_ok(cpu_executable_lanes(&lanes));
-    assert_int_equal(vyre_device_subgroup_size(device), lanes);
+    assert_int_equal(profile.subgroup_size, lanes);
     vyre_device_release(device);
 
     vyre_backend made = {.host = vyre_host_services()};

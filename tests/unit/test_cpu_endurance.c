@@ -1,5 +1,4 @@
-/* Programs compiled and run one after the other, each another one: memory stays as it is. A few
- * hundred, or as many as VYRE_TEST_CYCLES says. */
+/* Programs compiled and run one after the other, each another one: memory stays as it is. */
 #include "tests/unit/cpu_check.h"
 
 #include <unistd.h>

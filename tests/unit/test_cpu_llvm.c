@@ -5,7 +5,9 @@
 #include "backend/cpu/codegen/llvm_parts.h"
 #include "backend/cpu/runtime/artifact.h"
 #include "backend/cpu/runtime/code.h"
+#include "backend/cpu/runtime/pool.h"
 #include "backend/cpu/runtime/relocate.h"
+#include "base/status.h"
 #include "tests/unit/failing_allocator.h"
 
 /* Adds 3 to the words of array 0 from `first` on, by a helper that must be inlined, with a table,
@@ -52,9 +54,15 @@ static vyre_strbuf text_of(const char *string) {
     return text;
 }
 
+static vyre_status compile(const vyre_strbuf *ir, cpu_llvm_form form, vyre_strbuf *out) {
+    cpu_llvm_threads threads;
+    VYRE_TRY(cpu_pool_lend(&threads));
+    return cpu_llvm_compile(ir, form, &threads, out);
+}
+
 static vyre_status compile_text(const char *ir, cpu_llvm_form form, vyre_strbuf *out) {
     vyre_strbuf source = text_of(ir);
-    vyre_status status = cpu_llvm_compile(&source, form, out);
+    vyre_status status = compile(&source, form, out);
     vyre_strbuf_free(&source);
     return status;
 }
@@ -232,7 +240,7 @@ static void parts_are_translated_and_loaded_together(void **state) {
     vyre_strbuf ir = many_phases(PHASES), objects = {0};
     cpu_code code;
     cpu_kernel kernels[PHASES];
-    expect_ok(cpu_llvm_compile(&ir, CPU_LLVM_OBJECT, &objects));
+    expect_ok(compile(&ir, CPU_LLVM_OBJECT, &objects));
     size_t heads = 0;
     for (size_t i = 0; i + SELFMAG <= objects.size; i++) {
         heads += !memcmp(objects.data + i, ELFMAG, SELFMAG);
@@ -399,7 +407,7 @@ static void compile_without_memory_is_a_status(void **state) {
     vyre_strbuf source = text_of(good_ir);
     for (size_t n = 1; failing_allocator_start(n); n++) {
         vyre_strbuf out = {0};
-        vyre_status_code found = code_and_free(cpu_llvm_compile(&source, CPU_LLVM_OBJECT, &out));
+        vyre_status_code found = code_and_free(compile(&source, CPU_LLVM_OBJECT, &out));
         vyre_strbuf_free(&out);
         failing_allocator_stop();
         assert_int_equal(found, failing_allocator_failed() ? VYRE_STATUS_OUT_OF_MEMORY : 0);

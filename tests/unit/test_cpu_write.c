@@ -7,7 +7,8 @@
 #include "backend/cpu/codegen/llvm.h"
 #include "backend/cpu/codegen/write.h"
 #include "backend/cpu/runtime/code.h"
-#include "pass/walk.h"
+#include "backend/cpu/runtime/pool.h"
+#include "pass/nan.h"
 #include "tests/unit/settings.h"
 
 /* A multiple of all lane counts. */
@@ -78,7 +79,7 @@ static void write_store(cpu_writer *w, vyre_type type, uint32_t lanes, uint32_t 
 static uint32_t write_case(cpu_writer *w, const eval_case *c, uint32_t lanes, const uint32_t *x) {
     uint32_t value =
         cpu_write_op(w, (vyre_op)c->op, c->types[0], c->result, lanes, x[0], x[1], x[2]);
-    return vyre_walk_gives_any_nan(c->op, c->result)
+    return vyre_nan_is_made((vyre_op)c->op, c->result)
                ? cpu_write_canonical(w, c->result, lanes, value)
                : value;
 }
@@ -141,7 +142,9 @@ static void check(vyre_status status) {
 static cpu_code load(const vyre_strbuf *ir, uint32_t count, cpu_kernel *kernels) {
     vyre_strbuf object = {0};
     cpu_code code = {0};
-    check(cpu_llvm_compile(ir, CPU_LLVM_OBJECT, &object));
+    cpu_llvm_threads threads;
+    check(cpu_pool_lend(&threads));
+    check(cpu_llvm_compile(ir, CPU_LLVM_OBJECT, &threads, &object));
     check(cpu_code_load((const uint8_t *)object.data, object.size, count, &code, kernels));
     vyre_strbuf_free(&object);
     return code;

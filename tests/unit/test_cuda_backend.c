@@ -87,7 +87,6 @@ static void backend_says_what_it_is(void **state) {
     (void)state;
     vyre_device *device = fake_device_open(1);
     vyre_profile profile;
-    uint32_t size[3];
     vyre_device_profile(device, &profile);
     assert_string_equal(vyre_device_name(device), "cuda:1");
     assert_string_equal(profile.device, "Fake GPU 1");
@@ -99,12 +98,11 @@ static void backend_says_what_it_is(void **state) {
     assert_int_equal(profile.memory_bandwidth_gbps, 4916);
     assert_int_equal(profile.grade, VYRE_GRADE_EXACT);
     assert_int_equal(profile.timing_quality, VYRE_TIMING_DEVICE_TIMESTAMPS);
-    assert_int_equal(vyre_device_subgroup_size(device), 32);
+    assert_int_equal(profile.subgroup_size, 32);
     assert_true(vyre_device_features(device) & VYRE_FEATURE_GRID_SYNC);
     assert_true(vyre_device_features(device) & VYRE_FEATURE_TENSOR_CORES);
     assert_true(profile.flags & VYRE_PROFILE_SUPPORTS_TENSOR_CORES);
-    vyre_device_max_workgroup_size(device, size);
-    assert_int_equal(size[2], 1024);
+    assert_int_equal(profile.max_workgroup_size[2], 1024);
     /* A look costs no context. */
     assert_int_equal(fake->calls(FAKE_cuDevicePrimaryCtxRetain), 0);
     vyre_device_release(device);

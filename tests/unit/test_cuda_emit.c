@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "conform/trial.h"
-#include "pass/math.h"
+#include "pass/pass.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/sample_programs.h"
 #include "tests/unit/settings.h"

@@ -45,9 +45,7 @@ static void json_writes_every_kind_of_value_to_its_limits(void **state) {
     vyre_json json = {.text = &text};
     vyre_json_array(&json);
     vyre_json_u64(&json, UINT64_MAX);
-    vyre_json_i64(&json, INT64_MIN);
-    vyre_json_i64(&json, INT64_MAX);
-    vyre_json_i64(&json, 0);
+    vyre_json_u64(&json, 0);
     vyre_json_bool(&json, true);
     vyre_json_bool(&json, false);
     vyre_json_f64(&json, 0.1);
@@ -60,8 +58,6 @@ static void json_writes_every_kind_of_value_to_its_limits(void **state) {
     vyre_json_array_end(&json);
     assert_string_equal(vyre_strbuf_string(&text), "[\n"
                                                    "  18446744073709551615,\n"
-                                                   "  -9223372036854775808,\n"
-                                                   "  9223372036854775807,\n"
                                                    "  0,\n"
                                                    "  true,\n"
                                                    "  false,\n"

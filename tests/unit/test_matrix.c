@@ -10,8 +10,7 @@
 
 #include "base/alloc.h"
 #include "ir/verify.h"
-#include "pass/cse.h"
-#include "pass/dce.h"
+#include "pass/pass.h"
 
 static uint32_t count_ops(const vyre_program *program, vyre_op op) {
     const vyre_ir *ir = vyre_program_ir(program);

@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "conform/trial.h"
-#include "pass/dce.h"
 #include "pass/pass.h"
 #include "tests/unit/dense_programs.h"
 #include "tests/unit/reference_check.h"

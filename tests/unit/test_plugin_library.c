@@ -225,7 +225,9 @@ static void library_of_another_minor_version_is_used(void **state) {
         assert_null(vyre_registry_acquire(registry, rows[i].id, &device));
         assert_string_equal(vyre_device_version(device), rows[i].version);
         assert_int_equal(vyre_device_features(device), 0);
-        assert_int_equal(vyre_device_subgroup_size(device), 0);
+        vyre_profile profile;
+        vyre_device_profile(device, &profile);
+        assert_int_equal(profile.subgroup_size, 0);
         assert_false(vyre_device_lost(device));
         vyre_device_release(device);
     }

@@ -102,7 +102,7 @@ static bool watch(vyre_rebuild *r, uint32_t inst) {
         return false;
     }
     w->copying = true;
-    vyre_rebuild_code(r, inst, inst + 1);
+    vyre_rebuild_one(r, inst);
     w->copying = false;
     watch_value(r, inst);
     return true;
@@ -117,15 +117,14 @@ static void check(const vyre_program *program, const vyre_input *inputs, size_t 
     for (uint32_t i = 0; i < ir->phase_count; i++) {
         assert_true(vyre_ranges_init(&w->ranges[i], ir, i, true));
     }
-    vyre_rebuild r;
+    vyre_rebuild r = {.replace = watch, .user = w};
     vyre_program *made;
     vyre_status status = vyre_rebuild_init(&r, program);
     assert_null(status);
-    r.user = w;
-    r.replace = watch;
     w->faults = vyre_build_buffer(r.to, "faults_noted", VYRE_ACCESS_OUT, VYRE_TYPE_U32,
                                   vyre_build_size_const(r.to, 1));
-    status = vyre_rebuild_run(&r, &made);
+    vyre_rebuild_build(&r);
+    status = vyre_rebuild_finish(&r, &made);
     if (status) {
         fail_msg("seed %llu: %s", (unsigned long long)seed, vyre_status_text(status));
     }

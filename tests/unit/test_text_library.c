@@ -356,11 +356,8 @@ static void copies_keep_requirements_and_files(void **state) {
                                   "    far.copy(x, y);\n"
                                   "    phase over y { y[gid] = mix.mix(y[gid], 1); }\n"
                                   "}");
-    vyre_rebuild rebuild;
     vyre_program *copy;
-    assert_null(vyre_rebuild_init(&rebuild, program));
-    assert_null(vyre_rebuild_run(&rebuild, &copy));
-    vyre_rebuild_deinit(&rebuild);
+    assert_null(vyre_rebuild_run(program, (vyre_rebuild){0}, &copy));
     const vyre_ir *from = vyre_program_ir(program), *to = vyre_program_ir(copy);
     assert_true(same(program, copy));
     assert_int_equal(to->requirement_count, 2);

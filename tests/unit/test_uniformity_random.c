@@ -82,7 +82,7 @@ static void analyse(const vyre_ir *ir, vyre_uniformity_map *map, uint32_t *sync_
     }
     vyre_ir patched = *ir;
     patched.insts = insts;
-    assert_true(vyre_uniformity_init(map, &patched, 0, true));
+    assert_true(vyre_uniformity_init(map, &patched, 0, true, false));
     for (uint32_t i = 0; i < map->sync_count; i++) {
         sync_levels[map->syncs[i].inst] = map->levels[map->syncs[i].control];
     }

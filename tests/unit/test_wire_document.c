@@ -59,9 +59,9 @@ static void document_has_every_operation(void **state) {
     for (uint32_t i = 0; i < VYRE_ORDERING_COUNT; i++) {
         assert_on_page("%u `%s`", i, vyre_ordering_name(i));
     }
-    for (uint32_t i = 0; i < VYRE_COMBINE_COUNT; i++) {
-        assert_on_page("%u `%s`", i, vyre_combination_name(i));
-    }
+#define ASSERT_ON_PAGE(name, number, text) assert_on_page("%u `%s`", (uint32_t)number, text);
+    VYRE_COMBINATIONS(ASSERT_ON_PAGE)
+#undef ASSERT_ON_PAGE
 }
 
 static void document_has_every_type(void **state) {

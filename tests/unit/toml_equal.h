@@ -58,4 +58,14 @@ static inline bool toml_equal(const vyre_toml_value *a, const vyre_toml_value *b
     return false;
 }
 
+/* Appends all keys of a document, each with its value on one line. */
+static inline void toml_write_all(vyre_strbuf *text, const vyre_toml *document) {
+    vyre_toml_writer writer = {.text = text};
+    const vyre_toml_table *table = vyre_toml_root(document)->table;
+    for (const vyre_toml_entry *entry = table->first; entry; entry = entry->next) {
+        vyre_toml_write_key(&writer, entry->key);
+        vyre_toml_write_value(&writer, &entry->value);
+    }
+}
+
 #endif

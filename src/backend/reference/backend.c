@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "runtime/device.h"
 
@@ -104,7 +105,7 @@ static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vy
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
         if (ir->args[arg].resource == VYRE_NONE) {
             inputs[input_count++] = scalar_input(
-                call->arguments[arg], vyre_type_bytes((vyre_type)ir->args[arg].type), scalars[arg]);
+                call->arguments[arg], vyre_type_bytes(vyre_arg_type(&ir->args[arg])), scalars[arg]);
         } else if (!vyre_ir_is_out(ir, arg)) {
             const resident *from = resident_of(buffers[arg]);
             inputs[input_count++] = (vyre_input){from->data, from->size};

@@ -2,45 +2,54 @@
 
 #include "backend/reference/machine.h"
 #include "base/alloc.h"
+#include "ir/lookup.h"
 
-/* Until when an instruction needs an operand. A `for` needs its step for each iteration, and the
- * others until its counter and its args are set, one after the other. */
-static uint32_t needed_until(const vyre_inst *inst, uint32_t at, uint32_t operand) {
-    if (inst->op == VYRE_OP_FOR) {
-        return operand == 2 ? inst->c : at + inst->b - 2;
-    }
-    return at;
+/* Until when an instruction needs its operands: a `for` until its counter and its args are set, one
+ * after the other. */
+static uint32_t needed_until(const vyre_ir *ir, uint32_t at) {
+    bool is_for = ir->insts[at].op == VYRE_OP_FOR;
+    return is_for ? vyre_block_terminator(vyre_loop_args(ir, at)) : at;
 }
 
-/* Last instruction that needs each value. A value from outside of a loop is needed until the loop's
- * end, for the next iteration; results are there from their owner on, because a branch or a break
- * may write them early. */
+/* Loops that are open, whose ends lie behind an instruction. */
+typedef struct open_loops {
+    uint32_t items[VYRE_LIMIT_NESTING + 1], count;
+} open_loops;
+
+/* A value is needed until an instruction, and from outside of a loop until its end, for the next
+ * iteration. */
+static void need(const vyre_ir *ir, const vyre_phase *phase, const open_loops *loops,
+                 uint32_t operand, uint32_t until, uint32_t *last) {
+    if (!vyre_operand_is_value(operand)) {
+        return;
+    }
+    for (uint32_t k = loops->count; k > 0 && loops->items[k - 1] > operand; k--) {
+        until = vyre_owner_end(ir, loops->items[k - 1]);
+    }
+    uint32_t *known = &last[operand - phase->first];
+    *known = until > *known ? until : *known;
+}
+
+/* Last instruction that needs each value. Results are there from their owner on, because a branch
+ * or a break may write them early. */
 static void find_last_uses(const vyre_ir *ir, const vyre_phase *phase, uint32_t *last) {
-    uint32_t loops[VYRE_LIMIT_NESTING + 1], loop_count = 0;
+    open_loops loops = {.count = 0};
     for (uint32_t at = phase->first; at < phase->end; at++) {
         const vyre_inst *inst = &ir->insts[at];
-        while (loop_count && ir->insts[loops[loop_count - 1]].c <= at) {
-            loop_count--;
+        while (loops.count && vyre_owner_end(ir, loops.items[loops.count - 1]) <= at) {
+            loops.count--;
         }
-        last[at - phase->first] = at;
-        if (inst->op == VYRE_OP_ARG) {
-            last[at - phase->first] = ir->insts[inst->a].c;
+        last[at - phase->first] =
+            inst->op == VYRE_OP_ARG ? vyre_owner_end(ir, vyre_pick_owner(inst)) : at;
+        vyre_list values = vyre_inst_operands(ir, inst);
+        for (uint32_t i = 0; i < values.count; i++) {
+            need(ir, phase, &loops, values.items[i], needed_until(ir, at), last);
         }
-        const uint32_t *values;
-        uint32_t count = vyre_inst_values(ir, inst, &values);
-        for (uint32_t i = 0; i < count; i++) {
-            if (values[i] & VYRE_CONSTANT) {
-                continue;
-            }
-            uint32_t need = needed_until(inst, at, i);
-            for (uint32_t k = loop_count; k > 0 && loops[k - 1] > values[i]; k--) {
-                need = ir->insts[loops[k - 1]].c;
-            }
-            uint32_t *known = &last[values[i] - phase->first];
-            *known = need > *known ? need : *known;
+        if (inst->op == VYRE_OP_FOR) { /* the step is for each iteration */
+            need(ir, phase, &loops, vyre_for_range_of(ir, at).step, vyre_owner_end(ir, at), last);
         }
-        if (inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR) {
-            loops[loop_count++] = at;
+        if (vyre_op_is_loop(inst->op)) {
+            loops.items[loops.count++] = at;
         }
     }
 }
@@ -67,15 +76,15 @@ static void assign_slots(allocator *a, const vyre_ir *ir, const vyre_phase *phas
     uint32_t first = phase->first;
     for (uint32_t at = first; at < phase->end; at++) {
         const vyre_inst *inst = &ir->insts[at];
-        const vyre_op_info *info = vyre_op_info_of(inst->op);
+        const vyre_op_info *info = vyre_lookup_op(inst->op);
         if (info->effects & VYRE_EFFECT_BLOCK || info->shape == VYRE_SHAPE_GROUP) {
-            for (uint32_t k = inst->c;
-                 k < phase->end && ir->insts[k].op == VYRE_OP_RESULT && ir->insts[k].a == at; k++) {
+            vyre_block results = vyre_results(ir, at);
+            for (uint32_t k = results.first; k < results.end; k++) {
                 a->layout->slots[k - first] = take_slot(a, last[k - first] - first);
             }
         }
         if (inst->op == VYRE_OP_FOR) {
-            a->layout->spare[at - first] = take_slot(a, inst->c - first);
+            a->layout->spare[at - first] = take_slot(a, vyre_owner_end(ir, at) - first);
         }
         if (inst->type != VYRE_TYPE_VOID && inst->op != VYRE_OP_RESULT) {
             a->layout->slots[at - first] = take_slot(a, last[at - first] - first);
@@ -114,20 +123,22 @@ static bool make_evaluators(phase_layout *layout, const vyre_ir *ir, const vyre_
     uint32_t ends[VYRE_LIMIT_NESTING + 1], depth = 0;
     for (uint32_t at = phase->first; at < phase->end && layout->evaluators; at++) {
         const vyre_inst *inst = &ir->insts[at];
-        const vyre_op_info *info = vyre_op_info_of(inst->op);
+        const vyre_op_info *info = vyre_lookup_op(inst->op);
         while (depth && ends[depth - 1] == at) {
             depth--;
         }
         if (info->effects & VYRE_EFFECT_BLOCK) {
-            ends[depth++] = inst->c;
+            ends[depth++] = vyre_owner_end(ir, at);
             layout->depth = depth > layout->depth ? depth : layout->depth;
         }
-        if (info->shape == VYRE_SHAPE_LOOP && inst->b > layout->most_carried) {
-            layout->most_carried = inst->b;
+        if (vyre_op_is_loop(inst->op)) {
+            vyre_list values = vyre_inst_operands(ir, inst);
+            layout->most_carried =
+                values.count > layout->most_carried ? values.count : layout->most_carried;
         }
         if (!info->effects && info->rule > VYRE_RULE_OWN) {
             layout->evaluators[at - phase->first] = vyre_eval_find(
-                (vyre_op)inst->op, vyre_operand_type(ir, inst->a), (vyre_type)inst->type);
+                vyre_inst_op(inst), vyre_operand_type(ir, inst->a), vyre_inst_type(inst));
         }
     }
     return layout->evaluators;
@@ -138,7 +149,7 @@ static bool make_constants(phase_layout *layout, const vyre_ir *ir) {
     size_t stride = (size_t)layout->lanes * REGISTER_BYTES;
     layout->constants = vyre_alloc_zeroed(ir->const_count, stride);
     for (uint32_t i = 0; i < ir->const_count && layout->constants; i++) {
-        size_t bytes = vyre_type_bytes((vyre_type)ir->consts[i].type);
+        size_t bytes = vyre_type_bytes(vyre_const_type(&ir->consts[i]));
         size_t size = bytes * layout->lanes;
         uint8_t *to = layout->constants + i * stride;
         for (size_t k = 0; k < bytes; k++) {
@@ -162,7 +173,7 @@ static bool make_arrays(phase_layout *layout, const vyre_ir *ir, const vyre_phas
         const vyre_resource *row = &ir->resources[phase->first_resource + i];
         bool is_shared = row->kind == VYRE_RESOURCE_SHARED;
         uint64_t *total = is_shared ? &layout->shared_bytes : &layout->private_bytes;
-        uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
+        uint64_t bytes = vyre_resource_bytes(row);
         layout->offsets[i] = *total;
         *total += ((is_shared ? bytes : bytes * layout->lanes) + 7) / 8 * 8;
     }

@@ -8,8 +8,9 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
-#include "pass/math.h"
+#include "pass/pass.h"
 
 enum { FREE_LANES = 256 }; /* lanes of a workgroup where the program does not say */
 
@@ -52,6 +53,12 @@ bool machine_no_memory(machine *m) {
     return false;
 }
 
+bool machine_unknown(machine *m, uint32_t at) {
+    m->status = vyre_internal_error("the reference backend does not run `%s`",
+                                    vyre_lookup_op(m->ir->insts[at].op)->name);
+    return false;
+}
+
 const char *machine_array_name(const machine *m, uint32_t resource) {
     for (uint32_t i = 0; i < m->ir->arg_count; i++) {
         if (m->ir->args[i].resource == resource) {
@@ -65,8 +72,7 @@ const char *machine_array_name(const machine *m, uint32_t resource) {
 /* The innermost loop that a fiber is in; VYRE_NONE if it is in none. */
 static uint32_t current_loop(const machine *m, const fiber *f) {
     for (uint32_t i = f->depth; i-- > 1;) {
-        uint32_t op = m->ir->insts[f->frames[i].owner].op;
-        if (op == VYRE_OP_LOOP || op == VYRE_OP_FOR) {
+        if (vyre_op_is_loop(m->ir->insts[f->frames[i].owner].op)) {
             return f->frames[i].owner;
         }
     }
@@ -128,7 +134,7 @@ static vyre_status make_arrays(machine *m, const vyre_input *inputs) {
         }
         array *a = &m->arrays[i];
         a->length = vyre_plan_length(m->plan, i);
-        uint64_t bytes = a->length * vyre_type_bytes((vyre_type)row->type);
+        uint64_t bytes = a->length * vyre_type_bytes(vyre_resource_type(row));
         char what[96];
         snprintf(what, sizeof what, "array `%.60s`", machine_array_name(m, i));
         if (!machine_reserve(m, bytes, what)) {
@@ -150,7 +156,7 @@ static vyre_status make_arrays(machine *m, const vyre_input *inputs) {
 
 /* An element of an integer array as the host reads it; 0 out of bounds. */
 static int64_t read_element(const machine *m, uint32_t resource, uint64_t index) {
-    vyre_type type = (vyre_type)m->ir->resources[resource].type;
+    vyre_type type = vyre_resource_type(&m->ir->resources[resource]);
     return index < m->arrays[resource].length
                ? vyre_plan_element(type, m->arrays[resource].data + index * vyre_type_bytes(type))
                : 0;
@@ -261,8 +267,8 @@ static vyre_status give_outputs(machine *m, vyre_outputs *outputs) {
     for (uint32_t i = 0; i < m->plan->output_count; i++) {
         const vyre_arg *arg = &m->ir->args[m->plan->outputs[i]];
         array *from = &m->arrays[arg->resource];
-        outputs->items[i] = (vyre_output){
-            from->data, (size_t)(from->length * vyre_type_bytes((vyre_type)arg->type))};
+        outputs->items[i] =
+            (vyre_output){from->data, (size_t)(from->length * vyre_type_bytes(vyre_arg_type(arg)))};
         from->data = NULL;
     }
     return VYRE_OK;

@@ -16,6 +16,7 @@
 
 #include "backend/reference/sanitizer.h"
 #include "ir/eval.h"
+#include "ir/lookup.h"
 #include "runtime/plan.h"
 
 enum { REGISTER_BYTES = 8 }; /* a lane */
@@ -103,15 +104,15 @@ typedef enum outcome { OUTCOME_DONE, OUTCOME_PAUSED, OUTCOME_FAILED } outcome;
 outcome fiber_run(machine *m, fiber *f);
 
 /* Control flow; `at` is the instruction. Each leaves the program counter where it goes on. */
-void control_open(machine *m, fiber *f, uint32_t at);
-void control_leave(machine *m, fiber *f, uint32_t at);
+bool control_open(machine *m, fiber *f, uint32_t at); /* false if it fails */
+bool control_leave(machine *m, fiber *f, uint32_t at);
 /* The end of a block is reached. True if the fiber may be set aside: a loop takes another
  * iteration. */
 bool control_close(machine *m, fiber *f);
 
 /* False if it fails. */
 bool memory_access(machine *m, fiber *f, uint32_t at);
-void subgroup_exchange(machine *m, fiber *f, uint32_t at);
+bool subgroup_exchange(machine *m, fiber *f, uint32_t at);
 
 /* Runs all workgroups of the phase at hand. What fails is the machine's status. */
 void schedule_phase(machine *m);
@@ -119,9 +120,9 @@ void schedule_phase(machine *m);
 /* A value's lanes. */
 static inline uint8_t *value_of(const machine *m, const fiber *f, uint32_t operand) {
     size_t stride = (size_t)m->layout.lanes * REGISTER_BYTES;
-    return operand & VYRE_CONSTANT
-               ? m->layout.constants + (operand & ~VYRE_CONSTANT) * stride
-               : f->registers + m->layout.slots[operand - m->phase->first] * stride;
+    return vyre_operand_is_value(operand)
+               ? f->registers + m->layout.slots[operand - m->phase->first] * stride
+               : m->layout.constants + vyre_operand_index(operand) * stride;
 }
 
 static inline frame *top_frame(fiber *f) {
@@ -136,6 +137,9 @@ static inline uint64_t array_length(const machine *m, uint32_t resource) {
 
 /* Notes that there is no memory, unless the run fails for another reason already; always false. */
 bool machine_no_memory(machine *m);
+
+/* Ends the run: there is an instruction that nothing here runs. Always false. */
+bool machine_unknown(machine *m, uint32_t at);
 
 /* The name of an array, for reports. */
 const char *machine_array_name(const machine *m, uint32_t resource);

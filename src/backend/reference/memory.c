@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "backend/reference/machine.h"
+#include "ir/cases.h"
 
 /* The indices of an access as 64-bit numbers; negative ones become so large that no array has them.
  */
@@ -23,7 +24,15 @@ static void read_indices(machine *m, const fiber *f, uint32_t operand) {
     case VYRE_TYPE_U16: WIDEN(uint16_t); break;
     case VYRE_TYPE_I32: WIDEN(int32_t); break;
     case VYRE_TYPE_U32: WIDEN(uint32_t); break;
-    default: memcpy(indices, values, sizeof *indices * lanes); break;
+    case VYRE_TYPE_I64:
+    case VYRE_TYPE_U64: memcpy(indices, values, sizeof *indices * lanes); break;
+    case VYRE_TYPE_VOID: /* the others are no indices */
+    case VYRE_TYPE_BOOL:
+    case VYRE_TYPE_F16:
+    case VYRE_TYPE_BF16:
+    case VYRE_TYPE_F32:
+    case VYRE_TYPE_F64:
+    case VYRE_TYPE_COUNT: break;
     }
 }
 
@@ -93,7 +102,8 @@ static void store(machine *m, view v, const uint8_t *from, const uint8_t *mask, 
 
 /* Atomics: one lane after the other, in an order that the schedule draws. */
 
-static vyre_op plain_operation(uint32_t op) {
+/* The operation on values that an update does; NONE for an access that is none. */
+static vyre_op plain_operation(vyre_op op) {
     switch (op) {
     case VYRE_OP_ATOMIC_ADD: return VYRE_OP_ADD;
     case VYRE_OP_ATOMIC_SUB: return VYRE_OP_SUB;
@@ -102,8 +112,11 @@ static vyre_op plain_operation(uint32_t op) {
     case VYRE_OP_ATOMIC_XOR: return VYRE_OP_XOR;
     case VYRE_OP_ATOMIC_MIN: return VYRE_OP_MIN;
     case VYRE_OP_ATOMIC_MAX: return VYRE_OP_MAX;
-    default: return VYRE_OP_NONE;
+    case VYRE_ONE_OF(ATOMIC_LOAD, ATOMIC_STORE, ATOMIC_EXCHANGE, ATOMIC_CAS):
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return VYRE_OP_NONE;
 }
 
 typedef struct update {
@@ -142,10 +155,11 @@ static bool update_lane(const update *u, uint64_t index, uint32_t lane) {
 static bool update_all(machine *m, fiber *f, uint32_t at, view target, const uint32_t *values,
                        uint32_t count) {
     const vyre_inst *inst = &m->ir->insts[at];
-    vyre_type type = (vyre_type)m->ir->resources[inst->a].type;
+    vyre_type type = vyre_resource_type(vyre_access_array(m->ir, inst));
+    vyre_op plain = plain_operation(vyre_inst_op(inst));
     update u = {.op = inst->op,
                 .bytes = vyre_type_bytes(type),
-                .evaluate = vyre_eval_find(plain_operation(inst->op), type, type),
+                .evaluate = plain ? vyre_eval_find(plain, type, type) : NULL,
                 .target = target,
                 .old = inst->type == VYRE_TYPE_VOID ? NULL : value_of(m, f, at),
                 .value = count > 1 ? value_of(m, f, values[1]) : NULL,
@@ -185,30 +199,38 @@ static bool clear(machine *m, fiber *f, view target, uint32_t bytes) {
     return machine_charge(m, f, target.length * lanes);
 }
 
+/* Has the sanitizer look at an access; false without memory. */
+static bool watch_access(machine *m, fiber *f, uint32_t at) {
+    bool syncs = m->ir->insts[at].op == VYRE_OP_UNIFORM_LOAD; /* a barrier on either side */
+    return !m->watch || ((!syncs || sanitizer_barrier(m, f, at)) && sanitizer_access(m, f, at) &&
+                         (!syncs || sanitizer_barrier(m, f, at)));
+}
+
 bool memory_access(machine *m, fiber *f, uint32_t at) {
     const vyre_inst *inst = &m->ir->insts[at];
-    view target = view_of(m, f, inst->a);
-    uint32_t bytes = vyre_type_bytes((vyre_type)m->ir->resources[inst->a].type);
-    if (inst->op == VYRE_OP_CLEAR) {
-        return clear(m, f, target, bytes);
+    view target = view_of(m, f, vyre_access_resource(inst));
+    uint32_t bytes = vyre_type_bytes(vyre_resource_type(vyre_access_array(m->ir, inst)));
+    vyre_list values = vyre_inst_operands(m->ir, inst);
+    if (values.count) {
+        read_indices(m, f, values.items[0]);
     }
-    const uint32_t *values;
-    uint32_t count = vyre_inst_values(m->ir, inst, &values);
-    read_indices(m, f, values[0]);
-    if (vyre_op_info_of(inst->op)->effects & VYRE_EFFECT_ATOMIC) {
-        return update_all(m, f, at, target, values, count) || machine_no_memory(m);
-    }
-    if (m->watch) {
-        bool syncs = inst->op == VYRE_OP_UNIFORM_LOAD; /* a barrier on either side */
-        if ((syncs && !sanitizer_barrier(m, f, at)) || !sanitizer_access(m, f, at) ||
-            (syncs && !sanitizer_barrier(m, f, at))) {
+    switch (vyre_inst_op(inst)) {
+    case VYRE_ONE_OF(LOAD, UNIFORM_LOAD):
+        if (!watch_access(m, f, at)) {
             return machine_no_memory(m);
         }
-    }
-    if (inst->op == VYRE_OP_STORE) {
-        store(m, target, value_of(m, f, values[1]), top_frame(f)->mask, bytes);
-    } else {
         load(m, target, value_of(m, f, at), bytes);
+        return true;
+    case VYRE_OP_STORE:
+        if (!watch_access(m, f, at)) {
+            return machine_no_memory(m);
+        }
+        store(m, target, value_of(m, f, values.items[1]), top_frame(f)->mask, bytes);
+        return true;
+    case VYRE_OP_CLEAR: return clear(m, f, target, bytes);
+    case VYRE_ANY_OF(ATOMIC):
+        return update_all(m, f, at, target, values.items, values.count) || machine_no_memory(m);
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
-    return true;
+    return machine_unknown(m, at);
 }

@@ -4,6 +4,7 @@
 
 #include "backend/reference/findings.h"
 #include "ir/diagnostic.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 
 static vyre_access_place place_of(const machine *m, uint32_t inst, uint32_t lane, uint64_t group) {
@@ -38,7 +39,7 @@ static void describe(const machine *m, const vyre_access_place *place, char *out
     } else {
         snprintf(who, sizeof who, "invocation %llu", group * m->layout.lanes + place->lane);
     }
-    const char *op = vyre_op_info_of(m->ir->insts[place->inst].op)->name;
+    const char *op = vyre_lookup_op(m->ir->insts[place->inst].op)->name;
     if (place->file && place->line) {
         snprintf(out, size, "`%s` in %s:%u (%s)", op, place->file, place->line, who);
     } else {
@@ -48,7 +49,7 @@ static void describe(const machine *m, const vyre_access_place *place, char *out
 }
 
 static uint32_t effects_of(const machine *m, const stamp *access) {
-    return vyre_op_info_of(m->ir->insts[stamp_inst(access)].op)->effects;
+    return vyre_inst_effects(&m->ir->insts[stamp_inst(access)]);
 }
 
 static const char *race_fix(const machine *m, const stamp *a, const stamp *b) {
@@ -102,10 +103,9 @@ bool report_race(machine *m, uint32_t resource, uint64_t index, const stamp *bef
 }
 
 static bool is_negative(const machine *m, const stamp *now, uint64_t index) {
-    const uint32_t *values;
-    vyre_inst_values(m->ir, &m->ir->insts[stamp_inst(now)], &values);
-    vyre_type type = vyre_operand_type(m->ir, values[0]);
-    return vyre_type_class_of(type) == VYRE_CLASS_SIGNED && (int64_t)index < 0;
+    uint32_t operand = vyre_access_index(m->ir, &m->ir->insts[stamp_inst(now)]);
+    vyre_type type = vyre_operand_type(m->ir, operand);
+    return vyre_lookup_class(type) == VYRE_CLASS_SIGNED && (int64_t)index < 0;
 }
 
 bool report_bounds(machine *m, uint32_t resource, uint64_t index, const stamp *now) {

@@ -4,6 +4,7 @@
 
 #include "backend/reference/report.h"
 #include "base/alloc.h"
+#include "ir/lookup.h"
 
 /* Accesses of one kind to one element that nothing orders: the first and the last few. An access
  * that is not ordered after all there were is as a rule not ordered after one of these. */
@@ -242,7 +243,7 @@ static bool is_ordered(const access *a, const stamp *before) {
 
 /* Whether the scope of an atomic keeps it apart from another workgroup's. */
 static bool is_narrow(const machine *m, const stamp *atomic) {
-    return m->ir->insts[stamp_inst(atomic)].aux >> 3 == VYRE_SCOPE_WORKGROUP;
+    return vyre_atomic_scope(&m->ir->insts[stamp_inst(atomic)]) == VYRE_SCOPE_WORKGROUP;
 }
 
 static bool meet(const access *a, const stamp *before, bool before_atomic) {
@@ -321,7 +322,7 @@ static bool charge_joins(machine *m, const fiber *f) {
  * it. An update without a release passes on what is there; a store ends it, unless it is by the
  * lane that left it. */
 static bool hand_over(const access *a) {
-    uint32_t ordering = a->m->ir->insts[stamp_inst(&a->now)].aux & 7;
+    vyre_ordering ordering = vyre_atomic_ordering(&a->m->ir->insts[stamp_inst(&a->now)]);
     bool acquires =
         a->reads && ordering != VYRE_ORDERING_RELAXED && ordering != VYRE_ORDERING_RELEASE;
     bool releases =
@@ -387,10 +388,10 @@ static bool find_atomics(access *a) {
 
 static bool watch_lane(machine *m, fiber *f, uint32_t at, uint32_t lane, bool writes) {
     const vyre_inst *inst = &m->ir->insts[at];
-    uint32_t effects = vyre_op_info_of(inst->op)->effects;
+    uint32_t effects = vyre_inst_effects(inst);
     access a = {.m = m,
                 .f = f,
-                .resource = inst->a,
+                .resource = vyre_access_resource(inst),
                 .lane = lane,
                 .index = m->indices[lane],
                 .now = {.group = (uint32_t)f->group,
@@ -418,7 +419,7 @@ static bool watch_lane(machine *m, fiber *f, uint32_t at, uint32_t lane, bool wr
 
 bool sanitizer_access(machine *m, fiber *f, uint32_t at) {
     const uint8_t *mask = top_frame(f)->mask;
-    bool writes = vyre_op_info_of(m->ir->insts[at].op)->effects & VYRE_EFFECT_WRITE;
+    bool writes = vyre_inst_effects(&m->ir->insts[at]) & VYRE_EFFECT_WRITE;
     for (uint32_t lane = 0; lane < m->layout.lanes; lane++) {
         if (mask[lane] && !watch_lane(m, f, at, lane, writes)) {
             return false;

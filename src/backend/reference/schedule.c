@@ -2,6 +2,7 @@
 
 #include "backend/reference/report.h"
 #include "base/alloc.h"
+#include "ir/lookup.h"
 
 static size_t round_up(size_t bytes) {
     return (bytes + 63) / 64 * 64;
@@ -248,7 +249,7 @@ void schedule_phase(machine *m) {
     bool grid_barriers = false, atomics = false;
     for (uint32_t at = m->phase->first; at < m->phase->end; at++) {
         grid_barriers |= m->ir->insts[at].op == VYRE_OP_GRID_BARRIER;
-        atomics |= (vyre_op_info_of(m->ir->insts[at].op)->effects & VYRE_EFFECT_ATOMIC) != 0;
+        atomics |= (vyre_inst_effects(&m->ir->insts[at]) & VYRE_EFFECT_ATOMIC) != 0;
     }
     m->interleaves = m->options->seed && (atomics || grid_barriers);
     /* Behind a grid barrier all have started, and each may wait for any other by atomics. */

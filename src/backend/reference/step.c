@@ -1,4 +1,6 @@
 #include "backend/reference/machine.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 enum {
     LEAST_COST = 32,      /* steps of an instruction, however few lanes there are */
@@ -21,24 +23,21 @@ static void free_position(const machine *m, const fiber *f, uint32_t dimension, 
     }
 }
 
-static void position(const machine *m, const fiber *f, uint32_t at) {
-    const vyre_inst *inst = &m->ir->insts[at];
-    uint32_t lanes = m->layout.lanes, d = inst->a;
+/* `start` and the position in the workgroup, in the dimension that the instruction states. */
+static void position(const machine *m, const fiber *f, uint32_t at, uint32_t start) {
+    uint32_t lanes = m->layout.lanes;
     uint32_t *to = (void *)value_of(m, f, at);
-    const uint32_t *lids = m->layout.lids + (size_t)lanes * d;
-    if (inst->op == VYRE_OP_GID && !m->phase->workgroup[0]) {
-        free_position(m, f, d, to);
-        return;
-    }
+    const uint32_t *lids = m->layout.lids + (size_t)lanes * m->ir->insts[at].a;
     for (uint32_t lane = 0; lane < lanes; lane++) {
-        switch (inst->op) {
-        case VYRE_OP_GID: to[lane] = f->wid[d] * m->phase->workgroup[d] + lids[lane]; break;
-        case VYRE_OP_LID: to[lane] = lids[lane]; break;
-        case VYRE_OP_WID: to[lane] = f->wid[d]; break;
-        case VYRE_OP_NUM_WORKGROUPS: to[lane] = (uint32_t)m->grid.groups[d]; break;
-        case VYRE_OP_LANE: to[lane] = lane % m->phase->subgroup; break;
-        default: to[lane] = lane / m->phase->subgroup; break;
-        }
+        to[lane] = start + lids[lane];
+    }
+}
+
+/* Number of the lane in its subgroup, or of the subgroup. */
+static void subgroup_position(const machine *m, const fiber *f, uint32_t at, bool of_lane) {
+    uint32_t *to = (void *)value_of(m, f, at), width = m->phase->subgroup;
+    for (uint32_t lane = 0; lane < m->layout.lanes; lane++) {
+        to[lane] = of_lane ? lane % width : lane / width;
     }
 }
 
@@ -66,7 +65,7 @@ static void in_domain(const machine *m, const fiber *f, uint32_t at) {
     } while (0)
 
 static void spread(const machine *m, const fiber *f, uint32_t at, uint64_t value) {
-    switch (vyre_type_bytes((vyre_type)m->ir->insts[at].type)) {
+    switch (vyre_type_bytes(vyre_inst_type(&m->ir->insts[at]))) {
     case 1: FILL(uint8_t); break;
     case 2: FILL(uint16_t); break;
     case 4: FILL(uint32_t); break;
@@ -74,34 +73,37 @@ static void spread(const machine *m, const fiber *f, uint32_t at, uint64_t value
     }
 }
 
-static void surroundings(const machine *m, const fiber *f, uint32_t at) {
+/* Everything that is not plain arithmetic; false if it fails. */
+static bool run_special(machine *m, fiber *f, uint32_t at) {
     const vyre_inst *inst = &m->ir->insts[at];
-    switch (inst->op) {
-    case VYRE_OP_PARAM: spread(m, f, at, m->plan->arguments[inst->a]); break;
-    case VYRE_OP_ITERATION: spread(m, f, at, m->iterations[inst->a]); break;
-    case VYRE_OP_LEN: spread(m, f, at, array_length(m, inst->a)); break;
-    case VYRE_OP_IN_DOMAIN: in_domain(m, f, at); break;
-    default: position(m, f, at); break;
-    }
-}
-
-/* Blocks, jumps and everything else that is not plain arithmetic; false if it fails. */
-static bool run_special(machine *m, fiber *f, uint32_t at, const vyre_op_info *info) {
-    const vyre_inst *inst = &m->ir->insts[at];
-    if (info->effects & VYRE_EFFECT_BLOCK) {
-        control_open(m, f, at);
-    } else if (info->effects & VYRE_EFFECT_END) {
-        control_leave(m, f, at);
-    } else if (info->effects & VYRE_EFFECT_SUBGROUP) {
-        subgroup_exchange(m, f, at);
-    } else if (info->effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) {
-        return memory_access(m, f, at);
-    } else if (inst->op == VYRE_OP_BARRIER || inst->op == VYRE_OP_GRID_BARRIER) {
+    uint32_t d = inst->a; /* of positions: the dimension */
+    switch (vyre_inst_op(inst)) {
+    case VYRE_OP_PARAM: spread(m, f, at, m->plan->arguments[inst->a]); return true;
+    case VYRE_OP_ITERATION: spread(m, f, at, m->iterations[inst->a]); return true;
+    case VYRE_OP_LEN: spread(m, f, at, array_length(m, vyre_access_resource(inst))); return true;
+    case VYRE_OP_IN_DOMAIN: in_domain(m, f, at); return true;
+    case VYRE_OP_GID:
+        if (m->phase->workgroup[0]) {
+            position(m, f, at, f->wid[d] * m->phase->workgroup[d]);
+        } else {
+            free_position(m, f, d, (void *)value_of(m, f, at));
+        }
+        return true;
+    case VYRE_OP_LID: position(m, f, at, 0); return true;
+    case VYRE_OP_WID: spread(m, f, at, f->wid[d]); return true;
+    case VYRE_OP_NUM_WORKGROUPS: spread(m, f, at, m->grid.groups[d]); return true;
+    case VYRE_OP_LANE: subgroup_position(m, f, at, true); return true;
+    case VYRE_OP_SUBGROUP_ID: subgroup_position(m, f, at, false); return true;
+    case VYRE_ANY_OF(ACCESS): return memory_access(m, f, at);
+    case VYRE_ANY_OF(BARRIER):
         return !m->watch || sanitizer_barrier(m, f, at) || machine_no_memory(m);
-    } else if (inst->op != VYRE_OP_RESULT) {
-        surroundings(m, f, at);
+    case VYRE_ANY_OF(SUBGROUP): return subgroup_exchange(m, f, at);
+    case VYRE_ANY_OF(BLOCK): return control_open(m, f, at);
+    case VYRE_ANY_OF(JUMP): return control_leave(m, f, at);
+    case VYRE_ANY_OF(PICK): return true; /* comes with its owner */
+    case VYRE_ANY_OF(PURE, ELEMENTARY, NONE): break;
     }
-    return true;
+    return machine_unknown(m, at);
 }
 
 /* Where others may come in: a workgroup is set aside there. */
@@ -138,7 +140,7 @@ outcome fiber_run(machine *m, fiber *f) {
         }
         uint32_t at = f->pc++;
         const vyre_inst *inst = &ir->insts[at];
-        const vyre_op_info *info = vyre_op_info_of(inst->op);
+        const vyre_op_info *info = vyre_lookup_op(inst->op);
         vyre_evaluator evaluate = m->layout.evaluators[at - first];
         run++;
         if (evaluate) {
@@ -146,7 +148,7 @@ outcome fiber_run(machine *m, fiber *f) {
             evaluate(value_of(m, f, at), value_of(m, f, inst->a),
                      count > 1 ? value_of(m, f, inst->b) : NULL,
                      count > 2 ? value_of(m, f, inst->c) : NULL, lanes);
-        } else if (!run_special(m, f, at, info)) {
+        } else if (!run_special(m, f, at)) {
             return OUTCOME_FAILED;
         } else if (is_pause(m, f, at, info->effects)) {
             return machine_charge(m, f, run * cost) ? OUTCOME_PAUSED : OUTCOME_FAILED;

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "backend/reference/machine.h"
+#include "ir/cases.h"
 
 /* One element of a value. */
 static void move(uint8_t *to, uint32_t to_lane, const uint8_t *from, uint32_t from_lane,
@@ -10,12 +11,10 @@ static void move(uint8_t *to, uint32_t to_lane, const uint8_t *from, uint32_t fr
 
 /* Which lane of the subgroup a lane reads from; the width or more if that lane is absent. */
 static uint64_t source_lane(uint32_t op, uint32_t lane, uint32_t operand) {
-    switch (op) {
-    case VYRE_OP_SHUFFLE_XOR: return (uint64_t)(lane ^ operand);
-    case VYRE_OP_SHUFFLE_UP: return operand <= lane ? lane - operand : UINT64_MAX;
-    case VYRE_OP_SHUFFLE_DOWN: return (uint64_t)lane + operand;
-    default: return operand;
-    }
+    return op == VYRE_OP_SHUFFLE_XOR    ? (uint64_t)(lane ^ operand)
+           : op == VYRE_OP_SHUFFLE_UP   ? operand <= lane ? lane - operand : UINT64_MAX
+           : op == VYRE_OP_SHUFFLE_DOWN ? (uint64_t)lane + operand
+                                        : operand; /* the lane itself */
 }
 
 static void shuffle(machine *m, fiber *f, uint32_t at, uint32_t base, uint32_t width) {
@@ -23,7 +22,7 @@ static void shuffle(machine *m, fiber *f, uint32_t at, uint32_t base, uint32_t w
     const uint8_t *from = value_of(m, f, inst->a);
     const uint32_t *operands = (const void *)value_of(m, f, inst->b);
     uint8_t *to = value_of(m, f, at);
-    uint32_t bytes = vyre_type_bytes((vyre_type)inst->type);
+    uint32_t bytes = vyre_type_bytes(vyre_inst_type(inst));
     for (uint32_t lane = 0; lane < width; lane++) {
         uint64_t source = source_lane(inst->op, lane, operands[base + lane]);
         if (source < width) {
@@ -46,7 +45,7 @@ static void vote(machine *m, fiber *f, uint32_t at, uint32_t base, uint32_t widt
     uint64_t answer = inst->op == VYRE_OP_BALLOT ? ballot
                       : inst->op == VYRE_OP_ANY  ? ballot != 0
                                                  : ballot == all;
-    uint32_t bytes = vyre_type_bytes((vyre_type)inst->type);
+    uint32_t bytes = vyre_type_bytes(vyre_inst_type(inst));
     for (uint32_t lane = 0; lane < width; lane++) {
         for (uint32_t k = 0; k < bytes; k++) {
             to[(size_t)(base + lane) * bytes + k] = (uint8_t)(answer >> (k * 8));
@@ -72,7 +71,7 @@ static void combine_round(machine *m, vyre_evaluator combine, uint8_t *values, u
 
 static void combine(machine *m, fiber *f, uint32_t at, uint32_t base, uint32_t width) {
     const vyre_inst *inst = &m->ir->insts[at];
-    vyre_type type = (vyre_type)inst->type;
+    vyre_type type = vyre_inst_type(inst);
     uint32_t bytes = vyre_type_bytes(type);
     vyre_evaluator evaluate = vyre_eval_find(vyre_eval_combining(inst->aux), type, type);
     uint8_t *values = value_of(m, f, at) + (size_t)base * bytes;
@@ -103,15 +102,14 @@ static int32_t part(const uint32_t *words, uint32_t lane, uint32_t j) {
 /* Row and column of the tiles, as docs/semantics.md spreads them: the four lanes 4 r + t hold row r
  * of A and of C, the lanes 4 n + t column n of B. */
 static void multiply(machine *m, fiber *f, uint32_t at, uint32_t base) {
-    const vyre_inst *inst = &m->ir->insts[at];
-    const uint32_t *operands = m->ir->operands + inst->a;
+    vyre_list operands = vyre_inst_operands(m->ir, &m->ir->insts[at]);
     const uint32_t *words[VYRE_MATRIX_OPERANDS];
     for (uint32_t i = 0; i < VYRE_MATRIX_OPERANDS; i++) {
-        words[i] = (const uint32_t *)(const void *)value_of(m, f, operands[i]) + base;
+        words[i] = (const uint32_t *)(const void *)value_of(m, f, operands.items[i]) + base;
     }
     const uint32_t *const *a = words, *const *b = words + VYRE_MATRIX_A;
     for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
-        uint32_t *to = (uint32_t *)(void *)value_of(m, f, inst->c + k) + base;
+        uint32_t *to = (uint32_t *)(void *)value_of(m, f, vyre_result(m->ir, at, k)) + base;
         for (uint32_t lane = 0; lane < VYRE_MATRIX_LANES; lane++) {
             uint32_t upper = k / 2, row = lane / 4, column = lane % 4 * 2 + k % 2;
             uint32_t sum = words[VYRE_MATRIX_A + VYRE_MATRIX_B + k][lane];
@@ -125,18 +123,19 @@ static void multiply(machine *m, fiber *f, uint32_t at, uint32_t base) {
     }
 }
 
-void subgroup_exchange(machine *m, fiber *f, uint32_t at) {
+bool subgroup_exchange(machine *m, fiber *f, uint32_t at) {
     uint32_t width = m->phase->subgroup;
     for (uint32_t base = 0; base < m->layout.lanes; base += width) {
-        switch (m->ir->insts[at].op) {
-        case VYRE_OP_BALLOT:
-        case VYRE_OP_ANY:
-        case VYRE_OP_ALL: vote(m, f, at, base, width); break;
-        case VYRE_OP_REDUCE:
-        case VYRE_OP_SCAN:
-        case VYRE_OP_SCAN_EXCLUSIVE: combine(m, f, at, base, width); break;
+        switch (vyre_inst_op(&m->ir->insts[at])) {
+        case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, CONTROL, NONE):
+            return machine_unknown(m, at);
+        case VYRE_ONE_OF(SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN, BROADCAST):
+            shuffle(m, f, at, base, width);
+            break;
+        case VYRE_ONE_OF(BALLOT, ANY, ALL): vote(m, f, at, base, width); break;
+        case VYRE_ONE_OF(REDUCE, SCAN, SCAN_EXCLUSIVE): combine(m, f, at, base, width); break;
         case VYRE_OP_MATRIX_MAD: multiply(m, f, at, base); break;
-        default: shuffle(m, f, at, base, width); break;
         }
     }
+    return true;
 }

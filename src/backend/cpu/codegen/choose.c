@@ -1,6 +1,7 @@
 #include "backend/cpu/codegen/choose.h"
 
 #include "base/alloc.h"
+#include "ir/cases.h"
 #include "ir/lookup.h"
 
 enum { VECTOR, SCALAR, FORMS };
@@ -38,8 +39,8 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-static const cpu_fact *fact_of(const estimate *s, uint32_t inst) {
-    return cpu_fact_of(s->facts, inst);
+static const vyre_divergence_fact *ways_of(const estimate *s, uint32_t inst) {
+    return cpu_ways_of(s->facts, inst);
 }
 
 static double *depth_of(const estimate *s, uint32_t inst) {
@@ -47,7 +48,7 @@ static double *depth_of(const estimate *s, uint32_t inst) {
 }
 
 static bool is_row(const estimate *s, uint32_t operand) {
-    return !(operand & VYRE_CONSTANT) && s->rows[operand - s->facts->phase->first];
+    return vyre_operand_is_value(operand) && s->rows[operand - s->facts->phase->first];
 }
 
 /* How many registers a value takes in a vector. */
@@ -57,79 +58,48 @@ static double registers_of(const estimate *s, vyre_type type) {
 }
 
 static double operand_depth(const estimate *s, const goal *g, uint32_t operand, int form) {
-    return operand & VYRE_CONSTANT || operand < g->first ? BEFORE : depth_of(s, operand)[form];
+    return vyre_operand_is_value(operand) && operand >= g->first ? depth_of(s, operand)[form]
+                                                                 : BEFORE;
 }
 
 /* Sets when a value is there, by its operands and its own latency. */
 static void set_depth(estimate *s, const goal *g, uint32_t inst, double vector, double scalar) {
     const double latency[FORMS] = {vector, scalar};
-    const uint32_t *values;
-    uint32_t count = vyre_inst_values(s->ir, &s->ir->insts[inst], &values);
+    vyre_list values = vyre_inst_operands(s->ir, &s->ir->insts[inst]);
     for (int form = 0; form < FORMS; form++) {
         double depth = g->start;
-        for (uint32_t k = 0; k < count; k++) {
-            depth = larger(depth, operand_depth(s, g, values[k], form));
+        for (uint32_t k = 0; k < values.count; k++) {
+            depth = larger(depth, operand_depth(s, g, values.items[k], form));
         }
         depth_of(s, inst)[form] = depth = depth < 0 ? BEFORE : depth + latency[form];
         s->longest[form] = larger(s->longest[form], g->start < 0 ? 0 : depth);
     }
 }
 
-/* Values that flow into args or results. */
-static void flow(estimate *s, const goal *g, uint32_t inst, uint32_t first_to) {
-    const vyre_inst *i = &s->ir->insts[inst];
-    for (uint32_t k = 0; k < i->b; k++) {
-        for (int form = 0; form < FORMS; form++) {
-            double *to = &depth_of(s, first_to + k)[form];
-            *to = larger(*to, operand_depth(s, g, s->ir->operands[i->a + k], form));
-        }
-    }
-}
-
-static void flow_back(estimate *s, goal *g, uint32_t inst) {
-    const vyre_inst *i = &s->ir->insts[inst];
-    for (uint32_t k = 0; k < i->b; k++) {
-        for (int form = 0; form < FORMS; form++) {
-            double depth = operand_depth(s, g, s->ir->operands[i->a + k], form);
-            g->iteration[form] = larger(g->iteration[form], depth);
-        }
-    }
-}
-
-/* `owner` is whose block ends there. */
+/* `owner` is whose block ends there: values flow into the results of what it leaves, or on into the
+ * next iteration. What breaks a loop off is not looked at. */
 static void visit_end(estimate *s, goal *g, uint32_t inst, uint32_t owner) {
-    const vyre_ir *ir = s->ir;
-    uint32_t op = ir->insts[inst].op;
-    bool ends_loop = owner != VYRE_NONE && vyre_lookup_is_loop(ir->insts[owner].op);
-    if ((op == VYRE_OP_YIELD && ends_loop) || op == VYRE_OP_CONTINUE) {
-        flow_back(s, g, inst);
-    } else if (op == VYRE_OP_YIELD && owner != VYRE_NONE) {
-        flow(s, g, inst, ir->insts[owner].c);
-    } else if (op == VYRE_OP_RETURN && g->call != VYRE_NONE) {
-        flow(s, g, inst, ir->insts[g->call].c);
+    const vyre_inst *i = &s->ir->insts[inst];
+    vyre_list values = vyre_inst_operands(s->ir, i);
+    uint32_t left = i->op == VYRE_OP_YIELD ? owner : g->call;
+    bool leaves = (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_RETURN) && left != VYRE_NONE;
+    for (uint32_t k = 0; k < values.count && (leaves || i->op == VYRE_OP_CONTINUE); k++) {
+        for (int form = 0; form < FORMS; form++) {
+            double *to =
+                leaves ? &depth_of(s, vyre_result(s->ir, left, k))[form] : &g->iteration[form];
+            *to = larger(*to, operand_depth(s, g, values.items[k], form));
+        }
     }
 }
 
 /* How often a loop goes round; a guess, if that is not written down. */
 static double iterations_of(const vyre_ir *ir, uint32_t inst) {
     enum { GUESS = 24, MOST = 4096 };
-    const vyre_inst *i = &ir->insts[inst];
-    const uint32_t *values = vyre_lookup_list(ir, i->a);
-    if (i->op != VYRE_OP_FOR) {
+    vyre_for_numbers range;
+    if (ir->insts[inst].op != VYRE_OP_FOR || !vyre_for_numbers_of(ir, inst, &range)) {
         return GUESS;
     }
-    uint64_t numbers[3];
-    for (int k = 0; k < 3; k++) {
-        if (!(values[k] & VYRE_CONSTANT)) {
-            return GUESS;
-        }
-        numbers[k] = ir->consts[values[k] & ~VYRE_CONSTANT].bits;
-    }
-    if (numbers[1] <= numbers[0] || !numbers[2]) {
-        return 0;
-    }
-    uint64_t iterations = (numbers[1] - numbers[0] + numbers[2] - 1) / numbers[2];
-    return (double)(iterations < MOST ? iterations : MOST);
+    return (double)(range.iterations < MOST ? range.iterations : MOST);
 }
 
 static void add(cost *to, const cost *from, double times) {
@@ -140,12 +110,12 @@ static void add(cost *to, const cost *from, double times) {
     to->apart += from->apart * times;
 }
 
-static cost walk(estimate *s, goal *g, uint32_t first, uint32_t end, uint32_t owner);
+static cost walk(estimate *s, goal *g, vyre_block code, uint32_t owner);
 
 static cost visit_if(estimate *s, goal *g, uint32_t inst) {
-    const vyre_inst *i = &s->ir->insts[inst];
-    bool divergent = fact_of(s, inst)->divergent;
-    cost then = walk(s, g, inst + 1, i->b, inst), otherwise = walk(s, g, i->b, i->c, inst);
+    bool divergent = ways_of(s, inst)->divergent;
+    cost then = walk(s, g, vyre_then_block(s->ir, inst), inst);
+    cost otherwise = walk(s, g, vyre_else_block(s->ir, inst), inst);
     cost sum = {0};
     add(&sum, &then, 0.5);
     add(&sum, &otherwise, 0.5);
@@ -163,47 +133,43 @@ static cost visit_if(estimate *s, goal *g, uint32_t inst) {
 
 /* Results of a loop are there when its last iteration is. */
 static void leave_loop(estimate *s, const goal *outer, uint32_t inst, const double *chain) {
-    const vyre_inst *i = &s->ir->insts[inst];
-    const uint32_t *values = vyre_lookup_list(s->ir, i->a);
+    vyre_block results = vyre_results(s->ir, inst);
+    vyre_list values = vyre_inst_operands(s->ir, &s->ir->insts[inst]);
     for (int form = 0; form < FORMS; form++) {
         double depth = outer->start;
-        for (uint32_t k = 0; k < i->b; k++) {
-            depth = larger(depth, operand_depth(s, outer, values[k], form));
+        for (uint32_t k = 0; k < values.count; k++) {
+            depth = larger(depth, operand_depth(s, outer, values.items[k], form));
         }
-        for (uint32_t k = i->c; k < s->facts->phase->end && s->ir->insts[k].op == VYRE_OP_RESULT &&
-                                s->ir->insts[k].a == inst;
-             k++) {
+        for (uint32_t k = results.first; k < results.end; k++) {
             depth_of(s, k)[form] = depth < 0 ? BEFORE : depth + chain[form];
         }
     }
 }
 
 static cost visit_loop(estimate *s, const goal *outer, uint32_t inst) {
-    const vyre_inst *i = &s->ir->insts[inst];
-    const cpu_fact *fact = fact_of(s, inst);
-    goal g = {.call = outer->call, .first = inst + 1, .start = BEFORE};
-    for (uint32_t k = inst + 1; k < i->c && s->ir->insts[k].op == VYRE_OP_ARG; k++) {
-        bool counts = i->op == VYRE_OP_FOR && k == inst + 1;
+    const vyre_divergence_fact *ways = ways_of(s, inst);
+    vyre_block args = vyre_loop_args(s->ir, inst);
+    goal g = {.call = outer->call, .first = args.first, .start = BEFORE};
+    uint32_t carried = 0;
+    for (uint32_t k = args.first; k < args.end; k++) {
+        bool counts = vyre_arg_index(s->ir, &s->ir->insts[k]) == VYRE_NONE;
         depth_of(s, k)[VECTOR] = depth_of(s, k)[SCALAR] = counts ? BEFORE : 0;
+        carried += ways_of(s, k)->varying;
     }
     double iterations = iterations_of(s->ir, inst);
-    cost body = walk(s, &g, inst + 1, i->c, inst), sum = {0};
-    uint32_t carried = 0;
-    for (uint32_t k = inst + 1; k < i->c && s->ir->insts[k].op == VYRE_OP_ARG; k++) {
-        carried += fact_of(s, k)->varying;
-    }
+    cost body = walk(s, &g, vyre_owner_blocks(s->ir, inst), inst), sum = {0};
     s->carried = carried > s->carried ? carried : s->carried;
-    body.work[VECTOR] += fact->divergent ? 5 : 1;
+    body.work[VECTOR] += ways->divergent ? 5 : 1;
     body.work[SCALAR] += 0.5;
     for (int form = 0; form < FORMS; form++) {
         body.chain[form] = larger(body.chain[form], g.iteration[form]);
     }
-    if (fact->divergent || fact->partial) {
+    if (ways->divergent || ways->partial) {
         s->choice->splits++;
         body.apart = body.chain[SCALAR];
     }
     add(&sum, &body, iterations);
-    if (fact->divergent) { /* a vector goes round until its last lane is through */
+    if (ways->divergent) { /* a vector goes round until its last lane is through */
         sum.work[VECTOR] *= 1.6;
         sum.chain[VECTOR] *= 1.6;
         sum.work[SCALAR] += 8; /* its end comes as a surprise */
@@ -214,40 +180,49 @@ static cost visit_loop(estimate *s, const goal *outer, uint32_t inst) {
 
 /* Cycles until a result of arithmetic can be used. */
 static double latency_of(const vyre_inst *i) {
-    bool is_float = vyre_type_class_of((vyre_type)i->type) == VYRE_CLASS_FLOAT;
-    uint32_t price = vyre_op_info_of(i->op)->cost;
+    bool is_float = vyre_lookup_class(vyre_inst_type(i)) == VYRE_CLASS_FLOAT;
+    uint32_t price = vyre_lookup_op(i->op)->cost;
     if (is_float && price) {
         return price < 4 ? 4 : price;
     }
     return i->op == VYRE_OP_MUL ? 3 : price;
 }
 
+/* Whether a value grows by 1 from lane to lane. */
+static bool starts_row(const estimate *s, uint32_t inst) {
+    const vyre_inst *i = &s->ir->insts[inst];
+    switch (vyre_inst_op(i)) {
+    case VYRE_ONE_OF(GID, LID):
+        return ways_of(s, inst)->varying && i->a == 0 && s->facts->rows_are_chunks;
+    case VYRE_OP_LANE: return true;
+    case VYRE_OP_ADD:
+        return (is_row(s, i->a) && !cpu_varies(s->facts, i->b)) ||
+               (is_row(s, i->b) && !cpu_varies(s->facts, i->a));
+    case VYRE_OP_SUB: return is_row(s, i->a) && !cpu_varies(s->facts, i->b);
+    case VYRE_OP_CONVERT: return is_row(s, i->a) && vyre_type_bytes(vyre_inst_type(i)) >= 4;
+    case VYRE_ONE_OF(PARAM, WID, NUM_WORKGROUPS, IN_DOMAIN, SUBGROUP_ID, ITERATION, LEN, MUL,
+                     SELECT, BITCAST):
+    case VYRE_ANY_OF(QUOTIENT, EXTREME, SIGN, INTEGER, LOGIC, BITS, FLOAT, COMPARE, ELEMENTARY,
+                     ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
+    }
+    return false;
+}
+
 static void visit_arithmetic(estimate *s, const goal *g, uint32_t inst, cost *sum) {
     const vyre_inst *i = &s->ir->insts[inst];
-    bool varying = fact_of(s, inst)->varying;
-    double price = vyre_op_info_of(i->op)->cost;
-    vyre_type type = (vyre_type)i->type;
+    bool varying = ways_of(s, inst)->varying;
+    double price = vyre_lookup_op(i->op)->cost;
+    vyre_type type = vyre_inst_type(i);
     bool is_64 = vyre_type_bytes(type) == 8;
     /* Vectors have no division of integers, and most machines none of 64-bit products. */
-    bool slow = !(vyre_type_class_of(type) == VYRE_CLASS_FLOAT) &&
+    bool slow = !(vyre_lookup_class(type) == VYRE_CLASS_FLOAT) &&
                 (i->op == VYRE_OP_DIV || i->op == VYRE_OP_REM || (is_64 && i->op == VYRE_OP_MUL));
     s->choice->operations += price > 0;
     sum->work[SCALAR] += price * 0.22;
     sum->work[VECTOR] += !varying ? price * 0.22 : price * registers_of(s, type) * (slow ? 4 : 0.6);
     set_depth(s, g, inst, latency_of(i), latency_of(i));
-    bool *row = &s->rows[inst - s->facts->phase->first];
-    switch (i->op) {
-    case VYRE_OP_GID:
-    case VYRE_OP_LID: *row = varying && i->a == 0 && s->facts->rows_are_chunks; break;
-    case VYRE_OP_LANE: *row = true; break;
-    case VYRE_OP_ADD:
-        *row = (is_row(s, i->a) && !cpu_varies(s->facts, i->b)) ||
-               (is_row(s, i->b) && !cpu_varies(s->facts, i->a));
-        break;
-    case VYRE_OP_SUB: *row = is_row(s, i->a) && !cpu_varies(s->facts, i->b); break;
-    case VYRE_OP_CONVERT: *row = is_row(s, i->a) && vyre_type_bytes(type) >= 4; break;
-    default: break;
-    }
+    s->rows[inst - s->facts->phase->first] = starts_row(s, inst);
 }
 
 /* Cycles until an element is there, by the cache that the array may fit into. */
@@ -257,7 +232,7 @@ static double memory_latency(const estimate *s, const vyre_resource *resource) {
         !s->ir->sizes[resource->size].b) {
         length = s->ir->sizes[resource->size].a;
     }
-    uint64_t bytes = length * vyre_type_bytes((vyre_type)resource->type);
+    uint64_t bytes = length * vyre_type_bytes(vyre_resource_type(resource));
     return bytes <= 32768 ? 5 : bytes <= 524288 ? 10 : 14;
 }
 
@@ -269,16 +244,16 @@ static double gather_price(const estimate *s, vyre_type type) {
 
 static void visit_access(estimate *s, const goal *g, uint32_t inst, cost *sum) {
     const vyre_inst *i = &s->ir->insts[inst];
-    const vyre_resource *resource = &s->ir->resources[i->a];
-    vyre_type type = (vyre_type)resource->type;
-    uint32_t effects = vyre_op_info_of(i->op)->effects;
+    const vyre_resource *resource = vyre_access_array(s->ir, i);
+    vyre_type type = vyre_resource_type(resource);
+    uint32_t effects = vyre_inst_effects(i);
     bool is_cas = i->op == VYRE_OP_ATOMIC_CAS, writes = effects & VYRE_EFFECT_WRITE;
-    uint32_t index = is_cas ? s->ir->operands[i->b] : i->b;
+    uint32_t index = vyre_access_index(s->ir, i);
     bool one = i->op != VYRE_OP_CLEAR && !cpu_varies(s->facts, index);
     double lanes = s->facts->lanes, latency = memory_latency(s, resource), wait = latency + 2;
     if (effects & VYRE_EFFECT_ATOMIC && writes) {
         bool near = resource->kind == VYRE_RESOURCE_SHARED;
-        bool together = one && !fact_of(s, inst)->uses && !is_cas;
+        bool together = one && !cpu_fact_of(s->facts, inst)->uses && !is_cas;
         double price = near ? 2 : 20;
         s->choice->atomics++;
         sum->work[SCALAR] += price;
@@ -308,40 +283,46 @@ static void visit_access(estimate *s, const goal *g, uint32_t inst, cost *sum) {
     set_depth(s, g, inst, wait, latency);
 }
 
-static cost walk(estimate *s, goal *g, uint32_t first, uint32_t end, uint32_t owner) {
+static cost visit_inline(estimate *s, goal *g, uint32_t inst) {
+    uint32_t call = g->call;
+    g->call = inst;
+    cost sum = walk(s, g, vyre_body_block(s->ir, inst), inst);
+    g->call = call;
+    return sum;
+}
+
+static cost visit_owner(estimate *s, goal *g, uint32_t inst) {
+    switch (vyre_inst_op(&s->ir->insts[inst])) {
+    case VYRE_OP_IF: return visit_if(s, g, inst);
+    case VYRE_OP_INLINE: return visit_inline(s, g, inst);
+    case VYRE_ONE_OF(FOR, LOOP): return visit_loop(s, g, inst);
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
+    }
+    return (cost){0};
+}
+
+static cost walk(estimate *s, goal *g, vyre_block code, uint32_t owner) {
     cost sum = {0};
-    for (uint32_t inst = first; inst < end;) {
+    for (uint32_t inst = code.first; inst < code.end; inst = vyre_inst_next(s->ir, inst)) {
         const vyre_inst *i = &s->ir->insts[inst];
-        uint32_t effects = vyre_op_info_of(i->op)->effects;
+        uint32_t effects = vyre_inst_effects(i);
         if (effects & VYRE_EFFECT_BLOCK) {
-            cost inner = {0};
-            if (i->op == VYRE_OP_IF) {
-                inner = visit_if(s, g, inst);
-            } else if (i->op == VYRE_OP_INLINE) {
-                uint32_t call = g->call;
-                g->call = inst;
-                inner = walk(s, g, inst + 1, i->c, inst);
-                g->call = call;
-            } else {
-                inner = visit_loop(s, g, inst);
-            }
+            cost inner = visit_owner(s, g, inst);
             add(&sum, &inner, 1);
-            inst = i->c;
             continue;
         }
         if (effects & VYRE_EFFECT_END) {
             visit_end(s, g, inst, owner);
         } else if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) {
             visit_access(s, g, inst, &sum);
-        } else if ((i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT) ||
-                   vyre_lookup_is_grouped(s->ir, i)) {
+        } else if ((i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT) || vyre_is_grouped(s->ir, i)) {
             visit_arithmetic(s, g, inst, &sum);
         }
-        if (fact_of(s, inst)->crosses) {
+        if (cpu_fact_of(s->facts, inst)->crosses) {
             sum.work[SCALAR] += 2;
-            sum.work[VECTOR] += 2 * registers_of(s, (vyre_type)i->type);
+            sum.work[VECTOR] += 2 * registers_of(s, vyre_inst_type(i));
         }
-        inst++;
     }
     return sum;
 }
@@ -366,7 +347,7 @@ static double scalar_time(const cost *c, uint32_t side) {
 
 static bool has_exchange(const vyre_ir *ir, const vyre_phase *phase) {
     for (uint32_t i = phase->first; i < phase->end; i++) {
-        if (vyre_op_info_of(ir->insts[i].op)->effects & VYRE_EFFECT_SUBGROUP) {
+        if (vyre_inst_effects(&ir->insts[i]) & VYRE_EFFECT_SUBGROUP) {
             return true;
         }
     }
@@ -377,12 +358,11 @@ static bool has_exchange(const vyre_ir *ir, const vyre_phase *phase) {
  * the others. */
 static bool can_stand(const cpu_facts *facts, uint32_t side) {
     const uint32_t *size = facts->phase->workgroup;
-    if (facts->partial || (size[0] && size[0] * size[1] * size[2] % side)) {
+    if (facts->divergence.partial || (size[0] && size[0] * size[1] * size[2] % side)) {
         return false;
     }
     for (uint32_t i = facts->phase->first; i < facts->phase->end; i++) {
-        const cpu_fact *fact = cpu_fact_of(facts, i);
-        if (fact->group && fact->partial) {
+        if (cpu_fact_of(facts, i)->group && cpu_ways_of(facts, i)->partial) {
             return false;
         }
     }
@@ -416,11 +396,11 @@ static bool estimate_phase(const cpu_target *target, const vyre_ir *ir, const cp
     bool made = s.depths && s.rows;
     if (made) {
         goal g = {.call = VYRE_NONE};
-        cost c = walk(&s, &g, facts->phase->first, facts->phase->end, VYRE_NONE);
+        cost c = walk(&s, &g, vyre_phase_block(facts->phase), VYRE_NONE);
         for (int form = 0; form < FORMS; form++) {
             c.chain[form] = larger(c.chain[form], s.longest[form]);
         }
-        uint32_t side = 1, most = facts->partial ? 1 : MOST_SIDE;
+        uint32_t side = 1, most = facts->divergence.partial ? 1 : MOST_SIDE;
         while (side < most && 2 * side * (s.carried + 1) <= REGISTERS &&
                (c.chain[SCALAR] - c.apart) / side / overlap_of(c.work[SCALAR]) >
                    0.4 * c.work[SCALAR]) {

@@ -1,12 +1,12 @@
 #include "backend/cpu/codegen/emit.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "backend/cpu/codegen/emit_state.h"
 #include "base/alloc.h"
 #include "base/status.h"
-#include "pass/walk.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 enum {
     BLOCK = 2048,          /* the most invocations of a block, where there are no workgroups */
@@ -16,65 +16,67 @@ enum {
 /* Arithmetic */
 
 /* Where lanes lie at constant distances, lane 0 is kept as a scalar, too. */
-static void keep_base(emit *e, uint32_t inst, const uint32_t *values, uint32_t count) {
+static void keep_base(emit *e, uint32_t inst, vyre_list values) {
     const vyre_inst *i = &e->ir->insts[inst];
     uint32_t ids[3] = {0};
     emit_value_of(e, inst)->base = 0;
     if (e->lanes == 1 || emit_stride_of(e, inst).kind != VYRE_STRIDE_AFFINE) {
         return;
     }
-    for (uint32_t k = 0; k < count && k < 3; k++) {
-        ids[k] = emit_first(e, values[k]);
+    for (uint32_t k = 0; k < values.count && k < 3; k++) {
+        ids[k] = emit_first(e, values.items[k]);
     }
-    vyre_type type = vyre_operand_type(e->ir, values[0]);
+    vyre_type type = vyre_operand_type(e->ir, values.items[0]);
     emit_value_of(e, inst)->base =
-        cpu_write_op(&e->w, (vyre_op)i->op, type, (vyre_type)i->type, 1, ids[0], ids[1], ids[2]);
+        cpu_write_op(&e->w, vyre_inst_op(i), type, vyre_inst_type(i), 1, ids[0], ids[1], ids[2]);
 }
 
 static void emit_pure(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    const uint32_t *values;
-    uint32_t count = vyre_inst_values(e->ir, i, &values), ids[3] = {0};
-    const cpu_fact *fact = cpu_fact_of(&e->facts, inst);
-    uint32_t lanes = emit_lanes_of(e, fact->varying);
-    for (uint32_t k = 0; k < count && k < 3; k++) {
-        ids[k] = fact->varying ? emit_vector(e, values[k]) : emit_scalar(e, values[k]);
+    vyre_list values = vyre_inst_operands(e->ir, i);
+    uint32_t ids[3] = {0};
+    bool varying = cpu_varies(&e->facts, inst);
+    uint32_t lanes = emit_lanes_of(e, varying);
+    for (uint32_t k = 0; k < values.count && k < 3; k++) {
+        ids[k] = varying ? emit_vector(e, values.items[k]) : emit_scalar(e, values.items[k]);
     }
-    vyre_type type = vyre_operand_type(e->ir, values[i->op == VYRE_OP_SELECT ? 1 : 0]);
-    vyre_type result = (vyre_type)i->type;
-    uint32_t id = cpu_write_op(&e->w, (vyre_op)i->op, type, result, lanes, ids[0], ids[1], ids[2]);
-    if (fact->observed && vyre_walk_gives_any_nan(i->op, result)) {
+    vyre_type type = vyre_operand_type(e->ir, values.items[i->op == VYRE_OP_SELECT ? 1 : 0]);
+    vyre_type result = vyre_inst_type(i);
+    uint32_t id = cpu_write_op(&e->w, vyre_inst_op(i), type, result, lanes, ids[0], ids[1], ids[2]);
+    if (vyre_nan_settles(&e->facts.nans, inst)) {
         id = cpu_write_canonical(&e->w, result, lanes, id);
     }
     emit_define(e, inst, id);
-    if (fact->varying) {
-        keep_base(e, inst, values, count);
+    if (varying) {
+        keep_base(e, inst, values);
     }
 }
 
+void emit_unknown(emit *e, uint32_t inst) {
+    e->w.unknown = vyre_inst_op(&e->ir->insts[inst]);
+}
+
 void emit_instruction(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t effects = vyre_op_info_of(i->op)->effects;
-    if (effects & VYRE_EFFECT_BLOCK) {
-        emit_control(e, inst);
-    } else if (effects & VYRE_EFFECT_END) {
-        emit_jump_out(e, inst);
-    } else if (effects & VYRE_EFFECT_SUBGROUP) {
-        emit_subgroup(e, inst);
-    } else if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) {
-        emit_memory(e, inst);
-    } else if (i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT && !emit_surroundings(e, inst)) {
-        emit_pure(e, inst);
+    switch (vyre_inst_op(&e->ir->insts[inst])) {
+    case VYRE_ANY_OF(SURROUNDINGS): emit_surroundings(e, inst); return;
+    case VYRE_ANY_OF(PURE): emit_pure(e, inst); return;
+    case VYRE_ANY_OF(ACCESS): emit_memory(e, inst); return;
+    case VYRE_ANY_OF(SUBGROUP): emit_subgroup(e, inst); return;
+    case VYRE_ANY_OF(BLOCK): emit_control(e, inst); return;
+    case VYRE_ANY_OF(JUMP): emit_jump_out(e, inst); return;
+    case VYRE_ANY_OF(PICK): return; /* comes with its owner */
+    case VYRE_ANY_OF(ELEMENTARY, BARRIER, NONE): break;
     }
+    emit_unknown(e, inst);
 }
 
 /* Functions */
 
 void emit_stop_check(emit *e, uint32_t away) {
-    uint32_t at = emit_frame_field(e, "ptr", offsetof(cpu_frame, stop)), flag = emit_new(e);
-    uint32_t go_on = emit_label(e), id = emit_new(e);
-    emit_line(e, "%%t%u = load volatile i32, ptr %%t%u", flag, at);
-    emit_line(e, "%%t%u = icmp eq i32 %%t%u, 0", id, flag);
+    uint32_t at = emit_frame_field(e, "ptr", offsetof(cpu_frame, stop));
+    uint32_t go_on = emit_label(e);
+    uint32_t flag = emit_put(e, "load volatile i32, ptr %%t%u", at);
+    uint32_t id = emit_put(e, "icmp eq i32 %%t%u, 0", flag);
     emit_branch(e, id, go_on, away);
     emit_start(e, go_on);
 }
@@ -88,7 +90,7 @@ uint64_t emit_reserve(emit *e, uint64_t bytes) {
 /* Of the private arrays of a chunk's lanes. */
 static uint64_t private_bytes(const emit *e, uint32_t resource) {
     const vyre_resource *row = &e->ir->resources[resource];
-    return (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type) * e->facts.lanes;
+    return vyre_resource_bytes(row) * e->facts.lanes;
 }
 
 /* Places in the storage: shared arrays, private ones where there are regions or that are large,
@@ -103,7 +105,7 @@ static void lay_out(emit *e) {
     e->uses_stack = !e->facts.has_groups && on_stack <= MOST_ON_STACK;
     for (uint32_t r = phase->first_resource; r < phase->end_resource; r++) {
         const vyre_resource *row = &e->ir->resources[r];
-        uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
+        uint64_t bytes = vyre_resource_bytes(row);
         bool is_private = row->kind == VYRE_RESOURCE_PRIVATE;
         if (!is_private || !e->uses_stack) {
             e->array_offsets[r] = emit_reserve(
@@ -132,6 +134,24 @@ static uint64_t known_length(const vyre_ir *ir, const vyre_resource *row) {
     return (uint64_t)size->b << 32 | size->a;
 }
 
+/* The pointer and the length of an array, from the tables of the frame. */
+static void find_array(emit *e, uint32_t resource, uint32_t arrays, uint32_t lengths) {
+    const vyre_resource *row = &e->ir->resources[resource];
+    bool is_far = row->kind == VYRE_RESOURCE_BUFFER || row->kind == VYRE_RESOURCE_SCRATCH;
+    if (is_far) {
+        e->arrays[resource] = emit_table_entry(e, "ptr", arrays, 8ull * resource);
+    }
+    e->lengths[resource] = is_far && !has_known_length(e->ir, row)
+                               ? emit_table_entry(e, "i64", lengths, 8ull * resource)
+                               : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
+    if (row->kind == VYRE_RESOURCE_PRIVATE && e->uses_stack) {
+        unsigned long long bytes = private_bytes(e, resource);
+        e->arrays[resource] = emit_new(e);
+        vyre_strbuf_printf(&e->allocas, "  %%t%u = alloca [%llu x i8], align 64\n",
+                           e->arrays[resource], bytes + 1);
+    }
+}
+
 /* Pointers and lengths of all arrays that the phase touches. */
 static void find_arrays(emit *e) {
     uint32_t arrays = emit_frame_field(e, "ptr", offsetof(cpu_frame, arrays));
@@ -141,33 +161,16 @@ static void find_arrays(emit *e) {
     }
     for (uint32_t inst = e->phase->first; inst < e->phase->end; inst++) {
         const vyre_inst *i = &e->ir->insts[inst];
-        uint32_t effects = vyre_op_info_of(i->op)->effects;
+        uint32_t effects = vyre_inst_effects(i);
         bool touches = effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) || i->op == VYRE_OP_LEN;
-        if (!touches || e->lengths[i->a]) {
-            continue;
-        }
-        const vyre_resource *row = &e->ir->resources[i->a];
-        bool is_far = row->kind == VYRE_RESOURCE_BUFFER || row->kind == VYRE_RESOURCE_SCRATCH;
-        if (is_far) {
-            e->arrays[i->a] = emit_table_entry(e, "ptr", arrays, 8ull * i->a);
-        }
-        e->lengths[i->a] = is_far && !has_known_length(e->ir, row)
-                               ? emit_table_entry(e, "i64", lengths, 8ull * i->a)
-                               : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
-        if (row->kind == VYRE_RESOURCE_PRIVATE && e->uses_stack) {
-            unsigned long long bytes = private_bytes(e, i->a);
-            e->arrays[i->a] = emit_new(e);
-            vyre_strbuf_printf(&e->allocas, "  %%t%u = alloca [%llu x i8], align 64\n",
-                               e->arrays[i->a], bytes + 1);
+        if (touches && !e->lengths[vyre_access_resource(i)]) {
+            find_array(e, vyre_access_resource(i), arrays, lengths);
         }
     }
 }
 
 static uint32_t storage_place(emit *e, uint64_t offset) {
-    uint32_t at = emit_new(e);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, e->storage,
-              (unsigned long long)offset);
-    return at;
+    return emit_offset(e, e->storage, offset);
 }
 
 void emit_zeros(emit *e, uint32_t at, uint64_t bytes) {
@@ -181,7 +184,7 @@ void emit_zeros(emit *e, uint32_t at, uint64_t bytes) {
 static void clear_arrays(emit *e, vyre_resource_kind kind) {
     for (uint32_t r = e->phase->first_resource; r < e->phase->end_resource; r++) {
         const vyre_resource *row = &e->ir->resources[r];
-        uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
+        uint64_t bytes = vyre_resource_bytes(row);
         if (!bytes || !e->lengths[r] || row->kind != kind) {
             continue;
         }
@@ -201,11 +204,9 @@ static void find_group(emit *e, uint32_t unit) {
     uint32_t left = unit;
     for (uint32_t d = 0; d < 3; d++) {
         uint32_t groups = emit_frame_field(e, "i64", offsetof(cpu_frame, groups) + 8ull * d);
-        uint32_t at = emit_new(e), next = emit_new(e);
-        emit_line(e, "%%t%u = urem i64 %%t%u, %%t%u", at, left, groups);
-        emit_line(e, "%%t%u = udiv i64 %%t%u, %%t%u", next, left, groups);
-        e->wid[d] = emit_new(e);
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", e->wid[d], at);
+        uint32_t at = emit_put(e, "urem i64 %%t%u, %%t%u", left, groups);
+        uint32_t next = emit_put(e, "udiv i64 %%t%u, %%t%u", left, groups);
+        e->wid[d] = emit_put(e, "trunc i64 %%t%u to i32", at);
         left = next;
     }
 }
@@ -214,7 +215,7 @@ static void open_phase(emit *e, uint32_t rest) {
     e->depth = 0;
     e->stack[e->depth++] =
         (emit_open){.owner = VYRE_NONE, .exit = rest, .latch = rest, .rest = rest};
-    if (e->group ? e->group->partial : e->facts.partial && !e->scalar) {
+    if (e->group ? e->group->partial : e->facts.divergence.partial && !e->scalar) {
         e->stack[0].live = emit_mask_variable(e);
         emit_assign(e, VYRE_TYPE_BOOL, e->lanes, e->stack[0].live, e->mask);
     }
@@ -227,11 +228,10 @@ static uint32_t chunk_mask(emit *e) {
     uint32_t mask = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
     if (lanes % e->facts.lanes) { /* with scalars it never is */
         uint32_t first = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, emit_first_lane(e));
-        uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes), sum = emit_new(e);
+        uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes);
         uint32_t most = cpu_write_const(&e->w, VYRE_TYPE_U32, e->lanes, lanes);
-        mask = emit_new(e);
-        emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", sum, e->lanes, first, numbers);
-        emit_line(e, "%%t%u = icmp ult <%u x i32> %%t%u, %%t%u", mask, e->lanes, sum, most);
+        uint32_t sum = emit_put(e, "add <%u x i32> %%t%u, %%t%u", e->lanes, first, numbers);
+        mask = emit_put(e, "icmp ult <%u x i32> %%t%u, %%t%u", e->lanes, sum, most);
     }
     return e->group ? emit_and(e, mask, emit_alive(e, e->group)) : mask;
 }
@@ -246,11 +246,10 @@ static bool has_left(const emit_group *group) {
 
 void emit_for_chunks(emit *e, emit_body body, const void *user) {
     uint32_t head = emit_label(e), inside = emit_label(e), behind = emit_label(e);
-    uint32_t more = emit_new(e), at = emit_new(e), next = emit_new(e), now = emit_new(e);
     emit_line(e, "store i64 0, ptr %%t%u", e->chunk);
     emit_start(e, head);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", at, e->chunk);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %u", more, at, e->chunks);
+    uint32_t at = emit_put(e, "load i64, ptr %%t%u", e->chunk);
+    uint32_t more = emit_put(e, "icmp ult i64 %%t%u, %u", at, e->chunks);
     emit_branch(e, more, inside, behind);
     emit_start(e, inside);
     e->in_group = false;
@@ -268,8 +267,8 @@ void emit_for_chunks(emit *e, emit_body body, const void *user) {
     if (e->group && e->group->partial) {
         emit_set_alive(e, e->group, emit_read(e, VYRE_TYPE_BOOL, e->lanes, e->stack[0].live));
     }
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", now, e->chunk);
-    emit_line(e, "%%t%u = add i64 %%t%u, 1", next, now);
+    uint32_t now = emit_put(e, "load i64, ptr %%t%u", e->chunk);
+    uint32_t next = emit_put(e, "add i64 %%t%u, 1", now);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, e->chunk);
     emit_jump(e, head);
     emit_start(e, behind);
@@ -280,7 +279,7 @@ void emit_for_chunks(emit *e, emit_body body, const void *user) {
 static void whole_phase(emit *e, const void *user) {
     (void)user;
     clear_arrays(e, VYRE_RESOURCE_PRIVATE);
-    emit_region_block(e, e->phase->first, e->phase->end);
+    emit_region_block(e, vyre_phase_block(e->phase));
 }
 
 /* A workgroup: all its chunks, region by region where it waits. */
@@ -293,15 +292,14 @@ static void emit_workgroup(emit *e) {
     } else {
         clear_arrays(e, VYRE_RESOURCE_PRIVATE);
         e->in_group = true;
-        emit_group_code(e, e->phase->first, e->phase->end);
+        emit_group_code(e, vyre_phase_block(e->phase));
     }
     emit_start(e, e->group_end);
 }
 
 /* A call of the chunk's code for the lanes of a mask, or of the code for `count` scalars. */
 static void call_chunk(emit *e, uint32_t count, uint32_t mask, uint32_t x) {
-    uint32_t narrow = emit_new(e);
-    emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow, x);
+    uint32_t narrow = emit_put(e, "trunc i64 %%t%u to i32", x);
     emit_line(e,
               "call void @phase_%u_chunk_%u(ptr %%frame, ptr %%t%u, %s %%t%u, i32 %%t%u, i32 "
               "%%t%u, i32 %%t%u)",
@@ -312,23 +310,21 @@ static void call_chunk(emit *e, uint32_t count, uint32_t mask, uint32_t x) {
 /* What is left of a row, in one masked vector or scalar by scalar. */
 static void emit_row_end(emit *e, uint32_t at, uint32_t end) {
     uint32_t tail = emit_label(e), part = emit_label(e), behind = emit_label(e);
-    uint32_t x = emit_new(e), some = emit_new(e), mask = emit_new(e);
+    uint32_t mask = emit_new(e);
     emit_start(e, tail);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", x, at);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", some, x, end);
+    uint32_t x = emit_put(e, "load i64, ptr %%t%u", at);
+    uint32_t some = emit_put(e, "icmp ult i64 %%t%u, %%t%u", x, end);
     emit_branch(e, some, part, behind);
     emit_start(e, part);
     if (e->scalar) {
-        uint32_t next = emit_new(e);
         emit_line(e, "%%t%u = bitcast i1 true to i1", mask);
         call_chunk(e, 1, mask, x);
-        emit_line(e, "%%t%u = add i64 %%t%u, 1", next, x);
+        uint32_t next = emit_put(e, "add i64 %%t%u, 1", x);
         emit_line(e, "store i64 %%t%u, ptr %%t%u", next, at);
         emit_jump(e, tail);
     } else {
-        uint32_t left = emit_new(e), narrow = emit_new(e);
-        emit_line(e, "%%t%u = sub i64 %%t%u, %%t%u", left, end, x);
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow, left);
+        uint32_t left = emit_put(e, "sub i64 %%t%u, %%t%u", end, x);
+        uint32_t narrow = emit_put(e, "trunc i64 %%t%u to i32", left);
         uint32_t most = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, narrow);
         uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes);
         emit_line(e, "%%t%u = icmp ult <%u x i32> %%t%u, %%t%u", mask, e->lanes, numbers, most);
@@ -341,22 +337,19 @@ static void emit_row_end(emit *e, uint32_t at, uint32_t end) {
  * a function that is always inlined: with a mask that is known to be full it loses its masks. */
 static void emit_row(emit *e) {
     uint32_t step = e->facts.lanes, at = emit_variable(e, VYRE_TYPE_U64, 1);
-    uint32_t begin = emit_new(e), wide = emit_new(e), limit = emit_new(e), less = emit_new(e);
-    uint32_t end = emit_new(e);
     uint32_t domain = emit_frame_field(e, "i64", offsetof(cpu_frame, domain));
-    emit_line(e, "%%t%u = zext i32 %%t%u to i64", wide, e->wid[0]);
+    uint32_t wide = emit_put(e, "zext i32 %%t%u to i64", e->wid[0]);
     uint32_t block = emit_frame_field(e, "i64", offsetof(cpu_frame, block));
-    emit_line(e, "%%t%u = mul i64 %%t%u, %%t%u", begin, wide, block);
-    emit_line(e, "%%t%u = add i64 %%t%u, %%t%u", limit, begin, block);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", less, limit, domain);
-    emit_line(e, "%%t%u = select i1 %%t%u, i64 %%t%u, i64 %%t%u", end, less, limit, domain);
+    uint32_t begin = emit_put(e, "mul i64 %%t%u, %%t%u", wide, block);
+    uint32_t limit = emit_put(e, "add i64 %%t%u, %%t%u", begin, block);
+    uint32_t less = emit_put(e, "icmp ult i64 %%t%u, %%t%u", limit, domain);
+    uint32_t end = emit_put(e, "select i1 %%t%u, i64 %%t%u, i64 %%t%u", less, limit, domain);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", begin, at);
     uint32_t head = emit_label(e), full = emit_label(e), tail = emit_label(e);
-    uint32_t x = emit_new(e), next = emit_new(e), fits = emit_new(e);
     emit_start(e, head);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", x, at);
-    emit_line(e, "%%t%u = add i64 %%t%u, %u", next, x, step);
-    emit_line(e, "%%t%u = icmp ule i64 %%t%u, %%t%u", fits, next, end);
+    uint32_t x = emit_put(e, "load i64, ptr %%t%u", at);
+    uint32_t next = emit_put(e, "add i64 %%t%u, %u", x, step);
+    uint32_t fits = emit_put(e, "icmp ule i64 %%t%u, %%t%u", next, end);
     emit_branch(e, fits, full, tail);
     emit_start(e, full);
     call_chunk(e, step, cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1), x);
@@ -402,7 +395,7 @@ static void emit_chunk_function(emit *e, uint32_t count, vyre_strbuf *out) {
     clear_arrays(e, VYRE_RESOURCE_PRIVATE);
     uint32_t rest = emit_label(e);
     open_phase(e, rest);
-    emit_region_block(e, e->phase->first, e->phase->end);
+    emit_region_block(e, vyre_phase_block(e->phase));
     emit_start(e, rest);
     end_function(e, out, vyre_strbuf_string(&head));
     out->failed |= head.failed;
@@ -430,14 +423,13 @@ static void emit_kernel(emit *e, vyre_strbuf *out) {
         "\"probe-stack\"=\"inline-asm\"",
         e->phase_index, first, end, e->storage);
     e->chunk = emit_variable(e, VYRE_TYPE_U64, 1);
-    uint32_t unit = emit_variable(e, VYRE_TYPE_U64, 1), at = emit_new(e), more = emit_new(e);
+    uint32_t unit = emit_variable(e, VYRE_TYPE_U64, 1);
     uint32_t head_label = emit_label(e), inside = emit_label(e), behind = emit_label(e);
-    uint32_t now = emit_new(e), next = emit_new(e);
     find_arrays(e);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", first, unit);
     emit_start(e, head_label);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", at, unit);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", more, at, end);
+    uint32_t at = emit_put(e, "load i64, ptr %%t%u", unit);
+    uint32_t more = emit_put(e, "icmp ult i64 %%t%u, %%t%u", at, end);
     emit_branch(e, more, inside, behind);
     emit_start(e, inside);
     emit_stop_check(e, behind);
@@ -447,8 +439,8 @@ static void emit_kernel(emit *e, vyre_strbuf *out) {
     } else {
         emit_row(e);
     }
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", now, unit);
-    emit_line(e, "%%t%u = add i64 %%t%u, 1", next, now);
+    uint32_t now = emit_put(e, "load i64, ptr %%t%u", unit);
+    uint32_t next = emit_put(e, "add i64 %%t%u, 1", now);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, unit);
     emit_jump(e, head_label);
     emit_start(e, behind);
@@ -463,7 +455,7 @@ static bool find_facts(emit *e, uint32_t index, bool own_domain) {
     e->loaded = vyre_alloc_zeroed(count, 1);
     e->tested = vyre_alloc_zeroed(count, 1);
     for (uint32_t k = 0; varies && k < count; k++) {
-        varies[k] = e->facts.facts[k].varying;
+        varies[k] = e->facts.divergence.rows[k].varying;
     }
     bool made = varies && e->loaded && e->tested &&
                 vyre_ranges_init(&e->ranges, e->ir, index, own_domain) &&
@@ -562,5 +554,10 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
     vyre_free(e.arrays);
     vyre_free(e.lengths);
     vyre_free(e.array_offsets);
-    return made ? VYRE_OK : vyre_no_memory("to compile `%s`", vyre_program_name(program));
+    if (!made) {
+        return vyre_no_memory("to compile `%s`", vyre_program_name(program));
+    }
+    return e.w.unknown ? vyre_internal_error("the cpu backend has no code for `%s`",
+                                             vyre_lookup_op(e.w.unknown)->name)
+                       : VYRE_OK;
 }

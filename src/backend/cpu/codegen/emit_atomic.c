@@ -1,7 +1,9 @@
 /* Atomics: one update for all lanes where one will do, else lane by lane. */
-#include <stdio.h>
 
 #include "backend/cpu/codegen/emit_state.h"
+#include "ir/cases.h"
+#include "ir/eval.h"
+#include "ir/lookup.h"
 
 enum { UNROLLED_LANES = 32 };
 
@@ -15,33 +17,45 @@ static const char *failure_ordering(uint32_t ordering) {
     return names[ordering];
 }
 
-static const char *update_name(uint32_t op, vyre_type type) {
-    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+/* How an update is done: by LLVM's name, as an operation on values, and lane by lane together. */
+typedef struct update {
+    const char *name;
+    vyre_op plain;       /* on the old value and the new one; NONE takes the new one */
+    const char *reduces; /* lanes; NULL if they cannot be put together before */
+    uint64_t neutral;    /* what changes nothing then */
+} update;
+
+static bool find_update(vyre_op op, vyre_type type, update *out) {
+    bool is_signed = vyre_lookup_class(type) == VYRE_CLASS_SIGNED;
     switch (op) {
-    case VYRE_OP_ATOMIC_ADD: return "add";
-    case VYRE_OP_ATOMIC_SUB: return "sub";
-    case VYRE_OP_ATOMIC_AND: return "and";
-    case VYRE_OP_ATOMIC_OR: return "or";
-    case VYRE_OP_ATOMIC_XOR: return "xor";
-    case VYRE_OP_ATOMIC_MIN: return is_signed ? "min" : "umin";
-    case VYRE_OP_ATOMIC_MAX: return is_signed ? "max" : "umax";
-    default: return "xchg";
+    case VYRE_OP_ATOMIC_ADD: *out = (update){"add", VYRE_OP_ADD, "add", 0}; return true;
+    case VYRE_OP_ATOMIC_SUB: *out = (update){"sub", VYRE_OP_SUB, "add", 0}; return true;
+    case VYRE_OP_ATOMIC_OR: *out = (update){"or", VYRE_OP_OR, "or", 0}; return true;
+    case VYRE_OP_ATOMIC_XOR: *out = (update){"xor", VYRE_OP_XOR, "xor", 0}; return true;
+    case VYRE_OP_ATOMIC_AND:
+        *out = (update){"and", VYRE_OP_AND, "and", vyre_eval_identity(VYRE_COMBINE_AND, type)};
+        return true;
+    case VYRE_OP_ATOMIC_MIN:
+        *out = (update){is_signed ? "min" : "umin", VYRE_OP_MIN, is_signed ? "smin" : "umin",
+                        vyre_eval_identity(VYRE_COMBINE_MIN, type)};
+        return true;
+    case VYRE_OP_ATOMIC_MAX:
+        *out = (update){is_signed ? "max" : "umax", VYRE_OP_MAX, is_signed ? "smax" : "umax",
+                        vyre_eval_identity(VYRE_COMBINE_MAX, type)};
+        return true;
+    case VYRE_OP_ATOMIC_EXCHANGE: *out = (update){"xchg", VYRE_OP_NONE, NULL, 0}; return true;
+    case VYRE_ONE_OF(ATOMIC_LOAD, ATOMIC_STORE, ATOMIC_CAS):
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return false;
 }
 
-/* The same in a shared array: a workgroup is one thread, so nobody comes in between. */
-static uint32_t update_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t pointer,
-                          uint32_t value, uint32_t other) {
-    static const struct {
-        uint32_t atomic;
-        vyre_op plain;
-    } rows[] = {
-        {VYRE_OP_ATOMIC_ADD, VYRE_OP_ADD}, {VYRE_OP_ATOMIC_SUB, VYRE_OP_SUB},
-        {VYRE_OP_ATOMIC_AND, VYRE_OP_AND}, {VYRE_OP_ATOMIC_OR, VYRE_OP_OR},
-        {VYRE_OP_ATOMIC_XOR, VYRE_OP_XOR}, {VYRE_OP_ATOMIC_MIN, VYRE_OP_MIN},
-        {VYRE_OP_ATOMIC_MAX, VYRE_OP_MAX},
-    };
+/* In a shared array: a workgroup is one thread, so nobody comes in between. */
+static uint32_t access_shared(emit *e, const vyre_inst *i, vyre_type type, uint32_t pointer,
+                              uint32_t value, uint32_t other) {
     uint32_t old = 0, next = value;
+    update u;
     if (i->op != VYRE_OP_ATOMIC_STORE) {
         old = emit_load_at(e, type, 1, pointer);
     }
@@ -52,10 +66,8 @@ static uint32_t update_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t 
         uint32_t same = cpu_write_op(&e->w, VYRE_OP_EQ, type, VYRE_TYPE_BOOL, 1, old, value, 0);
         next = cpu_write_op(&e->w, VYRE_OP_SELECT, type, type, 1, same, other, old);
     }
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-        if (rows[k].atomic == i->op) {
-            next = cpu_write_op(&e->w, rows[k].plain, type, type, 1, old, value, 0);
-        }
+    if (find_update(vyre_inst_op(i), type, &u) && u.plain) {
+        next = cpu_write_op(&e->w, u.plain, type, type, 1, old, value, 0);
     }
     emit_store_at(e, type, 1, pointer, next);
     return old;
@@ -65,50 +77,46 @@ static uint32_t update_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t 
 uint32_t emit_atomic_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t pointer,
                         uint32_t value, uint32_t other) {
     cpu_type_text text = cpu_type(type, 1);
-    uint32_t ordering = i->aux & 7, bytes = vyre_type_bytes(type), id = emit_new(e);
-    if (e->ir->resources[i->a].kind == VYRE_RESOURCE_SHARED) {
-        return update_at(e, i, type, pointer, value, other);
+    const char *ordering = ordering_name(vyre_atomic_ordering(i));
+    uint32_t bytes = vyre_type_bytes(type), id = emit_new(e);
+    update u;
+    if (vyre_access_array(e->ir, i)->kind == VYRE_RESOURCE_SHARED) {
+        return access_shared(e, i, type, pointer, value, other);
     }
-    switch (i->op) {
-    case VYRE_OP_ATOMIC_LOAD:
+    if (i->op == VYRE_OP_ATOMIC_LOAD) {
         emit_line(e, "%%t%u = load atomic %s, ptr %%t%u %s, align %u", id, text.text, pointer,
-                  ordering_name(ordering), bytes);
-        return id;
-    case VYRE_OP_ATOMIC_STORE:
+                  ordering, bytes);
+    } else if (i->op == VYRE_OP_ATOMIC_STORE) {
         emit_line(e, "store atomic %s %%t%u, ptr %%t%u %s, align %u", text.text, value, pointer,
-                  ordering_name(ordering), bytes);
-        return 0;
-    case VYRE_OP_ATOMIC_CAS: {
-        uint32_t pair = emit_new(e);
-        emit_line(e, "%%t%u = cmpxchg ptr %%t%u, %s %%t%u, %s %%t%u %s %s, align %u", pair, pointer,
-                  text.text, value, text.text, other, ordering_name(ordering),
-                  failure_ordering(ordering), bytes);
+                  ordering, bytes);
+    } else if (i->op == VYRE_OP_ATOMIC_CAS) {
+        uint32_t pair = emit_put(e, "cmpxchg ptr %%t%u, %s %%t%u, %s %%t%u %s %s, align %u",
+                                 pointer, text.text, value, text.text, other, ordering,
+                                 failure_ordering(vyre_atomic_ordering(i)), bytes);
         emit_line(e, "%%t%u = extractvalue { %s, i1 } %%t%u, 0", id, text.text, pair);
-        return id;
+    } else if (find_update(vyre_inst_op(i), type, &u)) {
+        emit_line(e, "%%t%u = atomicrmw %s ptr %%t%u, %s %%t%u %s, align %u", id, u.name, pointer,
+                  text.text, value, ordering, bytes);
+    } else {
+        e->w.unknown = vyre_inst_op(i);
     }
-    default:
-        emit_line(e, "%%t%u = atomicrmw %s ptr %%t%u, %s %%t%u %s, align %u", id,
-                  update_name(i->op, type), pointer, text.text, value, ordering_name(ordering),
-                  bytes);
-        return id;
-    }
+    return id;
 }
 
 static uint32_t lane_of(emit *e, vyre_type type, uint32_t vector, uint32_t lane) {
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = extractelement %s %%t%u, i64 %%t%u", id, cpu_type(type, e->lanes).text,
-              vector, lane);
-    return id;
+    return emit_put(e, "extractelement %s %%t%u, i64 %%t%u", cpu_type(type, e->lanes).text, vector,
+                    lane);
 }
 
 /* A few lanes one after the other, each behind a test of its own. */
 static void atomic_unrolled(emit *e, uint32_t inst, uint32_t wide, uint32_t mask, uint32_t values,
                             uint32_t others) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a);
+    uint32_t resource = vyre_access_resource(i);
+    vyre_type type = emit_element_type(e, resource);
     bool gives = i->op != VYRE_OP_ATOMIC_STORE && cpu_fact_of(&e->facts, inst)->uses;
     uint32_t result = gives ? emit_variable(e, type, e->lanes) : 0;
-    uint32_t start = emit_array_start(e, i->a);
+    uint32_t start = emit_array_start(e, resource);
     if (gives) {
         emit_assign(e, type, e->lanes, result, cpu_write_const(&e->w, type, e->lanes, 0));
     }
@@ -123,9 +131,10 @@ static void atomic_unrolled(emit *e, uint32_t inst, uint32_t wide, uint32_t mask
             emit_atomic_at(e, i, type, pointer, values ? lane_of(e, type, values, lane) : 0,
                            others ? lane_of(e, type, others, lane) : 0);
         if (gives) {
-            uint32_t before = emit_read(e, type, e->lanes, result), after = emit_new(e);
-            emit_line(e, "%%t%u = insertelement %s %%t%u, %s %%t%u, i64 %u", after,
-                      cpu_type(type, e->lanes).text, before, cpu_type(type, 1).text, old, k);
+            uint32_t before = emit_read(e, type, e->lanes, result);
+            uint32_t after =
+                emit_put(e, "insertelement %s %%t%u, %s %%t%u, i64 %u",
+                         cpu_type(type, e->lanes).text, before, cpu_type(type, 1).text, old, k);
             emit_assign(e, type, e->lanes, result, after);
         }
         emit_start(e, behind);
@@ -136,55 +145,52 @@ static void atomic_unrolled(emit *e, uint32_t inst, uint32_t wide, uint32_t mask
 }
 
 /* Lane by lane, those of the mask. */
-static void atomic_lanes(emit *e, uint32_t inst, uint32_t index, uint32_t value, uint32_t other) {
+static void atomic_lanes(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a);
-    bool gives = i->op != VYRE_OP_ATOMIC_STORE, is_cas = i->op == VYRE_OP_ATOMIC_CAS;
-    bool takes = i->op != VYRE_OP_ATOMIC_LOAD;
-    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, index), e->lanes, emit_vector(e, index));
+    uint32_t resource = vyre_access_resource(i), value = vyre_access_value(e->ir, i);
+    uint32_t desired = vyre_access_desired(e->ir, i);
+    vyre_type type = emit_element_type(e, resource);
+    bool gives = i->op != VYRE_OP_ATOMIC_STORE;
+    uint32_t wide = emit_lane_indices(e, vyre_access_index(e->ir, i));
     uint32_t mask = emit_inside_mask(e, inst, wide), result = emit_variable(e, type, e->lanes);
-    uint32_t values = takes ? emit_vector(e, value) : 0,
-             others = is_cas ? emit_vector(e, other) : 0;
-    if (e->ir->resources[i->a].kind == VYRE_RESOURCE_SHARED && e->lanes <= UNROLLED_LANES) {
+    uint32_t values = value == VYRE_NONE ? 0 : emit_vector(e, value),
+             others = desired == VYRE_NONE ? 0 : emit_vector(e, desired);
+    if (e->ir->resources[resource].kind == VYRE_RESOURCE_SHARED && e->lanes <= UNROLLED_LANES) {
         atomic_unrolled(e, inst, wide, mask, values, others);
         return;
     }
-    uint32_t start = emit_array_start(e, i->a), width = e->lanes;
-    uint32_t bits = emit_new(e), rest = emit_new(e), now = emit_new(e), more = emit_new(e);
+    uint32_t start = emit_array_start(e, resource), width = e->lanes;
+    uint32_t rest = emit_new(e);
     vyre_strbuf_printf(&e->allocas, "  %%t%u = alloca i%u\n", rest, width);
     uint32_t zeros = cpu_write_const(&e->w, type, e->lanes, 0);
     emit_assign(e, type, e->lanes, result, zeros);
-    emit_line(e, "%%t%u = bitcast <%u x i1> %%t%u to i%u", bits, width, mask, width);
+    uint32_t bits = emit_put(e, "bitcast <%u x i1> %%t%u to i%u", width, mask, width);
     emit_line(e, "store i%u %%t%u, ptr %%t%u", width, bits, rest);
     uint32_t head = emit_label(e), body = emit_label(e), behind = emit_label(e);
     emit_start(e, head);
-    emit_line(e, "%%t%u = load i%u, ptr %%t%u", now, width, rest);
-    emit_line(e, "%%t%u = icmp ne i%u %%t%u, 0", more, width, now);
+    uint32_t now = emit_put(e, "load i%u, ptr %%t%u", width, rest);
+    uint32_t more = emit_put(e, "icmp ne i%u %%t%u, 0", width, now);
     emit_branch(e, more, body, behind);
     emit_start(e, body);
-    char declaration[64];
-    snprintf(declaration, sizeof declaration, "declare i%u @llvm.cttz.i%u(i%u, i1)", width, width,
-             width);
-    cpu_write_declare(&e->w, declaration);
-    uint32_t number = emit_new(e), lane = number, less = emit_new(e), left = emit_new(e);
-    emit_line(e, "%%t%u = call i%u @llvm.cttz.i%u(i%u %%t%u, i1 true)", number, width, width, width,
-              now);
+    cpu_write_declare(&e->w, "declare i%u @llvm.cttz.i%u(i%u, i1)", width, width, width);
+    uint32_t lane =
+        emit_put(e, "call i%u @llvm.cttz.i%u(i%u %%t%u, i1 true)", width, width, width, now);
     if (width < 64) {
-        lane = emit_new(e);
-        emit_line(e, "%%t%u = zext i%u %%t%u to i64", lane, width, number);
+        lane = emit_put(e, "zext i%u %%t%u to i64", width, lane);
     }
     uint32_t pointer =
         emit_pointer_to(e, start, lane_of(e, VYRE_TYPE_U64, wide, lane), vyre_type_bytes(type));
-    uint32_t old = emit_atomic_at(e, i, type, pointer, takes ? lane_of(e, type, values, lane) : 0,
-                                  is_cas ? lane_of(e, type, others, lane) : 0);
+    uint32_t old = emit_atomic_at(e, i, type, pointer, values ? lane_of(e, type, values, lane) : 0,
+                                  others ? lane_of(e, type, others, lane) : 0);
     if (gives) {
-        uint32_t before = emit_read(e, type, e->lanes, result), after = emit_new(e);
-        emit_line(e, "%%t%u = insertelement %s %%t%u, %s %%t%u, i64 %%t%u", after,
-                  cpu_type(type, e->lanes).text, before, cpu_type(type, 1).text, old, lane);
+        uint32_t before = emit_read(e, type, e->lanes, result);
+        uint32_t after =
+            emit_put(e, "insertelement %s %%t%u, %s %%t%u, i64 %%t%u",
+                     cpu_type(type, e->lanes).text, before, cpu_type(type, 1).text, old, lane);
         emit_assign(e, type, e->lanes, result, after);
     }
-    emit_line(e, "%%t%u = sub i%u %%t%u, 1", less, width, now);
-    emit_line(e, "%%t%u = and i%u %%t%u, %%t%u", left, width, now, less);
+    uint32_t less = emit_put(e, "sub i%u %%t%u, 1", width, now);
+    uint32_t left = emit_put(e, "and i%u %%t%u, %%t%u", width, now, less);
     emit_line(e, "store i%u %%t%u, ptr %%t%u", width, left, rest);
     emit_jump(e, head);
     emit_start(e, behind);
@@ -193,58 +199,35 @@ static void atomic_lanes(emit *e, uint32_t inst, uint32_t index, uint32_t value,
     }
 }
 
-/* What changes nothing, and how lanes are put together. */
-static const char *reduction_of(uint32_t op, vyre_type type, uint64_t *out_neutral) {
-    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
-    uint32_t width = vyre_type_bytes(type) * 8;
-    uint64_t all = width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX;
-    uint64_t sign = (uint64_t)1 << (width - 1);
-    *out_neutral = 0;
-    switch (op) {
-    case VYRE_OP_ATOMIC_ADD:
-    case VYRE_OP_ATOMIC_SUB: return "add";
-    case VYRE_OP_ATOMIC_OR: return "or";
-    case VYRE_OP_ATOMIC_XOR: return "xor";
-    case VYRE_OP_ATOMIC_AND: *out_neutral = all; return "and";
-    case VYRE_OP_ATOMIC_MIN:
-        *out_neutral = is_signed ? sign - 1 : all;
-        return is_signed ? "smin" : "umin";
-    case VYRE_OP_ATOMIC_MAX:
-        *out_neutral = is_signed ? sign : 0;
-        return is_signed ? "smax" : "umax";
-    default: return NULL;
-    }
-}
-
 /* One update for all lanes, where they go to one element and nobody looks at the old value. */
 static bool atomic_together(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a);
-    uint64_t neutral;
-    const char *name = reduction_of(i->op, type, &neutral);
-    if (!name || cpu_fact_of(&e->facts, inst)->uses || cpu_varies(&e->facts, i->b)) {
+    uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
+    vyre_type type = emit_element_type(e, resource);
+    update u;
+    if (!find_update(vyre_inst_op(i), type, &u) || !u.reduces ||
+        cpu_fact_of(&e->facts, inst)->uses || cpu_varies(&e->facts, index)) {
         return false;
     }
-    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), 1, emit_scalar(e, i->b));
+    uint32_t wide = emit_one_index(e, index);
     uint32_t both = emit_any(e, e->mask);
     if (!emit_is_inside(e, inst)) {
-        uint32_t inside = emit_inside(e, wide, e->lengths[i->a], 1), any = both;
-        both = emit_new(e);
-        emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", both, inside, any);
+        uint32_t fits = emit_inside(e, wide, e->lengths[resource], 1);
+        both = emit_put(e, "and i1 %%t%u, %%t%u", fits, both);
     }
-    uint32_t update = emit_label(e), behind = emit_label(e), sum = emit_new(e);
-    emit_branch(e, both, update, behind);
-    emit_start(e, update);
+    uint32_t inside = emit_label(e), behind = emit_label(e);
+    emit_branch(e, both, inside, behind);
+    emit_start(e, inside);
     cpu_type_text text = cpu_type(type, e->lanes), suffix = emit_suffix(type, e->lanes);
-    uint32_t others = cpu_write_const(&e->w, type, e->lanes, neutral);
-    uint32_t values = emit_pick(e, type, e->mask, emit_vector(e, i->c), others);
-    char declaration[160];
-    snprintf(declaration, sizeof declaration, "declare %s @llvm.vector.reduce.%s.%s(%s)",
-             cpu_type(type, 1).text, name, suffix.text, text.text);
-    cpu_write_declare(&e->w, declaration);
-    emit_line(e, "%%t%u = call %s @llvm.vector.reduce.%s.%s(%s %%t%u)", sum, cpu_type(type, 1).text,
-              name, suffix.text, text.text, values);
-    uint32_t pointer = emit_pointer_to(e, emit_array_start(e, i->a), wide, vyre_type_bytes(type));
+    uint32_t others = cpu_write_const(&e->w, type, e->lanes, u.neutral);
+    uint32_t values =
+        emit_pick(e, type, e->mask, emit_vector(e, vyre_access_value(e->ir, i)), others);
+    cpu_write_declare(&e->w, "declare %s @llvm.vector.reduce.%s.%s(%s)", cpu_type(type, 1).text,
+                      u.reduces, suffix.text, text.text);
+    uint32_t sum = emit_put(e, "call %s @llvm.vector.reduce.%s.%s(%s %%t%u)",
+                            cpu_type(type, 1).text, u.reduces, suffix.text, text.text, values);
+    uint32_t pointer =
+        emit_pointer_to(e, emit_array_start(e, resource), wide, vyre_type_bytes(type));
     emit_atomic_at(e, i, type, pointer, sum, 0);
     emit_start(e, behind);
     return true;
@@ -252,23 +235,23 @@ static bool atomic_together(emit *e, uint32_t inst) {
 
 void emit_atomic(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    if (i->op == VYRE_OP_ATOMIC_CAS) {
-        const uint32_t *values = e->ir->operands + i->b;
-        atomic_lanes(e, inst, values[0], values[1], values[2]);
-    } else if (i->op == VYRE_OP_ATOMIC_LOAD && !cpu_varies(&e->facts, i->b)) {
-        vyre_type type = emit_element_type(e, i->a);
-        uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), 1, emit_scalar(e, i->b));
-        uint32_t at = emit_pointer_to(e, emit_array_start(e, i->a), wide, vyre_type_bytes(type));
+    uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
+    bool is_load = i->op == VYRE_OP_ATOMIC_LOAD;
+    if (is_load && !cpu_varies(&e->facts, index)) {
+        vyre_type type = emit_element_type(e, resource);
+        uint32_t wide = emit_one_index(e, index);
+        uint32_t at =
+            emit_pointer_to(e, emit_array_start(e, resource), wide, vyre_type_bytes(type));
         if (!emit_is_inside(e, inst)) {
-            at = emit_safe_pointer(e, emit_inside(e, wide, e->lengths[i->a], 1), at);
+            at = emit_safe_pointer(e, emit_inside(e, wide, e->lengths[resource], 1), at);
         }
         emit_define(e, inst, emit_atomic_at(e, i, type, at, 0, 0));
-    } else if (i->op == VYRE_OP_ATOMIC_LOAD && !(i->aux & 7)) {
+    } else if (is_load && vyre_atomic_ordering(i) == VYRE_ORDERING_RELAXED) {
         /* Elements are aligned, so each of them is loaded as a whole; relaxed asks for no more, but
          * that it be loaded each time. */
         emit_line(e, "fence syncscope(\"singlethread\") seq_cst");
         emit_define(e, inst, emit_load_lanes(e, inst));
     } else if (!atomic_together(e, inst)) {
-        atomic_lanes(e, inst, i->b, i->op == VYRE_OP_ATOMIC_LOAD ? VYRE_NONE : i->c, VYRE_NONE);
+        atomic_lanes(e, inst);
     }
 }

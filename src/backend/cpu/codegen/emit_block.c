@@ -1,34 +1,34 @@
 /* Control flow: branches that all lanes take together are branches; where lanes part, both ways are
  * run under masks. */
 #include "backend/cpu/codegen/emit_state.h"
+#include "ir/cases.h"
 #include "ir/lookup.h"
 
-static const cpu_fact *fact_of(const emit *e, uint32_t inst) {
-    return cpu_fact_of(&e->facts, inst);
+static const vyre_divergence_fact *ways_of(const emit *e, uint32_t inst) {
+    return cpu_ways_of(&e->facts, inst);
 }
 
 static vyre_type type_of(const emit *e, uint32_t inst) {
-    return (vyre_type)e->ir->insts[inst].type;
+    return vyre_inst_type(&e->ir->insts[inst]);
 }
 
 static uint32_t lanes_of(const emit *e, uint32_t inst) {
-    return emit_lanes_of(e, fact_of(e, inst)->varying);
+    return emit_lanes_of(e, ways_of(e, inst)->varying);
 }
 
 /* Scalars branch each for itself, so their lanes never part. */
 static bool parts(const emit *e, uint32_t inst) {
-    return !e->scalar && fact_of(e, inst)->divergent;
+    return !e->scalar && ways_of(e, inst)->divergent;
 }
 
 static uint32_t *slot_of(emit *e, uint32_t inst) {
     return &e->slots[emit_place_of(e, inst)];
 }
 
-static void make_slots(emit *e, uint32_t first, uint32_t count) {
+static void make_slots(emit *e, vyre_block slots) {
     for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
-        for (uint32_t k = 0; k < count; k++) {
-            uint32_t inst = first + k;
-            if (fact_of(e, inst)->varying || e->first_lane == all.first) {
+        for (uint32_t inst = slots.first; inst < slots.end; inst++) {
+            if (ways_of(e, inst)->varying || e->first_lane == all.first) {
                 *slot_of(e, inst) = emit_variable(e, type_of(e, inst), lanes_of(e, inst));
             }
         }
@@ -36,7 +36,7 @@ static void make_slots(emit *e, uint32_t first, uint32_t count) {
 }
 
 uint32_t emit_value_for(emit *e, uint32_t inst, uint32_t operand) {
-    return fact_of(e, inst)->varying ? emit_vector(e, operand) : emit_scalar(e, operand);
+    return ways_of(e, inst)->varying ? emit_vector(e, operand) : emit_scalar(e, operand);
 }
 
 /* Puts a value into a slot, for the lanes that run alone if `blend`. */
@@ -72,27 +72,18 @@ static void put_list(emit *e, uint32_t first, const uint32_t *operands, uint32_t
     }
 }
 
-static void get_list(emit *e, uint32_t first, uint32_t count) {
+static void get_slots(emit *e, vyre_block slots) {
     for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
-        for (uint32_t k = 0; k < count; k++) {
-            uint32_t inst = first + k, slot = *slot_of(e, inst), lanes = lanes_of(e, inst);
+        for (uint32_t inst = slots.first; inst < slots.end; inst++) {
+            uint32_t slot = *slot_of(e, inst), lanes = lanes_of(e, inst);
             uint32_t id = emit_read(e, type_of(e, inst), lanes, slot);
-            if (fact_of(e, inst)->observed && cpu_settles_late(&e->facts, inst)) {
+            if (vyre_nan_settles_late(&e->facts.nans, inst)) {
                 id = cpu_write_canonical(&e->w, type_of(e, inst), lanes, id);
             }
             emit_define(e, inst, id);
             emit_value_of(e, inst)->base = 0;
         }
     }
-}
-
-static uint32_t result_count(const emit *e, uint32_t owner) {
-    uint32_t first = e->ir->insts[owner].c, count = 0;
-    while (first + count < e->phase->end && e->ir->insts[first + count].op == VYRE_OP_RESULT &&
-           e->ir->insts[first + count].a == owner) {
-        count++;
-    }
-    return count;
 }
 
 static emit_open *open_block(emit *e, uint32_t owner, uint32_t rest) {
@@ -126,16 +117,15 @@ static void meet(emit *e, uint32_t before) {
 /* Whether scalars side by side each need code of their own for an instruction: blocks where their
  * ways part, and what they have or do each for itself. */
 static bool goes_by_lane(const emit *e, uint32_t inst) {
-    const cpu_fact *fact = fact_of(e, inst);
-    uint32_t effects = vyre_op_info_of(e->ir->insts[inst].op)->effects;
+    const vyre_divergence_fact *ways = ways_of(e, inst);
+    uint32_t effects = vyre_inst_effects(&e->ir->insts[inst]);
     return effects & VYRE_EFFECT_BLOCK
-               ? fact->divergent || fact->partial
-               : fact->varying || (effects & VYRE_EFFECT_WRITE && !(effects & VYRE_EFFECT_END));
+               ? ways->divergent || ways->partial
+               : ways->varying || (effects & VYRE_EFFECT_WRITE && !(effects & VYRE_EFFECT_END));
 }
 
-void emit_region_block(emit *e, uint32_t first, uint32_t end) {
-    for (uint32_t inst = first; inst < end;) {
-        const vyre_inst *i = &e->ir->insts[inst];
+void emit_region_block(emit *e, vyre_block code) {
+    for (uint32_t inst = code.first; inst < code.end; inst = vyre_inst_next(e->ir, inst)) {
         if (goes_by_lane(e, inst)) {
             for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
                 emit_instruction(e, inst);
@@ -143,92 +133,84 @@ void emit_region_block(emit *e, uint32_t first, uint32_t end) {
         } else {
             emit_instruction(e, inst);
         }
-        inst = vyre_op_info_of(i->op)->effects & VYRE_EFFECT_BLOCK ? i->c : inst + 1;
     }
 }
 
 /* One side of a branch. */
-static void emit_side(emit *e, uint32_t owner, uint32_t first, uint32_t end, uint32_t mask) {
+static void emit_side(emit *e, uint32_t owner, vyre_block side, uint32_t mask) {
     uint32_t rest = emit_label(e);
     emit_open *opened = open_block(e, owner, rest);
     e->mask = mask;
-    start_live(e, opened, fact_of(e, owner)->partial);
-    emit_region_block(e, first, end);
+    start_live(e, opened, ways_of(e, owner)->partial);
+    emit_region_block(e, side);
     e->depth--;
     emit_start(e, rest);
 }
 
-static bool is_empty(const emit *e, uint32_t first) {
-    const vyre_inst *i = &e->ir->insts[first];
-    return i->op == VYRE_OP_YIELD && !i->b;
-}
-
 static void emit_if(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t before = e->mask, results = result_count(e, inst);
+    uint32_t before = e->mask, condition = e->ir->insts[inst].a;
     uint32_t yes = emit_label(e), no = emit_label(e), behind = emit_label(e);
-    make_slots(e, i->c, results);
+    vyre_block then = vyre_then_block(e->ir, inst), other = vyre_else_block(e->ir, inst);
+    vyre_block results = vyre_results(e->ir, inst);
+    make_slots(e, results);
     if (!parts(e, inst)) {
-        emit_branch(e, emit_scalar(e, i->a), yes, no);
+        emit_branch(e, emit_scalar(e, condition), yes, no);
         emit_start(e, yes);
-        emit_side(e, inst, inst + 1, i->b, before);
+        emit_side(e, inst, then, before);
         emit_jump(e, behind);
         emit_start(e, no);
-        emit_side(e, inst, i->b, i->c, before);
+        emit_side(e, inst, other, before);
         emit_jump(e, behind);
     } else {
-        uint32_t condition = emit_vector(e, i->a);
-        uint32_t then = emit_and(e, before, condition);
-        uint32_t otherwise = emit_and_not(e, before, condition), second = emit_label(e);
-        emit_branch(e, emit_any(e, then), yes, second);
+        uint32_t vector = emit_vector(e, condition);
+        uint32_t who = emit_and(e, before, vector);
+        uint32_t rest = emit_and_not(e, before, vector), second = emit_label(e);
+        emit_branch(e, emit_any(e, who), yes, second);
         emit_start(e, yes);
-        emit_side(e, inst, inst + 1, i->b, then);
+        emit_side(e, inst, then, who);
         emit_jump(e, second);
         emit_start(e, second);
-        if (is_empty(e, i->b)) {
+        if (vyre_block_is_empty(e->ir, other)) {
             emit_jump(e, behind);
         } else {
-            emit_branch(e, emit_any(e, otherwise), no, behind);
+            emit_branch(e, emit_any(e, rest), no, behind);
             emit_start(e, no);
-            emit_side(e, inst, i->b, i->c, otherwise);
+            emit_side(e, inst, other, rest);
             emit_jump(e, behind);
         }
     }
     emit_start(e, behind);
-    get_list(e, i->c, results);
+    get_slots(e, results);
     meet(e, before);
 }
 
 static void emit_inline(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t before = e->mask, results = result_count(e, inst), behind = emit_label(e);
-    make_slots(e, i->c, results);
+    uint32_t before = e->mask, behind = emit_label(e);
+    vyre_block results = vyre_results(e->ir, inst);
+    make_slots(e, results);
     emit_open *opened = open_block(e, inst, behind);
     opened->exit = behind;
-    start_live(e, opened, fact_of(e, inst)->partial);
-    emit_region_block(e, inst + 1, i->c);
+    start_live(e, opened, ways_of(e, inst)->partial);
+    emit_region_block(e, vyre_body_block(e->ir, inst));
     e->depth--;
     emit_start(e, behind);
-    get_list(e, i->c, results);
+    get_slots(e, results);
     meet(e, before);
 }
 
 /* Ranges: how many iterations, counted in 64 bits. */
 
 static uint32_t widen(emit *e, vyre_type type, uint32_t lanes, uint32_t value) {
-    vyre_type wide = vyre_type_class_of(type) == VYRE_CLASS_SIGNED ? VYRE_TYPE_I64 : VYRE_TYPE_U64;
+    vyre_type wide = vyre_lookup_class(type) == VYRE_CLASS_SIGNED ? VYRE_TYPE_I64 : VYRE_TYPE_U64;
     return type == wide ? value
                         : cpu_write_op(&e->w, VYRE_OP_CONVERT, type, wide, lanes, value, 0, 0);
 }
 
-static bool is_one(const emit *e, uint32_t operand) {
-    return operand & VYRE_CONSTANT && e->ir->consts[operand & ~VYRE_CONSTANT].bits == 1;
-}
-
 emit_range emit_make_range(emit *e, uint32_t inst, bool group) {
-    const uint32_t *values = vyre_lookup_list(e->ir, e->ir->insts[inst].a);
-    vyre_type type = vyre_operand_type(e->ir, values[0]);
-    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    vyre_for_range range = vyre_for_range_of(e->ir, inst);
+    const uint32_t values[3] = {range.first, range.end, range.step};
+    vyre_type type = vyre_operand_type(e->ir, range.first);
+    bool is_signed = vyre_lookup_class(type) == VYRE_CLASS_SIGNED;
     vyre_type wide = is_signed ? VYRE_TYPE_I64 : VYRE_TYPE_U64;
     emit_range r = {.varying = !group && parts(e, inst)};
     uint32_t lanes = emit_lanes_of(e, r.varying), ids[3];
@@ -240,20 +222,16 @@ emit_range emit_make_range(emit *e, uint32_t inst, bool group) {
     uint32_t zero = cpu_write_const(&e->w, wide, lanes, 0),
              one = cpu_write_const(&e->w, wide, lanes, 1);
     uint32_t some = cpu_write_op(&e->w, VYRE_OP_LT, wide, VYRE_TYPE_BOOL, lanes, ids[0], ids[1], 0);
-    uint32_t length = emit_new(e), count = length;
-    emit_line(e, "%%t%u = sub %s %%t%u, %%t%u", length, text.text, ids[1], ids[0]);
-    if (!is_one(e, values[2])) {
+    uint32_t count = emit_put(e, "sub %s %%t%u, %%t%u", text.text, ids[1], ids[0]);
+    if (!vyre_operand_has_bits(e->ir, range.step, 1)) {
         uint32_t positive =
             cpu_write_op(&e->w, VYRE_OP_LT, wide, VYRE_TYPE_BOOL, lanes, zero, ids[2], 0);
-        uint32_t both = emit_new(e), last = emit_new(e);
-        emit_line(e, "%%t%u = and %s %%t%u, %%t%u", both, cpu_type(VYRE_TYPE_BOOL, lanes).text,
-                  some, positive);
-        some = both;
-        emit_line(e, "%%t%u = sub %s %%t%u, %%t%u", last, text.text, length, one);
+        some = emit_put(e, "and %s %%t%u, %%t%u", cpu_type(VYRE_TYPE_BOOL, lanes).text, some,
+                        positive);
+        uint32_t last = emit_put(e, "sub %s %%t%u, %%t%u", text.text, count, one);
         uint32_t whole =
             cpu_write_op(&e->w, VYRE_OP_DIV, VYRE_TYPE_U64, VYRE_TYPE_U64, lanes, last, ids[2], 0);
-        count = emit_new(e);
-        emit_line(e, "%%t%u = add %s %%t%u, %%t%u", count, text.text, whole, one);
+        count = emit_put(e, "add %s %%t%u, %%t%u", text.text, whole, one);
     }
     r.iterations =
         cpu_write_op(&e->w, VYRE_OP_SELECT, VYRE_TYPE_U64, VYRE_TYPE_U64, lanes, some, count, zero);
@@ -264,26 +242,25 @@ emit_range emit_make_range(emit *e, uint32_t inst, bool group) {
 
 /* Out of a `for` whose turns are used up, with what it carries. */
 static void leave_used_up(emit *e, uint32_t inst, bool blend) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    for (uint32_t k = 0; k < i->b - 3; k++) {
-        uint32_t arg = inst + 2 + k;
+    vyre_list initial = vyre_loop_initial(e->ir, inst);
+    for (uint32_t k = 0; k < initial.count; k++) {
+        uint32_t arg = vyre_loop_arg(e->ir, inst, k), result = vyre_result(e->ir, inst, k);
         uint32_t value = emit_read(e, type_of(e, arg), lanes_of(e, arg), *slot_of(e, arg));
-        if (fact_of(e, i->c + k)->varying && !fact_of(e, arg)->varying) {
+        if (ways_of(e, result)->varying && !ways_of(e, arg)->varying) {
             value = cpu_write_splat(&e->w, type_of(e, arg), e->lanes, value);
         }
-        put(e, i->c + k, value, blend);
+        put(e, result, value, blend);
     }
 }
 
 /* Whether there are iterations left; the lanes that have none leave with what they carry. */
 static uint32_t more_iterations(emit *e, uint32_t inst, const emit_range *r, uint32_t exec) {
-    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration), id = emit_new(e);
+    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration);
     if (!r->varying) {
-        emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", id, iteration, r->iterations);
-        return id;
+        return emit_put(e, "icmp ult i64 %%t%u, %%t%u", iteration, r->iterations);
     }
     uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U64, e->lanes, iteration);
-    emit_line(e, "%%t%u = icmp ult <%u x i64> %%t%u, %%t%u", id, e->lanes, all, r->iterations);
+    uint32_t id = emit_put(e, "icmp ult <%u x i64> %%t%u, %%t%u", e->lanes, all, r->iterations);
     uint32_t now = emit_read(e, VYRE_TYPE_BOOL, e->lanes, exec);
     uint32_t stay = emit_and(e, now, id);
     e->mask = emit_and_not(e, now, id);
@@ -293,8 +270,9 @@ static uint32_t more_iterations(emit *e, uint32_t inst, const emit_range *r, uin
 }
 
 static bool has_inner_loop(const emit *e, uint32_t inst) {
-    for (uint32_t k = inst + 1; k < e->ir->insts[inst].c; k++) {
-        if (vyre_lookup_is_loop(e->ir->insts[k].op)) {
+    vyre_block body = vyre_body_block(e->ir, inst);
+    for (uint32_t k = body.first; k < body.end; k++) {
+        if (vyre_op_is_loop(e->ir->insts[k].op)) {
             return true;
         }
     }
@@ -306,16 +284,15 @@ static bool has_inner_loop(const emit *e, uint32_t inst) {
 enum { ITERATIONS_AT_ONCE = 1 << 16 };
 
 static bool may_take_long(const emit *e, uint32_t inst) {
-    const vyre_range *counter = vyre_range_of(&e->ranges, inst + 1);
+    const vyre_range *counter = vyre_range_of(&e->ranges, vyre_for_counter(inst));
     return counter->max - counter->min >= ITERATIONS_AT_ONCE;
 }
 
 static void check_some_iterations(emit *e, const emit_range *r, uint32_t behind) {
-    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration), low = emit_new(e),
-             id = emit_new(e);
+    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration);
     uint32_t check = emit_label(e), go_on = emit_label(e);
-    emit_line(e, "%%t%u = and i64 %%t%u, %u", low, iteration, ITERATIONS_AT_ONCE - 1);
-    emit_line(e, "%%t%u = icmp ne i64 %%t%u, 0", id, low);
+    uint32_t low = emit_put(e, "and i64 %%t%u, %u", iteration, ITERATIONS_AT_ONCE - 1);
+    uint32_t id = emit_put(e, "icmp ne i64 %%t%u, 0", low);
     emit_likely_branch(e, id, go_on, check);
     emit_start(e, check);
     emit_stop_check(e, behind);
@@ -323,39 +300,38 @@ static void check_some_iterations(emit *e, const emit_range *r, uint32_t behind)
 }
 
 static void next_counter(emit *e, uint32_t inst, const emit_range *r) {
-    const uint32_t *values = vyre_lookup_list(e->ir, e->ir->insts[inst].a);
-    uint32_t counter = inst + 1, lanes = lanes_of(e, counter);
+    uint32_t counter = vyre_for_counter(inst), step = vyre_for_range_of(e->ir, inst).step;
+    uint32_t lanes = lanes_of(e, counter);
     for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
-        uint32_t slot = *slot_of(e, counter), id = emit_new(e);
+        uint32_t slot = *slot_of(e, counter);
         uint32_t now = emit_read(e, type_of(e, counter), lanes, slot);
-        emit_line(e, "%%t%u = add %s %%t%u, %%t%u", id, cpu_type(type_of(e, counter), lanes).text,
-                  now, emit_value_for(e, counter, values[2]));
+        uint32_t id = emit_put(e, "add %s %%t%u, %%t%u", cpu_type(type_of(e, counter), lanes).text,
+                               now, emit_value_for(e, counter, step));
         emit_assign(e, type_of(e, counter), lanes, slot, id);
-        if (!fact_of(e, counter)->varying) {
+        if (!ways_of(e, counter)->varying) {
             all.next = all.first + all.count; /* all have the same one */
         }
     }
-    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration), next = emit_new(e);
-    emit_line(e, "%%t%u = add i64 %%t%u, 1", next, iteration);
+    uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r->iteration);
+    uint32_t next = emit_put(e, "add i64 %%t%u, 1", iteration);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, r->iteration);
 }
 
 /* The code of a loop up to its end, results being in their slots. */
 static void emit_iterations(emit *e, uint32_t inst, emit_range r) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
-    bool is_for = i->op == VYRE_OP_FOR;
-    uint32_t args = is_for ? i->b - 2 : i->b, carried = is_for ? args - 1 : args;
-    uint32_t first = is_for ? inst + 2 : inst + 1;
+    vyre_list initial = vyre_loop_initial(e->ir, inst);
+    vyre_block args = vyre_loop_args(e->ir, inst);
+    bool is_for = e->ir->insts[inst].op == VYRE_OP_FOR;
     uint32_t before = e->mask;
     uint32_t head = emit_label(e), inside = emit_label(e), latch = emit_label(e);
     uint32_t behind = emit_label(e), used_up = emit_label(e);
     uint32_t exec = parts(e, inst) ? emit_mask_variable(e) : 0;
-    make_slots(e, inst + 1, args);
+    make_slots(e, args);
     if (is_for) {
-        put_list(e, inst + 1, values, 1, false);
+        uint32_t first = vyre_for_range_of(e->ir, inst).first;
+        put_list(e, vyre_for_counter(inst), &first, 1, false);
     }
-    put_list(e, first, is_for ? values + 3 : values, carried, false);
+    put_list(e, vyre_loop_arg(e->ir, inst, 0), initial.items, initial.count, false);
     if (exec) {
         emit_assign(e, VYRE_TYPE_BOOL, e->lanes, exec, before);
     }
@@ -380,13 +356,13 @@ static void emit_iterations(emit *e, uint32_t inst, emit_range r) {
     } else {
         e->mask = before;
     }
-    get_list(e, inst + 1, args);
+    get_slots(e, args);
     emit_open *opened = open_block(e, inst, latch);
     opened->exec = exec;
     opened->exit = behind;
     opened->latch = latch;
-    start_live(e, opened, fact_of(e, inst)->partial);
-    emit_region_block(e, inst + 1 + args, i->c);
+    start_live(e, opened, ways_of(e, inst)->partial);
+    emit_region_block(e, vyre_body_block(e->ir, inst));
     e->depth--;
 
     emit_start(e, latch);
@@ -415,11 +391,11 @@ static void emit_iterations(emit *e, uint32_t inst, emit_range r) {
 /* Where all accesses of a loop can be tested before it, it is written twice: without checks for
  * when they stay inside, and with them. */
 static void emit_loop(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t before = e->mask, results = result_count(e, inst), test = 0;
+    uint32_t before = e->mask, test = 0;
+    vyre_block results = vyre_results(e->ir, inst);
     emit_range r = {0};
-    make_slots(e, i->c, results);
-    if (i->op == VYRE_OP_FOR) {
+    make_slots(e, results);
+    if (e->ir->insts[inst].op == VYRE_OP_FOR) {
         r = emit_make_range(e, inst, false);
         test = r.varying ? 0 : emit_loop_test(e, inst, r.iterations);
     }
@@ -437,26 +413,24 @@ static void emit_loop(emit *e, uint32_t inst) {
     } else {
         emit_iterations(e, inst, r);
     }
-    get_list(e, i->c, results);
+    get_slots(e, results);
     meet(e, before);
 }
 
 void emit_control(emit *e, uint32_t inst) {
-    switch (e->ir->insts[inst].op) {
-    case VYRE_OP_IF: emit_if(e, inst); break;
-    case VYRE_OP_INLINE: emit_inline(e, inst); break;
-    default: emit_loop(e, inst); break;
+    switch (vyre_inst_op(&e->ir->insts[inst])) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
+    case VYRE_OP_IF: emit_if(e, inst); return;
+    case VYRE_OP_INLINE: emit_inline(e, inst); return;
+    case VYRE_ONE_OF(FOR, LOOP): emit_loop(e, inst); return;
     }
-}
-
-static uint32_t op_of(const emit *e, uint32_t level) {
-    uint32_t owner = e->stack[level].owner;
-    return owner == VYRE_NONE ? (uint32_t)VYRE_OP_NONE : e->ir->insts[owner].op;
+    emit_unknown(e, inst);
 }
 
 static uint32_t target_of(const emit *e, uint32_t op) {
     uint32_t level = e->depth - 1;
-    while (level && !vyre_lookup_ends(op, op_of(e, level))) {
+    while (!vyre_jump_ends(e->ir, op, e->stack[level].owner)) {
         level--;
     }
     return level;
@@ -475,16 +449,13 @@ void emit_jump_out(emit *e, uint32_t inst) {
         return;
     }
     uint32_t level = target_of(e, i->op), owner = e->stack[level].owner;
-    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
-    uint32_t op = op_of(e, level);
     if (!level && e->group) {
         emit_leave_groups(e, i);
     } else if (owner != VYRE_NONE) {
-        const cpu_fact *fact = fact_of(e, owner);
-        bool back =
-            vyre_lookup_is_loop(op) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
-        uint32_t first = back ? owner + (op == VYRE_OP_FOR ? 2 : 1) : e->ir->insts[owner].c;
-        put_list(e, first, values, i->b, back ? fact->blends : fact->divergent);
+        const vyre_divergence_fact *ways = ways_of(e, owner);
+        vyre_list values = vyre_inst_operands(e->ir, i);
+        put_list(e, vyre_jump_target(e->ir, i, owner, 0), values.items, values.count,
+                 i->op == VYRE_OP_CONTINUE ? ways->blends : ways->divergent);
     }
     if (i->op == VYRE_OP_YIELD) {
         emit_jump(e, e->stack[level].rest);

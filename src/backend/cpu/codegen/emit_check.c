@@ -1,5 +1,7 @@
 /* Bounds: which accesses need no look, and tests in front of loops. */
 #include "backend/cpu/codegen/emit_state.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 bool emit_is_inside(const emit *e, uint32_t inst) {
     return vyre_range_of(&e->ranges, inst)->in_bounds || e->tested[inst - e->phase->first];
@@ -7,14 +9,12 @@ bool emit_is_inside(const emit *e, uint32_t inst) {
 
 uint32_t emit_inside(emit *e, uint32_t index, uint32_t length, uint32_t lanes) {
     uint32_t most = lanes > 1 ? cpu_write_splat(&e->w, VYRE_TYPE_U64, lanes, length) : length;
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = icmp ult %s %%t%u, %%t%u", id, cpu_type(VYRE_TYPE_U64, lanes).text, index,
-              most);
-    return id;
+    return emit_put(e, "icmp ult %s %%t%u, %%t%u", cpu_type(VYRE_TYPE_U64, lanes).text, index,
+                    most);
 }
 
 uint32_t emit_inside_mask(emit *e, uint32_t inst, uint32_t wide) {
-    uint32_t resource = e->ir->insts[inst].a;
+    uint32_t resource = vyre_access_resource(&e->ir->insts[inst]);
     return emit_is_inside(e, inst)
                ? e->mask
                : emit_and(e, e->mask, emit_inside(e, wide, e->lengths[resource], e->lanes));
@@ -26,7 +26,8 @@ uint32_t emit_inside_mask(emit *e, uint32_t inst, uint32_t wide) {
 enum { MOST_TESTS = 24, MOST_CODE = 600, MOST_DEPTH = 12, MOST_STRIDE = 64 };
 
 static bool is_in_loop(const emit *e, uint32_t loop, uint32_t operand) {
-    return !(operand & VYRE_CONSTANT) && operand > loop && operand < e->ir->insts[loop].c;
+    return vyre_operand_is_value(operand) && operand > loop &&
+           operand < vyre_owner_end(e->ir, loop);
 }
 
 static bool is_32_bits(const emit *e, uint32_t operand) {
@@ -41,21 +42,24 @@ static bool grows(const emit *e, uint32_t loop, uint32_t operand, uint32_t depth
     if (!is_32_bits(e, operand) || !depth) {
         return false;
     }
-    if (operand == loop + 1 || is_steady(e, loop, operand, depth)) {
+    if (operand == vyre_for_counter(loop) || is_steady(e, loop, operand, depth)) {
         return true;
     }
     const vyre_inst *i = &e->ir->insts[operand];
-    switch (i->op) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB: return grows(e, loop, i->a, depth - 1) && grows(e, loop, i->b, depth - 1);
+    switch (vyre_inst_op(i)) {
+    case VYRE_ONE_OF(ADD, SUB):
+        return grows(e, loop, i->a, depth - 1) && grows(e, loop, i->b, depth - 1);
     case VYRE_OP_MUL:
         return (grows(e, loop, i->a, depth - 1) && is_steady(e, loop, i->b, depth - 1)) ||
                (is_steady(e, loop, i->a, depth - 1) && grows(e, loop, i->b, depth - 1));
-    case VYRE_OP_SHL: return grows(e, loop, i->a, depth - 1) && i->b & VYRE_CONSTANT;
-    case VYRE_OP_CONVERT:
-    case VYRE_OP_BITCAST: return grows(e, loop, i->a, depth - 1);
-    default: return false;
+    case VYRE_OP_SHL: return grows(e, loop, i->a, depth - 1) && vyre_operand_is_constant(i->b);
+    case VYRE_ONE_OF(CONVERT, BITCAST): return grows(e, loop, i->a, depth - 1);
+    case VYRE_ONE_OF(SHR, SELECT):
+    case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, EXTREME, SIGN, INTEGER, BITWISE, BITS, FLOAT, COMPARE,
+                     ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return false;
 }
 
 /* Whether an operand is the same in all iterations, and can be computed before them. */
@@ -64,50 +68,40 @@ static bool is_steady(const emit *e, uint32_t loop, uint32_t operand, uint32_t d
         return true;
     }
     const vyre_inst *i = &e->ir->insts[operand];
-    const vyre_op_info *info = vyre_op_info_of(i->op);
+    const vyre_op_info *info = vyre_lookup_op(i->op);
     if (!depth || info->effects || !is_32_bits(e, operand)) {
         return false;
     }
-    switch (i->op) {
-    case VYRE_OP_PARAM:
-    case VYRE_OP_LEN:
-    case VYRE_OP_GID:
-    case VYRE_OP_LID:
-    case VYRE_OP_WID:
-    case VYRE_OP_LANE: return true;
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB:
-    case VYRE_OP_MUL:
+    switch (vyre_inst_op(i)) {
+    case VYRE_ONE_OF(PARAM, LEN, GID, LID, WID, LANE): return true;
+    case VYRE_ONE_OF(ADD, SUB, MUL):
         return is_steady(e, loop, i->a, depth - 1) && is_steady(e, loop, i->b, depth - 1);
-    default: return false;
+    case VYRE_ONE_OF(NUM_WORKGROUPS, IN_DOMAIN, SUBGROUP_ID, ITERATION):
+    case VYRE_ANY_OF(QUOTIENT, EXTREME, SIGN, INTEGER, LOGIC, BITS, FLOAT, COMPARE, CHOICE,
+                     ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return false;
 }
 
 /* Lane 0 of an operand in the iteration where the counter is `counter`. */
 static uint32_t in_iteration(emit *e, uint32_t loop, uint32_t operand, uint32_t counter) {
-    if (operand == loop + 1) {
+    if (operand == vyre_for_counter(loop)) {
         return counter;
     }
     if (!is_in_loop(e, loop, operand)) {
         return emit_first(e, operand);
     }
     const vyre_inst *i = &e->ir->insts[operand];
-    if (vyre_op_info_of(i->op)->shape != VYRE_SHAPE_V1 &&
-        vyre_op_info_of(i->op)->shape != VYRE_SHAPE_V2) {
+    bool is_binary = vyre_inst_shape(i) == VYRE_SHAPE_V2;
+    if (!is_binary && vyre_inst_shape(i) != VYRE_SHAPE_V1) {
         emit_surroundings(e, operand);
         return emit_first(e, operand);
     }
-    bool is_binary = vyre_op_info_of(i->op)->shape == VYRE_SHAPE_V2;
     uint32_t a = in_iteration(e, loop, i->a, counter);
     uint32_t b = is_binary ? in_iteration(e, loop, i->b, counter) : 0;
-    return cpu_write_op(&e->w, (vyre_op)i->op, vyre_operand_type(e->ir, i->a), (vyre_type)i->type,
+    return cpu_write_op(&e->w, vyre_inst_op(i), vyre_operand_type(e->ir, i->a), vyre_inst_type(i),
                         1, a, b, 0);
-}
-
-static uint32_t index_of(const emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    bool is_list = vyre_op_info_of(i->op)->shape == VYRE_SHAPE_R_LIST;
-    return is_list ? e->ir->operands[i->b] : i->b;
 }
 
 /* Whether an access of the loop is to be tested. */
@@ -116,7 +110,7 @@ static bool is_testable(const emit *e, uint32_t loop, uint32_t inst) {
     if ((i->op != VYRE_OP_LOAD && i->op != VYRE_OP_STORE) || emit_is_inside(e, inst)) {
         return false;
     }
-    uint32_t index = index_of(e, inst);
+    uint32_t index = vyre_access_index(e->ir, i);
     vyre_stride form = emit_stride_of(e, index);
     bool has_form =
         !cpu_varies(&e->facts, index) ||
@@ -126,14 +120,14 @@ static bool is_testable(const emit *e, uint32_t loop, uint32_t inst) {
 
 /* Of a small loop without others inside, the accesses to be tested. */
 static uint32_t find_tests(const emit *e, uint32_t loop, uint32_t *tests) {
-    uint32_t count = 0, end = e->ir->insts[loop].c;
-    if (e->scalar || end - loop > MOST_CODE || !is_32_bits(e, loop + 1) ||
-        cpu_varies(&e->facts, loop + 1)) {
+    uint32_t count = 0, counter = vyre_for_counter(loop);
+    vyre_block all = vyre_owner_blocks(e->ir, loop);
+    if (e->scalar || all.end - all.first >= MOST_CODE || !is_32_bits(e, counter) ||
+        cpu_varies(&e->facts, counter)) {
         return 0;
     }
-    for (uint32_t inst = loop + 1; inst < end; inst++) {
-        uint32_t op = e->ir->insts[inst].op;
-        if (op == VYRE_OP_FOR || op == VYRE_OP_LOOP) {
+    for (uint32_t inst = all.first; inst < all.end; inst++) {
+        if (vyre_op_is_loop(e->ir->insts[inst].op)) {
             return 0;
         }
         if (count < MOST_TESTS && is_testable(e, loop, inst)) {
@@ -147,45 +141,38 @@ static uint32_t find_tests(const emit *e, uint32_t loop, uint32_t *tests) {
  * was too large for the type, so none wrapped around. */
 static uint32_t test_access(emit *e, uint32_t loop, uint32_t inst, uint32_t first, uint32_t next,
                             uint32_t iterations) {
-    uint32_t index = index_of(e, inst), length = e->lengths[e->ir->insts[inst].a];
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t index = vyre_access_index(e->ir, i), length = e->lengths[vyre_access_resource(i)];
     uint32_t from = in_iteration(e, loop, index, first), to = in_iteration(e, loop, index, next);
-    uint32_t step = emit_new(e), base = emit_new(e), wide = emit_new(e), last = emit_new(e);
-    uint32_t way = emit_new(e), sum = emit_new(e), most = emit_new(e), id = emit_new(e);
     uint64_t lanes = cpu_varies(&e->facts, index)
                          ? (uint64_t)emit_stride_of(e, index).stride * (e->lanes - 1)
                          : 0;
-    emit_line(e, "%%t%u = sub i32 %%t%u, %%t%u", step, to, from);
-    emit_line(e, "%%t%u = zext i32 %%t%u to i64", base, from);
-    emit_line(e, "%%t%u = zext i32 %%t%u to i64", wide, step);
-    emit_line(e, "%%t%u = sub i64 %%t%u, 1", last, iterations);
-    emit_line(e, "%%t%u = mul i64 %%t%u, %%t%u", way, wide, last);
-    emit_line(e, "%%t%u = add i64 %%t%u, %%t%u", sum, base, way);
-    emit_line(e, "%%t%u = add i64 %%t%u, %llu", most, sum, (unsigned long long)lanes);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", id, most, length);
+    uint32_t step = emit_put(e, "sub i32 %%t%u, %%t%u", to, from);
+    uint32_t base = emit_put(e, "zext i32 %%t%u to i64", from);
+    uint32_t wide = emit_put(e, "zext i32 %%t%u to i64", step);
+    uint32_t last = emit_put(e, "sub i64 %%t%u, 1", iterations);
+    uint32_t way = emit_put(e, "mul i64 %%t%u, %%t%u", wide, last);
+    uint32_t sum = emit_put(e, "add i64 %%t%u, %%t%u", base, way);
+    uint32_t most = emit_put(e, "add i64 %%t%u, %llu", sum, (unsigned long long)lanes);
+    uint32_t id = emit_put(e, "icmp ult i64 %%t%u, %%t%u", most, length);
     if (vyre_operand_type(e->ir, index) == VYRE_TYPE_I32) {
-        uint32_t positive = emit_new(e), both = emit_new(e);
-        emit_line(e, "%%t%u = icmp ult i64 %%t%u, 2147483648", positive, most);
-        emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", both, id, positive);
-        return both;
+        uint32_t positive = emit_put(e, "icmp ult i64 %%t%u, 2147483648", most);
+        return emit_put(e, "and i1 %%t%u, %%t%u", id, positive);
     }
     return id;
 }
 
 uint32_t emit_loop_test(emit *e, uint32_t inst, uint32_t iterations) {
-    const uint32_t *values = e->ir->operands + e->ir->insts[inst].a;
+    vyre_for_range range = vyre_for_range_of(e->ir, inst);
     uint32_t tests[MOST_TESTS], count = find_tests(e, inst, tests), all = 0;
     if (!count) {
         return 0;
     }
-    uint32_t first = emit_scalar(e, values[0]), next = emit_new(e);
-    emit_line(e, "%%t%u = add i32 %%t%u, %%t%u", next, first, emit_scalar(e, values[2]));
+    uint32_t first = emit_scalar(e, range.first);
+    uint32_t next = emit_put(e, "add i32 %%t%u, %%t%u", first, emit_scalar(e, range.step));
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t one = test_access(e, inst, tests[k], first, next, iterations), both = one;
-        if (all) {
-            both = emit_new(e);
-            emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", both, all, one);
-        }
-        all = both;
+        uint32_t one = test_access(e, inst, tests[k], first, next, iterations);
+        all = all ? emit_put(e, "and i1 %%t%u, %%t%u", all, one) : one;
     }
     return all;
 }
@@ -193,7 +180,7 @@ uint32_t emit_loop_test(emit *e, uint32_t inst, uint32_t iterations) {
 void emit_loop_tested(emit *e, uint32_t inst, bool tested) {
     uint32_t tests[MOST_TESTS];
     if (!tested) {
-        for (uint32_t k = inst; k < e->ir->insts[inst].c; k++) {
+        for (uint32_t k = inst; k < vyre_owner_end(e->ir, inst); k++) {
             e->tested[k - e->phase->first] = false;
         }
         return;

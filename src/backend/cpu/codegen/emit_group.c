@@ -1,6 +1,7 @@
 /* The workgroup's own control flow, between regions: it branches as one, and what chunks carry on
  * lies in the storage. */
 #include "backend/cpu/codegen/emit_state.h"
+#include "ir/cases.h"
 #include "ir/lookup.h"
 
 static const cpu_fact *fact_of(const emit *e, uint32_t inst) {
@@ -8,18 +9,18 @@ static const cpu_fact *fact_of(const emit *e, uint32_t inst) {
 }
 
 static vyre_type type_of(const emit *e, uint32_t inst) {
-    return (vyre_type)e->ir->insts[inst].type;
+    return vyre_inst_type(&e->ir->insts[inst]);
 }
 
 static void put_crossing(emit *e, uint32_t inst, uint32_t value, bool blend) {
-    if (blend && !e->scalar && fact_of(e, inst)->varying) {
+    if (blend && !e->scalar && cpu_varies(&e->facts, inst)) {
         value = emit_pick(e, type_of(e, inst), e->mask, value, emit_load_crossing(e, inst));
     }
     emit_store_crossing(e, inst, value);
 }
 
 static const emit_group *group_target(const emit *e, const emit_group *open, uint32_t op) {
-    while (open->outer && !vyre_lookup_ends(op, e->ir->insts[open->owner].op)) {
+    while (!vyre_jump_ends(e->ir, op, open->owner)) {
         open = open->outer;
     }
     return open;
@@ -28,12 +29,10 @@ static const emit_group *group_target(const emit *e, const emit_group *open, uin
 void emit_leave_groups(emit *e, const vyre_inst *i) {
     const emit_group *target = group_target(e, e->group, i->op);
     if (target->outer) {
-        uint32_t owner = target->owner, kind = e->ir->insts[owner].op;
-        bool back = i->op == VYRE_OP_CONTINUE;
-        uint32_t first = back ? owner + (kind == VYRE_OP_FOR ? 2 : 1) : e->ir->insts[owner].c;
-        for (uint32_t k = 0; k < i->b; k++) {
-            put_crossing(e, first + k, emit_value_for(e, first + k, e->ir->operands[i->a + k]),
-                         true);
+        vyre_list values = vyre_inst_operands(e->ir, i);
+        for (uint32_t k = 0; k < values.count; k++) {
+            uint32_t to = vyre_jump_target(e->ir, i, target->owner, k);
+            put_crossing(e, to, emit_value_for(e, to, values.items[k]), true);
         }
     }
     for (const emit_group *group = e->group; group != target;) {
@@ -44,13 +43,9 @@ void emit_leave_groups(emit *e, const vyre_inst *i) {
     }
 }
 
-typedef struct piece {
-    uint32_t first, end;
-} piece;
-
 static void emit_piece(emit *e, const void *user) {
-    const piece *p = user;
-    emit_region_block(e, p->first, p->end);
+    const vyre_block *code = user;
+    emit_region_block(e, *code);
 }
 
 /* Values into args or results of a group block, for every chunk. */
@@ -103,43 +98,40 @@ static void open_group(emit *e, const emit_group *group) {
 
 static emit_group make_group(emit *e, uint32_t owner, const emit_group *outer) {
     emit_group group = {owner, emit_label(e), emit_label(e), false, 0, outer};
-    group.partial = owner == VYRE_NONE ? e->facts.partial : fact_of(e, owner)->partial;
+    group.partial =
+        owner == VYRE_NONE ? e->facts.divergence.partial : cpu_ways_of(&e->facts, owner)->partial;
     group.alive = group.partial ? emit_reserve(e, (uint64_t)e->facts.lanes * e->chunks) : 0;
     return group;
 }
 
-static void group_code(emit *e, uint32_t first, uint32_t end, const emit_group *open);
+static void group_code(emit *e, vyre_block code, const emit_group *open);
 
 static void group_jump(emit *e, uint32_t inst, const emit_group *open) {
     const vyre_inst *i = &e->ir->insts[inst];
     const emit_group *target = group_target(e, open, i->op);
-    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
     if (i->op == VYRE_OP_UNREACHABLE) {
         emit_jump(e, e->group_end);
         return;
     }
-    bool back = false;
     if (target->outer) {
-        uint32_t owner = target->owner, kind = e->ir->insts[owner].op;
-        back = vyre_lookup_is_loop(kind) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
-        transfer_all(e, back ? owner + (kind == VYRE_OP_FOR ? 2 : 1) : e->ir->insts[owner].c,
-                     values, i->b, target->partial);
+        vyre_list values = vyre_inst_operands(e->ir, i);
+        transfer_all(e, vyre_jump_target(e->ir, i, target->owner, 0), values.items, values.count,
+                     target->partial);
     }
-    emit_jump(e, back ? target->latch : target->exit);
+    emit_jump(e, i->op == VYRE_OP_CONTINUE ? target->latch : target->exit);
 }
 
 static void group_if(emit *e, uint32_t inst, const emit_group *outer) {
-    const vyre_inst *i = &e->ir->insts[inst];
     uint32_t yes = emit_label(e), no = emit_label(e);
     const emit_group open = make_group(e, inst, outer);
-    uint32_t condition = emit_scalar(e, i->a);
+    uint32_t condition = emit_scalar(e, e->ir->insts[inst].a);
     open_group(e, &open);
     emit_branch(e, condition, yes, no);
     emit_start(e, yes);
-    group_code(e, inst + 1, i->b, &open);
+    group_code(e, vyre_then_block(e->ir, inst), &open);
     emit_jump(e, open.exit);
     emit_start(e, no);
-    group_code(e, i->b, i->c, &open);
+    group_code(e, vyre_else_block(e->ir, inst), &open);
     emit_start(e, open.exit);
     e->group = outer;
 }
@@ -147,7 +139,7 @@ static void group_if(emit *e, uint32_t inst, const emit_group *outer) {
 static void store_counter(emit *e, const void *user) {
     const uint32_t *pair = user; /* the arg, and the scalar */
     uint32_t value = pair[1];
-    if (fact_of(e, pair[0])->varying) {
+    if (cpu_varies(&e->facts, pair[0])) {
         value = cpu_write_splat(&e->w, type_of(e, pair[0]), e->lanes, value);
     }
     for (emit_lanes all = emit_each(e); emit_next(e, &all);) {
@@ -156,26 +148,27 @@ static void store_counter(emit *e, const void *user) {
 }
 
 static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
-    bool is_for = i->op == VYRE_OP_FOR;
-    uint32_t carried = is_for ? i->b - 3 : i->b, first = is_for ? inst + 2 : inst + 1;
+    vyre_list initial = vyre_loop_initial(e->ir, inst);
+    uint32_t first = vyre_loop_arg(e->ir, inst, 0);
+    bool is_for = e->ir->insts[inst].op == VYRE_OP_FOR;
     uint32_t head = emit_label(e), inside = emit_label(e), used_up = emit_label(e);
     const emit_group open = make_group(e, inst, outer);
     emit_range r = {0};
     uint32_t counter = 0, step = 0;
-    vyre_type type = is_for ? type_of(e, inst + 1) : VYRE_TYPE_U32;
+    vyre_type type = VYRE_TYPE_VOID;
     if (is_for) {
+        vyre_for_range range = vyre_for_range_of(e->ir, inst);
+        type = vyre_operand_type(e->ir, range.first);
         r = emit_make_range(e, inst, true);
         counter = emit_variable(e, type, 1);
-        emit_assign(e, type, 1, counter, emit_scalar(e, values[0]));
-        step = emit_scalar(e, values[2]);
+        emit_assign(e, type, 1, counter, emit_scalar(e, range.first));
+        step = emit_scalar(e, range.step);
     }
-    transfer_all(e, first, is_for ? values + 3 : values, carried, false);
+    transfer_all(e, first, initial.items, initial.count, false);
     emit_start(e, head);
     if (is_for) {
-        uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r.iteration), more = emit_new(e);
-        emit_line(e, "%%t%u = icmp ult i64 %%t%u, %%t%u", more, iteration, r.iterations);
+        uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r.iteration);
+        uint32_t more = emit_put(e, "icmp ult i64 %%t%u, %%t%u", iteration, r.iterations);
         emit_branch(e, more, inside, used_up);
     } else {
         emit_jump(e, inside);
@@ -183,17 +176,17 @@ static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
     emit_start(e, inside);
     open_group(e, &open);
     if (is_for) {
-        const uint32_t pair[2] = {inst + 1, emit_read(e, type, 1, counter)};
+        const uint32_t pair[2] = {vyre_for_counter(inst), emit_read(e, type, 1, counter)};
         emit_for_chunks(e, store_counter, pair);
     }
-    group_code(e, first + carried, i->c, &open);
+    group_code(e, vyre_body_block(e->ir, inst), &open);
     emit_start(e, open.latch);
     if (is_for) {
-        uint32_t now = emit_read(e, type, 1, counter), next = emit_new(e);
-        emit_line(e, "%%t%u = add %s %%t%u, %%t%u", next, cpu_type(type, 1).text, now, step);
+        uint32_t now = emit_read(e, type, 1, counter);
+        uint32_t next = emit_put(e, "add %s %%t%u, %%t%u", cpu_type(type, 1).text, now, step);
         emit_assign(e, type, 1, counter, next);
-        uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r.iteration), later = emit_new(e);
-        emit_line(e, "%%t%u = add i64 %%t%u, 1", later, iteration);
+        uint32_t iteration = emit_read(e, VYRE_TYPE_U64, 1, r.iteration);
+        uint32_t later = emit_put(e, "add i64 %%t%u, 1", iteration);
         emit_line(e, "store i64 %%t%u, ptr %%t%u", later, r.iteration);
     }
     emit_stop_check(e, e->group_end);
@@ -201,11 +194,11 @@ static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
     emit_start(e, used_up);
     if (is_for) {
         uint32_t operands[VYRE_LIMIT_CARRIED];
-        for (uint32_t k = 0; k < carried; k++) {
+        for (uint32_t k = 0; k < initial.count; k++) {
             operands[k] = first + k;
         }
         e->group = outer;
-        transfer_all(e, i->c, operands, carried, false);
+        transfer_all(e, vyre_result(e->ir, inst, 0), operands, initial.count, false);
     }
     emit_start(e, open.exit);
     e->group = outer;
@@ -214,7 +207,7 @@ static void group_loop(emit *e, uint32_t inst, const emit_group *outer) {
 static void group_inline(emit *e, uint32_t inst, const emit_group *outer) {
     const emit_group open = make_group(e, inst, outer);
     open_group(e, &open);
-    group_code(e, inst + 1, e->ir->insts[inst].c, &open);
+    group_code(e, vyre_body_block(e->ir, inst), &open);
     emit_start(e, open.exit);
     e->group = outer;
 }
@@ -226,62 +219,61 @@ static void store_loaded(emit *e, const void *user) {
 }
 
 static void group_load(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t index = emit_scalar(e, i->b);
+    uint32_t index = emit_scalar(e, vyre_access_index(e->ir, &e->ir->insts[inst]));
     const uint32_t pair[2] = {inst, emit_load_uniform(e, inst, index)};
     emit_for_chunks(e, store_loaded, pair);
 }
 
 static bool is_group_code(const emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t effects = vyre_op_info_of(i->op)->effects;
+    uint32_t effects = vyre_inst_effects(i);
     return i->op == VYRE_OP_BARRIER || i->op == VYRE_OP_UNIFORM_LOAD ||
            (effects & VYRE_EFFECT_BLOCK && fact_of(e, inst)->group) ||
            (effects & VYRE_EFFECT_END && fact_of(e, inst)->group);
 }
 
-static uint32_t behind_of(const emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    return vyre_op_info_of(i->op)->effects & VYRE_EFFECT_BLOCK ? i->c : inst + 1;
+/* An instruction that is the workgroup's own. */
+static void group_instruction(emit *e, uint32_t inst, const emit_group *open) {
+    switch (vyre_inst_op(&e->ir->insts[inst])) {
+    case VYRE_OP_BARRIER: return; /* all chunks of the region are through */
+    case VYRE_OP_UNIFORM_LOAD: group_load(e, inst); return;
+    case VYRE_OP_IF: group_if(e, inst, open); return;
+    case VYRE_ONE_OF(FOR, LOOP): group_loop(e, inst, open); return;
+    case VYRE_OP_INLINE: group_inline(e, inst, open); return;
+    case VYRE_ANY_OF(JUMP): group_jump(e, inst, open); return;
+    case VYRE_ONE_OF(LOAD, STORE, CLEAR, GRID_BARRIER):
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ATOMIC, SUBGROUP, PICK, NONE): break;
+    }
+    emit_unknown(e, inst);
 }
 
-static void group_code(emit *e, uint32_t first, uint32_t end, const emit_group *open) {
-    for (uint32_t inst = first; inst < end;) {
-        const vyre_inst *i = &e->ir->insts[inst];
-        if (!is_group_code(e, inst)) {
-            piece p = {inst, inst};
-            bool any = false;
-            while (p.end < end && !is_group_code(e, p.end)) {
-                uint32_t op = e->ir->insts[p.end].op;
-                any = any || (op != VYRE_OP_ARG && op != VYRE_OP_RESULT);
-                if (op != VYRE_OP_ARG && op != VYRE_OP_RESULT) {
-                    e->region = fact_of(e, p.end)->region;
-                }
-                p.end = behind_of(e, p.end);
-            }
-            if (any) {
-                emit_for_chunks(e, emit_piece, &p);
-            }
-            inst = p.end;
+static void group_code(emit *e, vyre_block code, const emit_group *open) {
+    for (uint32_t inst = code.first; inst < code.end;) {
+        if (is_group_code(e, inst)) {
+            group_instruction(e, inst, open);
+            inst = vyre_inst_next(e->ir, inst);
             continue;
         }
-        switch (i->op) {
-        case VYRE_OP_BARRIER: break; /* all chunks of the region are through */
-        case VYRE_OP_UNIFORM_LOAD: group_load(e, inst); break;
-        case VYRE_OP_IF: group_if(e, inst, open); break;
-        case VYRE_OP_FOR:
-        case VYRE_OP_LOOP: group_loop(e, inst, open); break;
-        case VYRE_OP_INLINE: group_inline(e, inst, open); break;
-        default: group_jump(e, inst, open); break;
+        vyre_block piece = {inst, inst};
+        bool any = false;
+        for (; inst < code.end && !is_group_code(e, inst); inst = vyre_inst_next(e->ir, inst)) {
+            uint32_t op = e->ir->insts[inst].op;
+            if (op != VYRE_OP_ARG && op != VYRE_OP_RESULT) {
+                e->region = fact_of(e, inst)->region;
+                any = true;
+            }
         }
-        inst = behind_of(e, inst);
+        piece.end = inst;
+        if (any) {
+            emit_for_chunks(e, emit_piece, &piece);
+        }
     }
 }
 
-void emit_group_code(emit *e, uint32_t first, uint32_t end) {
+void emit_group_code(emit *e, vyre_block code) {
     emit_group open = make_group(e, VYRE_NONE, NULL);
     open.exit = open.latch = e->group_end;
     open_group(e, &open);
-    group_code(e, first, end, &open);
+    group_code(e, code, &open);
     e->group = NULL;
 }

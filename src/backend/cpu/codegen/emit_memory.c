@@ -4,9 +4,11 @@
 #include <stdio.h>
 
 #include "backend/cpu/codegen/emit_state.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 vyre_type emit_element_type(const emit *e, uint32_t resource) {
-    return (vyre_type)e->ir->resources[resource].type;
+    return vyre_resource_type(&e->ir->resources[resource]);
 }
 
 /* The name that intrinsics have for a vector type. */
@@ -22,7 +24,7 @@ uint32_t emit_widen(emit *e, vyre_type type, uint32_t lanes, uint32_t index) {
     if (vyre_type_bytes(type) == 8) {
         return index;
     }
-    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    bool is_signed = vyre_lookup_class(type) == VYRE_CLASS_SIGNED;
     return cpu_write_op(&e->w, VYRE_OP_CONVERT, type, is_signed ? VYRE_TYPE_I64 : VYRE_TYPE_U64,
                         lanes, index, 0, 0);
 }
@@ -31,7 +33,7 @@ uint32_t emit_widen(emit *e, vyre_type type, uint32_t lanes, uint32_t index) {
 uint32_t emit_array_start(emit *e, uint32_t resource) {
     const vyre_resource *row = &e->ir->resources[resource];
     bool is_private = row->kind == VYRE_RESOURCE_PRIVATE;
-    uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type), before = 0;
+    uint64_t bytes = vyre_resource_bytes(row), before = 0;
     if (is_private && e->scalar) { /* of scalars, each has its own behind the last one's */
         before = bytes * e->first_lane;
     }
@@ -39,36 +41,27 @@ uint32_t emit_array_start(emit *e, uint32_t resource) {
         return emit_storage_at(e, e->array_offsets[resource] + before,
                                is_private && e->facts.has_groups ? bytes * e->facts.lanes : 0);
     }
-    uint32_t id = e->arrays[resource];
-    if (before) {
-        id = emit_new(e);
-        emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", id, e->arrays[resource],
-                  (unsigned long long)before);
-    }
-    return id;
+    return before ? emit_offset(e, e->arrays[resource], before) : e->arrays[resource];
+}
+
+uint32_t emit_offset(emit *e, uint32_t pointer, uint64_t bytes) {
+    return emit_put(e, "getelementptr i8, ptr %%t%u, i64 %llu", pointer, (unsigned long long)bytes);
 }
 
 uint32_t emit_pointer_to(emit *e, uint32_t start, uint32_t index, uint64_t bytes) {
-    uint32_t scaled = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = mul i64 %%t%u, %llu", scaled, index, (unsigned long long)bytes);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %%t%u", id, start, scaled);
-    return id;
+    uint32_t scaled = emit_put(e, "mul i64 %%t%u, %llu", index, (unsigned long long)bytes);
+    return emit_put(e, "getelementptr i8, ptr %%t%u, i64 %%t%u", start, scaled);
 }
 
 static uint32_t pointers_to(emit *e, uint32_t start, uint32_t index, uint64_t bytes) {
     uint32_t by = cpu_write_const(&e->w, VYRE_TYPE_U64, e->lanes, bytes);
-    uint32_t scaled = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = mul <%u x i64> %%t%u, %%t%u", scaled, e->lanes, index, by);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, <%u x i64> %%t%u", id, start, e->lanes,
-              scaled);
-    return id;
+    uint32_t scaled = emit_put(e, "mul <%u x i64> %%t%u, %%t%u", e->lanes, index, by);
+    return emit_put(e, "getelementptr i8, ptr %%t%u, <%u x i64> %%t%u", start, e->lanes, scaled);
 }
 
 /* The pointer, or one to zeros. */
 uint32_t emit_safe_pointer(emit *e, uint32_t inside, uint32_t pointer) {
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = select i1 %%t%u, ptr %%t%u, ptr @zeros", id, inside, pointer);
-    return id;
+    return emit_put(e, "select i1 %%t%u, ptr %%t%u, ptr @zeros", inside, pointer);
 }
 
 /* An element that all lanes ask for, in units of `bytes`. */
@@ -82,11 +75,12 @@ static uint32_t element_pointer(emit *e, uint32_t inst, uint32_t resource, uint3
 
 uint32_t emit_load_uniform(emit *e, uint32_t inst, uint32_t index) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a);
-    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), 1, index);
-    e->touched = i->a;
+    uint32_t resource = vyre_access_resource(i);
+    vyre_type type = emit_element_type(e, resource);
+    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, vyre_access_index(e->ir, i)), 1, index);
+    e->touched = resource;
     uint32_t id =
-        emit_load_at(e, type, 1, element_pointer(e, inst, i->a, wide, vyre_type_bytes(type)));
+        emit_load_at(e, type, 1, element_pointer(e, inst, resource, wide, vyre_type_bytes(type)));
     e->touched = VYRE_NONE;
     return id;
 }
@@ -94,37 +88,34 @@ uint32_t emit_load_uniform(emit *e, uint32_t inst, uint32_t index) {
 uint32_t emit_gather(emit *e, vyre_type type, uint32_t pointers, uint32_t mask) {
     vyre_type stored = emit_stored_type(type);
     cpu_type_text text = cpu_type(stored, e->lanes), suffix = emit_suffix(stored, e->lanes);
-    uint32_t zeros = cpu_write_const(&e->w, stored, e->lanes, 0), id = emit_new(e);
-    char declaration[256];
-    snprintf(declaration, sizeof declaration,
-             "declare %s @llvm.masked.gather.%s.v%up0(<%u x ptr>, i32, <%u x i1>, %s)", text.text,
-             suffix.text, e->lanes, e->lanes, e->lanes, text.text);
-    cpu_write_declare(&e->w, declaration);
-    emit_line(e,
-              "%%t%u = call %s @llvm.masked.gather.%s.v%up0(<%u x ptr> %%t%u, i32 %u, <%u x i1> "
-              "%%t%u, %s %%t%u)%s",
-              id, text.text, suffix.text, e->lanes, e->lanes, pointers, vyre_type_bytes(stored),
-              e->lanes, mask, text.text, zeros, emit_alias(e).text);
+    uint32_t zeros = cpu_write_const(&e->w, stored, e->lanes, 0);
+    cpu_write_declare(&e->w,
+                      "declare %s @llvm.masked.gather.%s.v%up0(<%u x ptr>, i32, <%u x i1>, %s)",
+                      text.text, suffix.text, e->lanes, e->lanes, e->lanes, text.text);
+    uint32_t id =
+        emit_put(e,
+                 "call %s @llvm.masked.gather.%s.v%up0(<%u x ptr> %%t%u, i32 %u, <%u x i1> "
+                 "%%t%u, %s %%t%u)%s",
+                 text.text, suffix.text, e->lanes, e->lanes, pointers, vyre_type_bytes(stored),
+                 e->lanes, mask, text.text, zeros, emit_alias(e).text);
     return emit_from_memory(e, type, e->lanes, id);
 }
 
 uint32_t emit_gather_lanes(emit *e, vyre_type type, uint32_t vector, uint32_t numbers,
                            uint32_t mask) {
     vyre_type stored = emit_stored_type(type);
-    uint32_t memory = emit_variable(e, stored, e->lanes), wide = emit_new(e);
+    uint32_t memory = emit_variable(e, stored, e->lanes);
     emit_assign(e, stored, e->lanes, memory, emit_to_memory(e, type, e->lanes, vector));
-    emit_line(e, "%%t%u = zext <%u x i32> %%t%u to <%u x i64>", wide, e->lanes, numbers, e->lanes);
+    uint32_t wide = emit_put(e, "zext <%u x i32> %%t%u to <%u x i64>", e->lanes, numbers, e->lanes);
     return emit_gather(e, type, pointers_to(e, memory, wide, vyre_type_bytes(stored)), mask);
 }
 
 static void scatter(emit *e, vyre_type type, uint32_t value, uint32_t pointers, uint32_t mask) {
     vyre_type stored = emit_stored_type(type);
     cpu_type_text text = cpu_type(stored, e->lanes), suffix = emit_suffix(stored, e->lanes);
-    char declaration[256];
-    snprintf(declaration, sizeof declaration,
-             "declare void @llvm.masked.scatter.%s.v%up0(%s, <%u x ptr>, i32, <%u x i1>)",
-             suffix.text, e->lanes, text.text, e->lanes, e->lanes);
-    cpu_write_declare(&e->w, declaration);
+    cpu_write_declare(&e->w,
+                      "declare void @llvm.masked.scatter.%s.v%up0(%s, <%u x ptr>, i32, <%u x i1>)",
+                      suffix.text, e->lanes, text.text, e->lanes, e->lanes);
     emit_line(e,
               "call void @llvm.masked.scatter.%s.v%up0(%s %%t%u, <%u x ptr> %%t%u, i32 %u, <%u x "
               "i1> %%t%u)%s",
@@ -135,11 +126,8 @@ static void scatter(emit *e, vyre_type type, uint32_t value, uint32_t pointers, 
 static void store_masked(emit *e, vyre_type type, uint32_t value, uint32_t pointer, uint32_t mask) {
     vyre_type stored = emit_stored_type(type);
     cpu_type_text text = cpu_type(stored, e->lanes), suffix = emit_suffix(stored, e->lanes);
-    char declaration[256];
-    snprintf(declaration, sizeof declaration,
-             "declare void @llvm.masked.store.%s.p0(%s, ptr, i32, <%u x i1>)", suffix.text,
-             text.text, e->lanes);
-    cpu_write_declare(&e->w, declaration);
+    cpu_write_declare(&e->w, "declare void @llvm.masked.store.%s.p0(%s, ptr, i32, <%u x i1>)",
+                      suffix.text, text.text, e->lanes);
     emit_line(e,
               "call void @llvm.masked.store.%s.p0(%s %%t%u, ptr %%t%u, i32 %u, <%u x i1> %%t%u)%s",
               suffix.text, text.text, emit_to_memory(e, type, e->lanes, value), pointer,
@@ -149,17 +137,14 @@ static void store_masked(emit *e, vyre_type type, uint32_t value, uint32_t point
 static uint32_t load_masked(emit *e, vyre_type type, uint32_t pointer, uint32_t mask) {
     vyre_type stored = emit_stored_type(type);
     cpu_type_text text = cpu_type(stored, e->lanes), suffix = emit_suffix(stored, e->lanes);
-    uint32_t zeros = cpu_write_const(&e->w, stored, e->lanes, 0), id = emit_new(e);
-    char declaration[256];
-    snprintf(declaration, sizeof declaration,
-             "declare %s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)", text.text, suffix.text,
-             e->lanes, text.text);
-    cpu_write_declare(&e->w, declaration);
-    emit_line(e,
-              "%%t%u = call %s @llvm.masked.load.%s.p0(ptr %%t%u, i32 %u, <%u x i1> %%t%u, %s "
-              "%%t%u)%s",
-              id, text.text, suffix.text, pointer, vyre_type_bytes(stored), e->lanes, mask,
-              text.text, zeros, emit_alias(e).text);
+    uint32_t zeros = cpu_write_const(&e->w, stored, e->lanes, 0);
+    cpu_write_declare(&e->w, "declare %s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)",
+                      text.text, suffix.text, e->lanes, text.text);
+    uint32_t id = emit_put(e,
+                           "call %s @llvm.masked.load.%s.p0(ptr %%t%u, i32 %u, <%u x i1> %%t%u, %s "
+                           "%%t%u)%s",
+                           text.text, suffix.text, pointer, vyre_type_bytes(stored), e->lanes, mask,
+                           text.text, zeros, emit_alias(e).text);
     return emit_from_memory(e, type, e->lanes, id);
 }
 
@@ -170,25 +155,34 @@ uint32_t emit_lane_pointers(emit *e, uint32_t resource, uint32_t wide) {
     if (e->ir->resources[resource].kind != VYRE_RESOURCE_PRIVATE) {
         return pointers_to(e, start, wide, bytes);
     }
-    uint32_t by = cpu_write_const(&e->w, VYRE_TYPE_U64, e->lanes, e->lanes), scaled = emit_new(e);
-    uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes), lanes = emit_new(e),
-             sum = emit_new(e);
-    emit_line(e, "%%t%u = mul <%u x i64> %%t%u, %%t%u", scaled, e->lanes, wide, by);
-    emit_line(e, "%%t%u = zext <%u x i32> %%t%u to <%u x i64>", lanes, e->lanes, numbers, e->lanes);
-    emit_line(e, "%%t%u = add <%u x i64> %%t%u, %%t%u", sum, e->lanes, scaled, lanes);
+    uint32_t by = cpu_write_const(&e->w, VYRE_TYPE_U64, e->lanes, e->lanes);
+    uint32_t numbers = cpu_write_lane_numbers(&e->w, e->lanes);
+    uint32_t scaled = emit_put(e, "mul <%u x i64> %%t%u, %%t%u", e->lanes, wide, by);
+    uint32_t lanes =
+        emit_put(e, "zext <%u x i32> %%t%u to <%u x i64>", e->lanes, numbers, e->lanes);
+    uint32_t sum = emit_put(e, "add <%u x i64> %%t%u, %%t%u", e->lanes, scaled, lanes);
     return pointers_to(e, start, sum, bytes);
+}
+
+uint32_t emit_one_index(emit *e, uint32_t index) {
+    return emit_widen(e, vyre_operand_type(e->ir, index), 1, emit_scalar(e, index));
+}
+
+uint32_t emit_lane_indices(emit *e, uint32_t index) {
+    return emit_widen(e, vyre_operand_type(e->ir, index), e->lanes, emit_vector(e, index));
 }
 
 uint32_t emit_load_lanes(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), e->lanes, emit_vector(e, i->b));
-    return emit_gather(e, emit_element_type(e, i->a), emit_lane_pointers(e, i->a, wide),
+    uint32_t resource = vyre_access_resource(i);
+    uint32_t wide = emit_lane_indices(e, vyre_access_index(e->ir, i));
+    return emit_gather(e, emit_element_type(e, resource), emit_lane_pointers(e, resource, wide),
                        emit_inside_mask(e, inst, wide));
 }
 
 /* Lanes that lie side by side. */
 static uint32_t load_row(emit *e, uint32_t inst, const emit_span *span) {
-    vyre_type type = emit_element_type(e, e->ir->insts[inst].a);
+    vyre_type type = vyre_resource_type(vyre_access_array(e->ir, &e->ir->insts[inst]));
     if (span->masked) {
         return load_masked(e, type, span->pointer, e->mask);
     }
@@ -209,15 +203,17 @@ static uint32_t load_row(emit *e, uint32_t inst, const emit_span *span) {
 
 static void emit_load(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a), index_type = vyre_operand_type(e->ir, i->b);
-    bool is_private = e->ir->resources[i->a].kind == VYRE_RESOURCE_PRIVATE;
+    const vyre_resource *array = vyre_access_array(e->ir, i);
+    uint32_t index = vyre_access_index(e->ir, i);
+    vyre_type type = vyre_resource_type(array);
+    bool is_private = array->kind == VYRE_RESOURCE_PRIVATE;
     emit_span span;
-    if (!cpu_varies(&e->facts, i->b)) {
-        uint32_t wide = emit_widen(e, index_type, 1, emit_scalar(e, i->b));
+    if (!cpu_varies(&e->facts, index)) {
+        uint32_t wide = emit_one_index(e, index);
         uint64_t bytes = (uint64_t)vyre_type_bytes(type) * (is_private ? e->lanes : 1);
-        uint32_t at = element_pointer(e, inst, i->a, wide, bytes);
+        uint32_t at = element_pointer(e, inst, vyre_access_resource(i), wide, bytes);
         emit_define(e, inst, emit_load_at(e, type, is_private ? e->lanes : 1, at));
-    } else if (is_private || emit_stride_of(e, i->b).stride != 1 ||
+    } else if (is_private || emit_stride_of(e, index).stride != 1 ||
                !emit_find_span(e, inst, 0, 1, &span)) {
         if (!emit_load_span(e, inst)) {
             emit_define(e, inst, emit_load_lanes(e, inst));
@@ -229,24 +225,25 @@ static void emit_load(emit *e, uint32_t inst) {
 
 static void store_lanes(emit *e, uint32_t inst, uint32_t value) {
     const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), e->lanes, emit_vector(e, i->b));
-    scatter(e, emit_element_type(e, i->a), value, emit_lane_pointers(e, i->a, wide),
+    uint32_t resource = vyre_access_resource(i);
+    uint32_t wide = emit_lane_indices(e, vyre_access_index(e->ir, i));
+    scatter(e, emit_element_type(e, resource), value, emit_lane_pointers(e, resource, wide),
             emit_inside_mask(e, inst, wide));
 }
 
 /* A private element at the same index in all lanes. */
 static void store_private(emit *e, uint32_t inst, uint32_t value) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a);
-    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), 1, emit_scalar(e, i->b));
-    uint32_t behind = 0;
+    uint32_t resource = vyre_access_resource(i);
+    vyre_type type = emit_element_type(e, resource);
+    uint32_t wide = emit_one_index(e, vyre_access_index(e->ir, i)), behind = 0;
     if (!emit_is_inside(e, inst)) {
         uint32_t write = emit_label(e);
         behind = emit_label(e);
-        emit_branch(e, emit_inside(e, wide, e->lengths[i->a], 1), write, behind);
+        emit_branch(e, emit_inside(e, wide, e->lengths[resource], 1), write, behind);
         emit_start(e, write);
     }
-    uint32_t at = emit_pointer_to(e, emit_array_start(e, i->a), wide,
+    uint32_t at = emit_pointer_to(e, emit_array_start(e, resource), wide,
                                   (uint64_t)vyre_type_bytes(type) * e->lanes);
     uint32_t blended = emit_pick(e, type, e->mask, value, emit_load_at(e, type, e->lanes, at));
     emit_store_at(e, type, e->lanes, at, blended);
@@ -259,22 +256,21 @@ static void store_private(emit *e, uint32_t inst, uint32_t value) {
 static void store_spaced(emit *e, vyre_type type, uint32_t value, const emit_span *span) {
     uint64_t distance = (uint64_t)span->stride * vyre_type_bytes(type);
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
-        uint32_t at = emit_new(e), one = emit_new(e);
-        emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, span->pointer,
-                  (unsigned long long)distance * lane);
-        emit_line(e, "%%t%u = extractelement %s %%t%u, i64 %u", one, cpu_type(type, e->lanes).text,
-                  value, lane);
+        uint32_t at = emit_offset(e, span->pointer, distance * lane);
+        uint32_t one = emit_put(e, "extractelement %s %%t%u, i64 %u", cpu_type(type, e->lanes).text,
+                                value, lane);
         emit_store_at(e, type, 1, at, one);
     }
 }
 
 static void emit_store(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a);
-    bool is_private = e->ir->resources[i->a].kind == VYRE_RESOURCE_PRIVATE;
-    uint32_t value = emit_vector(e, i->c);
+    const vyre_resource *array = vyre_access_array(e->ir, i);
+    vyre_type type = vyre_resource_type(array);
+    bool is_private = array->kind == VYRE_RESOURCE_PRIVATE;
+    uint32_t value = emit_vector(e, vyre_access_value(e->ir, i));
     emit_span span;
-    if (is_private && !cpu_varies(&e->facts, i->b)) {
+    if (is_private && !cpu_varies(&e->facts, vyre_access_index(e->ir, i))) {
         store_private(e, inst, value);
         return;
     }
@@ -291,9 +287,7 @@ static void emit_store(emit *e, uint32_t inst) {
     if (!is_row) {
         inside = emit_all(e, e->mask);
         if (span.inside) {
-            uint32_t both = emit_new(e);
-            emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", both, inside, span.inside);
-            inside = both;
+            inside = emit_put(e, "and i1 %%t%u, %%t%u", inside, span.inside);
         }
     }
     uint32_t row = emit_label(e), lanes = emit_label(e), behind = emit_label(e);
@@ -311,27 +305,27 @@ static void emit_store(emit *e, uint32_t inst) {
 }
 
 /* A private array to zero, in the lanes that run. */
-void emit_clear(emit *e, uint32_t resource) {
+static void emit_clear(emit *e, uint32_t resource) {
     const vyre_resource *row = &e->ir->resources[resource];
-    vyre_type type = (vyre_type)row->type;
+    vyre_type type = vyre_resource_type(row);
     if (e->scalar) {
-        emit_zeros(e, emit_array_start(e, resource), (uint64_t)row->length * vyre_type_bytes(type));
+        emit_zeros(e, emit_array_start(e, resource), vyre_resource_bytes(row));
         return;
     }
     uint32_t at = emit_variable(e, VYRE_TYPE_U64, 1), head = emit_label(e), inside = emit_label(e);
-    uint32_t behind = emit_label(e), index = emit_new(e), more = emit_new(e), next = emit_new(e);
+    uint32_t behind = emit_label(e);
     uint32_t start = emit_array_start(e, resource);
     emit_line(e, "store i64 0, ptr %%t%u", at);
     emit_start(e, head);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", index, at);
-    emit_line(e, "%%t%u = icmp ult i64 %%t%u, %u", more, index, row->length);
+    uint32_t index = emit_put(e, "load i64, ptr %%t%u", at);
+    uint32_t more = emit_put(e, "icmp ult i64 %%t%u, %u", index, row->length);
     emit_branch(e, more, inside, behind);
     emit_start(e, inside);
     uint32_t pointer = emit_pointer_to(e, start, index, (uint64_t)vyre_type_bytes(type) * e->lanes);
     uint32_t zeros = cpu_write_const(&e->w, type, e->lanes, 0);
     uint32_t blended = emit_pick(e, type, e->mask, zeros, emit_load_at(e, type, e->lanes, pointer));
     emit_store_at(e, type, e->lanes, pointer, blended);
-    emit_line(e, "%%t%u = add i64 %%t%u, 1", next, index);
+    uint32_t next = emit_put(e, "add i64 %%t%u, 1", index);
     emit_line(e, "store i64 %%t%u, ptr %%t%u", next, at);
     emit_jump(e, head);
     emit_start(e, behind);
@@ -356,20 +350,18 @@ static void check_element(emit *e, uint32_t resource, uint32_t wide, uint32_t sl
 /* Scalars: one element, behind a branch, which costs nothing while it is foreseen. */
 static void emit_element(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    bool is_cas = i->op == VYRE_OP_ATOMIC_CAS;
-    const uint32_t *operands = is_cas ? e->ir->operands + i->b : NULL;
-    uint32_t index = is_cas ? operands[0] : i->b;
-    bool gives = i->op != VYRE_OP_STORE && i->op != VYRE_OP_ATOMIC_STORE;
-    bool takes = i->op != VYRE_OP_LOAD && i->op != VYRE_OP_ATOMIC_LOAD;
-    vyre_type type = emit_element_type(e, i->a);
+    uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
+    uint32_t taken = vyre_access_value(e->ir, i), desired = vyre_access_desired(e->ir, i);
+    bool gives = vyre_inst_effects(i) & VYRE_EFFECT_READ;
+    vyre_type type = emit_element_type(e, resource);
     uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, index), 1, emit_operand(e, index));
-    uint32_t value = takes ? emit_operand(e, is_cas ? operands[1] : i->c) : 0;
-    uint32_t other = is_cas ? emit_operand(e, operands[2]) : 0;
+    uint32_t value = taken == VYRE_NONE ? 0 : emit_operand(e, taken);
+    uint32_t other = desired == VYRE_NONE ? 0 : emit_operand(e, desired);
     uint32_t slot = gives ? emit_variable(e, type, 1) : 0, behind = emit_label(e);
     if (!emit_is_inside(e, inst)) {
-        check_element(e, i->a, wide, slot, behind);
+        check_element(e, resource, wide, slot, behind);
     }
-    uint32_t at = emit_pointer_to(e, emit_array_start(e, i->a), wide, vyre_type_bytes(type)),
+    uint32_t at = emit_pointer_to(e, emit_array_start(e, resource), wide, vyre_type_bytes(type)),
              old = 0;
     if (i->op == VYRE_OP_LOAD) {
         old = emit_load_at(e, type, 1, at);
@@ -404,18 +396,21 @@ static void emit_access(emit *e, uint32_t inst) {
         emit_element(e, inst);
         return;
     }
-    switch (i->op) {
-    case VYRE_OP_LOAD: emit_load(e, inst); break;
-    case VYRE_OP_STORE: emit_store(e, inst); break;
-    case VYRE_OP_CLEAR: emit_clear(e, i->a); break;
-    default: emit_atomic(e, inst); break;
+    switch (vyre_inst_op(i)) {
+    case VYRE_OP_LOAD: emit_load(e, inst); return;
+    case VYRE_OP_STORE: emit_store(e, inst); return;
+    case VYRE_OP_CLEAR: emit_clear(e, vyre_access_resource(i)); return;
+    case VYRE_ANY_OF(ATOMIC): emit_atomic(e, inst); return;
+    case VYRE_OP_UNIFORM_LOAD: /* is for the workgroup, between regions */
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
+    emit_unknown(e, inst);
 }
 
 void emit_memory(emit *e, uint32_t inst) {
     uint8_t *loaded = &e->loaded[inst - e->phase->first];
     if (!*loaded) {
-        e->touched = e->ir->insts[inst].a;
+        e->touched = vyre_access_resource(&e->ir->insts[inst]);
         emit_access(e, inst);
         e->touched = VYRE_NONE;
     }

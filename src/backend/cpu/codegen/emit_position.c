@@ -1,15 +1,15 @@
 /* What a kernel finds around it: positions, arguments, lengths. */
 #include "backend/cpu/codegen/emit.h"
 #include "backend/cpu/codegen/emit_state.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 /* From lane 0 of a chunk to the scalar at hand. */
 static uint32_t add_lane(emit *e, uint32_t base) {
     if (!e->first_lane) {
         return base;
     }
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = add i32 %%t%u, %u", id, base, e->first_lane);
-    return id;
+    return emit_put(e, "add i32 %%t%u, %u", base, e->first_lane);
 }
 
 /* A value that grows by 1 from lane to lane. */
@@ -19,8 +19,8 @@ static void define_row(emit *e, uint32_t inst, uint32_t base) {
         return;
     }
     uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U32, e->lanes, base);
-    uint32_t lanes = cpu_write_lane_numbers(&e->w, e->lanes), id = emit_new(e);
-    emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", id, e->lanes, all, lanes);
+    uint32_t lanes = cpu_write_lane_numbers(&e->w, e->lanes);
+    uint32_t id = emit_put(e, "add <%u x i32> %%t%u, %%t%u", e->lanes, all, lanes);
     emit_define(e, inst, id);
     emit_value_of(e, inst)->base = base;
 }
@@ -29,19 +29,15 @@ static void define_row(emit *e, uint32_t inst, uint32_t base) {
 
 /* Number of lane 0 in the workgroup, u32. */
 uint32_t emit_first_lane(emit *e) {
-    uint32_t chunk = emit_new(e), narrow = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", chunk, e->chunk);
-    emit_line(e, "%%t%u = trunc i64 %%t%u to i32", narrow, chunk);
-    emit_line(e, "%%t%u = mul i32 %%t%u, %u", id, narrow, e->facts.lanes);
-    return id;
+    uint32_t chunk = emit_put(e, "load i64, ptr %%t%u", e->chunk);
+    uint32_t narrow = emit_put(e, "trunc i64 %%t%u to i32", chunk);
+    return emit_put(e, "mul i32 %%t%u, %u", narrow, e->facts.lanes);
 }
 
 static uint32_t divided(emit *e, uint32_t lanes, uint32_t value, uint32_t by, const char *op) {
-    uint32_t id = emit_new(e);
     uint32_t divisor = cpu_write_const(&e->w, VYRE_TYPE_U32, lanes, by);
-    emit_line(e, "%%t%u = %s %s %%t%u, %%t%u", id, op, cpu_type(VYRE_TYPE_U32, lanes).text, value,
-              divisor);
-    return id;
+    return emit_put(e, "%s %s %%t%u, %%t%u", op, cpu_type(VYRE_TYPE_U32, lanes).text, value,
+                    divisor);
 }
 
 /* Number in the workgroup of lane 0, or where it varies of all lanes. */
@@ -52,9 +48,8 @@ static uint32_t local_number(emit *e, bool varying) {
     }
     if (lanes > 1) {
         uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U32, lanes, linear);
-        uint32_t numbers = cpu_write_lane_numbers(&e->w, lanes), id = emit_new(e);
-        emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", id, lanes, all, numbers);
-        linear = id;
+        uint32_t numbers = cpu_write_lane_numbers(&e->w, lanes);
+        linear = emit_put(e, "add <%u x i32> %%t%u, %%t%u", lanes, all, numbers);
     }
     return linear;
 }
@@ -70,17 +65,14 @@ static uint32_t local_position(emit *e, uint32_t d, bool varying) {
 }
 
 static uint32_t add_group(emit *e, uint32_t d, uint32_t lanes, uint32_t local) {
-    uint32_t start = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = mul i32 %%t%u, %u", start, e->wid[d], e->phase->workgroup[d]);
+    uint32_t start = emit_put(e, "mul i32 %%t%u, %u", e->wid[d], e->phase->workgroup[d]);
     uint32_t all = lanes > 1 ? cpu_write_splat(&e->w, VYRE_TYPE_U32, lanes, start) : start;
-    emit_line(e, "%%t%u = add %s %%t%u, %%t%u", id, cpu_type(VYRE_TYPE_U32, lanes).text, all,
-              local);
-    return id;
+    return emit_put(e, "add %s %%t%u, %%t%u", cpu_type(VYRE_TYPE_U32, lanes).text, all, local);
 }
 
 static void emit_position(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    bool varying = cpu_fact_of(&e->facts, inst)->varying;
+    bool varying = cpu_varies(&e->facts, inst);
     bool is_global = i->op == VYRE_OP_GID;
     if (!e->phase->workgroup[0]) {
         if (i->a == 0) {
@@ -109,9 +101,7 @@ static uint32_t from_bits(emit *e, vyre_type type, uint32_t bits) {
         narrow = bits;
     }
     if (is_float) {
-        uint32_t id = emit_new(e);
-        emit_line(e, "%%t%u = bitcast i%u %%t%u to %s", id, width, narrow, cpu_type(type, 1).text);
-        return id;
+        return emit_put(e, "bitcast i%u %%t%u to %s", width, narrow, cpu_type(type, 1).text);
     }
     return narrow;
 }
@@ -120,77 +110,76 @@ static void emit_in_domain(emit *e, uint32_t inst) {
     uint32_t result = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
     cpu_type_text type = cpu_type(VYRE_TYPE_U64, e->lanes);
     for (uint32_t d = 0; d < e->phase->dimensions; d++) {
-        uint32_t local = local_position(e, d, true), wide = emit_new(e), start = emit_new(e);
-        uint32_t scaled = emit_new(e), sum = emit_new(e), inside = emit_new(e);
-        emit_line(e, "%%t%u = zext %s %%t%u to %s", wide, cpu_type(VYRE_TYPE_U32, e->lanes).text,
-                  local, type.text);
-        emit_line(e, "%%t%u = zext i32 %%t%u to i64", start, e->wid[d]);
-        emit_line(e, "%%t%u = mul i64 %%t%u, %u", scaled, start, e->phase->workgroup[d]);
+        uint32_t local = local_position(e, d, true);
+        uint32_t wide = emit_put(e, "zext %s %%t%u to %s", cpu_type(VYRE_TYPE_U32, e->lanes).text,
+                                 local, type.text);
+        uint32_t start = emit_put(e, "zext i32 %%t%u to i64", e->wid[d]);
+        uint32_t scaled = emit_put(e, "mul i64 %%t%u, %u", start, e->phase->workgroup[d]);
         uint32_t all = cpu_write_splat(&e->w, VYRE_TYPE_U64, e->lanes, scaled);
-        emit_line(e, "%%t%u = add %s %%t%u, %%t%u", sum, type.text, wide, all);
+        uint32_t sum = emit_put(e, "add %s %%t%u, %%t%u", type.text, wide, all);
         uint32_t domain = emit_frame_field(e, "i64", offsetof(cpu_frame, domain) + 8ull * d);
         uint32_t most = cpu_write_splat(&e->w, VYRE_TYPE_U64, e->lanes, domain);
-        emit_line(e, "%%t%u = icmp ult %s %%t%u, %%t%u", inside, type.text, sum, most);
+        uint32_t inside = emit_put(e, "icmp ult %s %%t%u, %%t%u", type.text, sum, most);
         result = emit_and(e, result, inside);
     }
     emit_define(e, inst, result);
 }
 
-/* What a kernel finds around it; false if it is something else. */
-bool emit_surroundings(emit *e, uint32_t inst) {
+/* Number of the lane in its subgroup, or of that in the workgroup. A chunk is a subgroup. */
+static uint32_t subgroup_number(emit *e, uint32_t inst, const char *op) {
+    uint32_t number = local_number(e, cpu_varies(&e->facts, inst));
+    return divided(e, 1, number, e->phase->subgroup, op);
+}
+
+static void emit_lane(emit *e, uint32_t inst) {
+    if (e->scalar) {
+        emit_define(e, inst, subgroup_number(e, inst, "urem"));
+    } else {
+        define_row(e, inst, cpu_write_const(&e->w, VYRE_TYPE_U32, 1, 0));
+    }
+}
+
+static uint32_t subgroup_id(emit *e, uint32_t inst) {
+    if (e->scalar) {
+        return subgroup_number(e, inst, "udiv");
+    }
+    uint32_t chunk = emit_put(e, "load i64, ptr %%t%u", e->chunk);
+    return emit_put(e, "trunc i64 %%t%u to i32", chunk);
+}
+
+static uint32_t truncated(emit *e, uint32_t wide) {
+    return emit_put(e, "trunc i64 %%t%u to i32", wide);
+}
+
+/* An entry of a table whose pointer lies in the frame. */
+static uint32_t frame_entry(emit *e, const char *type, size_t table, uint64_t offset) {
+    return emit_table_entry(e, type, emit_frame_field(e, "ptr", table), offset);
+}
+
+void emit_surroundings(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    switch (i->op) {
-    case VYRE_OP_PARAM: {
-        uint32_t table = emit_frame_field(e, "ptr", offsetof(cpu_frame, arguments));
-        emit_define(
-            e, inst,
-            from_bits(e, (vyre_type)i->type, emit_table_entry(e, "i64", table, 8ull * i->a)));
-        return true;
+    uint32_t id;
+    switch (vyre_inst_op(i)) {
+    case VYRE_OP_PARAM:
+        id = frame_entry(e, "i64", offsetof(cpu_frame, arguments), 8ull * i->a);
+        emit_define(e, inst, from_bits(e, vyre_inst_type(i), id));
+        return;
+    case VYRE_OP_ITERATION:
+        emit_define(e, inst, frame_entry(e, "i32", offsetof(cpu_frame, iterations), 4ull * i->a));
+        return;
+    case VYRE_OP_LEN:
+        emit_define(e, inst, truncated(e, e->lengths[vyre_access_resource(i)]));
+        return;
+    case VYRE_ONE_OF(GID, LID): emit_position(e, inst); return;
+    case VYRE_OP_WID: emit_define(e, inst, e->wid[i->a]); return;
+    case VYRE_OP_NUM_WORKGROUPS:
+        id = emit_frame_field(e, "i64", offsetof(cpu_frame, groups) + 8ull * i->a);
+        emit_define(e, inst, emit_put(e, "trunc i64 %%t%u to i32", id));
+        return;
+    case VYRE_OP_IN_DOMAIN: emit_in_domain(e, inst); return;
+    case VYRE_OP_LANE: emit_lane(e, inst); return;
+    case VYRE_OP_SUBGROUP_ID: emit_define(e, inst, subgroup_id(e, inst)); return;
+    case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
-    case VYRE_OP_ITERATION: {
-        uint32_t table = emit_frame_field(e, "ptr", offsetof(cpu_frame, iterations));
-        emit_define(e, inst, emit_table_entry(e, "i32", table, 4ull * i->a));
-        return true;
-    }
-    case VYRE_OP_LEN: {
-        uint32_t id = emit_new(e);
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", id, e->lengths[i->a]);
-        emit_define(e, inst, id);
-        return true;
-    }
-    case VYRE_OP_GID:
-    case VYRE_OP_LID: emit_position(e, inst); return true;
-    case VYRE_OP_WID: emit_define(e, inst, e->wid[i->a]); return true;
-    case VYRE_OP_NUM_WORKGROUPS: {
-        uint32_t id = emit_new(e);
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", id,
-                  emit_frame_field(e, "i64", offsetof(cpu_frame, groups) + 8ull * i->a));
-        emit_define(e, inst, id);
-        return true;
-    }
-    case VYRE_OP_IN_DOMAIN: emit_in_domain(e, inst); return true;
-    case VYRE_OP_LANE: {
-        if (e->scalar) {
-            uint32_t number = local_number(e, cpu_fact_of(&e->facts, inst)->varying);
-            emit_define(e, inst, divided(e, 1, number, e->phase->subgroup, "urem"));
-            return true;
-        }
-        uint32_t base = cpu_write_const(&e->w, VYRE_TYPE_U32, 1, 0);
-        define_row(e, inst, base); /* a chunk is a subgroup */
-        return true;
-    }
-    case VYRE_OP_SUBGROUP_ID: {
-        if (e->scalar) {
-            uint32_t number = local_number(e, cpu_fact_of(&e->facts, inst)->varying);
-            emit_define(e, inst, divided(e, 1, number, e->phase->subgroup, "udiv"));
-            return true;
-        }
-        uint32_t chunk = emit_new(e), id = emit_new(e);
-        emit_line(e, "%%t%u = load i64, ptr %%t%u", chunk, e->chunk);
-        emit_line(e, "%%t%u = trunc i64 %%t%u to i32", id, chunk);
-        emit_define(e, inst, id);
-        return true;
-    }
-    default: return false;
-    }
+    emit_unknown(e, inst);
 }

@@ -1,14 +1,14 @@
 /* Lanes whose elements lie at a constant distance from one another. Where neighbouring elements are
  * asked for, too, whole words are loaded lane by lane and transposed. */
+#include <stdio.h>
+
 #include "backend/cpu/codegen/emit_state.h"
 
 enum { MOST_STRIDE = 64, MOST_WORDS = 16 };
 
 uint32_t emit_all(emit *e, uint32_t mask) {
-    uint32_t bits = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = bitcast <%u x i1> %%t%u to i%u", bits, e->lanes, mask, e->lanes);
-    emit_line(e, "%%t%u = icmp eq i%u %%t%u, -1", id, e->lanes, bits);
-    return id;
+    uint32_t bits = emit_put(e, "bitcast <%u x i1> %%t%u to i%u", e->lanes, mask, e->lanes);
+    return emit_put(e, "icmp eq i%u %%t%u, -1", e->lanes, bits);
 }
 
 static bool is_wide_enough(vyre_type type) {
@@ -21,17 +21,13 @@ static uint32_t has_room(emit *e, uint32_t resource, vyre_type type, uint32_t fi
                          uint64_t elements) {
     uint32_t length = e->lengths[resource];
     if (type == VYRE_TYPE_I32) { /* beyond, an index would iteration negative */
-        uint32_t less = emit_new(e), cut = emit_new(e);
-        emit_line(e, "%%t%u = icmp ult i64 %%t%u, 2147483648", less, length);
-        emit_line(e, "%%t%u = select i1 %%t%u, i64 %%t%u, i64 2147483648", cut, less, length);
-        length = cut;
+        uint32_t less = emit_put(e, "icmp ult i64 %%t%u, 2147483648", length);
+        length = emit_put(e, "select i1 %%t%u, i64 %%t%u, i64 2147483648", less, length);
     }
-    uint32_t room = emit_new(e), last = emit_new(e), before = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = icmp uge i64 %%t%u, %llu", room, length, (unsigned long long)elements);
-    emit_line(e, "%%t%u = sub i64 %%t%u, %llu", last, length, (unsigned long long)elements);
-    emit_line(e, "%%t%u = icmp ule i64 %%t%u, %%t%u", before, first, last);
-    emit_line(e, "%%t%u = and i1 %%t%u, %%t%u", id, room, before);
-    return id;
+    uint32_t room = emit_put(e, "icmp uge i64 %%t%u, %llu", length, (unsigned long long)elements);
+    uint32_t last = emit_put(e, "sub i64 %%t%u, %llu", length, (unsigned long long)elements);
+    uint32_t before = emit_put(e, "icmp ule i64 %%t%u, %%t%u", first, last);
+    return emit_put(e, "and i1 %%t%u, %%t%u", room, before);
 }
 
 /* Whether all of an access's neighbours are known to be inside, as it is. */
@@ -50,27 +46,26 @@ static bool all_inside(const emit *e, uint32_t inst, uint32_t count, bool *out_t
 
 bool emit_find_span(emit *e, uint32_t inst, int64_t below, uint32_t count, emit_span *out) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = vyre_operand_type(e->ir, i->b);
-    vyre_stride form = emit_stride_of(e, i->b);
+    uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
+    vyre_type type = vyre_operand_type(e->ir, index);
+    vyre_stride form = emit_stride_of(e, index);
     if (form.kind != VYRE_STRIDE_AFFINE || !is_wide_enough(type) || form.stride < 1 ||
         form.stride > MOST_STRIDE) {
         return false;
     }
-    uint32_t first = emit_widen(e, type, 1, emit_first(e, i->b));
+    uint32_t first = emit_widen(e, type, 1, emit_first(e, index));
     if (below) {
-        uint32_t lowest = emit_new(e);
-        emit_line(e, "%%t%u = sub i64 %%t%u, %lld", lowest, first, (long long)below);
-        first = lowest;
+        first = emit_put(e, "sub i64 %%t%u, %lld", first, (long long)below);
     }
     bool tested, inside = all_inside(e, inst, count, &tested);
     *out = (emit_span){.stride = form.stride};
-    out->pointer = emit_pointer_to(e, emit_array_start(e, i->a), first,
-                                   vyre_type_bytes(emit_element_type(e, i->a)));
+    out->pointer = emit_pointer_to(e, emit_array_start(e, resource), first,
+                                   vyre_type_bytes(emit_element_type(e, resource)));
     /* Lane 0 must run for its index to be one of the array. */
     out->masked = !tested && inside && form.exact && e->mask == e->whole;
     if (!tested && !out->masked) {
         out->inside =
-            has_room(e, i->a, type, first, (uint64_t)form.stride * (e->lanes - 1) + count);
+            has_room(e, resource, type, first, (uint64_t)form.stride * (e->lanes - 1) + count);
     }
     return true;
 }
@@ -79,15 +74,9 @@ bool emit_find_span(emit *e, uint32_t inst, int64_t below, uint32_t count, emit_
 
 static uint32_t shuffle(emit *e, uint32_t bits, uint32_t lanes, uint32_t a, uint32_t b,
                         const uint32_t *from, uint32_t count) {
-    uint32_t id = emit_new(e);
-    vyre_strbuf_printf(&e->w.code,
-                       "  %%t%u = shufflevector <%u x i%u> %%t%u, <%u x i%u> %%t%u, <%u x i32> <",
-                       id, lanes, bits, a, lanes, bits, b, count);
-    for (uint32_t k = 0; k < count; k++) {
-        vyre_strbuf_printf(&e->w.code, "%si32 %u", k ? ", " : "", from[k]);
-    }
-    vyre_strbuf_puts(&e->w.code, ">\n");
-    return id;
+    char type[32];
+    snprintf(type, sizeof type, "<%u x i%u>", lanes, bits);
+    return emit_shuffle(e, type, a, b, from, count);
 }
 
 /* Two vectors as one of twice the lanes. */
@@ -153,16 +142,12 @@ static void transpose(emit *e, uint32_t bits, uint32_t words, uint32_t *vectors)
 static void load_rows(emit *e, const emit_span *span, uint32_t element, uint32_t bits,
                       uint32_t words, uint32_t *rows) {
     uint64_t distance = (uint64_t)span->stride * element;
+    char type[32];
+    snprintf(type, sizeof type, words > 1 ? "<%u x i%u>" : "i%u", words > 1 ? words : bits, bits);
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
-        uint32_t at = emit_new(e);
-        rows[lane] = emit_new(e);
-        emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, span->pointer,
-                  (unsigned long long)distance * lane);
-        vyre_strbuf_printf(&e->w.code,
-                           words > 1 ? "  %%t%u = load <%u x i%u>" : "  %%t%u = load i%u",
-                           rows[lane], words > 1 ? words : bits, bits);
-        vyre_strbuf_printf(&e->w.code, ", ptr %%t%u, align %u%s\n", at, element,
-                           emit_alias(e).text);
+        uint32_t at = emit_offset(e, span->pointer, distance * lane);
+        rows[lane] =
+            emit_put(e, "load %s, ptr %%t%u, align %u%s", type, at, element, emit_alias(e).text);
     }
 }
 
@@ -171,19 +156,19 @@ static void load_words(emit *e, const emit_span *span, uint32_t element, uint32_
                        uint32_t words, uint32_t *vectors) {
     uint32_t rows[64], lanes = e->lanes;
     if (words == 1 && (uint64_t)span->stride * element * 8 == bits) { /* side by side */
-        vectors[0] = emit_new(e);
-        emit_line(e, "%%t%u = load <%u x i%u>, ptr %%t%u, align %u%s", vectors[0], lanes, bits,
-                  span->pointer, element, emit_alias(e).text);
+        vectors[0] = emit_put(e, "load <%u x i%u>, ptr %%t%u, align %u%s", lanes, bits,
+                              span->pointer, element, emit_alias(e).text);
         return;
     }
     load_rows(e, span, element, bits, words, rows);
     if (words == 1) {
         for (uint32_t lane = 0; lane < lanes; lane++) {
-            uint32_t id = emit_new(e);
-            vyre_strbuf_printf(&e->w.code, "  %%t%u = insertelement <%u x i%u> ", id, lanes, bits);
-            vyre_strbuf_printf(&e->w.code, lane ? "%%t%u" : "poison", vectors[0]);
-            vyre_strbuf_printf(&e->w.code, ", i%u %%t%u, i64 %u\n", bits, rows[lane], lane);
-            vectors[0] = id;
+            char before[16] = "poison";
+            if (lane) {
+                snprintf(before, sizeof before, "%%t%u", vectors[0]);
+            }
+            vectors[0] = emit_put(e, "insertelement <%u x i%u> %s, i%u %%t%u, i64 %u", lanes, bits,
+                                  before, bits, rows[lane], lane);
         }
         return;
     }
@@ -211,26 +196,19 @@ static uint32_t element_of(emit *e, vyre_type type, const uint32_t *vectors, uin
     uint32_t own = vyre_type_bytes(stored) * 8, at = number * own;
     uint32_t id = vectors[at / bits], shift = at % bits;
     if (shift) {
-        uint32_t moved = emit_new(e);
         uint32_t by = cpu_write_const(&e->w,
                                       bits == 64   ? VYRE_TYPE_U64
                                       : bits == 32 ? VYRE_TYPE_U32
                                                    : VYRE_TYPE_U16,
                                       e->lanes, shift);
-        emit_line(e, "%%t%u = lshr <%u x i%u> %%t%u, %%t%u", moved, e->lanes, bits, id, by);
-        id = moved;
+        id = emit_put(e, "lshr <%u x i%u> %%t%u, %%t%u", e->lanes, bits, id, by);
     }
     if (own < bits) {
-        uint32_t cut = emit_new(e);
-        emit_line(e, "%%t%u = trunc <%u x i%u> %%t%u to <%u x i%u>", cut, e->lanes, bits, id,
-                  e->lanes, own);
-        id = cut;
+        id = emit_put(e, "trunc <%u x i%u> %%t%u to <%u x i%u>", e->lanes, bits, id, e->lanes, own);
     }
     if (stored == VYRE_TYPE_F32 || stored == VYRE_TYPE_F64) {
-        uint32_t cast = emit_new(e);
-        emit_line(e, "%%t%u = bitcast <%u x i%u> %%t%u to %s", cast, e->lanes, own, id,
-                  cpu_type(stored, e->lanes).text);
-        id = cast;
+        id = emit_put(e, "bitcast <%u x i%u> %%t%u to %s", e->lanes, own, id,
+                      cpu_type(stored, e->lanes).text);
     }
     return emit_from_memory(e, type, e->lanes, id);
 }
@@ -264,25 +242,25 @@ static run find_run(const emit *e, const vyre_access_group *group, uint32_t inst
 /* Lane by lane, where not all is inside: an element beside the access's own. */
 static uint32_t load_beside(emit *e, uint32_t inst, uint32_t member, int64_t distance) {
     const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, i->b), e->lanes, emit_vector(e, i->b));
+    uint32_t resource = vyre_access_resource(i);
+    uint32_t wide = emit_lane_indices(e, vyre_access_index(e->ir, i));
     if (distance) {
         uint32_t by = cpu_write_const(&e->w, VYRE_TYPE_U64, e->lanes, (uint64_t)distance);
-        uint32_t sum = emit_new(e);
-        emit_line(e, "%%t%u = add <%u x i64> %%t%u, %%t%u", sum, e->lanes, wide, by);
-        wide = sum;
+        wide = emit_put(e, "add <%u x i64> %%t%u, %%t%u", e->lanes, wide, by);
     }
-    return emit_gather(e, emit_element_type(e, i->a), emit_lane_pointers(e, i->a, wide),
+    return emit_gather(e, emit_element_type(e, resource), emit_lane_pointers(e, resource, wide),
                        emit_inside_mask(e, member, wide));
 }
 
 bool emit_load_span(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = emit_element_type(e, i->a);
+    const vyre_resource *array = vyre_access_array(e->ir, i);
+    vyre_type type = vyre_resource_type(array);
     uint32_t bytes = vyre_type_bytes(type);
     emit_span span;
     const vyre_access_group *group = vyre_access_group_of(&e->accesses, inst);
     run r = group ? find_run(e, group, inst, bytes) : (run){0, 1, 0};
-    if (i->op != VYRE_OP_LOAD || e->ir->resources[i->a].kind == VYRE_RESOURCE_PRIVATE ||
+    if (i->op != VYRE_OP_LOAD || array->kind == VYRE_RESOURCE_PRIVATE ||
         !emit_find_span(e, inst, r.own, r.count, &span)) {
         return false;
     }

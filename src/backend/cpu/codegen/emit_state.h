@@ -12,7 +12,8 @@
 #include <vyre/limits.h>
 
 #include "backend/cpu/codegen/analyse.h"
-#include "backend/cpu/codegen/write.h"
+#include "backend/cpu/codegen/write_parts.h"
+#include "ir/lookup.h"
 #include "pass/access.h"
 #include "pass/stride.h"
 
@@ -84,7 +85,7 @@ typedef struct emit {
 /* What varies is there once a scalar. */
 static inline size_t emit_place_of(const emit *e, uint32_t inst) {
     size_t count = e->phase->end - e->phase->first;
-    size_t lane = cpu_fact_of(&e->facts, inst)->varying ? e->first_lane : 0;
+    size_t lane = cpu_varies(&e->facts, inst) ? e->first_lane : 0;
     return lane * count + inst - e->phase->first;
 }
 
@@ -111,6 +112,11 @@ static inline bool emit_next(emit *e, emit_lanes *all) {
 
 /* Code. A label is a number: b7. */
 void emit_line(emit *e, const char *format, ...) VYRE_PRINTF(2, 3);
+/* A line "%tN = ..."; gives N. */
+#define emit_put(e, ...) cpu_put((cpu_site){&(e)->w, (e)->lanes}, __VA_ARGS__)
+/* Lane k of the result is lane from[k] of a, then b. */
+uint32_t emit_shuffle(emit *e, const char *type, uint32_t a, uint32_t b, const uint32_t *from,
+                      uint32_t count);
 uint32_t emit_label(emit *e);
 void emit_start(emit *e, uint32_t label);
 void emit_jump(emit *e, uint32_t label);
@@ -177,20 +183,20 @@ uint64_t emit_reserve(emit *e, uint64_t bytes);
 void emit_zeros(emit *e, uint32_t at, uint64_t bytes);
 
 /* The parts */
-uint32_t emit_first_lane(emit *e);              /* number of lane 0 in the workgroup, u32 */
-bool emit_surroundings(emit *e, uint32_t inst); /* false if it is something else */
+uint32_t emit_first_lane(emit *e); /* number of lane 0 in the workgroup, u32 */
+void emit_surroundings(emit *e, uint32_t inst);
 void emit_instruction(emit *e, uint32_t inst);
-void emit_region_block(emit *e, uint32_t first, uint32_t end);
+void emit_unknown(emit *e, uint32_t inst); /* there is no code for it: the program is refused */
+void emit_region_block(emit *e, vyre_block code);
 void emit_control(emit *e, uint32_t inst);
 void emit_jump_out(emit *e, uint32_t inst);
-void emit_group_code(emit *e, uint32_t first, uint32_t end);
+void emit_group_code(emit *e, vyre_block code);
 /* Lanes leave all blocks of the region, and group blocks around it, one by one. */
 void emit_leave_groups(emit *e, const vyre_inst *i);
 void emit_memory(emit *e, uint32_t inst);
 void emit_atomic(emit *e, uint32_t inst);
 uint32_t emit_atomic_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t pointer,
                         uint32_t value, uint32_t other);
-void emit_clear(emit *e, uint32_t resource);
 /* An element that all lanes ask for, at this index. */
 uint32_t emit_load_uniform(emit *e, uint32_t inst, uint32_t index);
 uint32_t emit_load_lanes(emit *e, uint32_t inst);
@@ -211,7 +217,11 @@ vyre_type emit_element_type(const emit *e, uint32_t resource);
 cpu_type_text emit_suffix(vyre_type type, uint32_t lanes); /* what intrinsics call it */
 uint32_t emit_array_start(emit *e, uint32_t resource);
 uint32_t emit_widen(emit *e, vyre_type type, uint32_t lanes, uint32_t index);
+/* An operand that is an index: the same in all lanes, or of each lane. */
+uint32_t emit_one_index(emit *e, uint32_t index);
+uint32_t emit_lane_indices(emit *e, uint32_t index);
 uint32_t emit_pointer_to(emit *e, uint32_t start, uint32_t index, uint64_t bytes);
+uint32_t emit_offset(emit *e, uint32_t pointer, uint64_t bytes); /* so many bytes further on */
 uint32_t emit_lane_pointers(emit *e, uint32_t resource, uint32_t wide);
 uint32_t emit_gather(emit *e, vyre_type type, uint32_t pointers, uint32_t mask);
 /* What is true of accesses to the array at hand, for the end of a line. */

@@ -2,21 +2,18 @@
 #include <stdio.h>
 
 #include "backend/cpu/codegen/emit_state.h"
+#include "ir/cases.h"
 #include "ir/eval.h"
+#include "ir/lookup.h"
 
 /* Lanes moved to where `from` says; a number past the end takes the lane of `other` instead. */
 static uint32_t permute(emit *e, vyre_type type, uint32_t value, uint32_t other,
                         const uint32_t *from) {
-    cpu_type_text text = cpu_type(type, e->lanes);
-    uint32_t id = emit_new(e);
-    vyre_strbuf_printf(&e->w.code, "  %%t%u = shufflevector %s %%t%u, %s %%t%u, <%u x i32> <", id,
-                       text.text, value, text.text, other, e->lanes);
+    uint32_t both[64];
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
-        vyre_strbuf_printf(&e->w.code, "%si32 %u", lane ? ", " : "",
-                           from[lane] < e->lanes ? from[lane] : e->lanes + lane);
+        both[lane] = from[lane] < e->lanes ? from[lane] : e->lanes + lane;
     }
-    vyre_strbuf_puts(&e->w.code, ">\n");
-    return id;
+    return emit_shuffle(e, cpu_type(type, e->lanes).text, value, other, both, e->lanes);
 }
 
 static uint32_t combine(emit *e, uint32_t how, vyre_type type, uint32_t a, uint32_t b) {
@@ -36,7 +33,7 @@ static uint32_t reduce(emit *e, uint32_t how, vyre_type type, uint32_t value) {
 
 static uint32_t canonical(emit *e, uint32_t inst, vyre_type type, uint32_t lanes, uint32_t value) {
     bool is_float = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;
-    return is_float && cpu_fact_of(&e->facts, inst)->observed
+    return is_float && vyre_nan_is_observed(&e->facts.nans, inst)
                ? cpu_write_canonical(&e->w, type, lanes, value)
                : value;
 }
@@ -55,23 +52,20 @@ static uint32_t scan(emit *e, uint32_t inst, vyre_type type, uint32_t value) {
 }
 
 static uint32_t first_lane(emit *e, vyre_type type, uint32_t value) {
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = extractelement %s %%t%u, i64 0", id, cpu_type(type, e->lanes).text,
-              value);
-    return id;
+    return emit_put(e, "extractelement %s %%t%u, i64 0", cpu_type(type, e->lanes).text, value);
 }
 
 /* A lane that each names for itself, as a u32; 0 where it does not exist. Through memory, which is
  * what LLVM would do, too. */
 static uint32_t pick_lanes(emit *e, vyre_type type, uint32_t value, uint32_t index) {
-    uint32_t most = cpu_write_const(&e->w, VYRE_TYPE_U32, e->lanes, e->lanes), inside = emit_new(e);
-    emit_line(e, "%%t%u = icmp ult <%u x i32> %%t%u, %%t%u", inside, e->lanes, index, most);
+    uint32_t most = cpu_write_const(&e->w, VYRE_TYPE_U32, e->lanes, e->lanes);
+    uint32_t inside = emit_put(e, "icmp ult <%u x i32> %%t%u, %%t%u", e->lanes, index, most);
     return emit_gather_lanes(e, type, value, index, inside);
 }
 
 static uint32_t shuffled(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = (vyre_type)i->type;
+    vyre_type type = vyre_inst_type(i);
     uint32_t value = emit_vector(e, i->a), index = emit_vector(e, i->b), from = index;
     uint32_t lanes = cpu_write_lane_numbers(&e->w, e->lanes);
     if (i->op == VYRE_OP_SHUFFLE_XOR) {
@@ -92,15 +86,10 @@ static uint32_t shuffled(emit *e, uint32_t inst) {
 }
 
 static uint32_t ballot(emit *e, uint32_t operand, vyre_type type) {
-    uint32_t bits = emit_new(e), width = vyre_type_bytes(type) * 8;
-    emit_line(e, "%%t%u = bitcast <%u x i1> %%t%u to i%u", bits, e->lanes, emit_vector(e, operand),
-              e->lanes);
-    if (e->lanes < width) {
-        uint32_t id = emit_new(e);
-        emit_line(e, "%%t%u = zext i%u %%t%u to i%u", id, e->lanes, bits, width);
-        return id;
-    }
-    return bits;
+    uint32_t width = vyre_type_bytes(type) * 8;
+    uint32_t bits =
+        emit_put(e, "bitcast <%u x i1> %%t%u to i%u", e->lanes, emit_vector(e, operand), e->lanes);
+    return e->lanes < width ? emit_put(e, "zext i%u %%t%u to i%u", e->lanes, bits, width) : bits;
 }
 
 static uint32_t vote(emit *e, uint32_t operand, bool all) {
@@ -109,21 +98,19 @@ static uint32_t vote(emit *e, uint32_t operand, bool all) {
         return emit_any(e, mask);
     }
     uint32_t full = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
-    uint32_t some = emit_any(e, emit_and_not(e, full, mask)), id = emit_new(e);
-    emit_line(e, "%%t%u = xor i1 %%t%u, true", id, some);
-    return id;
+    uint32_t some = emit_any(e, emit_and_not(e, full, mask));
+    return emit_put(e, "xor i1 %%t%u, true", some);
 }
 
 /* One lane for all: its number is the same in all lanes, which have it as a vector or not. */
 static uint32_t broadcast(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = (vyre_type)i->type;
+    vyre_type type = vyre_inst_type(i);
     uint32_t value = emit_vector(e, i->a), lane = emit_scalar(e, i->b);
-    uint32_t inside = emit_new(e), safe = emit_new(e), element = emit_new(e);
-    emit_line(e, "%%t%u = icmp ult i32 %%t%u, %u", inside, lane, e->lanes);
-    emit_line(e, "%%t%u = and i32 %%t%u, %u", safe, lane, e->lanes - 1);
-    emit_line(e, "%%t%u = extractelement %s %%t%u, i32 %%t%u", element,
-              cpu_type(type, e->lanes).text, value, safe);
+    uint32_t inside = emit_put(e, "icmp ult i32 %%t%u, %u", lane, e->lanes);
+    uint32_t safe = emit_put(e, "and i32 %%t%u, %u", lane, e->lanes - 1);
+    uint32_t element = emit_put(e, "extractelement %s %%t%u, i32 %%t%u",
+                                cpu_type(type, e->lanes).text, value, safe);
     uint32_t zero = cpu_write_const(&e->w, type, 1, 0);
     return cpu_write_op(&e->w, VYRE_OP_SELECT, type, type, 1, inside, element, zero);
 }
@@ -135,46 +122,37 @@ enum { PAIRS = 2 };
 
 static void widen(emit *e, uint32_t words, uint32_t out[PAIRS]) {
     uint32_t lanes = 2 * e->lanes, eight = cpu_write_const(&e->w, VYRE_TYPE_I16, lanes, 8);
-    uint32_t halves = emit_new(e), left = emit_new(e), even = emit_new(e), odd = emit_new(e);
-    emit_line(e, "%%t%u = bitcast <%u x i32> %%t%u to <%u x i16>", halves, e->lanes, words, lanes);
-    emit_line(e, "%%t%u = shl <%u x i16> %%t%u, %%t%u", left, lanes, halves, eight);
-    emit_line(e, "%%t%u = ashr <%u x i16> %%t%u, %%t%u", even, lanes, left, eight);
-    emit_line(e, "%%t%u = ashr <%u x i16> %%t%u, %%t%u", odd, lanes, halves, eight);
+    uint32_t halves = emit_put(e, "bitcast <%u x i32> %%t%u to <%u x i16>", e->lanes, words, lanes);
+    uint32_t left = emit_put(e, "shl <%u x i16> %%t%u, %%t%u", lanes, halves, eight);
+    uint32_t even = emit_put(e, "ashr <%u x i16> %%t%u, %%t%u", lanes, left, eight);
+    uint32_t odd = emit_put(e, "ashr <%u x i16> %%t%u, %%t%u", lanes, halves, eight);
     for (uint32_t k = 0; k < PAIRS; k++) {
-        out[k] = emit_new(e);
-        emit_line(e, "%%t%u = bitcast <%u x i16> %%t%u to <%u x i32>", out[k], lanes,
-                  k ? odd : even, e->lanes);
+        out[k] =
+            emit_put(e, "bitcast <%u x i16> %%t%u to <%u x i32>", lanes, k ? odd : even, e->lanes);
     }
 }
 
 static uint32_t every_other(emit *e, uint32_t products, uint32_t first) {
-    uint32_t id = emit_new(e), lanes = 2 * e->lanes;
-    vyre_strbuf_printf(&e->w.code,
-                       "  %%t%u = shufflevector <%u x i32> %%t%u, <%u x i32> %%t%u, <%u x i32> <",
-                       id, lanes, products, lanes, products, e->lanes);
+    uint32_t from[64];
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
-        vyre_strbuf_printf(&e->w.code, "%si32 %u", lane ? ", " : "", 2 * lane + first);
+        from[lane] = 2 * lane + first;
     }
-    vyre_strbuf_puts(&e->w.code, ">\n");
-    return id;
+    return emit_shuffle(e, cpu_type(VYRE_TYPE_U32, 2 * e->lanes).text, products, products, from,
+                        e->lanes);
 }
 
 /* Adds the products of pairs. */
 static uint32_t add_products(emit *e, uint32_t sum, uint32_t a, uint32_t b) {
     uint32_t wide[2], factors[2] = {a, b}, lanes = 2 * e->lanes;
     for (uint32_t k = 0; k < 2; k++) {
-        uint32_t halves = emit_new(e);
-        wide[k] = emit_new(e);
-        emit_line(e, "%%t%u = bitcast <%u x i32> %%t%u to <%u x i16>", halves, e->lanes, factors[k],
-                  lanes);
-        emit_line(e, "%%t%u = sext <%u x i16> %%t%u to <%u x i32>", wide[k], lanes, halves, lanes);
+        uint32_t halves =
+            emit_put(e, "bitcast <%u x i32> %%t%u to <%u x i16>", e->lanes, factors[k], lanes);
+        wide[k] = emit_put(e, "sext <%u x i16> %%t%u to <%u x i32>", lanes, halves, lanes);
     }
-    uint32_t products = emit_new(e), both = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = mul <%u x i32> %%t%u, %%t%u", products, lanes, wide[0], wide[1]);
+    uint32_t products = emit_put(e, "mul <%u x i32> %%t%u, %%t%u", lanes, wide[0], wide[1]);
     uint32_t even = every_other(e, products, 0), odd = every_other(e, products, 1);
-    emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", both, e->lanes, even, odd);
-    emit_line(e, "%%t%u = add <%u x i32> %%t%u, %%t%u", id, e->lanes, sum, both);
-    return id;
+    uint32_t both = emit_put(e, "add <%u x i32> %%t%u, %%t%u", e->lanes, even, odd);
+    return emit_put(e, "add <%u x i32> %%t%u, %%t%u", e->lanes, sum, both);
 }
 
 /* The sums, in the place of those that there were, from where docs/semantics.md has the elements:
@@ -206,15 +184,12 @@ static void multiply(emit *e, uint32_t words[VYRE_MATRIX_OPERANDS]) {
 
 /* Element k of a list of vectors in memory. */
 static uint32_t place_in_list(emit *e, const char *list, uint32_t k) {
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %s, i64 %u", id, list, k * e->lanes * 4);
-    return id;
+    return emit_put(e, "getelementptr i8, ptr %s, i64 %u", list, k * e->lanes * 4);
 }
 
 static uint32_t load_from_list(emit *e, const char *list, uint32_t k) {
-    uint32_t at = place_in_list(e, list, k), id = emit_new(e);
-    emit_line(e, "%%t%u = load <%u x i32>, ptr %%t%u, align 64", id, e->lanes, at);
-    return id;
+    uint32_t at = place_in_list(e, list, k);
+    return emit_put(e, "load <%u x i32>, ptr %%t%u, align 64", e->lanes, at);
 }
 
 static void store_to_list(emit *e, const char *list, uint32_t k, uint32_t vector) {
@@ -243,17 +218,16 @@ void emit_multiply_body(emit *e) {
 }
 
 static void multiplied(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_list values = vyre_inst_operands(e->ir, &e->ir->insts[inst]);
     uint32_t words[VYRE_MATRIX_OPERANDS], first = VYRE_MATRIX_A + VYRE_MATRIX_B;
     for (uint32_t k = 0; k < VYRE_MATRIX_OPERANDS; k++) {
-        words[k] = emit_vector(e, e->ir->operands[i->a + k]);
+        words[k] = emit_vector(e, values.items[k]);
     }
     if (!emit_multiplies_apart(e)) {
         multiply(e, words);
     } else {
         char list[16];
-        uint32_t id = emit_new(e);
-        snprintf(list, sizeof list, "%%t%u", id);
+        snprintf(list, sizeof list, "%%t%u", emit_new(e));
         vyre_strbuf_printf(&e->allocas, "  %s = alloca [%u x <%u x i32>], align 64\n", list,
                            VYRE_MATRIX_OPERANDS, e->lanes);
         for (uint32_t k = 0; k < VYRE_MATRIX_OPERANDS; k++) {
@@ -265,15 +239,15 @@ static void multiplied(emit *e, uint32_t inst) {
         }
     }
     for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
-        emit_define(e, i->c + k, words[first + k]);
+        emit_define(e, vyre_result(e->ir, inst, k), words[first + k]);
     }
 }
 
 void emit_subgroup(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = (vyre_type)i->type;
-    uint32_t from[64], id;
-    switch (i->op) {
+    vyre_type type = vyre_inst_type(i);
+    uint32_t from[64], id = 0;
+    switch (vyre_inst_op(i)) {
     case VYRE_OP_MATRIX_MAD: multiplied(e, inst); return;
     case VYRE_OP_BROADCAST: id = broadcast(e, inst); break;
     case VYRE_OP_BALLOT: id = ballot(e, i->a, type); break;
@@ -293,7 +267,10 @@ void emit_subgroup(emit *e, uint32_t inst) {
         id = permute(e, type, sums, neutral, from);
         break;
     }
-    default: id = shuffled(e, inst); break;
+    case VYRE_ONE_OF(SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN): id = shuffled(e, inst); break;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, CONTROL, NONE):
+        emit_unknown(e, inst);
+        break;
     }
     emit_define(e, inst, id);
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "backend/cpu/codegen/emit_state.h"
+#include "ir/lookup.h"
 
 void emit_line(emit *e, const char *format, ...) {
     va_list arguments;
@@ -48,6 +49,19 @@ void emit_likely_branch(emit *e, uint32_t condition, uint32_t yes, uint32_t no) 
     e->terminated = true;
 }
 
+uint32_t emit_shuffle(emit *e, const char *type, uint32_t a, uint32_t b, const uint32_t *from,
+                      uint32_t count) {
+    uint32_t id = emit_new(e);
+    vyre_strbuf *code = &e->w.code;
+    vyre_strbuf_printf(code, "  %%t%u = shufflevector %s %%t%u, %s %%t%u, <%u x i32> <", id, type,
+                       a, type, b, count);
+    for (uint32_t k = 0; k < count; k++) {
+        vyre_strbuf_printf(code, "%si32 %u", k ? ", " : "", from[k]);
+    }
+    vyre_strbuf_puts(code, ">\n");
+    return id;
+}
+
 /* Variables */
 
 static uint32_t make_variable(emit *e, const char *type) {
@@ -79,9 +93,7 @@ uint32_t emit_mask_variable(emit *e) {
 }
 
 uint32_t emit_read(emit *e, vyre_type type, uint32_t lanes, uint32_t variable) {
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = load %s, ptr %%t%u", id, cpu_type(type, lanes).text, variable);
-    return id;
+    return emit_put(e, "load %s, ptr %%t%u", cpu_type(type, lanes).text, variable);
 }
 
 void emit_assign(emit *e, vyre_type type, uint32_t lanes, uint32_t variable, uint32_t value) {
@@ -94,78 +106,51 @@ uint32_t emit_any(emit *e, uint32_t mask) {
     if (e->lanes == 1) {
         return mask;
     }
-    uint32_t bits = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = bitcast <%u x i1> %%t%u to i%u", bits, e->lanes, mask, e->lanes);
-    emit_line(e, "%%t%u = icmp ne i%u %%t%u, 0", id, e->lanes, bits);
-    return id;
+    uint32_t bits = emit_put(e, "bitcast <%u x i1> %%t%u to i%u", e->lanes, mask, e->lanes);
+    return emit_put(e, "icmp ne i%u %%t%u, 0", e->lanes, bits);
 }
 
 uint32_t emit_and(emit *e, uint32_t left, uint32_t right) {
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = and %s %%t%u, %%t%u", id, cpu_type(VYRE_TYPE_BOOL, e->lanes).text, left,
-              right);
-    return id;
+    return cpu_put_two((cpu_site){&e->w, e->lanes}, "and", VYRE_TYPE_BOOL, left, right);
 }
 
 uint32_t emit_and_not(emit *e, uint32_t left, uint32_t right) {
-    uint32_t all = cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1), id = emit_new(e);
-    emit_line(e, "%%t%u = xor %s %%t%u, %%t%u", id, cpu_type(VYRE_TYPE_BOOL, e->lanes).text, right,
-              all);
-    return emit_and(e, left, id);
+    cpu_site site = {&e->w, e->lanes};
+    return emit_and(e, left, cpu_put_with(site, "xor", VYRE_TYPE_BOOL, right, 1));
 }
 
 uint32_t emit_pick(emit *e, vyre_type type, uint32_t mask, uint32_t yes, uint32_t no) {
-    uint32_t id = emit_new(e);
-    cpu_type_text text = cpu_type(type, e->lanes);
-    emit_line(e, "%%t%u = select %s %%t%u, %s %%t%u, %s %%t%u", id,
-              cpu_type(VYRE_TYPE_BOOL, e->lanes).text, mask, text.text, yes, text.text, no);
-    return id;
+    return cpu_put_select((cpu_site){&e->w, e->lanes}, type, mask, yes, no);
 }
 
 /* Values */
 
 uint32_t emit_storage_at(emit *e, uint64_t offset, uint64_t bytes_a_chunk) {
-    uint32_t at = emit_new(e);
     if (e->in_group || !bytes_a_chunk) { /* what all chunks agree on is read from the first */
-        emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, e->storage,
-                  (unsigned long long)offset);
-        return at;
+        return emit_offset(e, e->storage, offset);
     }
-    uint32_t chunk = emit_new(e), scaled = emit_new(e), sum = emit_new(e);
-    emit_line(e, "%%t%u = load i64, ptr %%t%u", chunk, e->chunk);
-    emit_line(e, "%%t%u = mul i64 %%t%u, %llu", scaled, chunk, (unsigned long long)bytes_a_chunk);
-    emit_line(e, "%%t%u = add i64 %%t%u, %llu", sum, scaled, (unsigned long long)offset);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %%t%u", at, e->storage, sum);
-    return at;
+    uint32_t chunk = emit_put(e, "load i64, ptr %%t%u", e->chunk);
+    uint32_t scaled = emit_put(e, "mul i64 %%t%u, %llu", chunk, (unsigned long long)bytes_a_chunk);
+    uint32_t sum = emit_put(e, "add i64 %%t%u, %llu", scaled, (unsigned long long)offset);
+    return emit_put(e, "getelementptr i8, ptr %%t%u, i64 %%t%u", e->storage, sum);
 }
 
 /* In memory a bool is a byte. */
 
 uint32_t emit_from_memory(emit *e, vyre_type type, uint32_t lanes, uint32_t id) {
-    if (type != VYRE_TYPE_BOOL) {
-        return id;
-    }
-    uint32_t bit = emit_new(e);
-    emit_line(e, "%%t%u = trunc %s %%t%u to %s", bit, cpu_type(VYRE_TYPE_U8, lanes).text, id,
-              cpu_type(VYRE_TYPE_BOOL, lanes).text);
-    return bit;
+    cpu_site site = {&e->w, lanes};
+    return type == VYRE_TYPE_BOOL ? cpu_put_cast(site, "trunc", VYRE_TYPE_U8, type, id) : id;
 }
 
 uint32_t emit_to_memory(emit *e, vyre_type type, uint32_t lanes, uint32_t id) {
-    if (type != VYRE_TYPE_BOOL) {
-        return id;
-    }
-    uint32_t byte = emit_new(e);
-    emit_line(e, "%%t%u = zext %s %%t%u to %s", byte, cpu_type(VYRE_TYPE_BOOL, lanes).text, id,
-              cpu_type(VYRE_TYPE_U8, lanes).text);
-    return byte;
+    cpu_site site = {&e->w, lanes};
+    return type == VYRE_TYPE_BOOL ? cpu_put_cast(site, "zext", type, VYRE_TYPE_U8, id) : id;
 }
 
 uint32_t emit_load_at(emit *e, vyre_type type, uint32_t lanes, uint32_t pointer) {
     vyre_type stored = emit_stored_type(type);
-    uint32_t id = emit_new(e);
-    emit_line(e, "%%t%u = load %s, ptr %%t%u, align %u%s", id, cpu_type(stored, lanes).text,
-              pointer, vyre_type_bytes(stored), emit_alias(e).text);
+    uint32_t id = emit_put(e, "load %s, ptr %%t%u, align %u%s", cpu_type(stored, lanes).text,
+                           pointer, vyre_type_bytes(stored), emit_alias(e).text);
     return emit_from_memory(e, type, lanes, id);
 }
 
@@ -177,35 +162,35 @@ void emit_store_at(emit *e, vyre_type type, uint32_t lanes, uint32_t pointer, ui
 }
 
 uint64_t emit_crossing_bytes(const emit *e, uint32_t inst) {
-    uint32_t lanes = cpu_fact_of(&e->facts, inst)->varying ? e->facts.lanes : 1;
-    return (uint64_t)vyre_type_bytes((vyre_type)e->ir->insts[inst].type) * lanes;
+    uint32_t lanes = cpu_varies(&e->facts, inst) ? e->facts.lanes : 1;
+    return (uint64_t)vyre_type_bytes(vyre_inst_type(&e->ir->insts[inst])) * lanes;
 }
 
 /* Where it lies; scalars of a chunk lie side by side. */
 static uint32_t crossing_place(emit *e, uint32_t inst) {
     const emit_value *first = &e->values[inst - e->phase->first];
     uint64_t offset = first->offset;
-    if (e->scalar && cpu_fact_of(&e->facts, inst)->varying) {
-        offset += (uint64_t)e->first_lane * vyre_type_bytes((vyre_type)e->ir->insts[inst].type);
+    if (e->scalar && cpu_varies(&e->facts, inst)) {
+        offset += (uint64_t)e->first_lane * vyre_type_bytes(vyre_inst_type(&e->ir->insts[inst]));
     }
     return emit_storage_at(e, offset, emit_crossing_bytes(e, inst));
 }
 
 /* Values that cross lie in no array, even if an access to one gives or takes them. */
 void emit_store_crossing(emit *e, uint32_t inst, uint32_t id) {
-    uint32_t lanes = emit_lanes_of(e, cpu_fact_of(&e->facts, inst)->varying);
+    uint32_t lanes = emit_lanes_of(e, cpu_varies(&e->facts, inst));
     uint32_t touched = e->touched;
     e->touched = VYRE_NONE;
-    emit_store_at(e, (vyre_type)e->ir->insts[inst].type, lanes, crossing_place(e, inst), id);
+    emit_store_at(e, vyre_inst_type(&e->ir->insts[inst]), lanes, crossing_place(e, inst), id);
     e->touched = touched;
 }
 
 uint32_t emit_load_crossing(emit *e, uint32_t inst) {
-    uint32_t lanes = emit_lanes_of(e, cpu_fact_of(&e->facts, inst)->varying);
+    uint32_t lanes = emit_lanes_of(e, cpu_varies(&e->facts, inst));
     uint32_t touched = e->touched;
     e->touched = VYRE_NONE;
     uint32_t id =
-        emit_load_at(e, (vyre_type)e->ir->insts[inst].type, lanes, crossing_place(e, inst));
+        emit_load_at(e, vyre_inst_type(&e->ir->insts[inst]), lanes, crossing_place(e, inst));
     e->touched = touched;
     return id;
 }
@@ -215,9 +200,9 @@ static bool is_here(emit *e, uint32_t inst) {
 }
 
 uint32_t emit_operand(emit *e, uint32_t operand) {
-    if (operand & VYRE_CONSTANT) {
-        const vyre_const *c = &e->ir->consts[operand & ~VYRE_CONSTANT];
-        return cpu_write_const(&e->w, (vyre_type)c->type, 1, c->bits);
+    if (vyre_operand_is_constant(operand)) {
+        const vyre_const *c = vyre_operand_const(e->ir, operand);
+        return cpu_write_const(&e->w, vyre_const_type(c), 1, c->bits);
     }
     return is_here(e, operand) ? emit_value_of(e, operand)->id : emit_load_crossing(e, operand);
 }
@@ -225,10 +210,8 @@ uint32_t emit_operand(emit *e, uint32_t operand) {
 uint32_t emit_scalar(emit *e, uint32_t operand) {
     uint32_t id = emit_operand(e, operand);
     if (e->lanes > 1 && cpu_varies(&e->facts, operand)) { /* all agree on it: lane 0 will do */
-        uint32_t lane = emit_new(e);
-        emit_line(e, "%%t%u = extractelement %s %%t%u, i64 0", lane,
-                  cpu_type(vyre_operand_type(e->ir, operand), e->lanes).text, id);
-        return lane;
+        return emit_put(e, "extractelement %s %%t%u, i64 0",
+                        cpu_type(vyre_operand_type(e->ir, operand), e->lanes).text, id);
     }
     return id;
 }
@@ -264,18 +247,14 @@ void emit_define(emit *e, uint32_t inst, uint32_t id) {
 /* The frame */
 
 uint32_t emit_frame_field(emit *e, const char *type, uint64_t offset) {
-    uint32_t at = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %%frame, i64 %llu", at, (unsigned long long)offset);
-    emit_line(e, "%%t%u = load %s, ptr %%t%u, !invariant.load !0", id, type, at);
-    return id;
+    uint32_t at =
+        emit_put(e, "getelementptr i8, ptr %%frame, i64 %llu", (unsigned long long)offset);
+    return emit_put(e, "load %s, ptr %%t%u, !invariant.load !0", type, at);
 }
 
 uint32_t emit_table_entry(emit *e, const char *type, uint32_t table, uint64_t offset) {
-    uint32_t at = emit_new(e), id = emit_new(e);
-    emit_line(e, "%%t%u = getelementptr i8, ptr %%t%u, i64 %llu", at, table,
-              (unsigned long long)offset);
-    emit_line(e, "%%t%u = load %s, ptr %%t%u, !invariant.load !0", id, type, at);
-    return id;
+    uint32_t at = emit_offset(e, table, offset);
+    return emit_put(e, "load %s, ptr %%t%u, !invariant.load !0", type, at);
 }
 
 /* Lanes of group blocks */

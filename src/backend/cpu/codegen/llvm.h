@@ -32,11 +32,18 @@ typedef enum cpu_llvm_form {
     CPU_LLVM_IR        /* text, after optimisation, for people */
 } cpu_llvm_form;
 
+/* Threads that the caller lends. `run` calls `part` for each number below `count`, on any of them,
+ * and returns when all is done. */
+typedef struct cpu_llvm_threads {
+    uint32_t count;
+    vyre_status (*run)(void (*part)(void *user, uint32_t index), void *user, uint32_t count);
+} cpu_llvm_threads;
+
 /* Optimises and translates for the CPU that cpu_llvm_open describes, without fast math or
  * contraction. `out` must be empty, and stays so on an error. What LLVM objects to is a BACKEND
- * status with its words. Phases are translated on all threads of the pool: objects then stand one
- * behind the other. */
+ * status with its words. The threads share the phases of a program: objects then stand one behind
+ * the other. */
 VYRE_MUST_USE vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form,
-                                           vyre_strbuf *out);
+                                           const cpu_llvm_threads *threads, vyre_strbuf *out);
 
 #endif

@@ -1,11 +1,9 @@
 #include <fenv.h>
 #include <setjmp.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "backend/cpu/codegen/llvm_parts.h"
 #include "backend/cpu/codegen/llvm_table.h"
-#include "backend/cpu/runtime/pool.h"
 #include "base/alloc.h"
 #include "base/status.h"
 
@@ -151,7 +149,7 @@ static vyre_status no_memory(void) {
     return vyre_no_memory("for the code of a program");
 }
 
-/* A module as a whole, or parts of it that the threads of the pool share. */
+/* A module as a whole, or parts of it that threads share. */
 typedef struct work {
     const llvm_table *llvm;
     cpu_llvm_info info; /* of the CPU it is for */
@@ -208,14 +206,11 @@ static vyre_status translate_or_escape(const work *w, const vyre_strbuf *ir,
 }
 
 /* LLVM folds some functions of constants in the arithmetic that the thread has set. */
-static void translate_some(const cpu_frame *frame, uint64_t first, uint64_t end, void *storage) {
-    (void)storage;
-    work *w = (work *)(void *)frame->arrays[0];
+static void translate_part(void *user, uint32_t i) {
+    work *w = user;
     fenv_t callers;
     bool is_set = !fegetenv(&callers) && !fesetenv(FE_DFL_ENV);
-    for (uint64_t i = first; i < end; i++) {
-        w->statuses[i] = translate_or_escape(w, w->count > 1 ? &w->parts[i] : w->ir, &w->codes[i]);
-    }
+    w->statuses[i] = translate_or_escape(w, w->count > 1 ? &w->parts[i] : w->ir, &w->codes[i]);
     if (is_set) {
         fesetenv(&callers);
     }
@@ -245,27 +240,19 @@ static vyre_status collect(work *w, vyre_status status) {
     return status;
 }
 
-vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form, vyre_strbuf *out) {
+vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form,
+                             const cpu_llvm_threads *threads, vyre_strbuf *out) {
     const llvm_table *llvm;
-    uint32_t threads = 1;
     cpu_llvm_info info;
     VYRE_TRY(cpu_llvm_functions(&llvm));
     VYRE_TRY(cpu_llvm_open(&info));
-    VYRE_TRY(cpu_pool_size(&threads));
     work *w = vyre_alloc_zeroed(1, sizeof *w);
     if (!w) {
         return no_memory();
     }
     *w = (work){.llvm = llvm, .info = info, .form = form, .ir = ir, .out = out};
-    w->count = form == CPU_LLVM_OBJECT ? cpu_llvm_cut(ir, threads, w->parts) : 1;
-    vyre_status status;
-    if (w->count) {
-        uint8_t *const arrays[] = {(uint8_t *)w};
-        const cpu_frame frame = {.arrays = arrays};
-        status = cpu_pool_run(&(cpu_work){translate_some, &frame, w->count, 1, 0});
-    } else {
-        status = no_memory();
-    }
+    w->count = form == CPU_LLVM_OBJECT ? cpu_llvm_cut(ir, threads->count, w->parts) : 1;
+    vyre_status status = w->count ? threads->run(translate_part, w, w->count) : no_memory();
     status = collect(w, status);
     vyre_free(w);
     return status;

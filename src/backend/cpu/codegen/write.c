@@ -1,9 +1,11 @@
 #include "backend/cpu/codegen/write.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/cpu/codegen/write_parts.h"
+#include "ir/lookup.h"
 
 /* X(name in vyre_type, LLVM's type, its name in intrinsics) */
 #define SPELLINGS(X)                                                                               \
@@ -47,8 +49,12 @@ cpu_intrinsic_text cpu_intrinsic(const char *name, vyre_type type, uint32_t lane
     return t;
 }
 
-void cpu_write_declare(cpu_writer *w, const char *declaration) {
-    size_t size = strlen(declaration);
+void cpu_write_declare(cpu_writer *w, const char *format, ...) {
+    char declaration[256];
+    va_list arguments;
+    va_start(arguments, format);
+    size_t size = (size_t)vsnprintf(declaration, sizeof declaration, format, arguments);
+    va_end(arguments);
     const char *at = vyre_strbuf_string(&w->declarations);
     while ((at = strstr(at, declaration)) && at[size] != '\n') {
         at += size;
@@ -130,11 +136,9 @@ uint32_t cpu_put_call(cpu_site s, const char *name, vyre_type type, uint32_t cou
                       uint32_t b, uint32_t c) {
     cpu_type_text t = cpu_type(type, s.lanes);
     cpu_intrinsic_text full = cpu_intrinsic(name, type, s.lanes);
-    char declaration[256];
-    snprintf(declaration, sizeof declaration, "declare %s @%s(%s%s%s%s%s)", t.text, full.text,
-             t.text, count > 1 ? ", " : "", count > 1 ? t.text : "", count > 2 ? ", " : "",
-             count > 2 ? t.text : "");
-    cpu_write_declare(s.w, declaration);
+    cpu_write_declare(s.w, "declare %s @%s(%s%s%s%s%s)", t.text, full.text, t.text,
+                      count > 1 ? ", " : "", count > 1 ? t.text : "", count > 2 ? ", " : "",
+                      count > 2 ? t.text : "");
     switch (count) {
     case 1: return cpu_put(s, "call %s @%s(%s %%t%u)", t.text, full.text, t.text, a);
     case 2:
@@ -152,6 +156,11 @@ uint32_t cpu_put_bits(cpu_site s, vyre_type type, uint32_t a) {
 
 uint32_t cpu_put_from_bits(cpu_site s, vyre_type type, uint32_t a) {
     return cpu_put_cast(s, "bitcast", cpu_bits_type(type), type, a);
+}
+
+uint32_t cpu_put_unknown(cpu_site s, vyre_op op) {
+    s.w->unknown = op;
+    return 0;
 }
 
 uint32_t cpu_write_const(cpu_writer *w, vyre_type type, uint32_t lanes, uint64_t bits) {
@@ -197,15 +206,16 @@ uint32_t cpu_write_canonical(cpu_writer *w, vyre_type type, uint32_t lanes, uint
 uint32_t cpu_write_op(cpu_writer *w, vyre_op op, vyre_type type, vyre_type result, uint32_t lanes,
                       uint32_t a, uint32_t b, uint32_t c) {
     cpu_site s = {w, lanes};
-    switch (op) {
-    case VYRE_OP_SELECT: return cpu_put_select(s, result, a, b, c);
-    case VYRE_OP_CONVERT: return cpu_convert(s, type, result, a);
-    case VYRE_OP_BITCAST:
-        return strcmp(type_texts[type], type_texts[result]) == 0
-                   ? a
-                   : cpu_put_cast(s, "bitcast", type, result, a);
-    default: break;
+    if (op == VYRE_OP_SELECT) {
+        return cpu_put_select(s, result, a, b, c);
     }
-    return vyre_type_class_of(type) == VYRE_CLASS_FLOAT ? cpu_float_op(s, op, type, a, b, c)
-                                                        : cpu_integer_op(s, op, type, a, b);
+    if (op == VYRE_OP_CONVERT) {
+        return cpu_convert(s, type, result, a);
+    }
+    if (op == VYRE_OP_BITCAST) {
+        bool same = strcmp(type_texts[type], type_texts[result]) == 0;
+        return same ? a : cpu_put_cast(s, "bitcast", type, result, a);
+    }
+    return vyre_lookup_class(type) == VYRE_CLASS_FLOAT ? cpu_float_op(s, op, type, a, b, c)
+                                                       : cpu_integer_op(s, op, type, a, b);
 }

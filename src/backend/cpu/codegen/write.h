@@ -10,6 +10,7 @@ typedef struct cpu_writer {
     vyre_strbuf code;         /* of the function under way */
     vyre_strbuf declarations; /* of intrinsics, one a line, none twice */
     uint32_t next;            /* value */
+    vyre_op unknown;          /* one that there is no code for, if somebody asked for it */
     /* What the machine has instructions for. Without, other code does it. */
     bool has_half; /* f16 to and from f32: F16C, AArch64 */
     bool has_long; /* vectors of 64-bit integers to and from floats: AVX-512DQ, AArch64 */
@@ -38,6 +39,6 @@ uint32_t cpu_write_splat(cpu_writer *w, vyre_type type, uint32_t lanes, uint32_t
 uint32_t cpu_write_lane_numbers(cpu_writer *w, uint32_t lanes);
 
 /* Declares an intrinsic, once: "declare <8 x float> @llvm.sqrt.v8f32(<8 x float>)". */
-void cpu_write_declare(cpu_writer *w, const char *declaration);
+void cpu_write_declare(cpu_writer *w, const char *format, ...) VYRE_PRINTF(2, 3);
 
 #endif

@@ -1,4 +1,6 @@
 #include "backend/cpu/codegen/write_parts.h"
+#include "ir/eval.h"
+#include "ir/lookup.h"
 
 #include <stdio.h>
 
@@ -240,12 +242,11 @@ static uint32_t halves_from_f64(cpu_site s, uint32_t a) {
 
 /* One scalar: an intrinsic has the very rules. */
 static uint32_t integer_from_scalar(cpu_site s, vyre_type from, vyre_type to, uint32_t a) {
-    char name[CPU_INTRINSIC_BYTES], declaration[128];
+    char name[CPU_INTRINSIC_BYTES];
     cpu_type_text source = cpu_type(from, 1), target = cpu_type(to, 1);
     snprintf(name, sizeof name, "llvm.fpto%si.sat.%s.f%u", cpu_is_signed(to) ? "s" : "u",
              target.text, (unsigned)cpu_width(from));
-    snprintf(declaration, sizeof declaration, "declare %s @%s(%s)", target.text, name, source.text);
-    cpu_write_declare(s.w, declaration);
+    cpu_write_declare(s.w, "declare %s @%s(%s)", target.text, name, source.text);
     return cpu_put(s, "call %s @%s(%s %%t%u)", target.text, name, source.text, a);
 }
 
@@ -301,32 +302,27 @@ static uint32_t float_from_float(cpu_site s, vyre_type from, vyre_type to, uint3
     if (from != VYRE_TYPE_F32) {
         a = cpu_widen(s, from, a);
     }
-    switch (to) {
-    case VYRE_TYPE_F32: return a;
-    case VYRE_TYPE_F64: return cpu_put_cast(s, "fpext", VYRE_TYPE_F32, to, a);
-    default: return cpu_narrow(s, to, a);
-    }
+    return to == VYRE_TYPE_F32   ? a
+           : to == VYRE_TYPE_F64 ? cpu_put_cast(s, "fpext", VYRE_TYPE_F32, to, a)
+                                 : cpu_narrow(s, to, a);
 }
 
 static uint32_t to_bool(cpu_site s, vyre_type from, uint32_t a) {
     if (from == VYRE_TYPE_F32 || from == VYRE_TYPE_F64) {
         return cpu_put_with(s, "fcmp une", from, a, 0);
     }
-    if (vyre_type_class_of(from) == VYRE_CLASS_FLOAT) {
+    if (vyre_lookup_class(from) == VYRE_CLASS_FLOAT) {
         a = cpu_put_with(s, "and", from, a, 0x7fff);
     }
     return cpu_put_with(s, "icmp ne", from, a, 0);
 }
 
 static uint32_t from_bool(cpu_site s, vyre_type to, uint32_t a) {
-    static const uint64_t ones[VYRE_TYPE_COUNT] = {[VYRE_TYPE_F16] = 0x3c00,
-                                                   [VYRE_TYPE_BF16] = 0x3f80,
-                                                   [VYRE_TYPE_F32] = 0x3f800000,
-                                                   [VYRE_TYPE_F64] = 0x3ff0000000000000};
-    if (vyre_type_class_of(to) != VYRE_CLASS_FLOAT) {
+    uint64_t one = vyre_eval_identity(VYRE_COMBINE_MUL, to);
+    if (vyre_lookup_class(to) != VYRE_CLASS_FLOAT) {
         return cpu_put_cast(s, "zext", VYRE_TYPE_BOOL, to, a);
     }
-    return cpu_put_select(s, to, a, cpu_put_const(s, to, ones[to]), cpu_put_const(s, to, 0));
+    return cpu_put_select(s, to, a, cpu_put_const(s, to, one), cpu_put_const(s, to, 0));
 }
 
 static uint32_t integer_from_integer(cpu_site s, vyre_type from, vyre_type to, uint32_t a) {
@@ -338,8 +334,8 @@ static uint32_t integer_from_integer(cpu_site s, vyre_type from, vyre_type to, u
 }
 
 uint32_t cpu_convert(cpu_site s, vyre_type from, vyre_type to, uint32_t a) {
-    bool from_float = vyre_type_class_of(from) == VYRE_CLASS_FLOAT;
-    bool to_float = vyre_type_class_of(to) == VYRE_CLASS_FLOAT;
+    bool from_float = vyre_lookup_class(from) == VYRE_CLASS_FLOAT;
+    bool to_float = vyre_lookup_class(to) == VYRE_CLASS_FLOAT;
     if (to == VYRE_TYPE_BOOL) {
         return to_bool(s, from, a);
     }

@@ -1,4 +1,6 @@
 #include "backend/cpu/codegen/write_parts.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 /* Of f16 and bf16 as their bits. */
 static uint64_t infinity_of(vyre_type type) {
@@ -80,6 +82,8 @@ static uint32_t wide_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint
     case VYRE_OP_SUB: return cpu_put_two(s, "fsub", type, a, b);
     case VYRE_OP_MUL: return cpu_put_two(s, "fmul", type, a, b);
     case VYRE_OP_DIV: return cpu_put_two(s, "fdiv", type, a, b);
+    case VYRE_ONE_OF(MIN, MAX): return wide_extreme(s, op, type, a, b);
+    case VYRE_ONE_OF(NEG, ABS, COPYSIGN): return sign_op(s, op, type, a, b);
     case VYRE_OP_FMA: return cpu_put_call(s, "fma", type, 3, a, b, c);
     case VYRE_OP_SQRT: return cpu_put_call(s, "sqrt", type, 1, a, 0, 0);
     case VYRE_OP_FLOOR: return cpu_put_call(s, "floor", type, 1, a, 0, 0);
@@ -89,39 +93,44 @@ static uint32_t wide_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint
     case VYRE_OP_EQ: return cpu_put_two(s, "fcmp oeq", type, a, b);
     case VYRE_OP_NE: return cpu_put_two(s, "fcmp une", type, a, b);
     case VYRE_OP_LT: return cpu_put_two(s, "fcmp olt", type, a, b);
-    default: return cpu_put_two(s, "fcmp ole", type, a, b);
+    case VYRE_OP_LE: return cpu_put_two(s, "fcmp ole", type, a, b);
+    case VYRE_OP_REM:
+    case VYRE_ANY_OF(SURROUNDINGS, INTEGER, LOGIC, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER,
+                     SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return cpu_put_unknown(s, op);
+}
+
+/* f16 and bf16, by f32. */
+static uint32_t widened_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint32_t b,
+                           uint32_t c) {
+    uint8_t shape = vyre_lookup_op(op)->shape;
+    a = cpu_widen(s, type, a);
+    b = shape == VYRE_SHAPE_V2 || shape == VYRE_SHAPE_V3 ? cpu_widen(s, type, b) : 0;
+    c = shape == VYRE_SHAPE_V3 ? cpu_widen(s, type, c) : 0;
+    return wide_op(s, op, VYRE_TYPE_F32, a, b, c);
 }
 
 static uint32_t narrow_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint32_t b,
                           uint32_t c) {
-    uint8_t shape = vyre_op_info_of(op)->shape;
-    a = cpu_widen(s, type, a);
-    b = shape == VYRE_SHAPE_V2 || shape == VYRE_SHAPE_V3 ? cpu_widen(s, type, b) : 0;
-    c = shape == VYRE_SHAPE_V3 ? cpu_widen(s, type, c) : 0;
-    uint32_t wide = wide_op(s, op, VYRE_TYPE_F32, a, b, c);
     switch (op) {
-    case VYRE_OP_EQ:
-    case VYRE_OP_NE:
-    case VYRE_OP_LT:
-    case VYRE_OP_LE: return wide;
-    case VYRE_OP_FLOOR:
-    case VYRE_OP_CEIL:
-    case VYRE_OP_TRUNC:
-    case VYRE_OP_ROUND: return cpu_narrow_exact(s, type, wide);
-    default: return cpu_narrow(s, type, wide);
+    case VYRE_ONE_OF(MIN, MAX): return narrow_extreme(s, op, type, a, b);
+    case VYRE_ONE_OF(NEG, ABS, COPYSIGN): return sign_op(s, op, type, a, b);
+    case VYRE_ANY_OF(COMPARE): return widened_op(s, op, type, a, b, c);
+    case VYRE_ONE_OF(FLOOR, CEIL, TRUNC, ROUND):
+        return cpu_narrow_exact(s, type, widened_op(s, op, type, a, b, c));
+    case VYRE_ONE_OF(DIV, FMA, SQRT):
+    case VYRE_ONE_OF(ADD, SUB, MUL): return cpu_narrow(s, type, widened_op(s, op, type, a, b, c));
+    case VYRE_OP_REM:
+    case VYRE_ANY_OF(SURROUNDINGS, INTEGER, LOGIC, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER,
+                     SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return cpu_put_unknown(s, op);
 }
 
 uint32_t cpu_float_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint32_t b, uint32_t c) {
-    bool wide = vyre_type_bytes(type) > 2;
-    switch (op) {
-    case VYRE_OP_NEG:
-    case VYRE_OP_ABS:
-    case VYRE_OP_COPYSIGN: return sign_op(s, op, type, a, b);
-    case VYRE_OP_MIN:
-    case VYRE_OP_MAX:
-        return wide ? wide_extreme(s, op, type, a, b) : narrow_extreme(s, op, type, a, b);
-    default: return wide ? wide_op(s, op, type, a, b, c) : narrow_op(s, op, type, a, b, c);
-    }
+    bool is_wide = vyre_type_bytes(type) > 2;
+    return is_wide ? wide_op(s, op, type, a, b, c) : narrow_op(s, op, type, a, b, c);
 }

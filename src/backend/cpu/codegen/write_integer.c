@@ -1,14 +1,12 @@
 #include "backend/cpu/codegen/write_parts.h"
 
-#include <stdio.h>
+#include "ir/cases.h"
 
 /* abs, ctlz and cttz take a flag: whether one operand may give anything. Never here. */
 static uint32_t call_with_flag(cpu_site s, const char *name, vyre_type type, uint32_t a) {
     cpu_type_text t = cpu_type(type, s.lanes);
     cpu_intrinsic_text full = cpu_intrinsic(name, type, s.lanes);
-    char declaration[160];
-    snprintf(declaration, sizeof declaration, "declare %s @%s(%s, i1)", t.text, full.text, t.text);
-    cpu_write_declare(s.w, declaration);
+    cpu_write_declare(s.w, "declare %s @%s(%s, i1)", t.text, full.text, t.text);
     return cpu_put(s, "call %s @%s(%s %%t%u, i1 false)", t.text, full.text, t.text, a);
 }
 
@@ -56,9 +54,7 @@ static uint32_t divide(cpu_site s, vyre_op op, vyre_type type, uint32_t x, uint3
     }
     cpu_type_text t = cpu_type(type, s.lanes);
     cpu_intrinsic_text full = cpu_intrinsic("is.constant", type, s.lanes);
-    char declaration[160];
-    snprintf(declaration, sizeof declaration, "declare i1 @%s(%s)", full.text, t.text);
-    cpu_write_declare(s.w, declaration);
+    cpu_write_declare(s.w, "declare i1 @%s(%s)", full.text, t.text);
     uint32_t fixed = cpu_put(s, "call i1 @%s(%s %%t%u)", full.text, t.text, y);
     return cpu_put(s, "select i1 %%t%u, %s %%t%u, %s %%t%u", fixed, t.text, direct, t.text, other);
 }
@@ -124,11 +120,13 @@ static uint32_t high_product(cpu_site s, vyre_type type, uint32_t x, uint32_t y)
 uint32_t cpu_integer_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint32_t b) {
     bool sign = cpu_is_signed(type);
     switch (op) {
+    case VYRE_ANY_OF(FLOAT, CHOICE, SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL,
+                     NONE):
+        break;
     case VYRE_OP_ADD: return cpu_put_two(s, "add", type, a, b);
     case VYRE_OP_SUB: return cpu_put_two(s, "sub", type, a, b);
     case VYRE_OP_MUL: return cpu_put_two(s, "mul", type, a, b);
-    case VYRE_OP_DIV:
-    case VYRE_OP_REM: return divide(s, op, type, a, b);
+    case VYRE_ONE_OF(DIV, REM): return divide(s, op, type, a, b);
     case VYRE_OP_MIN: return cpu_put_call(s, sign ? "smin" : "umin", type, 2, a, b, 0);
     case VYRE_OP_MAX: return cpu_put_call(s, sign ? "smax" : "umax", type, 2, a, b, 0);
     case VYRE_OP_NEG: return cpu_put_two(s, "sub", type, cpu_put_const(s, type, 0), a);
@@ -151,6 +149,7 @@ uint32_t cpu_integer_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint
     case VYRE_OP_EQ: return cpu_put_two(s, "icmp eq", type, a, b);
     case VYRE_OP_NE: return cpu_put_two(s, "icmp ne", type, a, b);
     case VYRE_OP_LT: return cpu_put_two(s, sign ? "icmp slt" : "icmp ult", type, a, b);
-    default: return cpu_put_two(s, sign ? "icmp sle" : "icmp ule", type, a, b);
+    case VYRE_OP_LE: return cpu_put_two(s, sign ? "icmp sle" : "icmp ule", type, a, b);
     }
+    return cpu_put_unknown(s, op);
 }

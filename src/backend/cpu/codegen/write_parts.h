@@ -6,6 +6,7 @@
 #define VYRE_CPU_CODEGEN_WRITE_PARTS_H
 
 #include "backend/cpu/codegen/write.h"
+#include "ir/lookup.h"
 
 /* Where a line goes, and how many lanes its values have. */
 typedef struct cpu_site {
@@ -18,7 +19,7 @@ static inline uint32_t cpu_width(vyre_type type) {
 }
 
 static inline bool cpu_is_signed(vyre_type type) {
-    return vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    return vyre_lookup_class(type) == VYRE_CLASS_SIGNED;
 }
 
 /* A line "%tN = ..."; gives N. */
@@ -48,6 +49,9 @@ cpu_intrinsic_text cpu_intrinsic(const char *name, vyre_type type, uint32_t lane
 vyre_type cpu_bits_type(vyre_type type);
 uint32_t cpu_put_bits(cpu_site s, vyre_type type, uint32_t a);
 uint32_t cpu_put_from_bits(cpu_site s, vyre_type type, uint32_t a);
+
+/* An operation that nothing is written for; the writer remembers it. */
+uint32_t cpu_put_unknown(cpu_site s, vyre_op op);
 
 uint32_t cpu_integer_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint32_t b);
 uint32_t cpu_float_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint32_t b, uint32_t c);

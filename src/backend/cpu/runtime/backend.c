@@ -2,7 +2,6 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "backend/cpu/codegen/llvm.h"
 #include "backend/cpu/runtime/bandwidth.h"

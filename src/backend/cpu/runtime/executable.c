@@ -9,9 +9,11 @@
 #include "backend/cpu/codegen/option.h"
 #include "backend/cpu/runtime/artifact.h"
 #include "backend/cpu/runtime/backend.h"
+#include "backend/cpu/runtime/pool.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 #include "pass/fill.h"
 #include "pass/pass.h"
 #include "pass/split.h"
@@ -88,14 +90,15 @@ static void weigh(const vyre_ir *ir, uint32_t index, cpu_phase *out_phase) {
         const vyre_inst *inst = &ir->insts[i];
         const vyre_op_info *info = vyre_op_info_of(inst->op);
         bool in_loop = i < loop_end;
-        if (inst->op == VYRE_OP_LOOP || inst->op == VYRE_OP_FOR) {
-            loop_end = inst->c > loop_end ? inst->c : loop_end;
+        if (vyre_op_is_loop(inst->op)) {
+            uint32_t end = vyre_owner_end(ir, i);
+            loop_end = end > loop_end ? end : loop_end;
             out_phase->has_loops = true;
         }
         cost += (uint64_t)info->cost * (in_loop ? ITERATIONS : 1);
         out_phase->may_wait |= in_loop && info->effects & VYRE_EFFECT_ATOMIC &&
                                info->effects & VYRE_EFFECT_READ &&
-                               ir->resources[inst->a].kind <= VYRE_RESOURCE_SCRATCH;
+                               vyre_access_array(ir, inst)->kind <= VYRE_RESOURCE_SCRATCH;
     }
     uint32_t invocations = phase->workgroup[0]
                                ? phase->workgroup[0] * phase->workgroup[1] * phase->workgroup[2]
@@ -138,12 +141,18 @@ static bool load_artifact(cpu_executable *executable, const cpu_artifact_key *ke
     return !status;
 }
 
+static vyre_status compile_ir(const vyre_strbuf *ir, cpu_llvm_form form, vyre_strbuf *out) {
+    cpu_llvm_threads threads;
+    VYRE_TRY(cpu_pool_lend(&threads));
+    return cpu_llvm_compile(ir, form, &threads, out);
+}
+
 static vyre_status compile(cpu_executable *executable, const cpu_artifact_key *key,
                            const cpu_target *target, cpu_phase_info *infos,
                            vyre_strbuf *out_artifact) {
     vyre_strbuf ir = {0}, object = {0};
     vyre_status status = emit(executable->program, target, &ir, infos);
-    status = status ? status : cpu_llvm_compile(&ir, CPU_LLVM_OBJECT, &object);
+    status = status ? status : compile_ir(&ir, CPU_LLVM_OBJECT, &object);
     if (!status) {
         cpu_artifact_write(key, infos, &object, out_artifact);
         status = out_artifact->failed
@@ -299,7 +308,7 @@ static vyre_status translate(const vyre_program *program, cpu_llvm_form form, vy
         status = *out_infos ? emit(*out_program, &target, &ir, *out_infos)
                             : vyre_no_memory("to compile `%s`", vyre_program_name(program));
     }
-    status = status ? status : cpu_llvm_compile(&ir, form, out);
+    status = status ? status : compile_ir(&ir, form, out);
     vyre_strbuf_free(&ir);
     return status;
 }

@@ -311,3 +311,28 @@ vyre_status cpu_pool_run(const cpu_work *work) {
     cpu_memory_give(storage);
     return VYRE_OK;
 }
+
+typedef struct parts {
+    void (*part)(void *user, uint32_t index);
+    void *user;
+} parts;
+
+static void run_parts(const cpu_frame *frame, uint64_t first, uint64_t end, void *storage) {
+    (void)storage;
+    const parts *all = (const parts *)(const void *)frame->arrays[0];
+    for (uint64_t i = first; i < end; i++) {
+        all->part(all->user, (uint32_t)i);
+    }
+}
+
+static vyre_status run_each(void (*part)(void *user, uint32_t index), void *user, uint32_t count) {
+    parts all = {part, user};
+    uint8_t *const arrays[] = {(uint8_t *)&all};
+    const cpu_frame frame = {.arrays = arrays};
+    return cpu_pool_run(&(cpu_work){run_parts, &frame, count, 1, 0});
+}
+
+vyre_status cpu_pool_lend(cpu_llvm_threads *out_threads) {
+    out_threads->run = run_each;
+    return cpu_pool_size(&out_threads->count);
+}

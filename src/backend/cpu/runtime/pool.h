@@ -11,6 +11,7 @@
 #include <vyre/status.h>
 
 #include "backend/cpu/codegen/emit.h"
+#include "backend/cpu/codegen/llvm.h"
 
 /* Threads that work on a kernel, the calling one among them: VYRE_THREADS, read at the first call.
  */
@@ -27,5 +28,8 @@ typedef struct cpu_work {
 /* Runs a kernel and returns when all of it is done, or all threads have seen the stop flag. Fails
  * only without memory for the storage, before anything ran. */
 VYRE_MUST_USE vyre_status cpu_pool_run(const cpu_work *work);
+
+/* The same threads for the compiler. */
+VYRE_MUST_USE vyre_status cpu_pool_lend(cpu_llvm_threads *out_threads);
 
 #endif

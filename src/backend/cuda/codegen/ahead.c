@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "backend/cuda/codegen/emit.h"
-#include "backend/cuda/runtime/backend.h"
 #include "base/alloc.h"
 #include "base/status.h"
 #include "pass/pass.h"
@@ -57,14 +56,11 @@ static vyre_status no_memory(const vyre_program *program) {
 
 vyre_status cuda_ahead(const vyre_program *program, const char *device, vyre_strbuf *out_ptx) {
     cuda_target target;
-    vyre_program *lowered = NULL;
-    vyre_status status = find_target(device, &target);
-    status = status ? status : vyre_lower_program(program, &lowered);
-    if (status) {
-        return status;
-    }
+    vyre_program *lowered;
+    VYRE_TRY(find_target(device, &target));
+    VYRE_TRY(vyre_lower_program(program, &lowered));
     cuda_phase_info *infos = vyre_alloc_array(vyre_program_ir(lowered)->phase_count, sizeof *infos);
-    status = infos ? cuda_emit(lowered, &target, out_ptx, infos) : no_memory(program);
+    vyre_status status = infos ? cuda_emit(lowered, &target, out_ptx, infos) : no_memory(program);
     vyre_free(infos);
     vyre_program_release(lowered);
     return status;

@@ -2,180 +2,65 @@
 
 #include "backend/cuda/codegen/write.h"
 #include "base/alloc.h"
-#include "ir/lookup.h"
+#include "ir/cases.h"
 #include "pass/walk.h"
 
-typedef struct walk {
-    cuda_facts *f;
-    const vyre_ir *ir;
-    vyre_walk at;
-    bool changed;
-    bool whole; /* parts of a thread may end apart: a thread has one */
-} walk;
-
-static cuda_fact *fact(walk *w, uint32_t inst) {
-    return cuda_fact_of(w->f, inst);
-}
-
-static void set(walk *w, bool *flag, bool value) {
-    if (value && !*flag) {
-        *flag = true;
-        w->changed = true;
-    }
-}
-
-static void walk_code(walk *w, void (*visit)(walk *w, uint32_t inst)) {
-    uint32_t inst;
-    vyre_walk_begin(&w->at, w->ir, w->f->phase);
-    while (vyre_walk_next(&w->at, &inst)) {
-        visit(w, inst);
-    }
-}
-
-bool cuda_settles_late(const cuda_facts *f, uint32_t inst) {
+/* Neighbouring invocations differ in gid.x; what an atomic gives is each invocation's own. */
+static bool varies(const void *user, uint32_t inst, bool operands) {
+    const cuda_facts *f = user;
     const vyre_inst *i = &f->ir->insts[inst];
-    bool is_float = i->type == VYRE_TYPE_F32 || i->type == VYRE_TYPE_F64;
-    return is_float && i->op == VYRE_OP_RESULT && vyre_lookup_is_loop(f->ir->insts[i->a].op) &&
-           !cuda_fact_of(f, inst)->kept;
-}
-
-/* Whether an operand may be a NaN that is not to be changed. */
-static bool is_kept(const walk *w, uint32_t operand) {
-    return operand & VYRE_CONSTANT ? vyre_walk_is_nan(&w->ir->consts[operand & ~VYRE_CONSTANT])
-                                   : cuda_fact_of(w->f, operand)->kept;
-}
-
-/* Values that go into args or results. */
-static void flow(walk *w, const uint32_t *values, uint32_t count, uint32_t first_to, bool apart) {
-    for (uint32_t k = 0; k < count; k++) {
-        cuda_fact *to = fact(w, first_to + k);
-        set(w, &to->varying, apart || cuda_varies(w->f, values[k]));
-        set(w, &to->kept, is_kept(w, values[k]));
-        if (!(values[k] & VYRE_CONSTANT)) {
-            set(w, &fact(w, values[k])->observed,
-                to->observed && !cuda_settles_late(w->f, first_to + k));
-        }
-    }
-}
-
-static void visit_jump(walk *w, uint32_t inst) {
-    const vyre_inst *i = &w->ir->insts[inst];
-    uint32_t target = vyre_walk_target(&w->at, i->op), owner = w->at.stack[target].owner;
-    bool apart = false;
-    for (uint32_t level = target + 1; level < w->at.depth; level++) {
-        apart = apart || fact(w, w->at.stack[level].owner)->divergent;
-    }
-    if (i->op != VYRE_OP_YIELD && apart) {
-        for (uint32_t level = target; level < w->at.depth; level++) {
-            uint32_t at = w->at.stack[level].owner;
-            set(w, at == VYRE_NONE ? &w->whole : &fact(w, at)->divergent, true);
-        }
-    }
-    if (i->op == VYRE_OP_UNREACHABLE || owner == VYRE_NONE) {
-        return;
-    }
-    const vyre_inst *block = &w->ir->insts[owner];
-    const uint32_t *values = vyre_lookup_list(w->ir, i->a);
-    bool back =
-        vyre_lookup_is_loop(block->op) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
-    uint32_t first = !back ? block->c : block->op == VYRE_OP_FOR ? owner + 2 : owner + 1;
-    flow(w, values, i->b, first, fact(w, owner)->divergent);
-}
-
-/* Values carried into a loop, and out of a `for` whose range is used up. */
-static void visit_loop(walk *w, uint32_t inst) {
-    const vyre_inst *i = &w->ir->insts[inst];
-    const uint32_t *values = vyre_lookup_list(w->ir, i->a);
-    bool is_for = i->op == VYRE_OP_FOR;
-    uint32_t carried = is_for ? i->b - 3 : i->b, first = is_for ? inst + 2 : inst + 1;
-    bool *divergent = &fact(w, inst)->divergent;
-    if (is_for) {
-        set(w, divergent,
-            cuda_varies(w->f, values[0]) || cuda_varies(w->f, values[1]) ||
-                cuda_varies(w->f, values[2]));
-        set(w, &fact(w, inst + 1)->varying, *divergent);
-    }
-    flow(w, is_for ? values + 3 : values, carried, first, *divergent);
-    for (uint32_t k = 0; is_for && k < carried; k++) {
-        cuda_fact *result = fact(w, i->c + k), *arg = fact(w, first + k);
-        set(w, &result->varying, arg->varying || *divergent);
-        set(w, &result->kept, arg->kept);
-        set(w, &arg->observed, result->observed && !cuda_settles_late(w->f, i->c + k));
-    }
+    bool updates = vyre_inst_effects(i) & VYRE_EFFECT_ATOMIC && i->op != VYRE_OP_ATOMIC_LOAD;
+    return operands || updates || (i->op == VYRE_OP_GID && i->a == 0);
 }
 
 static bool is_unit(const cuda_facts *f, uint32_t operand) {
-    return !(operand & VYRE_CONSTANT) && cuda_fact_of(f, operand)->unit;
+    return vyre_operand_is_value(operand) && cuda_fact_of(f, operand)->unit;
 }
 
 /* Whether neighbours differ by 1. */
-static bool steps_by_one(const walk *w, const vyre_inst *i) {
+static bool steps_by_one(const cuda_facts *f, const vyre_inst *i) {
     bool narrow = i->type == VYRE_TYPE_U32 || i->type == VYRE_TYPE_I32;
-    switch (i->op) {
+    switch (vyre_inst_op(i)) {
     case VYRE_OP_GID: return i->a == 0;
     case VYRE_OP_ADD:
-        return narrow && ((is_unit(w->f, i->a) && !cuda_varies(w->f, i->b)) ||
-                          (is_unit(w->f, i->b) && !cuda_varies(w->f, i->a)));
-    case VYRE_OP_SUB: return narrow && is_unit(w->f, i->a) && !cuda_varies(w->f, i->b);
-    case VYRE_OP_CONVERT:
-    case VYRE_OP_BITCAST: return narrow && is_unit(w->f, i->a);
-    default: return false;
+        return narrow && ((is_unit(f, i->a) && !cuda_varies(f, i->b)) ||
+                          (is_unit(f, i->b) && !cuda_varies(f, i->a)));
+    case VYRE_OP_SUB: return narrow && is_unit(f, i->a) && !cuda_varies(f, i->b);
+    case VYRE_ONE_OF(CONVERT, BITCAST): return narrow && is_unit(f, i->a);
+    case VYRE_ONE_OF(PARAM, LID, WID, NUM_WORKGROUPS, IN_DOMAIN, LANE, SUBGROUP_ID, ITERATION, LEN,
+                     MUL, SELECT):
+    case VYRE_ANY_OF(QUOTIENT, EXTREME, SIGN, INTEGER, LOGIC, BITS, FLOAT, COMPARE, ELEMENTARY,
+                     ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return false;
 }
 
 /* Whether a row that starts there is some elements off those of the other operand. */
-static bool is_shifted(const walk *w, const vyre_inst *i) {
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(w->ir, i, &values);
+static bool is_shifted(const cuda_facts *f, const vyre_inst *i) {
+    vyre_list values = vyre_inst_operands(f->ir, i);
     bool shifted = false;
-    for (uint32_t k = 0; k < count; k++) {
-        shifted = shifted || (values[k] & VYRE_CONSTANT
-                                  ? w->ir->consts[values[k] & ~VYRE_CONSTANT].bits % 16 != 0
-                                  : cuda_fact_of(w->f, values[k])->shifted);
+    for (uint32_t k = 0; k < values.count; k++) {
+        shifted = shifted || (vyre_operand_is_constant(values.items[k])
+                                  ? vyre_operand_bits(f->ir, values.items[k]) % 16 != 0
+                                  : cuda_fact_of(f, values.items[k])->shifted);
     }
     return shifted;
 }
 
-static void visit_value(walk *w, uint32_t inst) {
-    const vyre_inst *i = &w->ir->insts[inst];
-    cuda_fact *own = fact(w, inst);
-    uint32_t effects = vyre_lookup_op(i->op)->effects;
-    bool varying = (i->op == VYRE_OP_GID && i->a == 0) ||
-                   (effects & VYRE_EFFECT_ATOMIC && i->op != VYRE_OP_ATOMIC_LOAD);
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(w->ir, i, &values);
-    for (uint32_t k = 0; k < count; k++) {
-        if (values[k] & VYRE_CONSTANT) {
-            continue;
-        }
-        cuda_fact *used = fact(w, values[k]);
-        varying = varying || used->varying;
-        set(w, &used->observed, vyre_walk_shows_bits(i->op, k, own->observed));
-    }
-    set(w, &own->varying, varying);
-    set(w, &own->kept,
-        i->op == VYRE_OP_SELECT ? is_kept(w, i->b) || is_kept(w, i->c)
-                                : !vyre_walk_gives_any_nan(i->op, (vyre_type)i->type));
-    own->unit = steps_by_one(w, i);
-    own->shifted = own->unit && i->op != VYRE_OP_GID && is_shifted(w, i);
-}
-
-static void visit_flow(walk *w, uint32_t inst) {
-    const vyre_inst *i = &w->ir->insts[inst];
-    uint32_t effects = vyre_lookup_op(i->op)->effects;
-    if (effects & VYRE_EFFECT_END) {
-        visit_jump(w, inst);
-    } else if (vyre_lookup_is_loop(i->op)) {
-        visit_loop(w, inst);
-    } else if (i->op == VYRE_OP_IF) {
-        set(w, &fact(w, inst)->divergent, cuda_varies(w->f, i->a));
-    } else if (i->op != VYRE_OP_INLINE && i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT) {
-        visit_value(w, inst);
+/* Of values before those that are computed from them, which are all but args and results. */
+static void find_units(cuda_facts *f) {
+    for (uint32_t inst = f->phase->first; inst < f->phase->end; inst++) {
+        const vyre_inst *i = &f->ir->insts[inst];
+        cuda_fact *own = cuda_fact_of(f, inst);
+        own->unit = steps_by_one(f, i);
+        own->shifted = own->unit && i->op != VYRE_OP_GID && is_shifted(f, i);
     }
 }
 
 static bool breaks_inside(const vyre_ir *ir, uint32_t loop) {
-    for (uint32_t inst = loop + 1; inst < ir->insts[loop].c; inst++) {
+    vyre_block body = vyre_body_block(ir, loop);
+    for (uint32_t inst = body.first; inst < body.end; inst++) {
         if (ir->insts[inst].op == VYRE_OP_BREAK || ir->insts[inst].op == VYRE_OP_RETURN) {
             return true;
         }
@@ -184,11 +69,10 @@ static bool breaks_inside(const vyre_ir *ir, uint32_t loop) {
 }
 
 /* Whether an instruction stands in a loop that may go on until somebody else does something. */
-static bool in_open_loop(const walk *w) {
-    for (uint32_t level = 1; level < w->at.depth; level++) {
-        uint32_t op = vyre_walk_owner_op(&w->at, level);
-        if (op == VYRE_OP_LOOP ||
-            (op == VYRE_OP_FOR && breaks_inside(w->ir, w->at.stack[level].owner))) {
+static bool in_open_loop(const vyre_walk *at) {
+    for (uint32_t level = 1; level < at->depth; level++) {
+        uint32_t owner = at->stack[level].owner, op = at->ir->insts[owner].op;
+        if (op == VYRE_OP_LOOP || (op == VYRE_OP_FOR && breaks_inside(at->ir, owner))) {
             return true;
         }
     }
@@ -200,42 +84,46 @@ static bool is_global(const vyre_ir *ir, uint32_t resource) {
 }
 
 bool cuda_is_inverse_root(const vyre_ir *ir, const vyre_inst *i) {
-    return i->op == VYRE_OP_DIV && i->type == VYRE_TYPE_F32 && i->a & VYRE_CONSTANT &&
-           ir->consts[i->a & ~VYRE_CONSTANT].bits == 0x3f800000 && !(i->b & VYRE_CONSTANT) &&
+    return i->op == VYRE_OP_DIV && i->type == VYRE_TYPE_F32 &&
+           vyre_operand_has_bits(ir, i->a, 0x3f800000) && vyre_operand_is_value(i->b) &&
            ir->insts[i->b].op == VYRE_OP_SQRT;
 }
 
-static void visit_once(walk *w, uint32_t inst) {
-    const vyre_inst *i = &w->ir->insts[inst];
-    cuda_facts *f = w->f;
-    uint32_t effects = vyre_lookup_op(i->op)->effects;
-    if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE) || i->op == VYRE_OP_LEN) {
-        f->used[i->a] = true;
-    }
+/* Which arrays an access uses, and whether it may wait for an earlier workgroup. */
+static void visit_access(cuda_facts *f, const vyre_inst *i, const vyre_walk *at) {
+    uint32_t effects = vyre_inst_effects(i), resource = vyre_access_resource(i);
+    f->used[resource] = true;
     if (effects & VYRE_EFFECT_WRITE) {
-        f->written[i->a] = true;
+        f->written[resource] = true;
     }
-    if (effects & VYRE_EFFECT_ATOMIC && effects & VYRE_EFFECT_READ && is_global(w->ir, i->a) &&
-        f->phase->workgroup[0] && in_open_loop(w)) {
+    if (effects & VYRE_EFFECT_ATOMIC && effects & VYRE_EFFECT_READ && is_global(f->ir, resource) &&
+        f->phase->workgroup[0] && in_open_loop(at)) {
         f->may_wait = true;
+    }
+}
+
+static void visit(cuda_facts *f, uint32_t inst, const vyre_walk *at) {
+    const vyre_inst *i = &f->ir->insts[inst];
+    uint32_t effects = vyre_inst_effects(i);
+    if (vyre_inst_has_resource(i)) {
+        visit_access(f, i, at);
     }
     f->has_barriers |= i->op == VYRE_OP_BARRIER || i->op == VYRE_OP_UNIFORM_LOAD;
     f->has_grid_barriers |= i->op == VYRE_OP_GRID_BARRIER;
     f->has_subgroups |= (effects & VYRE_EFFECT_SUBGROUP) != 0;
-    f->has_loops |= vyre_lookup_is_loop(i->op) && !cuda_ends_soon(w->ir, inst);
+    f->has_loops |= vyre_op_is_loop(i->op) && !cuda_ends_soon(f->ir, inst);
     if (effects & VYRE_EFFECT_SUBGROUP && f->map.controls &&
         f->map.levels[f->map.controls[inst - f->phase->first]] < VYRE_UNIFORM_WORKGROUP) {
         f->lanes_part = true;
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(w->ir, i, &values);
-    for (uint32_t k = 0; k < count; k++) {
-        if (!(values[k] & VYRE_CONSTANT)) {
-            fact(w, values[k])->uses++;
+    vyre_list values = vyre_inst_operands(f->ir, i);
+    for (uint32_t k = 0; k < values.count; k++) {
+        if (vyre_operand_is_value(values.items[k])) {
+            cuda_fact_of(f, values.items[k])->uses++;
         }
     }
-    if (cuda_is_inverse_root(w->ir, i)) {
-        fact(w, i->b)->inverses++;
+    if (cuda_is_inverse_root(f->ir, i)) {
+        cuda_fact_of(f, i->b)->inverses++;
     }
 }
 
@@ -247,31 +135,24 @@ typedef struct gain {
     bool apart;            /* parts go ways of their own for long, or through memory of their own */
 } gain;
 
-static void count_gain(const walk *w, uint32_t inst, bool in_loop, gain *g) {
-    const vyre_inst *i = &w->ir->insts[inst];
-    uint32_t effects = vyre_lookup_op(i->op)->effects;
-    if (vyre_lookup_is_loop(i->op)) {
-        g->apart = g->apart || cuda_fact_of(w->f, inst)->divergent;
+static void count_gain(const cuda_facts *f, uint32_t inst, bool in_loop, gain *g) {
+    const vyre_inst *i = &f->ir->insts[inst];
+    uint32_t effects = vyre_inst_effects(i);
+    if (vyre_op_is_loop(i->op)) {
+        g->apart = g->apart || vyre_divergence_of(&f->divergence, inst)->divergent;
     }
-    if (!(effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) || i->op == VYRE_OP_CLEAR) {
+    if (!(effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) || i->op == VYRE_OP_CLEAR ||
+        !cuda_varies(f, vyre_access_index(f->ir, i))) {
         return;
     }
-    uint32_t at = i->op == VYRE_OP_ATOMIC_CAS ? w->ir->operands[i->b] : i->b;
-    if (!cuda_varies(w->f, at)) {
-        return;
-    }
-    const cuda_fact *index = cuda_fact_of(w->f, at);
-    const vyre_access_group *group = vyre_access_group_of(&w->f->accesses, inst);
-    if (i->op == VYRE_OP_LOAD && index->unit && group && group->in_bounds &&
-        is_global(w->ir, i->a)) {
-        uint32_t bytes = vyre_type_bytes((vyre_type)w->ir->resources[i->a].type);
-        g->rows += inst == group->head; /* neighbours come along */
-        g->in_loop = g->in_loop || in_loop;
-        g->largest = bytes > g->largest ? bytes : g->largest;
-    } else if ((i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) && index->unit &&
-               !index->shifted) {
-        uint32_t bytes = vyre_type_bytes((vyre_type)w->ir->resources[i->a].type);
-        g->rows++;
+    const cuda_fact *index = cuda_fact_of(f, vyre_access_index(f->ir, i));
+    const vyre_access_group *group = vyre_access_group_of(&f->accesses, inst);
+    bool is_plain = i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE;
+    bool is_wide = i->op == VYRE_OP_LOAD && index->unit && group && group->in_bounds &&
+                   is_global(f->ir, vyre_access_resource(i));
+    if (is_wide || (is_plain && index->unit && !index->shifted)) {
+        uint32_t bytes = vyre_type_bytes(vyre_resource_type(vyre_access_array(f->ir, i)));
+        g->rows += !is_wide || inst == group->head; /* neighbours come along */
         g->in_loop = g->in_loop || in_loop;
         g->largest = bytes > g->largest ? bytes : g->largest;
     } else {
@@ -283,20 +164,19 @@ static void count_gain(const walk *w, uint32_t inst, bool in_loop, gain *g) {
 /* Several invocations a thread pay where neighbours use neighbouring elements: one access of 16
  * bytes for all, and what is the same for all is there once. They do not where there is much else
  * to do. */
-static uint32_t parts_that_pay(const walk *w) {
+static uint32_t parts_that_pay(const cuda_facts *f) {
     enum { BYTES = 16, MOST_INSTRUCTIONS = 400 };
-    const cuda_facts *f = w->f;
     uint32_t count = f->phase->end - f->phase->first, loop_end = 0;
     gain g = {0};
-    if (w->whole || f->has_grid_barriers || f->phase->workgroup[0] ||
+    if (f->divergence.partial || f->has_grid_barriers || f->phase->workgroup[0] ||
         f->phase->first_resource != f->phase->end_resource) {
         return 1;
     }
     for (uint32_t inst = f->phase->first; inst < f->phase->end; inst++) {
-        if (vyre_lookup_is_loop(w->ir->insts[inst].op) && inst >= loop_end) {
-            loop_end = w->ir->insts[inst].c;
+        if (vyre_op_is_loop(f->ir->insts[inst].op) && inst >= loop_end) {
+            loop_end = vyre_owner_end(f->ir, inst);
         }
-        count_gain(w, inst, inst < loop_end, &g);
+        count_gain(f, inst, inst < loop_end, &g);
     }
     /* Where long loops do no more than compute, nothing is gained by rows around them. */
     bool pays = g.largest && !g.apart && g.rows >= g.others && (!f->has_loops || g.in_loop);
@@ -335,10 +215,10 @@ static bool is_small(const vyre_ir *ir, const vyre_phase *phase) {
 static void part_unlike(cuda_facts *f) {
     for (uint32_t g = 0; g < f->accesses.group_count; g++) {
         const vyre_access_group *group = &f->accesses.rows[g];
-        uint32_t first = f->ir->insts[group->members[0]].b;
+        uint32_t first = vyre_access_index(f->ir, &f->ir->insts[group->members[0]]);
         bool alike = true;
         for (uint32_t k = 1; k < group->count; k++) {
-            uint32_t index = f->ir->insts[group->members[k]].b;
+            uint32_t index = vyre_access_index(f->ir, &f->ir->insts[group->members[k]]);
             alike = alike && cuda_varies(f, index) == cuda_varies(f, first) &&
                     is_unit(f, index) == is_unit(f, first);
         }
@@ -354,27 +234,33 @@ bool cuda_analyse(cuda_facts *f, const vyre_ir *ir, uint32_t phase, bool own_dom
     f->facts = vyre_alloc_zeroed(count, sizeof *f->facts);
     f->written = vyre_alloc_zeroed(ir->resource_count + 1, sizeof *f->written);
     f->used = vyre_alloc_zeroed(ir->resource_count + 1, sizeof *f->used);
+    const vyre_divergence_rules rules = {.varies = varies, .user = f, .copies = true};
     if (!f->facts || !f->written || !f->used ||
-        !vyre_uniformity_init_controls(&f->map, ir, phase) ||
+        !vyre_divergence_init(&f->divergence, ir, f->phase, &rules) ||
+        !vyre_nans_init(&f->nans, ir, f->phase, NULL, NULL) ||
+        !vyre_uniformity_init(&f->map, ir, phase, false, true) ||
         !vyre_ranges_init(&f->ranges, ir, phase, own_domain) ||
         !vyre_accesses_init(&f->accesses, ir, phase, &f->ranges)) {
         cuda_facts_free(f);
         return false;
     }
-    walk w = {.f = f, .ir = ir};
-    do {
-        w.changed = false;
-        walk_code(&w, visit_flow);
-    } while (w.changed);
+    find_units(f);
     part_unlike(f);
-    walk_code(&w, visit_once);
-    f->parts = parts_that_pay(&w);
+    vyre_walk at;
+    uint32_t inst;
+    vyre_walk_begin(&at, ir, f->phase);
+    while (vyre_walk_next(&at, &inst)) {
+        visit(f, inst, &at);
+    }
+    f->parts = parts_that_pay(f);
     f->few_threads = is_small(ir, f->phase);
     return true;
 }
 
 void cuda_facts_free(cuda_facts *f) {
     vyre_free(f->facts);
+    vyre_divergence_deinit(&f->divergence);
+    vyre_nans_deinit(&f->nans);
     vyre_free(f->written);
     vyre_free(f->used);
     vyre_accesses_deinit(&f->accesses);
@@ -383,41 +269,19 @@ void cuda_facts_free(cuda_facts *f) {
     *f = (cuda_facts){0};
 }
 
-/* A constant as the number it is. */
-static bool number_of(const vyre_ir *ir, uint32_t operand, int64_t *out) {
-    if (!(operand & VYRE_CONSTANT)) {
-        return false;
-    }
-    const vyre_const *row = &ir->consts[operand & ~VYRE_CONSTANT];
-    uint32_t width = vyre_type_bytes((vyre_type)row->type) * 8;
-    bool is_signed = vyre_lookup_class((vyre_type)row->type) == VYRE_CLASS_SIGNED;
-    if (width == 64 && row->bits > INT64_MAX) {
-        return false;
-    }
-    *out = is_signed && width < 64 && row->bits >> (width - 1)
-               ? (int64_t)row->bits - ((int64_t)1 << width)
-               : (int64_t)row->bits;
-    return true;
-}
-
 uint32_t cuda_constant_iterations(const vyre_ir *ir, uint32_t inst) {
-    const vyre_inst *i = &ir->insts[inst];
-    int64_t first, end, step;
-    if (i->op != VYRE_OP_FOR || !number_of(ir, ir->operands[i->a], &first) ||
-        !number_of(ir, ir->operands[i->a + 1], &end) ||
-        !number_of(ir, ir->operands[i->a + 2], &step) || step <= 0 || first >= end) {
-        return 0;
-    }
-    uint64_t iterations = ((uint64_t)end - (uint64_t)first - 1) / (uint64_t)step + 1;
-    return iterations <= UINT32_MAX ? (uint32_t)iterations : 0;
+    vyre_for_numbers range;
+    bool is_known = ir->insts[inst].op == VYRE_OP_FOR && vyre_for_numbers_of(ir, inst, &range);
+    return is_known && range.iterations <= UINT32_MAX ? (uint32_t)range.iterations : 0;
 }
 
 bool cuda_ends_soon(const vyre_ir *ir, uint32_t inst) {
     enum { FEW = 1024 };
     uint32_t iterations = cuda_constant_iterations(ir, inst);
     uint64_t all = iterations;
-    for (uint32_t k = inst + 1; k < ir->insts[inst].c && all && all <= FEW; k++) {
-        if (vyre_lookup_is_loop(ir->insts[k].op)) {
+    vyre_block body = vyre_body_block(ir, inst);
+    for (uint32_t k = body.first; k < body.end && all && all <= FEW; k++) {
+        if (vyre_op_is_loop(ir->insts[k].op)) {
             all *= cuda_constant_iterations(ir, k);
         }
     }

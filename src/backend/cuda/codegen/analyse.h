@@ -6,27 +6,24 @@
 #ifndef VYRE_CUDA_CODEGEN_ANALYSE_H
 #define VYRE_CUDA_CODEGEN_ANALYSE_H
 
-#include <vyre/limits.h>
-#include <vyre/program.h>
-
 #include "ir/uniformity.h"
 #include "pass/access.h"
+#include "pass/divergence.h"
+#include "pass/nan.h"
 
 typedef struct cuda_fact {
     uint32_t uses;
     uint32_t inverses; /* roots: uses that do not need it, cuda_is_inverse_root */
-    bool varying;      /* values: differs between the parts of a thread */
     bool unit;         /* values of 32 bits: grows by 1 from part to part, modulo 2^32 */
     bool shifted;      /* such a value that is sure not to start where 16 bytes do */
-    bool observed;     /* values: somebody sees the bits of a NaN */
-    bool kept;         /* values: a NaN may be one whose bits must stay, so not of arithmetic */
-    bool divergent;    /* blocks: parts go ways of their own */
 } cuda_fact;
 
 typedef struct cuda_facts {
     const vyre_ir *ir;
     const vyre_phase *phase;
-    cuda_fact *facts; /* by instruction of the phase */
+    cuda_fact *facts;           /* by instruction of the phase */
+    vyre_divergence divergence; /* of the parts of a thread */
+    vyre_nans nans;
     vyre_uniformity_map map;
     vyre_ranges ranges;
     vyre_accesses accesses;
@@ -51,18 +48,16 @@ static inline cuda_fact *cuda_fact_of(const cuda_facts *facts, uint32_t inst) {
     return &facts->facts[inst - facts->phase->first];
 }
 
+/* Whether an operand differs between the parts of a thread. */
 static inline bool cuda_varies(const cuda_facts *facts, uint32_t operand) {
-    return !(operand & VYRE_CONSTANT) && cuda_fact_of(facts, operand)->varying;
+    return vyre_operand_varies(&facts->divergence, operand);
 }
 
 /* Whether all invocations of a workgroup that come along have the same value. */
 static inline bool cuda_is_uniform(const cuda_facts *facts, uint32_t operand) {
-    return operand & VYRE_CONSTANT ||
+    return !vyre_operand_is_value(operand) ||
            facts->map.levels[operand - facts->phase->first] >= VYRE_UNIFORM_WORKGROUP;
 }
-
-/* Whether a value is made canonical where it leaves its loop, and not in every iteration. */
-bool cuda_settles_late(const cuda_facts *facts, uint32_t inst);
 
 /* Whether an access stays in its array. */
 static inline bool cuda_is_inside(const cuda_facts *facts, uint32_t inst) {

@@ -5,9 +5,9 @@
 #include "backend/cuda/codegen/emit_state.h"
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/cases.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
-#include "pass/walk.h"
 
 cuda_layout cuda_layout_of(const vyre_ir *ir) {
     cuda_layout layout = {0};
@@ -42,7 +42,7 @@ cuda_layout cuda_layout_of(const vyre_ir *ir) {
 bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array) {
     for (uint32_t inst = ir->phases[phase].first; inst < ir->phases[phase].end; inst++) {
         const vyre_inst *i = &ir->insts[inst];
-        if (vyre_lookup_op(i->op)->effects & VYRE_EFFECT_WRITE && i->a == array) {
+        if (vyre_inst_effects(i) & VYRE_EFFECT_WRITE && vyre_access_resource(i) == array) {
             return true;
         }
     }
@@ -83,12 +83,12 @@ cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
 
 /* The condition that a number is, 0 or 1; VYRE_NONE if it is something else. */
 static uint32_t condition_of(const emit *e, uint32_t operand) {
-    if (operand & VYRE_CONSTANT || e->ir->insts[operand].op != VYRE_OP_CONVERT) {
+    if (!vyre_operand_is_value(operand) || e->ir->insts[operand].op != VYRE_OP_CONVERT) {
         return VYRE_NONE;
     }
     uint32_t from = e->ir->insts[operand].a;
-    return !(from & VYRE_CONSTANT) && vyre_operand_type(e->ir, from) == VYRE_TYPE_BOOL ? from
-                                                                                       : VYRE_NONE;
+    bool is_bool = vyre_operand_type(e->ir, from) == VYRE_TYPE_BOOL;
+    return vyre_operand_is_value(from) && is_bool ? from : VYRE_NONE;
 }
 
 /* Counts what is true: a condition is not made a number first. */
@@ -154,7 +154,7 @@ static bool write_inverse_root(emit *e, uint32_t inst) {
         uint32_t from = e->ir->insts[i->b].a;
         cuda_reg x = cuda_in_register(&e->w, cuda_emit_operand(e, from, part));
         cuda_reg value = inverse_root(&e->w, x);
-        if (emit_fact(e, inst)->observed) {
+        if (vyre_nan_is_observed(&e->facts.nans, inst)) {
             value = cuda_write_canonical(&e->w, VYRE_TYPE_F32, value);
         }
         *emit_slot(e, inst, part) = value;
@@ -169,19 +169,18 @@ static void write_pure(emit *e, uint32_t inst) {
     if (!is_needed || write_count(e, inst) || write_inverse_root(e, inst)) {
         return;
     }
-    vyre_type result = (vyre_type)i->type;
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(e->ir, i, &values);
-    vyre_type type = i->op == VYRE_OP_SELECT ? result : vyre_operand_type(e->ir, values[0]);
-    bool observed = emit_fact(e, inst)->observed;
+    vyre_type result = vyre_inst_type(i);
+    vyre_list values = vyre_inst_operands(e->ir, i);
+    vyre_type type = i->op == VYRE_OP_SELECT ? result : vyre_operand_type(e->ir, values.items[0]);
+    bool observed = vyre_nan_is_observed(&e->facts.nans, inst);
     for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
         cuda_reg regs[3] = {{0}};
-        for (uint32_t k = 0; k < count && k < 3; k++) {
-            regs[k] = cuda_emit_operand(e, values[k], part);
+        for (uint32_t k = 0; k < values.count && k < 3; k++) {
+            regs[k] = cuda_emit_operand(e, values.items[k], part);
         }
-        cuda_reg value =
-            cuda_write_op(&e->w, (vyre_op)i->op, type, result, observed, regs[0], regs[1], regs[2]);
-        if (observed && vyre_walk_gives_any_nan(i->op, result)) {
+        cuda_reg value = cuda_write_op(&e->w, vyre_inst_op(i), type, result, observed, regs[0],
+                                       regs[1], regs[2]);
+        if (vyre_nan_settles(&e->facts.nans, inst)) {
             value = cuda_write_canonical(&e->w, result, value);
         }
         *emit_slot(e, inst, part) = value;
@@ -214,30 +213,28 @@ static void mention_line(emit *e, uint32_t inst) {
     }
 }
 
+void cuda_emit_unknown(emit *e, uint32_t inst) {
+    cuda_unknown(&e->w, vyre_inst_op(&e->ir->insts[inst]));
+}
+
 void cuda_emit_instruction(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t effects = vyre_lookup_op(i->op)->effects;
-    if (i->op == VYRE_OP_ARG || i->op == VYRE_OP_RESULT) {
+    vyre_op op = vyre_inst_op(&e->ir->insts[inst]);
+    if (op == VYRE_OP_ARG || op == VYRE_OP_RESULT) {
         return; /* written where it comes from */
     }
     mention_line(e, inst);
-    if (effects & VYRE_EFFECT_BLOCK) {
-        cuda_emit_control(e, inst);
-    } else if (effects & VYRE_EFFECT_END) {
-        cuda_emit_jump_out(e, inst);
-    } else if (effects & VYRE_EFFECT_SUBGROUP) {
-        cuda_emit_subgroup(e, inst);
-    } else if (i->op == VYRE_OP_BARRIER) {
-        cuda_emit_barrier(e);
-    } else if (i->op == VYRE_OP_GRID_BARRIER) {
-        cuda_emit_grid_barrier(e);
-    } else if (i->op == VYRE_OP_UNIFORM_LOAD) {
-        cuda_emit_uniform_load(e, inst);
-    } else if (effects & (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE)) {
-        cuda_emit_memory(e, inst);
-    } else if (!cuda_emit_surroundings(e, inst)) {
-        write_pure(e, inst);
+    switch (op) {
+    case VYRE_ANY_OF(SURROUNDINGS): cuda_emit_surroundings(e, inst); return;
+    case VYRE_ANY_OF(PURE): write_pure(e, inst); return;
+    case VYRE_ANY_OF(ACCESS): cuda_emit_memory(e, inst); return;
+    case VYRE_ANY_OF(SUBGROUP): cuda_emit_subgroup(e, inst); return;
+    case VYRE_ANY_OF(BLOCK): cuda_emit_control(e, inst); return;
+    case VYRE_ANY_OF(JUMP): cuda_emit_jump_out(e, inst); return;
+    case VYRE_OP_BARRIER: cuda_emit_barrier(e); return;
+    case VYRE_OP_GRID_BARRIER: cuda_emit_grid_barrier(e); return;
+    case VYRE_ANY_OF(ELEMENTARY, PICK, NONE): break;
     }
+    cuda_emit_unknown(e, inst);
 }
 
 /* For the parts that are set. */
@@ -252,7 +249,7 @@ void cuda_emit_body(emit *e, uint32_t end) {
             cuda_emit_clear(e, r);
         }
     }
-    cuda_emit_block(e, e->phase->first, e->phase->end);
+    cuda_emit_block(e, vyre_phase_block(e->phase));
 }
 
 /* Entries */
@@ -378,6 +375,7 @@ static vyre_status write_entries(const vyre_program *program, const cuda_target 
     emit *e = vyre_alloc_zeroed(1, sizeof *e);
     bool made = e != NULL;
     const char *lack = NULL;
+    vyre_op unknown = VYRE_OP_NONE;
     if (e) {
         e->ir = ir;
         e->target = target;
@@ -390,6 +388,7 @@ static vyre_status write_entries(const vyre_program *program, const cuda_target 
             }
         }
         lack = e->lack;
+        unknown = e->w.unknown;
         made = made && !out_ptx->failed;
         vyre_strbuf_free(&e->w.code);
         vyre_strbuf_free(&e->head);
@@ -398,6 +397,10 @@ static vyre_status write_entries(const vyre_program *program, const cuda_target 
     }
     if (!made) {
         return vyre_no_memory("to compile `%s`", vyre_program_name(program));
+    }
+    if (unknown) {
+        return vyre_internal_error("the cuda backend has no code for `%s`",
+                                   vyre_lookup_op(unknown)->name);
     }
     return lack ? vyre_status_make(VYRE_STATUS_UNSUPPORTED,
                                    "take a smaller workgroup, or another backend",

@@ -1,8 +1,9 @@
 /* Atomics: with the ordering and the scope that the program states, on devices of which each has
  * the instructions. */
-#include <stdio.h>
 
 #include "backend/cuda/codegen/emit_state.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 /* A sequentially consistent access is one that acquires and releases behind a fence of that kind.
  */
@@ -40,7 +41,7 @@ static void access_one(emit *e, const access *a, cuda_reg old, cuda_reg value, c
     const char *adds = wide ? "u64" : "u32";
     const char *orders = is_signed ? (wide ? "s64" : "s32") : adds;
     const char *place = a->element.place.text;
-    switch (a->inst->op) {
+    switch (vyre_inst_op(a->inst)) {
     case VYRE_OP_ATOMIC_LOAD:
         cuda_emit_if(e, a->element.inside, "ld.%s.%s.%s.%s %s, %s",
                      a->ordering == VYRE_ORDERING_RELAXED ? "relaxed" : "acquire", a->scope,
@@ -70,33 +71,38 @@ static void access_one(emit *e, const access *a, cuda_reg old, cuda_reg value, c
     case VYRE_OP_ATOMIC_AND: update(e, a, "and", a->bits, old, value, used); break;
     case VYRE_OP_ATOMIC_OR: update(e, a, "or", a->bits, old, value, used); break;
     case VYRE_OP_ATOMIC_XOR: update(e, a, "xor", a->bits, old, value, used); break;
-    default: update(e, a, "exch", a->bits, old, value, used); break;
+    case VYRE_OP_ATOMIC_EXCHANGE: update(e, a, "exch", a->bits, old, value, used); break;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
+        cuda_unknown(&e->w, vyre_inst_op(a->inst));
+        break;
     }
+}
+
+static cuda_reg operand_in_register(emit *e, uint32_t operand, uint32_t part) {
+    return operand == VYRE_NONE ? cuda_none()
+                                : cuda_in_register(&e->w, cuda_emit_operand(e, operand, part));
 }
 
 void cuda_emit_atomic(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    bool is_cas = i->op == VYRE_OP_ATOMIC_CAS, gives = i->op != VYRE_OP_ATOMIC_STORE;
-    const uint32_t *list = is_cas ? e->ir->operands + i->b : &i->b;
-    vyre_type type = (vyre_type)e->ir->resources[i->a].type;
-    bool is_shared = e->ir->resources[i->a].kind == VYRE_RESOURCE_SHARED;
+    bool gives = i->op != VYRE_OP_ATOMIC_STORE;
+    uint32_t taken = vyre_access_value(e->ir, i), desired = vyre_access_desired(e->ir, i);
+    vyre_type type = vyre_resource_type(vyre_access_array(e->ir, i));
+    bool is_shared = vyre_access_array(e->ir, i)->kind == VYRE_RESOURCE_SHARED;
     access a = {
         .inst = i,
         .type = type,
-        .ordering = i->aux & 7,
-        .space = cuda_emit_space(e, i->a),
-        .scope = is_shared || i->aux >> 3 == VYRE_SCOPE_WORKGROUP ? "cta" : "gpu",
+        .ordering = vyre_atomic_ordering(i),
+        .space = cuda_emit_space(e, vyre_access_resource(i)),
+        .scope = is_shared || vyre_atomic_scope(i) == VYRE_SCOPE_WORKGROUP ? "cta" : "gpu",
         .bits = cuda_width(type) == 64 ? "b64" : "b32",
     };
     /* A load may be the same for all parts; everything else happens once for each. */
-    bool once = i->op == VYRE_OP_ATOMIC_LOAD && !emit_fact(e, inst)->varying;
+    bool once = i->op == VYRE_OP_ATOMIC_LOAD && !cuda_varies(&e->facts, inst);
     for (uint32_t part = e->first_part; part < (once ? e->first_part + 1 : e->end_part); part++) {
-        cuda_reg value = i->op == VYRE_OP_ATOMIC_LOAD
-                             ? cuda_none()
-                             : cuda_in_register(&e->w, cuda_emit_operand(e, list[1], part));
-        cuda_reg other =
-            is_cas ? cuda_in_register(&e->w, cuda_emit_operand(e, list[2], part)) : cuda_none();
-        a.element = cuda_emit_find(e, inst, list[0], part);
+        cuda_reg value = operand_in_register(e, taken, part);
+        cuda_reg other = operand_in_register(e, desired, part);
+        a.element = cuda_emit_find(e, inst, part);
         bool always = !a.element.never && !a.element.inside.kind;
         cuda_reg old = !gives   ? cuda_none()
                        : always ? cuda_new(&e->w, cuda_class_of(type))

@@ -2,16 +2,16 @@
  * of their own, a block is written once for each. */
 #include "backend/cuda/codegen/emit_state.h"
 #include "base/alloc.h"
+#include "ir/cases.h"
 #include "ir/lookup.h"
 
 static vyre_type type_of(const emit *e, uint32_t inst) {
-    return (vyre_type)e->ir->insts[inst].type;
+    return vyre_inst_type(&e->ir->insts[inst]);
 }
 
 /* Registers for args and results, which are written where control flow meets. */
-void cuda_emit_slots(emit *e, uint32_t first, uint32_t count) {
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t inst = first + k;
+void cuda_emit_slots(emit *e, vyre_block slots) {
+    for (uint32_t inst = slots.first; inst < slots.end; inst++) {
         for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
             *emit_slot(e, inst, part) = cuda_new(&e->w, cuda_class_of(type_of(e, inst)));
         }
@@ -30,12 +30,12 @@ static bool overlaps(emit *e, uint32_t first, const uint32_t *operands, uint32_t
         return true;
     }
     for (uint32_t k = 1; k < count; k++) {
-        if (operands[k] & VYRE_CONSTANT) {
+        if (!vyre_operand_is_value(operands[k])) {
             continue;
         }
         for (uint32_t j = 0; j < k; j++) {
             for (uint32_t part = e->first_part; part < e->end_part; part++) {
-                uint32_t at = emit_fact(e, first + j)->varying ? part : 0;
+                uint32_t at = cuda_varies(&e->facts, first + j) ? part : 0;
                 if (same(*emit_slot(e, first + j, at), cuda_emit_operand(e, operands[k], part))) {
                     return true;
                 }
@@ -81,30 +81,39 @@ static size_t slot_at(const emit *e, uint32_t k, uint32_t part) {
     return (size_t)k * e->facts.parts + part;
 }
 
-cuda_reg *cuda_emit_keep_slots(emit *e, uint32_t first, uint32_t count) {
-    cuda_reg *kept = vyre_alloc_array((size_t)count * e->facts.parts + 1, sizeof *kept);
-    for (uint32_t k = 0; k < count && kept; k++) {
-        for (uint32_t part = emit_first(e, first + k); part < emit_end(e, first + k); part++) {
-            kept[slot_at(e, k, part)] = *emit_slot(e, first + k, part);
+cuda_reg *cuda_emit_keep_slots(emit *e, vyre_block slots) {
+    size_t count = slots.end - slots.first;
+    cuda_reg *kept = vyre_alloc_array(count * e->facts.parts + 1, sizeof *kept);
+    for (uint32_t inst = slots.first; inst < slots.end && kept; inst++) {
+        for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
+            kept[slot_at(e, inst - slots.first, part)] = *emit_slot(e, inst, part);
         }
     }
     e->w.code.failed |= !kept;
     return kept;
 }
 
-void cuda_emit_restore_slots(emit *e, uint32_t first, uint32_t count, cuda_reg *kept) {
+/* Whether a register is where one of the slots in front of `end` was kept. */
+static bool is_kept_there(emit *e, vyre_block slots, uint32_t end, const cuda_reg *kept,
+                          cuda_reg reg) {
+    bool found = false;
+    for (uint32_t inst = slots.first; inst < end; inst++) {
+        for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
+            found = found || same(kept[slot_at(e, inst - slots.first, part)], reg);
+        }
+    }
+    return found;
+}
+
+void cuda_emit_restore_slots(emit *e, vyre_block slots, cuda_reg *kept) {
     /* What is moved may be in a register that another one is moved to: by way of new ones then. */
     for (uint32_t pass = 0; pass < 2 && kept; pass++) {
-        for (uint32_t k = 0; k < count; k++) {
-            for (uint32_t part = emit_first(e, first + k); part < emit_end(e, first + k); part++) {
-                cuda_reg *slot = emit_slot(e, first + k, part), to = kept[slot_at(e, k, part)];
-                bool is_taken = false; /* by an earlier move */
-                for (uint32_t other = 0; !pass && other < k && !slot->immediate; other++) {
-                    for (uint32_t p = emit_first(e, first + other); p < emit_end(e, first + other);
-                         p++) {
-                        is_taken = is_taken || same(kept[slot_at(e, other, p)], *slot);
-                    }
-                }
+        for (uint32_t inst = slots.first; inst < slots.end; inst++) {
+            for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
+                cuda_reg *slot = emit_slot(e, inst, part);
+                cuda_reg to = kept[slot_at(e, inst - slots.first, part)];
+                bool is_taken = /* by an earlier move */
+                    !pass && !slot->immediate && is_kept_there(e, slots, inst, kept, *slot);
                 if (is_taken) {
                     cuda_reg copy = cuda_new(&e->w, (cuda_class)slot->kind);
                     cuda_move(&e->w, copy, *slot);
@@ -139,20 +148,11 @@ static void bind(emit *e, uint32_t first, const uint32_t *operands, uint32_t cou
     vyre_free(values);
 }
 
-uint32_t cuda_emit_result_count(const emit *e, uint32_t owner) {
-    uint32_t first = e->ir->insts[owner].c, count = 0;
-    while (first + count < e->phase->end && e->ir->insts[first + count].op == VYRE_OP_RESULT &&
-           e->ir->insts[first + count].a == owner) {
-        count++;
-    }
-    return count;
-}
-
 /* Behind a loop: NaNs of its sums, which nobody looked at before. */
 void cuda_emit_settle(emit *e, uint32_t owner) {
-    uint32_t first = e->ir->insts[owner].c, count = cuda_emit_result_count(e, owner);
-    for (uint32_t inst = first; inst < first + count; inst++) {
-        if (emit_fact(e, inst)->observed && cuda_settles_late(&e->facts, inst)) {
+    vyre_block results = vyre_results(e->ir, owner);
+    for (uint32_t inst = results.first; inst < results.end; inst++) {
+        if (vyre_nan_settles_late(&e->facts.nans, inst)) {
             for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
                 cuda_reg *slot = emit_slot(e, inst, part);
                 *slot = cuda_write_canonical(&e->w, type_of(e, inst), *slot);
@@ -171,59 +171,55 @@ void cuda_emit_open(emit *e, uint32_t owner, uint32_t exit, uint32_t latch) {
     e->stack[e->depth++] = (emit_open){.owner = owner, .exit = exit, .latch = latch};
 }
 
-void cuda_emit_block(emit *e, uint32_t first, uint32_t end) {
-    for (uint32_t inst = first; inst < end;) {
-        const vyre_inst *i = &e->ir->insts[inst];
+void cuda_emit_block(emit *e, vyre_block code) {
+    for (uint32_t inst = code.first; inst < code.end; inst = vyre_inst_next(e->ir, inst)) {
         cuda_emit_instruction(e, inst);
-        inst = vyre_lookup_op(i->op)->effects & VYRE_EFFECT_BLOCK ? i->c : inst + 1;
     }
-}
-
-static bool is_empty(const emit *e, uint32_t first) {
-    const vyre_inst *i = &e->ir->insts[first];
-    return i->op == VYRE_OP_YIELD && !i->b;
 }
 
 static void write_if(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
+    vyre_block other = vyre_else_block(e->ir, inst);
     uint32_t no = cuda_emit_label(e), behind = cuda_emit_label(e);
     bool uniform = cuda_is_uniform(&e->facts, i->a) && cuda_emit_together(e, inst);
-    bool no_else = is_empty(e, i->b);
-    cuda_emit_slots(e, i->c, cuda_emit_result_count(e, inst));
+    bool no_else = vyre_block_is_empty(e->ir, other);
+    cuda_emit_slots(e, vyre_results(e->ir, inst));
     cuda_emit_branch(e, cuda_emit_operand(e, i->a, e->first_part), false, no_else ? behind : no,
                      uniform);
     cuda_emit_open(e, inst, behind, behind);
-    cuda_emit_block(e, inst + 1, i->b);
+    cuda_emit_block(e, vyre_then_block(e->ir, inst));
     if (!no_else) {
         cuda_emit_place(e, no);
-        cuda_emit_block(e, i->b, i->c);
+        cuda_emit_block(e, other);
     }
     e->depth--;
     cuda_emit_place(e, behind);
 }
 
 static void write_inline(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
     uint32_t behind = cuda_emit_label(e);
-    cuda_emit_slots(e, i->c, cuda_emit_result_count(e, inst));
+    cuda_emit_slots(e, vyre_results(e->ir, inst));
     cuda_emit_open(e, inst, behind, behind);
-    cuda_emit_block(e, inst + 1, i->c);
+    cuda_emit_block(e, vyre_body_block(e->ir, inst));
     e->depth--;
     cuda_emit_place(e, behind);
 }
 
 static void write_control(emit *e, uint32_t inst) {
-    switch (e->ir->insts[inst].op) {
-    case VYRE_OP_IF: write_if(e, inst); break;
-    case VYRE_OP_INLINE: write_inline(e, inst); break;
-    case VYRE_OP_LOOP: cuda_emit_loop(e, inst); break;
-    default: cuda_emit_for(e, inst); break;
+    switch (vyre_inst_op(&e->ir->insts[inst])) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
+    case VYRE_OP_IF: write_if(e, inst); return;
+    case VYRE_OP_INLINE: write_inline(e, inst); return;
+    case VYRE_OP_LOOP: cuda_emit_loop(e, inst); return;
+    case VYRE_OP_FOR: cuda_emit_for(e, inst); return;
     }
+    cuda_emit_unknown(e, inst);
 }
 
 void cuda_emit_control(emit *e, uint32_t inst) {
     uint32_t first = e->first_part, end = e->end_part;
-    if (!emit_fact(e, inst)->divergent) {
+    if (!vyre_divergence_of(&e->facts.divergence, inst)->divergent) {
         write_control(e, inst);
         return;
     }
@@ -236,14 +232,9 @@ void cuda_emit_control(emit *e, uint32_t inst) {
     e->end_part = end;
 }
 
-static uint32_t op_of(const emit *e, uint32_t level) {
-    uint32_t owner = e->stack[level].owner;
-    return owner == VYRE_NONE ? (uint32_t)VYRE_OP_NONE : e->ir->insts[owner].op;
-}
-
 static uint32_t target_of(const emit *e, uint32_t op) {
     uint32_t level = e->depth - 1;
-    while (level && !vyre_lookup_ends(op, op_of(e, level))) {
+    while (!vyre_jump_ends(e->ir, op, e->stack[level].owner)) {
         level--;
     }
     return level;
@@ -261,16 +252,13 @@ void cuda_emit_jump_out(emit *e, uint32_t inst) {
         cuda_line(&e->w, "bra L%u", e->end);
         return;
     }
-    const vyre_inst *block = &e->ir->insts[target->owner];
-    bool back =
-        vyre_lookup_is_loop(block->op) && (i->op == VYRE_OP_YIELD || i->op == VYRE_OP_CONTINUE);
-    uint32_t first = !back                      ? block->c
-                     : block->op == VYRE_OP_FOR ? target->owner + 2
-                                                : target->owner + 1;
+    vyre_list values = vyre_inst_operands(e->ir, i);
+    uint32_t first = vyre_jump_target(e->ir, i, target->owner, 0);
+    bool back = i->op == VYRE_OP_CONTINUE;
     if (back && target->binds) {
-        bind(e, first, vyre_lookup_list(e->ir, i->a), i->b);
+        bind(e, first, values.items, values.count);
         return;
     }
-    cuda_emit_assign(e, first, vyre_lookup_list(e->ir, i->a), i->b);
+    cuda_emit_assign(e, first, values.items, values.count);
     cuda_line(&e->w, "bra L%u", back ? target->latch : target->exit);
 }

@@ -1,5 +1,6 @@
 /* Which invocations a thread runs: the groups that its block takes, and its positions in them. */
 #include "backend/cuda/codegen/emit_state.h"
+#include "ir/lookup.h"
 
 /* Positions */
 
@@ -39,7 +40,7 @@ static cuda_reg has_all_parts(emit *e) {
 /* The number that a domain from memory is, at most the maximum; groups follow from it. */
 static void read_domain(emit *e) {
     cuda_writer *w = &e->w;
-    vyre_type type = (vyre_type)e->ir->resources[e->phase->from_resource].type;
+    vyre_type type = vyre_resource_type(&e->ir->resources[e->phase->from_resource]);
     cuda_reg from = cuda_emit_frame(e, CUDA_B64, e->layout.from);
     cuda_reg exists = cuda_two(w, "setp.ne.u64", CUDA_PRED, from, cuda_u64(0));
     cuda_reg count = cuda_emit_zero(e, cuda_class_of(type));

@@ -14,7 +14,7 @@ void cuda_emit_lay_out(emit *e) {
     e->shared_bytes = e->local_bytes = e->spare_bytes = 0;
     for (uint32_t r = e->phase->first_resource; r < e->phase->end_resource; r++) {
         const vyre_resource *row = &e->ir->resources[r];
-        uint32_t bytes = row->length * vyre_type_bytes((vyre_type)row->type);
+        uint32_t bytes = (uint32_t)vyre_resource_bytes(row);
         if (e->facts.used[r]) {
             e->arrays[r].offset =
                 take(row->kind == VYRE_RESOURCE_SHARED ? &e->shared_bytes : &e->local_bytes, bytes);

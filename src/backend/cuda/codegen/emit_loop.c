@@ -1,6 +1,7 @@
 /* Loops: small ones of known length are written out, others several turns at a time, so that their
  * loads are under way together. Every loop that may run for long can be stopped. */
 #include "backend/cuda/codegen/emit_state.h"
+#include "ir/cases.h"
 #include "ir/lookup.h"
 
 enum {
@@ -32,16 +33,16 @@ static void poll(emit *e, cuda_reg due, uint32_t on, cuda_reg countdown) {
 }
 
 void cuda_emit_loop(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
     uint32_t head = cuda_emit_label(e), latch = cuda_emit_label(e), behind = cuda_emit_label(e);
     cuda_reg countdown = cuda_new(&e->w, CUDA_B32);
-    cuda_emit_slots(e, inst + 1, i->b);
-    cuda_emit_slots(e, i->c, cuda_emit_result_count(e, inst));
-    cuda_emit_assign(e, inst + 1, vyre_lookup_list(e->ir, i->a), i->b);
+    vyre_list initial = vyre_loop_initial(e->ir, inst);
+    cuda_emit_slots(e, vyre_loop_args(e->ir, inst));
+    cuda_emit_slots(e, vyre_results(e->ir, inst));
+    cuda_emit_assign(e, vyre_loop_arg(e->ir, inst, 0), initial.items, initial.count);
     cuda_move(&e->w, countdown, cuda_u32(POLL_ITERATIONS));
     cuda_emit_place(e, head);
     cuda_emit_open(e, inst, behind, latch);
-    cuda_emit_block(e, inst + 1 + i->b, i->c);
+    cuda_emit_block(e, vyre_body_block(e->ir, inst));
     e->depth--;
     cuda_emit_place(e, latch);
     cuda_line(&e->w, "sub.u32 %s, %s, 1", cuda_reg_name(countdown).text,
@@ -55,9 +56,10 @@ void cuda_emit_loop(emit *e, uint32_t inst) {
 /* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. Those
  * of a loop that may run for long are done in rows, between which somebody may stop it. */
 typedef struct range {
-    uint32_t inst, args; /* args: of the block, the counter included */
-    vyre_type type;      /* of the counter */
-    cuda_class kind;     /* of the iterations */
+    uint32_t inst, counter_arg;
+    vyre_for_range of;
+    vyre_type type;  /* of the counter */
+    cuda_class kind; /* of the iterations */
     cuda_reg counter, step, left;
     uint32_t latch, behind;
 } range;
@@ -85,15 +87,17 @@ static cuda_reg count_iterations(emit *e, const range *r, cuda_reg first, cuda_r
 
 /* Whether an iteration has one way to the next one, at its end. */
 static bool has_one_way(const emit *e, const range *r) {
-    uint32_t end = e->ir->insts[r->inst].c, loop_end = 0;
-    bool found = true;
-    for (uint32_t inst = r->inst + 1; inst + 1 < end && found; inst++) {
+    vyre_block body = vyre_body_block(e->ir, r->inst);
+    uint32_t last = vyre_block_terminator(body), loop_end = 0;
+    bool found = e->ir->insts[last].op == VYRE_OP_CONTINUE;
+    for (uint32_t inst = body.first; inst < last && found; inst++) {
         const vyre_inst *i = &e->ir->insts[inst];
-        loop_end = vyre_lookup_is_loop(i->op) && i->c > loop_end ? i->c : loop_end;
+        if (vyre_op_is_loop(i->op) && vyre_owner_end(e->ir, inst) > loop_end) {
+            loop_end = vyre_owner_end(e->ir, inst);
+        }
         found = i->op != VYRE_OP_CONTINUE || inst < loop_end;
     }
-    uint32_t last = e->ir->insts[end - 1].op;
-    return found && (last == VYRE_OP_CONTINUE || last == VYRE_OP_YIELD);
+    return found;
 }
 
 /* The body, from the args as they are to what they become: the same registers, or, where `binds`,
@@ -102,7 +106,7 @@ static void write_iteration(emit *e, const range *r, bool binds) {
     uint32_t latch = cuda_emit_label(e);
     cuda_emit_open(e, r->inst, r->behind, latch);
     e->stack[e->depth - 1].binds = binds;
-    cuda_emit_block(e, r->inst + 1 + r->args, e->ir->insts[r->inst].c);
+    cuda_emit_block(e, vyre_body_block(e->ir, r->inst));
     e->depth--;
     if (!binds) {
         cuda_emit_place(e, latch);
@@ -124,8 +128,9 @@ static void count_down(emit *e, const range *r, uint32_t iterations_done) {
 /* How many instructions a loop written out may become: many of one that reads and computes alone,
  * since its addresses become numbers then. */
 static uint64_t whole_limit(const emit *e, uint32_t inst) {
-    for (uint32_t at = inst + 1; at < e->ir->insts[inst].c; at++) {
-        uint32_t effects = vyre_lookup_op(e->ir->insts[at].op)->effects;
+    vyre_block body = vyre_body_block(e->ir, inst);
+    for (uint32_t at = body.first; at < body.end; at++) {
+        uint32_t effects = vyre_inst_effects(&e->ir->insts[at]);
         if (effects & ~(uint32_t)(VYRE_EFFECT_READ | VYRE_EFFECT_END)) {
             return WHOLE_LIMIT;
         }
@@ -135,20 +140,19 @@ static uint64_t whole_limit(const emit *e, uint32_t inst) {
 
 /* Instructions in the code of a block, with those of loops that are written out as often as they
  * will be. */
-static uint64_t weight_of(const emit *e, uint32_t first, uint32_t end) {
+static uint64_t weight_of(const emit *e, vyre_block code) {
     uint64_t weight = 0;
-    for (uint32_t inst = first; inst < end;) {
+    for (uint32_t inst = code.first; inst < code.end; inst++) {
         const vyre_inst *i = &e->ir->insts[inst];
         uint32_t iterations = cuda_constant_iterations(e->ir, inst);
         if (iterations) {
-            uint64_t inner = weight_of(e, inst + 1, i->c) * iterations;
+            vyre_block body = vyre_body_block(e->ir, inst);
+            uint64_t inner = weight_of(e, body) * iterations;
             weight += inner <= whole_limit(e, inst) ? inner : inner / iterations;
-            inst = i->c;
+            inst = vyre_block_terminator(body);
         } else {
-            bool is_code = !(vyre_lookup_op(i->op)->effects & VYRE_EFFECT_END) &&
-                           i->op != VYRE_OP_ARG && i->op != VYRE_OP_RESULT;
-            weight += is_code;
-            inst++;
+            weight += !(vyre_inst_effects(i) & VYRE_EFFECT_END) && i->op != VYRE_OP_ARG &&
+                      i->op != VYRE_OP_RESULT;
         }
     }
     return weight;
@@ -156,20 +160,21 @@ static uint64_t weight_of(const emit *e, uint32_t first, uint32_t end) {
 
 /* How often the body of a loop is written in an iteration: loads of several turns are under way at
  * once then. Loops inside must be such that are written out. */
-static uint32_t how_often(const emit *e, uint32_t first, uint32_t end) {
+static uint32_t how_often(const emit *e, vyre_block body) {
     bool loads = false;
-    for (uint32_t inst = first; inst < end; inst++) {
+    for (uint32_t inst = body.first; inst < body.end; inst++) {
         const vyre_inst *i = &e->ir->insts[inst];
-        uint32_t effects = vyre_lookup_op(i->op)->effects,
-                 iterations = cuda_constant_iterations(e->ir, inst);
-        bool whole = iterations && weight_of(e, inst + 1, i->c) * iterations <= REPEATED_SIZE;
+        uint32_t effects = vyre_inst_effects(i);
+        uint64_t iterations = cuda_constant_iterations(e->ir, inst);
+        bool whole =
+            iterations && weight_of(e, vyre_body_block(e->ir, inst)) * iterations <= REPEATED_SIZE;
         if ((effects & VYRE_EFFECT_BLOCK && !whole) || effects & VYRE_EFFECT_SYNC) {
             return 1;
         }
-        loads = loads ||
-                (i->op == VYRE_OP_LOAD && e->ir->resources[i->a].kind <= VYRE_RESOURCE_SCRATCH);
+        loads = loads || (i->op == VYRE_OP_LOAD &&
+                          vyre_access_array(e->ir, i)->kind <= VYRE_RESOURCE_SCRATCH);
     }
-    uint64_t size = weight_of(e, first, end) * (e->end_part - e->first_part);
+    uint64_t size = weight_of(e, body) * (e->end_part - e->first_part);
     uint32_t often = REPEATED;
     if (size > (loads ? REPEATED_LOADING : REPEATED_LIMIT)) {
         return 1;
@@ -183,32 +188,29 @@ static uint32_t how_often(const emit *e, uint32_t first, uint32_t end) {
 /* Whether a value can be computed from those before instruction `first`: the loop's own for what
  * does not change, the one behind the counter for what follows from the counter alone. */
 static bool follows(const emit *e, uint32_t first, uint32_t operand, uint32_t depth) {
-    if (operand & VYRE_CONSTANT || operand < first) {
+    if (!vyre_operand_is_value(operand) || operand < first) {
         return true;
     }
     const vyre_inst *i = &e->ir->insts[operand];
-    if (vyre_lookup_op(i->op)->effects || i->op == VYRE_OP_ARG || i->op == VYRE_OP_RESULT ||
-        !depth) {
+    if (vyre_inst_effects(i) || i->op == VYRE_OP_ARG || i->op == VYRE_OP_RESULT || !depth) {
         return false;
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(e->ir, i, &values);
+    vyre_list values = vyre_inst_operands(e->ir, i);
     bool all = true;
-    for (uint32_t k = 0; k < count && all; k++) {
-        all = follows(e, first, values[k], depth - 1);
+    for (uint32_t k = 0; k < values.count && all; k++) {
+        all = follows(e, first, values.items[k], depth - 1);
     }
     return all;
 }
 
 /* Computes such a value here. */
 static void write_following(emit *e, uint32_t first, uint32_t operand) {
-    if (operand & VYRE_CONSTANT || operand < first) {
+    if (!vyre_operand_is_value(operand) || operand < first) {
         return;
     }
-    const uint32_t *values;
-    uint32_t count = vyre_lookup_values(e->ir, &e->ir->insts[operand], &values);
-    for (uint32_t k = 0; k < count; k++) {
-        write_following(e, first, values[k]);
+    vyre_list values = vyre_inst_operands(e->ir, &e->ir->insts[operand]);
+    for (uint32_t k = 0; k < values.count; k++) {
+        write_following(e, first, values.items[k]);
     }
     cuda_emit_instruction(e, operand);
 }
@@ -216,12 +218,12 @@ static void write_following(emit *e, uint32_t first, uint32_t operand) {
 /* The value that is added to the counter to give the index of a load, VYRE_NONE if there is none;
  * false if it is something else, or changes from iteration to iteration. */
 static bool base_of(const emit *e, const range *r, uint32_t index, uint32_t *out_base) {
-    uint32_t counter = r->inst + 1;
+    uint32_t counter = r->counter_arg;
     *out_base = VYRE_NONE;
     if (index == counter) {
         return true;
     }
-    if (index & VYRE_CONSTANT || e->ir->insts[index].op != VYRE_OP_ADD || index < r->inst) {
+    if (!vyre_operand_is_value(index) || e->ir->insts[index].op != VYRE_OP_ADD || index < r->inst) {
         return false;
     }
     const vyre_inst *sum = &e->ir->insts[index];
@@ -235,62 +237,60 @@ static bool growth_of(const emit *e, const range *r, uint32_t operand, uint32_t 
                       uint32_t *out) {
     vyre_type type = vyre_operand_type(e->ir, operand);
     uint32_t left, right;
-    *out = operand == r->inst + 1;
+    *out = operand == r->counter_arg;
     if ((type != VYRE_TYPE_U32 && type != VYRE_TYPE_I32) || !depth) {
         return false;
     }
-    if (operand & VYRE_CONSTANT || operand <= r->inst + 1) {
+    if (!vyre_operand_is_value(operand) || operand <= r->counter_arg) {
         return true;
     }
     const vyre_inst *i = &e->ir->insts[operand];
-    bool by_constant = i->b & VYRE_CONSTANT && (i->op == VYRE_OP_MUL || i->op == VYRE_OP_SHL);
-    uint32_t number = by_constant ? (uint32_t)e->ir->consts[i->b & ~VYRE_CONSTANT].bits : 0;
-    switch (i->op) {
-    case VYRE_OP_ADD:
-    case VYRE_OP_SUB:
+    switch (vyre_inst_op(i)) {
+    case VYRE_ONE_OF(ADD, SUB):
         if (!growth_of(e, r, i->a, depth - 1, &left) || !growth_of(e, r, i->b, depth - 1, &right)) {
             return false;
         }
         *out = i->op == VYRE_OP_ADD ? left + right : left - right;
         return true;
-    case VYRE_OP_MUL:
-    case VYRE_OP_SHL:
-        if (!by_constant || !growth_of(e, r, i->a, depth - 1, &left)) {
+    case VYRE_ONE_OF(MUL, SHL):
+        if (!vyre_operand_is_constant(i->b) || !growth_of(e, r, i->a, depth - 1, &left)) {
             return false;
         }
-        *out = i->op == VYRE_OP_MUL ? left * number : left << (number & 31);
+        right = (uint32_t)vyre_operand_bits(e->ir, i->b);
+        *out = i->op == VYRE_OP_MUL ? left * right : left << (right & 31);
         return true;
-    case VYRE_OP_CONVERT:
-    case VYRE_OP_BITCAST: return growth_of(e, r, i->a, depth - 1, out);
-    default: return false;
+    case VYRE_ONE_OF(CONVERT, BITCAST): return growth_of(e, r, i->a, depth - 1, out);
+    case VYRE_ONE_OF(SHR, SELECT):
+    case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, EXTREME, SIGN, INTEGER, BITWISE, BITS, FLOAT, COMPARE,
+                     ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return false;
 }
 
 /* Elements from iteration to iteration; 0 if they are not always as many, or far apart. */
 static uint32_t stride_of(const emit *e, const range *r, uint32_t index) {
     enum { FAR = 1 << 20 };
-    uint32_t step = e->ir->operands[e->ir->insts[r->inst].a + 2], growth;
-    if (cuda_width(r->type) != 32 || !(step & VYRE_CONSTANT) ||
+    uint32_t growth;
+    if (cuda_width(r->type) != 32 || vyre_operand_is_value(r->of.step) ||
         !growth_of(e, r, index, INVARIANT_DEPTH, &growth)) {
         return 0;
     }
-    uint64_t stride = (uint64_t)growth * e->ir->consts[step & ~VYRE_CONSTANT].bits;
+    uint64_t stride = (uint64_t)growth * vyre_operand_bits(e->ir, r->of.step);
     return stride <= FAR ? (uint32_t)stride : 0;
 }
 
 static bool steps_by_one(const emit *e, const range *r) {
-    uint32_t step = e->ir->operands[e->ir->insts[r->inst].a + 2];
-    return cuda_width(r->type) == 32 && step & VYRE_CONSTANT &&
-           e->ir->consts[step & ~VYRE_CONSTANT].bits == 1;
+    return cuda_width(r->type) == 32 && vyre_operand_has_bits(e->ir, r->of.step, 1);
 }
 
 /* Whether each iteration comes to its end, and is followed by another one while there are. */
 static bool all_iterations_run(const emit *e, const range *r) {
-    uint32_t end = e->ir->insts[r->inst].c;
-    for (uint32_t inst = r->inst + 1; inst < end; inst++) {
+    vyre_block body = vyre_body_block(e->ir, r->inst);
+    for (uint32_t inst = body.first; inst < body.end; inst++) {
         uint32_t op = e->ir->insts[inst].op;
         if (op == VYRE_OP_BREAK || op == VYRE_OP_RETURN || op == VYRE_OP_UNREACHABLE ||
-            (op == VYRE_OP_CONTINUE && inst != end - 1)) {
+            (op == VYRE_OP_CONTINUE && inst != vyre_block_terminator(body))) {
             return false;
         }
     }
@@ -299,41 +299,55 @@ static bool all_iterations_run(const emit *e, const range *r) {
 
 /* Whether lanes exchange values in the body, so that all of them must be in the same copy of it. */
 static bool exchanges(const emit *e, const range *r) {
+    vyre_block body = vyre_body_block(e->ir, r->inst);
     bool found = false;
-    for (uint32_t inst = r->inst + 1; inst < e->ir->insts[r->inst].c && !found; inst++) {
-        found = vyre_lookup_op(e->ir->insts[inst].op)->effects & VYRE_EFFECT_SUBGROUP;
+    for (uint32_t inst = body.first; inst < body.end && !found; inst++) {
+        found = vyre_inst_effects(&e->ir->insts[inst]) & VYRE_EFFECT_SUBGROUP;
     }
     return found;
+}
+
+/* What stands in front of this is known with the counter. */
+static uint32_t behind_counter(const emit *e, const range *r) {
+    return vyre_inst_next(e->ir, r->counter_arg);
+}
+
+/* Whether a load is from memory that nobody writes, and done by itself, once a thread. */
+static bool may_load_ahead(const emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    const vyre_resource *row = vyre_access_array(e->ir, i);
+    return row->kind <= VYRE_RESOURCE_SCRATCH && !e->facts.written[vyre_access_resource(i)] &&
+           row->type != VYRE_TYPE_BOOL && !vyre_access_group_of(&e->facts.accesses, inst) &&
+           (e->end_part - e->first_part == 1 || !cuda_varies(&e->facts, inst));
 }
 
 /* Finds the loads that can be done for several turns at once; of any kind, or those alone of which
  * four turns are one access. */
 static void find_ahead(emit *e, const range *r, bool any, emit_ahead *out) {
-    const vyre_inst *loop = &e->ir->insts[r->inst];
+    vyre_block body = vyre_body_block(e->ir, r->inst);
     out->count = 0;
     out->all_run = all_iterations_run(e, r);
     bool stays = any && exchanges(e, r); /* nobody may escape */
-    for (uint32_t inst = r->inst + 1 + r->args; inst < loop->c && out->count < EMIT_MOST_AHEAD;) {
+    for (uint32_t inst = body.first; inst < body.end && out->count < EMIT_MOST_AHEAD;
+         inst = vyre_inst_next(e->ir, inst)) {
         const vyre_inst *i = &e->ir->insts[inst];
-        const vyre_resource *row = &e->ir->resources[i->a];
         uint32_t base = VYRE_NONE, number = out->count;
-        if (i->op == VYRE_OP_LOAD && row->kind <= VYRE_RESOURCE_SCRATCH &&
-            !e->facts.written[i->a] && row->type != VYRE_TYPE_BOOL &&
-            !vyre_access_group_of(&e->facts.accesses, inst) &&
-            (e->end_part - e->first_part == 1 || !emit_fact(e, inst)->varying)) {
-            out->rows[number] = vyre_type_bytes((vyre_type)row->type) <= 4 && steps_by_one(e, r) &&
-                                base_of(e, r, i->b, &base);
+        if (i->op == VYRE_OP_LOAD && may_load_ahead(e, inst)) {
+            const vyre_resource *row = vyre_access_array(e->ir, i);
+            uint32_t index = vyre_access_index(e->ir, i);
+            out->rows[number] = vyre_type_bytes(vyre_resource_type(row)) <= 4 &&
+                                steps_by_one(e, r) && base_of(e, r, index, &base);
             out->insts[number] = inst;
             out->bases[number] = base;
-            out->strides[number] = stride_of(e, r, i->b);
+            out->strides[number] = stride_of(e, r, index);
             if (stays && !(out->all_run && cuda_is_inside(&e->facts, inst))) {
                 out->rows[number] = false; /* with a look at each */
                 out->strides[number] = 0;
             }
-            out->count += out->rows[number] ||
-                          (any && out->all_run && follows(e, r->inst + 2, i->b, INVARIANT_DEPTH));
+            out->count +=
+                out->rows[number] ||
+                (any && out->all_run && follows(e, behind_counter(e, r), index, INVARIANT_DEPTH));
         }
-        inst = vyre_lookup_op(i->op)->effects & VYRE_EFFECT_BLOCK ? i->c : inst + 1;
     }
 }
 
@@ -353,7 +367,7 @@ static void load_rows(emit *e, const range *r, cuda_reg counter, uint32_t iterat
             cuda_reg base = cuda_emit_operand(e, e->ahead.bases[k], e->first_part);
             first = cuda_two(&e->w, "add.u32", CUDA_B32, base, counter);
         }
-        rows[count++] = (emit_row){.resource = i->a,
+        rows[count++] = (emit_row){.resource = vyre_access_resource(i),
                                    .count = iterations,
                                    .index_type = r->type,
                                    .first = cuda_in_register(&e->w, first),
@@ -383,9 +397,9 @@ static cuda_reg and_also(emit *e, cuda_reg left, cuda_reg right) {
 /* Whether the elements of all turns are inside, the first being there at `index`. */
 static cuda_reg all_inside(emit *e, uint32_t inst, cuda_reg index, uint32_t distance) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = vyre_operand_type(e->ir, i->b);
+    vyre_type type = vyre_operand_type(e->ir, vyre_access_index(e->ir, i));
     cuda_reg last = cuda_two(&e->w, "add.u32", CUDA_B32, index, cuda_u32(distance));
-    cuda_reg inside = cuda_emit_inside(e, i->a, type, last);
+    cuda_reg inside = cuda_emit_inside(e, vyre_access_resource(i), type, last);
     return and_also(e, inside, cuda_two(&e->w, "setp.ge.u32", CUDA_PRED, last, index));
 }
 
@@ -401,21 +415,23 @@ static void load_strided(emit *e, const range *r, uint32_t iterations, uint32_t 
         if (!e->ahead.strides[k] || e->ahead.rows[k]) {
             continue;
         }
-        write_following(e, r->inst + 2, i->b);
-        cuda_reg index = cuda_in_register(&e->w, cuda_emit_operand(e, i->b, e->first_part));
+        uint32_t operand = vyre_access_index(e->ir, i);
+        write_following(e, behind_counter(e, r), operand);
+        cuda_reg index = cuda_in_register(&e->w, cuda_emit_operand(e, operand, e->first_part));
         if (!cuda_is_inside(&e->facts, inst)) {
             fits = and_also(e, fits,
                             all_inside(e, inst, index, e->ahead.strides[k] * (iterations - 1)));
         }
-        wheres[k] = cuda_emit_where(e, i->a, vyre_operand_type(e->ir, i->b), index);
+        wheres[k] =
+            cuda_emit_where(e, vyre_access_resource(i), vyre_operand_type(e->ir, operand), index);
     }
     if (fits.kind) {
         cuda_emit_branch(e, fits, false, escape, false);
     }
     for (uint32_t iteration = 0; iteration < iterations; iteration++) {
         for (uint32_t k = 0; k < e->ahead.count; k++) {
-            uint32_t resource = e->ir->insts[e->ahead.insts[k]].a;
-            vyre_type type = (vyre_type)e->ir->resources[resource].type;
+            uint32_t resource = vyre_access_resource(&e->ir->insts[e->ahead.insts[k]]);
+            vyre_type type = vyre_resource_type(&e->ir->resources[resource]);
             if (!e->ahead.strides[k] || e->ahead.rows[k]) {
                 continue;
             }
@@ -433,7 +449,7 @@ static void load_strided(emit *e, const range *r, uint32_t iterations, uint32_t 
  * Where those at regular distances are not all inside it goes on at `escape`. */
 static void load_iterations(emit *e, const range *r, uint32_t part, uint32_t from,
                             uint32_t iterations, uint32_t escape) {
-    cuda_reg *counter = emit_slot(e, r->inst + 1, part), kept = *counter;
+    cuda_reg *counter = emit_slot(e, r->counter_arg, part), kept = *counter;
     uint32_t count = e->ahead.count;
     if (!count) {
         return;
@@ -449,7 +465,8 @@ static void load_iterations(emit *e, const range *r, uint32_t part, uint32_t fro
             uint32_t inst = e->ahead.insts[k];
             if (!e->ahead.rows[k] && !e->ahead.strides[k]) {
                 e->ahead.count = 0;
-                write_following(e, r->inst + 2, e->ir->insts[inst].b);
+                write_following(e, behind_counter(e, r),
+                                vyre_access_index(e->ir, &e->ir->insts[inst]));
                 cuda_emit_load(e, inst);
                 e->ahead.values[k][iteration] = *emit_slot(e, inst, emit_first(e, inst));
                 e->ahead.count = count;
@@ -473,9 +490,8 @@ static bool may_escape(const emit *e) {
 
 /* All iterations one behind the other, the counter being a number. */
 static void write_whole(emit *e, const range *r, uint32_t iterations, uint32_t part) {
-    const uint32_t *values = vyre_lookup_list(e->ir, e->ir->insts[r->inst].a);
-    uint64_t first = e->ir->consts[values[0] & ~VYRE_CONSTANT].bits;
-    uint64_t step = e->ir->consts[values[2] & ~VYRE_CONSTANT].bits;
+    uint64_t first = vyre_operand_bits(e->ir, r->of.first);
+    uint64_t step = vyre_operand_bits(e->ir, r->of.step);
     uint32_t width = cuda_width(r->type);
     uint64_t mask = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
     emit_ahead outer = e->ahead;
@@ -487,7 +503,7 @@ static void write_whole(emit *e, const range *r, uint32_t iterations, uint32_t p
     uint32_t row = is_one ? iterations : EMIT_AHEAD;
     for (uint32_t iteration = 0; iteration < iterations; iteration++) {
         cuda_reg counter = cuda_constant(&e->w, r->type, (first + iteration * step) & mask);
-        *emit_slot(e, r->inst + 1, part) = counter;
+        *emit_slot(e, r->counter_arg, part) = counter;
         e->ahead.iteration = iteration % row;
         if (!e->ahead.iteration && iterations - iteration >= row) {
             load_rows(e, r, counter, 0, row, 0);
@@ -533,8 +549,9 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
         load_iterations(e, r, part, 0, often, single);
     }
     bool binds = has_one_way(e, r);
-    cuda_reg *kept = binds ? cuda_emit_keep_slots(e, r->inst + 2, r->args - 1) : NULL;
-    cuda_reg *counter = emit_slot(e, r->inst + 1, part);
+    vyre_block carried = vyre_carried_args(e->ir, r->inst);
+    cuda_reg *kept = binds ? cuda_emit_keep_slots(e, carried) : NULL;
+    cuda_reg *counter = emit_slot(e, r->counter_arg, part);
     for (uint32_t k = 0; k < often; k++) {
         e->ahead.iteration = k;
         write_iteration(e, r, binds);
@@ -547,7 +564,7 @@ static void write_several(emit *e, const range *r, uint32_t often, uint32_t part
         }
     }
     if (binds) {
-        cuda_emit_restore_slots(e, r->inst + 2, r->args - 1, kept);
+        cuda_emit_restore_slots(e, carried, kept);
     }
     step_on(e, r, r->counter, *counter);
     *counter = r->counter;
@@ -592,25 +609,24 @@ static void write_row(emit *e, range *r, uint32_t often, uint32_t part, bool uni
 }
 
 static void write_iterations(emit *e, range *r, uint32_t iterations, uint32_t part) {
-    const vyre_inst *i = &e->ir->insts[r->inst];
-    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
-    bool uniform = cuda_emit_together(e, r->inst) && cuda_emit_together(e, i->c - 1);
-    for (uint32_t k = 0; k < 3; k++) {
-        uniform = uniform && cuda_is_uniform(&e->facts, values[k]);
-    }
+    vyre_block body = vyre_body_block(e->ir, r->inst);
+    bool uniform = cuda_emit_together(e, r->inst) &&
+                   cuda_emit_together(e, vyre_block_terminator(body)) &&
+                   cuda_is_uniform(&e->facts, r->of.first) &&
+                   cuda_is_uniform(&e->facts, r->of.end) && cuda_is_uniform(&e->facts, r->of.step);
     bool wide = r->kind == CUDA_B64;
     uint32_t done = cuda_emit_label(e), next = cuda_emit_label(e);
-    uint32_t often = how_often(e, r->inst + 1 + r->args, i->c);
+    uint32_t often = how_often(e, body);
     emit_ahead outer = e->ahead;
     e->ahead.count = 0;
-    cuda_reg first = cuda_emit_operand(e, values[0], part),
-             end = cuda_emit_operand(e, values[1], part);
-    r->step = cuda_emit_operand(e, values[2], part);
+    cuda_reg first = cuda_emit_operand(e, r->of.first, part),
+             end = cuda_emit_operand(e, r->of.end, part);
+    r->step = cuda_emit_operand(e, r->of.step, part);
     cuda_reg all = cuda_new(&e->w, r->kind);
     cuda_move(&e->w, all,
               iterations ? cuda_number(r->kind, iterations)
                          : count_iterations(e, r, first, end, r->step));
-    r->counter = *emit_slot(e, r->inst + 1, part) = cuda_new(&e->w, cuda_class_of(r->type));
+    r->counter = *emit_slot(e, r->counter_arg, part) = cuda_new(&e->w, cuda_class_of(r->type));
     cuda_move(&e->w, r->counter, first);
     cuda_reg zero = cuda_number(r->kind, 0);
     if (!iterations) {
@@ -639,25 +655,26 @@ static void write_iterations(emit *e, range *r, uint32_t iterations, uint32_t pa
 }
 
 void cuda_emit_for(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    const uint32_t *values = vyre_lookup_list(e->ir, i->a);
-    uint32_t carried = i->b - 3, iterations = cuda_constant_iterations(e->ir, inst);
-    range r = {.inst = inst, .args = carried + 1, .type = vyre_operand_type(e->ir, values[0])};
+    vyre_list initial = vyre_loop_initial(e->ir, inst);
+    uint32_t iterations = cuda_constant_iterations(e->ir, inst);
+    range r = {
+        .inst = inst, .counter_arg = vyre_for_counter(inst), .of = vyre_for_range_of(e->ir, inst)};
+    r.type = vyre_operand_type(e->ir, r.of.first);
     r.kind = cuda_width(r.type) == 64 ? CUDA_B64 : CUDA_B32;
     r.behind = cuda_emit_label(e);
-    uint32_t part = emit_fact(e, inst + 1)->varying ? e->first_part : 0;
-    cuda_emit_slots(e, inst + 2, carried);
-    cuda_emit_slots(e, i->c, cuda_emit_result_count(e, inst));
-    cuda_emit_assign(e, inst + 2, values + 3, carried);
-    uint64_t weight = weight_of(e, inst + 1 + r.args, i->c);
+    uint32_t part = cuda_varies(&e->facts, r.counter_arg) ? e->first_part : 0;
+    cuda_emit_slots(e, vyre_carried_args(e->ir, inst));
+    cuda_emit_slots(e, vyre_results(e->ir, inst));
+    cuda_emit_assign(e, vyre_loop_arg(e->ir, inst, 0), initial.items, initial.count);
+    uint64_t weight = weight_of(e, vyre_body_block(e->ir, inst));
     if (iterations && weight * iterations <= whole_limit(e, inst)) {
         write_whole(e, &r, iterations, part);
     } else {
         write_iterations(e, &r, iterations, part);
     }
-    for (uint32_t k = 0; k < carried; k++) { /* used up: with what it carries */
-        uint32_t arg = inst + 2 + k;
-        cuda_emit_assign(e, i->c + k, &arg, 1);
+    for (uint32_t k = 0; k < initial.count; k++) { /* used up: with what it carries */
+        uint32_t arg = vyre_loop_arg(e->ir, inst, k);
+        cuda_emit_assign(e, vyre_result(e->ir, inst, k), &arg, 1);
     }
     cuda_emit_place(e, r.behind);
     cuda_emit_settle(e, inst);

@@ -2,31 +2,22 @@
 #include <stdio.h>
 
 #include "backend/cuda/codegen/emit_state.h"
-#include "ir/program.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 const char *cuda_emit_space(const emit *e, uint32_t resource) {
-    switch ((vyre_resource_kind)e->ir->resources[resource].kind) {
-    case VYRE_RESOURCE_SHARED: return "shared";
-    case VYRE_RESOURCE_PRIVATE: return "local";
-    default: return "global";
-    }
+    static const char *const names[] = {[VYRE_RESOURCE_BUFFER] = "global",
+                                        [VYRE_RESOURCE_SCRATCH] = "global",
+                                        [VYRE_RESOURCE_SHARED] = "shared",
+                                        [VYRE_RESOURCE_PRIVATE] = "local"};
+    return names[e->ir->resources[resource].kind];
 }
 
 const char *cuda_emit_memory_type(vyre_type type) {
-    switch (type) {
-    case VYRE_TYPE_I8: return "s8";
-    case VYRE_TYPE_BOOL:
-    case VYRE_TYPE_U8: return "u8";
-    case VYRE_TYPE_I16: return "s16";
-    case VYRE_TYPE_U16:
-    case VYRE_TYPE_F16:
-    case VYRE_TYPE_BF16: return "u16";
-    case VYRE_TYPE_I64:
-    case VYRE_TYPE_U64: return "u64";
-    case VYRE_TYPE_F32: return "f32";
-    case VYRE_TYPE_F64: return "f64";
-    default: return "u32";
-    }
+    static const char *const names[VYRE_TYPE_COUNT] = {"?",   "u8",  "s8",  "u8",  "s16",
+                                                       "u16", "u32", "u32", "u64", "u64",
+                                                       "u16", "u16", "f32", "f64"};
+    return type < VYRE_TYPE_COUNT ? names[type] : "?";
 }
 
 cuda_reg cuda_emit_zero(emit *e, cuda_class kind) {
@@ -34,7 +25,7 @@ cuda_reg cuda_emit_zero(emit *e, cuda_class kind) {
 }
 
 static vyre_type element_type(const emit *e, uint32_t resource) {
-    return (vyre_type)e->ir->resources[resource].type;
+    return vyre_resource_type(&e->ir->resources[resource]);
 }
 
 bool cuda_emit_is_local(const emit *e, uint32_t resource) {
@@ -195,11 +186,11 @@ static void forget_where(emit *e, uint32_t inst) {
 
 /* Neighbours that are accessed one by one have one address, and numbers behind it. */
 static emit_where shared_where(emit *e, uint32_t inst, uint32_t operand, uint32_t part) {
-    uint32_t resource = e->ir->insts[inst].a;
+    uint32_t resource = vyre_access_resource(&e->ir->insts[inst]);
     const vyre_access_group *group = vyre_access_group_of(&e->facts.accesses, inst);
     /* A constant is a place by itself, and the first may be none. Small arrays may start where
      * memory does, and in front of that is nothing. */
-    if (!group || operand & VYRE_CONSTANT ||
+    if (!group || !vyre_operand_is_value(operand) ||
         (cuda_emit_is_local(e, resource) && vyre_range_of(&e->facts.ranges, operand)->min < 0)) {
         return cuda_emit_where_of(e, resource, operand, part);
     }
@@ -218,8 +209,9 @@ static emit_where shared_where(emit *e, uint32_t inst, uint32_t operand, uint32_
     return where;
 }
 
-emit_element cuda_emit_find(emit *e, uint32_t inst, uint32_t operand, uint32_t part) {
-    uint32_t resource = e->ir->insts[inst].a;
+emit_element cuda_emit_find(emit *e, uint32_t inst, uint32_t part) {
+    uint32_t resource = vyre_access_resource(&e->ir->insts[inst]);
+    uint32_t operand = vyre_access_index(e->ir, &e->ir->insts[inst]);
     vyre_type type = vyre_operand_type(e->ir, operand);
     cuda_reg index = cuda_emit_operand(e, operand, part);
     emit_element found = {.inside = cuda_none()};
@@ -248,26 +240,29 @@ const char *cuda_emit_load_name(const emit *e, uint32_t resource) {
     return e->facts.written[resource] ? "ld.global" : "ld.global.nc";
 }
 
-void cuda_emit_load_into(emit *e, uint32_t inst, uint32_t part, cuda_reg value) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    emit_element element = cuda_emit_find(e, inst, i->b, part);
+/* The element for a part, into a register. */
+static void load_into(emit *e, uint32_t inst, uint32_t part, cuda_reg value) {
+    uint32_t resource = vyre_access_resource(&e->ir->insts[inst]);
+    emit_element element = cuda_emit_find(e, inst, part);
     if (element.never || element.inside.kind) {
         cuda_move(&e->w, value, cuda_number((cuda_class)value.kind, 0));
     }
     if (!element.never) {
-        cuda_emit_if(e, element.inside, "%s.%s %s, %s", cuda_emit_load_name(e, i->a),
-                     cuda_emit_memory_type(element_type(e, i->a)), cuda_reg_name(value).text,
+        cuda_emit_if(e, element.inside, "%s.%s %s, %s", cuda_emit_load_name(e, resource),
+                     cuda_emit_memory_type(element_type(e, resource)), cuda_reg_name(value).text,
                      element.place.text);
     }
 }
 
 static void store_one(emit *e, uint32_t inst, uint32_t part) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = element_type(e, i->a);
-    emit_element element = cuda_emit_find(e, inst, i->b, part);
+    uint32_t resource = vyre_access_resource(i);
+    vyre_type type = element_type(e, resource);
+    emit_element element = cuda_emit_find(e, inst, part);
     if (!element.never) {
-        cuda_reg stored = cuda_emit_to_memory(e, type, cuda_emit_operand(e, i->c, part));
-        cuda_emit_if(e, element.inside, "st.%s.%s %s, %s", cuda_emit_space(e, i->a),
+        cuda_reg value = cuda_emit_operand(e, vyre_access_value(e->ir, i), part);
+        cuda_reg stored = cuda_emit_to_memory(e, type, value);
+        cuda_emit_if(e, element.inside, "st.%s.%s %s, %s", cuda_emit_space(e, resource),
                      cuda_emit_memory_type(type), element.place.text, cuda_reg_name(stored).text);
     }
 }
@@ -284,16 +279,17 @@ void cuda_emit_load(emit *e, uint32_t inst) {
         return;
     }
     for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
-        vyre_type type = element_type(e, e->ir->insts[inst].a);
+        vyre_type type = vyre_resource_type(vyre_access_array(e->ir, &e->ir->insts[inst]));
         cuda_reg value = cuda_new(&e->w, cuda_emit_memory_class(type));
-        cuda_emit_load_into(e, inst, part, value);
+        load_into(e, inst, part, value);
         *emit_slot(e, inst, part) = cuda_emit_from_memory(e, type, value);
     }
 }
 
 bool cuda_emit_stores_alike(const emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    return !cuda_varies(&e->facts, i->b) && !cuda_varies(&e->facts, i->c);
+    return !cuda_varies(&e->facts, vyre_access_index(e->ir, i)) &&
+           !cuda_varies(&e->facts, vyre_access_value(e->ir, i));
 }
 
 static void write_store(emit *e, uint32_t inst) {
@@ -310,8 +306,7 @@ static void write_store(emit *e, uint32_t inst) {
 /* A private array to zero: each starts at a multiple of 16 bytes. */
 void cuda_emit_clear(emit *e, uint32_t resource) {
     enum { WRITTEN_OUT = 512 };
-    const vyre_resource *row = &e->ir->resources[resource];
-    uint32_t bytes = row->length * vyre_type_bytes((vyre_type)row->type);
+    uint32_t bytes = (uint32_t)vyre_resource_bytes(&e->ir->resources[resource]);
     uint32_t end = (bytes + 15) / 16 * 16, offset = e->arrays[resource].offset;
     cuda_reg zero = cuda_emit_zero(e, CUDA_B32);
     cuda_name text = cuda_reg_name(zero);
@@ -336,10 +331,13 @@ void cuda_emit_clear(emit *e, uint32_t resource) {
 
 void cuda_emit_memory(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    switch (i->op) {
-    case VYRE_OP_LOAD: cuda_emit_load(e, inst); break;
-    case VYRE_OP_STORE: write_store(e, inst); break;
-    case VYRE_OP_CLEAR: cuda_emit_clear(e, i->a); break;
-    default: cuda_emit_atomic(e, inst); break;
+    switch (vyre_inst_op(i)) {
+    case VYRE_OP_LOAD: cuda_emit_load(e, inst); return;
+    case VYRE_OP_UNIFORM_LOAD: cuda_emit_uniform_load(e, inst); return;
+    case VYRE_OP_STORE: write_store(e, inst); return;
+    case VYRE_OP_CLEAR: cuda_emit_clear(e, vyre_access_resource(i)); return;
+    case VYRE_ANY_OF(ATOMIC): cuda_emit_atomic(e, inst); return;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
+    cuda_emit_unknown(e, inst);
 }

@@ -3,7 +3,7 @@
  * at when it comes to that, where it is not known; otherwise its elements are accessed one by one.
  */
 #include "backend/cuda/codegen/emit_state.h"
-#include "ir/program.h"
+#include "ir/lookup.h"
 
 enum { MOST_RUN = 32, MOST_VECTOR = 4, WIDEST = 16 /* bytes of an access */ };
 
@@ -21,7 +21,7 @@ typedef struct run {
 
 static run make_run(emit *e, uint32_t resource, vyre_type index_type, cuda_reg first,
                     uint32_t count, bool is_inside) {
-    vyre_type type = (vyre_type)e->ir->resources[resource].type;
+    vyre_type type = vyre_resource_type(&e->ir->resources[resource]);
     return (run){.resource = resource,
                  .count = count,
                  .type = type,
@@ -333,14 +333,15 @@ void cuda_emit_rows(emit *e, const emit_row *rows, uint32_t count, uint32_t esca
 
 static bool is_row(const emit *e, uint32_t resource, uint32_t index) {
     return e->parts > 1 && e->end_part - e->first_part == e->parts &&
-           !cuda_emit_is_local(e, resource) && !(index & VYRE_CONSTANT) &&
+           !cuda_emit_is_local(e, resource) && vyre_operand_is_value(index) &&
            emit_fact(e, index)->unit;
 }
 
 /* Whether it is the row at the thread's own position, which fits: otherwise the thread would have
  * taken its parts one by one. */
 static bool is_own_row(const emit *e, uint32_t index) {
-    return e->phase->dimensions == 1 && e->ir->insts[index].op == VYRE_OP_GID;
+    return e->phase->dimensions == 1 && vyre_operand_is_value(index) &&
+           e->ir->insts[index].op == VYRE_OP_GID;
 }
 
 cuda_reg cuda_emit_own_rows_fit(emit *e, cuda_reg x) {
@@ -351,8 +352,8 @@ cuda_reg cuda_emit_own_rows_fit(emit *e, cuda_reg x) {
         bool found = false, inside = true;
         for (uint32_t inst = e->phase->first; inst < e->phase->end; inst++) {
             const vyre_inst *i = &e->ir->insts[inst];
-            if ((i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) && i->a == r &&
-                !(i->b & VYRE_CONSTANT) && is_own_row(e, i->b)) {
+            if ((i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) && vyre_access_resource(i) == r &&
+                is_own_row(e, vyre_access_index(e->ir, i))) {
                 found = true;
                 inside = inside && cuda_is_inside(&e->facts, inst);
             }
@@ -377,15 +378,16 @@ static uint32_t place_in(const vyre_access_group *group, uint32_t inst) {
 /* The row of the parts and of all neighbours of an access: each element once. */
 static void load_wide_row(emit *e, const vyre_access_group *group) {
     const vyre_inst *i = &e->ir->insts[group->head];
+    uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
     uint32_t before = place_in(group, group->head);
     cuda_reg values[MOST_RUN];
-    cuda_reg first = cuda_emit_operand(e, i->b, 0);
+    cuda_reg first = cuda_emit_operand(e, index, 0);
     if (before) {
         first = cuda_two(&e->w, "sub.u32", CUDA_B32, first, cuda_u32(before));
     }
-    vyre_type type = vyre_operand_type(e->ir, i->b);
-    run r = make_run(e, i->a, type, first, group->count + e->parts - 1, true);
-    r.where = cuda_emit_where_of(e, i->a, i->b, 0);
+    vyre_type type = vyre_operand_type(e->ir, index);
+    run r = make_run(e, resource, type, first, group->count + e->parts - 1, true);
+    r.where = cuda_emit_where_of(e, resource, index, 0);
     r.where.offset -= (int64_t)before * r.bytes;
     new_values(e, &r);
     access_run(e, &r, false);
@@ -401,14 +403,15 @@ static void load_wide_row(emit *e, const vyre_access_group *group) {
 
 static run row_of(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    run r = make_run(e, i->a, vyre_operand_type(e->ir, i->b), cuda_emit_operand(e, i->b, 0),
+    uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
+    run r = make_run(e, resource, vyre_operand_type(e->ir, index), cuda_emit_operand(e, index, 0),
                      e->parts, cuda_is_inside(&e->facts, inst));
-    r.where = cuda_emit_where_of(e, i->a, i->b, 0);
+    r.where = cuda_emit_where_of(e, resource, index, 0);
     return r;
 }
 
 static void access_row(emit *e, const run *r, uint32_t inst, bool stores) {
-    if (is_own_row(e, e->ir->insts[inst].b)) {
+    if (is_own_row(e, vyre_access_index(e->ir, &e->ir->insts[inst]))) {
         access_pieces(e, r, 0, stores);
     } else {
         access_run(e, r, stores);
@@ -423,14 +426,15 @@ static const vyre_access_group *group_of(const emit *e, uint32_t inst) {
     if (!group || !group->aligned) {
         return NULL;
     }
-    uint32_t resource = e->ir->insts[inst].a;
+    uint32_t resource = vyre_access_resource(&e->ir->insts[inst]);
     if (cuda_emit_is_local(e, resource) && e->ir->resources[resource].length < group->count) {
         return NULL;
     }
     bool can = true; /* the same answer for all of them, whose indices may be of other types */
     for (uint32_t k = 0; k < group->count && !group->in_bounds; k++) {
-        uint32_t index = e->ir->insts[group->members[k]].b;
-        can = can && cuda_width(vyre_operand_type(e->ir, index)) == 32 && !(index & VYRE_CONSTANT);
+        uint32_t index = vyre_access_index(e->ir, &e->ir->insts[group->members[k]]);
+        can = can && cuda_width(vyre_operand_type(e->ir, index)) == 32 &&
+              vyre_operand_is_value(index);
     }
     return can ? group : NULL;
 }
@@ -440,8 +444,9 @@ static run run_of(emit *e, const vyre_access_group *group, uint32_t inst, uint32
     /* All indices are known where the stores are done. */
     inst = e->ir->insts[inst].op == VYRE_OP_STORE ? group->members[0] : inst;
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = vyre_operand_type(e->ir, i->b);
-    cuda_reg index = cuda_emit_operand(e, i->b, part);
+    uint32_t resource = vyre_access_resource(i), operand = vyre_access_index(e->ir, i);
+    vyre_type type = vyre_operand_type(e->ir, operand);
+    cuda_reg index = cuda_emit_operand(e, operand, part);
     uint32_t before = place_in(group, inst);
     if (before && index.immediate) {
         index.bits -= before;
@@ -450,8 +455,8 @@ static run run_of(emit *e, const vyre_access_group *group, uint32_t inst, uint32
         index = cuda_two(&e->w, wide ? "sub.u64" : "sub.u32", wide ? CUDA_B64 : CUDA_B32, index,
                          cuda_number((cuda_class)index.kind, before));
     }
-    run r = make_run(e, i->a, type, index, group->count, group->in_bounds);
-    r.where = cuda_emit_where_of(e, i->a, i->b, part);
+    run r = make_run(e, resource, type, index, group->count, group->in_bounds);
+    r.where = cuda_emit_where_of(e, resource, operand, part);
     r.where.offset -= (int64_t)before * r.bytes;
     r.from_base = true;
     return r;
@@ -463,14 +468,15 @@ bool cuda_emit_load_run(emit *e, uint32_t inst) {
     if (i->op != VYRE_OP_LOAD) {
         return false;
     }
-    if (is_row(e, i->a, i->b) && group && group->in_bounds &&
-        group->count + e->parts - 1 <= MOST_RUN) {
+    uint32_t index = vyre_access_index(e->ir, i);
+    bool has_row = is_row(e, vyre_access_resource(i), index);
+    if (has_row && group && group->in_bounds && group->count + e->parts - 1 <= MOST_RUN) {
         if (inst == group->head) {
             load_wide_row(e, group);
         }
         return true;
     }
-    if (is_row(e, i->a, i->b) && !emit_fact(e, i->b)->shifted) {
+    if (has_row && !emit_fact(e, index)->shifted) {
         run r = row_of(e, inst);
         new_values(e, &r);
         access_row(e, &r, inst, false);
@@ -503,7 +509,7 @@ static void store_group(emit *e, const vyre_access_group *group, uint32_t last) 
     for (uint32_t part = e->first_part; part < (alike ? e->first_part + 1 : e->end_part); part++) {
         run r = run_of(e, group, last, part);
         for (uint32_t k = 0; k < r.count; k++) {
-            uint32_t value = e->ir->insts[group->members[k]].c;
+            uint32_t value = vyre_access_value(e->ir, &e->ir->insts[group->members[k]]);
             r.values[k] = cuda_emit_to_memory(e, r.type, cuda_emit_operand(e, value, part));
         }
         access_run(e, &r, true);
@@ -512,10 +518,11 @@ static void store_group(emit *e, const vyre_access_group *group, uint32_t last) 
 
 bool cuda_emit_store_run(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    if (is_row(e, i->a, i->b) && !emit_fact(e, i->b)->shifted) {
+    uint32_t index = vyre_access_index(e->ir, i), value = vyre_access_value(e->ir, i);
+    if (is_row(e, vyre_access_resource(i), index) && !emit_fact(e, index)->shifted) {
         run r = row_of(e, inst);
         for (uint32_t k = 0; k < e->parts; k++) {
-            r.values[k] = cuda_emit_to_memory(e, r.type, cuda_emit_operand(e, i->c, k));
+            r.values[k] = cuda_emit_to_memory(e, r.type, cuda_emit_operand(e, value, k));
         }
         access_row(e, &r, inst, true);
         return true;

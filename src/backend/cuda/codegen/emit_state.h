@@ -113,10 +113,10 @@ static inline cuda_reg *emit_slot(emit *e, uint32_t inst, uint32_t part) {
 
 /* The parts for which an instruction is written: all at hand, or one for all. */
 static inline uint32_t emit_first(const emit *e, uint32_t inst) {
-    return emit_fact(e, inst)->varying ? e->first_part : 0;
+    return cuda_varies(&e->facts, inst) ? e->first_part : 0;
 }
 static inline uint32_t emit_end(const emit *e, uint32_t inst) {
-    return emit_fact(e, inst)->varying ? e->end_part : 1;
+    return cuda_varies(&e->facts, inst) ? e->end_part : 1;
 }
 
 /* Labels and jumps. */
@@ -139,25 +139,25 @@ cuda_reg cuda_emit_frame(emit *e, cuda_class kind, uint32_t offset);
 cuda_reg cuda_emit_length(emit *e, uint32_t resource);
 cuda_reg cuda_emit_limit(emit *e, uint32_t resource, bool is_signed);
 cuda_reg cuda_emit_base(emit *e, uint32_t resource);
-cuda_reg cuda_emit_stop_word(emit *e);
 cuda_reg cuda_emit_counters(emit *e);
 
 cuda_reg cuda_emit_operand(emit *e, uint32_t operand, uint32_t part);
-bool cuda_emit_surroundings(emit *e, uint32_t inst); /* false if it is something else */
+void cuda_emit_surroundings(emit *e, uint32_t inst);
 void cuda_emit_instruction(emit *e, uint32_t inst);
-void cuda_emit_block(emit *e, uint32_t first, uint32_t end);
+void cuda_emit_unknown(emit *e,
+                       uint32_t inst); /* there is no code for it: the program is refused */
+void cuda_emit_block(emit *e, vyre_block code);
 void cuda_emit_control(emit *e, uint32_t inst);
 void cuda_emit_loop(emit *e, uint32_t inst);
 void cuda_emit_for(emit *e, uint32_t inst);
 
 /* Registers for args and results, which are written where control flow meets; and values for them,
  * all at once: an arg may be what another one becomes. */
-void cuda_emit_slots(emit *e, uint32_t first, uint32_t count);
+void cuda_emit_slots(emit *e, vyre_block slots);
 void cuda_emit_assign(emit *e, uint32_t first, const uint32_t *operands, uint32_t count);
 /* The registers of args as they are, and back again with what is in them now moved there. */
-cuda_reg *cuda_emit_keep_slots(emit *e, uint32_t first, uint32_t count);
-void cuda_emit_restore_slots(emit *e, uint32_t first, uint32_t count, cuda_reg *kept);
-uint32_t cuda_emit_result_count(const emit *e, uint32_t owner);
+cuda_reg *cuda_emit_keep_slots(emit *e, vyre_block slots);
+void cuda_emit_restore_slots(emit *e, vyre_block slots, cuda_reg *kept);
 void cuda_emit_settle(emit *e, uint32_t owner);
 void cuda_emit_open(emit *e, uint32_t owner, uint32_t exit, uint32_t latch);
 /* Whether the whole workgroup comes there, so that one answer is everybody's. */
@@ -186,8 +186,8 @@ emit_where cuda_emit_where_of(emit *e, uint32_t resource, uint32_t operand, uint
 emit_place_text cuda_emit_place_of(const emit *e, uint32_t resource, emit_where where,
                                    int64_t more);
 cuda_reg cuda_emit_inside(emit *e, uint32_t resource, vyre_type type, cuda_reg index);
-/* The element of an access, whose index is `operand`. */
-emit_element cuda_emit_find(emit *e, uint32_t inst, uint32_t operand, uint32_t part);
+/* The element of an access. */
+emit_element cuda_emit_find(emit *e, uint32_t inst, uint32_t part);
 bool cuda_emit_is_local(const emit *e, uint32_t resource);
 const char *cuda_emit_space(const emit *e, uint32_t resource);
 const char *cuda_emit_load_name(const emit *e, uint32_t resource);
@@ -232,7 +232,5 @@ void cuda_emit_grid_barrier(emit *e);
 void cuda_emit_clear_shared(emit *e);
 void cuda_emit_uniform_load(emit *e, uint32_t inst);
 void cuda_emit_load(emit *e, uint32_t inst);
-/* The element for a part, into a register. */
-void cuda_emit_load_into(emit *e, uint32_t inst, uint32_t part, cuda_reg value);
 
 #endif

@@ -1,11 +1,12 @@
 /* Subgroups: lanes of a warp, or of a part of one, exchange values by its own instructions. One of
  * 64 lanes is two warps, which exchange theirs through shared memory, waiting for one another at a
  * barrier of their own. */
-#include <stdio.h>
 #include <string.h>
 
 #include "backend/cuda/codegen/emit_state.h"
+#include "ir/cases.h"
 #include "ir/eval.h"
+#include "ir/lookup.h"
 
 enum { WARP = 32, BARRIERS = 16 };
 
@@ -116,22 +117,19 @@ static cuda_reg fetch(emit *e, vyre_type type, cuda_reg value, cuda_reg from) {
 /* A lane that each names for itself; one that does not exist gives 0. */
 static cuda_reg shuffled(emit *e, const vyre_inst *i) {
     cuda_writer *w = &e->w;
-    vyre_type type = (vyre_type)i->type;
+    vyre_type type = vyre_inst_type(i);
     uint32_t width = e->phase->subgroup;
     cuda_reg value = cuda_emit_operand(e, i->a, 0), index = cuda_emit_operand(e, i->b, 0),
              from = index;
     cuda_reg lane = lane_of(e), exists = cuda_none();
-    switch (i->op) {
-    case VYRE_OP_SHUFFLE_XOR: from = cuda_two(w, "xor.b32", CUDA_B32, lane, index); break;
-    case VYRE_OP_SHUFFLE_UP:
+    if (i->op == VYRE_OP_SHUFFLE_XOR) {
+        from = cuda_two(w, "xor.b32", CUDA_B32, lane, index);
+    } else if (i->op == VYRE_OP_SHUFFLE_UP) {
         exists = cuda_two(w, "setp.le.u32", CUDA_PRED, index, lane);
         from = cuda_two(w, "sub.u32", CUDA_B32, lane, index);
-        break;
-    case VYRE_OP_SHUFFLE_DOWN:
+    } else if (i->op == VYRE_OP_SHUFFLE_DOWN) {
         exists = cuda_two(w, "setp.lt.u32", CUDA_PRED, index, cuda_u32(width));
         from = cuda_two(w, "add.u32", CUDA_B32, lane, index);
-        break;
-    default: break;
     }
     vyre_range known = vyre_range_operand(&e->facts.ranges, e->ir, i->b);
     if (known.max < width && i->op != VYRE_OP_SHUFFLE_UP && i->op != VYRE_OP_SHUFFLE_DOWN) {
@@ -147,8 +145,9 @@ static cuda_reg shuffled(emit *e, const vyre_inst *i) {
 /* The canonical NaN where somebody sees the bits. */
 static cuda_reg canonical(emit *e, uint32_t inst, vyre_type type, cuda_reg value) {
     bool is_float = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;
-    return is_float && emit_fact(e, inst)->observed ? cuda_write_canonical(&e->w, type, value)
-                                                    : value;
+    return is_float && vyre_nan_is_observed(&e->facts.nans, inst)
+               ? cuda_write_canonical(&e->w, type, value)
+               : value;
 }
 
 static cuda_reg combine(emit *e, uint32_t how, vyre_type type, cuda_reg a, cuda_reg b) {
@@ -158,7 +157,7 @@ static cuda_reg combine(emit *e, uint32_t how, vyre_type type, cuda_reg a, cuda_
 /* Whether a value is a word of a whole warp. */
 static bool is_warp_word(const emit *e, vyre_type type) {
     return e->phase->subgroup == WARP && cuda_class_of(type) == CUDA_B32 &&
-           vyre_type_class_of(type) != VYRE_CLASS_FLOAT && cuda_width(type) == 32;
+           vyre_lookup_class(type) != VYRE_CLASS_FLOAT && cuda_width(type) == 32;
 }
 
 /* Words of a warp by one instruction: their order does not matter. */
@@ -180,7 +179,7 @@ static cuda_reg reduce_words(emit *e, uint32_t how, vyre_type type, cuda_reg val
 
 static cuda_reg reduced(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    vyre_type type = (vyre_type)i->type;
+    vyre_type type = vyre_inst_type(i);
     cuda_reg value = cuda_emit_operand(e, i->a, 0);
     if (e->target->sm >= 80 && is_warp_word(e, type) && i->aux != VYRE_COMBINE_MUL) {
         return reduce_words(e, i->aux, type, value);
@@ -217,7 +216,7 @@ static cuda_reg scan_words(emit *e, uint32_t how, vyre_type type, cuda_reg value
 static cuda_reg scanned(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     cuda_writer *w = &e->w;
-    vyre_type type = (vyre_type)i->type;
+    vyre_type type = vyre_inst_type(i);
     uint32_t last = e->phase->subgroup - 1;
     cuda_reg value = cuda_emit_operand(e, i->a, 0), lane = lane_of(e);
     bool words = is_warp_word(e, type);
@@ -340,34 +339,38 @@ static void multiply_words(emit *e, const cuda_reg *a, const cuda_reg *b, cuda_r
 }
 
 static void multiply(emit *e, uint32_t inst) {
-    const vyre_inst *i = &e->ir->insts[inst];
+    vyre_list values = vyre_inst_operands(e->ir, &e->ir->insts[inst]);
     cuda_reg regs[VYRE_MATRIX_OPERANDS], *c = regs + VYRE_MATRIX_A + VYRE_MATRIX_B;
     for (uint32_t k = 0; k < VYRE_MATRIX_OPERANDS; k++) {
-        regs[k] = cuda_in_register(&e->w, cuda_emit_operand(e, e->ir->operands[i->a + k], 0));
+        regs[k] = cuda_in_register(&e->w, cuda_emit_operand(e, values.items[k], 0));
     }
     switch (cuda_matrix_form(e->target->sm, e->target->isa)) {
     case CUDA_MATRIX_WHOLE: multiply_whole(e, regs, regs + VYRE_MATRIX_A, c); break;
     case CUDA_MATRIX_PIECES: multiply_pieces(e, regs, regs + VYRE_MATRIX_A, c); break;
-    default: multiply_words(e, regs, regs + VYRE_MATRIX_A, c); break;
+    case CUDA_MATRIX_WORDS: multiply_words(e, regs, regs + VYRE_MATRIX_A, c); break;
     }
     for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {
-        *emit_slot(e, i->c + k, 0) = c[k];
+        *emit_slot(e, vyre_result(e->ir, inst, k), 0) = c[k];
     }
 }
 
 void cuda_emit_subgroup(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    cuda_reg result;
+    cuda_reg result = cuda_none();
     e->is_together = cuda_emit_together(e, inst);
-    switch (i->op) {
+    switch (vyre_inst_op(i)) {
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, CONTROL, NONE):
+        cuda_emit_unknown(e, inst);
+        break;
     case VYRE_OP_MATRIX_MAD: multiply(e, inst); return;
     case VYRE_OP_BALLOT: result = ballot(e, cuda_emit_operand(e, i->a, 0)); break;
     case VYRE_OP_ANY: result = vote(e, cuda_emit_operand(e, i->a, 0), false); break;
     case VYRE_OP_ALL: result = vote(e, cuda_emit_operand(e, i->a, 0), true); break;
     case VYRE_OP_REDUCE: result = reduced(e, inst); break;
-    case VYRE_OP_SCAN:
-    case VYRE_OP_SCAN_EXCLUSIVE: result = scanned(e, inst); break;
-    default: result = shuffled(e, i); break;
+    case VYRE_ONE_OF(SCAN, SCAN_EXCLUSIVE): result = scanned(e, inst); break;
+    case VYRE_ONE_OF(SHUFFLE, SHUFFLE_XOR, SHUFFLE_UP, SHUFFLE_DOWN, BROADCAST):
+        result = shuffled(e, i);
+        break;
     }
     *emit_slot(e, inst, 0) = result;
 }

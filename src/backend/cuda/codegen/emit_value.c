@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "backend/cuda/codegen/emit_state.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
 
 uint32_t cuda_emit_label(emit *e) {
     return ++e->labels;
@@ -120,13 +122,6 @@ cuda_reg cuda_emit_base(emit *e, uint32_t resource) {
     return base;
 }
 
-cuda_reg cuda_emit_stop_word(emit *e) {
-    if (!e->stop.kind) {
-        e->stop = cuda_emit_frame(e, CUDA_B64, e->layout.stop);
-    }
-    return e->stop;
-}
-
 cuda_reg cuda_emit_counters(emit *e) {
     if (!e->counters.kind) {
         e->counters = cuda_emit_frame(e, CUDA_B64, e->layout.counters);
@@ -135,7 +130,10 @@ cuda_reg cuda_emit_counters(emit *e) {
 }
 
 void cuda_emit_stop_check(emit *e) {
-    cuda_reg at = cuda_emit_stop_word(e);
+    if (!e->stop.kind) {
+        e->stop = cuda_emit_frame(e, CUDA_B64, e->layout.stop);
+    }
+    cuda_reg at = e->stop;
     if (!e->may_stop.kind) {
         cuda_emit_begin_head(e);
         e->may_stop = cuda_two(&e->w, "setp.ne.u64", CUDA_PRED, at, cuda_u64(0));
@@ -163,11 +161,11 @@ void cuda_emit_stop_check(emit *e) {
 }
 
 cuda_reg cuda_emit_operand(emit *e, uint32_t operand, uint32_t part) {
-    if (operand & VYRE_CONSTANT) {
-        const vyre_const *row = &e->ir->consts[operand & ~VYRE_CONSTANT];
-        return cuda_constant(&e->w, (vyre_type)row->type, row->bits);
+    if (vyre_operand_is_constant(operand)) {
+        const vyre_const *row = vyre_operand_const(e->ir, operand);
+        return cuda_constant(&e->w, vyre_const_type(row), row->bits);
     }
-    return *emit_slot(e, operand, emit_fact(e, operand)->varying ? part : 0);
+    return *emit_slot(e, operand, cuda_varies(&e->facts, operand) ? part : 0);
 }
 
 /* The low bits of a 64-bit number as a value of a type. */
@@ -217,13 +215,21 @@ static cuda_reg in_domain(emit *e) {
     return inside;
 }
 
+static cuda_reg subgroup_id(emit *e) {
+    uint32_t shift = 0;
+    while (e->phase->subgroup >> shift > 1) {
+        shift++;
+    }
+    return cuda_two(&e->w, "shr.u32", CUDA_B32, e->thread, cuda_u32(shift));
+}
+
 static cuda_reg surrounding(emit *e, const vyre_inst *i, uint32_t part) {
-    switch (i->op) {
+    switch (vyre_inst_op(i)) {
     case VYRE_OP_PARAM:
-        return from_bits(e, (vyre_type)i->type,
+        return from_bits(e, vyre_inst_type(i),
                          cuda_emit_frame(e, CUDA_B64, e->layout.arguments + 8 * i->a));
     case VYRE_OP_ITERATION: return iteration(e, i->a);
-    case VYRE_OP_LEN: return cuda_emit_limit(e, i->a, false);
+    case VYRE_OP_LEN: return cuda_emit_limit(e, vyre_access_resource(i), false);
     case VYRE_OP_GID: return global_position(e, i->a, part);
     case VYRE_OP_LID: return e->position[i->a];
     case VYRE_OP_WID: return e->group[i->a];
@@ -231,23 +237,15 @@ static cuda_reg surrounding(emit *e, const vyre_inst *i, uint32_t part) {
     case VYRE_OP_IN_DOMAIN: return in_domain(e);
     case VYRE_OP_LANE:
         return cuda_two(&e->w, "and.b32", CUDA_B32, e->thread, cuda_u32(e->phase->subgroup - 1));
-    default: {
-        uint32_t shift = 0;
-        while (e->phase->subgroup >> shift > 1) {
-            shift++;
-        }
-        return cuda_two(&e->w, "shr.u32", CUDA_B32, e->thread, cuda_u32(shift));
+    case VYRE_OP_SUBGROUP_ID: return subgroup_id(e);
+    case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
-    }
+    return cuda_unknown(&e->w, vyre_inst_op(i));
 }
 
-bool cuda_emit_surroundings(emit *e, uint32_t inst) {
+void cuda_emit_surroundings(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    if (i->op < VYRE_OP_PARAM || i->op > VYRE_OP_LEN) {
-        return false;
-    }
     for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
         *emit_slot(e, inst, part) = surrounding(e, i, part);
     }
-    return true;
 }

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "ir/lookup.h"
+
 static const char *const letters[] = {
 #define LETTERS(name, text, type) text,
     CUDA_CLASSES(LETTERS)
@@ -19,18 +21,14 @@ const char *cuda_class_type(cuda_class kind) {
 }
 
 cuda_class cuda_class_of(vyre_type type) {
-    switch (type) {
-    case VYRE_TYPE_BOOL: return CUDA_PRED;
-    case VYRE_TYPE_I64:
-    case VYRE_TYPE_U64: return CUDA_B64;
-    case VYRE_TYPE_F32: return CUDA_F32;
-    case VYRE_TYPE_F64: return CUDA_F64;
-    default: return CUDA_B32;
-    }
+    static const cuda_class classes[VYRE_TYPE_COUNT] = {
+        CUDA_NONE, CUDA_PRED, CUDA_B32, CUDA_B32, CUDA_B32, CUDA_B32, CUDA_B32,
+        CUDA_B32,  CUDA_B64,  CUDA_B64, CUDA_B32, CUDA_B32, CUDA_F32, CUDA_F64};
+    return type < VYRE_TYPE_COUNT ? classes[type] : CUDA_NONE;
 }
 
 bool cuda_is_signed(vyre_type type) {
-    return vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    return vyre_lookup_class(type) == VYRE_CLASS_SIGNED;
 }
 
 uint32_t cuda_width(vyre_type type) {
@@ -67,7 +65,7 @@ void cuda_line(cuda_writer *w, const char *format, ...) {
     va_end(arguments);
 }
 
-void cuda_put(cuda_writer *w, const char *op, const cuda_reg *operands, uint32_t count) {
+static void put(cuda_writer *w, const char *op, const cuda_reg *operands, uint32_t count) {
     vyre_strbuf_putc(&w->code, '\t');
     vyre_strbuf_puts(&w->code, op);
     for (uint32_t i = 0; i < count; i++) {
@@ -79,20 +77,20 @@ void cuda_put(cuda_writer *w, const char *op, const cuda_reg *operands, uint32_t
 
 cuda_reg cuda_one(cuda_writer *w, const char *op, cuda_class to, cuda_reg a) {
     cuda_reg list[] = {cuda_new(w, to), a};
-    cuda_put(w, op, list, 2);
+    put(w, op, list, 2);
     return list[0];
 }
 
 cuda_reg cuda_two(cuda_writer *w, const char *op, cuda_class to, cuda_reg a, cuda_reg b) {
     cuda_reg list[] = {cuda_new(w, to), a, b};
-    cuda_put(w, op, list, 3);
+    put(w, op, list, 3);
     return list[0];
 }
 
 cuda_reg cuda_three(cuda_writer *w, const char *op, cuda_class to, cuda_reg a, cuda_reg b,
                     cuda_reg c) {
     cuda_reg list[] = {cuda_new(w, to), a, b, c};
-    cuda_put(w, op, list, 4);
+    put(w, op, list, 4);
     return list[0];
 }
 
@@ -154,15 +152,20 @@ cuda_reg cuda_from_bits(cuda_writer *w, vyre_type type, cuda_reg a) {
 }
 
 cuda_reg cuda_narrow(cuda_writer *w, vyre_type type, cuda_reg a) {
-    switch (type) {
-    case VYRE_TYPE_I8: return cuda_one(w, "cvt.s32.s8", CUDA_B32, cuda_in_register(w, a));
-    case VYRE_TYPE_I16: return cuda_one(w, "cvt.s32.s16", CUDA_B32, cuda_in_register(w, a));
-    case VYRE_TYPE_U8: return cuda_two(w, "and.b32", CUDA_B32, a, cuda_u32(0xff));
-    case VYRE_TYPE_U16:
-    case VYRE_TYPE_F16:
-    case VYRE_TYPE_BF16: return cuda_two(w, "and.b32", CUDA_B32, a, cuda_u32(0xffff));
-    default: return a;
+    uint32_t width = cuda_width(type);
+    if (width >= 32 || type == VYRE_TYPE_BOOL) {
+        return a;
     }
+    if (cuda_is_signed(type)) {
+        return cuda_one(w, width == 8 ? "cvt.s32.s8" : "cvt.s32.s16", CUDA_B32,
+                        cuda_in_register(w, a));
+    }
+    return cuda_two(w, "and.b32", CUDA_B32, a, cuda_u32(((uint32_t)1 << width) - 1));
+}
+
+cuda_reg cuda_unknown(cuda_writer *w, vyre_op op) {
+    w->unknown = op;
+    return cuda_none();
 }
 
 cuda_reg cuda_write_canonical(cuda_writer *w, vyre_type type, cuda_reg a) {
@@ -175,14 +178,16 @@ cuda_reg cuda_write_canonical(cuda_writer *w, vyre_type type, cuda_reg a) {
 
 cuda_reg cuda_write_op(cuda_writer *w, vyre_op op, vyre_type type, vyre_type result, bool bits_seen,
                        cuda_reg a, cuda_reg b, cuda_reg c) {
-    switch (op) {
-    case VYRE_OP_SELECT: return cuda_choose(w, a, b, c);
-    case VYRE_OP_CONVERT: return cuda_convert(w, type, result, a);
-    case VYRE_OP_BITCAST:
-        return cuda_from_bits(w, result, cuda_narrow(w, result, cuda_to_bits(w, a)));
-    default: break;
+    if (op == VYRE_OP_SELECT) {
+        return cuda_choose(w, a, b, c);
     }
-    return vyre_type_class_of(type) == VYRE_CLASS_FLOAT
+    if (op == VYRE_OP_CONVERT) {
+        return cuda_convert(w, type, result, a);
+    }
+    if (op == VYRE_OP_BITCAST) {
+        return cuda_from_bits(w, result, cuda_narrow(w, result, cuda_to_bits(w, a)));
+    }
+    return vyre_lookup_class(type) == VYRE_CLASS_FLOAT
                ? cuda_float_op(w, op, type, bits_seen, a, b, c)
                : cuda_integer_op(w, op, type, a, b);
 }

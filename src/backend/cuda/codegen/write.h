@@ -40,6 +40,7 @@ typedef struct cuda_reg {
 typedef struct cuda_writer {
     vyre_strbuf code;
     uint32_t next[CUDA_CLASS_COUNT]; /* register of each class */
+    vyre_op unknown;                 /* one that there is no code for, if somebody asked for it */
 } cuda_writer;
 
 enum { CUDA_NAME_BYTES = 24 };
@@ -69,7 +70,6 @@ static inline cuda_reg cuda_u64(uint64_t number) {
 
 /* Lines. `op` is the whole of the instruction's name; operands follow with commas. */
 void cuda_line(cuda_writer *w, const char *format, ...) VYRE_PRINTF(2, 3);
-void cuda_put(cuda_writer *w, const char *op, const cuda_reg *operands, uint32_t count);
 cuda_reg cuda_one(cuda_writer *w, const char *op, cuda_class to, cuda_reg a);
 cuda_reg cuda_two(cuda_writer *w, const char *op, cuda_class to, cuda_reg a, cuda_reg b);
 cuda_reg cuda_three(cuda_writer *w, const char *op, cuda_class to, cuda_reg a, cuda_reg b,
@@ -97,6 +97,9 @@ cuda_reg cuda_narrow(cuda_writer *w, vyre_type type, cuda_reg a);
 cuda_reg cuda_write_op(cuda_writer *w, vyre_op op, vyre_type type, vyre_type result, bool bits_seen,
                        cuda_reg a, cuda_reg b, cuda_reg c);
 cuda_reg cuda_write_canonical(cuda_writer *w, vyre_type type, cuda_reg a);
+
+/* An operation that nothing is written for; the writer remembers it. */
+cuda_reg cuda_unknown(cuda_writer *w, vyre_op op);
 
 /* The parts, by file. */
 cuda_reg cuda_integer_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a, cuda_reg b);

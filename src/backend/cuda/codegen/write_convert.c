@@ -2,6 +2,9 @@
 
 #include <stdio.h>
 
+#include "ir/eval.h"
+#include "ir/lookup.h"
+
 /* f16 and bf16 to f32, exact. */
 cuda_reg cuda_half_widen(cuda_writer *w, vyre_type type, cuda_reg a) {
     if (type == VYRE_TYPE_BF16) {
@@ -118,33 +121,28 @@ static cuda_reg integer_from_integer(cuda_writer *w, vyre_type from, vyre_type t
 }
 
 static cuda_reg to_bool(cuda_writer *w, vyre_type from, cuda_reg a) {
-    switch (from) {
-    case VYRE_TYPE_F32: return cuda_two(w, "setp.neu.f32", CUDA_PRED, a, cuda_number(CUDA_F32, 0));
-    case VYRE_TYPE_F64: return cuda_two(w, "setp.neu.f64", CUDA_PRED, a, cuda_number(CUDA_F64, 0));
-    case VYRE_TYPE_F16:
-    case VYRE_TYPE_BF16: a = cuda_two(w, "and.b32", CUDA_B32, a, cuda_u32(0x7fff)); break;
-    default: break;
+    if (from == VYRE_TYPE_F32) {
+        return cuda_two(w, "setp.neu.f32", CUDA_PRED, a, cuda_number(CUDA_F32, 0));
+    }
+    if (from == VYRE_TYPE_F64) {
+        return cuda_two(w, "setp.neu.f64", CUDA_PRED, a, cuda_number(CUDA_F64, 0));
+    }
+    if (vyre_lookup_class(from) == VYRE_CLASS_FLOAT) {
+        a = cuda_two(w, "and.b32", CUDA_B32, a, cuda_u32(0x7fff));
     }
     return cuda_width(from) == 64 ? cuda_two(w, "setp.ne.u64", CUDA_PRED, a, cuda_u64(0))
                                   : cuda_two(w, "setp.ne.u32", CUDA_PRED, a, cuda_u32(0));
 }
 
 static cuda_reg from_bool(cuda_writer *w, vyre_type to, cuda_reg a) {
-    uint64_t one = 1;
-    switch (to) {
-    case VYRE_TYPE_F16: one = 0x3c00; break;
-    case VYRE_TYPE_BF16: one = 0x3f80; break;
-    case VYRE_TYPE_F32: one = 0x3f800000; break;
-    case VYRE_TYPE_F64: one = UINT64_C(0x3ff0000000000000); break;
-    default: break;
-    }
+    uint64_t one = vyre_eval_identity(VYRE_COMBINE_MUL, to);
     cuda_class kind = cuda_class_of(to);
     return cuda_choose(w, a, cuda_number(kind, one), cuda_number(kind, 0));
 }
 
 cuda_reg cuda_convert(cuda_writer *w, vyre_type from, vyre_type to, cuda_reg a) {
-    bool from_float = vyre_type_class_of(from) == VYRE_CLASS_FLOAT;
-    bool to_float = vyre_type_class_of(to) == VYRE_CLASS_FLOAT;
+    bool from_float = vyre_lookup_class(from) == VYRE_CLASS_FLOAT;
+    bool to_float = vyre_lookup_class(to) == VYRE_CLASS_FLOAT;
     a = cuda_in_register(w, a);
     if (to == VYRE_TYPE_BOOL) {
         return to_bool(w, from, a);

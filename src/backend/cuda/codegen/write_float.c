@@ -1,6 +1,5 @@
 #include "backend/cuda/codegen/write.h"
-
-#include <stdio.h>
+#include "ir/cases.h"
 
 /* On the bits, so that no payload is ever touched. */
 static cuda_reg sign_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a, cuda_reg b) {
@@ -68,8 +67,17 @@ static cuda_reg wide_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a, 
     /* A number beats a NaN, and -0 comes before +0: the instruction's own rules. */
     case VYRE_OP_MIN:
         return is_double ? wide_extreme(w, op, a, b) : cuda_two(w, "min.f32", kind, a, b);
-    default: return is_double ? wide_extreme(w, op, a, b) : cuda_two(w, "max.f32", kind, a, b);
+    case VYRE_OP_MAX:
+        return is_double ? wide_extreme(w, op, a, b) : cuda_two(w, "max.f32", kind, a, b);
+    case VYRE_OP_NEG: return cuda_one(w, is_double ? "neg.f64" : "neg.f32", kind, a);
+    case VYRE_OP_ABS: return cuda_one(w, is_double ? "abs.f64" : "abs.f32", kind, a);
+    case VYRE_OP_COPYSIGN: return sign_op(w, op, type, a, b);
+    case VYRE_OP_REM:
+    case VYRE_ANY_OF(SURROUNDINGS, INTEGER, LOGIC, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER,
+                     SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return cuda_unknown(w, op);
 }
 
 static cuda_reg narrow_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a, cuda_reg b,
@@ -84,15 +92,9 @@ static cuda_reg narrow_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a
 cuda_reg cuda_float_op(cuda_writer *w, vyre_op op, vyre_type type, bool bits_seen, cuda_reg a,
                        cuda_reg b, cuda_reg c) {
     bool wide = cuda_width(type) > 16;
-    if (op == VYRE_OP_COPYSIGN ||
-        ((op == VYRE_OP_NEG || op == VYRE_OP_ABS) && (bits_seen || !wide))) {
+    bool on_bits = op == VYRE_OP_COPYSIGN || op == VYRE_OP_NEG || op == VYRE_OP_ABS;
+    if (on_bits && (bits_seen || !wide)) {
         return sign_op(w, op, type, a, b);
-    }
-    if (op == VYRE_OP_NEG || op == VYRE_OP_ABS) {
-        char name[16];
-        snprintf(name, sizeof name, "%s.%s", op == VYRE_OP_NEG ? "neg" : "abs",
-                 cuda_class_type(cuda_class_of(type)));
-        return cuda_one(w, name, cuda_class_of(type), a);
     }
     return wide ? wide_op(w, op, type, a, b, c) : narrow_op(w, op, type, a, b, c);
 }

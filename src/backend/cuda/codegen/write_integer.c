@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "ir/cases.h"
+
 /* Arithmetic on a type of ours: in 32 or 64 bits, `name` with the suffix of its sign. */
 static const char *suffix_of(vyre_type type) {
     bool wide = cuda_width(type) == 64;
@@ -192,45 +194,54 @@ static cuda_reg counted(cuda_writer *w, vyre_type type, cuda_reg count) {
     return cuda_width(type) == 64 ? cuda_one(w, "cvt.u64.u32", CUDA_B64, count) : count;
 }
 
-static cuda_reg bit_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a) {
+static cuda_reg leading_zeros(cuda_writer *w, vyre_type type, cuda_reg bits) {
     uint32_t width = cuda_width(type);
-    bool wide = width == 64, narrow = width < 32;
-    cuda_class kind = cuda_class_of(type);
-    cuda_reg bits = cuda_in_register(w, plain_bits(w, type, a));
-    const char *count_zeros = wide ? "clz.b64" : "clz.b32",
-               *reverse = wide ? "brev.b64" : "brev.b32";
-    switch (op) {
-    case VYRE_OP_CLZ: {
-        cuda_reg zeros = cuda_one(w, count_zeros, CUDA_B32, bits);
-        return narrow ? cuda_two(w, "sub.u32", CUDA_B32, zeros, cuda_u32(32 - width))
+    cuda_reg zeros = cuda_one(w, width == 64 ? "clz.b64" : "clz.b32", CUDA_B32, bits);
+    return width < 32 ? cuda_two(w, "sub.u32", CUDA_B32, zeros, cuda_u32(32 - width))
                       : counted(w, type, zeros);
+}
+
+static cuda_reg reversed(cuda_writer *w, vyre_type type, cuda_reg bits) {
+    return cuda_one(w, cuda_width(type) == 64 ? "brev.b64" : "brev.b32", cuda_class_of(type), bits);
+}
+
+static cuda_reg trailing_zeros(cuda_writer *w, vyre_type type, cuda_reg bits) {
+    uint32_t width = cuda_width(type);
+    if (width < 32) { /* a bit behind the last one ends the count */
+        bits = cuda_two(w, "or.b32", CUDA_B32, bits, cuda_u32((uint32_t)1 << width));
     }
-    case VYRE_OP_CTZ:
-        if (narrow) { /* a bit behind the last one ends the count */
-            bits = cuda_two(w, "or.b32", CUDA_B32, bits, cuda_u32((uint32_t)1 << width));
-        }
-        return counted(w, type,
-                       cuda_one(w, count_zeros, CUDA_B32, cuda_one(w, reverse, kind, bits)));
-    case VYRE_OP_POPCOUNT:
-        return counted(w, type, cuda_one(w, wide ? "popc.b64" : "popc.b32", CUDA_B32, bits));
-    default: {
-        cuda_reg turned = cuda_one(w, reverse, kind, bits);
-        return narrow ? cuda_narrow(w, type,
+    return counted(
+        w, type,
+        cuda_one(w, width == 64 ? "clz.b64" : "clz.b32", CUDA_B32, reversed(w, type, bits)));
+}
+
+static cuda_reg reverse_bits(cuda_writer *w, vyre_type type, cuda_reg bits) {
+    uint32_t width = cuda_width(type);
+    cuda_reg turned = reversed(w, type, bits);
+    return width < 32 ? cuda_narrow(w, type,
                                     cuda_two(w, "shr.u32", CUDA_B32, turned, cuda_u32(32 - width)))
                       : turned;
-    }
-    }
+}
+
+/* The bits of a number in a register, without what its sign put above them. */
+static cuda_reg own_bits(cuda_writer *w, vyre_type type, cuda_reg a) {
+    return cuda_in_register(w, plain_bits(w, type, a));
 }
 
 static cuda_reg bool_op(cuda_writer *w, vyre_op op, cuda_reg a, cuda_reg b) {
     switch (op) {
     case VYRE_OP_AND: return cuda_two(w, "and.pred", CUDA_PRED, a, b);
     case VYRE_OP_OR: return cuda_two(w, "or.pred", CUDA_PRED, a, b);
-    case VYRE_OP_XOR:
-    case VYRE_OP_NE: return cuda_two(w, "xor.pred", CUDA_PRED, a, b);
+    case VYRE_ONE_OF(XOR, NE): return cuda_two(w, "xor.pred", CUDA_PRED, a, b);
     case VYRE_OP_NOT: return cuda_one(w, "not.pred", CUDA_PRED, a);
-    default: return cuda_one(w, "not.pred", CUDA_PRED, cuda_two(w, "xor.pred", CUDA_PRED, a, b));
+    case VYRE_OP_EQ:
+        return cuda_one(w, "not.pred", CUDA_PRED, cuda_two(w, "xor.pred", CUDA_PRED, a, b));
+    case VYRE_ONE_OF(LT, LE):
+    case VYRE_ANY_OF(SURROUNDINGS, ARITHMETIC, INTEGER, SHIFT, BITS, FLOAT, CHOICE, ELEMENTARY,
+                     ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     }
+    return cuda_unknown(w, op);
 }
 
 /* What is made of two numbers, as in the iterations of a loop that is written out; false if that is
@@ -241,16 +252,18 @@ static bool fold(vyre_op op, vyre_type type, cuda_reg a, cuda_reg b, cuda_reg *o
         return false;
     }
     switch (op) {
-    case VYRE_OP_ADD: x += y; break;
-    case VYRE_OP_SUB: x -= y; break;
-    case VYRE_OP_MUL: x *= y; break;
-    case VYRE_OP_SHL: x <<= y & 31; break;
-    case VYRE_OP_AND: x &= y; break;
-    case VYRE_OP_OR: x |= y; break;
-    default: return false;
+    case VYRE_OP_ADD: *out = number_of(type, x + y); return true;
+    case VYRE_OP_SUB: *out = number_of(type, x - y); return true;
+    case VYRE_OP_MUL: *out = number_of(type, x * y); return true;
+    case VYRE_OP_SHL: *out = number_of(type, x << (y & 31)); return true;
+    case VYRE_OP_AND: *out = number_of(type, x & y); return true;
+    case VYRE_OP_OR: *out = number_of(type, x | y); return true;
+    case VYRE_ONE_OF(XOR, NOT, SHR):
+    case VYRE_ANY_OF(SURROUNDINGS, QUOTIENT, EXTREME, SIGN, INTEGER, BITS, FLOAT, COMPARE, CHOICE,
+                     ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
     }
-    *out = number_of(type, x);
-    return true;
+    return false;
 }
 
 cuda_reg cuda_integer_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a, cuda_reg b) {
@@ -277,8 +290,7 @@ cuda_reg cuda_integer_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a,
         return cuda_narrow(w, type, arithmetic(w, "max", type, a, other));
     }
     case VYRE_OP_MUL_HIGH: return high_product(w, type, a, b);
-    case VYRE_OP_ADD_SAT:
-    case VYRE_OP_SUB_SAT: return saturated(w, op, type, a, b);
+    case VYRE_ONE_OF(ADD_SAT, SUB_SAT): return saturated(w, op, type, a, b);
     case VYRE_OP_AND: return bitwise(w, "and", type, a, b);
     case VYRE_OP_OR: return bitwise(w, "or", type, a, b);
     case VYRE_OP_XOR: return bitwise(w, "xor", type, a, b);
@@ -287,15 +299,21 @@ cuda_reg cuda_integer_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a,
     case VYRE_OP_SHL:
         return cuda_narrow(w, type, bitwise(w, "shl", type, a, shift_count(w, type, b)));
     case VYRE_OP_SHR: return arithmetic(w, "shr", type, a, shift_count(w, type, b));
-    case VYRE_OP_ROTL:
-    case VYRE_OP_ROTR: return rotated(w, op, type, a, b);
-    case VYRE_OP_CLZ:
-    case VYRE_OP_CTZ:
+    case VYRE_ONE_OF(ROTL, ROTR): return rotated(w, op, type, a, b);
+    case VYRE_OP_CLZ: return leading_zeros(w, type, own_bits(w, type, a));
+    case VYRE_OP_CTZ: return trailing_zeros(w, type, own_bits(w, type, a));
     case VYRE_OP_POPCOUNT:
-    case VYRE_OP_REVERSE_BITS: return bit_op(w, op, type, a);
+        return counted(w, type,
+                       cuda_one(w, kind == CUDA_B64 ? "popc.b64" : "popc.b32", CUDA_B32,
+                                own_bits(w, type, a)));
+    case VYRE_OP_REVERSE_BITS: return reverse_bits(w, type, own_bits(w, type, a));
     case VYRE_OP_EQ: return compare(w, "setp.eq", type, a, b);
     case VYRE_OP_NE: return compare(w, "setp.ne", type, a, b);
     case VYRE_OP_LT: return compare(w, "setp.lt", type, a, b);
-    default: return compare(w, "setp.le", type, a, b);
+    case VYRE_OP_LE: return compare(w, "setp.le", type, a, b);
+    case VYRE_ANY_OF(FLOAT, CHOICE, SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL,
+                     NONE):
+        break;
     }
+    return cuda_unknown(w, op);
 }

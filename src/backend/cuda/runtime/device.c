@@ -2,7 +2,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "backend/cuda/runtime/executable.h"
 #include "backend/cuda/runtime/resident.h"

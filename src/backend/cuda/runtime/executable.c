@@ -1,7 +1,6 @@
 #include "backend/cuda/runtime/executable.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "backend/cuda/runtime/module.h"
 #include "backend/cuda/runtime/texts.h"
