@@ -16,7 +16,7 @@ enum {
 };
 
 /* Every run ends some time. */
-static const vyre_dispatch_config run_config = {.timeout_ns = (uint64_t)10 * 1000000000u};
+static const vyre_dispatch_config run_config = {.timeout_ns = (uint64_t)60 * 1000000000u};
 
 /* Memory with a fence on both sides. */
 typedef struct fenced {

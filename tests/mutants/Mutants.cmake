@@ -35,10 +35,15 @@ target_link_libraries(vyre_mutants PRIVATE vyre_internal)
 set_target_properties(vyre_mutants PROPERTIES OUTPUT_NAME vyre RUNTIME_OUTPUT_DIRECTORY ${folder})
 # One after the other: each runs two of its mutants at a time.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(run bash ${CMAKE_CURRENT_SOURCE_DIR}/mutants/run.sh $<TARGET_FILE:vyre_mutants>)
   foreach(backend IN LISTS backends)
-    vyre_test(mutants_${backend} LABELS mutants TIMEOUT 600
-              COMMAND env VYRE_CUDA=$<TARGET_FILE:ptx_cuda> bash ${CMAKE_CURRENT_SOURCE_DIR}/mutants/run.sh
-              $<TARGET_FILE:vyre_mutants> ${backend})
+    vyre_test(mutants_${backend} LABELS mutants
+              COMMAND env VYRE_CUDA=$<TARGET_FILE:ptx_cuda> ${run} ${backend})
     set_tests_properties(mutants_${backend} PROPERTIES RUN_SERIAL TRUE)
+  endforeach()
+  foreach(level ${levels}) # those that vectors and masks matter to
+    vyre_test(mutants_cpu_${level} LABELS mutants
+              COMMAND env VYRE_CPU_FEATURES=${level} MUTANTS_PROGRAMS=60 ${run} cpu without-mask lanes)
+    set_tests_properties(mutants_cpu_${level} PROPERTIES RUN_SERIAL TRUE)
   endforeach()
 endif()

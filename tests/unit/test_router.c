@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE /* mkdtemp */
 
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -346,36 +347,27 @@ static void a_lost_device_is_acquired_again(void **state) {
     expect_fail(vyre_router_name(router, "tpu", &named), VYRE_STATUS_NOT_FOUND, "`tpu`");
 }
 
-static void asking_again_costs_next_to_nothing(void **state) {
+static void asking_again_needs_no_memory(void **state) {
     (void)state;
     write_table(CROSSOVER);
     router = NULL;
     expect_ok(vyre_router_create(registry, path, (vyre_route_clock){0}, &router));
-    enum { BATCHES = 20, ASKS = 2000 };
-    double best = 1e9;
-    for (int batch = 0; batch < BATCHES; batch++) {
-        struct timespec begin, end;
-        clock_gettime(CLOCK_MONOTONIC, &begin);
-        for (uint32_t i = 0; i < ASKS; i++) {
-            vyre_router_choice_release(ask_for(of_class(5 + i % 16)));
-        }
-        clock_gettime(CLOCK_MONOTONIC, &end);
-        double ns =
-            ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
-            ASKS;
-        best = ns < best ? ns : best;
+    for (uint32_t class = 0; class < 16; class ++) {
+        vyre_router_choice_release(ask_for(of_class(5 + class)));
     }
-    print_message("%.0f ns a decision\n", best);
-#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    assert_true(best < 1000 || getenv("VYRE_TEST_EMULATED"));
-#endif
+    failing_allocator_start(1); /* none is asked for memory */
+    for (uint32_t i = 0; i < 2000; i++) {
+        vyre_router_choice_release(ask_for(of_class(5 + i % 16)));
+    }
+    failing_allocator_stop();
+    assert_false(failing_allocator_failed());
 }
 
 /* Threads ask while the file changes under them. */
 static atomic_bool stop;
 
 static void *keep_asking(void *argument) {
-    size_t *count = argument;
+    atomic_size_t *count = argument;
     for (uint32_t i = 0; !stop; i++) {
         const vyre_router_request request = of_class(5 + i % 20);
         const vyre_router_choice *choice;
@@ -384,7 +376,7 @@ static void *keep_asking(void *argument) {
             abort();
         }
         vyre_router_choice_release(choice);
-        ++*count;
+        atomic_fetch_add(count, 1);
     }
     return NULL;
 }
@@ -393,7 +385,7 @@ static void any_thread_may_ask(void **state) {
     (void)state;
     enum { THREADS = 4, CHANGES = 60 };
     pthread_t threads[THREADS];
-    size_t counts[THREADS] = {0};
+    atomic_size_t counts[THREADS] = {0};
     expect_ok(vyre_router_create(registry, path, (vyre_route_clock){0}, &router));
     stop = false;
     for (size_t i = 0; i < THREADS; i++) {
@@ -406,10 +398,14 @@ static void any_thread_may_ask(void **state) {
         pthread_rwlock_unlock(&router->lock);
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
+    for (size_t i = 0; i < THREADS; i++) {
+        while (!atomic_load(&counts[i])) { /* on a busy machine a thread may start late */
+            sched_yield();
+        }
+    }
     stop = true;
     for (size_t i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_true(counts[i] > 0);
     }
 }
 
@@ -467,7 +463,7 @@ int main(void) {
         TEST(a_program_stands_for_itself),
         TEST(a_change_of_the_file_is_noticed_within_a_second),
         TEST(a_lost_device_is_acquired_again),
-        TEST(asking_again_costs_next_to_nothing),
+        TEST(asking_again_needs_no_memory),
         TEST(any_thread_may_ask),
         TEST(without_memory_asking_fails_whole),
     };
