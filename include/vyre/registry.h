@@ -80,8 +80,8 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_registration_acquire(const vyre_registra
                                                              uint32_t device,
                                                              vyre_device **out_device);
 
-/* How many devices a registration has; 0 if there is none, or it cannot be told: acquiring device 0
- * then says why. */
+/* How many devices a registration has, at most 256; 0 if there is none, or it cannot be told:
+ * acquiring device 0 then says why. */
 VYRE_API uint32_t vyre_registration_device_count(const vyre_registration *registration);
 
 /* Preferred selection, and what it went by. */

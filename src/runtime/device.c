@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/strbuf.h"
@@ -39,7 +40,7 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
     VYRE_TRY(vyre_backend_adopt(made, id, &backend));
     vyre_device *device = vyre_alloc_zeroed(1, sizeof *device);
     char *name = make_name(id, index);
-    if (!device || !name) {
+    if (!device || !name || !vyre_fork_watch()) {
         vyre_free(device);
         vyre_free(name);
         vyre_backend_drop(backend);
@@ -50,6 +51,7 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
     device->name = name;
     device->track = vyre_trace_track(backend, name);
     device->owner = atomic_fetch_add(&next_owner, 1);
+    device->forks = vyre_fork_count();
     device->free_row = VYRE_NONE;
     device->cache_limit = VYRE_PIPELINE_CACHE_BYTES;
     init_calls(&device->calls);
@@ -60,6 +62,20 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
     backend->slots->device_profile(backend, &device->profile);
     *out_device = device;
     return VYRE_OK;
+}
+
+bool vyre_device_is_inherited(const vyre_device *device) {
+    return device->forks != vyre_fork_count();
+}
+
+vyre_status vyre_device_check_process(const vyre_device *device) {
+    return vyre_device_is_inherited(device)
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                  "acquire the device again in the child, or start it with exec",
+                                  "device %s was opened before fork(): it belongs to the parent "
+                                  "process",
+                                  device->name)
+               : VYRE_OK;
 }
 
 vyre_device *vyre_device_retain(vyre_device *device) {
@@ -85,7 +101,9 @@ static vyre_status flush(vyre_device *device) {
 }
 
 void vyre_device_release(vyre_device *device) {
-    if (!device || atomic_fetch_sub(&device->references, 1) != 1) {
+    /* What a child inherits stays as it is: threads that would have to end are not there. */
+    if (!device || atomic_fetch_sub(&device->references, 1) != 1 ||
+        vyre_device_is_inherited(device)) {
         return;
     }
     const vyre_backend_slots *slots = device->backend->slots;
@@ -164,6 +182,7 @@ static vyre_status refuse_shut_down(const vyre_device *device) {
 }
 
 vyre_status vyre_device_begin(vyre_device *device) {
+    VYRE_TRY(vyre_device_check_process(device));
     pthread_rwlock_rdlock(&device->calls);
     vyre_status status = VYRE_OK;
     if (atomic_load_explicit(&device->shut_down, memory_order_acquire)) {
@@ -182,6 +201,7 @@ void vyre_device_end(vyre_device *device) {
 }
 
 vyre_status vyre_device_prepare(vyre_device *device) {
+    VYRE_TRY(vyre_device_check_process(device));
     pthread_mutex_lock(&device->lifecycle);
     vyre_status status = VYRE_OK;
     if (atomic_load(&device->shut_down)) {
@@ -196,6 +216,7 @@ vyre_status vyre_device_prepare(vyre_device *device) {
 }
 
 vyre_status vyre_device_flush(vyre_device *device) {
+    VYRE_TRY(vyre_device_check_process(device));
     pthread_rwlock_rdlock(&device->calls);
     vyre_status status = atomic_load(&device->shut_down) ? refuse_shut_down(device) : flush(device);
     pthread_rwlock_unlock(&device->calls);
@@ -203,6 +224,7 @@ vyre_status vyre_device_flush(vyre_device *device) {
 }
 
 vyre_status vyre_device_shutdown(vyre_device *device) {
+    VYRE_TRY(vyre_device_check_process(device));
     pthread_rwlock_wrlock(&device->calls);
     pthread_mutex_lock(&device->lifecycle);
     vyre_status status = VYRE_OK;
@@ -220,10 +242,14 @@ vyre_status vyre_device_shutdown(vyre_device *device) {
 
 /* A backend that was shut down is not asked anything any more. */
 bool vyre_device_lost(vyre_device *device) {
+    if (vyre_device_is_inherited(device)) {
+        return true;
+    }
     return !atomic_load(&device->shut_down) && device->backend->slots->device_lost(device->backend);
 }
 
 vyre_status vyre_device_recover(vyre_device *device) {
+    VYRE_TRY(vyre_device_check_process(device));
     pthread_rwlock_wrlock(&device->calls);
     pthread_mutex_lock(&device->lifecycle);
     vyre_status status = atomic_load(&device->shut_down)
@@ -240,9 +266,18 @@ vyre_status vyre_device_recover(vyre_device *device) {
     return status;
 }
 
+/* Whether work with that ticket may be under way. Waiting for one that was never given would never
+ * end. */
+static bool was_given(const vyre_device *device, vyre_ticket ticket) {
+    return ticket && ticket <= atomic_load_explicit(&device->last_ticket, memory_order_acquire);
+}
+
 bool vyre_device_is_done(vyre_device *device, vyre_ticket ticket) {
+    if (vyre_device_is_inherited(device)) {
+        return true;
+    }
     pthread_rwlock_rdlock(&device->calls);
-    bool done = !ticket || atomic_load(&device->shut_down) ||
+    bool done = !was_given(device, ticket) || atomic_load(&device->shut_down) ||
                 device->backend->slots->ticket_done(device->backend, ticket);
     if (!atomic_load(&device->shut_down)) {
         vyre_trace_look(device->track, device->backend);
@@ -261,6 +296,13 @@ vyre_status vyre_device_wait_for(vyre_device *device, uint64_t ticket) {
 }
 
 vyre_status vyre_device_wait(vyre_device *device, vyre_ticket ticket) {
+    VYRE_TRY(vyre_device_check_process(device));
+    if (ticket && !was_given(device, ticket)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "wait for what vyre_pipeline_enqueue of this device gave",
+                                "device %s never gave the ticket %llu", device->name,
+                                (unsigned long long)ticket);
+    }
     pthread_rwlock_rdlock(&device->calls);
     vyre_status status =
         ticket && !atomic_load(&device->shut_down) ? vyre_device_wait_for(device, ticket) : VYRE_OK;
@@ -273,7 +315,7 @@ vyre_status vyre_device_explain(vyre_device *device, const vyre_program *program
     if (!status) {
         return VYRE_OK;
     }
-    if (vyre_device_lost(device)) {
+    if (!vyre_device_is_inherited(device) && vyre_device_lost(device)) {
         status = vyre_status_annotate(status, "the device is lost until vyre_device_recover");
     }
     return config->label

@@ -61,10 +61,12 @@ struct vyre_device {
     char *name;
     uint32_t track; /* in a trace; 0 if there is none */
     uint64_t owner; /* in handles; no other device of the process has it */
+    uint32_t forks; /* vyre_fork_count when it was opened */
     vyre_profile profile;
 
     atomic_bool shut_down, prepared;
     atomic_uint epoch;         /* grows when the device was recovered */
+    atomic_ullong last_ticket; /* the highest that work was given */
     pthread_rwlock_t calls;    /* write-locked to recover and shut down; taken first of all */
     pthread_mutex_t lifecycle; /* between those that prepare, recover and shut down */
 
@@ -84,6 +86,11 @@ struct vyre_device {
 /* Makes a device of what a factory made. On failure that is destroyed. */
 VYRE_MUST_USE vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t index,
                                            vyre_device **out_device);
+
+/* Whether the device belongs to the process that this one was forked from. Its locks and threads are
+ * of no use here: nothing may be asked of it. */
+bool vyre_device_is_inherited(const vyre_device *device);
+VYRE_MUST_USE vyre_status vyre_device_check_process(const vyre_device *device);
 
 /* Begins a call that uses the backend, its pipelines or buffers: no other thread recovers the
  * device or shuts it down until vyre_device_end. Prepares the backend before the first call. After

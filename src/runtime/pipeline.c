@@ -112,6 +112,9 @@ void vyre_pipeline_release(vyre_pipeline *pipeline) {
         return;
     }
     vyre_device *device = pipeline->device;
+    if (vyre_device_is_inherited(device)) {
+        return; /* it is left to the parent process, with its device */
+    }
     pthread_mutex_lock(&device->pipelines);
     bool last = atomic_fetch_sub(&pipeline->references, 1) == 1;
     bool is_gone = last && !pipeline->cached;
@@ -342,6 +345,7 @@ static vyre_status compile(vyre_device *device, const vyre_program *program,
 vyre_status vyre_device_compile(vyre_device *device, const vyre_program *program,
                                 const vyre_dispatch_config *config, vyre_pipeline **out_pipeline) {
     *out_pipeline = NULL;
+    VYRE_TRY(vyre_device_check_process(device));
     config = vyre_config_or_default(config);
     bool found = false;
     vyre_status status;
@@ -352,6 +356,10 @@ vyre_status vyre_device_compile(vyre_device *device, const vyre_program *program
 }
 
 void vyre_device_cache_counts(vyre_device *device, vyre_cache_counts *out_counts) {
+    *out_counts = (vyre_cache_counts){0};
+    if (vyre_device_is_inherited(device)) {
+        return;
+    }
     pthread_mutex_lock(&device->pipelines);
     *out_counts = device->counts;
     pthread_mutex_unlock(&device->pipelines);
@@ -359,6 +367,9 @@ void vyre_device_cache_counts(vyre_device *device, vyre_cache_counts *out_counts
 
 void vyre_device_cache_limit(vyre_device *device, uint64_t bytes) {
     vyre_pipeline *gone = NULL;
+    if (vyre_device_is_inherited(device)) {
+        return;
+    }
     pthread_mutex_lock(&device->pipelines);
     device->cache_limit = bytes;
     keep_within_limit(device, &gone);
@@ -367,5 +378,7 @@ void vyre_device_cache_limit(vyre_device *device, uint64_t bytes) {
 }
 
 bool vyre_device_backend_cache(vyre_device *device, vyre_cache_counts *out_counts) {
-    return device->backend->slots->cache_snapshot(device->backend, out_counts);
+    *out_counts = (vyre_cache_counts){0};
+    return !vyre_device_is_inherited(device) &&
+           device->backend->slots->cache_snapshot(device->backend, out_counts);
 }

@@ -60,21 +60,56 @@ static vyre_status copy_inputs(const vyre_call *call, copied *out) {
     return VYRE_OK;
 }
 
+static size_t padded(size_t size) {
+    return (size + 15) / 16 * 16;
+}
+
+/* Where the first of outputs aside lies, behind their list. */
+static size_t first_aside(size_t count) {
+    return padded(count * sizeof(vyre_output));
+}
+
 vyre_output *vyre_outputs_aside(const vyre_output *outputs, size_t count) {
-    size_t bytes = count * sizeof *outputs;
+    size_t bytes = first_aside(count);
     for (size_t i = 0; i < count; i++) {
-        bytes += (outputs[i].size + 15) / 16 * 16;
+        bytes += padded(outputs[i].size);
     }
-    vyre_output *made = vyre_alloc(bytes + 16);
+    vyre_output *made = vyre_alloc(bytes);
     if (!made) {
         return NULL;
     }
-    uint8_t *next = (uint8_t *)made + (count * sizeof *outputs + 15) / 16 * 16;
+    size_t place = first_aside(count);
     for (size_t i = 0; i < count; i++) {
-        made[i] = (vyre_output){next, outputs[i].size};
-        next += (outputs[i].size + 15) / 16 * 16;
+        made[i] = (vyre_output){(uint8_t *)made + place, outputs[i].size};
+        place += padded(outputs[i].size);
     }
     return made;
+}
+
+vyre_status vyre_outputs_check(const vyre_output *given, const vyre_output *outputs, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (given[i].data != outputs[i].data || given[i].size != outputs[i].size) {
+            return vyre_status_make(VYRE_STATUS_BACKEND,
+                                    "let the backend write each output where it lies, whole, and "
+                                    "leave the list alone",
+                                    "the backend changed the place or the size of output %zu", i);
+        }
+    }
+    return VYRE_OK;
+}
+
+/* Copies what lies aside, by the sizes and places that the host gave. */
+static vyre_status copy_aside(const vyre_output *aside, vyre_output *outputs, size_t count) {
+    size_t place = first_aside(count);
+    for (size_t i = 0; i < count; i++) {
+        const vyre_output whole = {(uint8_t *)(uintptr_t)aside + place, outputs[i].size};
+        VYRE_TRY(vyre_outputs_check(&aside[i], &whole, 1));
+        if (whole.size) {
+            memcpy(outputs[i].data, whole.data, whole.size);
+        }
+        place += padded(whole.size);
+    }
+    return VYRE_OK;
 }
 
 vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs, size_t count,
@@ -82,10 +117,8 @@ vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs, size_t
     if (!aside && !status) {
         status = vyre_no_memory("for the outputs of a run");
     }
-    for (size_t i = 0; i < count && !status; i++) {
-        if (aside[i].size) {
-            memcpy(outputs[i].data, aside[i].data, aside[i].size);
-        }
+    if (!status) {
+        status = copy_aside(aside, outputs, count);
     }
     vyre_free(aside);
     return status;
