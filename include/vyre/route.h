@@ -104,6 +104,9 @@ typedef struct vyre_route {
     size_t observation_count;
     const vyre_exclusion *excluded;
     size_t excluded_count;
+    /* The rest of the winner's identity; NULL where the file does not say. The router follows a
+     * route only on a device of that identity. */
+    const char *device, *driver;
 } vyre_route;
 
 /* A measurement by class. */

@@ -8,7 +8,7 @@
  *   reference.h  what a program means          diagnostic.h  what was wrong with a kernel
  *   backend.h    for authors of backends       status.h      how calls answer
  *   dialect.h    operations known by name      emit.h        programs ahead of time
- *   route.h      which device is the fastest
+ *   route.h      which device is the fastest   library.h     operations from elsewhere
  *
  * A pointer may be NULL where its comment says so, and an array where its count is 0; others are
  * not tested. */
@@ -27,6 +27,7 @@
 #include <vyre/emit.h>
 #include <vyre/intern.h>
 #include <vyre/io.h>
+#include <vyre/library.h>
 #include <vyre/limits.h>
 #include <vyre/log.h>
 #include <vyre/op.h>

@@ -448,7 +448,7 @@ static vyre_status decide(vyre_router *router, const vyre_router_request *reques
         vyre_route_key(request->program, of_program);
         op = of_program;
     }
-    VYRE_TRY(vyre_router_decide(router, key, op, &kept));
+    VYRE_TRY(vyre_router_decide(router, request, key, op, &kept));
     keep_choice(router, kept);
     *out_choice = &kept->choice;
     return VYRE_OK;

@@ -1,5 +1,6 @@
 #include "runtime/device.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -140,7 +141,8 @@ const char *vyre_device_name(const vyre_device *device) {
 }
 
 const char *vyre_device_version(const vyre_device *device) {
-    return device->backend->slots->version(device->backend);
+    const char *version = device->backend->slots->version(device->backend);
+    return version ? version : "unspecified";
 }
 
 const vyre_op_set *vyre_device_supported_ops(const vyre_device *device) {
@@ -325,6 +327,29 @@ vyre_status vyre_device_explain(vyre_device *device, const vyre_program *program
                                       device->name);
 }
 
+uint32_t vyre_profile_workgroup(const vyre_profile *profile) {
+    uint64_t most = profile->max_invocations_per_workgroup;
+    most = most < profile->max_workgroup_size[0] ? most : profile->max_workgroup_size[0];
+    return (uint32_t)(profile->subgroup_size && most >= profile->subgroup_size
+                          ? most - most % profile->subgroup_size
+                          : most);
+}
+
+static vyre_status refuse_workgroup(const vyre_device *device, const vyre_program *program,
+                                    const uint32_t size[3]) {
+    const vyre_profile *profile = &device->profile;
+    const uint32_t *most = profile->max_workgroup_size;
+    char fix[96];
+    snprintf(fix, sizeof fix, "ask for a workgroup of at most %u, or use another device",
+             vyre_profile_workgroup(profile));
+    return vyre_status_make(VYRE_STATUS_UNSUPPORTED, fix,
+                            "program `%s` would run in workgroups of %u x %u x %u, device "
+                            "%s takes at most %u x %u x %u and %llu invocations",
+                            vyre_program_name(program), size[0], size[1] ? size[1] : 1,
+                            size[2] ? size[2] : 1, device->name, most[0], most[1], most[2],
+                            (unsigned long long)profile->max_invocations_per_workgroup);
+}
+
 static vyre_status check_workgroup(const vyre_device *device, const vyre_program *program,
                                    const uint32_t size[3]) {
     const vyre_profile *profile = &device->profile;
@@ -336,18 +361,27 @@ static vyre_status check_workgroup(const vyre_device *device, const vyre_program
         fits = fits && size[i] <= most[i];
     }
     fits = fits && invocations <= profile->max_invocations_per_workgroup;
-    return fits ? VYRE_OK
-                : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                   "ask for a smaller workgroup, or use another device",
-                                   "program `%s` would run in workgroups of %u x %u x %u, device "
-                                   "%s takes at most %u x %u x %u and %llu invocations",
-                                   vyre_program_name(program), size[0], size[1] ? size[1] : 1,
-                                   size[2] ? size[2] : 1, device->name, most[0], most[1], most[2],
-                                   (unsigned long long)profile->max_invocations_per_workgroup);
+    return fits ? VYRE_OK : refuse_workgroup(device, program, size);
+}
+
+/* That a device reports no limit does not mean that it has none. */
+static uint64_t most_bytes(const vyre_device *device) {
+    uint64_t reported = device->profile.max_storage_buffer_bytes;
+    return reported ? reported : VYRE_UNREPORTED_STORAGE_BYTES;
 }
 
 static vyre_status refuse_bytes(const vyre_device *device, const vyre_plan *plan, const char *what,
                                 uint64_t bytes) {
+    if (!device->profile.max_storage_buffer_bytes) {
+        return vyre_status_make(
+            VYRE_STATUS_LIMIT,
+            "pass less at a time, use another device, or let its backend report "
+            "max_storage_buffer_bytes",
+            "program `%s`: %s has %llu bytes; device %s does not report how large an array may be, "
+            "and gets at most %llu",
+            vyre_program_name(plan->program), what, (unsigned long long)bytes, device->name,
+            (unsigned long long)most_bytes(device));
+    }
     return vyre_status_make(VYRE_STATUS_LIMIT, "pass less at a time, or use another device",
                             "program `%s`: %s has %llu bytes, device %s takes at most %llu in one "
                             "array",
@@ -358,15 +392,15 @@ static vyre_status refuse_bytes(const vyre_device *device, const vyre_plan *plan
 
 static vyre_status check_bytes(const vyre_device *device, const vyre_plan *plan) {
     const vyre_ir *ir = plan->ir;
-    uint64_t most = device->profile.max_storage_buffer_bytes;
+    uint64_t most = most_bytes(device);
     vyre_status status = VYRE_OK;
-    for (uint32_t i = 0; most && i < ir->arg_count && !status; i++) {
+    for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
         uint64_t bytes = plan->arguments[i] * vyre_type_bytes((vyre_type)ir->args[i].type);
         if (ir->args[i].resource != VYRE_NONE && bytes > most) {
             status = refuse_bytes(device, plan, ir->strings + ir->args[i].name, bytes);
         }
     }
-    for (uint32_t i = 0; most && i < ir->resource_count && !status; i++) {
+    for (uint32_t i = 0; i < ir->resource_count && !status; i++) {
         const vyre_resource *row = &ir->resources[i];
         if (row->kind == VYRE_RESOURCE_SCRATCH) {
             uint64_t size = vyre_type_bytes((vyre_type)row->type), length = plan->sizes[row->size];

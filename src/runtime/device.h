@@ -110,6 +110,19 @@ VYRE_MUST_USE vyre_status vyre_device_explain(vyre_device *device, const vyre_pr
 VYRE_MUST_USE vyre_status vyre_device_admit(const vyre_device *device, const vyre_program *program,
                                             const vyre_dispatch_config *config);
 
+/* Of one array, where a device does not report how large it may be: what WebGPU and Vulkan have every
+ * device take. */
+enum { VYRE_UNREPORTED_STORAGE_BYTES = 128 << 20 };
+
+/* The largest one-dimensional workgroup for a device: a multiple of its subgroups where their size
+ * is known. */
+uint32_t vyre_profile_workgroup(const vyre_profile *profile);
+
+/* Whether the device has the operations and the limits that a program needs whatever its arguments
+ * are, before it is compiled. */
+VYRE_MUST_USE vyre_status vyre_device_check_program(const vyre_device *device,
+                                                    const vyre_program *program);
+
 /* Whether the arrays and workgroups of a run are within the device's limits. */
 VYRE_MUST_USE vyre_status vyre_device_check_plan(const vyre_device *device, const vyre_plan *plan);
 

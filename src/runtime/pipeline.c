@@ -137,14 +137,23 @@ const vyre_program *vyre_pipeline_program(const vyre_pipeline *pipeline) {
 }
 
 static vyre_str as_str(const char *text) {
-    return (vyre_str){text, strlen(text)};
+    return text ? (vyre_str){text, strlen(text)} : (vyre_str){"", 0};
 }
 
 static vyre_status check_ops(const vyre_backend *backend, const vyre_program *program) {
     const vyre_op_set *ops = backend->slots->supported_ops(backend);
+    if (!ops) {
+        return vyre_status_make(VYRE_STATUS_BACKEND, "let `supported_ops` always give the set",
+                                "backend `%s` does not say which operations it has",
+                                backend->slots->id(backend));
+    }
+    bool splits = !(backend->slots->features(backend) & VYRE_FEATURE_GRID_SYNC);
     const vyre_ir *ir = vyre_program_ir(program);
     for (uint32_t i = 0; i < ir->inst_count; i++) {
         uint32_t op = ir->insts[i].op;
+        if (op == VYRE_OP_GRID_BARRIER && splits) {
+            continue; /* it is none of the backend's */
+        }
         if (op >= 8 * sizeof *ops || !(ops->words[op / 64] >> (op % 64) & 1)) {
             return vyre_status_make(
                 VYRE_STATUS_UNSUPPORTED, "run it on another backend; `vyre backends` lists them",
@@ -153,6 +162,12 @@ static vyre_status check_ops(const vyre_backend *backend, const vyre_program *pr
         }
     }
     return VYRE_OK;
+}
+
+vyre_status vyre_device_check_program(const vyre_device *device, const vyre_program *program) {
+    const vyre_dispatch_config weakest = {.grade = UINT32_MAX};
+    VYRE_TRY(vyre_device_admit(device, program, &weakest));
+    return check_ops(device->backend, program);
 }
 
 /* A compile of a program, with what the cache on disk knows of it. */

@@ -399,6 +399,7 @@ static_assert(sizeof(vyre_pipeline_slots) ==
 typedef struct adopted_backend {
     vyre_backend backend; /* first, so that one is the other */
     vyre_backend_slots table;
+    const char *id; /* of the registration: what the slot says later does not count */
     void (*own_profile)(const vyre_backend *backend, vyre_profile *out_profile);
 } adopted_backend;
 
@@ -411,6 +412,14 @@ static vyre_status refuse_table(const char *what, const char *id, const char *fi
                                 const char *detail) {
     return vyre_status_make(VYRE_STATUS_BACKEND, fix, "the %s of backend `%s` %s", what, id,
                             detail);
+}
+
+static const adopted_backend *adopted_of(const vyre_backend *backend) {
+    return (const adopted_backend *)(const void *)backend;
+}
+
+static const char *adopted_id(const vyre_backend *backend) {
+    return adopted_of(backend)->id;
 }
 
 /* The backend's profile, with what other slots say from there. */
@@ -427,7 +436,7 @@ static void adopted_profile(const vyre_backend *backend, vyre_profile *out_profi
     };
     const vyre_backend_slots *slots = backend->slots;
     *out_profile = (vyre_profile){0};
-    ((const adopted_backend *)(const void *)backend)->own_profile(backend, out_profile);
+    adopted_of(backend)->own_profile(backend, out_profile);
     uint32_t features = slots->features(backend);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         out_profile->flags &= ~same[i].flag;
@@ -490,7 +499,7 @@ vyre_status vyre_backend_adopt(const vyre_backend *made, const char *id,
     }
     adopted_backend small = {0}, *adopted = vyre_alloc(sizeof *adopted);
     adopted_backend *target = adopted ? adopted : &small; /* it can be destroyed at least */
-    *target = (adopted_backend){{&target->table, made->state, vyre_host_services()}, {0}, NULL};
+    *target = (adopted_backend){{&target->table, made->state, vyre_host_services()}, {0}, id, NULL};
     vyre_backend_slots *table = &target->table;
     memcpy(table, made->slots,
            table_bytes(made->slots->struct_size, offsetof(vyre_backend_slots, id), sizeof *table));
@@ -513,6 +522,7 @@ vyre_status vyre_backend_adopt(const vyre_backend *made, const char *id,
         vyre_free(adopted);
         return status;
     }
+    table->id = adopted_id;
     *out_backend = &adopted->backend;
     return VYRE_OK;
 }

@@ -21,7 +21,7 @@
 #include <vyre/builder.h>
 
 #include "base/strbuf.h"
-#include "text/library.h"
+#include <vyre/library.h>
 #include "text/parser.h"
 #include "text/plain.h"
 
