@@ -174,7 +174,8 @@ typedef struct vyre_certify_options {
  *
  * Any error of a run, except the end of a candidate's budget, fails the certification, and the
  * routes stay as they were. Leave out devices whose vyre_device_compile refuses the program. An
- * oracle of the registry (`reference`) is a candidate like any other here and may win.
+ * oracle of the registry (`reference`) is a candidate like any other here, but the router never
+ * chooses it.
  *
  * `options` and `out_route` may be NULL. `out_route` is the stored route, as vyre_routes_find gives
  * it. */

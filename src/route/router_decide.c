@@ -210,22 +210,34 @@ static vyre_status choose_by_class(deciding *c) {
     return status;
 }
 
-/* Which device won the route. A file from before routes said so may tell by its measurements: those
- * of the same name are of the same machine. */
+/* Whether measurements are of a device that the router keeps. */
+static bool is_kept(const vyre_router *router, const vyre_identity *who) {
+    bool same = false;
+    for (size_t i = 0; i < router->devices.count && !same; i++) {
+        const vyre_device *device = router->devices.items[i].device;
+        const vyre_identity here = device ? vyre_device_identity(device) : *who;
+        same = device && vyre_identity_same(who, &here);
+    }
+    return same;
+}
+
+/* Which device won the route. Where the route does not say so, measurements of the same name may:
+ * they are of the machines that share the file. */
 static bool find_winner(const deciding *c, vyre_identity *out_who) {
     const vyre_route *route = &c->entry->route;
     if (route->device) {
         *out_who = (vyre_identity){route->backend, route->device, route->driver};
         return true;
     }
+    bool found = false;
     for (size_t i = 0; i < c->entry->rows.count; i++) {
         const vyre_identity *who = &c->entry->rows.items[i].row.who;
-        if (!strcmp(who->backend, route->backend)) {
+        if (!strcmp(who->backend, route->backend) && (!found || is_kept(c->router, who))) {
             *out_who = *who;
-            return true;
+            found = true;
         }
     }
-    return false;
+    return found;
 }
 
 static vyre_status choose_by_route(deciding *c) {
@@ -342,6 +354,7 @@ static vyre_status choose_preferred(deciding *c) {
     vyre_strbuf denied = {0};
     vyre_status status = VYRE_OK;
     vyre_device *device = NULL;
+    bool was_refused = c->note.size;
     while (!status && !c->facts.device) {
         vyre_strbuf_cut(&c->why, 0);
         status = prefer(c, vyre_strbuf_string(&denied), &device);
@@ -355,6 +368,7 @@ static vyre_status choose_preferred(deciding *c) {
         const vyre_exclusion *ban = find_ban(c, &who);
         if (ban) {
             add_note(c, "`%s` is excluded: %s", who.backend, ban->reason);
+            was_refused = true;
         }
         bool runs;
         status = check_runs(c, device, &runs);
@@ -374,7 +388,7 @@ static vyre_status choose_preferred(deciding *c) {
         vyre_strbuf before = c->why;
         c->why = (vyre_strbuf){0};
         vyre_strbuf_printf(&c->why, "%s; preferred selection takes %s",
-                           c->note.size ? "what the routes say cannot be followed"
+                           was_refused ? "what the routes say cannot be followed"
                                         : "nothing is measured for it",
                            vyre_strbuf_string(&before));
         vyre_strbuf_free(&before);

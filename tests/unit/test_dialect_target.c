@@ -28,6 +28,19 @@ static void targets_S81_are_eight(void **state) {
             assert_int_not_equal(kinds[i], kinds[k]);
         }
     }
+    /* Each has a word of its own; an extension has that of whoever made it. Seven kinds, of which
+     * PTX and the second text are the same to a reader. */
+    for (size_t i = 0; i < 7; i++) {
+        const char *id = vyre_target_id((vyre_target){kinds[i], "mine"});
+        assert_non_null(id);
+        assert_string_not_equal(id, "mine");
+        vyre_target_kind read = vyre_target_read(id).kind;
+        assert_int_equal(read, kinds[i] == VYRE_TARGET_SECONDARY_TEXT ? VYRE_TARGET_PTX : kinds[i]);
+    }
+    assert_string_equal(vyre_target_id((vyre_target){VYRE_TARGET_EXTENSION, "mine"}), "mine");
+    const vyre_target other = vyre_target_read("mine");
+    assert_int_equal(other.kind, VYRE_TARGET_EXTENSION);
+    assert_string_equal(other.extension, "mine");
 }
 
 static void targets_S82_have_ids(void **state) {

@@ -156,7 +156,12 @@ static void save_S117_makes_folders_and_says_what_it_cannot_do(void **state) {
                                  "\n"
                                  "[[routes.\"some.op\".observations]]\n"
                                  "backend = \"a\"\n"
-                                 "latency_ns = 5\n";
+                                 "latency_ns = 5\n"
+                                 "\n"
+                                 "[winners.\"some.op\"]\n"
+                                 "backend = \"a\"\n"
+                                 "device = \"\"\n"
+                                 "driver = \"1\"\n";
     expect_ok(vyre_routes_save(table, path));
     expect_file(path, pretty + 1);
     /* The folder. */
@@ -372,6 +377,11 @@ static void file_S120_has_routes_with_backend_and_observations(void **state) {
         "[[routes.\"reduce.sum_u32\".observations]]\n"
         "backend = \"cpu\"\n"
         "latency_ns = 50\n"
+        "\n"
+        "[winners.\"reduce.sum_u32\"]\n"
+        "backend = \"gpu\"\n"
+        "device = \"G\"\n"
+        "driver = \"9\"\n"
         "\n"
         "[[excluded.plain]]\n"
         "backend = \"cpu\"\n"
