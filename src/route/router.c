@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/fork.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/option.h"
@@ -52,6 +53,7 @@ vyre_status vyre_router_create(vyre_registry *registry, const char *path, vyre_r
         return status;
     }
     router->registry = registry;
+    router->forks = vyre_fork_count();
     router->clock = clock;
     router->routes->clock = clock;
     router->checked_ns = UINT64_MAX; /* never */
@@ -101,7 +103,7 @@ vyre_status vyre_router_default(vyre_router **out_router) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static _Atomic(vyre_router *) made;
     *out_router = atomic_load_explicit(&made, memory_order_acquire);
-    if (*out_router) {
+    if (*out_router && (*out_router)->forks == vyre_fork_count()) {
         return VYRE_OK;
     }
     vyre_status status = VYRE_OK;
@@ -109,7 +111,7 @@ vyre_status vyre_router_default(vyre_router **out_router) {
     uint32_t learn = 0;
     pthread_mutex_lock(&lock);
     *out_router = atomic_load(&made);
-    if (!*out_router) {
+    if (!*out_router || (*out_router)->forks != vyre_fork_count()) {
         status = vyre_option_number(VYRE_OPTION_LEARN, &learn);
         status = status ? status : find_path(&path);
         status = status ? status

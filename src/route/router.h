@@ -64,6 +64,7 @@ typedef struct vyre_router {
     char *path; /* of the file; NULL: none */
     vyre_route_clock clock;
     atomic_bool learns;
+    uint32_t forks; /* vyre_fork_count when it was made: a child has one of its own */
 
     pthread_rwlock_t lock; /* all below */
     vyre_routes *routes;
