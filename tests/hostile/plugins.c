@@ -109,12 +109,17 @@ static const vyre_op_set *supported_ops(const vyre_backend *backend) {
 
 static uint32_t features(const vyre_backend *backend) {
     (void)backend;
-    return IS(all_features) ? UINT32_MAX : 0;
+    return IS(all_features) || IS(narrow) ? UINT32_MAX : 0;
 }
 
 static void max_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]) {
     (void)backend;
     out_size[0] = out_size[1] = out_size[2] = IS(no_workgroups) ? 0 : 1024;
+}
+
+static uint32_t subgroup_size(const vyre_backend *backend) {
+    (void)backend;
+    return 32;
 }
 
 static uint64_t max_storage_buffer_bytes(const vyre_backend *backend) {
@@ -126,6 +131,10 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
     (void)backend;
     if (IS(crash_in_profile)) {
         *nowhere = 1;
+    }
+    if (IS(narrow)) { /* the best score that there is */
+        out_profile->flags = UINT64_MAX & ~(uint64_t)VYRE_PROFILE_IS_SOFTWARE;
+        out_profile->timing_quality = VYRE_TIMING_HARDWARE_COUNTERS;
     }
     if (IS(wild_profile)) {
         memset(out_profile, 0xff, sizeof *out_profile);
@@ -173,6 +182,7 @@ static vyre_backend_slots table = {
     .features = features,
     .max_workgroup_size = max_workgroup_size,
     .max_workgroups_per_dimension = max_workgroup_size,
+    .subgroup_size = subgroup_size,
     .max_storage_buffer_bytes = max_storage_buffer_bytes,
     .device_profile = device_profile,
     .destroy = destroy,
