@@ -457,7 +457,7 @@ struct vyre_backend_slots {
      * be a multiple. Default: 0. */
     uint32_t (*subgroup_size)(const vyre_backend *backend);
     /* Of one buffer or scratch array; the host refuses runs with a larger one. 0: not reported,
-     * which does not mean without limit. Default: 0. */
+     * which does not mean without limit: the host then gives it at most 128 MiB. Default: 0. */
     uint64_t (*max_storage_buffer_bytes)(const vyre_backend *backend);
 
     /* All of it at once, from a zeroed structure. What the slots above say the host adds. Default:

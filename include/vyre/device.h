@@ -8,7 +8,10 @@
  *
  * To run a program often, compile it: pipeline.h. Any thread may use a device at any time. Whatever
  * a backend lacks the host adds: phases and grid barriers become several runs, missing slots get
- * their defaults. `config` may be NULL everywhere. */
+ * their defaults. `config` may be NULL everywhere.
+ *
+ * A device belongs to the process that opened it. In a child of fork() every call on it is refused
+ * with VYRE_STATUS_INVALID_ARGUMENT; the child may acquire devices of its own. */
 #ifndef VYRE_DEVICE_H
 #define VYRE_DEVICE_H
 
@@ -119,6 +122,7 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_resident(
 
 /* Work that was enqueued, as a number that grows; 0 is work that is done. */
 typedef uint64_t vyre_ticket;
+/* A ticket that the device never gave is done; waiting for it is refused. */
 VYRE_API bool vyre_device_is_done(vyre_device *device, vyre_ticket ticket);
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_wait(vyre_device *device, vyre_ticket ticket);
 
