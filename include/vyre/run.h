@@ -51,7 +51,8 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation_routed(const char *device,
                                                              const vyre_router_choice **out_choice);
 
 /* The program of an operation that suits a device best: the lowering that was registered for its
- * backend's target, else that of a variant for its backend or its kind, else its own. As vyre_operation_program (dialect.h) otherwise. */
+ * backend's target, else that of a variant for its backend or its kind, else its own. As
+ * vyre_operation_program (dialect.h) otherwise. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_operation_choose(const vyre_operation *operation,
                                                          const vyre_device *device,
                                                          const vyre_program **out_program);

@@ -162,8 +162,7 @@ static cli_exit run(const cli_arguments *arguments) {
         }
     }
     if (!status) {
-        const vyre_operation *operation =
-            arguments->values[VARIANT].text ? NULL : input.operation;
+        const vyre_operation *operation = arguments->values[VARIANT].text ? NULL : input.operation;
         status =
             emit_program(arguments, emitter, operation, cli_input_program(&input, chosen.first));
     }

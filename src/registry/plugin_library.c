@@ -119,9 +119,8 @@ static void try_library(const void *subject) {
 static vyre_status probe(const char *library, const char *real) {
     vyre_strbuf what = {0};
     vyre_strbuf_printf(&what, "loading %s", library);
-    vyre_status status = what.failed
-                             ? vyre_no_memory("to load %s", library)
-                             : vyre_probe(vyre_strbuf_string(&what), try_library, real);
+    vyre_status status = what.failed ? vyre_no_memory("to load %s", library)
+                                     : vyre_probe(vyre_strbuf_string(&what), try_library, real);
     vyre_strbuf_free(&what);
     return status;
 }

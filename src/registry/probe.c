@@ -101,9 +101,8 @@ vyre_status vyre_registration_probe(const vyre_registration *registration, uint3
     const opening wanted = {registration, device};
     vyre_strbuf what = {0};
     vyre_strbuf_printf(&what, "opening device %u of backend `%s`", device, registration->id);
-    vyre_status status = what.failed
-                             ? vyre_no_memory("to try backend `%s`", registration->id)
-                             : vyre_probe(vyre_strbuf_string(&what), open_device, &wanted);
+    vyre_status status = what.failed ? vyre_no_memory("to try backend `%s`", registration->id)
+                                     : vyre_probe(vyre_strbuf_string(&what), open_device, &wanted);
     vyre_strbuf_free(&what);
     return status;
 }

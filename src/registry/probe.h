@@ -14,8 +14,8 @@ enum { VYRE_PROBE_SECONDS = 10 };
 VYRE_MUST_USE vyre_status vyre_probe(const char *what, void (*function)(const void *subject),
                                      const void *subject);
 
-/* Counts the devices, opens one and releases it, in a child process. Succeeds also where the backend refuses with a
- * status, which opening it here tells. */
+/* Counts the devices, opens one and releases it, in a child process. Succeeds also where the
+ * backend refuses with a status, which opening it here tells. */
 VYRE_MUST_USE vyre_status vyre_registration_probe(const vyre_registration *registration,
                                                   uint32_t device);
 

@@ -371,7 +371,8 @@ static void freeze(vyre_registry *registry) {
 #undef TABLE_BUILDER
     };
     if (!vyre_fork_watch()) {
-        vyre_log(VYRE_LOG_WARNING, "no memory to notice fork(): do without it, or exec in the child");
+        vyre_log(VYRE_LOG_WARNING,
+                 "no memory to notice fork(): do without it, or exec in the child");
     }
     atomic_store(&registry->begun, vyre_fork_count() + 1);
     pthread_mutex_lock(&registry->lock);

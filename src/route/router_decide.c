@@ -389,7 +389,7 @@ static vyre_status choose_preferred(deciding *c) {
         c->why = (vyre_strbuf){0};
         vyre_strbuf_printf(&c->why, "%s; preferred selection takes %s",
                            was_refused ? "what the routes say cannot be followed"
-                                        : "nothing is measured for it",
+                                       : "nothing is measured for it",
                            vyre_strbuf_string(&before));
         vyre_strbuf_free(&before);
     }

@@ -168,9 +168,10 @@ static vyre_status run(job *j, const vyre_router_choice **out_choice) {
         status = vyre_operation_choose(j->operation, j->acquired, &b->program);
     }
     if (!status && !b->program) {
-        status = vyre_status_make(VYRE_STATUS_UNSUPPORTED, "name a device that has a lowering of it",
-                                  "the operation `%s` has no program for device %s",
-                                  j->operation->id, vyre_device_name(j->acquired));
+        status =
+            vyre_status_make(VYRE_STATUS_UNSUPPORTED, "name a device that has a lowering of it",
+                             "the operation `%s` has no program for device %s", j->operation->id,
+                             vyre_device_name(j->acquired));
     }
     status = status ? status : bind(b);
     if (!status) {

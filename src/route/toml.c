@@ -7,8 +7,8 @@
  *     backend = "cuda"
  *     latency_ns = 41210
  *
- * and beside it the winner's identity in `winners`, rows of `excluded` and `classes`. Keys that are not known here are kept where they
- * are: a newer version of vyre may share the file. */
+ * and beside it the winner's identity in `winners`, rows of `excluded` and `classes`. Keys that are
+ * not known here are kept where they are: a newer version of vyre may share the file. */
 #include <string.h>
 
 #include "base/status.h"

@@ -300,10 +300,9 @@ vyre_status vyre_device_wait_for(vyre_device *device, uint64_t ticket) {
 vyre_status vyre_device_wait(vyre_device *device, vyre_ticket ticket) {
     VYRE_TRY(vyre_device_check_process(device));
     if (ticket && !was_given(device, ticket)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "wait for what vyre_pipeline_enqueue of this device gave",
-                                "device %s never gave the ticket %llu", device->name,
-                                (unsigned long long)ticket);
+        return vyre_status_make(
+            VYRE_STATUS_INVALID_ARGUMENT, "wait for what vyre_pipeline_enqueue of this device gave",
+            "device %s never gave the ticket %llu", device->name, (unsigned long long)ticket);
     }
     pthread_rwlock_rdlock(&device->calls);
     vyre_status status =

@@ -87,8 +87,8 @@ struct vyre_device {
 VYRE_MUST_USE vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t index,
                                            vyre_device **out_device);
 
-/* Whether the device belongs to the process that this one was forked from. Its locks and threads are
- * of no use here: nothing may be asked of it. */
+/* Whether the device belongs to the process that this one was forked from. Its locks and threads
+ * are of no use here: nothing may be asked of it. */
 bool vyre_device_is_inherited(const vyre_device *device);
 VYRE_MUST_USE vyre_status vyre_device_check_process(const vyre_device *device);
 
@@ -110,8 +110,8 @@ VYRE_MUST_USE vyre_status vyre_device_explain(vyre_device *device, const vyre_pr
 VYRE_MUST_USE vyre_status vyre_device_admit(const vyre_device *device, const vyre_program *program,
                                             const vyre_dispatch_config *config);
 
-/* Of one array, where a device does not report how large it may be: what WebGPU and Vulkan have every
- * device take. */
+/* Of one array, where a device does not report how large it may be: what WebGPU and Vulkan have
+ * every device take. */
 enum { VYRE_UNREPORTED_STORAGE_BYTES = 128 << 20 };
 
 /* The largest one-dimensional workgroup for a device: a multiple of its subgroups where their size

@@ -130,8 +130,9 @@ vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_form form, const
     const vyre_call call = vyre_plan_call(plan, inputs, pipeline->native);
     vyre_timing untimed = vyre_no_times, *timing = out_timing ? out_timing : &untimed;
     vyre_status status;
-    VYRE_TRACED(pipeline->device->track, status = run_guarded(pipeline, form, &call, outputs, timing),
-                .kind = "dispatch", FACTS_OF(&call, outputs), .timing = timing, .failed = status);
+    VYRE_TRACED(pipeline->device->track,
+                status = run_guarded(pipeline, form, &call, outputs, timing), .kind = "dispatch",
+                FACTS_OF(&call, outputs), .timing = timing, .failed = status);
     return vyre_device_explain(pipeline->device, plan->program, &plan->config, status);
 }
 
@@ -527,8 +528,7 @@ vyre_status vyre_pending_await(vyre_pending *pending, vyre_outputs *out_outputs)
         end_trace(pending, status);
     }
     if (!status) {
-        status =
-            vyre_outputs_check(pending->given, pending->outputs.items, pending->outputs.count);
+        status = vyre_outputs_check(pending->given, pending->outputs.items, pending->outputs.count);
     }
     status = vyre_device_explain(device, pending->pipeline->program, &pending->config, status);
     if (!status) {

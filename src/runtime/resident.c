@@ -454,9 +454,9 @@ static vyre_status run_call(vyre_pipeline *pipeline, const vyre_call *call, cons
 /* Work that is under way has a ticket up to this one. */
 static void note_ticket(vyre_device *device, uint64_t ticket) {
     unsigned long long last = atomic_load_explicit(&device->last_ticket, memory_order_relaxed);
-    while (last < ticket && !atomic_compare_exchange_weak_explicit(
-                                &device->last_ticket, &last, ticket, memory_order_release,
-                                memory_order_relaxed)) {
+    while (last < ticket &&
+           !atomic_compare_exchange_weak_explicit(&device->last_ticket, &last, ticket,
+                                                  memory_order_release, memory_order_relaxed)) {
     }
 }
 

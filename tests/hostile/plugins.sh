@@ -71,7 +71,7 @@ try() {
     if [ "$name" = narrow ]; then # it scores best, and stands in nobody's way
         run -b auto
         [ "$status" = 0 ] || complain "auto ended with $status"
-        grep -qF '`hostile` is skipped: ' "$home/errors" || complain "auto does not say that it skips it"
+        grep -qE 'hostile. is skipped: ' "$home/errors" || complain "auto does not say that it skips it"
     fi
     echo "$name"
 }

@@ -109,10 +109,9 @@ static void put_choice(vyre_strbuf *to, size_t first, size_t count) {
     bool is_statement = last == ';' || last == '}';
     vyre_strbuf_puts(to, is_statement ? "" : "(");
     for (size_t i = first; i < first + count; i++) {
-        vyre_strbuf_printf(to,
-                           is_statement ? "if (mutant == %zu) {%s} else "
-                                        : "mutant == %zu ? (%s) : ",
-                           i + 1, mutants.items[i].after);
+        vyre_strbuf_printf(
+            to, is_statement ? "if (mutant == %zu) {%s} else " : "mutant == %zu ? (%s) : ", i + 1,
+            mutants.items[i].after);
     }
     vyre_strbuf_printf(to, is_statement ? "{%s}" : "(%s))", before);
 }

@@ -479,8 +479,8 @@ static void limits_S74_planned_workgroups(void **state) {
     static const struct {
         uint32_t subgroup, most, expected;
     } rows[] = {{0, 100, 100}, {32, 100, 96}, {32, 128, 128}, {32, 20, 20}, {1, 77, 77}};
-    vyre_program *program = contract_program(
-        "program p(x: inout buffer<u32>) over x workgroup 1000 { x[gid] = lid; }");
+    vyre_program *program =
+        contract_program("program p(x: inout buffer<u32>) over x workgroup 1000 { x[gid] = lid; }");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         mock *m = mock_create(&(mock_spec){
             .slots = MOCK_BIT(subgroup_size) | MOCK_BIT(max_workgroup_size),

@@ -335,7 +335,8 @@ static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *o
     return VYRE_OK;
 }
 
-static const vyre_registration registration = {.id = id_text, .create = create, .supported_ops = vyre_core_supported_ops};
+static const vyre_registration registration = {
+    .id = id_text, .create = create, .supported_ops = vyre_core_supported_ops};
 static const vyre_precedence precedence = {id_text, 100};
 static const vyre_capability capability = {id_text, true};
 

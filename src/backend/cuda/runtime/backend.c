@@ -320,9 +320,10 @@ static uint32_t device_count(const vyre_host *host) {
     return cuda_device_count();
 }
 
-static const vyre_registration registration = {
-    .id = id_text, .create = create, .supported_ops = vyre_core_supported_ops,
-    .device_count = device_count};
+static const vyre_registration registration = {.id = id_text,
+                                               .create = create,
+                                               .supported_ops = vyre_core_supported_ops,
+                                               .device_count = device_count};
 static const vyre_precedence precedence = {id_text, 10};
 static const vyre_capability capability = {id_text, true};
 
