@@ -103,6 +103,9 @@ typedef struct vyre_route {
     size_t observation_count;
     const vyre_exclusion *excluded;
     size_t excluded_count;
+    /* The rest of the winner's identity; NULL where the file does not say. The router follows a
+     * route only on a device of that identity. */
+    const char *device, *driver;
 } vyre_route;
 
 /* A measurement by class. */
@@ -170,7 +173,7 @@ typedef struct vyre_certify_options {
  *
  * An error of a run fails the certification and leaves the routes unchanged, unless the candidate
  * ran out of its budget. Leave out devices whose vyre_device_compile refuses the program. The
- * `reference` device is a candidate like any other and may win.
+ * `reference` device is a candidate like any other and may win, but the router never chooses it.
  *
  * `options` and `out_route` may be NULL. `out_route` receives the stored route. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_routes_certify(vyre_routes *routes, const char *op,

@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "dialect/linked.h"
-#include "text/library.h"
+#include <vyre/library.h>
 
 enum {
     VYRE_MANIFEST_BYTES = 1 << 20,   /* of a manifest */

@@ -21,9 +21,9 @@
 #include <vyre/builder.h>
 
 #include "base/strbuf.h"
-#include "text/library.h"
 #include "text/parser.h"
 #include "text/plain.h"
+#include <vyre/library.h>
 
 typedef enum vyre_item_kind {
     VYRE_ITEM_PROGRAM,

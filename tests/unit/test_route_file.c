@@ -156,7 +156,12 @@ static void save_S117_makes_folders_and_says_what_it_cannot_do(void **state) {
                                  "\n"
                                  "[[routes.\"some.op\".observations]]\n"
                                  "backend = \"a\"\n"
-                                 "latency_ns = 5\n";
+                                 "latency_ns = 5\n"
+                                 "\n"
+                                 "[winners.\"some.op\"]\n"
+                                 "backend = \"a\"\n"
+                                 "device = \"\"\n"
+                                 "driver = \"1\"\n";
     expect_ok(vyre_routes_save(table, path));
     expect_file(path, pretty + 1);
     /* The folder. */
@@ -207,7 +212,7 @@ static vyre_identity random_identity(uint64_t *random, char rooms[3][24]) {
 }
 
 static void put_random(vyre_routes *table, uint64_t *random) {
-    char op[24], backends[4][24], rooms[2][3][24], reason[24];
+    char op[24], backends[4][24], rooms[2][3][24], reason[24], winner[2][24];
     vyre_latency latencies[4];
     vyre_exclusion excluded[2];
     size_t count = vyre_random_below(random, 5), excluded_count = vyre_random_below(random, 3);
@@ -224,7 +229,9 @@ static void put_random(vyre_routes *table, uint64_t *random) {
         expect_ok(vyre_routes_put_route(
             table,
             &(vyre_route){op, count && vyre_random_below(random, 2) ? backends[0] : NULL, latencies,
-                          count, excluded, excluded_count},
+                          count, excluded, excluded_count,
+                          vyre_random_below(random, 2) ? random_text(random, winner[0]) : NULL,
+                          random_text(random, winner[1])},
             NULL, NULL, true));
     }
     for (uint64_t i = vyre_random_below(random, 6); i; i--) {
@@ -257,6 +264,9 @@ static void expect_same_routes(const vyre_routes *left, const vyre_routes *right
             assert_string_equal(a->observations[k].backend, b->observations[k].backend);
             assert_true(a->observations[k].latency_ns == b->observations[k].latency_ns);
         }
+        assert_int_equal(!a->device, !b->device);
+        assert_string_equal(a->device ? a->device : "", b->device ? b->device : "");
+        assert_string_equal(a->device ? a->driver : "", b->device ? b->driver : "");
         assert_int_equal(a->excluded_count, b->excluded_count);
         for (size_t k = 0; k < a->excluded_count; k++) {
             assert_true(vyre_identity_same(&a->excluded[k].who, &b->excluded[k].who));
@@ -414,6 +424,11 @@ static void file_S120_has_routes_with_backend_and_observations(void **state) {
         "[[routes.\"reduce.sum_u32\".observations]]\n"
         "backend = \"cpu\"\n"
         "latency_ns = 50\n"
+        "\n"
+        "[winners.\"reduce.sum_u32\"]\n"
+        "backend = \"gpu\"\n"
+        "device = \"G\"\n"
+        "driver = \"9\"\n"
         "\n"
         "[[excluded.plain]]\n"
         "backend = \"cpu\"\n"
