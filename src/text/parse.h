@@ -109,8 +109,9 @@ uint32_t parse_step(vyre_parser *parser);
 /* A block that gives values where it may not stand: reports and skips it. */
 void parse_skip_values(vyre_parser *parser);
 
-/* After a mistake: skips the rest of a statement. */
+/* After a mistake: skips the rest of a statement, or its first token with it; gives an ERROR. */
 void parse_recover(vyre_parser *parser);
+uint32_t parse_skip(vyre_parser *parser);
 
 /* After a mistake in a head: skips to its block; false if there seems to be none. */
 bool parse_recover_block(vyre_parser *parser);

@@ -269,7 +269,7 @@ static void explain_item(vyre_parser *parser, vyre_token token) {
     vyre_near near;
     vyre_near_init(&near, (vyre_str){parser->source->text + token.offset, token.length});
     for (size_t i = 0; i < MEANINGS && token.kind == VYRE_TOKEN_NAME; i++) {
-        vyre_near_add(&near, (vyre_str){meanings[i][0], strlen(meanings[i][0])});
+        vyre_near_add(&near, vyre_str_of(meanings[i][0]));
     }
     char fix[64] = "statements stand inside a program or function";
     for (size_t i = 0; i < MEANINGS && near.count; i++) {
@@ -315,9 +315,7 @@ static uint32_t complain_step(vyre_parser *parser, vyre_spot spot) {
                 "put it into a phase: `phase over DOMAIN { ... }`, or write `over DOMAIN` in "
                 "front of the program's `{`",
                 "a statement stands outside of any phase");
-    parse_advance(parser);
-    parse_recover(parser);
-    return 0;
+    return parse_skip(parser);
 }
 
 static uint32_t end_step(vyre_parser *parser, uint32_t node) {

@@ -68,6 +68,12 @@ void parse_skip_values(vyre_parser *parser) {
     }
 }
 
+uint32_t parse_skip(vyre_parser *parser) {
+    parse_advance(parser);
+    parse_recover(parser);
+    return 0;
+}
+
 bool parse_recover_block(vyre_parser *parser) {
     for (;;) {
         vyre_token_kind kind = parser->state.token.kind;
@@ -392,7 +398,7 @@ static void explain_name(vyre_parser *parser, vyre_token first) {
     vyre_near near;
     vyre_near_init(&near, (vyre_str){parser->source->text + first.offset, first.length});
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        vyre_near_add(&near, (vyre_str){words[i], strlen(words[i])});
+        vyre_near_add(&near, vyre_str_of(words[i]));
     }
     char fix[96] = "assign to it, or call it with ( )";
     vyre_str name = {parser->source->text + first.offset, first.length};
@@ -500,21 +506,15 @@ uint32_t parse_statement(vyre_parser *parser) {
         parse_error(parser, spot, 108, "move it out to the level of the program",
                     "`%s` stands inside a phase or function",
                     vyre_token_text(parser->state.token.kind));
-        parse_advance(parser);
-        parse_recover(parser);
-        return 0;
+        return parse_skip(parser);
     case VYRE_TOKEN_CONST:
         parse_error(parser, spot, 108, "move it out of the program, or name the value with `let`",
                     "a constant stands inside a block");
-        parse_advance(parser);
-        parse_recover(parser);
-        return 0;
+        return parse_skip(parser);
     case VYRE_TOKEN_ELSE:
         parse_error(parser, spot, 102, "remove it, or write the `if` in front of it",
                     "`else` without an `if`");
-        parse_advance(parser);
-        parse_recover(parser);
-        return 0;
+        return parse_skip(parser);
     case VYRE_TOKEN_SEMICOLON:
         parse_error(parser, spot, 107, "remove the `;`", "the statement is empty");
         parse_advance(parser);
@@ -522,9 +522,7 @@ uint32_t parse_statement(vyre_parser *parser) {
     case VYRE_TOKEN_RIGHT_PAREN:
     case VYRE_TOKEN_RIGHT_BRACKET:
         parse_unexpected(parser, "a statement", "remove it, or open it earlier");
-        parse_advance(parser);
-        parse_recover(parser);
-        return 0;
+        return parse_skip(parser);
     case VYRE_TOKEN_TYPE:
         if (parse_peek(parser).kind == VYRE_TOKEN_NAME) {
             parse_unexpected(parser, "a statement",
