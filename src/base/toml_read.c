@@ -181,27 +181,35 @@ static vyre_status defined_before(const vyre_toml_parser *parser, const key_part
                           entry->line);
 }
 
+/* Makes the entry of a key, yet without a value. */
+static vyre_status add_entry(vyre_toml_table *in, const key_part *part,
+                             vyre_toml_entry **out_entry) {
+    vyre_toml_entry *entry = vyre_toml_add_entry(in, part->name);
+    *out_entry = entry;
+    if (!entry) {
+        return vyre_toml_no_memory();
+    }
+    entry->line = entry->value.line = part->place.line;
+    entry->column = entry->value.column = part->place.column;
+    return VYRE_OK;
+}
+
 /* The entry of a key; where there is none it is made, and its value is an empty table. */
 static vyre_status find_table_entry(vyre_toml_parser *parser, vyre_toml_table *in,
                                     const key_part *part, uint32_t origin,
                                     vyre_toml_entry **out_entry) {
-    vyre_toml_entry *entry = vyre_toml_find_entry(in, part->name);
-    *out_entry = entry;
-    if (entry) {
+    *out_entry = vyre_toml_find_entry(in, part->name);
+    if (*out_entry) {
         return VYRE_OK;
     }
-    *out_entry = entry = vyre_toml_add_entry(in, part->name);
-    vyre_toml_table *table = entry ? vyre_toml_add_table(parser->document) : NULL;
+    VYRE_TRY(add_entry(in, part, out_entry));
+    vyre_toml_table *table = vyre_toml_add_table(parser->document);
     if (!table) {
         return vyre_toml_no_memory();
     }
     table->origin = origin;
-    entry->line = part->place.line;
-    entry->column = part->place.column;
-    entry->value = (vyre_toml_value){.type = VYRE_TOML_TABLE,
-                                     .line = part->place.line,
-                                     .column = part->place.column,
-                                     .table = table};
+    (*out_entry)->value.type = VYRE_TOML_TABLE;
+    (*out_entry)->value.table = table;
     return VYRE_OK;
 }
 
@@ -277,14 +285,8 @@ static bool append_table(vyre_toml_parser *parser, vyre_toml_array *array, vyre_
 static vyre_status open_item(vyre_toml_parser *parser, vyre_toml_table *in, const key_part *part) {
     vyre_toml_entry *entry = vyre_toml_find_entry(in, part->name);
     if (!entry) {
-        entry = vyre_toml_add_entry(in, part->name);
-        if (!entry) {
-            return vyre_toml_no_memory();
-        }
-        entry->line = part->place.line;
-        entry->column = part->place.column;
-        entry->value = (vyre_toml_value){
-            .type = VYRE_TOML_ARRAY, .line = part->place.line, .column = part->place.column};
+        VYRE_TRY(add_entry(in, part, &entry));
+        entry->value.type = VYRE_TOML_ARRAY;
     } else if (entry->value.type != VYRE_TOML_ARRAY || !entry->value.array.count ||
                entry->value.array.items[0].type != VYRE_TOML_TABLE ||
                entry->value.array.items[0].table->origin == INLINE) {
@@ -342,12 +344,7 @@ static vyre_status parse_pair(vyre_toml_parser *parser, vyre_toml_table *table, 
     if (entry) {
         return defined_before(parser, part, entry);
     }
-    entry = vyre_toml_add_entry(table, part->name);
-    if (!entry) {
-        return vyre_toml_no_memory();
-    }
-    entry->line = part->place.line;
-    entry->column = part->place.column;
+    VYRE_TRY(add_entry(table, part, &entry));
     skip_blanks(parser);
     return parse_value(parser, depth, &entry->value);
 }
