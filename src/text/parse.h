@@ -77,6 +77,9 @@ static inline uint32_t parse_node(vyre_parser *parser, vyre_node_kind kind, vyre
 void parse_push(vyre_parser *parser, uint32_t word);
 uint32_t parse_list(vyre_parser *parser, size_t pending);
 
+/* expression { "," expression } */
+uint32_t parse_expressions(vyre_parser *parser);
+
 /* Words that stand at a node without a count. */
 uint32_t parse_parts(vyre_parser *parser, const uint32_t *words, uint32_t count);
 

@@ -111,14 +111,6 @@ static uint32_t parse_domain(vyre_parser *parser, uint32_t *from) {
     return parse_list(parser, pending);
 }
 
-static uint32_t parse_workgroup(vyre_parser *parser) {
-    size_t pending = parser->pending.count;
-    do {
-        parse_push(parser, vyre_parse_expression(parser));
-    } while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
-    return parse_list(parser, pending);
-}
-
 /* Clauses that stand where they do not belong. */
 static void complain_clause(vyre_parser *parser) {
     const char *clause = parse_at_word(parser, VYRE_WORD_DETERMINISTIC) ? "deterministic"
@@ -146,7 +138,7 @@ uint32_t parse_phase(vyre_parser *parser, uint32_t name) {
     }
     if (!parser->lost && parse_at_word(parser, VYRE_WORD_WORKGROUP)) {
         parse_advance(parser);
-        parts[VYRE_PHASE_WORKGROUP] = parse_workgroup(parser);
+        parts[VYRE_PHASE_WORKGROUP] = parse_expressions(parser);
     }
     if (!parser->lost && parse_at_word(parser, VYRE_WORD_SUBGROUP)) {
         parse_advance(parser);

@@ -149,16 +149,6 @@ static uint32_t parse_typed_name(vyre_parser *parser, const char *what) {
     return name;
 }
 
-static uint32_t parse_values_list(vyre_parser *parser, vyre_token_kind end) {
-    size_t pending = parser->pending.count;
-    if (!parse_at(parser, end)) {
-        do {
-            parse_push(parser, vyre_parse_expression(parser));
-        } while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
-    }
-    return parse_list(parser, pending);
-}
-
 /* "(" NAME [ ":" type ] "=" expression { "," ... } ")" */
 static uint32_t parse_carried(vyre_parser *parser) {
     size_t pending = parser->pending.count;
@@ -384,7 +374,9 @@ static uint32_t parse_shared(vyre_parser *parser) {
 static uint32_t parse_jump(vyre_parser *parser, vyre_node_kind kind) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     parse_advance(parser);
-    uint32_t values = parse_values_list(parser, VYRE_TOKEN_SEMICOLON);
+    uint32_t values = parse_at(parser, VYRE_TOKEN_SEMICOLON)
+                          ? parse_list(parser, parser->pending.count)
+                          : parse_expressions(parser);
     uint32_t node = parse_node(parser, kind, spot, 0, values, 0);
     parse_semicolon(parser);
     return node;
